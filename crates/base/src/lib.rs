@@ -1,0 +1,19 @@
+//! Ground of Vaquita: ids, codecs, checksums, clock, random numbers, sharded counters.
+//!
+//! Nothing here knows InnoDB's structures; the names of ids are the only words borrowed from it. Every other
+//! crate may use this one, and this one uses none of them.
+#![forbid(unsafe_code)]
+
+pub mod checksum;
+pub mod clock;
+pub mod codec;
+pub mod counter;
+pub mod ids;
+pub mod rng;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use counter::ShardedCounter;
+pub use ids::{
+    FIL_NULL, HeapNo, IndexId, Lsn, PageId, PageNo, PageOffset, RollPtr, SegmentId, SpaceId, TableId, TrxId,
+};
+pub use rng::Rng;

@@ -1,0 +1,1 @@
+//! Index trees on mini-transactions.

@@ -1,0 +1,175 @@
+//! The trait every file access of Vaquita goes through.
+//!
+//! A [`FileSystem`] opens [`File`]s and changes directories; a [`File`] reads and writes at positions. There is
+//! no file cursor and no buffering. Durability is explicit: what was written may or may not survive a power cut,
+//! in any order and in units of 512 bytes, until [`File::sync`] (for the file's content and length) and
+//! [`FileSystem::sync_dir`] (for names) have returned without error.
+//!
+//! Batches carry borrowed buffers and return when all their transfers are done; that keeps many transfers in
+//! flight without giving buffers away.
+
+use crate::error::Result;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How data files are opened and made durable (`innodb_flush_method`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlushMethod {
+    /// Buffered writes, fsync for data and log files.
+    Fsync,
+    /// Log files are opened with O_DSYNC, data files use fsync.
+    ODsync,
+    /// Data files bypass the page cache where the file system allows it, and use fsync.
+    #[default]
+    ODirect,
+    /// As `ODirect`, without fsync after data writes that do not change the length.
+    ODirectNoFsync,
+    /// Nothing is ever synced. Only for throw-away data.
+    NoSync,
+}
+
+/// What the file must or must not be already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Must exist; opened for reading only.
+    Read,
+    /// Must exist; opened for reading and writing.
+    ReadWrite,
+    /// Must not exist; created empty.
+    CreateNew,
+}
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Existing or new.
+    pub mode: OpenMode,
+    /// Bypass the page cache if the file system allows it; buffers, offsets and lengths must then be aligned to
+    /// [`crate::aligned::ALIGN`] bytes for data files (callers keep to 512-byte units for log files, which are
+    /// never opened direct).
+    pub direct: bool,
+    /// Every write is durable when it returns (O_DSYNC).
+    pub dsync: bool,
+    /// [`File::sync`] does nothing.
+    pub nosync: bool,
+}
+
+impl OpenOptions {
+    /// Buffered, explicitly synced.
+    pub const fn new(mode: OpenMode) -> Self {
+        Self { mode, direct: false, dsync: false, nosync: false }
+    }
+}
+
+/// An open file.
+pub trait File: Send + Sync + std::fmt::Debug {
+    /// The path it was opened by.
+    fn path(&self) -> &Path;
+
+    /// Fills `buf` from `offset`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::ShortRead`] if the file ends before; otherwise what the system says.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+
+    /// Writes all of `buf` at `offset`, growing the file if needed.
+    ///
+    /// # Errors
+    /// Any failure leaves an unknown part of the range written.
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()>;
+
+    /// Makes all completed writes of this file durable, its length included.
+    ///
+    /// # Errors
+    /// After an error nothing is known about any write since the last success; the caller must treat the file as
+    /// lost until it is reopened and recovered.
+    fn sync(&self) -> Result<()>;
+
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn len(&self) -> Result<u64>;
+
+    /// Grows (with zero bytes, space really allocated) or cuts the file.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::NoSpace`] when the disk is full; the length is then unchanged.
+    fn set_len(&self, len: u64) -> Result<()>;
+
+    /// Identity for batch submission on the real disk; `None` elsewhere.
+    fn raw_fd(&self) -> Option<std::os::fd::RawFd> {
+        None
+    }
+}
+
+/// Direction and buffer of one transfer.
+#[derive(Debug)]
+pub enum Transfer<'a> {
+    /// Fill the buffer.
+    Read(&'a mut [u8]),
+    /// Write the buffer.
+    Write(&'a [u8]),
+}
+
+/// One transfer of a batch.
+#[derive(Debug)]
+pub struct BatchOp<'a> {
+    /// The file.
+    pub file: &'a dyn File,
+    /// Position in the file.
+    pub offset: u64,
+    /// What to do.
+    pub transfer: Transfer<'a>,
+}
+
+/// Opens files and changes directories.
+pub trait FileSystem: Send + Sync + std::fmt::Debug {
+    /// Opens or creates a file.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadyExists`, or what the system says.
+    fn open(&self, path: &Path, options: OpenOptions) -> Result<Arc<dyn File>>;
+
+    /// Performs all transfers, many at once and in any order, and returns when the last is done.
+    ///
+    /// `done(i, result)` is called on the calling thread as each transfer completes, so that work on early ones
+    /// overlaps the rest. Transfers on overlapping ranges of a file must not share a batch.
+    fn run_batch(&self, ops: &mut [BatchOp<'_>], done: &mut dyn FnMut(usize, &mut BatchOp<'_>, Result<()>));
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the system says.
+    fn remove_file(&self, path: &Path) -> Result<()>;
+
+    /// Renames a file, replacing `to`.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the system says.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Creates a directory and its parents; fine if it exists.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn create_dir_all(&self, path: &Path) -> Result<()>;
+
+    /// Files and directories directly in `path`, sorted; directories are told apart by [`FileSystem::is_dir`].
+    ///
+    /// # Errors
+    /// `NotFound`, or what the system says.
+    fn list_dir(&self, path: &Path) -> Result<Vec<PathBuf>>;
+
+    /// Whether `path` is a directory.
+    fn is_dir(&self, path: &Path) -> bool;
+
+    /// Whether `path` is there.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// Makes creations, removals and renames in the directory durable.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sync_dir(&self, path: &Path) -> Result<()>;
+}

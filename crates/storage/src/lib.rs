@@ -1,0 +1,1 @@
+//! Buffer pool, redo log, mini-transactions, recovery, tablespaces.

@@ -1,0 +1,3 @@
+//! The binary and the library people embed.
+
+fn main() {}

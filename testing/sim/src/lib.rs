@@ -1,0 +1,1 @@
+//! Whole-storage simulation under power cuts and disk faults.

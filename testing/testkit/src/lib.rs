@@ -1,0 +1,1 @@
+//! Models, generators and helpers shared by tests.

@@ -1,0 +1,3 @@
+//! Repository commands: test, tidy, peers, torture, bench.
+
+fn main() {}
