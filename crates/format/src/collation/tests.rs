@@ -1,0 +1,104 @@
+use std::cmp::Ordering::{self, Equal, Greater, Less};
+
+use vaquita_base::{Rng, checksum::crc32c};
+
+use super::*;
+
+/// Every collation id whose order is known.
+fn known() -> Vec<u16> {
+    (0..=300).filter(|&id| is_known(id)).collect()
+}
+
+#[test]
+fn weights_are_those_of_a_real_server() {
+    // CRC-32C of HEX(WEIGHT_STRING()) of MySQL 5.6.24 over all characters (BMP without surrogates; all bytes).
+    let mut unicode = Vec::new();
+    for c in (0..0xD800u32).chain(0xE000..0x1_0000) {
+        vaquita_base::codec::push_u16(&mut unicode, general_weight(c));
+    }
+    assert_eq!(crc32c(&unicode), 0x9296_597F);
+    assert_eq!(crc32c(&latin::LATIN1_SWEDISH_CI), 0xCAA7_CF40);
+    // latin1_general_ci: ranks of the server's weights.
+    assert_eq!(crc32c(&latin::LATIN1_GENERAL_CI), 0xBBF0_9277);
+    assert_eq!(general_weight(0x1_F600), 0xFFFD);
+}
+
+#[test]
+fn answers_of_a_real_server() {
+    // STRCMP(a COLLATE .., b COLLATE ..) of MySQL 5.6.24.
+    let cases: &[(u16, &[u8], &[u8], Ordering)] = &[
+        (13, b"\xA1", b"\x81\x40", Greater),
+        (13, b"\xE0\x40", b"\xA1", Greater),
+        (13, b"\xDF", b"\xE0\x40", Less),
+        (13, b"z", b"\x81\x40", Less),
+        (13, b"\x81\x40", b" ", Greater),
+        (13, b"\x81\x40", b"\xA1 ", Less),
+        (13, b"a", b"A ", Equal),
+        (13, b"a\x01", b"A", Less),
+        (13, b"\x88\x9F", b"\x88\xA0", Less),
+        (13, b"\xC5", b"\x85\x83", Greater),
+        (55, b"\xD8\x00\xDC\x00", b"\xE0\x00", Greater),
+        (54, b"\xD8\x00\xDC\x00", b"\xE0\x00", Greater),
+        (54, b"\xD8\x00\xDC\x00", b"\xFF\xFD", Equal),
+        (54, b"\xD8\x00\xDC\x00", b"\xD8\x3D\xDE\x00", Equal),
+        (60, b"\x00\x01\x00\x00", b"\x00\x00\xFF\xFD", Equal),
+        (46, b"\xF0\x9F\x98\x80", b"\xEF\x80\x80", Greater),
+        (90, b"\x00a\x00\x01", b"\x00a", Less),
+        (35, b"\x00a", b"\x00A\x00 ", Equal),
+        (90, b"\x00a", b"\x00a\x00 ", Equal),
+    ];
+    for &(id, a, b, expected) in cases {
+        assert_eq!(compare(id, a, b), expected, "{id} {a:x?} {b:x?}");
+        assert_eq!(compare(id, b, a), expected.reverse(), "{id} {b:x?} {a:x?}");
+    }
+}
+
+#[test]
+fn case_accents_and_padding() {
+    let (e, e_acute) = ("E".as_bytes(), "é".as_bytes());
+    for id in [33, 45] {
+        assert_eq!(compare(id, e, e_acute), Equal);
+        assert_eq!(compare(id, "straße".as_bytes(), b"STRASE  "), Equal);
+        assert_eq!(compare(id, "й".as_bytes(), "и".as_bytes()), Greater);
+        assert_eq!(compare(id, b"a\t", b"a"), Less);
+    }
+    assert_eq!(compare(83, e, e_acute), Less);
+    assert_eq!(compare(83, b"a ", b"a"), Equal);
+    assert_eq!(compare(63, b"a ", b"a"), Greater);
+    assert_eq!(compare(8, b"\xC4", b"Z"), Greater);
+    assert_eq!(compare(8, b"\xE4\xF6", b"\xC6\xD6 "), Equal);
+    assert_eq!(compare(48, b"\xC4", b"B"), Less);
+    assert_eq!(compare(48, b"\xC4", b"A"), Greater);
+    assert_eq!(compare(47, b"a", b"A"), Greater);
+    assert_eq!(compare(8, b"", b"  "), Equal);
+}
+
+#[test]
+fn orders_are_total_on_any_bytes() {
+    let mut rng = Rng::new(11);
+    let alphabet = [
+        0x00, b' ', b' ', b'a', b'A', b'z', 0x80, 0x81, 0x40, 0xC3, 0xA9, 0xD8, 0xDC, 0xE0, 0xF0, 0x9F, 0xFF,
+    ];
+    for id in known() {
+        for _ in 0..3_000 {
+            let [a, b, c] = [(); 3].map(|()| {
+                let len = rng.index(6);
+                (0..len).map(|_| alphabet[rng.index(alphabet.len())]).collect::<Vec<u8>>()
+            });
+            let ab = compare(id, &a, &b);
+            assert_eq!(ab, compare(id, &b, &a).reverse(), "{id} {a:x?} {b:x?}");
+            if ab == compare(id, &b, &c) {
+                assert_eq!(compare(id, &a, &c), ab, "{id} {a:x?} {b:x?} {c:x?}");
+            }
+            assert_eq!(compare(id, &a, &a), Equal);
+        }
+    }
+}
+
+#[test]
+fn every_known_collation_has_a_character_set() {
+    for id in known() {
+        assert!(charset::Charset::of_collation(id).is_some(), "{id}");
+    }
+    assert!(!is_known(0) && !is_known(192) && !is_known(300));
+}
