@@ -43,7 +43,7 @@ impl Rng {
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "empty range");
-        (u128::from(self.next_u64()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Uniform in `0..bound`, as an index.

@@ -62,6 +62,8 @@ impl OpenOptions {
 }
 
 /// An open file.
+// The length of a file can fail to be known; a file is not a container.
+#[allow(clippy::len_without_is_empty)]
 pub trait File: Send + Sync + std::fmt::Debug {
     /// The path it was opened by.
     fn path(&self) -> &Path;

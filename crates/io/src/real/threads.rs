@@ -175,9 +175,9 @@ impl Shared {
 
 impl Job {
     fn run(self) {
-        // SAFETY: I1 keeps the operation alive, I3 makes this the only user until the result is posted; the
-        // borrow ends with this block (I2).
         let result = {
+            // SAFETY: I1 keeps the operation alive, I3 makes this the only user until the result is posted; the
+            // borrow ends with this block (I2).
             let op = unsafe { &mut *self.op };
             catch_unwind(AssertUnwindSafe(|| run_one(op))).unwrap_or_else(|_| {
                 Err(Error::new(ErrorKind::Other, "transfer", op.file.path(), "the file's code panicked"))
