@@ -1,3 +1,51 @@
-//! Repository commands: test, tidy, peers, torture, bench.
+//! Repository commands: test, tidy, peers, fuzz, torture, bench. `cargo xtask` alone lists them.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod process;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use process::{Failure, repository};
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test [--quick]          install what the tests need and run every check; --quick: the inner loop
+  tidy                    layer rules, leftovers, file and function sizes, links, unsafe list
+  peers install           install the real MySQL 5.6.24 and MariaDB 10.11 into target/peers
+  peers path              print where they are
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test::run(test::Extent::Full),
+        ["test", "--quick"] => test::run(test::Extent::Quick),
+        ["tidy"] => tidy::run(&repository()),
+        ["peers", "install"] => peers_install(),
+        ["peers", "path"] => {
+            println!("{}", vaquita_peers::Paths::locate().root().display());
+            Ok(())
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(text)) => {
+            eprintln!("xtask: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn peers_install() -> Result<(), Failure> {
+    let paths = vaquita_peers::install().map_err(|e| Failure(e.to_string()))?;
+    println!("peers are ready in {}", paths.root().display());
+    Ok(())
+}

@@ -1,1 +1,2 @@
 //! Index trees on mini-transactions.
+#![forbid(unsafe_code)]

@@ -1,1 +1,2 @@
 //! Benchmarks, with other engines beside.
+#![forbid(unsafe_code)]

@@ -1,1 +1,2 @@
 //! Fuzz targets of every decoder.
+#![forbid(unsafe_code)]

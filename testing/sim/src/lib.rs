@@ -1,1 +1,2 @@
 //! Whole-storage simulation under power cuts and disk faults.
+#![forbid(unsafe_code)]

@@ -1,1 +1,5 @@
 //! Models, generators and helpers shared by tests.
+#![forbid(unsafe_code)]
+
+/// The real servers: see the crate's own documentation.
+pub use vaquita_peers as peers;

@@ -1,0 +1,33 @@
+//! Running other programs, and where the repository is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Why a command failed: one text for the person at the keyboard.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+/// The repository's root folder.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository").to_path_buf()
+}
+
+/// Cargo, as it called us, in the repository.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(repository());
+    command
+}
+
+/// Runs a step with its output on the terminal; says what and how long.
+pub(crate) fn step(name: &str, command: &mut Command) -> Result<(), Failure> {
+    println!("== {name}");
+    let started = Instant::now();
+    let status = command.status().map_err(|e| Failure(format!("{name}: cannot run {command:?}: {e}")))?;
+    if !status.success() {
+        return Err(Failure(format!("{name} failed ({status}): {command:?}")));
+    }
+    println!("== {name}: ok, {:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The test command: everything a change must pass, in the order in which it fails fastest.
+//!
+//! A failing step does not hide the later ones: all run, and the end names those that failed.
+
+use crate::process::{Failure, cargo, repository, step};
+use crate::{peers_install, tidy};
+
+/// How much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The inner loop: formatting, tidy, lints, unit tests. No real servers, no fuzzing.
+    Quick,
+    /// What continuous integration runs.
+    Full,
+}
+
+type Step = fn() -> Result<(), Failure>;
+
+const QUICK: &[(&str, Step)] =
+    &[("format", format), ("tidy", tidy), ("lints", lints), ("unit tests", unit_tests)];
+const FULL: &[(&str, Step)] =
+    &[("format", format), ("tidy", tidy), ("peers", peers_install), ("lints", lints), ("tests", all_tests)];
+
+/// Runs the steps.
+pub(crate) fn run(extent: Extent) -> Result<(), Failure> {
+    let steps = if extent == Extent::Quick { QUICK } else { FULL };
+    let mut failed = Vec::new();
+    for (name, action) in steps {
+        if let Err(Failure(text)) = action() {
+            eprintln!("xtask: {text}");
+            failed.push(*name);
+        }
+    }
+    if !failed.is_empty() {
+        return Err(Failure(format!(
+            "{} of {} steps failed: {}",
+            failed.len(),
+            steps.len(),
+            failed.join(", ")
+        )));
+    }
+    println!("xtask test: all {} steps passed", steps.len());
+    Ok(())
+}
+
+fn format() -> Result<(), Failure> {
+    step("format", cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn tidy() -> Result<(), Failure> {
+    tidy::run(&repository())
+}
+
+fn lints() -> Result<(), Failure> {
+    step(
+        "lints",
+        cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+    )
+}
+
+fn unit_tests() -> Result<(), Failure> {
+    step("unit tests", cargo().args(["test", "--workspace", "--lib", "--bins", "--locked", "--no-fail-fast"]))
+}
+
+/// Unit, scenario and documentation tests.
+fn all_tests() -> Result<(), Failure> {
+    step("tests", cargo().args(["test", "--workspace", "--locked", "--no-fail-fast"]))
+}
