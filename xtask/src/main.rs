@@ -1,9 +1,11 @@
 //! Repository commands: test, tidy, peers, fuzz, torture, bench. `cargo xtask` alone lists them.
 #![forbid(unsafe_code)]
 
+mod fuzz;
 mod process;
 mod test;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -15,6 +17,8 @@ usage: cargo xtask COMMAND
   test [--quick]          install what the tests need and run every check; --quick: the inner loop
   tidy                    layer rules, leftovers, file and function sizes, links, unsafe list
   peers install           install the real MySQL 5.6.24 and MariaDB 10.11 into target/peers
+  fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
+  torture [SECONDS]       every fuzz target and simulation for a long time
   peers path              print where they are
 ";
 
@@ -25,6 +29,9 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Extent::Full),
         ["test", "--quick"] => test::run(test::Extent::Quick),
         ["tidy"] => tidy::run(&repository()),
+        ["fuzz", target, seconds] => fuzz::one(target, seconds),
+        ["torture"] => torture::run(None),
+        ["torture", seconds] => torture::run(Some(seconds)),
         ["peers", "install"] => peers_install(),
         ["peers", "path"] => {
             println!("{}", vaquita_peers::Paths::locate().root().display());

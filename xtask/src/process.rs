@@ -20,6 +20,22 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// Where cargo builds.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
+}
+
+/// Runs a program quietly and returns its standard output; its output is the failure's text.
+pub(crate) fn output_of(command: &mut Command) -> Result<String, Failure> {
+    let output = command.output().map_err(|e| Failure(format!("cannot run {command:?}: {e}")))?;
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(stdout);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(Failure(format!("{command:?} ended with {}:\n{stdout}{stderr}", output.status)))
+}
+
 /// Runs a step with its output on the terminal; says what and how long.
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<(), Failure> {
     println!("== {name}");

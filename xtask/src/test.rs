@@ -3,7 +3,7 @@
 //! A failing step does not hide the later ones: all run, and the end names those that failed.
 
 use crate::process::{Failure, cargo, repository, step};
-use crate::{peers_install, tidy};
+use crate::{fuzz, peers_install, tidy};
 
 /// How much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,14 @@ type Step = fn() -> Result<(), Failure>;
 
 const QUICK: &[(&str, Step)] =
     &[("format", format), ("tidy", tidy), ("lints", lints), ("unit tests", unit_tests)];
-const FULL: &[(&str, Step)] =
-    &[("format", format), ("tidy", tidy), ("peers", peers_install), ("lints", lints), ("tests", all_tests)];
+const FULL: &[(&str, Step)] = &[
+    ("format", format),
+    ("tidy", tidy),
+    ("peers", peers_install),
+    ("lints", lints),
+    ("tests", all_tests),
+    ("fuzz", fuzz::smoke),
+];
 
 /// Runs the steps.
 pub(crate) fn run(extent: Extent) -> Result<(), Failure> {

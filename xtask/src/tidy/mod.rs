@@ -14,7 +14,7 @@ mod unsafety;
 use std::path::Path;
 use std::process::Command;
 
-use crate::process::Failure;
+use crate::process::{Failure, output_of};
 
 /// One text file of the repository; the path is relative to its root, with `/`.
 #[derive(Debug)]
@@ -82,17 +82,12 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
 
 /// Every file git tracks or would track, as text where it is text; the number of the others.
 fn read_tree(root: &Path) -> Result<(Vec<TextFile>, usize), Failure> {
-    let output = Command::new("git")
-        .current_dir(root)
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .output()
-        .map_err(|e| Failure(format!("cannot run git: {e}")))?;
-    if !output.status.success() {
-        return Err(Failure(format!("git ls-files: {}", String::from_utf8_lossy(&output.stderr))));
-    }
+    let mut git = Command::new("git");
+    git.current_dir(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let list = output_of(&mut git)?;
     let mut files = Vec::new();
     let mut others = 0;
-    for path in String::from_utf8_lossy(&output.stdout).split('\0').filter(|path| !path.is_empty()) {
+    for path in list.split('\0').filter(|path| !path.is_empty()) {
         // A tracked file may be deleted in the working tree.
         let Ok(bytes) = std::fs::read(root.join(path)) else { continue };
         match String::from_utf8(bytes) {

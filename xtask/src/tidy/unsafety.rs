@@ -3,7 +3,7 @@
 use super::{Finding, TextFile, error_at};
 
 const LIST: &str = "docs/unsafe.md";
-const FORBIDDEN: &str = "#![forbid(unsafe_code)]";
+const FORBIDDEN: &str = "forbid(unsafe_code)";
 
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let list = files.iter().find(|file| file.path == LIST);
@@ -25,7 +25,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         }
         let exempt = listed.iter().any(|(_, path)| crate_of(path) == crate_of(&file.path));
         if is_root(&file.path) && !exempt && !file.text.contains(FORBIDDEN) {
-            findings.push(error_at(file, 0, &format!("this crate needs no unsafe code: add {FORBIDDEN}")));
+            findings.push(error_at(file, 0, &format!("this crate needs no unsafe code: add #![{FORBIDDEN}]")));
         }
     }
     findings
