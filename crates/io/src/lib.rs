@@ -17,3 +17,4 @@ pub use aligned::AlignedBuf;
 pub use error::{Error, ErrorKind, Result};
 pub use file::{BatchOp, File, FileSystem, FlushMethod, OpenMode, OpenOptions, Transfer};
 pub use real::{AsyncIo, RealDisk, RealDiskOptions};
+pub use sim::SimDisk;
