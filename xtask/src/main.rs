@@ -19,6 +19,7 @@ usage: cargo xtask COMMAND
   peers install           install the real MySQL 5.6.24 and MariaDB 10.11 into target/peers
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
   torture [SECONDS]       every fuzz target and simulation for a long time
+  bench [ROWS [RUNS [WORKLOAD]]]   compare with other engines, release build
   peers path              print where they are
 ";
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         ["fuzz", target, seconds] => fuzz::one(target, seconds),
         ["torture"] => torture::run(None),
         ["torture", seconds] => torture::run(Some(seconds)),
+        ["bench", rest @ ..] => bench(rest),
         ["peers", "install"] => peers_install(),
         ["peers", "path"] => {
             println!("{}", vaquita_peers::Paths::locate().root().display());
@@ -55,4 +57,10 @@ fn peers_install() -> Result<(), Failure> {
     let paths = vaquita_peers::install().map_err(|e| Failure(e.to_string()))?;
     println!("peers are ready in {}", paths.root().display());
     Ok(())
+}
+
+fn bench(arguments: &[&str]) -> Result<(), Failure> {
+    let mut command = process::cargo();
+    command.args(["run", "--quiet", "--locked", "--release", "-p", "vaquita-bench", "--", "compare"]);
+    process::step("compare with other engines", command.args(arguments))
 }

@@ -25,7 +25,11 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         }
         let exempt = listed.iter().any(|(_, path)| crate_of(path) == crate_of(&file.path));
         if is_root(&file.path) && !exempt && !file.text.contains(FORBIDDEN) {
-            findings.push(error_at(file, 0, &format!("this crate needs no unsafe code: add #![{FORBIDDEN}]")));
+            findings.push(error_at(
+                file,
+                0,
+                &format!("this crate needs no unsafe code: add #![{FORBIDDEN}]"),
+            ));
         }
     }
     findings
