@@ -5,14 +5,22 @@ mod common;
 
 use common::{DataDir, ibd_files};
 use vaquita_base::codec::get_u32;
-use vaquita_base::{Lsn, PageNo};
-use vaquita_format::PageSize;
+use vaquita_base::{IndexId, Lsn, PageNo, SegmentId, SpaceId, TableId, TrxId};
 use vaquita_format::checksum::{ChecksumAlgorithm, PageState, identify, stamp, verify};
+use vaquita_format::dict::DictHeader;
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::flags::SpaceFlags;
+use vaquita_format::flst::{FileAddress, ListBase, SegmentHeader};
+use vaquita_format::fsp::check::{SpaceSummary, check_space};
+use vaquita_format::fsp::{Inode, SpaceHeader, Xdes};
 use vaquita_format::redo_file::{
     self, Block, BlockHeader, Checkpoint, FileHeader, LogAnchor, LogGeometry, check_block,
 };
+use vaquita_format::rseg::RollbackSegment;
+use vaquita_format::trx_sys::{self, Doublewrite};
+use vaquita_format::undo::record::{UndoHeader, UndoRecord, UndoType, UpdateWriter, push_insert};
+use vaquita_format::undo::{LogHeader, SegmentState, UndoKind, UndoPage, UndoPlace};
+use vaquita_format::{PageSize, fsp, ibuf};
 
 /// Offset of the space flags on page 0.
 const FLAGS: usize = 54;
@@ -153,4 +161,229 @@ fn log_of_a_clean_shutdown_is_read_to_its_end() {
     assert_eq!(lsn.get() + u64::from(last.data_len), 1_750_900);
     let want = BlockHeader { number: 3420, flush: true, data_len: 372, first_group: 189, checkpoint_no: 1 };
     assert_eq!(last, want);
+}
+
+fn check_file(file: &[u8]) -> vaquita_format::Result<SpaceSummary> {
+    let phys = page_size(file).physical();
+    check_space(&|no: PageNo| {
+        let at = no.get() as usize * phys;
+        file.get(at..at + phys)
+    })
+}
+
+#[test]
+fn space_management_of_every_table_is_sound() {
+    let mut states = [0; 5];
+    for path in ibd_files() {
+        let file = std::fs::read(&path).unwrap();
+        let summary = check_file(&file).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let (header, size) = (summary.header, summary.page_size);
+        assert_eq!(header.space, fil::space_id(&file));
+        assert!(header.size as usize * size.physical() <= file.len());
+        assert_eq!(header.encode(), file[38..150]);
+        summary.extents.iter().zip(&mut states).for_each(|(n, sum)| *sum += n);
+        // Two segments for each tree: the first one is the root's.
+        let first = Inode::at(size, &file[2 * size.physical()..3 * size.physical()], 50).unwrap();
+        assert_eq!((first.segment_id(), first.fragment(0)), (SegmentId(1), Some(PageNo(3))));
+        assert!(summary.segments.len() >= 2 && summary.segments.len().is_multiple_of(2));
+    }
+    assert!(states[1] > 0 && states[2] > 0 && states[4] > 0, "{states:?}");
+}
+
+#[test]
+fn damaged_space_management_is_named() {
+    let file = std::fs::read(common::corpus().join("tree.ibd")).unwrap();
+    let sound = check_file(&file).unwrap();
+    assert!(sound.extents[4] > 0, "the table owns extents");
+    let inode_page = 2 * 16384;
+    for (at, what) in [
+        (61, "used fragment pages"),
+        (53, "free limit"),
+        (65, "list base of the space header"),
+        (150 + 23, "extent on a list"),
+        (150 + 24, "used fragment pages"),
+        (150 + 40 + 23, "extent on a list"),
+        (inode_page + 50 + 60, "segment inode magic"),
+        (inode_page + 50 + 192 + 11, "used pages of NOT_FULL extents"),
+        (inode_page + 50 + 66, "fragment page"),
+        (inode_page + 50 + 192 + 67, "fragment page"),
+    ] {
+        let mut bad = file.clone();
+        bad[at] ^= 1;
+        let err = check_file(&bad).unwrap_err();
+        assert!(err.check == what || err.check == "list" || err.check == "extent state", "byte {at}: {err}");
+    }
+    // Any single damaged byte of header, descriptors and inodes gives an answer, sound or not.
+    let mut bad = file.clone();
+    for at in (38..3000).chain(inode_page + 38..inode_page + 1000) {
+        for bit in [1, 0x80] {
+            bad[at] ^= bit;
+            let _ = check_space(&|no: PageNo| bad.chunks_exact(16384).nth(no.get() as usize));
+            bad[at] ^= bit;
+        }
+    }
+}
+
+#[test]
+fn change_buffer_bits_of_every_table() {
+    for path in ibd_files() {
+        let file = std::fs::read(&path).unwrap();
+        let size = page_size(&file);
+        let phys = size.physical();
+        // Bitmap pages above the free limit are not made yet.
+        let limit = SpaceHeader::read(&file).free_limit.min((file.len() / phys) as u32);
+        for no in (0..limit).map(PageNo) {
+            let page = &file[no.get() as usize * phys..][..phys];
+            if fsp::is_bitmap_page(size, no) {
+                assert_eq!(fil::page_type(page), Some(PageType::IbufBitmap), "{}", path.display());
+            }
+            let at = fsp::bitmap_page(size, no).get() as usize * phys;
+            let bits = ibuf::get(size, &file[at..at + phys], no);
+            // Exported tables have nothing buffered, and only the system tablespace has the tree.
+            assert!(!bits.buffered && !bits.ibuf, "{} page {no}", path.display());
+        }
+    }
+}
+
+/// Pages of `ibdata1`.
+struct System(Vec<u8>);
+
+impl System {
+    fn page(&self, no: u32) -> &[u8] {
+        &self.0[no as usize * 16384..][..16384]
+    }
+}
+
+fn in_page_2(offset: u16) -> SegmentHeader {
+    SegmentHeader { space: SpaceId(0), inode: FileAddress::new(PageNo(2), offset) }
+}
+
+#[test]
+fn system_pages_of_a_clean_shutdown() {
+    let dir = DataDir::unpack("system");
+    let system = System(dir.read("ibdata1"));
+    let summary = check_file(&system.0).unwrap();
+    assert_eq!((summary.header.size, summary.header.free_limit), (768, 576));
+    let x = Xdes::of(PageSize::DEFAULT, system.page(0), PageNo(64));
+    assert!(x.bitmap().is_full(), "the first doublewrite block");
+    assert_eq!(SpaceHeader::read(system.page(0)), summary.header);
+
+    let trx_sys = system.page(5);
+    assert_eq!(trx_sys::trx_id_store(trx_sys), TrxId(28416));
+    assert!((0..128).all(|n| trx_sys::rseg(trx_sys, n).is_some()));
+    assert_eq!(trx_sys::rseg(trx_sys, 0), Some((SpaceId(0), PageNo(6))));
+    assert_eq!(trx_sys::rseg(trx_sys, 1), Some((SpaceId(0), PageNo(45))));
+    let area = Doublewrite::read(trx_sys).unwrap().unwrap();
+    let want =
+        Doublewrite { segment: in_page_2(2738), blocks: [PageNo(64), PageNo(128)], space_id_stored: true };
+    assert_eq!(area, want);
+    assert_eq!(trx_sys::file_format(trx_sys), Some(1));
+    assert_eq!(trx_sys::LogInfo::read(trx_sys, trx_sys::binlog_offset(16384)), None);
+
+    let dict = DictHeader::read(system.page(7));
+    let want = DictHeader {
+        row_id: 512,
+        table_id: TableId(37),
+        index_id: IndexId(44),
+        space_id: SpaceId(22),
+        ..DictHeader::new(in_page_2(626))
+    };
+    assert_eq!(dict, want);
+    let mut again = system.page(7).to_vec();
+    again[38..104].fill(0xEE);
+    again[90..94].fill(0);
+    dict.write(&mut again);
+    assert_eq!(again, system.page(7));
+}
+
+#[test]
+fn a_new_rollback_segment_is_the_servers() {
+    let dir = DataDir::unpack("rseg");
+    let system = System(dir.read("ibdata1"));
+    let mut empty = 0;
+    for n in 0..128 {
+        let (_, no) = trx_sys::rseg(system.page(5), n).unwrap();
+        let page = system.page(no.get());
+        let rseg = RollbackSegment::new(page);
+        assert_eq!(rseg.max_size(), vaquita_format::rseg::MAX_SIZE_VALUE);
+        assert!(rseg.history().is_plausible());
+        if rseg.used_slots().count() == 0 && rseg.history() == ListBase::EMPTY {
+            let mut ours = vec![0u8; 16384];
+            vaquita_format::rseg::init_page(&mut ours, SpaceId(0), no, rseg.segment());
+            assert_eq!(ours[24..16376], page[24..16376], "rollback segment {n}");
+            empty += 1;
+        }
+    }
+    assert!(empty > 50, "{empty} segments never used");
+}
+
+/// Key fields of the tables whose undo records are left in the fixture.
+fn key_fields(table: TableId) -> usize {
+    match table.get() {
+        // SYS_COLUMNS, SYS_INDEXES, SYS_FIELDS, SYS_FOREIGN_COLS, innodb_table_stats, FULLTEXT index tables.
+        2..=4 | 12 | 15 | 30..=35 => 2,
+        // innodb_index_stats.
+        16 => 4,
+        _ => 1,
+    }
+}
+
+#[test]
+fn undo_logs_left_behind_are_read_to_their_ends_and_written_again() {
+    let dir = DataDir::unpack("undo");
+    let system = System(dir.read("ibdata1"));
+    let (mut inserts, mut others, mut logs) = (0, 0, 0);
+    for n in 0..128u8 {
+        let (_, rseg_page) = trx_sys::rseg(system.page(5), n.into()).unwrap();
+        let rseg = RollbackSegment::new(system.page(rseg_page.get()));
+        for (_, no) in rseg.used_slots() {
+            let page = UndoPage::new(system.page(no.get())).unwrap();
+            assert_eq!(page.state(), Ok(SegmentState::Cached));
+            assert_eq!(page.pages(), ListBase::single(FileAddress::new(no, 44)));
+            let mut log = page.last_log();
+            while log != 0 {
+                logs += 1;
+                let header = LogHeader::read(system.page(no.get()), log).unwrap();
+                let records = page.records_of(Some(log)).unwrap();
+                let mut last = None;
+                for record in records.iter() {
+                    let (off, body) = record.unwrap();
+                    assert_eq!(records.prev(off).unwrap(), last);
+                    last = Some(off);
+                    let again = written_again(body);
+                    assert_eq!(again, body, "page {no} offset {off}");
+                    match UndoHeader::parse(body).unwrap().ty {
+                        UndoType::Insert => inserts += 1,
+                        _ => others += 1,
+                    }
+                }
+                assert_eq!(records.last().unwrap(), last);
+                assert!(header.trx_id > TrxId(0) && last.is_some());
+                log = header.prev;
+            }
+            let kind = page.kind().unwrap();
+            assert!(kind == UndoKind::Insert || rseg.history().len <= 1);
+        }
+    }
+    assert!(logs > 20 && inserts > 100 && others > 20, "{logs} logs, {inserts} inserts, {others} others");
+}
+
+fn written_again(body: &[u8]) -> Vec<u8> {
+    let header = UndoHeader::parse(body).unwrap();
+    let record = UndoRecord::parse(body, key_fields(header.table_id)).unwrap();
+    let mut out = Vec::new();
+    let Some(old) = record.old else {
+        push_insert(&mut out, header.undo_no, header.table_id, record.key());
+        return out;
+    };
+    assert!(UndoPlace::decode(old.roll_ptr).rseg < 128);
+    let mut writer = UpdateWriter::new(&mut out, header, old);
+    writer.key(record.key());
+    if header.ty != UndoType::DeleteMark {
+        writer.updates(record.updates().collect::<Vec<_>>());
+    }
+    if writer.needs_ordering() {
+        writer.ordering(record.ordering()).unwrap();
+    }
+    out
 }
