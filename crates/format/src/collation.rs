@@ -21,6 +21,7 @@
 
 mod general_ci;
 mod latin;
+mod names;
 
 use std::cmp::Ordering;
 
@@ -98,6 +99,22 @@ impl Collation {
 /// Whether the order of the collation is known.
 pub fn is_known(id: u16) -> bool {
     Collation::of(id).is_some()
+}
+
+/// MySQL's name of the collation.
+pub fn name(id: u16) -> Option<&'static str> {
+    let at = names::NAMES.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+    Some(names::NAMES[at].1)
+}
+
+/// The number of the collation with this name.
+pub fn by_name(name: &str) -> Option<u16> {
+    names::NAMES.iter().find(|(_, n)| n.eq_ignore_ascii_case(name)).map(|&(id, _)| id)
+}
+
+/// Whether it is the default collation of its character set.
+pub fn is_primary(id: u16) -> bool {
+    names::PRIMARY.contains(&id)
 }
 
 /// Compares two texts by the collation with this number; one that is not known compares as bytes padded with spaces

@@ -100,5 +100,15 @@ fn every_known_collation_has_a_character_set() {
     for id in known() {
         assert!(charset::Charset::of_collation(id).is_some(), "{id}");
     }
+    for &(id, name) in &names::NAMES {
+        let charset = charset::Charset::of_collation(id).unwrap();
+        assert!(name.starts_with(charset.name), "{name}");
+        assert_eq!((super::name(id), by_name(name)), (Some(name), Some(id)));
+    }
+    assert_eq!(
+        (0..300).filter(|&id| charset::Charset::of_collation(id).is_some()).count(),
+        names::NAMES.len()
+    );
+    assert!(is_primary(8) && is_primary(33) && !is_primary(83));
     assert!(!is_known(0) && !is_known(192) && !is_known(300));
 }
