@@ -8,6 +8,7 @@
 //! Node pointers of a clustered or plain index hold the key fields, those of a secondary index all fields; see
 //! [`IndexDef::n_uniq_in_tree`].
 
+use crate::collation::Collation;
 use crate::column::{ColumnDef, DB_ROW_ID, LATIN1_SWEDISH_CI, MType};
 use crate::error::{Corruption, Result};
 use crate::page_size::PageSize;
@@ -57,12 +58,14 @@ pub enum IndexKind {
 }
 
 /// How two values of a field compare; SQL NULL is below all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 pub enum FieldCmp {
     /// As byte strings.
     Bytes,
-    /// As text of this collation, trailing spaces insignificant.
-    Collation(u16),
+    /// As text, trailing spaces insignificant.
+    Text(Collation),
+    /// As text of a collation this program does not know; compares as bytes, which is not the order of the index.
+    Unknown(u16),
     /// As little-endian 32-bit IEEE numbers.
     Float,
     /// As little-endian 64-bit IEEE numbers.
@@ -71,28 +74,28 @@ pub enum FieldCmp {
 
 impl FieldCmp {
     /// The comparison of a column's values.
-    pub const fn of(column: &ColumnDef) -> FieldCmp {
+    pub fn of(column: &ColumnDef) -> FieldCmp {
         match column.mtype {
             MType::Float => FieldCmp::Float,
             MType::Double => FieldCmp::Double,
             MType::Int | MType::Sys | MType::FixBinary | MType::Binary => FieldCmp::Bytes,
             MType::VarChar | MType::Char | MType::Blob | MType::Decimal | MType::VarMySql | MType::MySql => {
-                match (column.is_binary(), column.collation_id()) {
-                    (true, _) => FieldCmp::Bytes,
-                    // Tables older than collations in the dictionary.
-                    (false, 0) => FieldCmp::Collation(LATIN1_SWEDISH_CI),
-                    (false, id) => FieldCmp::Collation(id),
+                if column.is_binary() {
+                    return FieldCmp::Bytes;
                 }
+                let id = match column.collation_id() {
+                    // Tables older than collations in the dictionary.
+                    0 => LATIN1_SWEDISH_CI,
+                    id => id,
+                };
+                Collation::of(id).map_or(FieldCmp::Unknown(id), FieldCmp::Text)
             }
         }
     }
 
     /// Whether the order is known to this program: the collation is implemented.
     pub fn is_known(self) -> bool {
-        match self {
-            FieldCmp::Collation(id) => collation::is_known(id),
-            FieldCmp::Bytes | FieldCmp::Float | FieldCmp::Double => true,
-        }
+        !matches!(self, FieldCmp::Unknown(_))
     }
 }
 
@@ -115,7 +118,9 @@ impl FieldDef {
     }
 
     fn layout(&self) -> FieldLayout {
+        let null_len = self.column.fixed_len(RowFormat::Redundant) as u16;
         FieldLayout::new(self.fixed_len as u16, self.column.is_nullable(), self.column.is_big())
+            .with_null_len(null_len)
     }
 }
 
@@ -168,6 +173,7 @@ pub struct IndexDef {
     trx_id_pos: Option<usize>,
     layout: RecLayout,
     compare: Vec<FieldCmp>,
+    n_const_bytes: usize,
     redo_description: Vec<u8>,
 }
 
@@ -203,7 +209,9 @@ impl IndexDef {
         let n_uniq_in_tree = if kind == IndexKind::Secondary { fields.len() } else { n_uniq };
         let layouts: Vec<_> = fields.iter().map(FieldDef::layout).collect();
         let layout = RecLayout::new(spec.row_format.is_comp(), layouts, n_uniq_in_tree)?;
-        let compare = fields.iter().map(|f| FieldCmp::of(&f.column)).collect();
+        let compare: Vec<_> = fields.iter().map(|f| FieldCmp::of(&f.column)).collect();
+        let n_bytes = compare.iter().take_while(|c| matches!(c, FieldCmp::Bytes)).count();
+        let n_const_bytes = n_bytes.min(layout.n_const());
         let redo_description = redo_description(&layout, n_uniq_in_tree);
         Ok(IndexDef {
             id: spec.id,
@@ -218,6 +226,7 @@ impl IndexDef {
             trx_id_pos,
             layout,
             compare,
+            n_const_bytes,
             redo_description,
         })
     }
@@ -365,6 +374,13 @@ impl IndexDef {
         &self.compare
     }
 
+    /// Leading fields that lie at constant offsets and compare as bytes: the comparison of a key within them
+    /// decodes no lengths.
+    #[inline]
+    pub fn n_const_bytes(&self) -> usize {
+        self.n_const_bytes
+    }
+
     /// Whether the order of all fields is known to this program.
     pub fn order_is_known(&self) -> bool {
         self.compare.iter().all(|c| c.is_known())
@@ -445,13 +461,6 @@ fn redo_description(layout: &RecLayout, n_uniq_in_tree: usize) -> Vec<u8> {
         push_u16(&mut out, if f.nullable { len } else { len | 0x8000 });
     }
     out
-}
-
-mod collation {
-    //! Order of text.
-    pub(super) fn is_known(_id: u16) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]

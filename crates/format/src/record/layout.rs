@@ -29,6 +29,8 @@ pub struct FieldLayout {
     pub nullable: bool,
     /// Whether lengths above 127 take two bytes (the column's most bytes exceed 255, or it is a BLOB).
     pub big: bool,
+    /// Bytes of SQL NULL in a REDUNDANT record: the full width of a fixed column.
+    pub null_len: u16,
     /// Offset from the record's origin when it is the same in all records of the index, else [`NO_OFFSET`].
     pub offset: u16,
 }
@@ -36,7 +38,14 @@ pub struct FieldLayout {
 impl FieldLayout {
     /// A field; its constant place is found by [`RecLayout::new`].
     pub const fn new(fixed_len: u16, nullable: bool, big: bool) -> Self {
-        Self { fixed_len, nullable, big, offset: NO_OFFSET }
+        Self { fixed_len, nullable, big, null_len: 0, offset: NO_OFFSET }
+    }
+
+    /// The same with a width of SQL NULL in REDUNDANT records.
+    #[must_use]
+    pub const fn with_null_len(mut self, null_len: u16) -> Self {
+        self.null_len = null_len;
+        self
     }
 }
 
