@@ -41,7 +41,12 @@ impl DataDir {
 
     /// The bytes of a file of the data directory.
     pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join("data56-clean").join(name)).unwrap()
+        self.try_read(name).unwrap_or_else(|| panic!("no {name} in the data directory"))
+    }
+
+    /// The bytes of a file that may have been removed before the shutdown.
+    pub(crate) fn try_read(&self, name: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.0.join("data56-clean").join(name)).ok()
     }
 }
 

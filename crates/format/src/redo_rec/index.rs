@@ -1,0 +1,129 @@
+//! The index part of redo records about COMPACT pages: enough of the index to find the fields of a record.
+//!
+//! | off | size | field |
+//! |---|---|---|
+//! | 0 | 2 | number of fields |
+//! | 2 | 2 | number of unique fields; equal to the former for secondary indexes and node pointer pages |
+//! | 4 | 2 each | 0x8000: NOT NULL; low 15 bits: 0 variable, at most 255 bytes; 7FFF variable, more; else fixed length |
+//!
+//! In a clustered index DB_TRX_ID and DB_ROLL_PTR come right after the unique fields.
+
+use vaquita_base::codec::{get_u16, push_u16};
+
+use crate::{Corruption, Result};
+
+const NOT_NULL: u16 = 0x8000;
+const VARIABLE_BIG: u16 = 0x7FFF;
+
+/// Length of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldLen {
+    /// Variable, of a column of at most 255 bytes: one length byte.
+    Small,
+    /// Variable, of a longer column: one or two length bytes.
+    Big,
+    /// Fixed.
+    Fixed(u16),
+}
+
+/// A field of the index part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RedoField {
+    /// Never NULL: no bit in the NULL bitmap.
+    pub not_null: bool,
+    /// Length.
+    pub len: FieldLen,
+}
+
+impl RedoField {
+    fn decode(n: u16) -> Self {
+        let len = match n & !NOT_NULL {
+            0 => FieldLen::Small,
+            VARIABLE_BIG => FieldLen::Big,
+            fixed => FieldLen::Fixed(fixed),
+        };
+        Self { not_null: n & NOT_NULL != 0, len }
+    }
+
+    fn encode(self) -> u16 {
+        let len = match self.len {
+            FieldLen::Small => 0,
+            FieldLen::Big => VARIABLE_BIG,
+            FieldLen::Fixed(n) => n,
+        };
+        debug_assert!(len & NOT_NULL == 0);
+        len | if self.not_null { NOT_NULL } else { 0 }
+    }
+}
+
+/// A parsed index part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RedoIndex<'a> {
+    /// Number of unique fields.
+    pub n_uniq: u16,
+    fields: &'a [[u8; 2]],
+}
+
+impl<'a> RedoIndex<'a> {
+    /// Splits a record body into its index part and what follows.
+    ///
+    /// # Errors
+    /// [`Corruption`] if the body is too short, or the numbers of fields are impossible.
+    pub fn parse(body: &'a [u8]) -> Result<(Self, &'a [u8])> {
+        let bad = |detail: String| Corruption::new("index part of a redo record", detail);
+        let short = || bad(format!("body of {} bytes", body.len()));
+        let (head, rest) = body.split_at_checked(4).ok_or_else(short)?;
+        let (n_fields, n_uniq) = (get_u16(head, 0), get_u16(head, 2));
+        if n_fields == 0 || n_uniq == 0 || n_uniq > n_fields {
+            return Err(bad(format!("{n_uniq} unique fields of {n_fields}")));
+        }
+        let (fields, rest) = rest.split_at_checked(2 * usize::from(n_fields)).ok_or_else(short)?;
+        Ok((Self { n_uniq, fields: fields.as_chunks().0 }, rest))
+    }
+
+    /// Number of fields.
+    #[inline]
+    pub fn n_fields(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether the records have DB_TRX_ID and DB_ROLL_PTR, after the unique fields.
+    #[inline]
+    pub fn is_clustered(&self) -> bool {
+        usize::from(self.n_uniq) != self.n_fields()
+    }
+
+    /// The fields, in order.
+    #[inline]
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = RedoField> + Clone + use<'a> {
+        self.fields.iter().map(|raw| RedoField::decode(get_u16(raw, 0)))
+    }
+
+    /// Field `n`.
+    #[inline]
+    pub fn field(&self, n: usize) -> Option<RedoField> {
+        self.fields.get(n).map(|raw| RedoField::decode(get_u16(raw, 0)))
+    }
+
+    /// Number of fields that can be NULL.
+    #[inline]
+    pub fn n_nullable(&self) -> usize {
+        self.fields.iter().filter(|raw| raw[0] & (NOT_NULL >> 8) as u8 == 0).count()
+    }
+}
+
+/// Appends an index part.
+///
+/// # Panics
+/// If there are more than 65535 fields.
+pub fn push_index<I>(out: &mut Vec<u8>, n_uniq: u16, fields: I)
+where
+    I: IntoIterator<Item = RedoField>,
+    I::IntoIter: ExactSizeIterator,
+{
+    let fields = fields.into_iter();
+    let n_fields = u16::try_from(fields.len()).expect("an index has at most 1020 fields");
+    push_u16(out, n_fields);
+    push_u16(out, n_uniq);
+    fields.for_each(|f| push_u16(out, f.encode()));
+}
