@@ -445,7 +445,8 @@ fn set(v: &[u8], labels: &[String], out: &mut String) -> Result<()> {
     if labels.len() < 64 && bits >> labels.len() != 0 {
         return Err(bad("members of a SET value", v));
     }
-    let members = labels.iter().enumerate().filter(|(i, _)| bits >> i & 1 != 0);
+    // A SET has 64 members at most; a broken `.frm` may name more.
+    let members = labels.iter().take(64).enumerate().filter(|(i, _)| bits >> i & 1 != 0);
     for (n, (_, label)) in members.enumerate() {
         if n > 0 {
             out.push(',');

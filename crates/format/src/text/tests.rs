@@ -131,3 +131,11 @@ fn no_bytes_panic() {
         }
     }
 }
+
+#[test]
+fn a_set_with_more_labels_than_bits_shows_those_it_can_have() {
+    let labels: Vec<String> = (0..70).map(|n| format!("m{n}")).collect();
+    let mut out = String::new();
+    TextType::Set(labels).write(&[0x80, 0, 0, 0, 0, 0, 0, 1], &mut out).unwrap();
+    assert_eq!(out, "m0,m63");
+}

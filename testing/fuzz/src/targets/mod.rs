@@ -1,14 +1,25 @@
 //! The targets, one file per decoder family.
 
+mod meta;
 mod names;
 mod page;
 mod redo;
+mod space;
+mod system;
+mod undo;
 
 use crate::Target;
 
 pub(crate) const ALL: &[Target] = &[
     Target { name: "checksum", run: page::checksum, seeds: page::checksum_seeds },
+    Target { name: "space", run: space::space, seeds: space::seeds },
+    Target { name: "system_pages", run: system::pages, seeds: system::seeds },
     Target { name: "redo_file", run: redo::file_blocks, seeds: redo::file_seeds },
+    Target { name: "undo_page", run: undo::pages, seeds: undo::page_seeds },
+    Target { name: "undo_record", run: undo::records, seeds: undo::record_seeds },
+    Target { name: "cfg", run: meta::cfg, seeds: meta::cfg_seeds },
+    Target { name: "frm", run: meta::frm, seeds: meta::frm_seeds },
+    Target { name: "text", run: meta::text, seeds: meta::text_seeds },
     Target { name: "names", run: names::names, seeds: names::seeds },
 ];
 
