@@ -238,12 +238,12 @@ fn damage_is_named() {
     for (at, value, check) in [
         (rec - 1, 200, "heap number"),
         (rec - 5, 3, "n_owned of slot"),
-        (rec - 3, 1, "heap number"),
+        (rec - 3, 1, "record status"),
         (rec, 9, "key order"),
-        (41, 7, "heap top"),
+        (41, 7, "record"),
         (47, 1, "heap top"),
         (55, 8, "number of records"),
-        (39, 2, "page directory"),
+        (39, 4, "page directory"),
         (43, 4, "number of records"),
     ] {
         let mut page = good.clone();
