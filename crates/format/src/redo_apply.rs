@@ -1,7 +1,10 @@
-//! Applying redo records of index pages: decodes a body and calls the page edit that wrote it.
+//! Applying redo records to pages: decodes a body and calls the page edit that wrote it.
 //!
 //! The page is as it was when the record was written (its LSN is older); a record that contradicts it is an error and
-//! the page is then to be treated as corrupt. Bodies are those of [`crate::index_page::logged`].
+//! the page is then to be treated as corrupt. Bodies of index page records are those of
+//! [`crate::index_page::logged`]; all other pages' are applied by [`crate::redo_rec::apply_simple`].
+//!
+//! Not applied here: records about files, and those of compressed pages (ZIP_*), which carry images.
 
 use crate::error::{Corruption, Result};
 use crate::index_page::edit::{self, Appender, FieldUpdate, SysFields};
@@ -11,69 +14,68 @@ use crate::record::header::{
     INFO_MASK, check_origin, header_len, info_bits, set_info_bits, set_status, status,
 };
 use crate::record::layout::{FieldLayout, RecLayout};
+use crate::redo_rec::{FieldLen, RecType, RedoIndex, apply_simple};
 use vaquita_base::codec::Reader;
-use vaquita_base::{RollPtr, TrxId};
-
-/// Whether a record of this type changes an index page in a way only [`apply`] knows.
-pub fn is_index_type(rec_type: u8) -> bool {
-    let pairs = [
-        types::INSERT,
-        types::CLUSTERED_DELETE_MARK,
-        types::UPDATE_IN_PLACE,
-        types::DELETE,
-        types::DELETE_LIST_FROM,
-        types::DELETE_LIST_TO,
-        types::COPY_LIST_END,
-        types::REORGANIZE,
-        types::CREATE,
-        types::MIN_REC_MARK,
-    ];
-    rec_type == types::SECONDARY_DELETE_MARK || pairs.iter().any(|p| p.contains(&rec_type))
-}
+use vaquita_base::{PageId, RollPtr, TrxId};
 
 /// Applies one record to its page.
 ///
 /// # Errors
-/// If the body does not decode, the type is not of an index page, or page and record contradict each other.
-pub fn apply_index(rec_type: u8, body: &[u8], page: &mut [u8]) -> Result<()> {
-    let mut r = Reader::new(body);
-    match rec_type {
+/// If the body does not decode, the type is not of a page (or of a compressed one), or page and record contradict each
+/// other.
+pub fn apply(ty: RecType, id: PageId, body: &[u8], page: &mut [u8]) -> Result<()> {
+    if ty.is_simple() { apply_simple(ty, id, body, page) } else { apply_index(ty, body, page) }
+}
+
+fn apply_index(ty: RecType, body: &[u8], page: &mut [u8]) -> Result<()> {
+    if page.len() < 4096 {
+        return Err(contradiction("no index page is that short"));
+    }
+    let (layout, body) = if ty.has_index() {
+        let (index, body) = RedoIndex::parse(body)?;
+        (layout_of(&index)?, body)
+    } else {
+        (RecLayout::redundant(), body)
+    };
+    let r = &mut Reader::new(body);
+    match ty {
         t if types::CREATE.contains(&t) => {
             edit::create(page, t == types::CREATE[1]);
-            return end(&r);
+            return end(r);
         }
-        types::SECONDARY_DELETE_MARK => {
+        RecType::RecSecDeleteMark => {
             let (value, rec) = (r.u8()?, r.u16()?);
             edit::set_delete_mark(page, rec, value != 0)?;
-            return end(&r);
+            return end(r);
         }
         t if types::MIN_REC_MARK.contains(&t) => {
             expect_format(page, t == types::MIN_REC_MARK[1])?;
             edit::set_min_rec_mark(page, r.u16()?)?;
-            return end(&r);
+            return end(r);
         }
-        _ => {}
+        _ => expect_format(page, layout.comp())?,
     }
-    let comp = rec_type > types::MIN_REC_MARK[0];
-    expect_format(page, comp)?;
-    let layout = if comp { index_layout(&mut r)? } else { RecLayout::redundant() };
-    match rec_type {
+    match ty {
         t if types::INSERT.contains(&t) => {
             let after = r.u16()?;
-            let rec = read_insert(&mut r, page, &layout, after)?;
+            let rec = read_insert(r, page, &layout, after)?;
             let origin = edit::insert(page, &layout, after, &rec.bytes, rec.extra)?;
             origin.ok_or_else(|| contradiction("the record to insert does not fit"))?;
         }
         t if types::DELETE.contains(&t) => edit::delete(page, &layout, r.u16()?)?,
         t if types::DELETE_LIST_FROM.contains(&t) => edit::delete_list_from(page, &layout, r.u16()?)?,
         t if types::DELETE_LIST_TO.contains(&t) => edit::delete_list_to(page, &layout, r.u16()?)?,
-        t if types::COPY_LIST_END.contains(&t) => copy_list_end(&mut r, page, &layout)?,
+        t if types::COPY_LIST_END.contains(&t) => copy_list_end(r, page, &layout)?,
         t if types::REORGANIZE.contains(&t) => edit::reorganize(page, &layout)?,
-        t if types::CLUSTERED_DELETE_MARK.contains(&t) => delete_mark(&mut r, page, &layout)?,
-        t if types::UPDATE_IN_PLACE.contains(&t) => update_in_place(&mut r, page, &layout)?,
-        t => return Err(Corruption::new("redo record type", format!("{t} is not of an index page"))),
+        t if types::CLUSTERED_DELETE_MARK.contains(&t) => delete_mark(r, page, &layout)?,
+        t if types::UPDATE_IN_PLACE.contains(&t) => update_in_place(r, page, &layout)?,
+        RecType::CompRecSecDeleteMark => {
+            let (value, rec) = (r.u8()?, r.u16()?);
+            edit::set_delete_mark(page, rec, value != 0)?;
+        }
+        t => return Err(Corruption::new("redo record type", format!("{t:?} is not applied to pages"))),
     }
-    end(&r)
+    end(r)
 }
 
 fn end(r: &Reader<'_>) -> Result<()> {
@@ -89,19 +91,14 @@ fn contradiction(detail: &'static str) -> Corruption {
     Corruption::new("redo record of an index page", detail)
 }
 
-/// The index description: what sizes of records follow from.
-fn index_layout(r: &mut Reader<'_>) -> Result<RecLayout> {
-    let (n, n_uniq) = (r.u16()?, r.u16()?);
-    let mut fields = Vec::with_capacity(usize::from(n).min(64));
-    for _ in 0..n {
-        let word = r.u16()?;
-        let (len, nullable) = (word & 0x7FFF, word & 0x8000 == 0);
-        fields.push(match len {
-            0x7FFF => FieldLayout::new(0, nullable, true),
-            len => FieldLayout::new(len, nullable, false),
-        });
-    }
-    RecLayout::new(true, fields, usize::from(n_uniq))
+/// What the index part tells of the records.
+fn layout_of(index: &RedoIndex<'_>) -> Result<RecLayout> {
+    let field = |f: crate::redo_rec::RedoField| match f.len {
+        FieldLen::Small => FieldLayout::new(0, !f.not_null, false),
+        FieldLen::Big => FieldLayout::new(0, !f.not_null, true),
+        FieldLen::Fixed(len) => FieldLayout::new(len, !f.not_null, false),
+    };
+    RecLayout::new(true, index.fields().map(field).collect(), usize::from(index.n_uniq))
 }
 
 struct NewRec {

@@ -3,7 +3,6 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use vaquita_base::codec::Reader;
 use vaquita_base::{IndexId, PageId, PageNo, Rng, RollPtr, SpaceId, TrxId};
 use vaquita_format::PageSize;
 use vaquita_format::column::{Charset, ColumnDef};
@@ -16,7 +15,8 @@ use vaquita_format::index_page::{
 };
 use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{Offsets, RecSize, encode};
-use vaquita_format::redo_apply::apply_index;
+use vaquita_format::redo_apply::apply;
+use vaquita_format::redo_rec::{self, Parsed, RecType, Record};
 use vaquita_format::tuple::{Tuple, TupleField};
 
 const PAGE: PageId = PageId::new(SpaceId(7), PageNo(300));
@@ -81,7 +81,6 @@ struct Edited<'i> {
     page: Vec<u8>,
     start: Vec<u8>,
     log: Vec<u8>,
-    marks: Vec<usize>,
 }
 
 impl<'i> Edited<'i> {
@@ -89,11 +88,10 @@ impl<'i> Edited<'i> {
         let mut page = vec![0; index.page_size().logical()];
         edit::create(&mut page, index.layout().comp());
         set_level_and_index(&mut page, 0, index.id());
-        Self { index, start: page.clone(), page, log: Vec::new(), marks: Vec::new() }
+        Self { index, start: page.clone(), page, log: Vec::new() }
     }
 
     fn step(&mut self, rng: &mut Rng) {
-        self.marks.push(self.log.len());
         let n = u64::from(n_recs(&self.page));
         let all: Vec<u16> = records(&self.page).map(|r| r.unwrap()).collect();
         let any = |rng: &mut Rng| all[rng.index(all.len())];
@@ -146,6 +144,7 @@ impl<'i> Edited<'i> {
             logged::set_delete_mark_clustered(&mut self.page, &mut log, self.index, rec, mark, sys).unwrap();
         } else {
             logged::set_delete_mark_secondary(&mut self.page, &mut log, rec, mark).unwrap();
+            logged::raise_max_trx_id(&mut self.page, &mut log, TrxId(rng.below(1 << 48)));
         }
     }
 
@@ -170,8 +169,8 @@ impl<'i> Edited<'i> {
     /// Applies the log to the page as it was and compares.
     fn replay(&self) {
         let mut page = self.start.clone();
-        for body in record_bodies(&self.log, &self.marks, self.index) {
-            apply_index(body.0, body.1, &mut page).unwrap();
+        for r in parsed(&self.log) {
+            apply(r.ty, r.page, r.body(&self.log), &mut page).unwrap();
         }
         assert!(page == self.page, "the replayed page differs");
     }
@@ -181,20 +180,19 @@ fn sys_fields(rng: &mut Rng) -> SysFields {
     SysFields { trx_id: TrxId(rng.below(1 << 48)), roll_ptr: RollPtr(rng.below(1 << 56)) }
 }
 
-/// Type and body of each record. An edit that reorganises leaves a record of known length.
-fn record_bodies<'l>(log: &'l [u8], marks: &[usize], index: &IndexDef) -> Vec<(u8, &'l [u8])> {
+/// The records of a log.
+fn parsed(log: &[u8]) -> Vec<Record> {
     let mut out = Vec::new();
-    for (i, &start) in marks.iter().enumerate() {
-        let end = marks.get(i + 1).copied().unwrap_or(log.len());
-        if start == end {
-            continue;
+    let mut at = 0;
+    while at < log.len() {
+        match redo_rec::parse_at(log, at).unwrap() {
+            Parsed::Record(r) => {
+                assert_eq!(r.page, PAGE);
+                at = r.end;
+                out.push(r);
+            }
+            Parsed::Incomplete => panic!("a record is cut off"),
         }
-        let mut r = Reader::new(&log[start..end]);
-        let kind = r.u8().unwrap();
-        assert_eq!((r.compressed().unwrap(), r.compressed().unwrap()), (7, 300));
-        let body =
-            if [18, 46].contains(&kind) { &r.rest()[..index.redo_description().len()] } else { r.rest() };
-        out.push((kind, body));
     }
     out
 }
@@ -228,17 +226,14 @@ proptest! {
             left.insert(&mut rng);
         }
         left.log.clear();
-        left.marks.clear();
         let before = left.page.clone();
         left.start = before.clone();
         let all: Vec<u16> = records(&before).map(|r| r.unwrap()).collect();
         let at = rng.index(all.len());
 
         let mut right = Edited::new(&index);
-        right.marks.push(0);
         let mut log = PageLog::new(PAGE, &mut right.log);
         logged::copy_list_end(&mut right.page, &mut log, &index, &before, all[at]).unwrap();
-        left.marks.push(0);
         let mut log = PageLog::new(PAGE, &mut left.log);
         logged::delete_list_from(&mut left.page, &mut log, &index, all[at]).unwrap();
         prop_assert_eq!(usize::from(n_recs(&right.page)), all.len() - at);
@@ -345,24 +340,25 @@ proptest! {
         }
         let _ = edit::reorganize(&mut page.clone(), layout);
         // Good records on a bad page, and damaged records.
-        for (kind, body) in record_bodies(&edited.log, &edited.marks, &index) {
-            let _ = apply_index(kind, body, &mut page.clone());
-            let mut body = body.to_vec();
+        for r in parsed(&edited.log) {
+            let _ = apply(r.ty, PAGE, r.body(&edited.log), &mut page.clone());
+            let mut body = r.body(&edited.log).to_vec();
             if !body.is_empty() {
                 let at = rng.index(body.len());
                 body[at] = rng.below(256) as u8;
             }
-            let _ = apply_index(kind, &body, &mut page);
+            let _ = apply(r.ty, PAGE, &body, &mut page);
         }
     }
 
     #[test]
-    fn random_bodies_never_panic(kind: u8, body in proptest::collection::vec(any::<u8>(), 0..80)) {
+    fn random_bodies_never_panic(ty in 0..RecType::ALL.len(), body in proptest::collection::vec(any::<u8>(), 0..80)) {
         let index = indexes(RowFormat::Compact, 4096).swap_remove(2);
         let mut page = Edited::new(&index).page;
-        let _ = apply_index(kind, &body, &mut page);
+        let ty = RecType::ALL[ty];
+        let _ = apply(ty, PAGE, &body, &mut page);
         let mut with_index = index.redo_description().to_vec();
         with_index.extend_from_slice(&body);
-        let _ = apply_index(kind, &with_index, &mut page);
+        let _ = apply(ty, PAGE, &with_index, &mut page);
     }
 }

@@ -5,16 +5,17 @@ mod common;
 
 use common::DataDir;
 use std::collections::BTreeMap;
-use vaquita_base::codec::{Reader, get_u16, get_u32, put_u16, put_u32, put_u64};
-use vaquita_base::{IndexId, PageId, PageNo, SpaceId};
+use vaquita_base::codec::{Reader, get_u16, get_u32};
+use vaquita_base::{IndexId, PageId};
+use vaquita_format::PageSize;
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
 use vaquita_format::index_page::header::last_insert;
 use vaquita_format::index_page::logged::{self, PageLog};
 use vaquita_format::index_page::validate;
 use vaquita_format::record::RecSize;
-use vaquita_format::redo_apply::{apply_index, is_index_type};
-use vaquita_format::{PageSize, Result};
+use vaquita_format::redo_apply::apply;
+use vaquita_format::redo_rec::{self, Parsed, RecType};
 
 /// The records' bytes of a log file that starts at LSN 1643520 and never wrapped.
 fn stream(file: &[u8]) -> Vec<u8> {
@@ -33,133 +34,12 @@ fn stream(file: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads one body.
-fn skip_body(t: u8, r: &mut Reader<'_>) -> Result<()> {
-    let index = |r: &mut Reader<'_>, comp: bool| -> Result<()> {
-        if comp {
-            let n = r.u16()?;
-            r.skip(2 + 2 * usize::from(n))?;
-        }
-        Ok(())
-    };
-    let sys = |r: &mut Reader<'_>| -> Result<()> {
-        r.compressed()?;
-        r.skip(7)?;
-        r.u64_compressed()?;
-        Ok(())
-    };
-    match t {
-        1 | 2 | 4 => {
-            r.skip(2)?;
-            r.compressed()?;
-        }
-        8 => {
-            r.skip(2)?;
-            r.u64_compressed()?;
-        }
-        9 | 38 => {
-            index(r, t == 38)?;
-            r.skip(2)?;
-            let e = r.compressed()?;
-            if e & 1 != 0 {
-                r.skip(1)?;
-                r.compressed()?;
-                r.compressed()?;
-            }
-            r.skip((e >> 1) as usize)?;
-        }
-        10 | 39 => {
-            index(r, t == 39)?;
-            r.skip(2)?;
-            sys(r)?;
-            r.skip(2)?;
-        }
-        11 => r.skip(3)?,
-        13 | 41 => {
-            index(r, t == 41)?;
-            r.skip(1)?;
-            sys(r)?;
-            r.skip(3)?;
-            for _ in 0..r.compressed()? {
-                r.compressed()?;
-                match r.compressed()? {
-                    0xFFFF_FFFF => {}
-                    len => r.skip(len as usize)?,
-                }
-            }
-        }
-        14 | 42 => {
-            index(r, t == 42)?;
-            r.skip(2)?;
-        }
-        19 | 37 | 21 | 23 | 27 | 29 => {}
-        20 => {
-            let len = r.u16()?;
-            r.skip(usize::from(len))?;
-        }
-        22 => drop(r.compressed()?),
-        24 | 25 => drop(r.u64_compressed()?),
-        30 => {
-            r.skip(2)?;
-            let len = r.u16()?;
-            r.skip(usize::from(len))?;
-        }
-        33 | 35 => {
-            let len = r.u16()?;
-            r.skip(usize::from(len))?;
-        }
-        47 => {
-            r.skip(4)?;
-            let len = r.u16()?;
-            r.skip(usize::from(len))?;
-        }
-        49 => r.skip(24)?,
-        50 => {
-            r.skip(1)?;
-            let len = r.u8()?;
-            r.skip(usize::from(len))?;
-        }
-        51 => {
-            let (size, trailer) = (r.u16()?, r.u16()?);
-            r.skip(8 + usize::from(size) + usize::from(trailer))?;
-        }
-        t => panic!("type {t}"),
-    }
-    Ok(())
-}
-
-fn apply_simple(t: u8, body: &[u8], page: &mut [u8], id: (u32, u32)) {
-    let mut r = Reader::new(body);
-    match t {
-        29 => {
-            page.fill(0);
-            put_u32(page, 4, id.1);
-            put_u32(page, 34, id.0);
-        }
-        1 | 2 | 4 => {
-            let (at, v) = (usize::from(r.u16().unwrap()), r.compressed().unwrap());
-            match t {
-                1 => page[at] = v as u8,
-                2 => put_u16(page, at, v as u16),
-                _ => put_u32(page, at, v),
-            }
-        }
-        8 => put_u64(page, usize::from(r.u16().unwrap()), r.u64_compressed().unwrap()),
-        30 => {
-            let at = usize::from(r.u16().unwrap());
-            let len = usize::from(r.u16().unwrap());
-            page[at..at + len].copy_from_slice(r.bytes(len).unwrap());
-        }
-        _ => {}
-    }
-}
-
 /// An index whose records are laid out as an index description says.
-fn index_of(t: u8, body: &[u8]) -> (IndexDef, usize) {
+fn index_of(t: RecType, body: &[u8]) -> (IndexDef, usize) {
     let mut r = Reader::new(body);
     let mut columns = Vec::new();
     let mut n_key = 1;
-    if t == 38 {
+    if t == RecType::CompRecInsert {
         let n = r.u16().unwrap();
         n_key = usize::from(r.u16().unwrap());
         for i in 0..n {
@@ -174,17 +54,17 @@ fn index_of(t: u8, body: &[u8]) -> (IndexDef, usize) {
     } else {
         columns.push(ColumnDef::int("any", 4, false));
     }
-    let row_format = if t == 38 { RowFormat::Compact } else { RowFormat::Redundant };
+    let row_format = if t == RecType::CompRecInsert { RowFormat::Compact } else { RowFormat::Redundant };
     let spec = IndexSpec { id: IndexId(1), name: String::new(), row_format, page_size: PageSize::DEFAULT };
     (IndexDef::plain(spec, columns, n_key).unwrap(), r.pos())
 }
 
 /// Our log of an insert is the server's, byte for byte.
-fn logging_the_same_insert_gives_the_same_record(t: u8, id: (u32, u32), body: &[u8], before: &[u8]) {
+fn logging_the_same_insert_gives_the_same_record(t: RecType, page_id: PageId, body: &[u8], before: &[u8]) {
     let (index, description_len) = index_of(t, body);
     assert_eq!(index.redo_description(), &body[..description_len]);
     let mut after = before.to_vec();
-    apply_index(t, body, &mut after).unwrap();
+    apply(t, page_id, body, &mut after).unwrap();
     let origin = last_insert(&after);
     let size = RecSize::of(&after, origin, index.layout()).unwrap();
     let start = usize::from(origin) - size.extra;
@@ -192,16 +72,14 @@ fn logging_the_same_insert_gives_the_same_record(t: u8, id: (u32, u32), body: &[
 
     let mut ours = before.to_vec();
     let mut log = Vec::new();
-    let page_id = PageId::new(SpaceId(id.0), PageNo(id.1));
     let cursor = get_u16(body, description_len);
     let inserted =
         logged::insert(&mut ours, &mut PageLog::new(page_id, &mut log), &index, cursor, rec, size.extra);
     assert_eq!(inserted, Ok(Some(origin)));
     assert!(ours == after);
-    let mut r = Reader::new(&log);
-    assert_eq!(r.u8().unwrap(), t);
-    assert_eq!((r.compressed().unwrap(), r.compressed().unwrap()), id);
-    assert_eq!(r.rest(), body, "{id:?}: ours and the server's");
+    let Ok(Parsed::Record(r)) = redo_rec::parse(&log) else { panic!("our record does not parse") };
+    assert_eq!((r.ty, r.page, r.end), (t, page_id, log.len()));
+    assert_eq!(r.body(&log), body, "{page_id:?}: ours and the server's");
 }
 
 #[test]
@@ -210,30 +88,29 @@ fn replaying_a_servers_log_gives_its_index_pages() {
     let stream = stream(&dir.read("ib_logfile0"));
     let mut pages: BTreeMap<(u32, u32), Vec<u8>> = BTreeMap::new();
     let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
-    let mut r = Reader::new(&stream);
-    while !r.is_empty() {
-        let t = r.u8().unwrap() & 0x7F;
-        if t == 31 || t == 32 {
-            continue;
-        }
-        let id = (r.compressed().unwrap(), r.compressed().unwrap());
-        let start = r.pos();
-        skip_body(t, &mut r).unwrap();
-        let body = &stream[start..r.pos()];
+    let mut at = 0;
+    while at < stream.len() {
+        let Parsed::Record(r) = redo_rec::parse_at(&stream, at).unwrap() else {
+            panic!("record cut off at {at}")
+        };
+        at = r.end;
+        let body = r.body(&stream);
+        let id = (r.page.space.get(), r.page.page_no.get());
         // Space 9 is the compressed table: its pages come as whole images.
-        if t == 29 && id.0 != 9 {
+        if r.ty == RecType::InitFilePage && id.0 != 9 {
             pages.entry(id).or_insert_with(|| vec![0; 16_384]);
         }
         // Pages that are older than the log cannot be made from it.
         let Some(page) = pages.get_mut(&id) else { continue };
-        if t == 9 || t == 38 {
-            logging_the_same_insert_gives_the_same_record(t, id, body, page);
+        if r.ty.is_file() || !r.ty.has_page() {
+            continue;
         }
-        if is_index_type(t) {
-            *counts.entry(t).or_default() += 1;
-            apply_index(t, body, page).unwrap_or_else(|e| panic!("{id:?} type {t}: {e}"));
-        } else {
-            apply_simple(t, body, page, id);
+        if matches!(r.ty, RecType::RecInsert | RecType::CompRecInsert) {
+            logging_the_same_insert_gives_the_same_record(r.ty, r.page, body, page);
+        }
+        apply(r.ty, r.page, body, page).unwrap_or_else(|e| panic!("{:?} {:?}: {e}", r.page, r.ty));
+        if !r.ty.is_simple() {
+            *counts.entry(r.ty.as_u8()).or_default() += 1;
         }
     }
     let fts = |n: u32| format!("shop/FTS_0000000000000018_0000000000000024_INDEX_{n}.ibd");

@@ -29,23 +29,25 @@ use crate::index_def::{IndexDef, IndexKind};
 use crate::record::header::{COMP_HEADER, INFO_MASK, OLD_HEADER, header_len};
 use crate::record::layout::RecLayout;
 use crate::record::offsets::RecSize;
+use crate::redo_rec::RecType;
+use crate::redo_rec::encode::{push_bytes8, push_head};
 use vaquita_base::codec::{push_compressed, push_u16, push_u64_compressed, push_uint, put_u32};
 use vaquita_base::{PageId, TrxId};
 
-/// Type codes of the records, REDUNDANT first.
+/// Types of the records, REDUNDANT first.
 pub(crate) mod types {
-    pub(crate) const WRITE_8_BYTES: u8 = 8;
-    pub(crate) const INSERT: [u8; 2] = [9, 38];
-    pub(crate) const CLUSTERED_DELETE_MARK: [u8; 2] = [10, 39];
-    pub(crate) const SECONDARY_DELETE_MARK: u8 = 11;
-    pub(crate) const UPDATE_IN_PLACE: [u8; 2] = [13, 41];
-    pub(crate) const DELETE: [u8; 2] = [14, 42];
-    pub(crate) const DELETE_LIST_FROM: [u8; 2] = [15, 43];
-    pub(crate) const DELETE_LIST_TO: [u8; 2] = [16, 44];
-    pub(crate) const COPY_LIST_END: [u8; 2] = [17, 45];
-    pub(crate) const REORGANIZE: [u8; 2] = [18, 46];
-    pub(crate) const CREATE: [u8; 2] = [19, 37];
-    pub(crate) const MIN_REC_MARK: [u8; 2] = [26, 36];
+    use crate::redo_rec::RecType::{self, *};
+
+    pub(crate) const INSERT: [RecType; 2] = [RecInsert, CompRecInsert];
+    pub(crate) const CLUSTERED_DELETE_MARK: [RecType; 2] = [RecClustDeleteMark, CompRecClustDeleteMark];
+    pub(crate) const UPDATE_IN_PLACE: [RecType; 2] = [RecUpdateInPlace, CompRecUpdateInPlace];
+    pub(crate) const DELETE: [RecType; 2] = [RecDelete, CompRecDelete];
+    pub(crate) const DELETE_LIST_FROM: [RecType; 2] = [ListEndDelete, CompListEndDelete];
+    pub(crate) const DELETE_LIST_TO: [RecType; 2] = [ListStartDelete, CompListStartDelete];
+    pub(crate) const COPY_LIST_END: [RecType; 2] = [ListEndCopyCreated, CompListEndCopyCreated];
+    pub(crate) const REORGANIZE: [RecType; 2] = [PageReorganize, CompPageReorganize];
+    pub(crate) const CREATE: [RecType; 2] = [PageCreate, CompPageCreate];
+    pub(crate) const MIN_REC_MARK: [RecType; 2] = [RecMinMark, CompRecMinMark];
 }
 
 /// Flag of delete marks and updates: the record's system fields stay as they are.
@@ -73,17 +75,15 @@ impl<'a> PageLog<'a> {
     }
 
     #[inline]
-    fn record(&mut self, kind: u8) -> Option<&mut Vec<u8>> {
+    fn record(&mut self, ty: RecType) -> Option<&mut Vec<u8>> {
         let out = self.out.as_deref_mut()?;
-        out.push(kind);
-        push_compressed(out, self.page.space.get());
-        push_compressed(out, self.page.page_no.get());
+        push_head(out, ty, self.page);
         Some(out)
     }
 
     #[inline]
-    fn index_record(&mut self, kinds: [u8; 2], index: &IndexDef) -> Option<&mut Vec<u8>> {
-        let out = self.record(kinds[usize::from(index.layout().comp())])?;
+    fn index_record(&mut self, types: [RecType; 2], index: &IndexDef) -> Option<&mut Vec<u8>> {
+        let out = self.record(types[usize::from(index.layout().comp())])?;
         out.extend_from_slice(index.redo_description());
         Some(out)
     }
@@ -198,8 +198,8 @@ pub fn delete(page: &mut [u8], log: &mut PageLog<'_>, index: &IndexDef, rec: u16
     Ok(())
 }
 
-fn push_rec(log: &mut PageLog<'_>, kinds: [u8; 2], index: &IndexDef, rec: u16) {
-    if let Some(out) = log.index_record(kinds, index) {
+fn push_rec(log: &mut PageLog<'_>, types: [RecType; 2], index: &IndexDef, rec: u16) {
+    if let Some(out) = log.index_record(types, index) {
         push_u16(out, rec);
     }
 }
@@ -322,7 +322,7 @@ pub fn set_delete_mark_secondary(
     deleted: bool,
 ) -> Result<()> {
     edit::set_delete_mark(page, rec, deleted)?;
-    if let Some(out) = log.record(types::SECONDARY_DELETE_MARK) {
+    if let Some(out) = log.record(RecType::RecSecDeleteMark) {
         out.push(u8::from(deleted));
         push_u16(out, rec);
     }
@@ -384,9 +384,8 @@ pub fn set_min_rec_mark(page: &mut [u8], log: &mut PageLog<'_>, comp: bool, rec:
 /// Raises MAX_TRX_ID of a secondary leaf page. Appends nothing if it is high enough.
 pub fn raise_max_trx_id(page: &mut [u8], log: &mut PageLog<'_>, trx_id: TrxId) {
     if edit::raise_max_trx_id(page, trx_id)
-        && let Some(out) = log.record(types::WRITE_8_BYTES)
+        && let Some(out) = log.out.as_deref_mut()
     {
-        push_u16(out, MAX_TRX_ID as u16);
-        push_u64_compressed(out, trx_id.get());
+        push_bytes8(out, log.page, MAX_TRX_ID as u16, trx_id.get());
     }
 }
