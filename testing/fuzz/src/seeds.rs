@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of fixtures: `VAQUITA_FIXTURES`, or the one beside the repository.
+/// The folder of fixtures: `VAQUITA_FIXTURES`, or `testing/fixtures` of the repository.
 pub fn fixtures() -> PathBuf {
     match std::env::var_os("VAQUITA_FIXTURES") {
         Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/mysql56"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mysql56"),
     }
 }
 

@@ -38,8 +38,9 @@ pub(super) fn leftovers(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// Folders of somebody's machine. In two parts, as above.
-const MACHINE_PATHS: [(&str, &str); 4] = [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/"), ("/Us", "ers/")];
+/// Folders of somebody's machine, or beside the repository: a clean clone has none of them. In two parts, as above.
+const MACHINE_PATHS: [(&str, &str); 5] =
+    [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/"), ("/Us", "ers/"), ("/sha", "red/")];
 
 /// No file names a folder of one particular machine.
 pub(super) fn machine_paths(files: &[TextFile]) -> Vec<Finding> {
@@ -50,7 +51,7 @@ pub(super) fn machine_paths(files: &[TextFile]) -> Vec<Finding> {
                 let word = format!("{first}{second}");
                 // A path starts here: `docs/work/` or `https://x.org/home/` are somebody else's folders.
                 let starts =
-                    |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~".contains(c));
+                    |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "_-~".contains(c));
                 if line.match_indices(&word).any(|(at, _)| starts(at)) {
                     findings.push(error_at(file, number, &format!("names a machine's folder, {word}")));
                 }

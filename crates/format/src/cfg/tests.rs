@@ -6,7 +6,7 @@ use super::*;
 
 /// All `.cfg` files a real server exported.
 fn fixtures() -> Vec<(PathBuf, Vec<u8>)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/mysql56");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/mysql56");
     let mut out = Vec::new();
     for dir in [dir.clone(), dir.join("ext")] {
         for entry in std::fs::read_dir(&dir).unwrap() {
@@ -30,7 +30,7 @@ fn files_of_a_real_server_survive_byte_for_byte() {
 
 #[test]
 fn example_of_the_reference() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/mysql56/empty.cfg");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/mysql56/empty.cfg");
     let meta = TableMeta::parse(&std::fs::read(path).unwrap()).unwrap();
     assert_eq!((&*meta.hostname, &*meta.name, meta.autoinc), ("vm", "fix/empty", 0));
     assert_eq!((meta.page_size, meta.flags, meta.columns.len()), (16384, 1, 4));

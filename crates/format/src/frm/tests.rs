@@ -7,7 +7,7 @@ use crate::cfg::TableMeta;
 use crate::filename::TableFile;
 
 fn fixture_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/mysql56")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/mysql56")
 }
 
 fn read(name: &str) -> Vec<u8> {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// The corpus.
 pub(crate) fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/mysql56")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/mysql56")
 }
 
 /// Every `.ibd` file of the corpus, subfolders included.
