@@ -1,1 +1,3 @@
 //! Buffer pool, redo log, mini-transactions, recovery, tablespaces.
+
+pub mod log;
