@@ -180,11 +180,14 @@ fn bisect(
     if !in_page(up) {
         return Err(bad_chain(up));
     }
+    // A slot in the middle may point to the supremum.
+    if low == supremum(comp) {
+        return Err(bad_chain(low));
+    }
     let rec = match mode {
         SearchMode::Less | SearchMode::LessOrEqual => low,
         SearchMode::GreaterOrEqual | SearchMode::Greater => up,
     };
-    debug_assert!(low != supremum(comp));
     Ok(Found { rec, low, up, low_matched: low_matched as u16, up_matched: up_matched as u16 })
 }
 

@@ -1,5 +1,6 @@
 //! The targets, one file per decoder family.
 
+mod index;
 mod meta;
 mod names;
 mod page;
@@ -15,6 +16,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "space", run: space::space, seeds: space::seeds },
     Target { name: "system_pages", run: system::pages, seeds: system::seeds },
     Target { name: "redo_file", run: redo::file_blocks, seeds: redo::file_seeds },
+    Target { name: "redo_records", run: redo::records, seeds: redo::record_seeds },
+    Target { name: "index_page", run: index::page, seeds: index::seeds },
     Target { name: "undo_page", run: undo::pages, seeds: undo::page_seeds },
     Target { name: "undo_record", run: undo::records, seeds: undo::record_seeds },
     Target { name: "cfg", run: meta::cfg, seeds: meta::cfg_seeds },
