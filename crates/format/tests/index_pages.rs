@@ -5,10 +5,12 @@ mod common;
 mod tables;
 
 use tables::{Table, tables};
-use vaquita_base::PageNo;
 use vaquita_base::Rng;
 use vaquita_base::codec::get_u32;
-use vaquita_format::index_def::IndexDef;
+use vaquita_base::{IndexId, PageNo};
+use vaquita_format::PageSize;
+use vaquita_format::column::ColumnDef;
+use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::index_page::header::{
     infimum, is_comp, is_leaf, level, n_recs, set_level_and_index, supremum,
 };
@@ -17,7 +19,7 @@ use vaquita_format::index_page::{
     search, validate,
 };
 use vaquita_format::record::header::{INFO_MASK, info_bits};
-use vaquita_format::record::{Offsets, RecSize, encode};
+use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, Offsets, RecSize, encode, off_page_fields};
 use vaquita_format::tuple::{Tuple, TupleField, fields_of_record};
 
 /// Uncompressed index pages of the corpus.
@@ -217,4 +219,62 @@ fn assert_same_records(a: &[u8], b: &[u8], index: &IndexDef, context: &str) {
     }
     assert_eq!((x, y), (end, end), "{context}");
     assert_eq!(last_rec(a).is_ok(), last_rec(b).is_ok());
+}
+
+/// A value's length as a whole: of an external field, its local prefix and the part off the page.
+fn whole_len(field: &TupleField<'_>) -> usize {
+    let data = field.data.unwrap_or_default();
+    if !field.external {
+        return data.len();
+    }
+    let reference = ExternRef::of_field(data).unwrap().expect("written");
+    data.len() - EXTERN_REF_LEN + reference.len as usize
+}
+
+/// The server moved exactly the columns off the page that we would.
+#[test]
+fn off_page_columns_are_those_the_server_chose() {
+    let zeros = vec![0; 1 << 20];
+    let (mut rows, mut moved) = (0, 0);
+    each_page(|table, no, page, index| {
+        if !index.is_clustered() || !is_leaf(page) {
+            return;
+        }
+        for rec in records(page) {
+            let rec = rec.unwrap();
+            with_tuple(page, rec, index, |t| {
+                let whole = |f: &TupleField<'_>| TupleField::nullable(f.data.map(|_| &zeros[..whole_len(f)]));
+                let fields: Vec<TupleField<'_>> = t.fields().iter().map(whole).collect();
+                let mut chosen = Vec::new();
+                off_page_fields(index, &fields, &mut chosen).unwrap();
+                chosen.sort_unstable();
+                let stored: Vec<usize> = (0..fields.len()).filter(|&i| t.fields()[i].external).collect();
+                assert_eq!(chosen, stored, "{} page {no} record {rec}", table.name);
+                rows += 1;
+                moved += stored.len();
+            });
+        }
+    });
+    assert!(rows > 9_000 && moved >= 30, "{rows} rows, {moved} columns");
+}
+
+/// The longest BLOB kept inline beside an INT key: measured on a server.
+#[test]
+fn off_page_thresholds() {
+    for (format, inline) in
+        [(RowFormat::Compact, 8100), (RowFormat::Dynamic, 8100), (RowFormat::Redundant, 8091)]
+    {
+        let spec =
+            IndexSpec { id: IndexId(1), name: "i".into(), row_format: format, page_size: PageSize::DEFAULT };
+        let columns = [ColumnDef::int("id", 4, false).not_null(), ColumnDef::blob("b", 2)];
+        let index = IndexDef::clustered(spec, &columns, Some(&[KeyPart::whole(0)])).unwrap();
+        let moved = |len: usize| {
+            let blob = vec![0; len];
+            let fields = [&[0; 4][..], &[0; 6], &[0; 7], &blob].map(TupleField::new);
+            let mut out = Vec::new();
+            off_page_fields(&index, &fields, &mut out).map(|()| out)
+        };
+        assert_eq!(moved(inline), Ok(vec![]), "{format:?}");
+        assert_eq!(moved(inline + 1), Ok(vec![3]), "{format:?}");
+    }
 }

@@ -17,6 +17,7 @@ pub mod encode;
 mod extern_ref;
 pub mod header;
 pub mod layout;
+pub mod off_page;
 pub mod offsets;
 #[cfg(test)]
 mod tests;
@@ -25,4 +26,5 @@ pub use compare::{compare, compare_fields};
 pub use encode::{encode, encoded_size};
 pub use extern_ref::{EXTERN_REF_LEN, ExternRef};
 pub use layout::{FieldLayout, RecLayout};
+pub use off_page::{RowTooBig, off_page_fields};
 pub use offsets::{CHILD_LEN, Offsets, RecSize};
