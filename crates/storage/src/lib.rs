@@ -1,3 +1,30 @@
-//! Buffer pool, redo log, mini-transactions, recovery, tablespaces.
+//! The storage core: buffer pool, redo log, mini-transactions, recovery, tablespaces.
+//!
+//! Knows pages, files and the log; knows nothing of records, trees and transactions. One [`Storage`] owns everything;
+//! several live in one process. Every background service is a step function; [`Services`] runs them in threads.
 
+pub mod buf;
+mod doublewrite;
+pub mod error;
+pub mod flush;
+mod frames;
+pub mod latch;
 pub mod log;
+pub mod mtr;
+pub mod options;
+pub mod page_cleaner;
+mod recovery;
+mod services;
+pub mod space;
+mod storage;
+mod sync;
+mod system;
+
+pub use error::{Error, Result};
+pub use frames::OptimisticBytes;
+pub use mtr::{Mtr, PageRef};
+pub use options::{FlushNeighbors, ForceRecovery, Options, SystemFile};
+pub use recovery::RecoveryReport;
+pub use services::Services;
+pub use storage::{OpenReport, Storage};
+pub use system::{Bootstrap, NoBootstrap};

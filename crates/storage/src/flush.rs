@@ -1,0 +1,288 @@
+//! Writing dirty pages: batches, by way of the doublewrite area.
+//!
+//! One batch at a time goes through a [`Flusher`]: copy pages under their shared latches, make the log durable up
+//! to the newest of them (write-ahead rule), stamp checksums on the copies, write the copies to the doublewrite
+//! area and sync it, write them to their places and sync those. Who chooses the pages: the page cleaner (by age),
+//! threads that need a frame (by LRU), checkpoints and shutdown (all).
+//!
+//! # Invariants
+//! - I1: when a page's place is being written, its copy in the doublewrite area is durable, and so is the log
+//!   up to the page's LSN.
+//! - I2: the doublewrite area is not reused before the places of the batch before have been synced.
+//! - I3: the checkpoint is held back by a page from its first change to the sync of the copy with that change.
+//!
+//! # Latching
+//! `batch` may be taken with page latches held, because under it page latches are only tried: a thread may flush
+//! while it holds other pages.
+//!
+//! # Crash
+//! During the doublewrite: places untouched. During the writes to places: a torn place has a whole copy in the
+//! area. After a failed write or sync nothing is known; the flusher refuses all further work (`poisoned`).
+
+use crate::buf::{BufferPool, Instance, NO_PAGE};
+use crate::doublewrite::{Doublewrite, PageCopies};
+use crate::error::{Error, Result};
+use crate::log::RedoLog;
+use crate::options::{FlushNeighbors, Options};
+use crate::space::SpaceMap;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use vaquita_base::{Lsn, PageId, PageNo, ShardedCounter};
+use vaquita_format::checksum::ChecksumAlgorithm;
+
+/// Pages written for one thread that needs a frame.
+const LRU_BATCH: usize = 32;
+
+/// Counters of the flusher.
+#[derive(Debug, Default)]
+pub struct FlushStats {
+    /// Pages written.
+    pub pages: ShardedCounter,
+    /// Batches.
+    pub batches: ShardedCounter,
+    /// Pages written because they were neighbours.
+    pub neighbors: ShardedCounter,
+}
+
+/// A page copy that is on its way to the disk.
+#[derive(Debug)]
+struct Flight {
+    frame: u32,
+    oldest: Lsn,
+}
+
+/// Writes dirty pages.
+#[derive(Debug)]
+pub struct Flusher {
+    spaces: Arc<SpaceMap>,
+    log: OnceLock<Arc<RedoLog>>,
+    batch: Mutex<Doublewrite>,
+    checksum: ChecksumAlgorithm,
+    neighbors: FlushNeighbors,
+    poisoned: AtomicBool,
+    poison_cause: Mutex<Option<String>>,
+    /// What it has done.
+    pub stats: FlushStats,
+}
+
+impl Flusher {
+    /// A flusher that writes to `spaces`. The log is attached when it is open for appending: until then pages
+    /// carry only changes that the log on disk covers.
+    pub fn new(options: &Options, spaces: Arc<SpaceMap>) -> Self {
+        Self {
+            batch: Mutex::new(Doublewrite::new(options)),
+            log: OnceLock::new(),
+            checksum: options.checksum_algorithm,
+            neighbors: options.flush_neighbors,
+            spaces,
+            poisoned: AtomicBool::new(false),
+            poison_cause: Mutex::new(None),
+            stats: FlushStats::default(),
+        }
+    }
+
+    /// The log that must be durable before pages are.
+    pub(crate) fn attach_log(&self, log: Arc<RedoLog>) {
+        assert!(self.log.set(log).is_ok(), "the log is attached once");
+    }
+
+    /// Whether the log reaches up to `lsn`.
+    pub(crate) fn covers(&self, lsn: Lsn) -> bool {
+        self.log.get().is_some_and(|log| lsn <= log.current_lsn())
+    }
+
+    /// Where the doublewrite area lies; without it pages are written straight to their places.
+    pub(crate) fn set_doublewrite_blocks(&self, blocks: Option<[PageNo; 2]>) {
+        self.batch.lock().set_blocks(blocks);
+    }
+
+    /// Refuses all work from now on.
+    pub(crate) fn poison(&self, cause: &str) {
+        self.poison_cause.lock().get_or_insert_with(|| cause.to_owned());
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    /// Fails if an earlier write or sync has failed.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`].
+    #[inline]
+    pub fn check_usable(&self) -> Result<()> {
+        if !self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Error::Poisoned(self.poison_cause.lock().clone().unwrap_or_default()))
+    }
+
+    /// Writes dirty pages at the eviction end of one instance; returns how many.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub(crate) fn flush_lru_tail(&self, pool: &BufferPool, instance: &Instance) -> Result<usize> {
+        let frames = pool.dirty_lru_tail(instance, LRU_BATCH);
+        self.flush_frames(pool, &frames)
+    }
+
+    /// Writes up to `n` pages of the flush lists whose first change is below `limit`, oldest first, with neighbours
+    /// as configured; returns how many were written in all.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub fn flush_oldest(&self, pool: &BufferPool, n: usize, limit: Lsn) -> Result<usize> {
+        let mut written = 0;
+        let share = n.div_ceil(pool.instances().len()).max(1);
+        for instance in pool.instances() {
+            let mut left = share;
+            while left > 0 {
+                let frames = {
+                    let list = instance.flush.lock();
+                    list.oldest_frames(pool.frames(), left.min(PageCopies::capacity_of(pool)), limit)
+                };
+                if frames.is_empty() {
+                    break;
+                }
+                let with_neighbors = self.add_neighbors(pool, frames);
+                let flushed = self.flush_frames(pool, &with_neighbors)?;
+                if flushed == 0 {
+                    // Everything is latched exclusively or in flight right now; the caller comes again.
+                    break;
+                }
+                written += flushed;
+                left = left.saturating_sub(flushed);
+            }
+        }
+        Ok(written)
+    }
+
+    /// Writes everything that is dirty with a first change below `limit`.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub fn flush_all(&self, pool: &BufferPool, limit: Lsn) -> Result<()> {
+        while pool.oldest_modification().is_some_and(|lsn| lsn < limit) {
+            if self.flush_oldest(pool, usize::MAX / 2, limit)? == 0 {
+                self.check_usable()?;
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the dirty neighbours of each page, without repeats, keeping runs together.
+    fn add_neighbors(&self, pool: &BufferPool, frames: Vec<u32>) -> Vec<u32> {
+        if self.neighbors == FlushNeighbors::None {
+            return frames;
+        }
+        let mut out: Vec<u32> = Vec::with_capacity(frames.len());
+        let mut seen = HashSet::with_capacity(frames.len() * 2);
+        for &frame in &frames {
+            let word = pool.frame(frame).page_id();
+            if word == NO_PAGE {
+                continue;
+            }
+            let page = PageId::from_u64(word);
+            for no in self.neighborhood(pool, page) {
+                let neighbor = match no == page.page_no.0 {
+                    true => Some(frame),
+                    false => pool.peek_dirty(PageId::new(page.space, PageNo(no))),
+                };
+                if let Some(f) = neighbor
+                    && seen.insert(f)
+                {
+                    self.stats.neighbors.add(u64::from(f != frame));
+                    out.push(f);
+                }
+            }
+        }
+        out
+    }
+
+    /// Page numbers around `page`, of its extent, that are candidates for being written with it.
+    fn neighborhood(&self, pool: &BufferPool, page: PageId) -> std::ops::Range<u32> {
+        const RUN: u32 = 64;
+        let first = page.page_no.0 - page.page_no.0 % RUN;
+        if self.neighbors == FlushNeighbors::Extent {
+            return first..first.saturating_add(RUN);
+        }
+        let dirty = |no: u32| pool.peek_dirty(PageId::new(page.space, PageNo(no))).is_some();
+        let (mut low, mut high) = (page.page_no.0, page.page_no.0 + 1);
+        while low > first && dirty(low - 1) {
+            low -= 1;
+        }
+        while high - first < RUN && dirty(high) {
+            high += 1;
+        }
+        low..high
+    }
+
+    /// Writes those of `frames` that are dirty and whose shared latch is free right now; returns how many.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub(crate) fn flush_frames(&self, pool: &BufferPool, frames: &[u32]) -> Result<usize> {
+        let mut written = 0;
+        for chunk in frames.chunks(PageCopies::capacity_of(pool)) {
+            let mut doublewrite = self.batch.lock();
+            self.check_usable()?;
+            let mut copies = doublewrite.take_copies(pool.page_len());
+            let mut flights = Vec::with_capacity(chunk.len());
+            for &frame in chunk {
+                if let Some(oldest) = self.copy_out(pool, frame, &mut copies) {
+                    flights.push(Flight { frame, oldest });
+                }
+            }
+            if let Err(e) = self.write_copies(&doublewrite, &mut copies) {
+                // The in-flight marks stay: no checkpoint passes these pages any more.
+                self.poison(&e.to_string());
+                return Err(e);
+            }
+            for flight in &flights {
+                let frame = pool.frame(flight.frame);
+                pool.instances()[usize::from(frame.instance)].flush.lock().end_flush(flight.oldest);
+                frame.flushing.store(false, Ordering::Release);
+            }
+            self.stats.pages.add(flights.len() as u64);
+            self.stats.batches.add(u64::from(!flights.is_empty()));
+            written += flights.len();
+            doublewrite.give_back(copies);
+        }
+        Ok(written)
+    }
+
+    /// Copies one dirty page; from here on the frame is off the flush list and in flight.
+    fn copy_out(&self, pool: &BufferPool, frame_no: u32, copies: &mut PageCopies) -> Option<Lsn> {
+        let frame = pool.frame(frame_no);
+        if frame.oldest_modification() == 0 || !frame.latch.try_shared() {
+            return None;
+        }
+        // Set before the page leaves the flush list: a frame that is neither is taken for clean by eviction. Under
+        // the batch mutex nobody else sets it.
+        let mut oldest = None;
+        if !frame.flushing.swap(true, Ordering::AcqRel) {
+            let list = &pool.instances()[usize::from(frame.instance)].flush;
+            oldest = list.lock().start_flush(pool.frames(), frame_no);
+            if oldest.is_some() {
+                // SAFETY: the shared latch was taken above and is given back below.
+                let bytes = unsafe { pool.memory().bytes(frame_no) };
+                copies.push(PageId::from_u64(frame.page_id()), bytes);
+            } else {
+                frame.flushing.store(false, Ordering::Release);
+            }
+        }
+        frame.latch.unlock_shared(pool.lot(), frame_no as usize);
+        oldest
+    }
+
+    fn write_copies(&self, doublewrite: &Doublewrite, copies: &mut PageCopies) -> Result<()> {
+        if copies.is_empty() {
+            return Ok(());
+        }
+        if let Some(log) = self.log.get() {
+            log.flush_up_to(copies.newest_lsn())?;
+        }
+        copies.stamp(self.checksum);
+        doublewrite.write(&self.spaces, copies)
+    }
+}

@@ -1,0 +1,194 @@
+//! Settings of the storage core, under InnoDB's own variable names (without the `innodb_` prefix).
+
+use crate::error::{Error, Result};
+use std::path::PathBuf;
+use vaquita_format::PageSize;
+use vaquita_format::checksum::ChecksumAlgorithm;
+use vaquita_io::FlushMethod;
+
+/// One file of `data_file_path`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemFile {
+    /// File name, relative to the data folder unless absolute.
+    pub name: PathBuf,
+    /// Size at creation, in bytes.
+    pub size_bytes: u64,
+}
+
+/// Which neighbours of a page that is written are written with it (`flush_neighbors`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlushNeighbors {
+    /// 0: none.
+    None,
+    /// 1: the run of dirty pages around it in its extent.
+    #[default]
+    Contiguous,
+    /// 2: every dirty page of its extent.
+    Extent,
+}
+
+/// How far recovery goes on damaged data (`force_recovery`), as far as this layer is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct ForceRecovery(pub u8);
+
+impl ForceRecovery {
+    /// 1: damaged pages are reported and left as they are, missing tablespaces are skipped.
+    pub const IGNORE_CORRUPT: ForceRecovery = ForceRecovery(1);
+    /// 2: no background services.
+    pub const NO_BACKGROUND: ForceRecovery = ForceRecovery(2);
+    /// 6: the redo log is not applied; the folder is opened for reading only.
+    pub const NO_LOG_REDO: ForceRecovery = ForceRecovery(6);
+}
+
+/// Settings of a storage instance.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The data folder.
+    pub dir: PathBuf,
+    /// Page size of a new folder; an existing folder must have it.
+    pub page_size: PageSize,
+    /// Bytes of the buffer pool, page frames only.
+    pub buffer_pool_size: usize,
+    /// Shards of the pool.
+    pub buffer_pool_instances: usize,
+    /// Percent of the LRU list behind the midpoint.
+    pub old_blocks_pct: u32,
+    /// Milliseconds a page stays behind the midpoint after its first use.
+    pub old_blocks_time_ms: u32,
+    /// Pages of an extent read in order before the next extent is read ahead; 64 and more: never.
+    pub read_ahead_threshold: u32,
+    /// Read the rest of an extent when 13 of its pages are in the pool and recently used.
+    pub random_read_ahead: bool,
+    /// Files of the system tablespace; the last one grows.
+    pub data_file_path: Vec<SystemFile>,
+    /// Bytes by which the system tablespace grows.
+    pub autoextend_increment_bytes: u64,
+    /// Redo log files.
+    pub log_files_in_group: u32,
+    /// Bytes of each redo log file.
+    pub log_file_size: u64,
+    /// Bytes of the log buffer.
+    pub log_buffer_size: usize,
+    /// How files are opened and synced.
+    pub flush_method: FlushMethod,
+    /// Checksum written into pages.
+    pub checksum_algorithm: ChecksumAlgorithm,
+    /// Write pages through the doublewrite area.
+    pub doublewrite: bool,
+    /// Which neighbours to write along.
+    pub flush_neighbors: FlushNeighbors,
+    /// Pages per second of background writing in normal times.
+    pub io_capacity: u32,
+    /// Pages per second when the log or the share of dirty pages demands more.
+    pub io_capacity_max: u32,
+    /// Percent of dirty pages at which flushing goes to full speed.
+    pub max_dirty_pages_pct: u32,
+    /// Percent of dirty pages at which pre-flushing begins; 0: off.
+    pub max_dirty_pages_pct_lwm: u32,
+    /// Adapt flushing to the rate of redo.
+    pub adaptive_flushing: bool,
+    /// Percent of the log's capacity at which adaptive flushing begins.
+    pub adaptive_flushing_lwm: u32,
+    /// Seconds over which rates are averaged.
+    pub flushing_avg_loops: u32,
+    /// Pages looked at per instance for free frames, each second.
+    pub lru_scan_depth: u32,
+    /// Files of single tables kept open at most.
+    pub open_files: usize,
+    /// How far recovery goes.
+    pub force_recovery: ForceRecovery,
+    /// Threads that apply redo.
+    pub recovery_threads: usize,
+    /// Refuse every change.
+    pub read_only: bool,
+}
+
+impl Options {
+    /// InnoDB 5.6's defaults for the folder `dir`.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            page_size: PageSize::DEFAULT,
+            buffer_pool_size: 128 << 20,
+            buffer_pool_instances: 1,
+            old_blocks_pct: 37,
+            old_blocks_time_ms: 1_000,
+            read_ahead_threshold: 56,
+            random_read_ahead: false,
+            data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }],
+            autoextend_increment_bytes: 64 << 20,
+            log_files_in_group: 2,
+            log_file_size: 48 << 20,
+            log_buffer_size: 8 << 20,
+            flush_method: FlushMethod::default(),
+            checksum_algorithm: ChecksumAlgorithm::Innodb,
+            doublewrite: true,
+            flush_neighbors: FlushNeighbors::default(),
+            io_capacity: 200,
+            io_capacity_max: 2_000,
+            max_dirty_pages_pct: 75,
+            max_dirty_pages_pct_lwm: 0,
+            adaptive_flushing: true,
+            adaptive_flushing_lwm: 10,
+            flushing_avg_loops: 30,
+            lru_scan_depth: 1_024,
+            open_files: 2_000,
+            force_recovery: ForceRecovery::default(),
+            recovery_threads: 2,
+            read_only: false,
+        }
+    }
+
+    /// Frames of the pool.
+    pub fn pool_frames(&self) -> usize {
+        self.buffer_pool_size / self.page_size.logical()
+    }
+
+    /// Checks what can be checked without files.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the setting, its value and the allowed range.
+    pub fn validate(&self) -> Result<()> {
+        let check = |name: &str, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::Config(format!("{name} is {value}; allowed are {low} to {high}")))
+            }
+        };
+        let frames = self.pool_frames() as u64;
+        let page = self.page_size.logical() as u64;
+        if self.page_size.is_compressed() {
+            return Err(Error::Config("page_size: a folder's page size is not a compressed one".into()));
+        }
+        check(
+            "buffer_pool_size",
+            self.buffer_pool_size as u64,
+            MIN_FRAMES * page,
+            u64::from(u32::MAX) * page,
+        )?;
+        check(
+            "buffer_pool_instances",
+            self.buffer_pool_instances as u64,
+            1,
+            (frames / MIN_FRAMES).clamp(1, 64),
+        )?;
+        check("old_blocks_pct", u64::from(self.old_blocks_pct), 5, 95)?;
+        check("log_files_in_group", u64::from(self.log_files_in_group), 2, 100)?;
+        check("log_file_size", self.log_file_size, 32 << 10, 512 << 30)?;
+        check("log_buffer_size", self.log_buffer_size as u64, 16 << 10, 4 << 30)?;
+        check("io_capacity", u64::from(self.io_capacity), 1, u64::from(self.io_capacity_max.max(1)))?;
+        check("max_dirty_pages_pct", u64::from(self.max_dirty_pages_pct), 1, 99)?;
+        check("max_dirty_pages_pct_lwm", u64::from(self.max_dirty_pages_pct_lwm), 0, 99)?;
+        check("adaptive_flushing_lwm", u64::from(self.adaptive_flushing_lwm), 0, 70)?;
+        check("flushing_avg_loops", u64::from(self.flushing_avg_loops), 1, 1_000)?;
+        check("open_files", self.open_files as u64, 10, u64::from(u32::MAX))?;
+        check("force_recovery", u64::from(self.force_recovery.0), 0, 6)?;
+        check("recovery_threads", self.recovery_threads as u64, 1, 64)?;
+        check("data_file_path: number of files", self.data_file_path.len() as u64, 1, 1_000)?;
+        Ok(())
+    }
+}
+
+/// Frames a pool needs at least: the pages of one structure change, twice over.
+pub const MIN_FRAMES: u64 = 32;

@@ -1,0 +1,96 @@
+//! Finding the tablespaces of a folder by what their files say.
+
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use vaquita_base::SpaceId;
+use vaquita_base::codec::get_u32;
+use vaquita_format::fsp::header::FLAGS;
+use vaquita_format::{PageSize, fil};
+use vaquita_io::{FileSystem, OpenMode, OpenOptions};
+
+/// A single-table file and the space it holds.
+#[derive(Debug, Clone)]
+pub(crate) struct FoundSpace {
+    pub(crate) id: SpaceId,
+    /// FSP flags; `None` if page 0 has not been written yet.
+    pub(crate) flags: Option<u32>,
+    pub(crate) path: PathBuf,
+}
+
+/// The `.ibd` files in the folder and its sub-folders (one level: databases), and where `.isl` files point.
+///
+/// Files that do not say which space they hold (all zeros: created just before a crash) are left out.
+pub(crate) fn find_table_spaces(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    page_size: PageSize,
+) -> Result<Vec<FoundSpace>> {
+    let mut found: HashMap<SpaceId, FoundSpace> = HashMap::new();
+    let mut take = |path: PathBuf| -> Result<()> {
+        if let Some(space) = read_space_id(fs, &path, page_size)? {
+            if let Some(other) = found.get(&space.id).filter(|other| other.path != path) {
+                return Err(Error::Folder(format!(
+                    "tablespace number {} is used by both {} and {}; move one of them away",
+                    space.id,
+                    other.path.display(),
+                    path.display()
+                )));
+            }
+            found.insert(space.id, space);
+        }
+        Ok(())
+    };
+    for entry in fs.list_dir(dir)? {
+        let files = if fs.is_dir(&entry) { fs.list_dir(&entry)? } else { vec![entry] };
+        for path in files {
+            match path.extension().and_then(|e| e.to_str()) {
+                Some("ibd") => take(path)?,
+                Some("isl") => {
+                    let target = read_link(fs, &path)?;
+                    if fs.exists(&target) {
+                        take(target)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut all: Vec<_> = found.into_values().collect();
+    all.sort_by_key(|s| s.id);
+    Ok(all)
+}
+
+fn read_link(fs: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
+    let file = fs.open(path, OpenOptions::new(OpenMode::Read))?;
+    let mut text = vec![0; file.len()?.min(4_096) as usize];
+    file.read_at(&mut text, 0)?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&text).trim().to_owned()))
+}
+
+/// Which space a file holds: what most of its first pages say, because page 0 may be torn or not yet written.
+pub(crate) fn read_space_id(
+    fs: &dyn FileSystem,
+    path: &Path,
+    page_size: PageSize,
+) -> Result<Option<FoundSpace>> {
+    const PAGES_TRIED: u64 = 8;
+    let file = fs.open(path, OpenOptions::new(OpenMode::Read))?;
+    let len = file.len()?;
+    let mut page = vec![0; page_size.logical()];
+    let mut votes: HashMap<SpaceId, u32> = HashMap::new();
+    let mut flags = None;
+    let page_len = page.len() as u64;
+    for no in 0..PAGES_TRIED.min(len / page_len) {
+        file.read_at(&mut page, no * page_len)?;
+        if no == 0 && fil::page_type(&page) == Some(fil::PageType::FspHdr) {
+            flags = Some(get_u32(&page, FLAGS));
+        }
+        let id = fil::space_id(&page);
+        if id != SpaceId::SYSTEM {
+            *votes.entry(id).or_default() += 1;
+        }
+    }
+    let winner = votes.into_iter().max_by_key(|&(id, n)| (n, id));
+    Ok(winner.map(|(id, _)| FoundSpace { id, flags, path: path.to_owned() }))
+}

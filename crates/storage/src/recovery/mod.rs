@@ -1,0 +1,272 @@
+//! Crash recovery: from the newest checkpoint to the end of the log.
+//!
+//! 1. Find the tablespaces: the system files, and every `.ibd` below the folder by the space id in its pages.
+//! 2. Repair torn pages from the doublewrite area (`torn_pages`).
+//! 3. Scan the log once. Records go to the `redo_store` by page; file operations are repeated at once.
+//! 4. Apply: pages are read in batches by several threads, and a page's records are applied when it is read
+//!    ([`crate::buf::AfterRead`]). A scan that outgrows the memory limit applies what it has and goes on.
+//! 5. Everything applied is dirty like after any change; the page cleaner writes it, a checkpoint follows.
+//!
+//! After ARIES, redo phase only; undo is the transaction layer's.
+//!
+//! # Crash
+//! Recovery changes files only through the flusher (doublewrite, write-ahead rule), by repairing torn pages in
+//! place, which repeats what was being written, and by repeating file operations, whose records are durable. The
+//! checkpoint moves only when all is applied and written, so a crash during recovery leads to the same recovery
+//! again.
+
+mod discover;
+mod redo_store;
+mod torn_pages;
+
+pub(crate) use discover::{FoundSpace, find_table_spaces, read_space_id};
+pub(crate) use torn_pages::repair_torn_pages;
+
+use crate::buf::BufferPool;
+use crate::error::{Error, Result};
+use crate::log::LogReader;
+use crate::options::{ForceRecovery, Options};
+use crate::space::SpaceMap;
+use parking_lot::Mutex;
+use redo_store::RedoStore;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use vaquita_base::{Lsn, SpaceId};
+use vaquita_format::flags::SpaceFlags;
+use vaquita_format::redo_rec::apply::FileOp;
+use vaquita_format::redo_rec::{self, Record};
+
+/// Pages one applying thread takes at a time.
+const APPLY_CHUNK: usize = 64;
+
+/// What recovery found and did.
+#[derive(Debug, Clone, Default)]
+pub struct RecoveryReport {
+    /// The checkpoint it started from.
+    pub checkpoint: Lsn,
+    /// The end of the log.
+    pub end: Lsn,
+    /// Bytes of redo scanned.
+    pub redo_bytes: u64,
+    /// Records kept.
+    pub records: u64,
+    /// Pages that were changed.
+    pub pages: usize,
+    /// Pages repaired from the doublewrite area.
+    pub torn_pages_repaired: usize,
+    /// Rounds of applying; more than one when the redo outgrew the memory for it.
+    pub rounds: usize,
+    /// Damage that `force_recovery` let pass, in words.
+    pub tolerated: Vec<String>,
+}
+
+/// Damage that was tolerated.
+#[derive(Debug, Default)]
+pub(crate) struct DamageReport {
+    lines: Mutex<Vec<String>>,
+}
+
+impl DamageReport {
+    pub(crate) fn add(&self, line: String) {
+        self.lines.lock().push(line);
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.lines.lock())
+    }
+}
+
+/// A running recovery.
+pub(crate) struct Recovery<'a> {
+    options: &'a Options,
+    pool: Arc<BufferPool>,
+    spaces: Arc<SpaceMap>,
+    store: Arc<RedoStore>,
+    damage: Arc<DamageReport>,
+    /// Spaces with redo but without a file, and where they were first met.
+    missing: BTreeMap<SpaceId, Lsn>,
+    deleted: BTreeSet<SpaceId>,
+    report: RecoveryReport,
+}
+
+impl<'a> Recovery<'a> {
+    pub(crate) fn new(
+        options: &'a Options,
+        pool: Arc<BufferPool>,
+        spaces: Arc<SpaceMap>,
+        damage: Arc<DamageReport>,
+    ) -> Self {
+        // A third of the pool for records leaves room for the pages they belong to.
+        let frames_max = pool.frame_count() / 3;
+        let tolerate = options.force_recovery >= ForceRecovery::IGNORE_CORRUPT;
+        let store = Arc::new(RedoStore::new(pool.clone(), frames_max, tolerate, damage.clone()));
+        Self {
+            options,
+            pool,
+            spaces,
+            store,
+            damage,
+            missing: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            report: RecoveryReport::default(),
+        }
+    }
+
+    /// Scans the log and applies it.
+    pub(crate) fn run(mut self, reader: &mut LogReader) -> Result<RecoveryReport> {
+        self.report.checkpoint = reader.checkpoint_lsn();
+        self.pool.set_after_read(Some(self.store.clone()));
+        self.pool.set_sorted_flush_insertion(true);
+        let outcome = self.scan(reader).and_then(|()| self.check_missing()).and_then(|()| self.apply_kept());
+        self.pool.set_after_read(None);
+        self.pool.set_sorted_flush_insertion(false);
+        outcome?;
+        self.report.end = reader.end_lsn();
+        self.report.redo_bytes = self.report.end.0 - self.report.checkpoint.0;
+        self.report.pages = self.store.applied_pages();
+        self.report.tolerated = self.damage.take();
+        Ok(self.report)
+    }
+
+    fn scan(&mut self, reader: &mut LogReader) -> Result<()> {
+        let mut records = Vec::new();
+        loop {
+            let group = reader.next_group_by(|run| redo_rec::parse_group(run, &mut records))?;
+            let Some(group) = group else { return Ok(()) };
+            for record in &records {
+                self.keep(record, group.payload, group.start, group.end)?;
+            }
+        }
+    }
+
+    fn keep(&mut self, record: &Record, run: &[u8], start: Lsn, end: Lsn) -> Result<()> {
+        if record.ty.is_file() {
+            return self.repeat_file_operation(record, run);
+        }
+        let page = record.page;
+        if self.deleted.contains(&page.space) {
+            return Ok(());
+        }
+        if !self.spaces.contains(page.space) {
+            self.missing.entry(page.space).or_insert(start);
+            return Ok(());
+        }
+        self.report.records += 1;
+        while !self.store.add(page, record.ty, record.body(run), start, end) {
+            self.apply_kept()?;
+        }
+        Ok(())
+    }
+
+    /// Path of the file a log record names `database/table`.
+    fn path_of(&self, name: &[u8]) -> PathBuf {
+        self.options.dir.join(format!("{}.ibd", String::from_utf8_lossy(name)))
+    }
+
+    fn repeat_file_operation(&mut self, record: &Record, run: &[u8]) -> Result<()> {
+        let space = record.page.space;
+        let op = FileOp::parse(record.ty, record.page, record.body(run))
+            .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))?;
+        match op {
+            // The file is made before the record is written. It may hold nothing yet that tells its number.
+            FileOp::Create { flags, name, .. } => {
+                let path = self.path_of(name);
+                let raw = flags.unwrap_or(0);
+                if !self.spaces.contains(space) && self.spaces.fs().exists(&path) {
+                    let size = SpaceFlags::decode(raw).map_or(self.options.page_size, |f| f.page_size());
+                    self.spaces.attach(space, raw, size, &[path])?;
+                }
+                self.deleted.remove(&space);
+            }
+            FileOp::Delete { name } => {
+                self.store.forget_space(space);
+                self.pool.discard_space(space);
+                self.deleted.insert(space);
+                let file = self.spaces.detach(space).map_or_else(|| self.path_of(name), |s| s.path());
+                if self.spaces.fs().exists(&file) {
+                    self.remove_durably(&file)?;
+                }
+            }
+            FileOp::Rename { old, new } => {
+                let (from, to) = (self.path_of(old), self.path_of(new));
+                if self.spaces.fs().exists(&from) && !self.spaces.fs().exists(&to) {
+                    self.spaces.rename(space, &from, &to)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_durably(&self, file: &Path) -> Result<()> {
+        self.spaces.fs().remove_file(file)?;
+        self.spaces.fs().sync_dir(file.parent().unwrap_or(&self.options.dir))?;
+        Ok(())
+    }
+
+    fn check_missing(&self) -> Result<()> {
+        for (space, lsn) in self.missing.iter().filter(|(space, _)| !self.deleted.contains(space)) {
+            let text = format!(
+                "tablespace {space} has redo from LSN {lsn} on, but no file below {} belongs to it; put the file \
+                 back, or set force_recovery=1 to go on without it",
+                self.options.dir.display()
+            );
+            if self.options.force_recovery < ForceRecovery::IGNORE_CORRUPT {
+                return Err(Error::Folder(text));
+            }
+            self.damage.add(text);
+        }
+        Ok(())
+    }
+
+    /// Brings every page with kept records up to date.
+    fn apply_kept(&mut self) -> Result<()> {
+        let pages = self.store.pages();
+        if !pages.is_empty() {
+            self.report.rounds += 1;
+            self.apply_pages(&pages)?;
+        }
+        self.store.clear();
+        Ok(())
+    }
+
+    fn apply_pages(&self, pages: &[vaquita_base::PageId]) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let failure: Mutex<Option<Error>> = Mutex::new(None);
+        let work = || {
+            while failure.lock().is_none() {
+                let from = next.fetch_add(APPLY_CHUNK, Ordering::Relaxed);
+                let Some(chunk) = pages.get(from..).map(|rest| &rest[..rest.len().min(APPLY_CHUNK)]) else {
+                    break;
+                };
+                if chunk.is_empty() {
+                    break;
+                }
+                if let Err(e) = self.pool.bring_up_to_date(chunk) {
+                    failure.lock().get_or_insert(e);
+                }
+            }
+        };
+        if self.options.recovery_threads == 1 || pages.len() <= APPLY_CHUNK {
+            work();
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 0..self.options.recovery_threads {
+                    scope.spawn(work);
+                }
+            });
+        }
+        failure.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+/// Reads over the log without keeping anything; returns how many bytes of records it holds.
+///
+/// # Errors
+/// As of [`LogReader::next_group`]; an unknown record is one.
+pub(crate) fn skip_log(reader: &mut LogReader) -> Result<u64> {
+    let start = reader.end_lsn();
+    while reader.next_group()?.is_some() {}
+    Ok(reader.end_lsn().0 - start.0)
+}

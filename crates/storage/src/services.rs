@@ -1,0 +1,136 @@
+//! Background services: each is a step function; here are the threads that loop around them.
+
+use crate::error::Error;
+use crate::page_cleaner::PageCleaner;
+use crate::storage::Storage;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use vaquita_base::Lsn;
+
+/// The page cleaner's rhythm.
+const CLEANER_PERIOD: Duration = Duration::from_secs(1);
+/// How often read-ahead requests are looked for, and the pool's clock is moved.
+const TICK: Duration = Duration::from_millis(5);
+/// How long the log service sleeps when nobody wakes it.
+const LOG_PERIOD: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Default)]
+struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    /// Sleeps; true when it is time to end.
+    fn wait(&self, period: Duration) -> bool {
+        let mut stopped = self.stopped.lock();
+        if !*stopped {
+            self.changed.wait_for(&mut stopped, period);
+        }
+        *stopped
+    }
+}
+
+/// The running services of a storage instance; they end when this is dropped.
+#[derive(Debug)]
+pub struct Services {
+    storage: Arc<Storage>,
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+    failure: Arc<Mutex<Option<Error>>>,
+}
+
+impl Services {
+    /// Starts the page cleaner, the log's service and read-ahead.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the system gives no threads.
+    pub fn start(storage: &Arc<Storage>) -> crate::Result<Services> {
+        let mut services = Services {
+            storage: storage.clone(),
+            stop: Arc::default(),
+            threads: Vec::new(),
+            failure: Arc::default(),
+        };
+        services.spawn("page-cleaner", run_cleaner)?;
+        services.spawn("log", run_log)?;
+        services.spawn("read-ahead", run_read_ahead)?;
+        Ok(services)
+    }
+
+    fn spawn(&mut self, name: &str, run: fn(&Storage, &Stop) -> crate::Result<()>) -> crate::Result<()> {
+        let (storage, stop, failure) = (self.storage.clone(), self.stop.clone(), self.failure.clone());
+        let body = move || {
+            if let Err(e) = run(&storage, &stop) {
+                failure.lock().get_or_insert(e);
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("vaquita-{name}"))
+            .spawn(body)
+            .map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// The first failure of a service, which has then stopped. Writers meet the same failure by themselves.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.lock().clone()
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        *self.stop.stopped.lock() = true;
+        self.stop.changed.notify_all();
+        self.storage.log().wake();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                eprintln!("vaquita: a service thread panicked");
+            }
+        }
+    }
+}
+
+fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
+    let mut cleaner = PageCleaner::new(storage.options());
+    let mut last_lsn = Lsn::ZERO;
+    let mut next_step_us = 0;
+    loop {
+        // Between its steps the cleaner looks often whether the log is about to run out.
+        if stop.wait(CLEANER_PERIOD / 20) {
+            return Ok(());
+        }
+        let now = storage.clock().now_us();
+        if storage.log().must_checkpoint() {
+            let limit = Lsn(storage.log().checkpoint_lsn().0 + storage.log().age() / 4);
+            storage.pool().flusher().flush_oldest(storage.pool(), 1_024, limit)?;
+            storage.checkpoint()?;
+        }
+        if now >= next_step_us {
+            next_step_us = now + CLEANER_PERIOD.as_micros() as u64;
+            let lsn = storage.log().current_lsn();
+            cleaner.step(storage, lsn == last_lsn)?;
+            last_lsn = lsn;
+        }
+    }
+}
+
+fn run_log(storage: &Storage, stop: &Stop) -> crate::Result<()> {
+    while !stop.wait(Duration::ZERO) {
+        if storage.log().step()? == crate::log::Progress::Idle {
+            storage.log().wait_for_work(LOG_PERIOD);
+        }
+    }
+    Ok(())
+}
+
+fn run_read_ahead(storage: &Storage, stop: &Stop) -> crate::Result<()> {
+    while !stop.wait(TICK) {
+        storage.pool().tick(storage.clock().now_us());
+        while storage.pool().read_ahead_step() {}
+    }
+    Ok(())
+}

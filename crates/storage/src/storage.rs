@@ -1,0 +1,565 @@
+//! The storage instance: opening and closing a folder, beginning mini-transactions, checkpoints.
+//!
+//! # Opening
+//! | found | meaning |
+//! |---|---|
+//! | nothing, or the marker of an interrupted creation | a new folder is made |
+//! | data files and log files | the log is scanned from its checkpoint; after a clean shutdown nothing follows it |
+//! | data files with a FLUSH_LSN, no log files | cleanly shut down, logs removed: new ones are made from there |
+//! | log files, no data files | refused |
+//!
+//! # Crash
+//! A folder is made under the marker file `vaquita.creating`; it counts as nothing until the marker is gone.
+
+use crate::buf::BufferPool;
+use crate::error::{Error, Result};
+use crate::flush::Flusher;
+use crate::log::{self, FolderId, LogConfig, LogReader, NewLog, RedoLog, Room};
+use crate::mtr::Mtr;
+use crate::options::{ForceRecovery, Options};
+use crate::recovery::{self, DamageReport, Recovery, RecoveryReport};
+use crate::space::{SpaceMap, fsp};
+use crate::system::{self, Bootstrap, NoBootstrap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
+use vaquita_format::flags::SpaceFlags;
+use vaquita_format::redo_rec::encode;
+use vaquita_format::{PageSize, fil};
+use vaquita_io::{ErrorKind, FileSystem, OpenMode, OpenOptions};
+
+/// Bytes of redo one mini-transaction may write: a few pages' worth.
+const MTR_LOG_MAX: usize = 96 << 10;
+/// Pages written at a time when the log needs room.
+const ROOM_BATCH: usize = 256;
+
+/// What opening a folder found.
+#[derive(Debug, Clone, Default)]
+pub struct OpenReport {
+    /// The folder was new.
+    pub created: bool,
+    /// What recovery did; `None` when there was nothing to recover.
+    pub recovery: Option<RecoveryReport>,
+}
+
+/// A folder, open.
+#[derive(Debug)]
+pub struct Storage {
+    options: Options,
+    fs: Arc<dyn FileSystem>,
+    clock: Arc<dyn Clock>,
+    spaces: Arc<SpaceMap>,
+    pool: Arc<BufferPool>,
+    log: Arc<RedoLog>,
+    mtr_log_max: usize,
+    report: OpenReport,
+    closed: AtomicBool,
+}
+
+impl Storage {
+    /// Opens or creates a folder.
+    ///
+    /// # Errors
+    /// Settings, I/O, a damaged or foreign log, missing or damaged files: see [`Error`].
+    pub fn open(fs: Arc<dyn FileSystem>, clock: Arc<dyn Clock>, options: Options) -> Result<Storage> {
+        Self::open_with(fs, clock, options, &mut NoBootstrap)
+    }
+
+    /// Opens or creates a folder; a new folder gets what `bootstrap` puts into the system tablespace.
+    ///
+    /// # Errors
+    /// As [`Storage::open`].
+    pub fn open_with(
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        bootstrap: &mut dyn Bootstrap,
+    ) -> Result<Storage> {
+        options.validate()?;
+        let marker = options.dir.join("vaquita.creating");
+        let first = system_paths(&options).swap_remove(0);
+        if fs.exists(&options.dir) && fs.exists(&marker) {
+            remove_incomplete(&*fs, &options)?;
+        } else if fs.exists(&first) {
+            return Self::open_existing(fs, clock, options);
+        } else if log::files::exists(&*fs, &options.dir) {
+            return Err(Error::Folder(format!(
+                "{} has redo log files but no {}; put the data files back or choose another folder",
+                options.dir.display(),
+                first.display()
+            )));
+        }
+        if options.read_only {
+            return Err(Error::Folder(format!("{} is empty and read_only is set", options.dir.display())));
+        }
+        Self::create(fs, clock, options, &marker, bootstrap)
+    }
+
+    fn create(
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        marker: &Path,
+        bootstrap: &mut dyn Bootstrap,
+    ) -> Result<Storage> {
+        fs.create_dir_all(&options.dir)?;
+        let marker_file = fs.open(marker, OpenOptions::new(OpenMode::CreateNew))?;
+        marker_file.sync()?;
+        drop(marker_file);
+        fs.sync_dir(&options.dir)?;
+
+        let spaces = Arc::new(SpaceMap::new(fs.clone(), &options));
+        create_system_files(&*fs, &spaces, &options)?;
+        let folder = new_folder_id(&*clock);
+        let config = log_config(&options, folder);
+        let new = NewLog {
+            files: options.log_files_in_group,
+            file_bytes: options.log_file_size,
+            first_lsn: NewLog::DEFAULT.first_lsn,
+        };
+        let log = Arc::new(RedoLog::create(&*fs, clock.clone(), config, new)?);
+        let report = OpenReport { created: true, recovery: None };
+        let storage = Self::assemble(options, fs, clock, spaces, log, report)?;
+        system::create(&storage, folder, bootstrap)?;
+        storage.make_clean()?;
+        storage.fs.remove_file(marker)?;
+        storage.fs.sync_dir(&storage.options.dir)?;
+        Ok(storage)
+    }
+
+    fn assemble(
+        options: Options,
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        spaces: Arc<SpaceMap>,
+        log: Arc<RedoLog>,
+        report: OpenReport,
+    ) -> Result<Storage> {
+        let flusher = Arc::new(Flusher::new(&options, spaces.clone()));
+        let pool = Arc::new(BufferPool::new(&options, spaces.clone(), flusher.clone())?);
+        flusher.attach_log(log.clone());
+        Ok(Self::with_pool(options, fs, clock, spaces, pool, log, report))
+    }
+
+    fn with_pool(
+        options: Options,
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        spaces: Arc<SpaceMap>,
+        pool: Arc<BufferPool>,
+        log: Arc<RedoLog>,
+        report: OpenReport,
+    ) -> Storage {
+        // A tiny log, as simulations use, holds at least a few mini-transactions.
+        let mtr_log_max = MTR_LOG_MAX.min(log.capacity() as usize / 6);
+        Storage { options, fs, clock, spaces, pool, log, mtr_log_max, report, closed: AtomicBool::new(false) }
+    }
+
+    fn open_existing(fs: Arc<dyn FileSystem>, clock: Arc<dyn Clock>, options: Options) -> Result<Storage> {
+        let spaces = Arc::new(SpaceMap::new(fs.clone(), &options));
+        attach_system_space(&*fs, &spaces, &options)?;
+        let system = system::read_identity(&spaces, &options)?;
+        let folder = system.folder.unwrap_or(FolderId([0; 12]));
+        let flusher = Arc::new(Flusher::new(&options, spaces.clone()));
+        let pool = Arc::new(BufferPool::new(&options, spaces.clone(), flusher.clone())?);
+        let config = log_config(&options, folder);
+
+        if !log::files::exists(&*fs, &options.dir) {
+            let log = Arc::new(new_log_after_clean_shutdown(
+                &*fs,
+                clock.clone(),
+                &options,
+                config,
+                system.flush_lsn,
+            )?);
+            flusher.set_doublewrite_blocks(system.doublewrite);
+            flusher.attach_log(log.clone());
+            pool.set_log_end(Lsn::MAX);
+            return Ok(Self::with_pool(options, fs, clock, spaces, pool, log, OpenReport::default()));
+        }
+
+        let mut reader = LogReader::open(fs.clone(), &options.dir, system.folder)?;
+        let damage = Arc::new(DamageReport::default());
+        let mut report = OpenReport::default();
+        if options.force_recovery >= ForceRecovery::NO_LOG_REDO {
+            recovery::skip_log(&mut reader)?;
+        } else if system.flush_lsn == reader.checkpoint_lsn() && recovery::skip_log(&mut reader)? == 0 {
+            // A clean shutdown: nothing to apply, and files need not be looked for.
+        } else {
+            if options.read_only {
+                return Err(Error::Folder(format!(
+                    "{} was not shut down cleanly and read_only is set; open it for writing once, or set \
+                     force_recovery=6 to read it as it is",
+                    options.dir.display()
+                )));
+            }
+            reader = LogReader::open(fs.clone(), &options.dir, system.folder)?;
+            for found in recovery::find_table_spaces(&*fs, &options.dir, options.page_size)? {
+                attach_found(&spaces, &options, &found)?;
+            }
+            let repaired = match system.doublewrite {
+                Some(blocks) => recovery::repair_torn_pages(
+                    &spaces,
+                    blocks,
+                    options.page_size,
+                    options.checksum_algorithm,
+                )?,
+                None => 0,
+            };
+            flusher.set_doublewrite_blocks(system.doublewrite);
+            let run = Recovery::new(&options, pool.clone(), spaces.clone(), damage);
+            let mut done = run.run(&mut reader)?;
+            done.torn_pages_repaired = repaired;
+            report.recovery = Some(done);
+        }
+        let log = Arc::new(reader.into_log(clock.clone(), config)?);
+        flusher.attach_log(log.clone());
+        let identity = system::read_identity_from_pool(&pool)?;
+        flusher.set_doublewrite_blocks(identity.doublewrite);
+        Ok(Self::with_pool(options, fs, clock, spaces, pool, log, report))
+    }
+
+    /// The settings it was opened with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What opening found.
+    pub fn report(&self) -> &OpenReport {
+        &self.report
+    }
+
+    /// The buffer pool.
+    #[inline]
+    pub fn pool(&self) -> &BufferPool {
+        &self.pool
+    }
+
+    /// The redo log.
+    #[inline]
+    pub fn log(&self) -> &RedoLog {
+        &self.log
+    }
+
+    /// The tablespaces.
+    pub fn spaces(&self) -> &SpaceMap {
+        &self.spaces
+    }
+
+    /// The file layer.
+    pub fn fs(&self) -> &Arc<dyn FileSystem> {
+        &self.fs
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Begins a mini-transaction that may change pages.
+    ///
+    /// Sees to it first that the log has room, writing old pages itself if it must.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] after a failed write or sync, and those failures themselves; [`Error::Config`] when the
+    /// folder is open for reading only.
+    ///
+    /// # Latching
+    /// The caller holds no page latch.
+    #[inline]
+    pub fn begin(&self) -> Result<Mtr<'_>> {
+        if self.options.read_only {
+            return Err(Error::Config("the folder is open for reading only".into()));
+        }
+        self.pool.flusher().check_usable()?;
+        if let Some(failure) = self.log.failure() {
+            return Err(Error::Poisoned(failure.to_string()));
+        }
+        let room = match self.log.try_reserve_room(self.mtr_log_max) {
+            Some(room) => room,
+            None => self.wait_for_room()?,
+        };
+        Ok(Mtr::new(self, Some(room)))
+    }
+
+    /// Begins a mini-transaction that only reads. Never waits.
+    #[inline]
+    pub fn begin_read(&self) -> Mtr<'_> {
+        Mtr::new(self, None)
+    }
+
+    /// Bytes of redo a mini-transaction may write.
+    pub fn mtr_log_max(&self) -> usize {
+        self.mtr_log_max
+    }
+
+    #[cold]
+    fn wait_for_room(&self) -> Result<Room> {
+        loop {
+            // Pages whose first change is in the older half of the log's age are what holds the checkpoint.
+            let limit = Lsn(self.log.checkpoint_lsn().0 + self.log.age() / 2 + 1);
+            let written = self.pool.flusher().flush_oldest(&self.pool, ROOM_BATCH, limit)?;
+            self.checkpoint()?;
+            if let Some(room) = self.log.try_reserve_room(self.mtr_log_max) {
+                return Ok(room);
+            }
+            if let Some(failure) = self.log.failure() {
+                return Err(Error::Poisoned(failure.to_string()));
+            }
+            if written == 0 {
+                // Another thread holds what must be written; it ends soon.
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Moves the checkpoint as far as the flush lists allow; returns where it is.
+    ///
+    /// # Errors
+    /// Errors of the log; they are final.
+    pub fn checkpoint(&self) -> Result<Lsn> {
+        // The order of these two matters: a mini-transaction between them is below the first or on a flush list.
+        let added = self.log.dirty_pages_added_up_to();
+        let lsn = self.pool.oldest_modification().map_or(added, |oldest| oldest.min(added));
+        if lsn > self.log.checkpoint_lsn() {
+            self.log.write_checkpoint(lsn)?;
+        }
+        Ok(self.log.checkpoint_lsn())
+    }
+
+    /// Writes every dirty page and moves the checkpoint to the end of the log.
+    ///
+    /// # Errors
+    /// Errors of writing; they are final.
+    pub fn flush_everything(&self) -> Result<()> {
+        self.pool.flusher().flush_all(&self.pool, Lsn::MAX)?;
+        self.log.flush_up_to(self.log.current_lsn())?;
+        self.checkpoint()?;
+        Ok(())
+    }
+
+    /// Everything written, the FLUSH_LSN of the system files equal to the checkpoint.
+    fn make_clean(&self) -> Result<()> {
+        loop {
+            self.flush_everything()?;
+            if self.log.checkpoint_lsn() == self.log.current_lsn() {
+                break;
+            }
+        }
+        self.write_flush_lsn(self.log.checkpoint_lsn())
+    }
+
+    /// Shuts down cleanly: everything on disk, nothing to recover. Later calls do nothing.
+    ///
+    /// # Errors
+    /// Errors of writing. The folder recovers at the next opening then.
+    pub fn close(&self) -> Result<()> {
+        if self.options.read_only || self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.make_clean()
+    }
+
+    /// Creates a single-table space, its file `name.ibd` below the folder (`name` as `database/table`, in file name
+    /// encoding) with its first pages.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, other I/O errors; nothing is left then.
+    ///
+    /// # Crash
+    /// The file is durable before its creation is logged: redo for the space finds it by name even if none of its
+    /// pages was written. A file without a creation in the log is an orphan of a call that never returned.
+    pub fn create_table_space(&self, id: SpaceId, flags: SpaceFlags, name: &str) -> Result<()> {
+        let path = self.table_space_path(name);
+        let size = flags.page_size();
+        if size != self.options.page_size {
+            return Err(Error::Config(format!("a space of {} byte pages in this folder", size.physical())));
+        }
+        let space = self.spaces.create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES)?;
+        space.mark_written();
+        self.spaces.sync(&space)?;
+        self.fs.sync_dir(path.parent().unwrap_or(&self.options.dir))?;
+        let mut mtr = self.begin()?;
+        mtr.keep_before_images();
+        mtr.log_record(|log| encode::push_file_create2(log, id, flags, false, name.as_bytes()));
+        fsp::init_space(&mut mtr, id, flags, fsp::INITIAL_PAGES)?;
+        mtr.commit();
+        Ok(())
+    }
+
+    /// Drops a single-table space and its file.
+    ///
+    /// # Errors
+    /// I/O errors. The space is gone from this instance all the same.
+    ///
+    /// # Crash
+    /// The drop is durable in the log before the file goes; recovery finishes it.
+    pub fn drop_table_space(&self, id: SpaceId, name: &str) -> Result<()> {
+        let mut mtr = self.begin()?;
+        mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
+        let lsn = mtr.commit();
+        self.log.flush_up_to(lsn)?;
+        self.pool.discard_space(id);
+        let path = self.spaces.detach(id).map_or_else(|| self.table_space_path(name), |s| s.path());
+        self.fs.remove_file(&path)?;
+        self.fs.sync_dir(path.parent().unwrap_or(&self.options.dir))?;
+        Ok(())
+    }
+
+    fn table_space_path(&self, name: &str) -> PathBuf {
+        self.options.dir.join(format!("{name}.ibd"))
+    }
+
+    /// Opens a single-table file, or finds it open.
+    ///
+    /// # Errors
+    /// I/O errors; [`Error::Folder`] if the file holds another space than `id` or pages of another size.
+    pub fn open_table_space(&self, id: SpaceId, path: &Path) -> Result<()> {
+        if self.spaces.get(id).is_ok_and(|space| space.path() == path) {
+            return Ok(());
+        }
+        let found = recovery::read_space_id(&*self.fs, path, self.options.page_size)?;
+        match found {
+            Some(found) if found.id == id => attach_found(&self.spaces, &self.options, &found),
+            other => Err(Error::Folder(format!(
+                "{} should hold tablespace {id} but holds {}",
+                path.display(),
+                other.map_or("none".to_owned(), |f| f.id.to_string())
+            ))),
+        }
+    }
+
+    fn write_flush_lsn(&self, lsn: Lsn) -> Result<()> {
+        let page_size = self.options.page_size;
+        let mut page = vaquita_io::AlignedBuf::zeroed(page_size.physical());
+        let mut first = 0;
+        for file in &self.options.data_file_path {
+            let location = self.spaces.locate(PageId::new(SpaceId::SYSTEM, PageNo(first)))?;
+            location.file.read_at(&mut page, location.offset)?;
+            if first == 0 || fil::page_no(&page).0 == first {
+                // No checksum covers the field, and the sector it is in is written whole.
+                fil::set_flush_lsn(&mut page, lsn);
+                location.file.write_at(&page, location.offset)?;
+                location.file.sync()?;
+            }
+            first += u32::try_from(file.size_bytes / page_size.physical() as u64).unwrap_or(u32::MAX);
+        }
+        // The pool's copy of page 0 will be written again one day.
+        if let Ok(mut page) = self.pool.get_exclusive(PageId::new(SpaceId::SYSTEM, PageNo(0))) {
+            fil::set_flush_lsn(page.bytes_mut(), lsn);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // Dropping is not closing: what was not made durable is lost, as in a crash. Nothing to do.
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+fn log_config(options: &Options, folder: FolderId) -> LogConfig {
+    LogConfig {
+        buffer_bytes: options.log_buffer_size,
+        flush_method: options.flush_method,
+        ..LogConfig::new(&options.dir, folder)
+    }
+}
+
+/// Paths of the system tablespace's files.
+pub(crate) fn system_paths(options: &Options) -> Vec<PathBuf> {
+    options.data_file_path.iter().map(|f| options.dir.join(&f.name)).collect()
+}
+
+fn create_system_files(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options) -> Result<()> {
+    let paths = system_paths(options);
+    for (path, file) in paths.iter().zip(&options.data_file_path) {
+        let handle = fs.open(path, spaces.open_options(OpenMode::CreateNew))?;
+        handle.set_len(file.size_bytes)?;
+        handle.sync()?;
+    }
+    fs.sync_dir(&options.dir)?;
+    spaces.attach(SpaceId::SYSTEM, 0, options.page_size, &paths)?;
+    Ok(())
+}
+
+fn attach_system_space(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options) -> Result<()> {
+    let paths = system_paths(options);
+    if let Some(missing) = paths.iter().find(|p| !fs.exists(p)) {
+        return Err(Error::Folder(format!(
+            "{} of the system tablespace is missing; put it back or correct data_file_path",
+            missing.display()
+        )));
+    }
+    spaces.attach(SpaceId::SYSTEM, 0, options.page_size, &paths)?;
+    Ok(())
+}
+
+fn attach_found(spaces: &SpaceMap, options: &Options, found: &recovery::FoundSpace) -> Result<()> {
+    let flags = found.flags.and_then(|raw| SpaceFlags::decode(raw).ok());
+    let page_size = flags.map_or(options.page_size, |f| f.page_size());
+    if page_size != options.page_size {
+        // Compressed tablespaces are read by the tools, not by the pool.
+        return Err(Error::Folder(format!(
+            "{} has {} pages of {} bytes; this folder's tablespaces have uncompressed pages of {} bytes",
+            found.path.display(),
+            if page_size.is_compressed() { "compressed" } else { "uncompressed" },
+            page_size.physical(),
+            options.page_size.physical()
+        )));
+    }
+    spaces.attach(found.id, found.flags.unwrap_or(0), page_size, std::slice::from_ref(&found.path))?;
+    Ok(())
+}
+
+fn new_log_after_clean_shutdown(
+    fs: &dyn FileSystem,
+    clock: Arc<dyn Clock>,
+    options: &Options,
+    config: LogConfig,
+    flush_lsn: Lsn,
+) -> Result<RedoLog> {
+    if flush_lsn == Lsn::ZERO || options.read_only {
+        return Err(Error::Folder(format!(
+            "the redo log files of {} are missing, and the data files were not shut down cleanly: put ib_logfile0 \
+             and its followers back, or restore a backup",
+            options.dir.display()
+        )));
+    }
+    let new =
+        NewLog { files: options.log_files_in_group, file_bytes: options.log_file_size, first_lsn: flush_lsn };
+    Ok(RedoLog::create(fs, clock, config, new)?)
+}
+
+/// Removes what an interrupted creation left; the marker goes last.
+fn remove_incomplete(fs: &dyn FileSystem, options: &Options) -> Result<()> {
+    for path in system_paths(options) {
+        if fs.exists(&path) {
+            fs.remove_file(&path)?;
+        }
+    }
+    log::files::remove(fs, &options.dir)?;
+    fs.sync_dir(&options.dir)?;
+    match fs.remove_file(&options.dir.join("vaquita.creating")) {
+        Err(e) if e.kind != ErrorKind::NotFound => Err(e.into()),
+        _ => Ok(fs.sync_dir(&options.dir)?),
+    }
+}
+
+/// Twelve bytes that no other folder has.
+fn new_folder_id(clock: &dyn Clock) -> FolderId {
+    // Two folders made at the same microsecond of two processes' clocks would differ by the hasher's keys, which
+    // the standard library takes from the system's random source.
+    use std::hash::{BuildHasher, Hasher};
+    let mut id = [0; 12];
+    let mut random = std::collections::hash_map::RandomState::new().build_hasher();
+    random.write_u64(clock.now_us());
+    id[..8].copy_from_slice(&random.finish().to_le_bytes());
+    random.write_u8(1);
+    id[8..].copy_from_slice(&random.finish().to_le_bytes()[..4]);
+    FolderId(id)
+}
+
+const _: () = assert!(PageSize::DEFAULT.logical() * 6 <= MTR_LOG_MAX);

@@ -1,0 +1,5 @@
+//! The synchronisation primitives under latches, in one place so that a model checker can stand in for them.
+
+pub(crate) use parking_lot::{Condvar, Mutex};
+pub(crate) use std::hint::spin_loop;
+pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
