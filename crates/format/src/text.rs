@@ -218,11 +218,16 @@ pub fn double(v: f64, out: &mut String) {
     let scientific = format!("{v:e}");
     let exponent: i32 = scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
     let digits = scientific.bytes().take_while(|&b| b != b'e').filter(u8::is_ascii_digit).count();
+    // Two shortest texts may be equally near, as for 0.5 + 2^-51: MySQL takes the even one, as rounding to a number of
+    // digits does, `{v}` the larger.
+    let even = format!("{v:.*e}", digits - 1);
+    let tie = even != scientific && even.parse() == Ok(v);
     let has_fraction = usize::try_from(exponent).is_ok_and(|e| digits > e + 1);
     if (-15..15).contains(&exponent) || has_fraction {
-        write_to(out, format_args!("{v}"));
+        let decimals = usize::try_from(digits as i32 - 1 - exponent).unwrap_or(0);
+        if tie { write_to(out, format_args!("{v:.decimals$}")) } else { write_to(out, format_args!("{v}")) }
     } else {
-        out.push_str(&scientific);
+        out.push_str(if tie { &even } else { &scientific });
     }
 }
 

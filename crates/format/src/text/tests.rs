@@ -139,3 +139,15 @@ fn a_set_with_more_labels_than_bits_shows_those_it_can_have() {
     TextType::Set(labels).write(&[0x80, 0, 0, 0, 0, 0, 0, 1], &mut out).unwrap();
     assert_eq!(out, "m0,m63");
 }
+
+#[test]
+fn of_two_equally_near_texts_the_even_one_is_shown() {
+    // 667.3333129882812|5 and 129.1428527832031|25 exactly; the texts are is what MySQL 5.6 prints.
+    for (v, text) in [(667.3333_f32, "667.3333129882812"), (-129.14285_f32, "-129.14285278320312")] {
+        let v = f64::from(v);
+        let mut out = String::new();
+        super::double(v, &mut out);
+        assert_eq!(out, text);
+        assert_eq!(out.parse(), Ok(v));
+    }
+}
