@@ -91,6 +91,42 @@ pub fn part(page: &[u8], offset: u32) -> Result<Part<'_>> {
     Ok(Part { data, next: PageNo(get_u32(page, at + 4)).some() })
 }
 
+/// Appends `len` bytes of an uncompressed column to `out`; `offset` is that of the reference. `fetch` returns the pages
+/// of the chain, one after the other.
+///
+/// # Errors
+/// What `fetch` returns; [`Corruption`] if a page is none of the chain or the chain is of another length. `out` may have
+/// grown then.
+pub fn read_chain<P, E>(
+    first: PageNo,
+    offset: u32,
+    len: usize,
+    out: &mut Vec<u8>,
+    mut fetch: impl FnMut(PageNo) -> std::result::Result<P, E>,
+) -> std::result::Result<(), E>
+where
+    P: AsRef<[u8]>,
+    E: From<Corruption>,
+{
+    let end = out.len() + len;
+    let (mut next, mut offset) = (Some(first), offset);
+    while let Some(no) = next {
+        let frame = fetch(no)?;
+        let Part { data, next: after } = part(frame.as_ref(), offset)?;
+        // Parts that are empty or too many would let a damaged chain go on for ever.
+        if data.is_empty() || data.len() > end - out.len() {
+            let detail = format!("part of {} bytes, {} are missing", data.len(), end - out.len());
+            return Err(Corruption::new("off-page column", detail).into());
+        }
+        out.extend_from_slice(data);
+        (next, offset) = (after, PART_HEADER as u32);
+    }
+    if out.len() == end {
+        return Ok(());
+    }
+    Err(Corruption::new("off-page column", format!("{} bytes are missing", end - out.len())).into())
+}
+
 /// Fills a page of a compressed chain; `first` tells the type.
 ///
 /// # Panics

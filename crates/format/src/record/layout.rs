@@ -92,6 +92,16 @@ impl RecLayout {
         Self { comp: false, n_node_key: 0, n_nullable: 0, n_const: 0, fields: Box::new([]) }
     }
 
+    /// The same for an index with more nullable fields than these: node pointers hold the key fields, but the null
+    /// bitmap of all. `None` if there are more nullable fields here.
+    pub fn with_n_nullable(mut self, n: usize) -> Option<Self> {
+        if n < usize::from(self.n_nullable) || n > FIELDS_MAX {
+            return None;
+        }
+        self.n_nullable = n as u16;
+        Some(self)
+    }
+
     /// Whether records are COMPACT, DYNAMIC or COMPRESSED; else REDUNDANT.
     #[inline]
     pub fn comp(&self) -> bool {

@@ -88,7 +88,7 @@ impl<'p> CompWalk<'p> {
 
     /// Bytes below the origin of the fields walked over.
     #[inline]
-    fn extra(&self, rec: usize) -> usize {
+    pub(crate) fn extra(&self, rec: usize) -> usize {
         rec.wrapping_sub(1).wrapping_sub(self.lens)
     }
 }
