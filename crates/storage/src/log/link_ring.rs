@@ -74,10 +74,10 @@ impl LinkRing {
     /// Follows the links as far as they go and gives the tail. While another thread follows, the tail may be
     /// behind what is done.
     pub(super) fn follow(&self) -> u64 {
-        if self.following.swap(true, Ordering::Acquire) {
+        if self.following.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return self.tail();
         }
-        // Relaxed: the last store was made by a holder of `following`, which the swap synchronised with.
+        // Relaxed: the last store was made by a holder of `following`, which the exchange synchronised with.
         let mut tail = self.tail.load(Ordering::Relaxed);
         let start = tail;
         loop {

@@ -5,6 +5,7 @@ mod crash;
 mod failures;
 mod files;
 mod group_commit;
+mod model;
 mod mysql;
 mod room;
 mod threads;

@@ -7,7 +7,7 @@ use super::*;
 /// A file of the archived data directory.
 fn archived(name: &str) -> Vec<u8> {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/fixtures/mysql56/datadir/data56-clean.tar.xz");
+        .join("../../testing/fixtures/mysql56/datadir/data56-clean.tar.xz");
     let out =
         Command::new("tar").arg("-xJOf").arg(archive).arg(format!("data56-clean/{name}")).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
