@@ -14,7 +14,8 @@ const SPACE: SpaceId = SpaceId(9);
 const PAGES: usize = 1_000;
 
 fn main() -> Result<()> {
-    let dir = std::env::args().nth(1).map_or_else(|| std::env::temp_dir().join("vaquita-core-speed"), Into::into);
+    let dir =
+        std::env::args().nth(1).map_or_else(|| std::env::temp_dir().join("vaquita-core-speed"), Into::into);
     if dir.exists() {
         std::fs::remove_dir_all(&dir).expect("an old folder of this program can be removed");
     }
@@ -76,7 +77,11 @@ fn main() -> Result<()> {
         let n = each * threads;
         let syncs = storage.log().stats().syncs.get() - before;
         let rate = n as f64 / start.elapsed().as_secs_f64();
-        println!("{:32} {rate:10.0} /s   {:.1} commits per sync", format!("commit_durable_{threads}t"), n as f64 / syncs as f64);
+        println!(
+            "{:32} {rate:10.0} /s   {:.1} commits per sync",
+            format!("commit_durable_{threads}t"),
+            n as f64 / syncs as f64
+        );
     }
     drop(services);
     storage.close()

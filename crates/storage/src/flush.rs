@@ -88,9 +88,9 @@ impl Flusher {
         assert!(self.log.set(log).is_ok(), "the log is attached once");
     }
 
-    /// Whether the log reaches up to `lsn`.
-    pub(crate) fn covers(&self, lsn: Lsn) -> bool {
-        self.log.get().is_some_and(|log| lsn <= log.current_lsn())
+    /// The end of the log, beyond which no page's LSN may lie; `None` before the log is open for appending.
+    pub(crate) fn log_end(&self) -> Option<Lsn> {
+        self.log.get().map(|log| log.current_lsn())
     }
 
     /// Where the doublewrite area lies; without it pages are written straight to their places.

@@ -73,10 +73,12 @@ impl Storage {
     pub fn open_with(
         fs: Arc<dyn FileSystem>,
         clock: Arc<dyn Clock>,
-        options: Options,
+        mut options: Options,
         bootstrap: &mut dyn Bootstrap,
     ) -> Result<Storage> {
         options.validate()?;
+        // Without the log the pages are what they are; changing them would make it worse.
+        options.read_only |= options.force_recovery >= ForceRecovery::NO_LOG_REDO;
         let marker = options.dir.join("vaquita.creating");
         let first = system_paths(&options).swap_remove(0);
         if fs.exists(&options.dir) && fs.exists(&marker) {
@@ -125,6 +127,7 @@ impl Storage {
         storage.make_clean()?;
         storage.fs.remove_file(marker)?;
         storage.fs.sync_dir(&storage.options.dir)?;
+        storage.mark_in_use()?;
         Ok(storage)
     }
 
@@ -175,8 +178,9 @@ impl Storage {
             )?);
             flusher.set_doublewrite_blocks(system.doublewrite);
             flusher.attach_log(log.clone());
-            pool.set_log_end(Lsn::MAX);
-            return Ok(Self::with_pool(options, fs, clock, spaces, pool, log, OpenReport::default()));
+            let storage = Self::with_pool(options, fs, clock, spaces, pool, log, OpenReport::default());
+            storage.mark_in_use()?;
+            return Ok(storage);
         }
 
         let mut reader = LogReader::open(fs.clone(), &options.dir, system.folder)?;
@@ -217,7 +221,16 @@ impl Storage {
         flusher.attach_log(log.clone());
         let identity = system::read_identity_from_pool(&pool)?;
         flusher.set_doublewrite_blocks(identity.doublewrite);
-        Ok(Self::with_pool(options, fs, clock, spaces, pool, log, report))
+        let storage = Self::with_pool(options, fs, clock, spaces, pool, log, report);
+        if !storage.options.read_only {
+            storage.mark_in_use()?;
+        }
+        Ok(storage)
+    }
+
+    /// Takes the mark of a clean shutdown away: from here on the data files need their log.
+    fn mark_in_use(&self) -> Result<()> {
+        self.write_flush_lsn(Lsn::ZERO)
     }
 
     /// The settings it was opened with.
@@ -464,6 +477,7 @@ fn log_config(options: &Options, folder: FolderId) -> LogConfig {
     LogConfig {
         buffer_bytes: options.log_buffer_size,
         flush_method: options.flush_method,
+        read_only: options.read_only,
         ..LogConfig::new(&options.dir, folder)
     }
 }

@@ -111,10 +111,10 @@ pub(crate) fn read_identity(spaces: &SpaceMap, options: &Options) -> Result<Iden
         && flags.page_size() != options.page_size
     {
         return Err(Error::Folder(format!(
-            "{} has pages of {} bytes, but page_size is {}; start with page_size={0}",
+            "{} has pages of {has} bytes, but page_size is {}; start with page_size={has}",
             first.file.path().display(),
-            flags.page_size().logical(),
-            options.page_size.logical()
+            options.page_size.logical(),
+            has = flags.page_size().logical()
         )));
     }
     let place = spaces.locate(PageId::new(SpaceId::SYSTEM, trx_sys::PAGE))?;

@@ -1,7 +1,6 @@
 //! A folder is created, changed, closed, reopened, cut off; its pages are what they should be each time.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-
 use std::sync::Arc;
 use vaquita_base::codec::get_u64;
 use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};

@@ -48,7 +48,7 @@ use crate::options::Options;
 use crate::space::SpaceMap;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use vaquita_base::{Lsn, PageId, ShardedCounter, SpaceId};
 use vaquita_format::checksum::ChecksumAlgorithm;
 
@@ -116,8 +116,6 @@ pub struct BufferPool {
     checksum: ChecksumAlgorithm,
     after_read: RwLock<Option<Arc<dyn AfterRead>>>,
     after_read_active: AtomicBool,
-    /// LSN that no page read may exceed; 0: not known.
-    log_end: AtomicU64,
     now_ms: AtomicU32,
     old_blocks_time_ms: u32,
     lru_scan_depth: usize,
@@ -168,7 +166,6 @@ impl BufferPool {
             checksum: options.checksum_algorithm,
             after_read: RwLock::new(None),
             after_read_active: AtomicBool::new(false),
-            log_end: AtomicU64::new(0),
             now_ms: AtomicU32::new(1),
             old_blocks_time_ms: options.old_blocks_time_ms,
             lru_scan_depth: options.lru_scan_depth as usize,
@@ -259,11 +256,6 @@ impl BufferPool {
     /// Moves the pool's coarse clock, by which `old_blocks_time` is measured.
     pub fn tick(&self, now_us: u64) {
         self.now_ms.store(((now_us / 1_000) as u32).max(1), Ordering::Relaxed);
-    }
-
-    /// From here on pages that were read may carry LSNs up to `lsn`, beyond what the log held at opening.
-    pub(crate) fn set_log_end(&self, lsn: Lsn) {
-        self.log_end.fetch_max(lsn.0, Ordering::Relaxed);
     }
 
     /// Installs or removes the hook between a page's read and its first use.

@@ -8,7 +8,7 @@ use super::{BufferPool, PageWriteGuard};
 use crate::error::{Error, Result};
 use crate::space::PageLocation;
 use std::sync::atomic::Ordering;
-use vaquita_base::{Lsn, PageId};
+use vaquita_base::PageId;
 use vaquita_format::checksum::{self, PageState};
 use vaquita_format::{Corruption, PageSize, fil};
 use vaquita_io::{BatchOp, ErrorKind, Transfer};
@@ -225,9 +225,9 @@ impl BufferPool {
         if self.after_read_active.load(Ordering::Acquire) {
             return self.apply_after_read(guard);
         }
-        let log_end = Lsn(self.log_end.load(Ordering::Relaxed));
-        // Changes made since the folder was opened lie beyond what was the end then.
-        if log_end != Lsn::ZERO && lsn > log_end && !self.flusher.covers(lsn) {
+        if let Some(log_end) = self.flusher.log_end()
+            && lsn > log_end
+        {
             return Err(Error::FutureLsn { page, lsn, log_end });
         }
         Ok(())

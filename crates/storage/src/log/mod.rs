@@ -98,6 +98,8 @@ pub struct LogConfig {
     pub flush_method: FlushMethod,
     /// Commits that do not wait for a sync get one after this time (`innodb_flush_log_at_timeout`).
     pub flush_interval_us: u64,
+    /// Nothing is ever appended, and opening changes no file.
+    pub read_only: bool,
 }
 
 impl LogConfig {
@@ -109,6 +111,7 @@ impl LogConfig {
             buffer_bytes: 8 << 20,
             flush_method: FlushMethod::default(),
             flush_interval_us: 1_000_000,
+            read_only: false,
         }
     }
 
@@ -209,10 +212,13 @@ impl RedoLog {
         end: Lsn,
     ) -> Result<RedoLog> {
         let files = Self::open_files(fs, &config)?;
-        files.relabel(config.folder)?;
-        files.sync_all()?;
         let anchor = LogAnchor::from(&checkpoint);
         let tail = scan::read_block(&files, anchor, end)?;
+        if config.read_only {
+            return Ok(Self::new(clock, config, files, Start { end, tail, checkpoint }));
+        }
+        files.relabel(config.folder)?;
+        files.sync_all()?;
         let checkpoint = Checkpoint { number: checkpoint.number + 1, ..checkpoint };
         files.write_checkpoint(&checkpoint)?;
         let log = Self::new(clock, config, files, Start { end, tail, checkpoint });
@@ -221,7 +227,8 @@ impl RedoLog {
     }
 
     fn open_files(fs: &dyn FileSystem, config: &LogConfig) -> Result<LogFiles> {
-        LogFiles::open(fs, &config.dir, Some(config.folder), OpenMode::ReadWrite, config.flush_method)
+        let mode = if config.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
+        LogFiles::open(fs, &config.dir, Some(config.folder), mode, config.flush_method)
     }
 
     fn new(clock: Arc<dyn Clock>, mut config: LogConfig, files: LogFiles, start: Start) -> Self {

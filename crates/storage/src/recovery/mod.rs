@@ -124,6 +124,10 @@ impl<'a> Recovery<'a> {
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
         self.report.end = reader.end_lsn();
+        let (lsn, page) = self.store.newest();
+        if lsn > self.report.end && !self.store.tolerates() {
+            return Err(Error::FutureLsn { page, lsn, log_end: self.report.end });
+        }
         self.report.redo_bytes = self.report.end.0 - self.report.checkpoint.0;
         self.report.pages = self.store.applied_pages();
         self.report.tolerated = self.damage.take();

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vaquita_base::codec::{get_u32, get_u64, put_u32, put_u64};
-use vaquita_base::{Lsn, PageId, SpaceId};
+use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::redo_rec::RecType;
 use vaquita_format::{Corruption, fil, redo_apply};
 
@@ -77,6 +77,8 @@ pub(crate) struct RedoStore {
     arena: RwLock<Arena>,
     frames_max: usize,
     applied_pages: AtomicUsize,
+    /// The page with the newest LSN that was found in a file.
+    newest: Mutex<(Lsn, PageId)>,
     tolerate_damage: bool,
     damage: Arc<DamageReport>,
 }
@@ -95,6 +97,7 @@ impl RedoStore {
             arena: RwLock::default(),
             frames_max: frames_max.max(1),
             applied_pages: AtomicUsize::new(0),
+            newest: Mutex::new((Lsn::ZERO, PageId::new(SpaceId::SYSTEM, PageNo(0)))),
             tolerate_damage,
             damage,
         }
@@ -186,9 +189,24 @@ impl RedoStore {
         self.applied_pages.load(Ordering::Relaxed)
     }
 
+    /// Whether damage is let pass.
+    pub(crate) fn tolerates(&self) -> bool {
+        self.tolerate_damage
+    }
+
+    /// The newest LSN found on a page that redo was applied to, and the page. In a sound folder it is at most the end
+    /// of the log.
+    pub(crate) fn newest(&self) -> (Lsn, PageId) {
+        *self.newest.lock()
+    }
+
     fn apply(&self, page: PageId, redo: &PageRedo, bytes: &mut [u8]) -> Result<Option<(Lsn, Lsn)>> {
         let arena = self.arena.read();
         let page_lsn = fil::lsn(bytes);
+        if !redo.starts_with_init {
+            let mut newest = self.newest.lock();
+            *newest = (*newest).max((page_lsn, page));
+        }
         let mut first = None;
         for &place in &redo.places {
             let packed = arena.at(place);

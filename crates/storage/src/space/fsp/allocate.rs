@@ -73,7 +73,12 @@ pub fn allocate_page(
 ///
 /// # Latching
 /// As [`allocate_page`]; the new page comes last.
-pub fn create_page(mtr: &mut Mtr<'_>, segment: SegmentHeader, hint: PageNo, direction: Direction) -> Result<PageRef> {
+pub fn create_page(
+    mtr: &mut Mtr<'_>,
+    segment: SegmentHeader,
+    hint: PageNo,
+    direction: Direction,
+) -> Result<PageRef> {
     let page = allocate_page(mtr, segment, hint, direction)?;
     create_new(mtr, PageId::new(segment.space, page))
 }
@@ -184,7 +189,9 @@ impl Segment {
         for n in 1..=AHEAD_EXTENTS {
             let next = PageNo(extent.first.get().saturating_add(n * space.extent_pages()));
             match space.extent_near(mtr, next)? {
-                Some(free) if free.state(mtr, space)? == ExtentState::Free && extend::has_plenty(mtr, space) => {
+                Some(free)
+                    if free.state(mtr, space)? == ExtentState::Free && extend::has_plenty(mtr, space) =>
+                {
                     self.adopt_extent(mtr, space, free.first)?;
                 }
                 _ => break,

@@ -152,7 +152,10 @@ pub(super) fn extend(mtr: &mut Mtr<'_>, space: &SpaceLatch) -> Result<()> {
     let extent = space.extent_pages();
     let target = size.checked_add(step(mtr, space, size)).filter(|&pages| pages < u32::MAX - extent);
     let Some(target) = target else {
-        return Err(Error::SpaceFull { space: space.id, detail: format!("it has {size} pages, the most possible") });
+        return Err(Error::SpaceFull {
+            space: space.id,
+            detail: format!("it has {size} pages, the most possible"),
+        });
     };
     let grown = grow_to(mtr, space, target);
     let smallest = (size / extent + 1) * extent;

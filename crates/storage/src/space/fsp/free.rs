@@ -47,7 +47,8 @@ pub fn free_segment_step(mtr: &mut Mtr<'_>, segment: SegmentHeader, keep: Option
     for list in [FULL, NOT_FULL, FREE] {
         if let Some(extent) = segment.first_extent(mtr, &space, list)? {
             if keep.is_some_and(|page| extent.contains(&space, page)) {
-                let detail = format!("the page to keep lies in extent {} of segment {}", extent.first, segment.id);
+                let detail =
+                    format!("the page to keep lies in extent {} of segment {}", extent.first, segment.id);
                 return Err(space.bad(extent.first, "page of a segment header", detail));
             }
             segment.free_extent(mtr, &space, extent, list)?;
@@ -78,7 +79,10 @@ impl Segment {
                 let detail = if state == ExtentState::Segment {
                     format!("page {page} to be freed by segment {} belongs to segment {owner}", self.id)
                 } else {
-                    format!("page {page} to be freed is not one of segment {}; its extent is {state:?}", self.id)
+                    format!(
+                        "page {page} to be freed is not one of segment {}; its extent is {state:?}",
+                        self.id
+                    )
                 };
                 Err(space.bad(page, "owner of a page", detail))
             }

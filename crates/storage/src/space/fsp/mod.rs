@@ -59,7 +59,8 @@ pub use extend::{Reservation, free_extents, reserve_free_extents};
 pub use free::{free_page, free_segment_step};
 pub use init::{INITIAL_PAGES, init_space};
 pub use segment::{
-    HeaderPlace, NewSegment, SegmentUsage, create_segment, create_segment_reserved, read_segment_header, segment_usage,
+    HeaderPlace, NewSegment, SegmentUsage, create_segment, create_segment_reserved, read_segment_header,
+    segment_usage,
 };
 pub use validate::validate;
 pub use xdes::is_page_allocated;
@@ -87,7 +88,10 @@ impl SpaceLatch {
     /// # Panics
     /// If the mini-transaction does not keep before-images.
     fn exclusive(mtr: &mut Mtr<'_>, id: SpaceId) -> Result<Self> {
-        assert!(mtr.keeps_before_images(), "space allocation needs a mini-transaction that keeps before-images");
+        assert!(
+            mtr.keeps_before_images(),
+            "space allocation needs a mini-transaction that keeps before-images"
+        );
         let page_size = mtr.storage().spaces().get(id)?.page_size();
         let header = latch_exclusive(mtr, PageId::new(id, PageNo(0)))?;
         let space = Self { id, size: page_size, header, exclusive: true };

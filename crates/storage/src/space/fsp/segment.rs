@@ -90,7 +90,10 @@ pub fn create_segment_reserved(mtr: &mut Mtr<'_>, space: SpaceId, place: HeaderP
         }
     };
     let at = usize::from(offset);
-    assert!(at >= fil::BODY && at + SEGMENT_HEADER_SIZE <= space.size.physical(), "segment header at {offset}");
+    assert!(
+        at >= fil::BODY && at + SEGMENT_HEADER_SIZE <= space.size.physical(),
+        "segment header at {offset}"
+    );
     let header = SegmentHeader { space: space.id, inode: segment.address(mtr) };
     mtr.write_bytes(page, at, &header.encode());
     Ok(NewSegment { id, header, page })
@@ -107,7 +110,8 @@ pub fn read_segment_header(mtr: &Mtr<'_>, page: PageRef, offset: u16) -> Result<
     if header.space == id.space && slot_at(page_size, header.inode.offset).is_some() {
         return Ok(header);
     }
-    let corruption = vaquita_format::Corruption::new("segment header", format!("{header:?}")).at(offset.into());
+    let corruption =
+        vaquita_format::Corruption::new("segment header", format!("{header:?}")).at(offset.into());
     Err(Error::structure(id, corruption))
 }
 
@@ -139,7 +143,8 @@ impl Segment {
     pub(super) fn latch(mtr: &mut Mtr<'_>, space: &SpaceLatch, header: SegmentHeader) -> Result<Self> {
         let FileAddress { page: page_no, offset } = header.inode;
         let page = inode_page(mtr, space, page_no)?;
-        let inode = Inode::at(space.size, space.bytes(mtr, page), offset).map_err(|c| space.corrupt(page_no, c))?;
+        let inode =
+            Inode::at(space.size, space.bytes(mtr, page), offset).map_err(|c| space.corrupt(page_no, c))?;
         let slot = slot_at(space.size, offset).expect("Inode::at has checked it");
         Ok(Self { id: inode.segment_id(), page, slot, at: offset.into() })
     }
@@ -211,13 +216,19 @@ impl Segment {
     }
 
     /// The first extent of one of its lists, checked to be its own.
-    pub(super) fn first_extent(&self, mtr: &mut Mtr<'_>, space: &SpaceLatch, list: usize) -> Result<Option<Extent>> {
+    pub(super) fn first_extent(
+        &self,
+        mtr: &mut Mtr<'_>,
+        space: &SpaceLatch,
+        list: usize,
+    ) -> Result<Option<Extent>> {
         let Some(extent) = space.first_extent(mtr, self.list(list))? else { return Ok(None) };
         if self.owns(mtr, space, &extent)? {
             return Ok(Some(extent));
         }
         let owner = extent.view(mtr, space).segment_id();
-        let detail = format!("extent {} on a list of segment {}, but of segment {owner}", extent.first, self.id);
+        let detail =
+            format!("extent {} on a list of segment {}, but of segment {owner}", extent.first, self.id);
         Err(space.bad(extent.first, "owner of an extent", detail))
     }
 
@@ -237,7 +248,13 @@ impl Segment {
     }
 
     /// Notes that a page of one of the segment's extents is used.
-    pub(super) fn use_page(&self, mtr: &mut Mtr<'_>, space: &SpaceLatch, extent: &Extent, j: u32) -> Result<PageNo> {
+    pub(super) fn use_page(
+        &self,
+        mtr: &mut Mtr<'_>,
+        space: &SpaceLatch,
+        extent: &Extent,
+        j: u32,
+    ) -> Result<PageNo> {
         if extent.bitmap(mtr, space).is_empty() {
             list::remove(mtr, self.list(FREE), extent.node())?;
             list::add_last(mtr, self.list(NOT_FULL), extent.node())?;
@@ -254,7 +271,13 @@ impl Segment {
 
     /// Notes that a page of one of the segment's extents is free; an extent without used pages goes back to the
     /// tablespace.
-    pub(super) fn unuse_page(&self, mtr: &mut Mtr<'_>, space: &SpaceLatch, extent: &Extent, j: u32) -> Result<()> {
+    pub(super) fn unuse_page(
+        &self,
+        mtr: &mut Mtr<'_>,
+        space: &SpaceLatch,
+        extent: &Extent,
+        j: u32,
+    ) -> Result<()> {
         if extent.bitmap(mtr, space).is_full() {
             list::remove(mtr, self.list(FULL), extent.node())?;
             list::add_last(mtr, self.list(NOT_FULL), extent.node())?;

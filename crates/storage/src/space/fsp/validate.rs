@@ -9,10 +9,10 @@ use crate::mtr::Mtr;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use vaquita_base::{PageId, PageNo, SpaceId};
+use vaquita_format::flst::{FileAddress, ListNode};
 use vaquita_format::fsp::check::{SpaceSummary, check_space};
 use vaquita_format::fsp::inode::{self, Inode};
 use vaquita_format::fsp::{ExtentState, Xdes, bitmap_page, descriptor_page, extent_start, in_extent};
-use vaquita_format::flst::{FileAddress, ListNode};
 use vaquita_format::{Corruption, PageSize};
 
 type Pages = HashMap<PageNo, Box<[u8]>>;
@@ -97,7 +97,10 @@ impl<'a> Owners<'a> {
             return Err(Corruption::new("used page", format!("page {page}, {what}, lies beyond the end")));
         }
         if !self.owned.insert(page) {
-            return Err(Corruption::new("owner of a page", format!("page {page}, {what}, has another owner too")));
+            return Err(Corruption::new(
+                "owner of a page",
+                format!("page {page}, {what}, has another owner too"),
+            ));
         }
         Ok(())
     }
@@ -134,7 +137,10 @@ impl<'a> Owners<'a> {
                 for j in (0..self.size.extent_pages()).filter(|&j| !x.bitmap().is_free(j)) {
                     let page = PageNo(first.get() + j);
                     if !self.owned.contains(&page) {
-                        return Err(Corruption::new("owner of a page", format!("page {page} is used by nobody")));
+                        return Err(Corruption::new(
+                            "owner of a page",
+                            format!("page {page} is used by nobody"),
+                        ));
                     }
                     used_and_shared += 1;
                 }
@@ -152,7 +158,10 @@ impl<'a> Owners<'a> {
             }
         };
         let wrong: Vec<PageNo> = self.owned.iter().copied().filter(|&page| !shared_and_used(page)).collect();
-        Err(Corruption::new("used page", format!("{wrong:?} have owners, but are free or in a segment's extent")))
+        Err(Corruption::new(
+            "used page",
+            format!("{wrong:?} have owners, but are free or in a segment's extent"),
+        ))
     }
 
     /// The descriptor of an extent below the free limit: the check has read them all.

@@ -17,7 +17,9 @@ use vaquita_base::{PageId, PageNo, SegmentId, SpaceId};
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::flst::FileAddress;
 use vaquita_format::fsp::xdes::{Bitmap, NODE, SEGMENT_ID, STATE, encode_empty, extent_of_node, offset};
-use vaquita_format::fsp::{ExtentState, Xdes, bitmap_page, descriptor_page, extent_start, header, is_descriptor_page};
+use vaquita_format::fsp::{
+    ExtentState, Xdes, bitmap_page, descriptor_page, extent_start, header, is_descriptor_page,
+};
 
 /// An extent whose descriptor page is held.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +96,12 @@ impl Extent {
     }
 
     /// Checks that the extent is in the state of the list it was found on.
-    pub(super) fn expect_state(&self, mtr: &Mtr<'_>, space: &SpaceLatch, expected: ExtentState) -> Result<()> {
+    pub(super) fn expect_state(
+        &self,
+        mtr: &Mtr<'_>,
+        space: &SpaceLatch,
+        expected: ExtentState,
+    ) -> Result<()> {
         let found = self.state(mtr, space)?;
         if found == expected {
             return Ok(());
@@ -205,7 +212,11 @@ pub(super) fn take_free_extent(mtr: &mut Mtr<'_>, space: &SpaceLatch, hint: Page
     };
     extent.expect_state(mtr, space, ExtentState::Free)?;
     if !extent.bitmap(mtr, space).is_empty() {
-        return Err(space.bad(extent.first, "free extent", format!("extent {} has used pages", extent.first)));
+        return Err(space.bad(
+            extent.first,
+            "free extent",
+            format!("extent {} has used pages", extent.first),
+        ));
     }
     list::remove(mtr, free, extent.node())?;
     Ok(extent)
@@ -223,7 +234,9 @@ pub(super) fn give_back_extent(mtr: &mut Mtr<'_>, space: &SpaceLatch, extent: Ex
 /// [`Error::SpaceFull`]; damage.
 pub(super) fn take_fragment(mtr: &mut Mtr<'_>, space: &SpaceLatch, hint: PageNo) -> Result<PageNo> {
     let (extent, hint) = match space.extent_near(mtr, hint)? {
-        Some(near) if near.state(mtr, space)? == ExtentState::FreeFrag => (near, hint.get() - near.first.get()),
+        Some(near) if near.state(mtr, space)? == ExtentState::FreeFrag => {
+            (near, hint.get() - near.first.get())
+        }
         _ => (fragment_extent(mtr, space, hint)?, 0),
     };
     extent.expect_state(mtr, space, ExtentState::FreeFrag)?;
