@@ -352,6 +352,14 @@ impl Storage {
         Ok(())
     }
 
+    /// Writes pages whose first change lies below `limit`, with neighbours as configured; returns how many.
+    ///
+    /// # Errors
+    /// Errors of writing; they are final.
+    pub fn flush_older_than(&self, limit: Lsn) -> Result<usize> {
+        self.pool.flusher().flush_oldest(&self.pool, usize::MAX / 2, limit)
+    }
+
     /// Everything written, the FLUSH_LSN of the system files equal to the checkpoint.
     fn make_clean(&self) -> Result<()> {
         loop {
