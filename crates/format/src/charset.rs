@@ -137,6 +137,24 @@ impl Charset {
         chars
     }
 
+    /// Bytes of the whole characters at the start of a piece of text: what is left may be the start of a character
+    /// that goes on in the next piece.
+    pub fn complete_len(self, bytes: &[u8]) -> usize {
+        let most = usize::from(self.mb_max_len);
+        if most == 1 {
+            return bytes.len();
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.char_len(&bytes[at..]) {
+                Some(len) => at += len,
+                None if bytes.len() - at < most => break,
+                None => at += 1,
+            }
+        }
+        at
+    }
+
     /// Bytes of the first character of a text that is not empty; `None` if it is malformed.
     fn char_len(self, s: &[u8]) -> Option<usize> {
         match self.name {
@@ -335,6 +353,23 @@ mod tests {
         assert_eq!(ucs2.prefix_len(b"\0a\0b\0c", 2), 4);
         let sjis = Charset::of_collation(13).unwrap();
         assert_eq!((sjis.prefix_len(b"\x82\xA0\xB1a", 2), sjis.char_count(b"\x82\xA0\xB1a")), (3, 3));
+    }
+
+    #[test]
+    fn pieces_are_cut_between_characters() {
+        for (collation, text) in
+            [(45, "aé€😀b".as_bytes()), (54, b"\0a\xD8\x3D\xDE\0\0b"), (13, b"\x82\xA0\xB1a\x82\xA0")]
+        {
+            let charset = Charset::of_collation(collation).unwrap();
+            let whole = charset.decode(text).unwrap();
+            for cut in 0..=text.len() {
+                let first = charset.complete_len(&text[..cut]);
+                assert!(cut - first < usize::from(charset.mb_max_len));
+                let pieces = [&text[..first], &text[first..]].map(|p| charset.decode(p).unwrap());
+                assert_eq!(pieces.concat(), whole, "{collation} {cut}");
+            }
+        }
+        assert_eq!(Charset::UTF8.complete_len(b"a\xFFb"), 3);
     }
 
     #[test]

@@ -1,3 +1,7 @@
-//! The binary and the library people embed.
+//! The `vaquita` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    vaquita::cli::run(std::env::args_os(), &mut std::io::stdout().lock(), &mut std::io::stderr())
+}

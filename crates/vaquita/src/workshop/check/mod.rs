@@ -1,0 +1,26 @@
+//! `check PATH`: everything that can be known to be right or wrong about a file or a data folder.
+//!
+//! | part | module |
+//! |---|---|
+//! | number, checksum, space, type of every page | `pages` |
+//! | lists of extents, segments, inodes | `extents` |
+//! | trees, off-page columns | `tree`, `loose` (without description) |
+//! | change buffer bitmaps | `bitmap` |
+//! | transaction system, undo, dictionary, change buffer | `system` |
+//! | redo log | `redo` |
+//! | a tablespace, a folder | `space`, `folder` |
+
+mod bitmap;
+pub(in crate::workshop) mod extents;
+mod folder;
+mod loose;
+pub(in crate::workshop) mod marks;
+mod pages;
+pub mod redo;
+pub mod space;
+pub(in crate::workshop) mod system;
+pub mod tree;
+
+pub use folder::{CheckError, check_path};
+pub use space::{CheckedTree, Described, SpaceSummary, check_space};
+pub use tree::TreeStats;

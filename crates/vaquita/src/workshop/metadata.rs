@@ -1,0 +1,331 @@
+//! What a tablespace's pages do not say: columns and indexes, from a `.cfg`, a `.frm`, both, or the dictionary.
+//!
+//! | given | columns and indexes from | how values read from |
+//! |---|---|---|
+//! | `.cfg` and `.frm` | `.cfg` | `.frm` |
+//! | `.cfg` | `.cfg` | `.cfg`: ENUM and SET as numbers, DECIMAL as bytes |
+//! | `.frm` | `.frm`, roots found in the file | `.frm` |
+//! | nothing | REDUNDANT records describe their fields | bytes |
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use vaquita_base::PageNo;
+use vaquita_format::cfg::{TableMeta, index_type};
+use vaquita_format::column::{ColumnDef, MType, mysql_type};
+use vaquita_format::filename::TableFile;
+use vaquita_format::frm::Frm;
+use vaquita_format::index_def::{IndexDef, RowFormat};
+use vaquita_format::record::RecLayout;
+use vaquita_format::text::TextType;
+use vaquita_format::{fsp, index_page};
+
+use super::dictionary::DictTable;
+use super::roots::{Root, find_roots, root_at};
+use super::source::PageSource;
+
+/// Name of the hidden column of FULLTEXT tables.
+const FTS_DOC_ID: &str = "FTS_DOC_ID";
+
+/// A column as it is shown.
+#[derive(Debug, Clone)]
+pub struct ShownColumn {
+    /// Name.
+    pub name: String,
+    /// How its bytes read.
+    pub text: TextType,
+    /// Which field of a clustered record holds it.
+    pub field: usize,
+}
+
+/// A tree of a table.
+#[derive(Debug, Clone)]
+pub struct TableIndex {
+    /// Its definition.
+    pub def: IndexDef,
+    /// Its root.
+    pub root: PageNo,
+}
+
+/// A table in a tablespace.
+#[derive(Debug, Clone)]
+pub struct TableInfo {
+    /// Name, decoded.
+    pub name: String,
+    /// The columns a SELECT shows, in table order.
+    pub columns: Vec<ShownColumn>,
+    /// Layout of clustered records.
+    pub layout: RecLayout,
+    /// Root of the clustered index.
+    pub root: Root,
+    /// Trees, the clustered one first; none if nothing describes the table.
+    pub indexes: Vec<TableIndex>,
+    /// The `.frm`, if there is one.
+    pub frm: Option<Frm>,
+    /// Next AUTO_INCREMENT value, if the `.cfg` tells.
+    pub autoinc: u64,
+    /// What describes the table, for people.
+    pub described_by: String,
+}
+
+/// Why metadata is of no use.
+#[derive(Debug)]
+pub enum MetadataError {
+    /// A file cannot be read or is broken.
+    File(PathBuf, String),
+    /// COMPACT records cannot be read without.
+    Needed,
+    /// The metadata do not fit the tablespace.
+    Mismatch(String),
+}
+
+impl fmt::Display for MetadataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MetadataError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            MetadataError::Needed => f.write_str(
+                "the records of this table do not describe themselves: give its .cfg with --cfg or its .frm with --frm",
+            ),
+            MetadataError::Mismatch(why) => write!(f, "the metadata do not fit the tablespace: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MetadataError {}
+
+/// The files that describe a tablespace.
+#[derive(Debug, Clone, Default)]
+pub struct MetadataFiles {
+    /// The `.cfg`.
+    pub cfg: Option<PathBuf>,
+    /// The `.frm`.
+    pub frm: Option<PathBuf>,
+}
+
+impl MetadataFiles {
+    /// The files beside an `.ibd`.
+    pub fn beside(ibd: &Path) -> MetadataFiles {
+        let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+        let table = stem.split_once("#P#").or_else(|| stem.split_once("#p#")).map_or(stem, |(t, _)| t);
+        let existing = |name: String| Some(ibd.with_file_name(name)).filter(|p| p.is_file());
+        MetadataFiles { cfg: existing(format!("{stem}.cfg")), frm: existing(format!("{table}.frm")) }
+    }
+}
+
+fn read<T>(
+    path: Option<&PathBuf>,
+    parse: impl Fn(&[u8]) -> vaquita_format::Result<T>,
+) -> Result<Option<T>, MetadataError> {
+    let Some(path) = path else { return Ok(None) };
+    let fail = |why: String| MetadataError::File(path.clone(), why);
+    let bytes = std::fs::read(path).map_err(|e| fail(e.to_string()))?;
+    parse(&bytes).map(Some).map_err(|e| fail(e.to_string()))
+}
+
+/// The table in an `.ibd`, described by the given files.
+///
+/// # Errors
+/// If a file is broken or does not fit, or there is none and the records do not describe themselves.
+pub fn table_of(src: &dyn PageSource, ibd: &Path, files: &MetadataFiles) -> Result<TableInfo, MetadataError> {
+    let cfg = read(files.cfg.as_ref(), TableMeta::parse)?;
+    let frm = read(files.frm.as_ref(), Frm::parse)?;
+    let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or("table");
+    let name = TableFile::parse(stem).table;
+    let shown = |p: &Option<PathBuf>| {
+        p.as_ref().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    match (cfg, frm) {
+        (Some(cfg), frm) => {
+            let by = if frm.is_some() {
+                format!("{} and {}", shown(&files.cfg), shown(&files.frm))
+            } else {
+                shown(&files.cfg)
+            };
+            of_cfg(src, name, &cfg, frm, by)
+        }
+        (None, Some(frm)) => of_frm(src, name, frm, shown(&files.frm)),
+        (None, None) => undescribed(src, name),
+    }
+}
+
+fn mismatch<T>(why: impl Into<String>) -> Result<T, MetadataError> {
+    Err(MetadataError::Mismatch(why.into()))
+}
+
+fn of_cfg(
+    src: &dyn PageSource,
+    name: String,
+    cfg: &TableMeta,
+    frm: Option<Frm>,
+    described_by: String,
+) -> Result<TableInfo, MetadataError> {
+    let unfit = |e: vaquita_format::Corruption| MetadataError::Mismatch(e.to_string());
+    if cfg.page_size().map_err(unfit)? != src.page_size() {
+        return mismatch(format!(".cfg has pages of {} bytes", cfg.page_size));
+    }
+    // An import gives indexes new numbers: those on the pages count.
+    let mut cfg = cfg.clone();
+    for index in cfg.indexes.iter_mut().filter(|i| i.kind & index_type::FULLTEXT == 0) {
+        if let Some(root) = root_at(src, index.root) {
+            index.id = root.index;
+        }
+    }
+    let defs = cfg.index_defs().map_err(unfit)?;
+    let roots = cfg.indexes.iter().filter(|i| !i.is_fulltext()).map(|i| i.root);
+    let indexes: Vec<TableIndex> =
+        defs.into_iter().zip(roots).map(|(def, root)| TableIndex { def, root }).collect();
+    let columns: Vec<ColumnDef> = cfg.user_columns().cloned().collect();
+    table(src, name, columns, indexes, frm, cfg.autoinc, described_by)
+}
+
+fn of_frm(
+    src: &dyn PageSource,
+    name: String,
+    frm: Frm,
+    described_by: String,
+) -> Result<TableInfo, MetadataError> {
+    let roots = find_roots(src);
+    let Some(first) = roots.first() else { return mismatch("no index root is to be found") };
+    let row_format = row_format_of(src, first.comp);
+    let unfit = |e: vaquita_format::Corruption| MetadataError::Mismatch(e.to_string());
+    let made = frm.table_def(src.page_size(), row_format, &[]).map_err(unfit)?;
+    let order = assign_roots(src, &made.indexes, &roots);
+    // Once more, with the numbers of the pages.
+    let ids: Vec<_> = order.iter().map(|r| r.map_or_else(Default::default, |r| r.index)).collect();
+    let made = frm.table_def(src.page_size(), row_format, &ids).map_err(unfit)?;
+    let indexes = made
+        .indexes
+        .into_iter()
+        .zip(order)
+        .filter_map(|(def, root)| Some(TableIndex { def, root: root?.page }))
+        .collect();
+    table(src, name, made.columns, indexes, Some(frm), 0, described_by)
+}
+
+/// A table of the dictionary, whose tree is in `src`.
+///
+/// # Errors
+/// If the `.frm` is broken or does not fit, or the root is none.
+pub fn table_of_dictionary(
+    src: &dyn PageSource,
+    table_entry: &DictTable,
+    frm: Option<&PathBuf>,
+) -> Result<TableInfo, MetadataError> {
+    let frm = read(frm, Frm::parse)?;
+    let last = table_entry.name.rsplit('/').next().unwrap_or_default();
+    let name = TableFile::parse(last).table;
+    let by = "the dictionary".to_owned();
+    table(src, name, table_entry.columns.clone(), table_entry.indexes.clone(), frm, 0, by)
+}
+
+/// The row format that the space flags and a page's record format tell.
+pub fn row_format_of(src: &dyn PageSource, comp: bool) -> RowFormat {
+    let flags = src.page(PageNo(0)).ok().and_then(|p| fsp::header::read_flags(&p).ok());
+    match (src.page_size().is_compressed(), flags.is_some_and(|f| f.atomic_blobs()), comp) {
+        (true, ..) => RowFormat::Compressed,
+        (_, true, _) => RowFormat::Dynamic,
+        (_, _, true) => RowFormat::Compact,
+        _ => RowFormat::Redundant,
+    }
+}
+
+/// Which root belongs to which definition. The clustered index is the oldest; a later index takes the oldest root
+/// left whose pages its definition explains (trees that ALTER TABLE added are not in the order of the `.frm`).
+fn assign_roots(src: &dyn PageSource, defs: &[IndexDef], roots: &[Root]) -> Vec<Option<Root>> {
+    let mut left: Vec<Root> = roots.to_vec();
+    let mut out = Vec::new();
+    for (i, def) in defs.iter().enumerate() {
+        let fits = |root: &Root| i == 0 || explains(src, def, root);
+        let found = left.iter().position(fits);
+        out.push(found.map(|at| left.remove(at)));
+    }
+    out
+}
+
+fn explains(src: &dyn PageSource, def: &IndexDef, root: &Root) -> bool {
+    match src.logical(root.page) {
+        Ok(page) => index_page::validate(&page, Some(def)).is_ok(),
+        // A damaged root is judged later; the order of creation decides.
+        Err(_) => true,
+    }
+}
+
+fn table(
+    src: &dyn PageSource,
+    name: String,
+    columns: Vec<ColumnDef>,
+    indexes: Vec<TableIndex>,
+    frm: Option<Frm>,
+    autoinc: u64,
+    described_by: String,
+) -> Result<TableInfo, MetadataError> {
+    let Some(clustered) = indexes.first() else { return mismatch("there is no clustered index") };
+    let root = match root_at(src, clustered.root) {
+        Some(root) => root,
+        None => return mismatch(format!("page {} is not the root of an index", clustered.root)),
+    };
+    let mut shown = Vec::new();
+    for column in &columns {
+        let in_frm = frm.as_ref().map(|f| f.columns.iter().find(|c| c.name == column.name));
+        let text = match in_frm {
+            Some(Some(c)) => c.text_type(),
+            None if !is_hidden(column) => TextType::of_column(column),
+            // The server layer does not know the hidden column.
+            _ if is_hidden(column) => continue,
+            _ => return mismatch(format!("the .frm has no column {}", column.name)),
+        };
+        let fields = clustered.def.fields();
+        let field = fields.iter().position(|f| f.column.name == column.name && f.prefix_len == 0);
+        let Some(field) = field else { return mismatch(format!("no field holds column {}", column.name)) };
+        shown.push(ShownColumn { name: column.name.clone(), text, field });
+    }
+    let layout = clustered.def.layout().clone();
+    Ok(TableInfo { name, columns: shown, layout, root, indexes, frm, autoinc, described_by })
+}
+
+/// The document id that a FULLTEXT index added: the user's own column has type BIGINT.
+fn is_hidden(column: &ColumnDef) -> bool {
+    column.name == FTS_DOC_ID
+        && column.mtype == MType::Int
+        && column.len == 8
+        && column.mysql_type() == mysql_type::LONG
+}
+
+/// A table about which only its pages say something: fields of REDUNDANT records, without names.
+fn undescribed(src: &dyn PageSource, name: String) -> Result<TableInfo, MetadataError> {
+    let roots = find_roots(src);
+    let Some(&root) = roots.first() else { return mismatch("no index root is to be found") };
+    if root.comp {
+        return Err(MetadataError::Needed);
+    }
+    let layout = RecLayout::redundant();
+    let n = fields_of_first_row(src, &root).unwrap_or(0);
+    let column = |field: usize| ShownColumn { name: format!("field_{field}"), text: TextType::Bytes, field };
+    Ok(TableInfo {
+        name,
+        columns: (0..n).map(column).collect(),
+        layout,
+        root,
+        indexes: Vec::new(),
+        frm: None,
+        autoinc: 0,
+        described_by: "its records alone".to_owned(),
+    })
+}
+
+/// Number of fields of the first row of a REDUNDANT tree.
+fn fields_of_first_row(src: &dyn PageSource, root: &Root) -> Option<usize> {
+    let layout = RecLayout::redundant();
+    let mut offsets = vaquita_format::record::Offsets::new();
+    let mut no = root.page;
+    for level in (0..=root.level).rev() {
+        let page = src.logical(no).ok()?;
+        let first = index_page::records(&page).next()?.ok()?;
+        offsets.parse(&page, first, &layout).ok()?;
+        if level == 0 {
+            return Some(offsets.n_fields());
+        }
+        no = super::walk::child_page(&page, first, &offsets)?;
+    }
+    None
+}
