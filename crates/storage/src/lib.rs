@@ -9,6 +9,10 @@ pub mod error;
 pub mod flush;
 mod frames;
 pub mod latch;
+#[cfg(test)]
+mod latch_model;
+#[cfg(test)]
+mod latch_tests;
 pub mod log;
 pub mod mtr;
 pub mod options;
