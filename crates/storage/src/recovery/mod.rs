@@ -5,7 +5,8 @@
 //! 3. Scan the log once. Records go to the `redo_store` by page; file operations are repeated at once.
 //! 4. Apply: pages are read in batches by several threads, and a page's records are applied when it is read
 //!    ([`crate::buf::AfterRead`]). A scan that outgrows the memory limit applies what it has and goes on.
-//! 5. Everything applied is dirty like after any change; the page cleaner writes it, a checkpoint follows.
+//! 5. Files are grown to the size in their headers, where the growth was not durable.
+//! 6. Everything applied is dirty like after any change; the page cleaner writes it, a checkpoint follows.
 //!
 //! After ARIES, redo phase only; undo is the transaction layer's.
 //!
@@ -33,8 +34,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use vaquita_base::{Lsn, SpaceId};
+use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::flags::SpaceFlags;
+use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::redo_rec::apply::FileOp;
 use vaquita_format::redo_rec::{self, Record};
 
@@ -88,6 +90,8 @@ pub(crate) struct Recovery<'a> {
     /// Spaces with redo but without a file, and where they were first met.
     missing: BTreeMap<SpaceId, Lsn>,
     deleted: BTreeSet<SpaceId>,
+    /// Spaces whose header page has redo: their size may have changed.
+    resized: BTreeSet<SpaceId>,
     report: RecoveryReport,
 }
 
@@ -110,6 +114,7 @@ impl<'a> Recovery<'a> {
             damage,
             missing: BTreeMap::new(),
             deleted: BTreeSet::new(),
+            resized: BTreeSet::new(),
             report: RecoveryReport::default(),
         }
     }
@@ -119,7 +124,11 @@ impl<'a> Recovery<'a> {
         self.report.checkpoint = reader.checkpoint_lsn();
         self.pool.set_after_read(Some(self.store.clone()));
         self.pool.set_sorted_flush_insertion(true);
-        let outcome = self.scan(reader).and_then(|()| self.check_missing()).and_then(|()| self.apply_kept());
+        let outcome = self
+            .scan(reader)
+            .and_then(|()| self.check_missing())
+            .and_then(|()| self.apply_kept())
+            .and_then(|()| self.grow_files());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
@@ -158,6 +167,9 @@ impl<'a> Recovery<'a> {
             return Ok(());
         }
         self.report.records += 1;
+        if page.page_no == PageNo(0) {
+            self.resized.insert(page.space);
+        }
         while !self.store.add(page, record.ty, record.body(run), start, end) {
             self.apply_kept()?;
         }
@@ -235,7 +247,22 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    fn apply_pages(&self, pages: &[vaquita_base::PageId]) -> Result<()> {
+    /// Makes files as long as their headers say: the growth of a file is durable only with its next sync, the
+    /// header's change with the log.
+    fn grow_files(&self) -> Result<()> {
+        for &id in self.resized.difference(&self.deleted) {
+            let page = self.pool.get_shared(PageId::new(id, PageNo(0)))?;
+            let header = SpaceHeader::read(&page);
+            drop(page);
+            // A header that is damaged is for its users to report.
+            if header.space == id && header.check().is_ok() {
+                self.spaces.grow(&*self.spaces.get(id)?, header.size)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_pages(&self, pages: &[PageId]) -> Result<()> {
         let next = AtomicUsize::new(0);
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let work = || {
