@@ -27,6 +27,17 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
+impl Target {
+    /// Every input to start from, old finds included, with a name for each.
+    pub fn inputs(&self) -> Vec<(String, Vec<u8>)> {
+        let seeds = (self.seeds)().into_iter().enumerate();
+        seeds
+            .map(|(number, seed)| (format!("seed-{number:04}"), seed))
+            .chain(seeds::finds(self.name))
+            .collect()
+    }
+}
+
 /// Every target.
 pub const TARGETS: &[Target] = targets::ALL;
 

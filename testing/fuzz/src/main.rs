@@ -52,8 +52,8 @@ mod plain {
     }
 
     pub(crate) fn write_seeds(target: &Target, folder: &Path) -> ExitCode {
-        for (number, seed) in (target.seeds)().iter().enumerate() {
-            if let Err(e) = std::fs::write(folder.join(format!("seed-{number:04}")), seed) {
+        for (name, input) in target.inputs() {
+            if let Err(e) = std::fs::write(folder.join(name), input) {
                 eprintln!("{}: {e}", folder.display());
                 return ExitCode::FAILURE;
             }

@@ -55,3 +55,17 @@ pub fn is_zip(stem: &str) -> bool {
 pub fn is_plain(stem: &str) -> bool {
     !is_zip(stem)
 }
+
+/// Inputs that once broke a target, by name: kept in `finds/TARGET`, and seeds ever after.
+pub fn finds(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("finds").join(target);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    paths.sort();
+    let named = |path: PathBuf| {
+        let name = path.file_name().expect("listed").to_string_lossy().into_owned();
+        (name, std::fs::read(&path).expect("finds are readable"))
+    };
+    paths.into_iter().map(named).collect()
+}

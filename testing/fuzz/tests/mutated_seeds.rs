@@ -1,4 +1,4 @@
-//! Every target takes its seeds and seeded mutations of them; the canary is found when its bytes come.
+//! Every target takes its seeds, its old finds, and seeded mutations of both; the canary is found when its bytes come.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,15 +20,15 @@ fn takes(target: &Target, data: &[u8], origin: &str) -> bool {
 }
 
 fn takes_seeds_and_mutations(target: &Target) -> bool {
-    let seeds = (target.seeds)();
-    assert!(!seeds.is_empty(), "{} has no seeds", target.name);
-    if !seeds.iter().enumerate().all(|(number, seed)| takes(target, seed, &format!("seed {number}"))) {
+    let inputs = target.inputs();
+    assert!(!inputs.is_empty(), "{} has no seeds", target.name);
+    if !inputs.iter().all(|(name, input)| takes(target, input, name)) {
         return false;
     }
     let mut rng = Rng::new(1);
     let mut fed = 0;
     while fed < BYTES_PER_TARGET {
-        let mut data = seeds[rng.index(seeds.len())].clone();
+        let mut data = inputs[rng.index(inputs.len())].1.clone();
         mutate(&mut data, &mut rng);
         if !takes(target, &data, "a mutation") {
             return false;

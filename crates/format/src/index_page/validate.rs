@@ -244,21 +244,23 @@ fn check_garbage(
     Ok(())
 }
 
-/// Keys ascend strictly (I1).
+/// Records have the fields of the index (REDUNDANT ones carry their number), and keys ascend strictly (I1).
 fn check_order(page: &[u8], index: &IndexDef) -> Result<()> {
     let n = index.n_uniq_in_tree();
-    if !index.compare_plan()[..n].iter().all(|c| c.is_known()) {
-        return Ok(());
-    }
+    let known = index.compare_plan()[..n].iter().all(|c| c.is_known());
+    // A node pointer's last field is the child.
+    let n_fields = if is_leaf(page) { index.n_fields() } else { index.layout().n_node_key() + 1 };
     let (mut last, mut this) = (Offsets::new(), Offsets::new());
     let mut before: Option<u16> = None;
     for rec in super::list::records(page) {
         let rec = rec?;
         this.parse(page, rec, index.layout())?;
-        if this.n_fields() < n {
-            return Err(Corruption::new("number of fields", format!("{}", this.n_fields())).at(rec.into()));
+        if this.n_fields() != n_fields {
+            let detail = format!("{} instead of {n_fields}", this.n_fields());
+            return Err(Corruption::new("number of fields", detail).at(rec.into()));
         }
         if let Some(before) = before
+            && known
             && info_bits(page, before, is_comp(page)) & INFO_MIN_REC == 0
             && compare_records(index, (page, before, &last), (page, rec, &this), n) != Ordering::Less
         {

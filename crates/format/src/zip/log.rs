@@ -5,7 +5,7 @@
 //! downwards (null bitmap first, then lengths as they are read), then the data without what the trailer holds.
 
 use super::fields::ZipFields;
-use super::page::stored_ranges;
+use super::page::{parse_record, stored_ranges};
 use crate::error::{Corruption, Result};
 use crate::index_page::header::COMP_HEAP;
 use crate::record::header::COMP_HEADER;
@@ -94,7 +94,7 @@ impl<'z> LogReader<'z> {
         for (to, from) in to.page[top - extra..top].iter_mut().rev().zip(bytes) {
             *to = *from;
         }
-        offsets.parse(to.page, to.origin, &fields.layout)?;
+        parse_record(offsets, to.page, to.origin, fields, leaf)?;
         for (from, end) in stored_ranges(offsets, fields, leaf) {
             let bytes = self.take(end - from)?;
             to.page[origin + from..origin + end].copy_from_slice(bytes);

@@ -11,7 +11,7 @@ use crate::index_page::header::{
 use crate::record::EXTERN_REF_LEN;
 use crate::record::header::{
     COMP_HEADER, INFO_DELETED, INFO_MIN_REC, STATUS_NODE_PTR, STATUS_ORDINARY, set_info_bits, set_n_owned,
-    set_next,
+    set_next, status,
 };
 use crate::record::offsets::{CHILD_LEN, Offsets};
 use vaquita_base::codec::{get_u16, put_u16};
@@ -188,7 +188,7 @@ impl Unzip {
             if body.is_empty() {
                 break;
             }
-            self.offsets.parse(job.page, r.origin, &job.fields.layout)?;
+            parse_record(&mut self.offsets, job.page, r.origin, &job.fields, job.leaf)?;
             for (start, end) in stored_ranges(&self.offsets, &job.fields, job.leaf) {
                 take(job.page, origin + start, end - start, &mut body)?;
             }
@@ -203,7 +203,7 @@ impl Unzip {
 
     /// Applies the modification log; where it ends, and how many records it had.
     fn apply_log(&mut self, job: &mut Job<'_>, log_start: usize) -> Result<(usize, usize)> {
-        let limit = job.zip.len() - trailer_len(job, self.recs.len());
+        let limit = job.zip.len().checked_sub(trailer_len(job, self.recs.len())).ok_or_else(no_room)?;
         let mut reader = log::LogReader::new(job.zip, log_start, limit)?;
         let mut n = 0;
         while let Some(entry) = reader.entry(self.recs.len())? {
@@ -228,12 +228,12 @@ impl Unzip {
         for r in &self.recs {
             let origin = usize::from(r.origin);
             if !job.leaf {
-                self.offsets.parse(job.page, r.origin, &job.fields.layout)?;
+                parse_record(&mut self.offsets, job.page, r.origin, &job.fields, job.leaf)?;
                 at -= CHILD_LEN;
                 let to = origin + self.offsets.data_len() - CHILD_LEN;
                 job.page[to..to + CHILD_LEN].copy_from_slice(&job.zip[at..at + CHILD_LEN]);
             } else if let Some(trx_id) = job.fields.trx_id {
-                self.offsets.parse(job.page, r.origin, &job.fields.layout)?;
+                parse_record(&mut self.offsets, job.page, r.origin, &job.fields, job.leaf)?;
                 at -= SYS_LEN;
                 let to = origin + self.offsets.range(trx_id).start;
                 job.page[to..to + SYS_LEN].copy_from_slice(&job.zip[at..at + SYS_LEN]);
@@ -263,6 +263,22 @@ fn reference_place(offsets: &Offsets, field: usize, end: usize) -> Result<std::o
         return Err(Corruption::new("external field", "shorter than its reference").at(end));
     }
     Ok(end - EXTERN_REF_LEN..end)
+}
+
+/// Takes a record apart whose header [`Unzip`] has numbered; the data of another, running over it, may have changed
+/// its status since.
+pub(super) fn parse_record(
+    offsets: &mut Offsets,
+    page: &[u8],
+    origin: u16,
+    fields: &ZipFields,
+    leaf: bool,
+) -> Result<()> {
+    let want = if leaf { STATUS_ORDINARY } else { STATUS_NODE_PTR };
+    if status(page, origin) != want {
+        return Err(overlap(origin.into()));
+    }
+    offsets.parse(page, origin, &fields.layout)
 }
 
 /// The parts of a record's data that stream and log contain, relative to its origin: all but the child page, the system

@@ -7,6 +7,7 @@ use vaquita_format::column::{ColumnDef, MType};
 use vaquita_format::frm::{Frm, show_create};
 use vaquita_format::index_def::RowFormat;
 use vaquita_format::text::TextType;
+use vaquita_format::value::ValueType;
 
 use crate::seeds;
 
@@ -66,6 +67,26 @@ pub(super) fn text(data: &[u8]) {
     for kind in &types {
         out.clear();
         show(kind, value, &mut out);
+    }
+}
+
+/// Values of the types a column may have: what decodes and can be encoded decodes to the same again.
+pub(super) fn values(data: &[u8]) {
+    let Some((head, stored)) = data.split_first_chunk::<8>() else { return };
+    let prtype = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
+    let Ok(mtype) = MType::from_code(u32::from(head[4])) else { return };
+    let column = ColumnDef::new("c", mtype, prtype, u32::from(head[5]));
+    let formats = [RowFormat::Redundant, RowFormat::Compact];
+    let decimals = [None, Some((u32::from(head[6]), u32::from(head[7])))];
+    for (format, decimal) in formats.into_iter().zip(decimals) {
+        let Ok(kind) = ValueType::of_column(&column, format, decimal) else { continue };
+        let Ok(value) = kind.decode(Some(stored)) else { continue };
+        let mut again = Vec::new();
+        if kind.encode(&value, &mut again).is_ok() {
+            let second = kind.decode(Some(&again)).expect("encoded values decode");
+            // NaN is not equal to itself.
+            assert_eq!(format!("{second:?}"), format!("{value:?}"), "{kind:?}");
+        }
     }
 }
 

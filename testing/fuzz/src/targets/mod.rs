@@ -8,6 +8,7 @@ mod redo;
 mod space;
 mod system;
 mod undo;
+mod zip;
 
 use crate::Target;
 
@@ -18,11 +19,15 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "redo_file", run: redo::file_blocks, seeds: redo::file_seeds },
     Target { name: "redo_records", run: redo::records, seeds: redo::record_seeds },
     Target { name: "index_page", run: index::page, seeds: index::seeds },
+    Target { name: "zip_page", run: zip::pages, seeds: zip::page_seeds },
+    Target { name: "zip_parts", run: zip::parts, seeds: zip::part_seeds },
+    Target { name: "off_page", run: zip::chains, seeds: zip::chain_seeds },
     Target { name: "undo_page", run: undo::pages, seeds: undo::page_seeds },
     Target { name: "undo_record", run: undo::records, seeds: undo::record_seeds },
     Target { name: "cfg", run: meta::cfg, seeds: meta::cfg_seeds },
     Target { name: "frm", run: meta::frm, seeds: meta::frm_seeds },
     Target { name: "text", run: meta::text, seeds: meta::text_seeds },
+    Target { name: "values", run: meta::values, seeds: meta::text_seeds },
     Target { name: "names", run: names::names, seeds: names::seeds },
 ];
 
