@@ -63,6 +63,12 @@ impl Extents {
         }
     }
 
+    /// Whether the descriptor of a page's extent could be read.
+    pub(in crate::workshop) fn is_known(&self, size: PageSize, no: PageNo) -> bool {
+        let extent = self.extents.get((no.get() / size.extent_pages()) as usize);
+        extent.is_none_or(|e| e.state.is_some())
+    }
+
     /// The segment that a segment header points at.
     pub(in crate::workshop) fn segment_of(&self, header: SegmentHeader) -> Option<SegmentId> {
         self.segments.iter().find(|(_, s)| s.inode == header.inode).map(|(id, _)| *id)

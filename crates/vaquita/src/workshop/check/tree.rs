@@ -303,7 +303,7 @@ impl TreeCheck<'_> {
 
     /// Whether the descriptors give the page to the tree's segment (0 leaf, 1 top).
     fn ownership(&mut self, no: PageNo, which: usize) {
-        if !self.extents.complete {
+        if !self.extents.is_known(self.src.page_size(), no) {
             return;
         }
         if !self.marks.has(no, ALLOCATED) {

@@ -8,7 +8,7 @@ use vaquita_format::checksum::{self, ChecksumAlgorithm, PageState};
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::index_page::header;
-use vaquita_format::{fsp, trx_sys};
+use vaquita_format::trx_sys;
 
 use super::{Subject, fact, grouped, size_of};
 use crate::workshop::progress::Progress;
@@ -206,7 +206,7 @@ fn classify(
     match state {
         Some(PageState::Fresh) => {
             *counts.by_type.entry("never written").or_default() += 1;
-            return if fsp::is_descriptor_page(size, no) { '!' } else { '.' };
+            return if no == PageNo(0) { '!' } else { '.' };
         }
         Some(PageState::Valid) if numbered || fil::page_no(page) == PageNo(0) => {}
         _ => return '!',
