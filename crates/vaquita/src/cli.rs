@@ -14,10 +14,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use vaquita_base::SpaceId;
 
-use crate::workshop::check::check_path;
+use crate::workshop::check::{CheckError, check_path};
 use crate::workshop::dictionary::Dictionary;
 use crate::workshop::dump::{DumpOptions, Format, dump_table};
-use crate::workshop::inspect;
+use crate::workshop::inspect::{self, InspectError};
 use crate::workshop::metadata::{MetadataFiles, TableInfo, table_of, table_of_dictionary};
 use crate::workshop::progress::Progress;
 use crate::workshop::report::Report;
@@ -142,14 +142,22 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
         Command::Check(args) => check_command(&args, &mut out),
         Command::Dump(args) => dump_command(&args, &mut out, err),
     };
-    let flushed = out.flush().map_err(Failure::from);
-    match done.and_then(|sound| flushed.map(|()| sound)) {
+    let flushed = done.and_then(|sound| until_closed(out.flush().map(|()| sound)));
+    match flushed {
         Ok(true) => 0,
         Ok(false) => 1,
         Err(Failure(why)) => {
             let _ = writeln!(err, "vaquita: {why}");
             2
         }
+    }
+}
+
+/// A reader that closes its end of a pipe has seen enough: that is no failure.
+fn until_closed(written: io::Result<bool>) -> Result<bool, Failure> {
+    match written {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(true),
+        other => Ok(other?),
     }
 }
 
@@ -162,11 +170,17 @@ fn inspect_command(args: &InspectArgs, out: &mut dyn Write) -> Result<bool, Fail
         Some(What::Extents) => inspect::View::Extents,
         Some(What::Log { dir }) => inspect::View::Log(dir.clone()),
     };
-    Ok(inspect::inspect(&args.path, &view, out)?)
+    match inspect::inspect(&args.path, &view, out) {
+        Err(InspectError::Output(e)) => until_closed(Err(e)),
+        shown => Ok(shown?),
+    }
 }
 
 fn check_command(args: &CheckArgs, out: &mut dyn Write) -> Result<bool, Failure> {
-    Ok(check_path(&args.path, out)?)
+    match check_path(&args.path, out) {
+        Err(CheckError::Output(e)) => until_closed(Err(e)),
+        checked => Ok(checked?),
+    }
 }
 
 fn dump_command(args: &DumpArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<bool, Failure> {
@@ -183,9 +197,7 @@ fn dump_command(args: &DumpArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
     let mut progress = Progress::new(format!("dump {}", table.name), u64::from(src.n_pages()));
     let outcome = match dump_table(&src, &table, options, out, &mut progress) {
         Ok(outcome) => outcome,
-        // The reader of a pipe has seen enough.
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(true),
-        Err(e) => return Err(e.into()),
+        Err(e) => return until_closed(Err(e)),
     };
     drop(progress);
     for finding in outcome.report.findings() {

@@ -47,11 +47,27 @@ impl Frm {
     /// # Errors
     /// If a column has a type InnoDB does not store or a collation that does not exist.
     pub fn table_def(&self, page_size: PageSize, row_format: RowFormat, ids: &[IndexId]) -> Result<FrmTable> {
+        self.table_def_with(page_size, row_format, ids, false)
+    }
+
+    /// As [`Frm::table_def`]; with `kept_doc_id` for a table that had a FULLTEXT index once and has kept the hidden
+    /// FTS_DOC_ID and its index, of which the `.frm` tells nothing.
+    ///
+    /// # Errors
+    /// As [`Frm::table_def`].
+    pub fn table_def_with(
+        &self,
+        page_size: PageSize,
+        row_format: RowFormat,
+        ids: &[IndexId],
+        kept_doc_id: bool,
+    ) -> Result<FrmTable> {
         let mut columns = self.columns.iter().map(column_def).collect::<Result<Vec<_>>>()?;
         let fulltext: Vec<FullTextIndex> =
             self.keys.iter().filter(|k| k.is_fulltext()).map(full_text).collect();
         let has_doc_id = columns.iter().any(|c| c.name == FTS_DOC_ID);
-        if !fulltext.is_empty() && !has_doc_id {
+        let needs_doc_id = kept_doc_id || !fulltext.is_empty();
+        if needs_doc_id && !has_doc_id {
             let unsigned = u32::from(mysql_type::LONG) | prtype::BINARY_TYPE | prtype::UNSIGNED;
             columns.push(ColumnDef::new(FTS_DOC_ID, MType::Int, unsigned, 8).not_null());
         }
@@ -74,7 +90,7 @@ impl Frm {
         let clustered = IndexDef::clustered(spec(cluster_name), &columns, cluster)?;
         let mut indexes = Vec::with_capacity(trees.len() + 2);
         let declared = self.keys.iter().any(|k| k.name == FTS_DOC_ID_INDEX);
-        if !fulltext.is_empty() && !declared {
+        if needs_doc_id && !declared {
             let doc_id = columns.iter().position(|c| c.name == FTS_DOC_ID).unwrap_or_default();
             let parts = [KeyPart::whole(doc_id)];
             indexes.push(IndexDef::secondary(spec(FTS_DOC_ID_INDEX), &columns, &parts, true, &clustered)?);

@@ -10,13 +10,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use vaquita_base::PageNo;
+use vaquita_base::{IndexId, PageNo, SpaceId};
 use vaquita_format::cfg::{TableMeta, index_type};
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
+use vaquita_format::fil::{self, PageType};
 use vaquita_format::filename::TableFile;
+use vaquita_format::flst::{FileAddress, SegmentHeader};
 use vaquita_format::frm::Frm;
 use vaquita_format::index_def::{IndexDef, RowFormat};
-use vaquita_format::record::RecLayout;
+use vaquita_format::record::{Offsets, RecLayout};
 use vaquita_format::text::TextType;
 use vaquita_format::{fsp, index_page};
 
@@ -184,15 +186,23 @@ fn of_frm(
     frm: Frm,
     described_by: String,
 ) -> Result<TableInfo, MetadataError> {
-    let roots = find_roots(src);
+    let roots = roots_with_clustered(src);
     let Some(first) = roots.first() else { return mismatch("no index root is to be found") };
     let row_format = row_format_of(src, first.comp);
     let unfit = |e: vaquita_format::Corruption| MetadataError::Mismatch(e.to_string());
-    let made = frm.table_def(src.page_size(), row_format, &[]).map_err(unfit)?;
+    let mut kept_doc_id = false;
+    let mut made = frm.table_def(src.page_size(), row_format, &[]).map_err(unfit)?;
+    if made.fulltext.is_empty() && made.indexes.first().is_some_and(|def| !explains(src, def, first)) {
+        // A dropped FULLTEXT index leaves its hidden column behind.
+        let other = frm.table_def_with(src.page_size(), row_format, &[], true).map_err(unfit)?;
+        if other.indexes.first().is_some_and(|def| explains(src, def, first)) {
+            (made, kept_doc_id) = (other, true);
+        }
+    }
     let order = assign_roots(src, &made.indexes, &roots);
     // Once more, with the numbers of the pages.
     let ids: Vec<_> = order.iter().map(|r| r.map_or_else(Default::default, |r| r.index)).collect();
-    let made = frm.table_def(src.page_size(), row_format, &ids).map_err(unfit)?;
+    let made = frm.table_def_with(src.page_size(), row_format, &ids, kept_doc_id).map_err(unfit)?;
     let indexes = made
         .indexes
         .into_iter()
@@ -200,6 +210,32 @@ fn of_frm(
         .filter_map(|(def, root)| Some(TableIndex { def, root: root?.page }))
         .collect();
     table(src, name, made.columns, indexes, Some(frm), 0, described_by)
+}
+
+/// The roots of a tablespace, that of the clustered index first: if its page is lost, what its other pages tell.
+fn roots_with_clustered(src: &dyn PageSource) -> Vec<Root> {
+    let mut roots = find_roots(src);
+    if roots.first().is_some_and(|r| r.page == fsp::FIRST_ROOT_PAGE) {
+        return roots;
+    }
+    // The clustered index is the oldest: no page has a lower index number.
+    let oldest = (0..src.n_pages())
+        .filter_map(|no| src.page(PageNo(no)).ok())
+        .filter(|page| fil::page_type(page) == Some(PageType::Index))
+        .map(|page| (index_page::header::index_id(&page), index_page::header::is_comp(&page)))
+        .min();
+    if let Some((index, comp)) = oldest
+        && roots.first().is_none_or(|r| r.index != index)
+    {
+        roots.insert(0, lost_root(fsp::FIRST_ROOT_PAGE, index, comp));
+    }
+    roots
+}
+
+/// Stands for a root whose page is lost: walks find it damaged and look for its leaves all over the file.
+fn lost_root(page: PageNo, index: IndexId, comp: bool) -> Root {
+    let none = SegmentHeader { space: SpaceId(0), inode: FileAddress::NULL };
+    Root { page, index, level: 1, comp, leaf: none, top: none }
 }
 
 /// A table of the dictionary, whose tree is in `src`.
@@ -242,12 +278,24 @@ fn assign_roots(src: &dyn PageSource, defs: &[IndexDef], roots: &[Root]) -> Vec<
     out
 }
 
+/// Whether the pages on the way to the leftmost leaf are sound by a definition. Damaged pages are judged later: then
+/// the order of creation decides.
 fn explains(src: &dyn PageSource, def: &IndexDef, root: &Root) -> bool {
-    match src.logical(root.page) {
-        Ok(page) => index_page::validate(&page, Some(def)).is_ok(),
-        // A damaged root is judged later; the order of creation decides.
-        Err(_) => true,
+    let mut offsets = Offsets::new();
+    let mut no = root.page;
+    for level in (0..=root.level).rev() {
+        let Ok(page) = super::walk::index_page_at(src, no, root.index, level) else { return true };
+        if index_page::validate(&page, Some(def)).is_err() {
+            return false;
+        }
+        let first = index_page::records(&page).next().and_then(|rec| rec.ok());
+        let parsed = first.filter(|&rec| offsets.parse(&page, rec, def.layout()).is_ok());
+        match parsed.and_then(|rec| super::walk::child_page(&page, rec, &offsets)) {
+            Some(child) if level > 0 => no = child,
+            _ => break,
+        }
     }
+    true
 }
 
 fn table(
@@ -260,10 +308,9 @@ fn table(
     described_by: String,
 ) -> Result<TableInfo, MetadataError> {
     let Some(clustered) = indexes.first() else { return mismatch("there is no clustered index") };
-    let root = match root_at(src, clustered.root) {
-        Some(root) => root,
-        None => return mismatch(format!("page {} is not the root of an index", clustered.root)),
-    };
+    let root = root_at(src, clustered.root)
+        .filter(|r| r.index == clustered.def.id())
+        .unwrap_or_else(|| lost_root(clustered.root, clustered.def.id(), clustered.def.layout().comp()));
     let mut shown = Vec::new();
     for column in &columns {
         let in_frm = frm.as_ref().map(|f| f.columns.iter().find(|c| c.name == column.name));

@@ -58,7 +58,7 @@ pub fn check_path(path: &Path, out: &mut dyn Write) -> Result<bool, CheckError> 
         let dir = path.parent().unwrap_or(Path::new("."));
         check_log_file(dir, out)?
     } else {
-        check_file(path, &name, &Dictionary::default(), out)?.sound
+        check_file(path, &name, name.len(), &Dictionary::default(), out)?.sound
     };
     Ok(sound)
 }
@@ -72,6 +72,7 @@ struct FileOutcome {
 fn check_file(
     path: &Path,
     shown: &str,
+    width: usize,
     dictionary: &Dictionary,
     out: &mut dyn Write,
 ) -> Result<FileOutcome, CheckError> {
@@ -79,7 +80,7 @@ fn check_file(
         Ok(src) => src,
         Err(ReadError::Io(e)) => return Err(CheckError::Path(path.to_path_buf(), e.to_string())),
         Err(e) => {
-            writeln!(out, "{shown:<40} FAULTY")?;
+            writeln!(out, "{shown:<width$} FAULTY")?;
             writeln!(out, "    {e}")?;
             return Ok(FileOutcome { sound: false, summary: None });
         }
@@ -94,7 +95,7 @@ fn check_file(
     let mut progress = Progress::new(shown, u64::from(src.n_pages()));
     let summary = check_space(&src, &tables, &|no| starts.contains(&no), &mut report, &mut progress);
     drop(progress);
-    print_outcome(shown, &summary, &report, out)?;
+    print_outcome((shown, width), &summary, &report, out)?;
     Ok(FileOutcome { sound: report.is_clean(), summary: Some(summary) })
 }
 
@@ -126,7 +127,7 @@ fn describe(src: &SpaceFile, path: &Path, dictionary: &Dictionary, report: &mut 
 }
 
 fn print_outcome(
-    shown: &str,
+    (shown, width): (&str, usize),
     summary: &SpaceSummary,
     report: &Report,
     out: &mut dyn Write,
@@ -137,7 +138,7 @@ fn print_outcome(
     let rows: u64 = summary.trees.iter().map(|t| t.stats.records).sum();
     writeln!(
         out,
-        "{shown:<40} {verdict:<7} {:>8} pages, {:>8} in use, {trees:>3} trees of {pages} pages, {rows} records",
+        "{shown:<width$} {verdict:<7} {:>8} pages, {:>8} in use, {trees:>3} trees of {pages} pages, {rows} records",
         summary.pages, summary.used
     )?;
     for finding in report.findings().iter().take(SHOWN) {
@@ -153,22 +154,26 @@ fn print_outcome(
 }
 
 fn check_log_file(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
-    let (sound, _) = log_outcome(dir, out)?;
+    let (sound, _) = log_outcome(dir, 0, out)?;
     Ok(sound)
 }
 
-fn log_outcome(dir: &Path, out: &mut dyn Write) -> Result<(bool, Option<LogSummary>), CheckError> {
+fn log_outcome(
+    dir: &Path,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(bool, Option<LogSummary>), CheckError> {
     let mut report = Report::new();
     let log = check_log(dir, &mut report).map_err(|e| CheckError::Path(dir.to_path_buf(), e.to_string()))?;
     let verdict = if report.is_clean() { "ok" } else { "FAULTY" };
     match &log {
         Some(log) => writeln!(
             out,
-            "{:<40} {verdict:<7} {} files of {} bytes, checkpoint {}, end {}, {} mini-transactions to apply",
+            "{:<width$} {verdict:<7} {} files of {} bytes, checkpoint {}, end {}, {} mini-transactions to apply",
             "redo log", log.files, log.file_size, log.checkpoint, log.end, log.groups
         )?,
         None if report.is_clean() => return Ok((true, None)),
-        None => writeln!(out, "{:<40} {verdict}", "redo log")?,
+        None => writeln!(out, "{:<width$} {verdict}", "redo log")?,
     }
     for finding in report.findings() {
         writeln!(out, "    {finding}")?;
@@ -185,19 +190,21 @@ fn check_folder(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
         let why = "there is no .ibd, ibdata1 or ib_logfile0 below this folder".to_owned();
         return Err(CheckError::Path(dir.to_path_buf(), why));
     }
+    let shown = |f: &Path| f.strip_prefix(dir).unwrap_or(f).display().to_string();
+    let width = files.iter().map(|f| shown(f).chars().count()).max().unwrap_or(0).clamp(8, 64);
     let (mut sound, mut checked, mut faulty) = (true, 0, 0);
     let mut count = |ok: bool| {
         checked += 1;
         faulty += u32::from(!ok);
         sound &= ok;
     };
-    let (log_sound, log) = log_outcome(dir, out)?;
+    let (log_sound, log) = log_outcome(dir, width, out)?;
     if log.is_some() || !log_sound {
         count(log_sound);
     }
     let mut dictionary = Dictionary::default();
     if system.is_file() {
-        let outcome = check_file(&system, "ibdata1", &dictionary, out)?;
+        let outcome = check_file(&system, "ibdata1", width, &dictionary, out)?;
         count(outcome.sound);
         if let Ok(src) = SpaceFile::open_with_followers(&system) {
             // Its faults are in the outcome above.
@@ -208,8 +215,7 @@ fn check_folder(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
         }
     }
     for file in files {
-        let shown = file.strip_prefix(dir).unwrap_or(&file).display().to_string();
-        count(check_file(&file, &shown, &dictionary, out)?.sound);
+        count(check_file(&file, &shown(&file), width, &dictionary, out)?.sound);
     }
     writeln!(out, "{checked} checked, {faulty} faulty")?;
     Ok(sound)
