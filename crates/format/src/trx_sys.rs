@@ -13,7 +13,7 @@
 //! Log positions: magic 873422344 u32, offset u64, NUL-terminated name of at most 512 bytes; zeros if never used.
 //!
 //! Doublewrite: +0 segment header, +10 magic 536853855, +14 first page of block 1, +18 of block 2, +22 the same
-//! three again, +34 1783657386: space ids are stored in pages. Each block is 64 pages.
+//! three again, +34 1783657386: space ids are stored in pages. Each block is an extent: 64 pages of 16K.
 //!
 //! # Invariants
 //! - I1: every transaction id ever given is below the stored bound plus [`TRX_ID_MARGIN`].
@@ -27,7 +27,7 @@ use vaquita_base::{PageNo, SpaceId, TrxId};
 
 use crate::fil::{self, PageType};
 use crate::flst::SegmentHeader;
-use crate::{Corruption, Result};
+use crate::{Corruption, PageSize, Result};
 
 /// The page.
 pub const PAGE: PageNo = PageNo(5);
@@ -45,8 +45,6 @@ pub const RSEG_SLOT_SIZE: usize = 8;
 const N_OLD_RSEGS: usize = 256;
 /// The transaction id store moves in steps of this many ids.
 pub const TRX_ID_MARGIN: u64 = 256;
-/// Pages in each of the two doublewrite blocks.
-pub const DOUBLEWRITE_BLOCK_PAGES: u32 = 64;
 /// Bytes of the doublewrite information.
 pub const DOUBLEWRITE_SIZE: usize = 38;
 
@@ -162,7 +160,7 @@ impl LogInfo {
 pub struct Doublewrite {
     /// Segment of the area.
     pub segment: SegmentHeader,
-    /// First page of each block of [`DOUBLEWRITE_BLOCK_PAGES`].
+    /// First page of each block of [`Doublewrite::block_pages`].
     pub blocks: [PageNo; 2],
     /// Whether the pages of the data files carry their space id (since MySQL 4.1).
     pub space_id_stored: bool,
@@ -214,9 +212,14 @@ impl Doublewrite {
         out
     }
 
-    /// Whether `page` of the system tablespace is part of the area.
-    pub fn contains(&self, page: PageNo) -> bool {
-        self.blocks.iter().any(|b| page.get().wrapping_sub(b.get()) < DOUBLEWRITE_BLOCK_PAGES)
+    /// Pages of each block: an extent.
+    pub const fn block_pages(size: PageSize) -> u32 {
+        size.extent_pages()
+    }
+
+    /// Whether `page` of a system tablespace of this page size is part of the area.
+    pub fn contains(&self, size: PageSize, page: PageNo) -> bool {
+        self.blocks.iter().any(|b| page.get().wrapping_sub(b.get()) < Self::block_pages(size))
     }
 }
 
@@ -267,8 +270,12 @@ mod tests {
         assert_eq!(area.segment, SegmentHeader { space: SpaceId(0), inode });
         assert_eq!((area.blocks, area.space_id_stored), ([PageNo(64), PageNo(128)], true));
         assert_eq!(area.encode(), bytes);
-        assert!(area.contains(PageNo(64)) && area.contains(PageNo(191)));
-        assert!(!area.contains(PageNo(63)) && !area.contains(PageNo(192)));
+        let has = |size, no| area.contains(size, PageNo(no));
+        assert!(has(PageSize::DEFAULT, 64) && has(PageSize::DEFAULT, 191));
+        assert!(!has(PageSize::DEFAULT, 63) && !has(PageSize::DEFAULT, 192));
+        // An extent of 8K pages is 128 pages.
+        let size = PageSize::new(8192).unwrap();
+        assert!(has(size, 255) && !has(size, 256));
         // One damaged copy is made good by the other; two that disagree are not.
         page[16184 + 10] ^= 1;
         assert_eq!(Doublewrite::read(&page), Ok(Some(area)));

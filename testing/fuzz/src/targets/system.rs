@@ -1,5 +1,6 @@
 //! Pages of the system tablespace: transaction system, rollback segments, dictionary header; change buffer records.
 
+use vaquita_format::PageSize;
 use vaquita_format::dict::DictHeader;
 use vaquita_format::ibuf::Metadata;
 use vaquita_format::rseg::RollbackSegment;
@@ -20,7 +21,8 @@ pub(super) fn pages(data: &[u8]) {
         let _ = trx_sys::rseg(&page, n);
     }
     if let Ok(Some(area)) = Doublewrite::read(&page) {
-        assert!(area.contains(area.blocks[0]));
+        let size = PageSize::new(page.len()).expect("a page size");
+        assert!(area.contains(size, area.blocks[0]));
     }
     for offset in [1024, 2048] {
         if let Some(info) = LogInfo::read(&page, offset) {

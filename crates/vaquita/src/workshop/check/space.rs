@@ -83,7 +83,7 @@ pub fn check_space(
     let space = likely_space(src, &space_header);
     (summary.space, summary.flush_lsn) = (space, fil::flush_lsn(&first));
     let copies = doublewrite_pages(src, space);
-    let skip = |no: PageNo| copies.is_some_and(|d| d.contains(no));
+    let skip = |no: PageNo| copies.is_some_and(|d| d.contains(src.page_size(), no));
     let seen = check_pages(src, space, &skip, starts_file, &mut marks, report, progress);
     summary.newest_lsn = seen.newest_lsn;
     check_header(src, &first, &space_header, space, &marks, report);

@@ -97,7 +97,7 @@ impl SystemCheck<'_> {
             Ok(Some(area)) => {
                 self.own(area.segment);
                 for block in area.blocks {
-                    for no in 0..trx_sys::DOUBLEWRITE_BLOCK_PAGES {
+                    for no in 0..trx_sys::Doublewrite::block_pages(self.src.page_size()) {
                         self.marks.set(PageNo(block.get().wrapping_add(no)), REACHED);
                     }
                 }

@@ -124,7 +124,7 @@ fn system_facts(subject: &Subject, out: &mut dyn Write) -> io::Result<()> {
                     "pages {} and {}, {} each",
                     area.blocks[0],
                     area.blocks[1],
-                    trx_sys::DOUBLEWRITE_BLOCK_PAGES
+                    trx_sys::Doublewrite::block_pages(subject.src.page_size())
                 ),
             )?;
         }
@@ -163,7 +163,7 @@ fn count(subject: &Subject) -> Counts {
     let mut progress = Progress::new("reading", src.n_pages().into());
     for no in (0..src.n_pages()).map(PageNo) {
         progress.step();
-        let copy = doublewrite.is_some_and(|d| d.contains(no));
+        let copy = doublewrite.is_some_and(|d| d.contains(src.page_size(), no));
         let letter = match src.page(no) {
             Ok(page) => classify(src, no, &page, copy, space, &roots, &mut counts),
             Err(_) => '!',
