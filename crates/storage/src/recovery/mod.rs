@@ -29,7 +29,7 @@ use crate::log::LogReader;
 use crate::options::{ForceRecovery, Options};
 use crate::space::SpaceMap;
 use parking_lot::Mutex;
-use redo_store::RedoStore;
+use redo_store::{Filling, RedoStore};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::redo_rec::apply::FileOp;
 use vaquita_format::redo_rec::{self, Record};
 
+/// Bytes of records kept before they are applied, at most.
+const RECORD_MEMORY: usize = 64 << 20;
 /// Pages one applying thread takes at a time.
 const APPLY_CHUNK: usize = 64;
 
@@ -80,18 +82,42 @@ impl DamageReport {
     }
 }
 
+/// A mini-transaction, taken out of the reader's buffer.
+struct Pending {
+    start: Lsn,
+    end: Lsn,
+    payload: Vec<u8>,
+    records: Vec<Record>,
+}
+
+/// Why filling a store stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// The store is full.
+    Full,
+    /// A file operation comes next, and pages are being read and written.
+    FileOperation,
+    /// The log is at its end.
+    End,
+}
+
 /// A running recovery.
 pub(crate) struct Recovery<'a> {
     options: &'a Options,
     pool: Arc<BufferPool>,
     spaces: Arc<SpaceMap>,
-    store: Arc<RedoStore>,
+    /// One is filled while the other is applied.
+    stores: [Arc<RedoStore>; 2],
     damage: Arc<DamageReport>,
+    /// A mini-transaction that was read and not kept yet.
+    pending: Option<Pending>,
     /// Spaces with redo but without a file, and where they were first met.
     missing: BTreeMap<SpaceId, Lsn>,
     deleted: BTreeSet<SpaceId>,
     /// Spaces whose header page has redo: their size may have changed.
     resized: BTreeSet<SpaceId>,
+    /// The space of the last record that was kept.
+    last_wanted: Option<SpaceId>,
     report: RecoveryReport,
 }
 
@@ -102,19 +128,23 @@ impl<'a> Recovery<'a> {
         spaces: Arc<SpaceMap>,
         damage: Arc<DamageReport>,
     ) -> Self {
-        // A third of the pool for records leaves room for the pages they belong to.
-        let frames_max = pool.frame_count() / 3;
+        // Small enough to stay in the processor's caches between scan and application, large enough that a round
+        // brings several records to most pages; the rest of the pool is for the pages.
+        let frames_max = (RECORD_MEMORY / pool.page_len()).min(pool.frame_count() / 6);
         let tolerate = options.force_recovery >= ForceRecovery::IGNORE_CORRUPT;
-        let store = Arc::new(RedoStore::new(pool.clone(), frames_max, tolerate, damage.clone()));
+        let stores =
+            [(); 2].map(|()| Arc::new(RedoStore::new(pool.clone(), frames_max, tolerate, damage.clone())));
         Self {
             options,
             pool,
             spaces,
-            store,
+            stores,
             damage,
+            pending: None,
             missing: BTreeMap::new(),
             deleted: BTreeSet::new(),
             resized: BTreeSet::new(),
+            last_wanted: None,
             report: RecoveryReport::default(),
         }
     }
@@ -122,58 +152,125 @@ impl<'a> Recovery<'a> {
     /// Scans the log and applies it.
     pub(crate) fn run(mut self, reader: &mut LogReader) -> Result<RecoveryReport> {
         self.report.checkpoint = reader.checkpoint_lsn();
-        self.pool.set_after_read(Some(self.store.clone()));
+        let written = self.pool.flusher().stats.pages.get();
         self.pool.set_sorted_flush_insertion(true);
-        let outcome = self
-            .scan(reader)
-            .and_then(|()| self.check_missing())
-            .and_then(|()| self.apply_kept())
-            .and_then(|()| self.grow_files());
+        let outcome = self.scan_and_apply(reader).and_then(|()| self.grow_files());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
         self.report.end = reader.end_lsn();
-        let (lsn, page) = self.store.newest();
-        if lsn > self.report.end && !self.store.tolerates() {
+        let (lsn, page) = self.stores[0].newest().max(self.stores[1].newest());
+        if lsn > self.report.end && !self.stores[0].tolerates() {
             return Err(Error::FutureLsn { page, lsn, log_end: self.report.end });
         }
+        self.report.pages =
+            self.pool.dirty_count() + (self.pool.flusher().stats.pages.get() - written) as usize;
         self.report.redo_bytes = self.report.end.0 - self.report.checkpoint.0;
-        self.report.pages = self.store.applied_pages();
         self.report.tolerated = self.damage.take();
         Ok(self.report)
     }
 
-    fn scan(&mut self, reader: &mut LogReader) -> Result<()> {
-        let mut records = Vec::new();
+    /// Fills and applies stores in turn until the log ends. With several threads the next store is filled while the
+    /// last one is applied.
+    fn scan_and_apply(&mut self, reader: &mut LogReader) -> Result<()> {
+        let mut turn = 0;
+        let mut stop = self.fill(reader, turn, true)?;
         loop {
-            let group = reader.next_group_by(|run| redo_rec::parse_group(run, &mut records))?;
-            let Some(group) = group else { return Ok(()) };
-            for record in &records {
-                self.keep(record, group.payload, group.start, group.end)?;
+            if stop == Stop::End {
+                self.check_missing()?;
             }
+            let full = self.stores[turn].clone();
+            let pages = full.pages();
+            self.report.rounds += usize::from(!pages.is_empty());
+            self.pool.set_after_read(Some(full.clone()));
+            let threads = self.options.recovery_threads;
+            if threads == 1 || stop == Stop::End {
+                apply_pages(&self.pool, &pages, threads)?;
+                full.clear();
+                if stop == Stop::End {
+                    return Ok(());
+                }
+                stop = self.fill(reader, turn, true)?;
+                continue;
+            }
+            turn = 1 - turn;
+            let (pool, next) = (self.pool.clone(), turn);
+            let (applied, filled) = std::thread::scope(|scope| {
+                let applying = scope.spawn(|| apply_pages(&pool, &pages, threads));
+                let filled = self.fill(reader, next, false);
+                (applying.join(), filled)
+            });
+            applied.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            full.clear();
+            stop = match filled? {
+                Stop::FileOperation => self.fill(reader, turn, true)?,
+                other => other,
+            };
         }
     }
 
-    fn keep(&mut self, record: &Record, run: &[u8], start: Lsn, end: Lsn) -> Result<()> {
-        if record.ty.is_file() {
-            return self.repeat_file_operation(record, run);
+    /// Reads mini-transactions into a store. `files_at_rest`: file operations may be repeated, because no page is being
+    /// read or written.
+    fn fill(&mut self, reader: &mut LogReader, store: usize, files_at_rest: bool) -> Result<Stop> {
+        let store = self.stores[store].clone();
+        let mut filling = store.fill();
+        let mut records = Vec::new();
+        if let Some(pending) = self.pending.take() {
+            self.keep_group(&mut filling, &pending.records, &pending.payload, pending.start, pending.end)?;
         }
-        let page = record.page;
-        if self.deleted.contains(&page.space) {
-            return Ok(());
+        while !filling.is_full() {
+            let group = reader.next_group_by(|run| redo_rec::parse_group(run, &mut records))?;
+            let Some(group) = group else { return Ok(Stop::End) };
+            if !files_at_rest && records.iter().any(|r| r.ty.is_file()) {
+                let payload = group.payload.to_vec();
+                self.pending = Some(Pending { start: group.start, end: group.end, payload, records });
+                return Ok(Stop::FileOperation);
+            }
+            self.keep_group(&mut filling, &records, group.payload, group.start, group.end)?;
         }
-        if !self.spaces.contains(page.space) {
-            self.missing.entry(page.space).or_insert(start);
-            return Ok(());
-        }
-        self.report.records += 1;
-        if page.page_no == PageNo(0) {
-            self.resized.insert(page.space);
-        }
-        while !self.store.add(page, record.ty, record.body(run), start, end) {
-            self.apply_kept()?;
+        Ok(Stop::Full)
+    }
+
+    fn keep_group(
+        &mut self,
+        filling: &mut Filling<'_>,
+        records: &[Record],
+        run: &[u8],
+        start: Lsn,
+        end: Lsn,
+    ) -> Result<()> {
+        for record in records {
+            let page = record.page;
+            if record.ty.is_file() {
+                self.repeat_file_operation(filling, record, run)?;
+            } else if !self.is_wanted(page.space, start) {
+                continue;
+            } else {
+                self.report.records += 1;
+                if page.page_no == PageNo(0) {
+                    self.resized.insert(page.space);
+                }
+                filling.add(page, record.ty, record.body(run), start, end);
+            }
         }
         Ok(())
+    }
+
+    /// Whether a space's records are to be kept; notes spaces without a file.
+    #[inline]
+    fn is_wanted(&mut self, space: SpaceId, start: Lsn) -> bool {
+        if self.last_wanted == Some(space) {
+            return true;
+        }
+        if self.deleted.contains(&space) {
+            return false;
+        }
+        if !self.spaces.contains(space) {
+            self.missing.entry(space).or_insert(start);
+            return false;
+        }
+        self.last_wanted = Some(space);
+        true
     }
 
     /// Path of the file a log record names `database/table`.
@@ -181,8 +278,14 @@ impl<'a> Recovery<'a> {
         self.options.dir.join(format!("{}.ibd", String::from_utf8_lossy(name)))
     }
 
-    fn repeat_file_operation(&mut self, record: &Record, run: &[u8]) -> Result<()> {
+    fn repeat_file_operation(
+        &mut self,
+        filling: &mut Filling<'_>,
+        record: &Record,
+        run: &[u8],
+    ) -> Result<()> {
         let space = record.page.space;
+        self.last_wanted = None;
         let op = FileOp::parse(record.ty, record.page, record.body(run))
             .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))?;
         match op {
@@ -197,7 +300,7 @@ impl<'a> Recovery<'a> {
                 self.deleted.remove(&space);
             }
             FileOp::Delete { name } => {
-                self.store.forget_space(space);
+                filling.forget_space(space);
                 self.pool.discard_space(space);
                 self.deleted.insert(space);
                 let file = self.spaces.detach(space).map_or_else(|| self.path_of(name), |s| s.path());
@@ -236,17 +339,6 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Brings every page with kept records up to date.
-    fn apply_kept(&mut self) -> Result<()> {
-        let pages = self.store.pages();
-        if !pages.is_empty() {
-            self.report.rounds += 1;
-            self.apply_pages(&pages)?;
-        }
-        self.store.clear();
-        Ok(())
-    }
-
     /// Makes files as long as their headers say: the growth of a file is durable only with its next sync, the
     /// header's change with the log.
     fn grow_files(&self) -> Result<()> {
@@ -261,35 +353,36 @@ impl<'a> Recovery<'a> {
         }
         Ok(())
     }
+}
 
-    fn apply_pages(&self, pages: &[PageId]) -> Result<()> {
-        let next = AtomicUsize::new(0);
-        let failure: Mutex<Option<Error>> = Mutex::new(None);
-        let work = || {
-            while failure.lock().is_none() {
-                let from = next.fetch_add(APPLY_CHUNK, Ordering::Relaxed);
-                let Some(chunk) = pages.get(from..).map(|rest| &rest[..rest.len().min(APPLY_CHUNK)]) else {
-                    break;
-                };
-                if chunk.is_empty() {
-                    break;
-                }
-                if let Err(e) = self.pool.bring_up_to_date(chunk) {
-                    failure.lock().get_or_insert(e);
-                }
+/// Brings pages up to date, by several threads.
+fn apply_pages(pool: &BufferPool, pages: &[PageId], threads: usize) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let failure: Mutex<Option<Error>> = Mutex::new(None);
+    let work = || {
+        while failure.lock().is_none() {
+            let from = next.fetch_add(APPLY_CHUNK, Ordering::Relaxed);
+            let Some(chunk) = pages.get(from..).map(|rest| &rest[..rest.len().min(APPLY_CHUNK)]) else {
+                break;
+            };
+            if chunk.is_empty() {
+                break;
             }
-        };
-        if self.options.recovery_threads == 1 || pages.len() <= APPLY_CHUNK {
-            work();
-        } else {
-            std::thread::scope(|scope| {
-                for _ in 0..self.options.recovery_threads {
-                    scope.spawn(work);
-                }
-            });
+            if let Err(e) = pool.bring_up_to_date(chunk) {
+                failure.lock().get_or_insert(e);
+            }
         }
-        failure.into_inner().map_or(Ok(()), Err)
+    };
+    if threads == 1 || pages.len() <= APPLY_CHUNK {
+        work();
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        });
     }
+    failure.into_inner().map_or(Ok(()), Err)
 }
 
 /// Reads over the log without keeping anything; returns how many bytes of records it holds.

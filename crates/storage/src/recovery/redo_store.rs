@@ -1,17 +1,22 @@
 //! Redo records kept by page, until the page is read.
 //!
-//! Record bytes are packed into frames borrowed from the pool, so that recovery needs hardly any memory beyond the
-//! pool's setting; a page's entry is the list of its records' places. When the frames that may be borrowed are
-//! used up, the caller applies everything kept so far and goes on scanning.
+//! Records are packed into chunks, a chain of them per page, so that a page's records lie together when they are
+//! applied. Chunks are cut from frames borrowed from the pool: recovery needs hardly any memory beyond the pool's
+//! setting. When the frames that may be borrowed are used up the store is full; it is applied, cleared and filled
+//! again.
+//!
+//! A chunk: next chunk (memory u32, offset u32), bytes used u32, then packed records: start LSN u64, body length
+//! u32, type u8, body.
 //!
 //! # Invariants
 //! - I1: the records of a page are applied in log order, all at once, under its exclusive latch.
 //! - I2: a record is applied exactly if its mini-transaction started at or after the page's LSN: pages carry the
-//!   end LSN of the last mini-transaction that changed them, and the log has no gaps.
+//!   end LSN of the last mini-transaction that changed them, and the log has no gaps. So applying a store's records
+//!   to a page a second time changes nothing.
 //!
 //! # Latching
-//! The shard mutex of a page's entry is taken under the page's latch, for the removal of the entry only. The arena
-//! is written by the scanning thread alone and read by the applying threads; the two phases alternate.
+//! Filled by the scanning thread alone, then read by the applying threads; the lock around the content is taken
+//! under page latches for reading.
 
 use super::DamageReport;
 use crate::buf::{AfterRead, ArenaFrame, BufferPool};
@@ -20,71 +25,173 @@ use foldhash::fast::RandomState;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use vaquita_base::codec::{get_u32, get_u64, put_u32, put_u64};
 use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::redo_rec::RecType;
 use vaquita_format::{Corruption, fil, redo_apply};
 
-const SHARDS: usize = 64;
-/// Bytes in front of a packed record: start LSN 8, body length 4, type 1.
-const PACKED_HEADER: usize = 13;
-/// High bit of [`Place::memory`]: an index into the large records instead of a frame of the arena.
-const LARGE: u32 = 1 << 31;
+/// Chunks are multiples of this.
+const CHUNK: usize = 512;
+const CHUNK_HEADER: usize = 12;
+/// Bytes in front of a packed record's body.
+const RECORD_HEADER: usize = 13;
+/// High bit of [`Place::memory`]: memory of its own instead of a frame.
+const OWN_MEMORY: u32 = 1 << 31;
 
-/// Where a packed record lies.
-#[derive(Debug, Clone, Copy)]
+/// Where a chunk lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     memory: u32,
     offset: u32,
 }
 
+const NO_PLACE: Place = Place { memory: u32::MAX, offset: u32::MAX };
+
 /// The records of one page.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct PageRedo {
-    places: Vec<Place>,
-    /// End of the last mini-transaction in the list.
+    first: Place,
+    last: Place,
+    /// Bytes used and size of the last chunk.
+    used: u32,
+    size: u32,
+    /// End of the last mini-transaction.
     last_end: Lsn,
     /// The first record makes the page from nothing.
     starts_with_init: bool,
 }
 
-/// Borrowed memory for record bytes.
+impl PageRedo {
+    const EMPTY: PageRedo = PageRedo {
+        first: NO_PLACE,
+        last: NO_PLACE,
+        used: 0,
+        size: 0,
+        last_end: Lsn::ZERO,
+        starts_with_init: false,
+    };
+}
+
+/// Memory for chunks.
 #[derive(Debug, Default)]
 struct Arena {
     frames: Vec<ArenaFrame>,
-    /// Records that do not fit a frame.
-    large: Vec<Box<[u8]>>,
+    /// Bytes used of the last frame.
     used: usize,
+    own: Vec<Box<[u8]>>,
 }
 
 impl Arena {
     fn at(&self, place: Place) -> &[u8] {
-        if place.memory & LARGE != 0 {
-            &self.large[(place.memory & !LARGE) as usize]
-        } else {
-            &self.frames[place.memory as usize][place.offset as usize..]
+        match place.memory & OWN_MEMORY {
+            0 => &self.frames[place.memory as usize][place.offset as usize..],
+            _ => &self.own[(place.memory & !OWN_MEMORY) as usize],
         }
+    }
+
+    fn at_mut(&mut self, place: Place) -> &mut [u8] {
+        match place.memory & OWN_MEMORY {
+            0 => &mut self.frames[place.memory as usize][place.offset as usize..],
+            _ => &mut self.own[(place.memory & !OWN_MEMORY) as usize],
+        }
+    }
+
+    /// A chunk of at least `len` bytes: from a frame, or from the heap if it fits none or none can be borrowed.
+    fn allocate(&mut self, pool: &Arc<BufferPool>, len: usize) -> (Place, usize) {
+        let size = len.next_multiple_of(CHUNK);
+        let page_len = pool.page_len();
+        if size <= page_len {
+            if (self.frames.is_empty() || self.used + size > page_len)
+                && let Some(frame) = BufferPool::lend_frame(pool)
+            {
+                self.frames.push(frame);
+                self.used = 0;
+            }
+            if !self.frames.is_empty() && self.used + size <= page_len {
+                let place = Place { memory: self.frames.len() as u32 - 1, offset: self.used as u32 };
+                self.used += size;
+                return (place, size);
+            }
+        }
+        self.own.push(vec![0; size].into());
+        (Place { memory: OWN_MEMORY | (self.own.len() as u32 - 1), offset: 0 }, size)
     }
 }
 
-type Shard = Mutex<HashMap<PageId, PageRedo, RandomState>>;
+#[derive(Debug, Default)]
+struct Content {
+    pages: HashMap<PageId, PageRedo, RandomState>,
+    arena: Arena,
+}
 
 /// Records by page.
 pub(crate) struct RedoStore {
     pool: Arc<BufferPool>,
-    shards: Vec<Shard>,
-    arena: RwLock<Arena>,
+    content: RwLock<Content>,
     frames_max: usize,
-    applied_pages: AtomicUsize,
     /// The page with the newest LSN that was found in a file.
     newest: Mutex<(Lsn, PageId)>,
     tolerate_damage: bool,
     damage: Arc<DamageReport>,
 }
 
+/// The store, being filled.
+pub(crate) struct Filling<'s> {
+    content: parking_lot::RwLockWriteGuard<'s, Content>,
+    pool: &'s Arc<BufferPool>,
+    frames_max: usize,
+}
+
+impl Filling<'_> {
+    /// Whether it should be applied before more is added. Adding never fails: what comes on top takes memory of
+    /// its own.
+    pub(crate) fn is_full(&self) -> bool {
+        self.content.arena.frames.len() >= self.frames_max || self.content.arena.own.len() >= self.frames_max
+    }
+
+    /// Keeps a record.
+    #[inline]
+    pub(crate) fn add(&mut self, page: PageId, rec_type: RecType, body: &[u8], start: Lsn, end: Lsn) {
+        let Content { pages, arena } = &mut *self.content;
+        let entry = pages.entry(page).or_insert(PageRedo::EMPTY);
+        if rec_type == RecType::InitFilePage {
+            // Whatever came before is overwritten by this record.
+            *entry = PageRedo { starts_with_init: true, ..PageRedo::EMPTY };
+        }
+        let len = RECORD_HEADER + body.len();
+        if entry.used as usize + len > entry.size as usize {
+            let (place, size) = arena.allocate(self.pool, CHUNK_HEADER + len);
+            let chunk = arena.at_mut(place);
+            put_u32(chunk, 0, NO_PLACE.memory);
+            put_u32(chunk, 4, NO_PLACE.offset);
+            if entry.first == NO_PLACE {
+                entry.first = place;
+            } else {
+                let last = arena.at_mut(entry.last);
+                put_u32(last, 0, place.memory);
+                put_u32(last, 4, place.offset);
+            }
+            (entry.last, entry.used, entry.size) = (place, CHUNK_HEADER as u32, size as u32);
+        }
+        let chunk = arena.at_mut(entry.last);
+        let at = entry.used as usize;
+        put_u64(chunk, at, start.0);
+        put_u32(chunk, at + 8, body.len() as u32);
+        chunk[at + 12] = rec_type as u8;
+        chunk[at + RECORD_HEADER..at + len].copy_from_slice(body);
+        entry.used += len as u32;
+        put_u32(chunk, 8, entry.used);
+        entry.last_end = end;
+    }
+
+    /// Forgets the records of a space (it was dropped later in the log).
+    pub(crate) fn forget_space(&mut self, space: SpaceId) {
+        self.content.pages.retain(|page, _| page.space != space);
+    }
+}
+
 impl RedoStore {
-    /// An empty store that borrows at most `frames_max` frames of the pool.
+    /// An empty store that borrows about `frames_max` frames of the pool.
     pub(crate) fn new(
         pool: Arc<BufferPool>,
         frames_max: usize,
@@ -93,100 +200,31 @@ impl RedoStore {
     ) -> Self {
         Self {
             pool,
-            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
-            arena: RwLock::default(),
+            content: RwLock::default(),
             frames_max: frames_max.max(1),
-            applied_pages: AtomicUsize::new(0),
             newest: Mutex::new((Lsn::ZERO, PageId::new(SpaceId::SYSTEM, PageNo(0)))),
             tolerate_damage,
             damage,
         }
     }
 
-    fn shard(&self, page: PageId) -> &Shard {
-        let mixed = page.as_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        &self.shards[(mixed >> 58) as usize % SHARDS]
-    }
-
-    /// Keeps a record; false if there is no memory left: apply what is kept, then try again.
-    pub(crate) fn add(&self, page: PageId, rec_type: RecType, body: &[u8], start: Lsn, end: Lsn) -> bool {
-        let Some(place) = self.pack(rec_type, body, start) else { return false };
-        let mut shard = self.shard(page).lock();
-        let entry = shard.entry(page).or_default();
-        if rec_type == RecType::InitFilePage {
-            // Whatever came before is overwritten by this record.
-            entry.places.clear();
-            entry.starts_with_init = true;
-        }
-        entry.places.push(place);
-        entry.last_end = end;
-        true
-    }
-
-    fn pack(&self, rec_type: RecType, body: &[u8], start: Lsn) -> Option<Place> {
-        let mut guard = self.arena.write();
-        let arena = &mut *guard;
-        let len = PACKED_HEADER + body.len();
-        let mut header = [0; PACKED_HEADER];
-        put_u64(&mut header, 0, start.0);
-        put_u32(&mut header, 8, body.len() as u32);
-        header[12] = rec_type as u8;
-        if len > self.pool.page_len() {
-            let index = arena.large.len() as u32;
-            arena.large.push([&header[..], body].concat().into());
-            return Some(Place { memory: LARGE | index, offset: 0 });
-        }
-        if arena.frames.is_empty() || arena.used + len > self.pool.page_len() {
-            if arena.frames.len() >= self.frames_max {
-                return None;
-            }
-            match BufferPool::lend_frame(&self.pool) {
-                Some(frame) => arena.frames.push(frame),
-                // Nothing kept and nothing to borrow: a pool full of pages. One record at a time, then.
-                None if arena.frames.is_empty() && arena.large.is_empty() => {
-                    arena.large.push([&header[..], body].concat().into());
-                    return Some(Place { memory: LARGE, offset: 0 });
-                }
-                None => return None,
-            }
-            arena.used = 0;
-        }
-        let (at, frame_no) = (arena.used, arena.frames.len() - 1);
-        let frame = &mut arena.frames[frame_no];
-        frame[at..at + PACKED_HEADER].copy_from_slice(&header);
-        frame[at + PACKED_HEADER..at + len].copy_from_slice(body);
-        arena.used += len;
-        Some(Place { memory: frame_no as u32, offset: at as u32 })
+    /// Opens the store for filling.
+    pub(crate) fn fill(&self) -> Filling<'_> {
+        Filling { content: self.content.write(), pool: &self.pool, frames_max: self.frames_max }
     }
 
     /// The pages with records, in file order.
     pub(crate) fn pages(&self) -> Vec<PageId> {
-        let mut all: Vec<PageId> = Vec::new();
-        for shard in &self.shards {
-            all.extend(shard.lock().keys());
-        }
+        let mut all: Vec<PageId> = self.content.read().pages.keys().copied().collect();
         all.sort_unstable();
         all
     }
 
-    /// Forgets the records of a space (it was dropped later in the log).
-    pub(crate) fn forget_space(&self, space: SpaceId) {
-        for shard in &self.shards {
-            shard.lock().retain(|page, _| page.space != space);
-        }
-    }
-
-    /// Gives the borrowed frames back; no page may have records left.
+    /// Forgets everything and gives the borrowed frames back. Every page with records has been brought up to date.
     pub(crate) fn clear(&self) {
-        for shard in &self.shards {
-            assert!(shard.lock().is_empty(), "records are dropped only when applied");
-        }
-        *self.arena.write() = Arena::default();
-    }
-
-    /// Pages brought up to date so far.
-    pub(crate) fn applied_pages(&self) -> usize {
-        self.applied_pages.load(Ordering::Relaxed)
+        let mut content = self.content.write();
+        content.pages.clear();
+        content.arena = Arena::default();
     }
 
     /// Whether damage is let pass.
@@ -200,29 +238,36 @@ impl RedoStore {
         *self.newest.lock()
     }
 
-    fn apply(&self, page: PageId, redo: &PageRedo, bytes: &mut [u8]) -> Result<Option<(Lsn, Lsn)>> {
-        let arena = self.arena.read();
+    fn apply(&self, page: PageId, bytes: &mut [u8]) -> Result<Option<(Lsn, Lsn)>> {
+        let content = self.content.read();
+        let Some(redo) = content.pages.get(&page) else { return Ok(None) };
         let page_lsn = fil::lsn(bytes);
         if !redo.starts_with_init {
             let mut newest = self.newest.lock();
             *newest = (*newest).max((page_lsn, page));
         }
         let mut first = None;
-        for &place in &redo.places {
-            let packed = arena.at(place);
-            let start = Lsn(get_u64(packed, 0));
-            if start < page_lsn {
-                continue;
+        let mut place = redo.first;
+        while place != NO_PLACE {
+            let chunk = content.arena.at(place);
+            let used = get_u32(chunk, 8) as usize;
+            let mut at = CHUNK_HEADER;
+            while at < used {
+                let start = Lsn(get_u64(chunk, at));
+                let len = get_u32(chunk, at + 8) as usize;
+                let rec_type = RecType::from_u8(chunk[at + 12]).expect("packed from a known type");
+                let body = &chunk[at + RECORD_HEADER..at + RECORD_HEADER + len];
+                at += RECORD_HEADER + len;
+                if start >= page_lsn {
+                    redo_apply::apply(rec_type, page, body, bytes)
+                        .map_err(|c| broken(page, start, rec_type, c))?;
+                    first.get_or_insert(start);
+                }
             }
-            let body_len = get_u32(packed, 8) as usize;
-            let body = &packed[PACKED_HEADER..PACKED_HEADER + body_len];
-            let rec_type = RecType::from_u8(packed[12]).expect("packed from a known type");
-            redo_apply::apply(rec_type, page, body, bytes).map_err(|c| broken(page, start, rec_type, c))?;
-            first.get_or_insert(start);
+            place = Place { memory: get_u32(chunk, 0), offset: get_u32(chunk, 4) };
         }
         Ok(first.map(|first| {
             fil::set_lsn(bytes, redo.last_end);
-            self.applied_pages.fetch_add(1, Ordering::Relaxed);
             (first, redo.last_end)
         }))
     }
@@ -236,8 +281,7 @@ fn broken(page: PageId, start: Lsn, rec_type: RecType, mut corruption: Corruptio
 
 impl AfterRead for RedoStore {
     fn after_read(&self, page: PageId, bytes: &mut [u8]) -> Result<Option<(Lsn, Lsn)>> {
-        let Some(redo) = self.shard(page).lock().remove(&page) else { return Ok(None) };
-        match self.apply(page, &redo, bytes) {
+        match self.apply(page, bytes) {
             Err(e) if self.tolerate_damage => {
                 self.damage.add(format!("{e}; the page is left as it is"));
                 Ok(None)
@@ -247,7 +291,7 @@ impl AfterRead for RedoStore {
     }
 
     fn is_self_contained(&self, page: PageId) -> bool {
-        self.shard(page).lock().get(&page).is_some_and(|redo| redo.starts_with_init)
+        self.content.read().pages.get(&page).is_some_and(|redo| redo.starts_with_init)
     }
 
     fn tolerates_damage(&self) -> bool {
