@@ -20,7 +20,7 @@
 //! The parking mutex is a leaf. A latch is not recursive. It is short and physical: nobody waits for a
 //! transaction's lock while holding one.
 
-use super::sync::{AtomicU64, Condvar, Mutex, Ordering, SPIN_ROUNDS, fence, spin_loop};
+use super::sync::{AtomicU64, Condvar, Mutex, Ordering, fence, spin_loop, spin_rounds};
 
 const READER: u64 = 1;
 const READERS: u64 = 0xFFFF;
@@ -165,7 +165,7 @@ impl PageLatch {
 
     #[cold]
     fn wait(&self, lot: &ParkingLot, key: usize, blocked_by: u64, mark: u64, attempt: fn(&Self) -> bool) {
-        for _ in 0..SPIN_ROUNDS {
+        for _ in 0..spin_rounds() {
             spin_loop();
             if attempt(self) {
                 return;

@@ -8,7 +8,9 @@ mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 
     /// Not spinning keeps the number of interleavings finite; parking is what is to be checked.
-    pub(crate) const SPIN_ROUNDS: u32 = 0;
+    pub(crate) fn spin_rounds() -> u32 {
+        0
+    }
 
     pub(crate) fn spin_loop() {
         loom::thread::yield_now();
@@ -49,6 +51,7 @@ mod sync {
 }
 
 #[expect(dead_code, unreachable_pub, reason = "the model uses a part of the latch")]
+#[allow(clippy::duplicate_mod, reason = "once more, on other primitives")]
 #[path = "latch.rs"]
 mod latch;
 

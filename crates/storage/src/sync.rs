@@ -5,4 +5,6 @@ pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Rounds of spinning before a thread parks. A page latch is held for about a microsecond.
-pub(crate) const SPIN_ROUNDS: u32 = 64;
+pub(crate) fn spin_rounds() -> u32 {
+    64
+}
