@@ -1,0 +1,129 @@
+//! Inserts.
+//!
+//! First within the leaf ([`Tree::search`], [`Tree::try_insert`]); if that has no room, with the pages above held
+//! ([`Tree::search_path`], [`Tree::insert_at`]). Between search and insert the caller looks at the neighbours
+//! ([`Position::found`]), at locks, at whatever decides whether the record may come in at all; nothing has been changed
+//! then, and dropping the mini-transaction gives everything back.
+
+use crate::error::{Error, Result};
+use crate::observer::Event;
+use crate::ops;
+use crate::path::{Change, Position};
+use crate::rec_buf::RecBuf;
+use crate::split;
+use crate::tree::{LatchMode, Tree};
+use vaquita_base::{Lsn, TrxId};
+use vaquita_format::index_def::IndexKind;
+use vaquita_format::index_page::{self, SearchMode};
+use vaquita_format::tuple::Tuple;
+use vaquita_storage::space::fsp::Reservation;
+use vaquita_storage::{Mtr, PageRef, Storage};
+
+impl Tree {
+    /// Inserts a record into the leaf of a position found with `LessOrEqual` under the exclusive latch; its origin, or
+    /// `None` with nothing changed if the leaf must be split for it.
+    ///
+    /// # Errors
+    /// Damage. The mini-transaction is to be dropped then.
+    #[inline]
+    pub fn try_insert(&self, mtr: &mut Mtr<'_>, position: &Position, rec: &RecBuf) -> Result<Option<u16>> {
+        let (page, low) = (position.page, position.found.low);
+        if split::is_due(&self.index, mtr.page(page), low, rec.len(), true) {
+            return Ok(None);
+        }
+        let mut events = self.events();
+        let origin = self.insert_fitting(mtr, page, low, rec, &mut events)?;
+        if events.wanted() {
+            self.push_inserted(mtr, page, origin, &mut events)?;
+            events.deliver();
+        }
+        Ok(Some(origin))
+    }
+
+    /// Inserts the record that a position was searched for with [`Change::Insert`]; the leaf it came to and its
+    /// origin.
+    ///
+    /// # Errors
+    /// No space; errors of reading pages of the space management, damage. The mini-transaction is to be dropped
+    /// then, which undoes it.
+    ///
+    /// # Latching
+    /// Latches page 0 of the tablespace, if a page is split, until the mini-transaction ends.
+    pub fn insert_at(&self, mtr: &mut Mtr<'_>, position: Position, rec: &RecBuf) -> Result<(PageRef, u16)> {
+        let low = position.found.low;
+        let Some(mut path) = position.path else {
+            let origin = self.insert_fitting(mtr, position.page, low, rec, &mut self.events())?;
+            return Ok((position.page, origin));
+        };
+        if split::is_due(&self.index, mtr.page(position.page), low, rec.len(), true) {
+            self.reserve(mtr, Reservation::Normal)?;
+        }
+        let mut events = self.events();
+        let (page, origin) = self.insert_splitting(mtr, &mut path, 0, low, rec, true, &mut events)?;
+        self.push_inserted(mtr, page, origin, &mut events)?;
+        events.deliver();
+        Ok((page, origin))
+    }
+
+    fn push_inserted(
+        &self,
+        mtr: &Mtr<'_>,
+        page: PageRef,
+        origin: u16,
+        events: &mut crate::observer::Events<'_>,
+    ) -> Result<()> {
+        if events.wanted() {
+            let bytes = mtr.page(page);
+            let next = self.checked_in(mtr, page, index_page::next_rec(bytes, origin))?;
+            events.push(Event::Inserted {
+                page: mtr.id(page),
+                rec: ops::heap_no_of(bytes, origin),
+                next: ops::heap_no_of(bytes, next),
+            });
+        }
+        Ok(())
+    }
+
+    /// Notes on a leaf of a secondary index that a transaction changed it. Nothing in other indexes.
+    pub fn raise_max_trx_id(&self, mtr: &mut Mtr<'_>, page: PageRef, trx_id: TrxId) {
+        if self.index.kind() == IndexKind::Secondary {
+            ops::raise_max_trx_id(mtr, page, trx_id);
+        }
+    }
+
+    /// Inserts a record in a mini-transaction of its own; the LSN that must be durable for it to last.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`], [`Error::RecordTooBig`], no space, errors of reading pages, damage. Nothing is changed
+    /// then.
+    ///
+    /// # Panics
+    /// If the tuple does not have the fields of the index.
+    pub fn insert(&self, storage: &Storage, tuple: &Tuple<'_>) -> Result<Lsn> {
+        self.insert_record(storage, tuple, &self.record(tuple)?)
+    }
+
+    /// Inserts an encoded record in a mini-transaction of its own; see [`Tree::insert`]. The key is a tuple with at
+    /// least the fields that order the tree.
+    ///
+    /// # Errors
+    /// As [`Tree::insert`].
+    pub fn insert_record(&self, storage: &Storage, key: &Tuple<'_>, rec: &RecBuf) -> Result<Lsn> {
+        let n = self.index.n_uniq_in_tree();
+        let key = key.compare_first(n);
+        let mut mtr = storage.begin()?;
+        let position = self.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        if usize::from(position.found.low_matched) >= n {
+            return Err(Error::Duplicate);
+        }
+        if self.try_insert(&mut mtr, &position, rec)?.is_none() {
+            position.release(&mut mtr);
+            let position = self.search_path(&mut mtr, &key, Change::Insert(rec))?;
+            if usize::from(position.found.low_matched) >= n {
+                return Err(Error::Duplicate);
+            }
+            self.insert_at(&mut mtr, position, rec)?;
+        }
+        Ok(mtr.commit())
+    }
+}
