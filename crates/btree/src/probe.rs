@@ -46,10 +46,12 @@ impl NodeShape {
         let fields = &index.fields()[..n];
         let key_max: usize = fields
             .iter()
-            .map(|f| match (f.fixed_len, f.prefix_len) {
+            .zip(layout.fields())
+            .map(|(f, stored)| match (f.fixed_len, f.prefix_len) {
                 (0, 0) => f.column.len.max(255) as usize,
                 (0, prefix) => prefix as usize,
-                (fixed, _) => fixed as usize,
+                // A NULL of a REDUNDANT record is as wide as the whole column, wider than a prefix of it.
+                (fixed, _) => (fixed as usize).max(stored.null_len.into()),
             })
             .sum();
         let all_const = n <= layout.n_const();
