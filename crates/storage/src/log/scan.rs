@@ -23,9 +23,9 @@ use super::{LogConfig, RedoLog};
 /// Bytes of the first read; most logs found at a start are short.
 const BATCH_BYTES_FIRST: usize = 128 << 10;
 /// Bytes of later reads, at most.
-const BATCH_BYTES_MAX: usize = 4 << 20;
+const BATCH_BYTES_MAX: usize = 512 << 10;
 /// Bytes of one transfer of a read.
-const TRANSFER_BYTES: usize = 1 << 20;
+const TRANSFER_BYTES: usize = 128 << 10;
 
 /// The records of a mini-transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,7 +41,7 @@ use vaquita_format::redo_rec::apply::FileOp;
 use vaquita_format::redo_rec::{self, Record};
 
 /// Bytes of records kept before they are applied, at most.
-const RECORD_MEMORY: usize = 64 << 20;
+const RECORD_MEMORY: usize = 96 << 20;
 /// Pages one applying thread takes at a time.
 const APPLY_CHUNK: usize = 64;
 
