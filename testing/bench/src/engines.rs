@@ -2,12 +2,16 @@
 
 mod lmdb;
 mod redb;
+pub mod vaquita;
 
 use crate::Engine;
 
 /// Every engine, the one others are compared with first.
-pub const ALL: &[Engine] =
-    &[Engine { name: "redb", open: redb::open }, Engine { name: "lmdb", open: lmdb::open }];
+pub const ALL: &[Engine] = &[
+    Engine { name: "vaquita", open: vaquita::open },
+    Engine { name: "redb", open: redb::open },
+    Engine { name: "lmdb", open: lmdb::open },
+];
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 pub mod engines;
+pub mod own;
 pub mod report;
 pub mod workload;
 

@@ -1,20 +1,28 @@
-//! `vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]`: every workload on every engine. Run it in release.
+//! `vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]`: every workload on every engine; `own`: Vaquita against the
+//! machine. Run it in release.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
-use vaquita_bench::{Failure, engines};
+use vaquita_bench::{Failure, engines, own};
 
 const USAGE: &str =
-    "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)";
+    "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)
+       vaquita-bench own                                (lookups, reads, recovery, memory in their full sizes)
+       vaquita-bench lookups ROWS | reads POOL_MIB | recovery REDO_MB | memory POOL_MIB";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["compare", rest @ ..] if rest.len() <= 3 => compare(rest),
+        ["own"] => own(),
+        ["lookups", rows] => number(rows).and_then(own::lookups),
+        ["reads", pool_mib] => number(pool_mib).and_then(|n| own::reads_beyond_pool((n << 20) as usize)),
+        ["recovery", redo_mb] => number(redo_mb).and_then(|n| own::recovery(n * 1_000_000, 30 * n)),
+        ["memory", pool_mib] => number(pool_mib).and_then(|n| own::memory((n << 20) as usize)),
         _ => Err(USAGE.into()),
     };
     match done {
@@ -24,6 +32,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The sizes that the targets are stated for.
+fn own() -> Result<(), Failure> {
+    own::lookups(1_000_000)?;
+    own::reads_beyond_pool(64 << 20)?;
+    own::recovery(1_000_000_000, 30_000)?;
+    own::memory(128 << 20)
+}
+
+fn number(word: &str) -> Result<u64, Failure> {
+    Ok(word.parse()?)
 }
 
 fn compare(words: &[&str]) -> Result<(), Failure> {
