@@ -1,5 +1,4 @@
 //! The `vaquita` command.
-#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
