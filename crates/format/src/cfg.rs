@@ -48,7 +48,7 @@ pub struct CfgColumn {
     pub position: u32,
     /// Whether some index is ordered by it (0 or 1).
     pub ord_part: u32,
-    /// The longest prefix any index has of it, in bytes; 0 if an index has all of it or none has any.
+    /// The longest prefix that orders some index, in bytes; 0 if none does. Indexes of the whole column do not count.
     pub max_prefix: u32,
 }
 
@@ -356,16 +356,11 @@ fn fixed_trx_id_offset(def: &IndexDef) -> u32 {
     if before.iter().all(|f| f.fixed_len != 0) { before.iter().map(|f| f.fixed_len).sum() } else { 0 }
 }
 
-/// Whether some index is ordered by the column, and the longest prefix.
+/// Whether some index is ordered by the column, and the longest prefix that orders one.
 fn order_of_column(column: &ColumnDef, indexes: &[DescribedIndex<'_>]) -> (bool, u32) {
-    let mut parts =
-        indexes.iter().flat_map(DescribedIndex::ordering).filter(|f| f.column.name == column.name);
-    let Some(first) = parts.next() else { return (false, 0) };
-    let longest = parts.fold(first.prefix_len, |longest, f| match (longest, f.prefix_len) {
-        (0, _) | (_, 0) => 0,
-        (a, b) => a.max(b),
-    });
-    (true, longest)
+    let parts = indexes.iter().flat_map(DescribedIndex::ordering).filter(|f| f.column.name == column.name);
+    let longest = parts.map(|f| f.prefix_len).max();
+    (longest.is_some(), longest.unwrap_or(0))
 }
 
 /// A count, then that many items of at least `least` bytes: no more than the input can hold.

@@ -134,3 +134,26 @@ fn damaged_files_are_refused() {
         }
     }
 }
+
+/// `KEY k1 (c), KEY k2 (c(3))`: MySQL 5.6.24 says 3, in whatever order the keys stand, and refuses an import that says 0.
+#[test]
+fn an_index_of_the_whole_column_does_not_hide_the_longest_prefix() {
+    use crate::column::Charset;
+    use crate::index_def::KeyPart;
+    let columns = [ColumnDef::int("id", 4, false).not_null(), ColumnDef::varchar("c", 40, Charset::LATIN1)];
+    let spec = |id: u64| IndexSpec {
+        id: IndexId(id),
+        name: format!("k{id}"),
+        row_format: RowFormat::Compact,
+        page_size: PageSize::DEFAULT,
+    };
+    let clustered = IndexDef::clustered(spec(0), &columns, Some(&[KeyPart::whole(0)])).unwrap();
+    let secondary = |id, part| IndexDef::secondary(spec(id), &columns, &[part], false, &clustered).unwrap();
+    let (whole, prefix) = (secondary(1, KeyPart::whole(1)), secondary(2, KeyPart::prefix(1, 3)));
+    for order in [[&whole, &prefix], [&prefix, &whole]] {
+        let tree = |def| DescribedIndex::Tree { def, root: PageNo(3), n_user_defined: 1 };
+        let described = [tree(&clustered), tree(order[0]), tree(order[1])];
+        assert_eq!(order_of_column(&columns[1], &described), (true, 3));
+        assert_eq!(order_of_column(&columns[0], &described), (true, 0));
+    }
+}
