@@ -3,3 +3,5 @@
 
 /// The real servers: see the crate's own documentation.
 pub use vaquita_peers as peers;
+
+pub mod table_builder;
