@@ -105,7 +105,7 @@ impl Storage {
         marker: &Path,
         bootstrap: &mut dyn Bootstrap,
     ) -> Result<Storage> {
-        fs.create_dir_all(&options.dir)?;
+        create_dir_durably(&*fs, &options.dir)?;
         let marker_file = fs.open(marker, OpenOptions::new(OpenMode::CreateNew))?;
         marker_file.sync()?;
         drop(marker_file);
@@ -198,16 +198,20 @@ impl Storage {
                     options.dir.display()
                 )));
             }
-            reader = LogReader::open(fs.clone(), &options.dir, system.folder)?;
+            reader = LogReader::open_for_recovery(fs.clone(), &config, system.folder)?;
             for found in recovery::find_table_spaces(&*fs, &options.dir, options.page_size)? {
                 attach_found(&spaces, &options, &found)?;
             }
+            // What recovery finds is what it builds upon.
+            spaces.sync_unseen()?;
+            recovery::sync_folders(&*fs, &options.dir)?;
             let repaired = match system.doublewrite {
                 Some(blocks) => recovery::repair_torn_pages(
                     &spaces,
                     blocks,
                     options.page_size,
                     options.checksum_algorithm,
+                    reader.checkpoint_lsn(),
                 )?,
                 None => 0,
             };
@@ -553,6 +557,20 @@ fn new_log_after_clean_shutdown(
     let new =
         NewLog { files: options.log_files_in_group, file_bytes: options.log_file_size, first_lsn: flush_lsn };
     Ok(RedoLog::create(fs, clock, config, new)?)
+}
+
+/// Creates the folder and its parents; their names are durable on return.
+fn create_dir_durably(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    let missing: Vec<&Path> =
+        dir.ancestors().take_while(|p| !p.as_os_str().is_empty() && !fs.exists(p)).collect();
+    fs.create_dir_all(dir)?;
+    for made in missing.iter().rev() {
+        match made.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => fs.sync_dir(parent)?,
+            _ => fs.sync_dir(Path::new("."))?,
+        }
+    }
+    Ok(())
 }
 
 /// Removes what an interrupted creation left; the marker goes last.

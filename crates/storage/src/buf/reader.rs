@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use vaquita_base::PageId;
 use vaquita_format::checksum::{self, PageState};
 use vaquita_format::{Corruption, PageSize, fil};
-use vaquita_io::{BatchOp, ErrorKind, Transfer};
+use vaquita_io::{BatchOp, Transfer};
 
 /// Transfers of one batch at most.
 const BATCH_MAX: usize = 64;
@@ -189,13 +189,9 @@ impl BufferPool {
         location: &PageLocation,
         read: vaquita_io::Result<()>,
     ) -> Result<()> {
+        // A short read too: the file holds the page, or the page would not have been located.
+        read?;
         let hook = self.after_read_hook();
-        match read {
-            Ok(()) => {}
-            // The file grew in memory's view (its header page says so) but not on disk before a crash.
-            Err(e) if e.kind == ErrorKind::ShortRead && hook.is_some() => guard.bytes_mut().fill(0),
-            Err(e) => return Err(Error::Io(e)),
-        }
         if let Err(corruption) = self.check(guard, page)
             && !hook.is_some_and(|h| h.tolerates_damage())
         {

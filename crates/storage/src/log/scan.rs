@@ -3,6 +3,11 @@
 //! The log ends at the first block that is not full, or has not the number or checksum expected at its place, or
 //! carries a smaller checkpoint number than the block before (I3 of the module: a remnant). The last
 //! mini-transaction may be incomplete; it is not delivered, and appending goes on at its start.
+//!
+//! # Crash
+//! What is read may exist in the system's cache only: the process before was killed before it synced, or its sync
+//! failed, after which a further one would succeed without effect. Recovery therefore writes what it reads, and
+//! syncs that, before it hands out a record: pages must not get ahead of the log.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,6 +84,8 @@ pub struct LogReader {
     /// Position of `records[0]`.
     records_sn: u64,
     ended: Option<String>,
+    /// What is read is written again and synced before it is delivered.
+    write_back: bool,
 }
 
 impl LogReader {
@@ -89,6 +96,24 @@ impl LogReader {
     /// A missing file, differing sizes, a label of another folder, no valid checkpoint; each says what to do.
     pub fn open(fs: Arc<dyn FileSystem>, dir: &Path, folder: Option<FolderId>) -> Result<Self> {
         let files = LogFiles::open(fs.as_ref(), dir, folder, OpenMode::Read, FlushMethod::Fsync)?;
+        Self::start(fs, dir, files)
+    }
+
+    /// Opens the log for recovery, as `config` says: every record it hands out is durable.
+    ///
+    /// # Errors
+    /// As of [`LogReader::open`].
+    pub fn open_for_recovery(
+        fs: Arc<dyn FileSystem>,
+        config: &LogConfig,
+        folder: Option<FolderId>,
+    ) -> Result<Self> {
+        let (mode, method) = (OpenMode::ReadWrite, config.flush_method);
+        let files = LogFiles::open(fs.as_ref(), &config.dir, folder, mode, method)?;
+        Ok(Self { write_back: true, ..Self::start(fs, &config.dir, files)? })
+    }
+
+    fn start(fs: Arc<dyn FileSystem>, dir: &Path, files: LogFiles) -> Result<Self> {
         let checkpoint = files.read_checkpoint()?;
         let start = lsn_of(sn_of(checkpoint.lsn));
         if start != checkpoint.lsn {
@@ -117,6 +142,7 @@ impl LogReader {
             taken: 0,
             records_sn: sn_of(start),
             ended: None,
+            write_back: false,
         })
     }
 
@@ -244,7 +270,17 @@ impl LogReader {
         self.records.drain(..self.taken);
         self.records_sn += std::mem::take(&mut self.taken) as u64;
         let raw = std::mem::take(&mut self.raw);
-        let result = raw.as_chunks::<BLOCK_SIZE>().0.iter().try_for_each(|block| self.accept(block));
+        let mut used = 0;
+        let result = raw.as_chunks::<BLOCK_SIZE>().0.iter().try_for_each(|block| {
+            let before = self.records.len();
+            let accepted = self.accept(block);
+            used += usize::from(accepted.is_ok() || self.records.len() > before);
+            accepted
+        });
+        if self.write_back {
+            self.files.write_blocks(start, self.anchor, &raw[..used * BLOCK_SIZE])?;
+            self.files.sync_written()?;
+        }
         self.raw = raw;
         match result {
             Ok(()) => Ok(true),

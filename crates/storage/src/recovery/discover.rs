@@ -61,6 +61,16 @@ pub(crate) fn find_table_spaces(
     Ok(all)
 }
 
+/// Makes the names in the folder and its sub-folders durable.
+pub(crate) fn sync_folders(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    for entry in fs.list_dir(dir)? {
+        if fs.is_dir(&entry) {
+            fs.sync_dir(&entry)?;
+        }
+    }
+    Ok(fs.sync_dir(dir)?)
+}
+
 fn read_link(fs: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
     let file = fs.open(path, OpenOptions::new(OpenMode::Read))?;
     let mut text = vec![0; file.len()?.min(4_096) as usize];

@@ -1,6 +1,7 @@
 //! Crash recovery: from the newest checkpoint to the end of the log.
 //!
 //! 1. Find the tablespaces: the system files, and every `.ibd` below the folder by the space id in its pages.
+//!    All files and names are synced: what a killed process left in the cache must not be lost after it was used.
 //! 2. Repair torn pages from the doublewrite area (`torn_pages`).
 //! 3. Scan the log once. Records go to the `redo_store` by page; file operations are repeated at once.
 //! 4. Apply: pages are read in batches by several threads, and a page's records are applied when it is read
@@ -20,7 +21,7 @@ mod discover;
 mod redo_store;
 mod torn_pages;
 
-pub(crate) use discover::{FoundSpace, find_table_spaces, read_space_id};
+pub(crate) use discover::{FoundSpace, find_table_spaces, read_space_id, sync_folders};
 pub(crate) use torn_pages::repair_torn_pages;
 
 use crate::buf::BufferPool;
@@ -348,7 +349,12 @@ impl<'a> Recovery<'a> {
             drop(page);
             // A header that is damaged is for its users to report.
             if header.space == id && header.check().is_ok() {
-                self.spaces.grow(&*self.spaces.get(id)?, header.size)?;
+                let space = self.spaces.get(id)?;
+                if header.size > space.size_pages() {
+                    self.spaces.grow(&space, header.size)?;
+                    // The next checkpoint ends the redo that tells of it, whether or not a page is written before.
+                    self.spaces.sync(&space)?;
+                }
             }
         }
         Ok(())

@@ -13,6 +13,9 @@
 //! - I2: a record is applied exactly if its mini-transaction started at or after the page's LSN: pages carry the
 //!   end LSN of the last mini-transaction that changed them, and the log has no gaps. So applying a store's records
 //!   to a page a second time changes nothing.
+//! - I3: a store is applied between mini-transactions: after a part of one, the page's LSN would say it is all there.
+//! - I4: a page with records is dirty after its read even if it had all of them: it may be new in the system's cache
+//!   alone, after a sync that failed, and only another write makes a sync save it.
 //!
 //! # Latching
 //! Filled by the scanning thread alone, then read by the applying threads; the lock around the content is taken
@@ -246,7 +249,7 @@ impl RedoStore {
             let mut newest = self.newest.lock();
             *newest = (*newest).max((page_lsn, page));
         }
-        let mut first = None;
+        let (mut first, mut changed) = (None, false);
         let mut place = redo.first;
         while place != NO_PLACE {
             let chunk = content.arena.at(place);
@@ -258,18 +261,19 @@ impl RedoStore {
                 let rec_type = RecType::from_u8(chunk[at + 12]).expect("packed from a known type");
                 let body = &chunk[at + RECORD_HEADER..at + RECORD_HEADER + len];
                 at += RECORD_HEADER + len;
+                first.get_or_insert(start);
                 if start >= page_lsn {
                     redo_apply::apply(rec_type, page, body, bytes)
                         .map_err(|c| broken(page, start, rec_type, c))?;
-                    first.get_or_insert(start);
+                    changed = true;
                 }
             }
             place = Place { memory: get_u32(chunk, 0), offset: get_u32(chunk, 4) };
         }
-        Ok(first.map(|first| {
+        if changed {
             fil::set_lsn(bytes, redo.last_end);
-            (first, redo.last_end)
-        }))
+        }
+        Ok(first.map(|first| (first, redo.last_end.max(page_lsn))))
     }
 }
 

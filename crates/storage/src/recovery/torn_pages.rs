@@ -3,13 +3,17 @@
 //! The area holds whole copies of the pages that were last written. A page whose place holds something that fails
 //! its checks is replaced by its copy, if the copy passes them. A place whose content passes is left alone, whatever
 //! its LSN: the copy may be older (the batch before) or newer (the places had not been reached).
+//!
+//! A copy that is not newer than the checkpoint is left over from a batch that ended well, and its place may have
+//! been written again since, by a batch that reused other slots. Redo would not make such a copy current: if its
+//! place is damaged, that is no torn write, and it has to be reported.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::space::SpaceMap;
-use vaquita_base::{PageId, PageNo, SpaceId};
+use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::checksum::{self, ChecksumAlgorithm, PageState};
 use vaquita_format::{PageSize, fil};
-use vaquita_io::{AlignedBuf, ErrorKind};
+use vaquita_io::AlignedBuf;
 
 /// Looks at every copy in the area; returns how many places were repaired.
 ///
@@ -20,6 +24,7 @@ pub(crate) fn repair_torn_pages(
     blocks: [PageNo; 2],
     page_size: PageSize,
     algorithm: ChecksumAlgorithm,
+    checkpoint: Lsn,
 ) -> Result<usize> {
     let mut copy = AlignedBuf::zeroed(page_size.logical());
     let mut place = AlignedBuf::zeroed(page_size.logical());
@@ -31,13 +36,16 @@ pub(crate) fn repair_torn_pages(
             continue;
         }
         let id = PageId::new(fil::space_id(&copy), fil::page_no(&copy));
-        let Ok(target) = spaces.locate(id) else { continue };
-        match target.file.read_at(&mut place, target.offset) {
-            Ok(()) => {}
-            // The growth of the file was not synced before the crash: an empty place.
-            Err(e) if e.kind == ErrorKind::ShortRead => place.fill(0),
-            Err(e) => return Err(e.into()),
+        if fil::lsn(&copy) <= checkpoint {
+            continue;
         }
+        let target = match spaces.locate(id) {
+            Ok(target) => target,
+            // Beyond the end: the growth of the file was not synced before the crash. All of the page is in the log.
+            Err(Error::NoSuchSpace(_) | Error::BeyondEnd { .. }) => continue,
+            Err(e) => return Err(e),
+        };
+        target.file.read_at(&mut place, target.offset)?;
         let own = (fil::space_id(&place), fil::page_no(&place)) == (id.space, id.page_no);
         // An empty place would do for a page that was never written, but here a copy says that it was.
         if own && matches!(checksum::verify(&place, page_size, algorithm), Ok(PageState::Valid)) {

@@ -318,6 +318,16 @@ impl SpaceMap {
         Ok(())
     }
 
+    /// Syncs every file, whoever wrote into it: a process that was killed leaves writes behind that a power cut can
+    /// still undo.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub(crate) fn sync_unseen(&self) -> Result<()> {
+        self.all().iter().for_each(|space| space.mark_written());
+        self.sync_all()
+    }
+
     /// Syncs the files of one space that were written since their last sync.
     ///
     /// # Errors

@@ -1,0 +1,172 @@
+//! Faults of recovery that simulation found, each reduced to its story.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod folder;
+
+use folder::{PAGE, PAGES, SPACE, check_rows, create_space, open, options, try_open, work};
+use std::path::Path;
+use vaquita_base::codec::get_u64;
+use vaquita_base::{PageId, PageNo, SpaceId};
+use vaquita_io::sim::{Fault, Injection, SimDisk};
+use vaquita_storage::{Error, Storage};
+
+/// A folder with counters, running, everything on disk.
+fn running(seed: u64) -> (SimDisk, Storage) {
+    let disk = folder::clean_folder(seed);
+    let storage = open(&disk);
+    storage.open_table_space(SPACE, Path::new("/db/t.ibd")).unwrap();
+    (disk, storage)
+}
+
+fn change(storage: &Storage, page: u32, n: u64) {
+    let mut mtr = storage.begin().unwrap();
+    let held = mtr.get_exclusive(PageId::new(SPACE, PageNo(page))).unwrap();
+    mtr.write_u64(held, 1_000, n * u64::from(page));
+    mtr.write_u64(held, 3_000, n * u64::from(page));
+    mtr.commit();
+}
+
+/// Recovery that runs out of memory for records applies what it has. It did so in the middle of a mini-transaction,
+/// whose other half was then taken for applied: the page's LSN said so.
+#[test]
+fn recovery_short_of_memory_splits_no_mini_transaction() {
+    let (disk, storage) = running(1);
+    let (words, pages) = (450, 20);
+    for no in PAGE.0..PAGE.0 + pages {
+        let mut mtr = storage.begin().unwrap();
+        let page = mtr.get_exclusive(PageId::new(SPACE, PageNo(no))).unwrap();
+        (0..words).for_each(|i| mtr.write_u64(page, 200 + 8 * i, u64::from(no)));
+        mtr.commit();
+    }
+    storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+    disk.power_cut();
+    let storage = open(&disk.restart());
+    let recovery = storage.report().recovery.clone().unwrap();
+    assert!(recovery.rounds > 1, "the records fit the memory, nothing is tested: {recovery:?}");
+    for no in PAGE.0..PAGE.0 + pages {
+        let page = storage.pool().get_shared(PageId::new(SPACE, PageNo(no))).unwrap();
+        for i in 0..words {
+            assert_eq!(get_u64(&page, 200 + 8 * i), u64::from(no), "word {i}");
+        }
+    }
+}
+
+/// A killed process leaves writes in the system's cache. Recovery brought pages up to the end of a log that was not
+/// durable, and reused the doublewrite area while pages it protected were not: a power cut then made pages newer
+/// than the log, or left them torn without a copy.
+#[test]
+fn what_a_killed_process_left_in_the_cache_is_made_durable_first() {
+    for seed in 0..60 {
+        let (disk, storage) = running(seed);
+        storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+        // Pages of this batch are written, but never synced.
+        for no in 0..20 {
+            change(&storage, PAGE.0 + no, 30);
+        }
+        disk.inject(Injection::new(Fault::SyncError).on_path("t.ibd"));
+        disk.inject(Injection::new(Fault::WriteError).on_path("t.ibd").after(seed % 20));
+        storage.flush_everything().unwrap_err();
+        drop(storage);
+
+        let disk = disk.after_kill();
+        let storage = open(&disk);
+        for no in 20..PAGES {
+            change(&storage, PAGE.0 + no, 31);
+        }
+        storage.log().write_up_to(storage.log().current_lsn()).unwrap();
+        drop(storage);
+
+        let disk = disk.after_kill();
+        disk.arm_cut(8 + seed);
+        if let Ok(storage) = try_open(&disk, options()) {
+            let _ = storage.flush_everything();
+        }
+        let storage = open(&disk.restart());
+        check_rows(&storage);
+    }
+}
+
+/// After a failed sync the cache may go on showing data that no further sync will save. Recovery on the same machine
+/// found pages and log in order, wrote nothing, and moved the checkpoint on.
+#[test]
+fn a_failed_sync_is_survived_without_a_reboot() {
+    for seed in 0..60 {
+        let (disk, storage) = running(seed);
+        (0..PAGES).for_each(|no| change(&storage, PAGE.0 + no, 50));
+        let victim = ["t.ibd", "ib_logfile"][seed as usize % 2];
+        disk.inject(Injection::new(Fault::SyncError).on_path(victim));
+        storage.flush_everything().unwrap_err();
+        drop(storage);
+
+        let disk = disk.after_kill();
+        let storage = open(&disk);
+        let expected: Vec<u64> = (0..PAGES).map(|no| counter(&storage, PAGE.0 + no)).collect();
+        storage.flush_everything().unwrap();
+        disk.power_cut();
+        let storage = open(&disk.restart());
+        storage.open_table_space(SPACE, Path::new("/db/t.ibd")).unwrap();
+        let found: Vec<u64> = (0..PAGES).map(|no| counter(&storage, PAGE.0 + no)).collect();
+        assert_eq!(found, expected, "seed {seed}: a failed sync of {victim}");
+    }
+}
+
+fn counter(storage: &Storage, page: u32) -> u64 {
+    get_u64(&storage.pool().get_shared(PageId::new(SPACE, PageNo(page))).unwrap(), 1_000)
+}
+
+/// A read that ends early was taken for the end of the file, and the page for an empty one.
+#[test]
+fn a_short_read_in_recovery_is_an_error() {
+    for skip in 0..60 {
+        let disk = folder::crashed_folder(9);
+        disk.inject(Injection::new(Fault::ShortRead).on_path("t.ibd").after(skip));
+        let opened = try_open(&disk, options());
+        disk.clear_injections();
+        match opened {
+            Ok(storage) => check_rows(&storage),
+            Err(e) => assert!(matches!(e, Error::Io(_)), "{e}"),
+        }
+        check_rows(&open(&disk));
+    }
+}
+
+/// The folder's own name was left to chance: a power cut after everything in it was durable could take it away.
+#[test]
+fn a_new_folder_has_a_durable_name() {
+    for seed in 0..20 {
+        let disk = SimDisk::new(seed);
+        let storage = open(&disk);
+        create_space(&storage, SpaceId(9), "s");
+        storage.close().unwrap();
+        disk.power_cut();
+        let disk = disk.restart();
+        assert!(!open(&disk).report().created, "seed {seed}: the folder is gone");
+    }
+}
+
+/// The doublewrite area keeps copies of earlier batches in the slots that later ones did not need. Such a copy was
+/// taken to repair a page that had rotted, and brought an old page back that no redo made current.
+#[test]
+fn a_leftover_copy_does_not_stand_in_for_a_rotten_page() {
+    let (disk, storage) = running(3);
+    let (last, first) = (PAGE.0 + PAGES - 1, PAGE.0);
+    work(&storage, 1);
+    storage.flush_everything().unwrap();
+    for (page, n) in [(last, 77), (first, 78)] {
+        change(&storage, page, n);
+        storage.flush_everything().unwrap();
+    }
+    change(&storage, first, 79);
+    storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+    disk.power_cut();
+    let disk = disk.restart();
+    assert!(disk.rot(Path::new("/db/t.ibd"), u64::from(last) * 4096 + 2_000, 3));
+
+    let storage = open(&disk);
+    assert_eq!(counter(&storage, first), 79 * u64::from(first));
+    match storage.pool().get_shared(PageId::new(SPACE, PageNo(last))) {
+        Err(Error::Page { page, .. }) => assert_eq!(page.page_no.0, last),
+        Err(e) => panic!("{e}"),
+        Ok(page) => assert_eq!(get_u64(&page, 1_000), 77 * u64::from(last), "an old page is served"),
+    }
+}
