@@ -36,6 +36,8 @@ pub enum Error {
     Duplicate,
     /// Tuples given to a bulk build do not ascend.
     NotSorted,
+    /// What is asked for is not implemented for this kind of table.
+    Unsupported(&'static str),
 }
 
 impl Error {
@@ -50,7 +52,7 @@ impl Error {
         match self {
             Error::Storage(e) => e.is_corruption(),
             Error::Corrupt { .. } => true,
-            Error::RecordTooBig { .. } | Error::Duplicate | Error::NotSorted => false,
+            Error::RecordTooBig { .. } | Error::Duplicate | Error::NotSorted | Error::Unsupported(_) => false,
         }
     }
 }
@@ -66,6 +68,7 @@ impl fmt::Display for Error {
                 write!(f, "a record of {size} bytes is too big; at most {max} bytes fit")
             }
             Error::Duplicate => f.write_str("a record with this key exists"),
+            Error::Unsupported(what) => f.write_str(what),
             Error::NotSorted => f.write_str("the records to build an index from are not in ascending order"),
         }
     }
@@ -76,7 +79,7 @@ impl std::error::Error for Error {
         match self {
             Error::Storage(e) => Some(e),
             Error::Corrupt { corruption, .. } => Some(corruption),
-            Error::RecordTooBig { .. } | Error::Duplicate | Error::NotSorted => None,
+            Error::RecordTooBig { .. } | Error::Duplicate | Error::NotSorted | Error::Unsupported(_) => None,
         }
     }
 }

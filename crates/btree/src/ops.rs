@@ -51,6 +51,27 @@ pub(crate) fn set_next(mtr: &mut Mtr<'_>, page: PageRef, next: PageNo) {
     mtr.write_u32(page, fil::NEXT, next.get());
 }
 
+/// Makes one logged edit that may find the page damaged. Then nothing of it is logged: an edit that stops half-way has
+/// changed the bytes of a page that was unusable before, and the page is not written because of it.
+#[inline]
+pub(crate) fn edit<R>(
+    mtr: &mut Mtr<'_>,
+    page: PageRef,
+    index: &IndexDef,
+    change: impl FnOnce(&mut [u8], &mut PageLog<'_>) -> PageResult<R>,
+) -> Result<R> {
+    let id = mtr.id(page);
+    let done = mtr.edit(page, |bytes, log| {
+        let logged = log.len();
+        let done = change(bytes, &mut PageLog::new(id, log));
+        if done.is_err() {
+            log.truncate(logged);
+        }
+        done
+    });
+    done.map_err(|c| Error::corrupt(id, index.id(), c))
+}
+
 /// Inserts a record after another one; `None` if neither garbage nor heap has room.
 #[inline]
 pub(crate) fn insert(
@@ -61,25 +82,17 @@ pub(crate) fn insert(
     rec: &[u8],
     extra: usize,
 ) -> Result<Option<u16>> {
-    let id = mtr.id(page);
-    let done = mtr
-        .edit(page, |bytes, log| logged::insert(bytes, &mut PageLog::new(id, log), index, after, rec, extra));
-    done.map_err(|c| Error::corrupt(id, index.id(), c))
+    edit(mtr, page, index, |bytes, log| logged::insert(bytes, log, index, after, rec, extra))
 }
 
 /// Removes a record.
 pub(crate) fn delete(mtr: &mut Mtr<'_>, page: PageRef, index: &IndexDef, rec: u16) -> Result<()> {
-    let id = mtr.id(page);
-    let done = mtr.edit(page, |bytes, log| logged::delete(bytes, &mut PageLog::new(id, log), index, rec));
-    done.map_err(|c| Error::corrupt(id, index.id(), c))
+    edit(mtr, page, index, |bytes, log| logged::delete(bytes, log, index, rec))
 }
 
 /// Removes the records from `rec` on.
 pub(crate) fn delete_list_from(mtr: &mut Mtr<'_>, page: PageRef, index: &IndexDef, rec: u16) -> Result<()> {
-    let id = mtr.id(page);
-    let done =
-        mtr.edit(page, |bytes, log| logged::delete_list_from(bytes, &mut PageLog::new(id, log), index, rec));
-    done.map_err(|c| Error::corrupt(id, index.id(), c))
+    edit(mtr, page, index, |bytes, log| logged::delete_list_from(bytes, log, index, rec))
 }
 
 /// Copies the records of `from` from `rec` on to an empty page.
@@ -90,32 +103,18 @@ pub(crate) fn copy_list_end(
     from: &[u8],
     rec: u16,
 ) -> Result<()> {
-    let id = mtr.id(page);
-    let done = mtr.edit(page, |bytes, log| {
-        let at = log.len();
-        let done = logged::copy_list_end(bytes, &mut PageLog::new(id, log), index, from, rec);
-        if done.is_err() {
-            log.truncate(at);
-        }
-        done
-    });
-    done.map_err(|c| Error::corrupt(id, index.id(), c))
+    edit(mtr, page, index, |bytes, log| logged::copy_list_end(bytes, log, index, from, rec))
 }
 
 /// Rebuilds the page without garbage.
 pub(crate) fn reorganize(mtr: &mut Mtr<'_>, page: PageRef, index: &IndexDef) -> Result<()> {
-    let id = mtr.id(page);
-    let done = mtr.edit(page, |bytes, log| logged::reorganize(bytes, &mut PageLog::new(id, log), index));
-    done.map_err(|c| Error::corrupt(id, index.id(), c))
+    edit(mtr, page, index, |bytes, log| logged::reorganize(bytes, log, index))
 }
 
 /// Flags a record as below all keys.
 pub(crate) fn set_min_rec_mark(mtr: &mut Mtr<'_>, page: PageRef, index: &IndexDef, rec: u16) -> Result<()> {
-    let id = mtr.id(page);
     let comp = index.layout().comp();
-    let done =
-        mtr.edit(page, |bytes, log| logged::set_min_rec_mark(bytes, &mut PageLog::new(id, log), comp, rec));
-    done.map_err(|c| Error::corrupt(id, index.id(), c))
+    edit(mtr, page, index, |bytes, log| logged::set_min_rec_mark(bytes, log, comp, rec))
 }
 
 /// MAX_TRX_ID of a leaf of a secondary index; 0 on other pages.

@@ -21,6 +21,15 @@ use vaquita_format::{Corruption, fil};
 use vaquita_storage::space::fsp::{self, HeaderPlace};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
+fn check_supported(index: &IndexDef) -> Result<()> {
+    match index.page_size().is_compressed() {
+        true => {
+            Err(Error::Unsupported("trees in compressed pages (ROW_FORMAT=COMPRESSED) are not supported yet"))
+        }
+        false => Ok(()),
+    }
+}
+
 /// How the leaf is latched that a search ends in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LatchMode {
@@ -48,11 +57,12 @@ impl Tree {
     /// before-images; if this fails it is to be dropped.
     ///
     /// # Errors
-    /// No space; errors of reading pages of the space management, damage.
+    /// No space; errors of reading pages of the space management, damage; compressed pages.
     ///
     /// # Latching
     /// Latches page 0 of the tablespace until the mini-transaction ends.
     pub fn create(mtr: &mut Mtr<'_>, space: SpaceId, index: Arc<IndexDef>) -> Result<Tree> {
+        check_supported(&index)?;
         let top = fsp::create_segment(mtr, space, HeaderPlace::OnFirstPage { offset: TOP_SEGMENT as u16 })?;
         let root = top.page;
         let leaf =
@@ -66,6 +76,7 @@ impl Tree {
     /// # Errors
     /// Errors of reading the root; [`Error::Corrupt`] if it is no root of this index.
     pub fn open(storage: &Storage, space: SpaceId, root: PageNo, index: Arc<IndexDef>) -> Result<Tree> {
+        check_supported(&index)?;
         let id = PageId::new(space, root);
         let mut mtr = storage.begin_read();
         let page = mtr.get_shared(id)?;

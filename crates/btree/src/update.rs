@@ -18,7 +18,7 @@ use crate::rec_buf::RecBuf;
 use crate::tree::{LatchMode, Tree};
 use vaquita_base::Lsn;
 use vaquita_format::index_page::header::n_recs;
-use vaquita_format::index_page::logged::{self, PageLog};
+use vaquita_format::index_page::logged;
 use vaquita_format::index_page::{self, FieldUpdate, SearchMode, SysFields, data_size};
 use vaquita_format::record::RecSize;
 use vaquita_format::tuple::Tuple;
@@ -40,12 +40,9 @@ impl Tree {
         fields: &[FieldUpdate<'_>],
         sys: Option<SysFields>,
     ) -> Result<()> {
-        let id = mtr.id(page);
-        let done = mtr.edit(page, |bytes, log| {
-            let log = &mut PageLog::new(id, log);
+        ops::edit(mtr, page, &self.index, |bytes, log| {
             logged::update_in_place(bytes, log, &self.index, rec, info_bits, fields, sys)
-        });
-        self.checked(id, done)
+        })
     }
 
     /// Sets or clears the delete mark of a record, and the system fields of a clustered one if given.
@@ -60,16 +57,13 @@ impl Tree {
         deleted: bool,
         sys: Option<SysFields>,
     ) -> Result<()> {
-        let id = mtr.id(page);
-        let done = mtr.edit(page, |bytes, log| {
-            let log = &mut PageLog::new(id, log);
+        ops::edit(mtr, page, &self.index, |bytes, log| {
             if self.index.is_clustered() {
                 logged::set_delete_mark_clustered(bytes, log, &self.index, rec, deleted, sys)
             } else {
                 logged::set_delete_mark_secondary(bytes, log, rec, deleted)
             }
-        });
-        self.checked(id, done)
+        })
     }
 
     /// Replaces the record `low` of a position by one with the same key; its origin, or `None` with nothing changed if

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vaquita_base::{IndexId, ManualClock, Rng, SpaceId};
+use vaquita_base::{IndexId, ManualClock, PageNo, Rng, SpaceId};
 use vaquita_btree::{Tree, TreeReport, validate};
 use vaquita_format::PageSize;
 use vaquita_format::checksum::ChecksumAlgorithm;
@@ -35,6 +35,7 @@ pub(crate) enum Kind {
 pub(crate) const KINDS: [Kind; 4] = [Kind::IntKey, Kind::VarKey, Kind::Nullable, Kind::LongKey];
 
 pub(crate) struct Bed {
+    pub(crate) disk: SimDisk,
     pub(crate) storage: Arc<Storage>,
     pub(crate) page_size: PageSize,
 }
@@ -68,7 +69,12 @@ impl Bed {
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
         let clock = Arc::new(ManualClock::new());
         let storage = Storage::open(fs, clock, options(page_size, frames)).expect("the folder opens");
-        Self { storage: Arc::new(storage), page_size }
+        Self { disk, storage: Arc::new(storage), page_size }
+    }
+
+    /// Opens the tablespace after a restart.
+    pub(crate) fn open_space(&self) {
+        self.storage.open_table_space(SPACE, "/db/t.ibd".as_ref()).unwrap();
     }
 
     pub(crate) fn index(&self, kind: Kind, format: RowFormat) -> Arc<IndexDef> {
@@ -81,6 +87,16 @@ impl Bed {
         let tree = Tree::create(&mut mtr, SPACE, self.index(kind, format)).unwrap();
         mtr.commit();
         tree
+    }
+
+    pub(crate) fn reopen_tree(&self, root: PageNo, kind: Kind, format: RowFormat) -> Tree {
+        Tree::open(&self.storage, SPACE, root, self.index(kind, format)).unwrap()
+    }
+
+    /// Checks the space management of the tablespace.
+    pub(crate) fn validate_space(&self) {
+        let mut mtr = self.storage.begin_read();
+        vaquita_storage::space::fsp::validate(&mut mtr, SPACE).unwrap_or_else(|e| panic!("{e}"));
     }
 
     pub(crate) fn validate(&self, tree: &Tree) -> TreeReport {
@@ -226,4 +242,10 @@ pub(crate) fn read_row(bed: &Bed, tree: &Tree, record: &vaquita_btree::RecordRef
         })
         .collect();
     (row, record.is_deleted())
+}
+
+pub(crate) fn shuffle<T>(rng: &mut Rng, items: &mut [T]) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.index(i + 1));
+    }
 }

@@ -1,5 +1,13 @@
-//! Trees on the simulated disk, against a model, under several threads, across crashes.
+//! Trees on the simulated disk: against a model, under several threads, across crashes, on damaged pages.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod bed;
+mod blobs;
+mod bulk;
+mod crash;
+mod cursors;
+mod damage;
 mod model;
+mod observer;
+mod shape;
+mod threads;
