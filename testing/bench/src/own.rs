@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use vaquita_base::rng::Rng;
 use vaquita_btree::LatchMode;
-use vaquita_format::checksum::ChecksumAlgorithm;
 use vaquita_format::index_page::{FieldUpdate, SearchMode};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::{BatchOp, FileSystem, FlushMethod, OpenMode, OpenOptions, Transfer};
@@ -132,7 +131,6 @@ pub fn recovery(redo_bytes: u64, pages: u64) -> Result<(), Failure> {
         flush_method: FlushMethod::Fsync,
         io_capacity: 1,
         adaptive_flushing: false,
-        checksum_algorithm: ChecksumAlgorithm::Crc32,
         ..options(folder)
     };
     let rows_per_page = 16_384 * 15 / 16 / (VALUE_LEN as u64 + 15);
