@@ -1,4 +1,5 @@
 //! The `vaquita` command.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

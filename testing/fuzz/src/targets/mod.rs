@@ -8,6 +8,7 @@ mod redo;
 mod space;
 mod system;
 mod undo;
+mod workshop;
 mod zip;
 
 use crate::Target;
@@ -24,6 +25,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "off_page", run: zip::chains, seeds: zip::chain_seeds },
     Target { name: "undo_page", run: undo::pages, seeds: undo::page_seeds },
     Target { name: "undo_record", run: undo::records, seeds: undo::record_seeds },
+    Target { name: "tables", run: workshop::tables, seeds: workshop::table_seeds },
+    Target { name: "system_space", run: workshop::system, seeds: workshop::system_seeds },
     Target { name: "cfg", run: meta::cfg, seeds: meta::cfg_seeds },
     Target { name: "frm", run: meta::frm, seeds: meta::frm_seeds },
     Target { name: "text", run: meta::text, seeds: meta::text_seeds },
