@@ -376,6 +376,12 @@ fn keys_of_every_shape() {
             vec![Key::primary("a, b, id"), Key::plain("kc", "c, a(3)"), Key::plain("kv", "v, b(7)")],
         ),
         TableDef::new(
+            "one_page",
+            Redundant,
+            &["id INT NOT NULL", "c CHAR(9) CHARACTER SET utf8", "v VARCHAR(20)", "n DECIMAL(9,2)"],
+            vec![Key::primary("id"), Key::unique("un", "n, id"), Key::plain("kc", "c(2), v")],
+        ),
+        TableDef::new(
             "narrow",
             Compact,
             &["id SMALLINT NOT NULL", "t TINYINT"],
@@ -383,7 +389,9 @@ fn keys_of_every_shape() {
         ),
     ];
     for table in tables {
-        let (files, values) = build(&table, &scratch, 11, 4_000, Innodb);
+        // REDUNDANT trees of more than one page crash the server when it imports them.
+        let count = if table.row_format == Redundant { 60 } else { 4_000 };
+        let (files, values) = build(&table, &scratch, 11, count, Innodb);
         if table.name == "composite" {
             import_without_cfg(&server, &table, &files);
         } else {
