@@ -32,5 +32,31 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
             failed.push(text);
         }
     }
+    if let Err(Failure(text)) = address_sanitizer() {
+        failed.push(text);
+    }
     if failed.is_empty() { Ok(()) } else { Err(Failure(failed.join("\n"))) }
+}
+
+/// Crates with unsafe code; `docs/unsafe.md` names the files.
+const UNSAFE_CRATES: &[&str] = &["vaquita-io", "vaquita-storage"];
+
+/// The tests of the crates with unsafe code, with every memory access checked. Needs a nightly toolchain.
+fn address_sanitizer() -> Result<(), Failure> {
+    let mut tests = std::process::Command::new("cargo");
+    tests.args([
+        "+nightly",
+        "test",
+        "--quiet",
+        "--locked",
+        "--target",
+        "x86_64-unknown-linux-gnu",
+        "--lib",
+        "--tests",
+    ]);
+    tests.args(UNSAFE_CRATES.iter().flat_map(|package| ["-p", package]));
+    tests.env("RUSTFLAGS", "-Zsanitizer=address");
+    tests.env("CARGO_TARGET_DIR", crate::process::target_folder().join("asan"));
+    tests.env_remove("RUSTUP_TOOLCHAIN");
+    step("AddressSanitizer", &mut tests)
 }
