@@ -4,6 +4,9 @@
 //! its checks is replaced by its copy, if the copy passes them. A place whose content passes is left alone, whatever
 //! its LSN: the copy may be older (the batch before) or newer (the places had not been reached).
 //!
+//! A place that holds what the copy holds is written again: after a failed sync it may be whole in the system's cache
+//! only, and torn on the disk, where nothing but a new write mends it. The copies are overwritten soon.
+//!
 //! A copy that is not newer than the checkpoint is left over from a batch that ended well, and its place may have
 //! been written again since, by a batch that reused other slots. Redo would not make such a copy current: if its
 //! place is damaged, that is no torn write, and it has to be reported.
@@ -48,15 +51,16 @@ pub(crate) fn repair_torn_pages(
         target.file.read_at(&mut place, target.offset)?;
         let own = (fil::space_id(&place), fil::page_no(&place)) == (id.space, id.page_no);
         // An empty place would do for a page that was never written, but here a copy says that it was.
-        if own && matches!(checksum::verify(&place, page_size, algorithm), Ok(PageState::Valid)) {
+        if !own || !matches!(checksum::verify(&place, page_size, algorithm), Ok(PageState::Valid)) {
+            target.file.write_at(&copy, target.offset)?;
+            repaired += 1;
+        } else if fil::lsn(&place) == fil::lsn(&copy) {
+            target.file.write_at(&place, target.offset)?;
+        } else {
             continue;
         }
-        target.file.write_at(&copy, target.offset)?;
         target.mark_written();
-        repaired += 1;
     }
-    if repaired > 0 {
-        spaces.sync_all()?;
-    }
+    spaces.sync_all()?;
     Ok(repaired)
 }
