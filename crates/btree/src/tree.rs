@@ -13,7 +13,7 @@ use crate::rec_buf::RecBuf;
 use crate::stats::TreeStats;
 use std::sync::Arc;
 use vaquita_base::{FIL_NULL, PageId, PageNo, SpaceId};
-use vaquita_format::flst::SegmentHeader;
+use vaquita_format::flst::{FileAddress, SegmentHeader};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::header::{LEAF_SEGMENT, TOP_SEGMENT};
 use vaquita_format::tuple::Tuple;
@@ -86,7 +86,7 @@ impl Tree {
             let corruption = Corruption::new("root of an index", "it has siblings");
             return Err(Error::corrupt(id, index.id(), corruption));
         }
-        let leaf = fsp::read_segment_header(&mtr, page, LEAF_SEGMENT as u16)?;
+        let leaf = leaf_segment_of(&mtr, page)?.unwrap_or(no_segment(space));
         let top = fsp::read_segment_header(&mtr, page, TOP_SEGMENT as u16)?;
         Ok(Self::assemble(space, root, index, leaf, top))
     }
@@ -169,12 +169,18 @@ impl Tree {
     /// Errors of reading pages of the space management, damage.
     ///
     /// # Crash
-    /// Each step leaves smaller segments; calling this again goes on.
+    /// Each step leaves smaller segments; calling this again goes on. With the last page of the leaf segment its header
+    /// leaves the root: its inode may be another segment's by the time of the next call.
     pub fn free_but_not_root(&self, storage: &Storage) -> Result<()> {
         loop {
             let mut mtr = storage.begin()?;
             mtr.keep_before_images();
-            let done = fsp::free_segment_step(&mut mtr, self.leaf_segment, None)?;
+            let root = mtr.get_exclusive(self.page_id(self.root))?;
+            let Some(leaf_segment) = leaf_segment_of(&mtr, root)? else { break };
+            let done = fsp::free_segment_step(&mut mtr, leaf_segment, None)?;
+            if done {
+                mtr.write_bytes(root, LEAF_SEGMENT, &no_segment(self.space).encode());
+            }
             mtr.commit();
             if done {
                 break;
@@ -237,4 +243,17 @@ impl Tree {
     ) -> Result<T> {
         found.map_err(|c| self.corrupt(mtr.id(page), c))
     }
+}
+
+/// The header of a segment that is gone.
+fn no_segment(space: SpaceId) -> SegmentHeader {
+    SegmentHeader { space, inode: FileAddress::NULL }
+}
+
+/// The leaf segment according to the root; `None` if a tree that is being dropped has lost it already.
+fn leaf_segment_of(mtr: &Mtr<'_>, root: PageRef) -> Result<Option<SegmentHeader>> {
+    if SegmentHeader::read(mtr.page(root), LEAF_SEGMENT) == no_segment(mtr.id(root).space) {
+        return Ok(None);
+    }
+    Ok(Some(fsp::read_segment_header(mtr, root, LEAF_SEGMENT as u16)?))
 }
