@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what a seed chooses | [`scenario`] |
 //! | the machine: disk, storage, services as steps | [`machine`] |
-//! | what works on it, and what should be there | [`workload`], [`pages`], [`history`] |
+//! | what works on it, and what should be there | [`workload`], [`pages`], [`trees`], [`history`] |
 //! | running a scenario, faults and what must hold after them | [`run`] |
 //! | errors, as a judge sees them | [`stop`] |
 //!
@@ -29,6 +29,7 @@ pub mod pages;
 pub mod run;
 pub mod scenario;
 pub mod stop;
+pub mod trees;
 pub mod workload;
 
 pub use run::{Failure, Report, Simulator};

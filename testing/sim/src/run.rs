@@ -10,6 +10,7 @@ use crate::machine::{Machine, space_path};
 use crate::pages::Pages;
 use crate::scenario::{Canary, DIR, Ordeal, Scenario};
 use crate::stop::{Class, EngineError, Stop};
+use crate::trees::Trees;
 use crate::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -182,6 +183,9 @@ impl Run {
         if scenario.load.pages {
             loads.push(Box::new(Pages::new()));
         }
+        if scenario.load.trees {
+            loads.push(Box::new(Trees::new()));
+        }
         disk.set_trace(std::env::var_os("SIM_TRACE").is_some());
         if scenario.canary == Canary::AcknowledgeBeforeSync {
             disk.lie_about_sync(true);
@@ -233,6 +237,7 @@ impl Run {
                 Ok(end) => {
                     self.machine.durable = end;
                     self.machine.issued = end;
+                    self.disarm();
                     return Ok(());
                 }
                 Err(e) if self.is_cut(&e)? => {

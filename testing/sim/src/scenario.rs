@@ -52,6 +52,8 @@ pub enum Canary {
 pub struct Load {
     /// Pages with stamps, in segments.
     pub pages: bool,
+    /// Trees.
+    pub trees: bool,
 }
 
 /// A scenario.
@@ -119,7 +121,7 @@ impl Scenario {
             ),
             flush_method: pick(&mut rng, &[FlushMethod::ODirect, FlushMethod::Fsync, FlushMethod::ODsync]),
             cut_creation: rng.one_in(12),
-            load: Load { pages: true },
+            load: load(&mut rng),
             ordeals: ordeals(&mut rng),
             canary: Canary::None,
         }
@@ -155,6 +157,14 @@ impl Scenario {
             doublewrite: self.canary != Canary::SkipDoublewrite,
             ..Options::new(DIR)
         }
+    }
+}
+
+fn load(rng: &mut Rng) -> Load {
+    match rng.below(6) {
+        0 => Load { pages: true, trees: false },
+        1 | 2 => Load { pages: true, trees: true },
+        _ => Load { pages: false, trees: true },
     }
 }
 

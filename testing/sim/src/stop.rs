@@ -75,6 +75,18 @@ impl From<vaquita_storage::log::LogError> for EngineError {
     }
 }
 
+impl From<vaquita_btree::Error> for EngineError {
+    fn from(e: vaquita_btree::Error) -> Self {
+        match e {
+            vaquita_btree::Error::Storage(e) => e.into(),
+            vaquita_btree::Error::Corrupt { page, .. } => {
+                Self { class: Class::Corruption, page: Some(page), text: e.to_string() }
+            }
+            e => Self { class: Class::Other, page: None, text: e.to_string() },
+        }
+    }
+}
+
 /// The end of an operation that did not succeed.
 #[derive(Debug, Clone)]
 pub enum Stop {
