@@ -15,7 +15,7 @@ use crate::process::{Failure, cargo, output_of, step, target_folder};
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+pub(crate) const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// An input that takes longer is a find: no decoder may loop.
 const INPUT_SECONDS_MAX: u32 = 10;
 const MEMORY_MIB_MAX: u32 = 2048;

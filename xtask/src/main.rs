@@ -18,7 +18,9 @@ usage: cargo xtask COMMAND
   tidy                    layer rules, leftovers, file and function sizes, links, unsafe list
   peers install           install the real MySQL 5.6.24 and MariaDB 10.11 into target/peers
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
-  torture [SECONDS]       every fuzz target and simulation for a long time
+  simulate SECONDS        new seeds of the simulation
+  sanitize                tests of the crates with unsafe code under AddressSanitizer
+  torture [SECONDS]       all three for a long time
   bench [ROWS [RUNS [WORKLOAD]]]   compare with other engines, release build
   peers path              print where they are
 ";
@@ -31,6 +33,11 @@ fn main() -> ExitCode {
         ["test", "--quick"] => test::run(test::Extent::Quick),
         ["tidy"] => tidy::run(&repository()),
         ["fuzz", target, seconds] => fuzz::one(target, seconds),
+        ["simulate", seconds] => match seconds.parse() {
+            Ok(seconds) => torture::simulate(std::time::Duration::from_secs(seconds)),
+            Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
+        },
+        ["sanitize"] => torture::sanitize(),
         ["torture"] => torture::run(None),
         ["torture", seconds] => torture::run(Some(seconds)),
         ["bench", rest @ ..] => bench(rest),

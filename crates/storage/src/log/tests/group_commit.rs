@@ -1,8 +1,8 @@
 //! Waiting for durability together.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{OnceLock, Weak};
 
 use vaquita_io::{BatchOp, File, OpenOptions, Transfer};
 
@@ -103,14 +103,15 @@ const THREADS: u64 = 8;
 #[test]
 fn one_sync_serves_all_that_wait() {
     let (armed, syncs) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let shared: Arc<OnceLock<Arc<RedoLog>>> = Arc::default();
+    // Weak: the log owns the files, and they the hook.
+    let shared: Arc<OnceLock<Weak<RedoLog>>> = Arc::default();
     let hook: Hook = {
         let (armed, syncs, shared) = (armed.clone(), syncs.clone(), shared.clone());
         Arc::new(move || {
             if !armed.load(Ordering::SeqCst) || syncs.fetch_add(1, Ordering::SeqCst) > 0 {
                 return;
             }
-            let log = shared.get().unwrap();
+            let log = shared.get().and_then(Weak::upgrade).unwrap();
             while log.stats().flush_followers.get() < THREADS - 1 {
                 std::thread::yield_now();
             }
@@ -118,7 +119,8 @@ fn one_sync_serves_all_that_wait() {
     };
     let fs = Hooked { disk: disk(1), hook };
     let log = RedoLog::create(&fs, clock(), config(1 << 20), new_log(2, 1 << 20)).unwrap();
-    let log = shared.get_or_init(|| Arc::new(log));
+    let log = &Arc::new(log);
+    shared.set(Arc::downgrade(log)).unwrap();
     armed.store(true, Ordering::SeqCst);
     std::thread::scope(|scope| {
         for id in 0..THREADS {
