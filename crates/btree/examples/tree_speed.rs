@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         std::fs::remove_dir_all(&dir).expect("an old folder of this program can be removed");
     }
     let fs = Arc::new(RealDisk::new(RealDiskOptions::default()));
-    let options = Options { log_file_size: 1 << 30, buffer_pool_size: 512 << 20, ..Options::new(&dir) };
+    let options = Options { log_file_size: 256 << 20, buffer_pool_size: 512 << 20, ..Options::new(&dir) };
     let storage = Arc::new(Storage::open(fs, Arc::new(SystemClock::new()), options)?);
     let services = Services::start(&storage)?;
     let flags = SpaceFlags::new(storage.options().page_size, false, false).expect("16K pages have flags");

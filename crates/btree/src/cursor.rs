@@ -277,11 +277,12 @@ impl<'s> Cursor<'s> {
         // It was changed, or evicted. A page that was freed meanwhile may not even be readable.
         let Ok(left) = left else { return Ok(None) };
         let here = position.page();
+        // Freed pages are marked, so this one is a leaf of the tree as long as it is held, and waiting is allowed.
         if check_page(index, id, &left, Some(0)).is_err() || fil::next(&left) != here.page_no {
             return Ok(None);
         }
         let right = pool.get_shared(here)?;
-        // A page that was freed still looks like the leaf it was.
+        // The page was freed, or has another neighbour by now.
         if check_page(index, here, &right, Some(0)).is_err() || fil::prev(&right) != id.page_no {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ use crate::path::{Path, is_underfull};
 use crate::probe::child_no;
 use crate::rec_buf::RecBuf;
 use crate::tree::Tree;
-use vaquita_format::fil;
+use vaquita_format::fil::{self, PageType};
 use vaquita_format::index_page::header::{self, LEVEL, infimum, n_recs, supremum};
 use vaquita_format::index_page::{self, data_size};
 use vaquita_format::record::RecSize;
@@ -111,7 +111,14 @@ impl Tree {
                 moved: old.into_iter().zip(new).collect(),
             });
         }
-        fsp::free_page(mtr, self.segment_of_level(level), right_id.page_no)?;
+        self.free_held(mtr, right, level)
+    }
+
+    /// Frees a page that is held and out of all chains. It is marked, so that whoever latches it by a link he read before
+    /// sees that it is none of the tree's any more, and waits for nothing while holding it.
+    fn free_held(&self, mtr: &mut Mtr<'_>, page: PageRef, level: u16) -> Result<()> {
+        mtr.write_u16(page, fil::TYPE, PageType::Allocated.as_u16());
+        fsp::free_page(mtr, self.segment_of_level(level), mtr.id(page).page_no)?;
         Ok(())
     }
 
@@ -161,7 +168,7 @@ impl Tree {
                 let (root, child) = (mtr.id(root), mtr.id(child));
                 events.push(Event::RootLifted { root, child, moved });
             }
-            fsp::free_page(mtr, self.segment_of_level(level - 1), child_no)?;
+            self.free_held(mtr, child, level - 1)?;
         }
     }
 
@@ -229,8 +236,7 @@ impl Tree {
                 ops::set_min_rec_mark(mtr, right, &self.index, first)?;
             }
         }
-        fsp::free_page(mtr, self.segment_of_level(level as u16), id.page_no)?;
-        Ok(())
+        self.free_held(mtr, at.page, level as u16)
     }
 
     /// Gives the pointers to the page of a level, on all levels above where it is the first one and where that ends, the

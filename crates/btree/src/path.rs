@@ -269,26 +269,34 @@ impl Tree {
         let (id, mut page, mut prev) = (mtr.id(page), page, prev);
         for _ in 0..NEIGHBOUR_TRIES {
             mtr.release(page);
-            let left = self.latch_page(mtr, prev, level)?;
+            let left_id = self.page_id(prev);
+            if mtr.find(left_id).is_some() {
+                return Err(ops::bad(id, &self.index, "previous page", "it is an ancestor"));
+            }
+            let left = mtr.get_exclusive(left_id)?;
+            // A page that was freed meanwhile is let go before anything is waited for.
+            let is_ours = check_page(&self.index, left_id, mtr.page(left), Some(level)).is_ok();
+            if !is_ours {
+                mtr.release(left);
+            }
+            page = self.latch_page(mtr, id.page_no, level)?;
+            let now = fil::prev(mtr.page(page)).some();
+            if is_ours && now == Some(prev) {
+                self.check_link(mtr, left, page)?;
+                return Ok((Some(left), page));
+            }
+            // The neighbour was split or merged.
+            mtr.release(page);
+            if is_ours {
+                mtr.release(left);
+            }
             page = self.latch_page(mtr, id.page_no, level)?;
             match fil::prev(mtr.page(page)).some() {
-                Some(now) if now == prev => {
-                    self.check_link(mtr, left, page)?;
-                    return Ok((Some(left), page));
-                }
-                // The neighbour was split or merged meanwhile.
                 Some(now) => prev = now,
-                None => {
-                    mtr.release(page);
-                    mtr.release(left);
-                    return Ok((None, self.latch_page(mtr, id.page_no, level)?));
-                }
+                None => return Ok((None, page)),
             }
-            mtr.release(page);
-            mtr.release(left);
-            page = self.latch_page(mtr, id.page_no, level)?;
         }
-        Err(ops::bad(id, &self.index, "previous page", "it never points back"))
+        Err(ops::bad(id, &self.index, "previous page", "it is no page of the level, or does not point back"))
     }
 
     fn latch_right(&self, mtr: &mut Mtr<'_>, page: PageRef, level: u16) -> Result<Option<PageRef>> {

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 use vaquita_base::PageNo;
-use vaquita_base::codec::get_u32;
+use vaquita_base::codec::{get_u32, get_u64};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::header::{N_DIR_SLOTS, N_HEAP, SLOT_OWNED_MAX, infimum, supremum};
 use vaquita_format::index_page::{self, SearchMode};
@@ -142,7 +142,7 @@ impl<'k> Probe<'k> {
                 let equal_is_low = probe.mode == SearchMode::LessOrEqual;
                 match probe.fast {
                     Fast::Int { key, len } => {
-                        view.search(equal_is_low, |rec| Some(key.cmp(&page.uint(rec, len))))?
+                        view.search(equal_is_low, |rec| Some(key.cmp(&int_at(page, rec, len)?)))?
                     }
                     Fast::Bytes { key, len } => view.search(equal_is_low, |rec| {
                         let mut stored = [0; CONST_KEY_MAX];
@@ -169,6 +169,19 @@ impl<'k> Probe<'k> {
         };
         Some(PageNo(child))
     }
+}
+
+/// The number in `len` (1 to 8) bytes at `at`, from two aligned loads.
+#[inline(always)]
+fn int_at(page: &OptimisticBytes<'_>, at: usize, len: usize) -> Option<u64> {
+    let mut words = [0; 16];
+    if !page.copy(at & !7, &mut words) {
+        return None;
+    }
+    let (high, low) = (get_u64(&words, 0), get_u64(&words, 8));
+    let skip = 8 * (at as u32 & 7);
+    let word = if skip == 0 { high } else { high << skip | low >> (64 - skip) };
+    Some(word >> (64 - 8 * len))
 }
 
 /// The fastest form of a key, if its compared fields are those that lie at constant places and compare as bytes.
