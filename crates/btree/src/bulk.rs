@@ -179,6 +179,11 @@ impl<'t> BulkBuilder<'t> {
         self.write_page(level, page_no)?;
 
         let image = &self.levels[level].image;
+        if level == 0 {
+            let mut mtr = self.storage.begin()?;
+            self.tree.lower_free_bits_of(&mut mtr, page_no, image)?;
+            mtr.commit();
+        }
         let id = self.tree.page_id(page_no);
         let first = self.tree.checked(id, index_page::first_rec(image))?;
         let ptr = RecBuf::node_ptr(&self.tree.index, image, first, 0, page_no);
@@ -249,6 +254,7 @@ impl<'t> BulkBuilder<'t> {
         if n_recs(mtr.page(root)) != 0 {
             return Err(ops::bad(id, &self.tree.index, "root of a tree to build", "it is not empty"));
         }
+        self.tree.lower_free_bits_of(&mut mtr, self.tree.root, image)?;
         write_root_image(&mut mtr, root, image);
         Ok(mtr.commit())
     }

@@ -17,6 +17,7 @@
 //! | walking over records | [`cursor`] |
 //! | values off the page | [`off_page`] |
 //! | building from sorted input | [`bulk`] |
+//! | what the change buffer's bitmap says of leaves | `free_bits` |
 //! | checking everything | [`mod@validate`] |
 //!
 //! The literature calls this a B-link-free B+-tree with latch coupling (Bayer and Schkolnick) and optimistic reads
@@ -44,6 +45,7 @@ pub mod bulk;
 pub mod cursor;
 mod descent;
 pub mod error;
+mod free_bits;
 mod insert;
 mod key;
 mod merge;

@@ -111,7 +111,9 @@ impl Tree {
                 moved: old.into_iter().zip(new).collect(),
             });
         }
-        self.free_held(mtr, right, level)
+        self.free_held(mtr, right, level)?;
+        // After page 0 was latched, see `free_bits`.
+        self.lower_free_bits(mtr, left)
     }
 
     /// Frees a page that is held and out of all chains. It is marked, so that whoever latches it by a link he read before
@@ -169,6 +171,7 @@ impl Tree {
                 events.push(Event::RootLifted { root, child, moved });
             }
             self.free_held(mtr, child, level - 1)?;
+            self.lower_free_bits(mtr, root)?;
         }
     }
 

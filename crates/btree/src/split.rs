@@ -247,6 +247,7 @@ impl Tree {
         rec: &RecBuf,
         events: &mut Events<'_>,
     ) -> Result<u16> {
+        self.lower_free_bits_for(mtr, page, rec.len())?;
         let index = &self.index;
         if let Some(rec) = ops::insert(mtr, page, index, low, rec.bytes(), rec.extra())? {
             return Ok(rec);
@@ -315,6 +316,7 @@ impl Tree {
         let after = infimum(self.index.layout().comp());
         let ptr = self.insert_fitting(mtr, root, after, &ptr, events)?;
         let followed = self.checked_in(mtr, child, ops::nth(mtr.page(child), pos))?;
+        self.lower_free_bits(mtr, child)?;
         path.levels[top] = Level { page: child, ptr: followed, left: None, right: None, far: None };
         path.levels.push(Level { page: root, ptr, left: None, right: None, far: None });
         Ok(())
@@ -360,6 +362,7 @@ impl Tree {
             ops::set_prev(mtr, right, new_id.page_no);
         }
         if level == 0 {
+            self.lower_free_bits(mtr, new)?;
             events.push(Event::SplitRight { left: id, right: new_id, moved });
         }
         Ok(new)
@@ -379,6 +382,7 @@ impl Tree {
         if let Some(left) = at.left {
             ops::set_next(mtr, left, new_id.page_no);
         }
+        self.lower_free_bits(mtr, new)?;
         events.push(Event::SplitLeft { left: new_id, right: id });
         Ok(new)
     }

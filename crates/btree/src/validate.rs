@@ -118,6 +118,7 @@ impl Check<'_> {
         self.report.records += stats.n_recs as u64;
         self.report.delete_marked += stats.n_deleted as u64;
         self.report.record_bytes += stats.data_bytes as u64;
+        self.tree.check_free_bits(self.storage, id.page_no, page)?;
         self.off_page(id, page)
     }
 

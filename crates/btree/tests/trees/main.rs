@@ -7,6 +7,7 @@ mod bulk;
 mod crash;
 mod cursors;
 mod damage;
+mod free_bits;
 mod model;
 mod observer;
 mod shape;
