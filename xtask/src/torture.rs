@@ -24,6 +24,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
     let results = [
         fuzz(given.unwrap_or(FUZZ_SECONDS_EACH)),
         simulate(Duration::from_secs(given.map_or(SIMULATION_SECONDS, u64::from))),
+        kill(),
         sanitize(),
     ];
     let failed: Vec<String> = results.into_iter().filter_map(Result::err).map(|Failure(text)| text).collect();
@@ -32,6 +33,13 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure(failed.join("\n")))
+}
+
+/// Kills a writing process on the real disk, again and again.
+fn kill() -> Result<(), Failure> {
+    let mut test = cargo();
+    test.args(["test", "--quiet", "--locked", "-p", "vaquita-sim", "--test", "kill_nine"]);
+    step("kill -9, 50 times", test.env("VAQUITA_KILL_ROUNDS", "50"))
 }
 
 fn fuzz(seconds: u32) -> Result<(), Failure> {
