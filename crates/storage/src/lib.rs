@@ -4,6 +4,8 @@
 //! several live in one process. Every background service is a step function; [`Services`] runs them in threads.
 
 pub mod buf;
+#[cfg(feature = "canary")]
+pub mod canary;
 mod doublewrite;
 pub mod error;
 pub mod flush;

@@ -55,6 +55,8 @@ pub struct Storage {
     mtr_log_max: usize,
     report: OpenReport,
     closed: AtomicBool,
+    #[cfg(feature = "canary")]
+    canary: crate::canary::Canary,
 }
 
 impl Storage {
@@ -156,7 +158,19 @@ impl Storage {
     ) -> Storage {
         // A tiny log, as simulations use, holds at least a few mini-transactions.
         let mtr_log_max = MTR_LOG_MAX.min(log.capacity() as usize / 6);
-        Storage { options, fs, clock, spaces, pool, log, mtr_log_max, report, closed: AtomicBool::new(false) }
+        Storage {
+            options,
+            fs,
+            clock,
+            spaces,
+            pool,
+            log,
+            mtr_log_max,
+            report,
+            closed: AtomicBool::new(false),
+            #[cfg(feature = "canary")]
+            canary: crate::canary::Canary::default(),
+        }
     }
 
     fn open_existing(fs: Arc<dyn FileSystem>, clock: Arc<dyn Clock>, options: Options) -> Result<Storage> {
@@ -272,6 +286,12 @@ impl Storage {
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// Deliberate bugs, for tests.
+    #[cfg(feature = "canary")]
+    pub fn canary(&self) -> &crate::canary::Canary {
+        &self.canary
     }
 
     /// Begins a mini-transaction that may change pages.
