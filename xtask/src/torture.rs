@@ -1,21 +1,19 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
-//! Fuzzing first, then new seeds of the simulation, then the tests of the crates with unsafe code under
-//! AddressSanitizer. All run; the end names what failed.
+//! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, and the tests of the
+//! crates with unsafe code under AddressSanitizer. All run; the end names what failed.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::process::Command;
+use std::time::Duration;
 
 use crate::fuzz::{Fuzzer, TRIPLE};
-use crate::process::{Failure, cargo, output_of, step, target_folder};
+use crate::process::{Failure, cargo, step, target_folder};
 
 const FUZZ_SECONDS_EACH: u32 = 30;
-const SIMULATION_SECONDS: u64 = 120;
-/// Seeds of one call of the simulator: a few seconds' worth.
-const SEEDS_AT_ONCE: u64 = 50;
 /// Crates that `docs/unsafe.md` lists.
 const UNSAFE_CRATES: [&str; 2] = ["vaquita-io", "vaquita-storage"];
 
-/// Runs everything; `seconds` replaces the times of each fuzz target and of the simulation.
+/// Runs everything; `seconds` is the time of each fuzz target and, if given, of the simulation.
 pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
     let given: Option<u32> = match seconds {
         Some(text) => Some(text.parse().map_err(|_| Failure(format!("{text} is no number of seconds")))?),
@@ -23,7 +21,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
     };
     let results = [
         fuzz(given.unwrap_or(FUZZ_SECONDS_EACH)),
-        simulate(Duration::from_secs(given.map_or(SIMULATION_SECONDS, u64::from))),
+        given.map_or_else(cut, |seconds| simulate(Duration::from_secs(seconds.into()))),
         kill(),
         sanitize(),
     ];
@@ -37,9 +35,12 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
 
 /// Kills a writing process on the real disk, again and again.
 fn kill() -> Result<(), Failure> {
-    let mut test = cargo();
-    test.args(["test", "--quiet", "--locked", "-p", "vaquita-sim", "--test", "kill_nine"]);
-    step("kill -9, 50 times", test.env("VAQUITA_KILL_ROUNDS", "50"))
+    step("kill -9, 50 times", simulator()?.args(["kills", "50"]))
+}
+
+/// Power cuts at random operations, in scenarios nobody has run before.
+fn cut() -> Result<(), Failure> {
+    step("20,000 power cuts", simulator()?.args(["cuts", "20000"]))
 }
 
 fn fuzz(seconds: u32) -> Result<(), Failure> {
@@ -50,24 +51,14 @@ fn fuzz(seconds: u32) -> Result<(), Failure> {
 
 /// Seeds nobody has run before, as many as the time allows.
 pub(crate) fn simulate(time: Duration) -> Result<(), Failure> {
+    step("simulation", simulator()?.args(["seconds", &time.as_secs().to_string()]))
+}
+
+/// The simulation's program, optimized and with assertions.
+fn simulator() -> Result<Command, Failure> {
     let profile = ["--locked", "--profile", "torture", "-p", "vaquita-sim"];
     step("build the simulation", cargo().arg("build").args(profile))?;
-    let simulator = target_folder().join("torture/vaquita-sim");
-    let first = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()) * 1000;
-    let started = Instant::now();
-    let mut from = first;
-    while started.elapsed() < time {
-        let mut command = std::process::Command::new(&simulator);
-        command.arg("--from").arg(from.to_string()).arg("--count").arg(SEEDS_AT_ONCE.to_string());
-        output_of(&mut command)?;
-        from += SEEDS_AT_ONCE;
-    }
-    println!(
-        "simulation: seeds {first} to {}, no failure ({:.0} s)",
-        from - 1,
-        started.elapsed().as_secs_f64()
-    );
-    Ok(())
+    Ok(Command::new(target_folder().join("torture/torture")))
 }
 
 /// Unit and scenario tests of the crates with unsafe code under AddressSanitizer. The runtime comes with the stable

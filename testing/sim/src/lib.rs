@@ -8,6 +8,7 @@
 //! | what works on it, and what should be there | [`workload`], [`pages`], [`trees`], [`history`] |
 //! | running a scenario, faults and what must hold after them | [`run`] |
 //! | errors, as a judge sees them | [`stop`] |
+//! | a real process, killed | [`kill9`] |
 //!
 //! # What must hold
 //! - P1: after a crash the log ends at an LSN that is at least what was reported durable and at most what was
@@ -24,6 +25,7 @@
 
 mod files;
 pub mod history;
+pub mod kill9;
 pub mod machine;
 pub mod pages;
 pub mod run;

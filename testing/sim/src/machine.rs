@@ -1,6 +1,6 @@
 //! The simulated machine: a disk, and the storage that runs on it while the power is on.
 
-use crate::scenario::{DIR, Scenario};
+use crate::scenario::{Canary, DIR, Scenario};
 use crate::stop::{EngineError, Stop};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ pub struct Machine {
     /// End of the last mini-transaction that ended, in this life or an earlier one.
     pub issued: Lsn,
     next_space: u32,
+    canary: Canary,
     /// Pages that a fault of the disk may have made old or wrong.
     pub suspects: BTreeSet<PageId>,
     /// Pages that recovery repaired from the doublewrite area.
@@ -48,6 +49,7 @@ impl Machine {
             durable: Lsn::ZERO,
             issued: Lsn::ZERO,
             next_space: 1,
+            canary: scenario.canary,
             suspects: BTreeSet::new(),
             torn_pages_repaired: 0,
         }
@@ -80,6 +82,9 @@ impl Machine {
         let storage = Storage::open(fs, self.clock.clone(), self.options.clone())?;
         if let Some(recovery) = &storage.report().recovery {
             self.torn_pages_repaired += recovery.torn_pages_repaired;
+        }
+        if let Canary::SkipRedoRecord(n) = self.canary {
+            storage.canary().skip_one_redo_record_in(n);
         }
         let end = storage.log().current_lsn();
         let cleaner = PageCleaner::new(&self.options);

@@ -1,43 +1,74 @@
-//! Runs scenarios from the command line.
+//! `torture`: simulation and kills for a long time, or one seed again.
 #![forbid(unsafe_code)]
 
+mod supervise;
+
 use std::process::ExitCode;
-use vaquita_sim::{Report, Scenario, Simulator};
+use supervise::Limit;
+use vaquita_sim::{Scenario, Simulator, kill9};
 
-const USAGE: &str = "usage: vaquita-sim --seed N | --from N --count N";
+const USAGE: &str = "\
+usage: torture                        20,000 power cuts, then 50 kills of a real process
+       torture cuts N [--from SEED]   N power cuts
+       torture seconds N              power cuts for so long
+       torture kills N [--from SEED]  N kills of a real process
+       torture --seed SEED            one scenario of the simulation again";
 
-fn number(words: &[String], name: &str) -> Option<u64> {
-    let at = words.iter().position(|w| w == name)?;
-    words.get(at + 1)?.parse().ok()
-}
+/// Power cuts and kills of a whole run.
+const CUTS: u64 = 20_000;
+const KILLS: u64 = 50;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let (from, count) = match (number(&words, "--seed"), number(&words, "--from"), number(&words, "--count"))
-    {
-        (Some(seed), ..) => (seed, 1),
-        (None, from, Some(count)) => (from.unwrap_or(0), count),
-        _ => {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match run(&words) {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(text)) => {
+            eprintln!("torture: {text}");
+            ExitCode::FAILURE
+        }
+        None => {
             eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    let mut simulator = Simulator::new();
-    let mut total = Report::default();
-    let mut failed = 0;
-    let started = std::time::Instant::now();
-    for seed in from..from + count {
-        if count == 1 {
-            println!("{}", Scenario::new(seed));
-        }
-        match simulator.run_seed(seed) {
-            Ok(report) => total.add(&report),
-            Err(failure) => {
-                println!("{failure}");
-                failed += 1;
-            }
+            ExitCode::from(2)
         }
     }
-    println!("{total}; {:.1} s; {failed} failures", started.elapsed().as_secs_f64());
-    if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// `None`: not understood.
+fn run(words: &[&str]) -> Option<Result<(), String>> {
+    Some(match words {
+        [] => {
+            let from = new_seed();
+            supervise::run(Limit::Cuts(CUTS), from).and_then(|()| kills(KILLS, from))
+        }
+        ["cuts", n] => supervise::run(Limit::Cuts(n.parse().ok()?), new_seed()),
+        ["cuts", n, "--from", seed] => supervise::run(Limit::Cuts(n.parse().ok()?), seed.parse().ok()?),
+        ["seconds", n] => supervise::run(Limit::Seconds(n.parse().ok()?), new_seed()),
+        ["kills", n] => kills(n.parse().ok()?, new_seed()),
+        ["kills", n, "--from", seed] => kills(n.parse().ok()?, seed.parse().ok()?),
+        ["--seed", seed] => one(seed.parse().ok()?),
+        ["worker", from, step] => supervise::work(from.parse().ok()?, step.parse().ok()?),
+        ["child", rest @ ..] => kill9::child(rest),
+        _ => return None,
+    })
+}
+
+fn one(seed: u64) -> Result<(), String> {
+    println!("{}", Scenario::new(seed));
+    let report = Simulator::new().run_seed(seed).map_err(|failure| failure.to_string())?;
+    println!("{report}");
+    Ok(())
+}
+
+fn kills(n: u64, seed: u64) -> Result<(), String> {
+    let exe = std::env::current_exe().map_err(|e| e.to_string())?;
+    let report = kill9::rounds(&exe, n, seed)?;
+    println!("{report}");
+    Ok(())
+}
+
+/// A place to start from that no run before had: every run sees other scenarios.
+fn new_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish() >> 24
 }

@@ -26,11 +26,11 @@ const OPENINGS_MAX: u32 = 60;
 /// What a run did.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Power cuts that struck, those of recoveries included.
+    /// Power cuts that struck an operation on the disk, those of recoveries included.
     pub cuts: u64,
     /// Of these: during recovery or the checks after it.
     pub nested_cuts: u64,
-    /// Kills, and ends of instances after a failure.
+    /// Other ends of instances: kills, power cuts between operations, failures.
     pub kills: u64,
     /// Operations of the workloads.
     pub steps: u64,
@@ -57,11 +57,39 @@ impl Report {
     }
 }
 
+/// The faults that reports count, in the order of [`Report::to_line`].
+const FAULTS: [Fault; 7] = [
+    Fault::WriteError,
+    Fault::NoSpace,
+    Fault::MisdirectedWrite,
+    Fault::SyncError,
+    Fault::ReadError,
+    Fault::ShortRead,
+    Fault::BitRot,
+];
+
+impl Report {
+    /// The numbers, for another process.
+    pub fn to_line(&self) -> String {
+        let counts = [self.cuts, self.nested_cuts, self.kills, self.steps, self.checks, self.torn_pages];
+        let faults = FAULTS.map(|f| self.faults.get(&f).copied().unwrap_or(0));
+        counts.into_iter().chain(faults).map(|n| n.to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The report of a line.
+    pub fn from_line(line: &str) -> Option<Report> {
+        let numbers: Vec<u64> = line.split(' ').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+        let (&[cuts, nested_cuts, kills, steps, checks, torn_pages], faults) = numbers.split_first_chunk()?;
+        let faults = FAULTS.into_iter().zip(faults.iter().copied()).filter(|(_, n)| *n > 0).collect();
+        Some(Report { cuts, nested_cuts, kills, steps, checks, torn_pages, faults })
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} power cuts ({} during recovery), {} kills, {} operations, {} checks, {} torn pages repaired, faults: {:?}",
+            "{} power cuts ({} during recovery), {} other ends, {} operations, {} checks, {} torn pages repaired, faults: {:?}",
             self.cuts, self.nested_cuts, self.kills, self.steps, self.checks, self.torn_pages, self.faults
         )
     }
@@ -361,7 +389,8 @@ impl Run {
             return Err(format!("an operation failed without a fault: {e}"));
         }
         // Work may have ended first.
-        self.report.cuts += 1;
+        let struck = self.machine.disk.is_off();
+        *(if struck { &mut self.report.cuts } else { &mut self.report.kills }) += 1;
         self.new_disk(Machine::restart);
         self.arm_in_recovery();
         self.come_up()
