@@ -30,6 +30,9 @@ pub(crate) enum Kind {
     Nullable,
     /// Long keys: few records on a node page, so tall trees.
     LongKey,
+    /// Keys of up to nearly half a small page, short ones among them: node pages of two or three children, and least
+    /// keys that change to much longer ones.
+    HugeKey,
 }
 
 pub(crate) const KINDS: [Kind; 4] = [Kind::IntKey, Kind::VarKey, Kind::Nullable, Kind::LongKey];
@@ -136,6 +139,11 @@ pub(crate) fn index(kind: Kind, format: RowFormat, page_size: PageSize) -> Index
                 vec![ColumnDef::varbinary("k", 900).not_null(), ColumnDef::int("n", 4, true).not_null()];
             IndexDef::plain(spec(15), columns, 1).unwrap()
         }
+        Kind::HugeKey => {
+            let columns =
+                vec![ColumnDef::varbinary("k", 1_900).not_null(), ColumnDef::int("n", 4, true).not_null()];
+            IndexDef::plain(spec(16), columns, 1).unwrap()
+        }
     }
 }
 
@@ -171,6 +179,13 @@ pub(crate) fn row(kind: Kind, key: u32, rng: &mut Rng, big: usize) -> Row {
             let mut k = vec![b'k'; 100 + key as usize % 700];
             k.extend(be(key.into(), 4));
             k[..2].copy_from_slice(&be(u64::from(key) * 2_654_435_761 % 65_536, 2));
+            vec![Some(k), Some(be(rng.below(1 << 32), 4))]
+        }
+        Kind::HugeKey => {
+            let scattered = u64::from(key) * 2_654_435_761 % 65_536;
+            let mut k = be(scattered << 32 | u64::from(key), 8);
+            let len = [20, 1_900, 300, 1_200, 1_850, 60, 700][scattered as usize % 7];
+            k.resize(len, b'h');
             vec![Some(k), Some(be(rng.below(1 << 32), 4))]
         }
     }

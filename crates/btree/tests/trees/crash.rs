@@ -76,10 +76,12 @@ fn apply_to_model(model: &mut Model, n: usize, op: &Op) {
 
 #[test]
 fn power_cuts_leave_a_prefix() {
-    for seed in 0..60u64 {
-        let kind = [Kind::IntKey, Kind::LongKey, Kind::Nullable][seed as usize % 3];
-        let format = [RowFormat::Redundant, RowFormat::Compact, RowFormat::Dynamic][seed as usize / 3 % 3];
-        let bed = Bed::new(4096, 40, seed);
+    for seed in 0..72u64 {
+        let kind = [Kind::IntKey, Kind::LongKey, Kind::Nullable, Kind::HugeKey][seed as usize % 4];
+        let format = [RowFormat::Redundant, RowFormat::Compact, RowFormat::Dynamic][seed as usize / 4 % 3];
+        // Tall trees latch many pages at once.
+        let frames = if kind == Kind::HugeKey { 160 } else { 40 };
+        let bed = Bed::new(4096, frames, seed);
         let tree = bed.tree(kind, format);
         let (root, n) = (tree.root(), n_key(&tree));
         let lsn = bed.storage.log().current_lsn();
@@ -112,7 +114,7 @@ fn power_cuts_leave_a_prefix() {
         let disk = bed.disk.restart();
         drop((tree, bed));
 
-        let bed = Bed::open(disk, 4096, 40);
+        let bed = Bed::open(disk, 4096, frames);
         bed.open_space();
         let tree = bed.reopen_tree(root, kind, format);
         let report = bed.validate(&tree);

@@ -125,6 +125,46 @@ fn tall_trees_grow_and_shrink() {
     assert!(discards > 0 && full_paths > discards, "{discards} {full_paths}");
 }
 
+/// Two or three children per node page: branches without siblings go away everywhere, also where they are the first of
+/// their page and the least key above has to change to a longer one that splits pages.
+#[test]
+fn trees_of_huge_keys() {
+    let (mut discards, mut heights) = (0, 0);
+    for seed in 0..24 {
+        let format = [RowFormat::Redundant, RowFormat::Compact][seed as usize % 2];
+        let bed = Bed::new(4096, 256, seed);
+        let tree = bed.tree(Kind::HugeKey, format);
+        let mut rng = Rng::new(seed);
+        let mut rows: Vec<Row> = (0..260).map(|key| row(Kind::HugeKey, key, &mut rng, 0)).collect();
+        shuffle(&mut rng, &mut rows);
+        for row in &rows {
+            insert(&bed, &tree, row).unwrap();
+        }
+        heights += bed.validate(&tree).height;
+        let mut there: Vec<bool> = vec![true; rows.len()];
+        // Removals win; all keys of a part go before the next part.
+        rows.sort_by_key(|row| row[0].as_ref().unwrap()[2 + seed as usize % 2] / 32);
+        for i in 0..rows.len() * 2 {
+            let at = if i < rows.len() { i } else { rng.index(rows.len()) };
+            if there[at] {
+                assert!(remove(&bed, &tree, &rows[at]));
+            } else {
+                insert(&bed, &tree, &rows[at]).unwrap();
+            }
+            there[at] = !there[at];
+            let report = bed.validate(&tree);
+            assert_eq!(report.records as usize, there.iter().filter(|&&t| t).count());
+        }
+        for (row, there) in rows.iter().zip(there) {
+            assert_eq!(remove(&bed, &tree, row), there);
+        }
+        let report = bed.validate(&tree);
+        assert_eq!((report.height, report.leaf_pages, report.node_pages), (1, 1, 0));
+        discards += tree.stats().discards.get();
+    }
+    assert!(heights > 24 * 5 && discards > 100, "{heights} {discards}");
+}
+
 #[test]
 fn freed_trees_give_all_pages_back() {
     for kind in KINDS {

@@ -98,7 +98,7 @@ fn write_disjoint(bed: &Bed, tree: &Tree, t: u32, keys: u32) {
 #[test]
 fn overlapping_writers() {
     const KEYS: u64 = 500;
-    for kind in [Kind::IntKey, Kind::LongKey] {
+    for kind in [Kind::IntKey, Kind::LongKey, Kind::HugeKey] {
         let bed = Bed::new(4096, 1_000, 2);
         let tree = bed.tree(kind, RowFormat::Dynamic);
         let balance = AtomicI64::new(0);
