@@ -23,6 +23,21 @@ use vaquita_format::index_def::IndexKind;
 use vaquita_format::index_page::{header, max_insert_size_after_reorganize};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
+/// A byte of a bitmap page to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BitsChange {
+    bitmap: PageRef,
+    at: usize,
+    byte: u8,
+}
+
+impl BitsChange {
+    /// Writes it.
+    pub(crate) fn make(self, mtr: &mut Mtr<'_>) {
+        mtr.write_u8(self.bitmap, self.at, self.byte);
+    }
+}
+
 impl Tree {
     /// Whether the page is one whose code counts.
     #[inline]
@@ -30,17 +45,23 @@ impl Tree {
         self.index.kind() == IndexKind::Secondary && header::is_leaf(page)
     }
 
-    /// Lowers the code of a leaf before a record of `len` bytes is inserted, if it needs to be.
+    /// The change of the bitmap that goes with inserting a record of `len` bytes into a leaf, to be made when that is done.
+    /// What can fail, fails here.
     #[inline]
-    pub(crate) fn lower_free_bits_for(&self, mtr: &mut Mtr<'_>, page: PageRef, len: usize) -> Result<()> {
+    pub(crate) fn bits_after_insert(
+        &self,
+        mtr: &mut Mtr<'_>,
+        page: PageRef,
+        len: usize,
+    ) -> Result<Option<BitsChange>> {
         let bytes = mtr.page(page);
         if !self.has_free_bits(bytes) {
-            return Ok(());
+            return Ok(None);
         }
         let size = self.index.page_size();
         let now = ibuf::free_code(size, max_insert_size_after_reorganize(bytes, 1));
         let then = ibuf::free_code(size, max_insert_size_after_reorganize(bytes, 2).saturating_sub(len));
-        if then < now { self.limit_free_bits(mtr, mtr.id(page).page_no, then) } else { Ok(()) }
+        if then < now { self.limit(mtr, mtr.id(page).page_no, then) } else { Ok(None) }
     }
 
     /// Lowers the code of a leaf to what its free space gives, if it is above that.
@@ -83,15 +104,23 @@ impl Tree {
     }
 
     fn limit_free_bits(&self, mtr: &mut Mtr<'_>, page_no: PageNo, code: u8) -> Result<()> {
+        if let Some(change) = self.limit(mtr, page_no, code)? {
+            change.make(mtr);
+        }
+        Ok(())
+    }
+
+    /// The change that gives a page at most this code; `None` if it has no more.
+    fn limit(&self, mtr: &mut Mtr<'_>, page_no: PageNo, code: u8) -> Result<Option<BitsChange>> {
         let size = self.index.page_size();
         let bitmap = self.latch_bitmap(mtr, page_no)?;
         let bits = ibuf::get(size, mtr.page(bitmap), page_no);
-        if bits.free > code {
-            let lowered = PageBits { free: code, ..bits };
-            let (at, byte) = ibuf::with(size, mtr.page(bitmap), page_no, lowered);
-            mtr.write_u8(bitmap, at, byte);
+        if bits.free <= code {
+            return Ok(None);
         }
-        Ok(())
+        let lowered = PageBits { free: code, ..bits };
+        let (at, byte) = ibuf::with(size, mtr.page(bitmap), page_no, lowered);
+        Ok(Some(BitsChange { bitmap, at, byte }))
     }
 
     fn latch_bitmap(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<PageRef> {

@@ -24,7 +24,11 @@ impl Tree {
     /// `None` with nothing changed if the leaf must be split for it.
     ///
     /// # Errors
-    /// Damage. The mini-transaction is to be dropped then.
+    /// Errors of reading a page of the change buffer's bitmap, damage. The mini-transaction is to be dropped then.
+    ///
+    /// # Latching
+    /// In a secondary index it may latch a page of the change buffer's bitmap, until the mini-transaction ends: nothing
+    /// else is to be waited for afterwards.
     #[inline]
     pub fn try_insert(&self, mtr: &mut Mtr<'_>, position: &Position, rec: &RecBuf) -> Result<Option<u16>> {
         let (page, low) = (position.page, position.found.low);

@@ -247,7 +247,22 @@ impl Tree {
         rec: &RecBuf,
         events: &mut Events<'_>,
     ) -> Result<u16> {
-        self.lower_free_bits_for(mtr, page, rec.len())?;
+        let bits = self.bits_after_insert(mtr, page, rec.len())?;
+        let origin = self.insert_or_reorganize(mtr, page, low, rec, events)?;
+        if let Some(bits) = bits {
+            bits.make(mtr);
+        }
+        Ok(origin)
+    }
+
+    fn insert_or_reorganize(
+        &self,
+        mtr: &mut Mtr<'_>,
+        page: PageRef,
+        low: u16,
+        rec: &RecBuf,
+        events: &mut Events<'_>,
+    ) -> Result<u16> {
         let index = &self.index;
         if let Some(rec) = ops::insert(mtr, page, index, low, rec.bytes(), rec.extra())? {
             return Ok(rec);
