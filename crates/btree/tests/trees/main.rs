@@ -10,5 +10,6 @@ mod damage;
 mod free_bits;
 mod model;
 mod observer;
+mod server_files;
 mod shape;
 mod threads;
