@@ -8,6 +8,7 @@ use std::path::Path;
 use vaquita_base::codec::get_u64;
 use vaquita_base::{PageId, PageNo, SpaceId};
 use vaquita_io::sim::{Fault, Injection, SimDisk};
+use vaquita_storage::space::fsp;
 use vaquita_storage::{Error, Options, Storage};
 
 /// A folder with counters, running, everything on disk.
@@ -190,5 +191,34 @@ fn a_leftover_copy_does_not_stand_in_for_a_rotten_page() {
         Err(Error::Page { page, .. }) => assert_eq!(page.page_no.0, last),
         Err(e) => panic!("{e}"),
         Ok(page) => assert_eq!(get_u64(&page, 1_000), 77 * u64::from(last), "an old page is served"),
+    }
+}
+
+/// A tablespace was dropped and another one created under its name. Recovery from before the drop took the new file for
+/// the old tablespace's, and removed it.
+#[test]
+fn a_name_used_again_keeps_its_new_file() {
+    for flushed in [false, true] {
+        for seed in 0..10 {
+            let (disk, storage) = running(seed);
+            let young = SpaceId(8);
+            storage.drop_table_space(SPACE, "t").unwrap();
+            let segment = create_space(&storage, young, "t");
+            let page = PageId::new(young, folder::allocate(&storage, segment));
+            let mut mtr = storage.begin().unwrap();
+            let held = mtr.get_exclusive(page).unwrap();
+            mtr.write_u64(held, 1_000, 4711);
+            let lsn = mtr.commit();
+            storage.log().flush_up_to(lsn).unwrap();
+            if flushed {
+                storage.flush_older_than(lsn).unwrap();
+            }
+            disk.power_cut();
+            let disk = disk.restart();
+            let storage = open(&disk);
+            assert_eq!(get_u64(&storage.pool().get_shared(page).unwrap(), 1_000), 4711);
+            fsp::validate(&mut storage.begin_read(), young).unwrap();
+            assert!(!storage.spaces().contains(SPACE), "the dropped tablespace is back");
+        }
     }
 }

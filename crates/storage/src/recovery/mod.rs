@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::log::LogReader;
 use crate::options::{ForceRecovery, Options};
 use crate::space::SpaceMap;
+use crate::space::fsp::INITIAL_PAGES;
 use parking_lot::Mutex;
 use redo_store::{Filling, RedoStore};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +101,19 @@ enum Stop {
     FileOperation,
     /// The log is at its end.
     End,
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// There is no file.
+    NoFile,
+    /// None of its pages has been written.
+    Unknown,
+    /// The space's in question.
+    This,
+    /// Another space's.
+    Another,
 }
 
 /// A running recovery.
@@ -290,14 +304,8 @@ impl<'a> Recovery<'a> {
         let op = FileOp::parse(record.ty, record.page, record.body(run))
             .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))?;
         match op {
-            // The file is made before the record is written. It may hold nothing yet that tells its number.
             FileOp::Create { flags, name, .. } => {
-                let path = self.path_of(name);
-                let raw = flags.unwrap_or(0);
-                if !self.spaces.contains(space) && self.spaces.fs().exists(&path) {
-                    let size = SpaceFlags::decode(raw).map_or(self.options.page_size, |f| f.page_size());
-                    self.spaces.attach(space, raw, size, &[path])?;
-                }
+                self.repeat_creation(space, flags.unwrap_or(0), &self.path_of(name))?;
                 self.deleted.remove(&space);
             }
             FileOp::Delete { name } => {
@@ -305,7 +313,9 @@ impl<'a> Recovery<'a> {
                 self.pool.discard_space(space);
                 self.deleted.insert(space);
                 let file = self.spaces.detach(space).map_or_else(|| self.path_of(name), |s| s.path());
-                if self.spaces.fs().exists(&file) {
+                // The name may be another space's by now. A file that does not say whose it is may be that one's too,
+                // whose creation comes later in the log then, and makes it again.
+                if matches!(self.owner_of(&file, space)?, Owner::This | Owner::Unknown) {
                     self.remove_durably(&file)?;
                 }
             }
@@ -317,6 +327,42 @@ impl<'a> Recovery<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Finds the file of a space whose creation is in the log, or makes it again: all that was in it follows in the
+    /// log. The name may have been another space's before, or be another's by now.
+    fn repeat_creation(&self, space: SpaceId, raw_flags: u32, path: &Path) -> Result<()> {
+        if self.spaces.contains(space) {
+            return Ok(());
+        }
+        let size = SpaceFlags::decode(raw_flags).map_or(self.options.page_size, |f| f.page_size());
+        match self.owner_of(path, space)? {
+            // The drop of this space comes later in the log.
+            Owner::Another => Ok(()),
+            Owner::This | Owner::Unknown => {
+                self.spaces.attach(space, raw_flags, size, &[path.to_owned()]).map(|_| ())
+            }
+            // Taken for an earlier space's, and dropped with that; or dropped later.
+            Owner::NoFile => {
+                let made = self.spaces.create(space, raw_flags, size, path, INITIAL_PAGES)?;
+                made.mark_written();
+                self.spaces.sync(&made)?;
+                Ok(self.spaces.fs().sync_dir(path.parent().unwrap_or(&self.options.dir))?)
+            }
+        }
+    }
+
+    /// Whose file it is, by what its pages say.
+    fn owner_of(&self, path: &Path, space: SpaceId) -> Result<Owner> {
+        if !self.spaces.fs().exists(path) {
+            return Ok(Owner::NoFile);
+        }
+        let found = read_space_id(&**self.spaces.fs(), path, self.options.page_size)?;
+        Ok(match found {
+            None => Owner::Unknown,
+            Some(found) if found.id == space => Owner::This,
+            Some(_) => Owner::Another,
+        })
     }
 
     fn remove_durably(&self, file: &Path) -> Result<()> {

@@ -16,6 +16,9 @@
 //! - I3: a store is applied between mini-transactions: after a part of one, the page's LSN would say it is all there.
 //! - I4: a page with records is dirty after its read even if it had all of them: it may be new in the system's cache
 //!   alone, after a sync that failed, and only another write makes a sync save it.
+//! - I5: it is dirty from its first record on, even if that was dropped because the page is made anew later in the log:
+//!   a checkpoint in between would leave records, for a recovery in several rounds, whose page has never seen the ones
+//!   before them.
 //!
 //! # Latching
 //! Filled by the scanning thread alone, then read by the applying threads; the lock around the content is taken
@@ -58,6 +61,9 @@ struct PageRedo {
     /// Bytes used and size of the last chunk.
     used: u32,
     size: u32,
+    /// Start of the first mini-transaction, also if its records were dropped for an initialization that came later
+    /// (I5).
+    first_start: Lsn,
     /// End of the last mini-transaction.
     last_end: Lsn,
     /// The first record makes the page from nothing.
@@ -70,6 +76,7 @@ impl PageRedo {
         last: NO_PLACE,
         used: 0,
         size: 0,
+        first_start: Lsn::MAX,
         last_end: Lsn::ZERO,
         starts_with_init: false,
     };
@@ -159,8 +166,10 @@ impl Filling<'_> {
         let entry = pages.entry(page).or_insert(PageRedo::EMPTY);
         if rec_type == RecType::InitFilePage {
             // Whatever came before is overwritten by this record.
-            *entry = PageRedo { starts_with_init: true, ..PageRedo::EMPTY };
+            let first_start = entry.first_start;
+            *entry = PageRedo { starts_with_init: true, first_start, ..PageRedo::EMPTY };
         }
+        entry.first_start = entry.first_start.min(start);
         let len = RECORD_HEADER + body.len();
         if entry.used as usize + len > entry.size as usize {
             let (place, size) = arena.allocate(self.pool, CHUNK_HEADER + len);
@@ -249,7 +258,7 @@ impl RedoStore {
             let mut newest = self.newest.lock();
             *newest = (*newest).max((page_lsn, page));
         }
-        let (mut first, mut changed) = (None, false);
+        let mut changed = false;
         let mut place = redo.first;
         while place != NO_PLACE {
             let chunk = content.arena.at(place);
@@ -261,7 +270,6 @@ impl RedoStore {
                 let rec_type = RecType::from_u8(chunk[at + 12]).expect("packed from a known type");
                 let body = &chunk[at + RECORD_HEADER..at + RECORD_HEADER + len];
                 at += RECORD_HEADER + len;
-                first.get_or_insert(start);
                 if start >= page_lsn {
                     redo_apply::apply(rec_type, page, body, bytes)
                         .map_err(|c| broken(page, start, rec_type, c))?;
@@ -273,7 +281,7 @@ impl RedoStore {
         if changed {
             fil::set_lsn(bytes, redo.last_end);
         }
-        Ok(first.map(|first| (first, redo.last_end.max(page_lsn))))
+        Ok(Some((redo.first_start, redo.last_end.max(page_lsn))))
     }
 }
 
