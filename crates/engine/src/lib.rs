@@ -1,0 +1,2 @@
+//! The engine API.
+#![forbid(unsafe_code)]

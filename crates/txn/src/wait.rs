@@ -1,0 +1,32 @@
+//! The hook around waits.
+//!
+//! A thread that executes for a session may wait for three things: a page being read, a lock, the log being flushed.
+//! Whoever schedules sessions on few threads wants to know before it happens, to hand its loop to another thread.
+
+/// What is about to be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitFor {
+    /// A page from disk.
+    Page,
+    /// A lock of a row or table.
+    Lock,
+    /// The log up to a commit.
+    Log,
+}
+
+/// Told around every wait of a session's thread. No latch is held.
+pub trait WaitHook: Send + Sync + std::fmt::Debug {
+    /// A wait begins.
+    fn before(&self, what: WaitFor);
+    /// It is over.
+    fn after(&self, what: WaitFor);
+}
+
+/// Waits plainly.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlainWait;
+
+impl WaitHook for PlainWait {
+    fn before(&self, _: WaitFor) {}
+    fn after(&self, _: WaitFor) {}
+}
