@@ -1,2 +1,50 @@
-//! The engine API.
+//! The engine API: a folder opened as a database, tables with indexes, rows in transactions. No SQL.
+//!
+//! An [`Engine`] owns everything of one folder. A [`Session`] does the work of one client: it runs statements, one
+//! after the other, in transactions. Tables are named `database/table` in file name encoding. A row is the *stored*
+//! bytes of its columns ([`vaquita_format::value`] says what they look like), in table order; NULL is `None`.
+//!
+//! | part | module |
+//! |---|---|
+//! | opening, closing, background services | [`engine`], [`core`](mod@core), [`purge`], [`recovery`] |
+//! | sessions, statements, savepoints, XA | [`session`] |
+//! | tables as they are used | [`table`] |
+//! | the dictionary, and its tables in the system tablespace | [`dict`] |
+//! | CREATE, DROP, RENAME, TRUNCATE, indexes | [`ddl`] |
+//! | metadata locks | [`mdl`] |
+//! | changing rows, taking changes back, foreign keys | [`row`] |
+//! | older versions of rows | [`version`] |
+//! | reading: cursors | [`cursor`] |
+//! | AUTO_INCREMENT | [`auto_inc`] |
+//! | counters | [`metrics`] |
+//!
+//! # Latches and locks
+//! Never waits for a lock with a latch held. Order of latches of one operation: index pages, then undo pages, then
+//! pages of off-page values, then the space management (`docs/latching.md`).
 #![forbid(unsafe_code)]
+
+pub mod auto_inc;
+pub mod core;
+pub mod cursor;
+pub mod ddl;
+pub mod dict;
+pub mod engine;
+pub mod error;
+pub mod mdl;
+pub mod metrics;
+pub mod options;
+pub mod purge;
+pub mod recovery;
+pub mod row;
+pub mod session;
+pub mod table;
+pub mod version;
+
+pub use crate::cursor::{Cursor, ReadLock, RowRef};
+pub use crate::ddl::{ForeignKeySpec, IndexSpec, TableSpec};
+pub use crate::engine::Engine;
+pub use crate::error::{Error, Result};
+pub use crate::options::Options;
+pub use crate::session::{Session, Statement};
+pub use crate::table::{Column, Field, Index, RowKey, Table};
+pub use vaquita_txn::{AccessMode, Isolation, LockMode};

@@ -1,0 +1,141 @@
+//! Changing definitions: CREATE, DROP, RENAME, TRUNCATE of tables, adding and dropping indexes and foreign keys. Atomic
+//! over a crash: never a file without its table, never a table without its file.
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::table::{Column, ReferentialAction};
+use vaquita_format::index_def::{KeyPart, RowFormat};
+use vaquita_txn::Trx;
+
+/// An index to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// Name.
+    pub name: String,
+    /// Columns and prefixes.
+    pub parts: Vec<KeyPart>,
+    /// Whether it is unique.
+    pub unique: bool,
+    /// Comment.
+    pub comment: String,
+}
+
+/// A foreign key to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKeySpec {
+    /// Constraint name without database; `None`: `<table>_ibfk_<n>`.
+    pub name: Option<String>,
+    /// Child columns.
+    pub columns: Vec<String>,
+    /// Parent table, `database/table`.
+    pub parent: String,
+    /// Parent columns.
+    pub parent_columns: Vec<String>,
+    /// When a parent row goes.
+    pub on_delete: ReferentialAction,
+    /// When a parent row's key changes.
+    pub on_update: ReferentialAction,
+}
+
+/// A table to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSpec {
+    /// `database/table`, in file name encoding.
+    pub name: String,
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// The primary key.
+    pub primary_key: Option<Vec<KeyPart>>,
+    /// Other indexes.
+    pub indexes: Vec<IndexSpec>,
+    /// Foreign keys.
+    pub foreign_keys: Vec<ForeignKeySpec>,
+    /// Row format.
+    pub row_format: RowFormat,
+    /// First AUTO_INCREMENT value.
+    pub auto_increment: Option<u64>,
+    /// In a tablespace of its own (`file_per_table`); else in the system tablespace.
+    pub file_per_table: bool,
+    /// Default collation.
+    pub collation: u16,
+    /// Comment.
+    pub comment: String,
+    /// What else the layer above wants kept.
+    pub extra: String,
+}
+
+impl TableSpec {
+    /// A table of these columns, without keys, in DYNAMIC format.
+    pub fn new(name: impl Into<String>, columns: Vec<Column>) -> Self {
+        Self {
+            name: name.into(),
+            columns,
+            primary_key: None,
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            row_format: RowFormat::Dynamic,
+            auto_increment: None,
+            file_per_table: true,
+            collation: 8,
+            comment: String::new(),
+            extra: String::new(),
+        }
+    }
+}
+
+/// Creates a table. The metadata locks are the caller's business.
+///
+/// # Errors
+/// It exists, its definition cannot be, files.
+///
+/// # Crash
+/// The table is there with its file, or neither.
+pub fn create_table(core: &Core, trx: &mut Trx, spec: &TableSpec, foreign_key_checks: bool) -> Result<()> {
+    let _ = (core, trx, spec, foreign_key_checks);
+    unimplemented!()
+}
+
+/// Drops a table.
+///
+/// # Errors
+/// No such table, other tables refer to it.
+pub fn drop_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
+    let _ = (core, trx, name, foreign_key_checks);
+    unimplemented!()
+}
+
+/// Renames a table, also to another database.
+///
+/// # Errors
+/// No such table, the new name is taken.
+pub fn rename_table(core: &Core, trx: &mut Trx, from: &str, to: &str) -> Result<()> {
+    let _ = (core, trx, from, to);
+    unimplemented!()
+}
+
+/// Empties a table: a new tablespace takes the place of the old.
+///
+/// # Errors
+/// No such table, other tables refer to it.
+pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
+    let _ = (core, trx, name, foreign_key_checks);
+    unimplemented!()
+}
+
+/// Adds indexes to a table whose rows are there.
+///
+/// # Errors
+/// No such table, duplicates, definitions that cannot be.
+pub fn add_indexes(core: &Core, trx: &mut Trx, table: &str, indexes: &[IndexSpec]) -> Result<()> {
+    let _ = (core, trx, table, indexes);
+    unimplemented!()
+}
+
+/// Drops an index.
+///
+/// # Errors
+/// No such table or index, a foreign key needs it.
+pub fn drop_index(core: &Core, trx: &mut Trx, table: &str, index: &str) -> Result<()> {
+    let _ = (core, trx, table, index);
+    unimplemented!()
+}

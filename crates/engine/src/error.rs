@@ -1,0 +1,188 @@
+//! Errors of the engine: what a user of the API has to tell apart.
+
+use std::fmt;
+use std::sync::Arc;
+use vaquita_txn::lock::DeadlockReport;
+
+/// Result of an engine operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can go wrong.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Error {
+    /// A unique index has the value already. The statement is to be rolled back.
+    DuplicateKey {
+        /// Table, `database/table`.
+        table: String,
+        /// Index.
+        index: String,
+        /// The key's values as text, joined by `-`.
+        value: String,
+    },
+    /// The row refers to nothing: insert or update of a child.
+    NoReferencedRow {
+        /// The child table.
+        table: String,
+        /// The constraint.
+        constraint: String,
+        /// The key's values as text.
+        value: String,
+    },
+    /// Other rows refer to the row: delete or update of a parent.
+    RowIsReferenced {
+        /// The parent table.
+        table: String,
+        /// The constraint.
+        constraint: String,
+        /// The key's values as text.
+        value: String,
+    },
+    /// NULL in a column that has none.
+    NullNotAllowed {
+        /// Table.
+        table: String,
+        /// Column.
+        column: String,
+    },
+    /// The record cannot be stored however much of it moves off the page.
+    RowTooBig {
+        /// Table.
+        table: String,
+        /// Largest record, in bytes.
+        limit: usize,
+    },
+    /// A lock was not granted in time. The statement was rolled back.
+    LockWaitTimeout,
+    /// The transaction was rolled back as the victim of a deadlock.
+    Deadlock(Arc<DeadlockReport>),
+    /// NOWAIT.
+    LockNotAvailable,
+    /// The session was interrupted.
+    Interrupted,
+    /// Locks would take too much memory. The transaction was rolled back.
+    LockTableFull(usize),
+    /// No free undo slot.
+    TooManyTransactions,
+    /// A change in a read-only transaction or folder.
+    ReadOnly,
+    /// No such table.
+    NoSuchTable(String),
+    /// The table exists.
+    TableExists(String),
+    /// No such index.
+    NoSuchIndex {
+        /// Table.
+        table: String,
+        /// Index.
+        index: String,
+    },
+    /// The definition cannot be: names what and why.
+    BadDefinition(String),
+    /// The foreign key cannot be added, or keeps the table or index from being dropped.
+    ForeignKey(String),
+    /// A metadata lock was not granted in time.
+    MetadataLockTimeout(String),
+    /// No such savepoint.
+    NoSuchSavepoint(String),
+    /// The call does not fit the state of the transaction: says how.
+    WrongState(&'static str),
+    /// No prepared transaction has that XID.
+    NoSuchXid,
+    /// The next AUTO_INCREMENT value is beyond the column's range.
+    AutoIncrementExhausted(String),
+    /// The table is there but cannot be used: its file is missing, discarded or damaged; says how.
+    TableUnusable {
+        /// Table.
+        table: String,
+        /// Why.
+        detail: String,
+    },
+    /// Stored rows contradict each other: damage.
+    Corrupt(String),
+    /// The storage below failed.
+    Storage(vaquita_storage::Error),
+    /// A tree failed.
+    Tree(vaquita_btree::Error),
+    /// A setting that cannot be.
+    Config(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::DuplicateKey { table, index, value } => {
+                write!(f, "duplicate entry '{value}' for key '{index}' of table {table}")
+            }
+            Error::NoReferencedRow { table, constraint, value } => write!(
+                f,
+                "cannot add or update a row of {table}: foreign key {constraint} finds no row with '{value}'"
+            ),
+            Error::RowIsReferenced { table, constraint, value } => write!(
+                f,
+                "cannot delete or update a row of {table}: foreign key {constraint} has rows with '{value}'"
+            ),
+            Error::NullNotAllowed { table, column } => write!(f, "column {column} of {table} cannot be NULL"),
+            Error::RowTooBig { table, limit } => {
+                write!(f, "row of {table} is too big: at most {limit} bytes can stay on a page")
+            }
+            Error::LockWaitTimeout => {
+                f.write_str("lock wait timeout exceeded; try restarting the transaction")
+            }
+            Error::Deadlock(_) => {
+                f.write_str("deadlock found when trying to get a lock; try restarting the transaction")
+            }
+            Error::LockNotAvailable => f.write_str("a lock is held by another transaction and NOWAIT is set"),
+            Error::Interrupted => f.write_str("the statement was interrupted"),
+            Error::LockTableFull(limit) => write!(f, "locks would take more than {limit} bytes"),
+            Error::TooManyTransactions => f.write_str("too many active concurrent transactions"),
+            Error::ReadOnly => f.write_str("cannot change anything in a read-only transaction or folder"),
+            Error::NoSuchTable(name) => write!(f, "table {name} does not exist"),
+            Error::TableExists(name) => write!(f, "table {name} already exists"),
+            Error::NoSuchIndex { table, index } => write!(f, "table {table} has no index {index}"),
+            Error::BadDefinition(text)
+            | Error::ForeignKey(text)
+            | Error::Config(text)
+            | Error::Corrupt(text) => f.write_str(text),
+            Error::MetadataLockTimeout(name) => write!(f, "{name} is in use by another transaction"),
+            Error::NoSuchSavepoint(name) => write!(f, "savepoint {name} does not exist"),
+            Error::WrongState(text) => f.write_str(text),
+            Error::NoSuchXid => f.write_str("no prepared transaction has this XID"),
+            Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
+            Error::TableUnusable { table, detail } => write!(f, "table {table} cannot be used: {detail}"),
+            Error::Storage(e) => e.fmt(f),
+            Error::Tree(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<vaquita_storage::Error> for Error {
+    fn from(e: vaquita_storage::Error) -> Self {
+        Error::Storage(e)
+    }
+}
+
+impl From<vaquita_btree::Error> for Error {
+    fn from(e: vaquita_btree::Error) -> Self {
+        Error::Tree(e)
+    }
+}
+
+impl From<vaquita_txn::Error> for Error {
+    fn from(e: vaquita_txn::Error) -> Self {
+        use vaquita_txn::Error as E;
+        match e {
+            E::Storage(e) => Error::Storage(e),
+            E::LockWaitTimeout => Error::LockWaitTimeout,
+            E::Deadlock(report) => Error::Deadlock(report),
+            E::LockNotAvailable => Error::LockNotAvailable,
+            E::Interrupted => Error::Interrupted,
+            E::LockTableFull { limit_bytes } => Error::LockTableFull(limit_bytes),
+            E::TooManyTransactions => Error::TooManyTransactions,
+            E::ReadOnly => Error::ReadOnly,
+            other => Error::Corrupt(other.to_string()),
+        }
+    }
+}

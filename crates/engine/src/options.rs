@@ -1,0 +1,51 @@
+//! Settings of an engine, under InnoDB's own variable names (without the `innodb_` prefix).
+
+/// Settings of an engine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Pages, log, files.
+    pub storage: vaquita_storage::Options,
+    /// Undo, locks.
+    pub txn: vaquita_txn::Options,
+    /// 0: the log is written and synced once per second; 1: at each commit; 2: written at each commit, synced once
+    /// per second.
+    pub flush_log_at_trx_commit: u8,
+    /// Seconds a statement waits for a row lock; sessions start with it.
+    pub lock_wait_timeout: u32,
+    /// Roll the whole transaction back when a lock wait times out, instead of the statement.
+    pub rollback_on_timeout: bool,
+    /// 0 traditional, 1 consecutive, 2 interleaved.
+    pub autoinc_lock_mode: u8,
+    /// Threads that purge.
+    pub purge_threads: usize,
+    /// Undo pages taken at a time.
+    pub purge_batch_size: usize,
+    /// Length of the history from which on changes are delayed; 0: never.
+    pub max_purge_lag: u64,
+    /// Longest such delay in microseconds; 0: no limit.
+    pub max_purge_lag_delay: u64,
+    /// Tables kept open in the dictionary cache (`table_definition_cache`).
+    pub table_definition_cache: usize,
+    /// Run the background services in threads. Without, the owner calls the step functions.
+    pub background: bool,
+}
+
+impl Options {
+    /// InnoDB 5.6's defaults for the folder `dir`.
+    pub fn new(dir: impl Into<std::path::PathBuf>) -> Self {
+        Self {
+            storage: vaquita_storage::Options::new(dir),
+            txn: vaquita_txn::Options::default(),
+            flush_log_at_trx_commit: 1,
+            lock_wait_timeout: 50,
+            rollback_on_timeout: false,
+            autoinc_lock_mode: 1,
+            purge_threads: 1,
+            purge_batch_size: 300,
+            max_purge_lag: 0,
+            max_purge_lag_delay: 0,
+            table_definition_cache: 1_400,
+            background: true,
+        }
+    }
+}

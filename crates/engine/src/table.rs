@@ -1,0 +1,255 @@
+//! Tables as they are used: columns, indexes with their trees, constraints. Built by the dictionary, immutable but for
+//! counters; a changed definition is a new object.
+
+use crate::auto_inc::AutoInc;
+use std::sync::Arc;
+use vaquita_base::{IndexId, SpaceId, TableId};
+use vaquita_btree::Tree;
+use vaquita_format::column::ColumnDef;
+use vaquita_format::index_def::{IndexDef, KeyPart, RowFormat};
+
+/// A column value in stored form; `None` is NULL.
+pub type Field<'a> = Option<&'a [u8]>;
+
+/// What a column gets if a row does not give it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum DefaultValue {
+    /// Nothing: a row must give it.
+    #[default]
+    None,
+    /// NULL.
+    Null,
+    /// A constant, in stored form.
+    Stored(Vec<u8>),
+    /// The time of the statement (DATETIME and TIMESTAMP).
+    Now,
+    /// An expression of the layer above, as text.
+    Text(String),
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Name, type, length, collation as the dictionary has them.
+    pub def: ColumnDef,
+    /// Digits and decimals of a DECIMAL.
+    pub decimal: Option<(u32, u32)>,
+    /// Labels of an ENUM or SET.
+    pub labels: Vec<String>,
+    /// Its default.
+    pub default: DefaultValue,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// Comment.
+    pub comment: String,
+    /// What else the layer above wants kept (its declared SQL type, ZEROFILL …).
+    pub extra: String,
+}
+
+impl Column {
+    /// A column without anything but its type.
+    pub fn new(def: ColumnDef) -> Self {
+        let default = if def.is_nullable() { DefaultValue::Null } else { DefaultValue::None };
+        Self {
+            def,
+            decimal: None,
+            labels: Vec::new(),
+            default,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            extra: String::new(),
+        }
+    }
+}
+
+/// What a field of an index record is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldSource {
+    /// A user column: position in the table, bytes of the prefix (0: whole).
+    Column {
+        /// Position among the user columns.
+        column: usize,
+        /// Bytes of the prefix, 0 for the whole column.
+        prefix_len: u32,
+    },
+    /// DB_ROW_ID.
+    RowId,
+    /// DB_TRX_ID.
+    TrxId,
+    /// DB_ROLL_PTR.
+    RollPtr,
+}
+
+/// An index with its tree.
+#[derive(Debug)]
+pub struct Index {
+    /// Its number.
+    pub id: IndexId,
+    /// Its name.
+    pub name: String,
+    /// The key as declared; empty for GEN_CLUST_INDEX.
+    pub parts: Vec<KeyPart>,
+    /// What every field of its records is taken from.
+    pub sources: Vec<FieldSource>,
+    /// For each key field of the clustered index: which field of this index holds it. (Of the clustered index: itself.)
+    pub cluster_key: Vec<usize>,
+    /// The tree; its observer is the lock manager's.
+    pub tree: Tree,
+    /// Comment.
+    pub comment: String,
+}
+
+impl Index {
+    /// Layout and order of the records.
+    #[inline]
+    pub fn def(&self) -> &Arc<IndexDef> {
+        self.tree.index()
+    }
+
+    /// Whether it is the clustered index.
+    #[inline]
+    pub fn is_clustered(&self) -> bool {
+        self.def().is_clustered()
+    }
+
+    /// Whether it is unique.
+    #[inline]
+    pub fn is_unique(&self) -> bool {
+        self.def().is_unique()
+    }
+}
+
+/// What happens to child rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ReferentialAction {
+    /// Refused, at once.
+    #[default]
+    Restrict,
+    /// Refused; InnoDB checks at once here too.
+    NoAction,
+    /// The same is done to them.
+    Cascade,
+    /// Their columns become NULL.
+    SetNull,
+}
+
+/// A foreign key of a child table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// `database/constraint`.
+    pub id: String,
+    /// Child table, `database/table`.
+    pub child: String,
+    /// Parent table, `database/table`.
+    pub parent: String,
+    /// Child columns by name.
+    pub child_columns: Vec<String>,
+    /// Parent columns by name.
+    pub parent_columns: Vec<String>,
+    /// When a parent row goes.
+    pub on_delete: ReferentialAction,
+    /// When a parent row's key changes.
+    pub on_update: ReferentialAction,
+}
+
+/// A table.
+#[derive(Debug)]
+pub struct Table {
+    /// Its number.
+    pub id: TableId,
+    /// `database/table`, in file name encoding.
+    pub name: String,
+    /// Its tablespace.
+    pub space: SpaceId,
+    /// Its row format.
+    pub row_format: RowFormat,
+    /// User columns.
+    pub columns: Vec<Column>,
+    /// Indexes, the clustered one first.
+    pub indexes: Vec<Arc<Index>>,
+    /// Foreign keys in which it is the child.
+    pub foreign_keys: Vec<Arc<ForeignKey>>,
+    /// Foreign keys in which it is the parent.
+    pub referenced_by: Vec<Arc<ForeignKey>>,
+    /// For each user column: its field in the clustered index.
+    pub cluster_fields: Vec<usize>,
+    /// For each user column: whether any index (the clustered one too) is ordered by it.
+    pub is_ordering: Vec<bool>,
+    /// The AUTO_INCREMENT counter.
+    pub auto_inc: AutoInc,
+    /// Comment.
+    pub comment: String,
+    /// Default collation.
+    pub collation: u16,
+    /// What else the layer above wants kept (table options as it declared them).
+    pub extra: String,
+    /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
+    pub is_system: bool,
+}
+
+impl Table {
+    /// The clustered index.
+    #[inline]
+    pub fn clustered(&self) -> &Arc<Index> {
+        &self.indexes[0]
+    }
+
+    /// Position of a column, by name, ASCII case ignored.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.def.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Position of an index, by name, ASCII case ignored.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|i| i.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The clustered key of a row, owned: what a row is known by between calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct RowKey {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl RowKey {
+    /// A key of these fields; key fields are never NULL.
+    pub fn new<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut key = RowKey::default();
+        fields.into_iter().for_each(|f| key.push(f));
+        key
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Appends a field.
+    pub fn push(&mut self, field: &[u8]) {
+        self.bytes.extend_from_slice(field);
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    /// Number of fields.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|i| {
+            let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+            &self.bytes[start..self.ends[i] as usize]
+        })
+    }
+}
