@@ -1,27 +1,84 @@
 //! Rollback segments, undo logs, the history list.
 
 use crate::error::Result;
+use crate::options::Options;
 use crate::read_view::ReadView;
 use crate::trx::Trx;
 use crate::trx_sys::TrxSystem;
+use std::sync::Arc;
 use vaquita_base::{Lsn, RollPtr, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
 use vaquita_storage::{Mtr, Storage};
 
 /// The rollback segments of a folder: 128 slots, each with a header page of 1,024 undo slots (16K pages).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RollbackSegments {}
+
+/// Number of a rollback segment: its slot on the TRX_SYS page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RsegNo(pub(crate) u8);
+
+/// A transaction whose undo logs say that it had not ended.
+#[derive(Debug)]
+pub(crate) struct FoundTrx {
+    /// Its id.
+    pub(crate) id: TrxId,
+    /// Whether it was prepared; it was active otherwise.
+    pub(crate) prepared: bool,
+    /// Its XID, if it was prepared.
+    pub(crate) xid: Option<Xid>,
+    /// Whether it changes the dictionary.
+    pub(crate) dict_operation: bool,
+    /// Its logs: to be put into the transaction.
+    pub(crate) undo: TrxUndo,
+}
+
+impl RollbackSegments {
+    /// Reads the rollback segments of a folder, creates those that are missing, and gives the transactions that were
+    /// unfinished, by id.
+    ///
+    /// # Errors
+    /// Errors of reading and writing pages, damage.
+    pub(crate) fn open(
+        storage: &Arc<Storage>,
+        options: &Options,
+    ) -> Result<(RollbackSegments, Vec<FoundTrx>)> {
+        let _ = (storage, options);
+        unimplemented!()
+    }
+
+    /// The greatest transaction id or number that [`RollbackSegments::open`] has met; 0 if none.
+    pub(crate) fn greatest_id(&self) -> TrxId {
+        unimplemented!()
+    }
+
+    /// A rollback segment for a transaction that has none yet: all in turn.
+    pub(crate) fn assign(&self) -> RsegNo {
+        unimplemented!()
+    }
+}
 
 /// The undo logs of one transaction: at most one for inserts, one for updates.
 #[derive(Debug, Default)]
 pub struct TrxUndo {
     next_no: u64,
+    rseg: Option<RsegNo>,
 }
 
 impl TrxUndo {
     /// Number of the next record.
     pub fn next_no(&self) -> u64 {
         self.next_no
+    }
+
+    /// Gives the transaction its rollback segment, with its id.
+    pub(crate) fn set_rseg(&mut self, rseg: RsegNo) {
+        self.rseg = Some(rseg);
+    }
+
+    /// Whether there is an update log: one that enters the history at commit.
+    pub(crate) fn has_update_log(&self) -> bool {
+        unimplemented!()
     }
 }
 
@@ -97,6 +154,8 @@ impl TrxSystem {
     /// Ends the logs of a committing transaction in one mini-transaction: insert logs are to be freed or cached, the
     /// update log enters the history with a transaction number that `number` gives under the rollback segment's
     /// mutex, so that each history is in order. The LSN of the end; `None` if there are no logs.
+    ///
+    /// `number` is called if, and only if, there is an update log, after everything that can fail.
     pub(crate) fn commit_undo(&self, trx: &mut Trx, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
         let _ = (trx, number);
         unimplemented!()
@@ -111,6 +170,17 @@ impl TrxSystem {
     /// Marks the logs as prepared under an XID.
     pub(crate) fn prepare_undo(&self, trx: &mut Trx, xid: &Xid) -> Result<Option<Lsn>> {
         let _ = (trx, xid);
+        unimplemented!()
+    }
+
+    /// Makes the logs of a prepared transaction those of an active one: to be called before its first record is taken
+    /// back, so that a crash in between finds a transaction to be rolled back and not one that may still commit.
+    /// Does nothing to an active one.
+    ///
+    /// # Errors
+    /// Errors of writing undo pages.
+    pub fn unprepare_undo(&self, trx: &mut Trx) -> Result<()> {
+        let _ = trx;
         unimplemented!()
     }
 
