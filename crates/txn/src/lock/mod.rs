@@ -4,8 +4,10 @@
 //! granted, refused, or queued; the caller then gives up its latches and calls [`LockSys::wait`].
 
 use crate::error::Result;
+use crate::options::Options;
 use crate::trx::{Trx, TrxRef};
 use std::sync::Arc;
+use vaquita_base::clock::Clock;
 use vaquita_base::{HeapNo, IndexId, PageId, TableId};
 use vaquita_btree::Observer;
 
@@ -73,9 +75,9 @@ pub struct RecordId {
     pub heap: HeapNo,
 }
 
-/// What the lock manager keeps of a transaction.
-#[derive(Debug, Default)]
-pub struct TrxLocks {}
+mod trx_locks;
+
+pub use trx_locks::TrxLocks;
 
 /// A cycle of waits.
 #[derive(Debug, Clone)]
@@ -89,6 +91,12 @@ pub struct DeadlockReport {
 pub struct LockSys {}
 
 impl LockSys {
+    /// An empty lock manager.
+    pub fn new(options: &Options, clock: Arc<dyn Clock>) -> Arc<LockSys> {
+        let _ = (options, clock);
+        Arc::new(LockSys {})
+    }
+
     /// Asks for a lock on a record, whose page the caller has latched.
     ///
     /// # Errors
