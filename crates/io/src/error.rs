@@ -20,6 +20,8 @@ pub enum ErrorKind {
     NoSpace,
     /// Not allowed.
     PermissionDenied,
+    /// Another opener holds it.
+    InUse,
     /// The power is off (simulated disk): every operation fails until restart.
     PowerOff,
     /// Anything else the system reports.

@@ -125,6 +125,24 @@ pub struct BatchOp<'a> {
     pub transfer: Transfer<'a>,
 }
 
+/// Holds a folder against other openers, in this process or another, until it is dropped.
+#[derive(Debug)]
+pub struct DirLock {
+    // Closing the file gives the lock back.
+    _file: Option<std::fs::File>,
+}
+
+impl DirLock {
+    /// A lock of a file system that nobody shares.
+    pub const fn unshared() -> Self {
+        Self { _file: None }
+    }
+
+    pub(crate) fn of_file(file: std::fs::File) -> Self {
+        Self { _file: Some(file) }
+    }
+}
+
 /// Opens files and changes directories.
 pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// Opens or creates a file.
@@ -174,4 +192,14 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// What the system says.
     fn sync_dir(&self, path: &Path) -> Result<()>;
+
+    /// Keeps others from opening the folder `dir`, which exists: with `shared`, those that would change it; else all.
+    /// A crash of the holder gives the lock back.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InUse`] names the process that holds it; what the system says.
+    fn lock_dir(&self, dir: &Path, shared: bool) -> Result<DirLock> {
+        let _ = (dir, shared);
+        Ok(DirLock::unshared())
+    }
 }

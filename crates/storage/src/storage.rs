@@ -27,7 +27,7 @@ use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::redo_rec::encode;
 use vaquita_format::{PageSize, fil};
-use vaquita_io::{ErrorKind, FileSystem, OpenMode, OpenOptions};
+use vaquita_io::{DirLock, ErrorKind, FileSystem, OpenMode, OpenOptions};
 
 /// Bytes of redo one mini-transaction may write: a few pages' worth.
 const MTR_LOG_MAX: usize = 96 << 10;
@@ -55,6 +55,8 @@ pub struct Storage {
     mtr_log_max: usize,
     report: OpenReport,
     closed: AtomicBool,
+    /// Held to the end, against other openers.
+    _lock: DirLock,
     #[cfg(feature = "canary")]
     canary: crate::canary::Canary,
 }
@@ -63,7 +65,8 @@ impl Storage {
     /// Opens or creates a folder.
     ///
     /// # Errors
-    /// Settings, I/O, a damaged or foreign log, missing or damaged files: see [`Error`].
+    /// The folder is in use (names the process); settings, I/O, a damaged or foreign log, missing or damaged files: see
+    /// [`Error`].
     pub fn open(fs: Arc<dyn FileSystem>, clock: Arc<dyn Clock>, options: Options) -> Result<Storage> {
         Self::open_with(fs, clock, options, &mut NoBootstrap)
     }
@@ -81,6 +84,24 @@ impl Storage {
         options.validate()?;
         // Without the log the pages are what they are; changing them would make it worse.
         options.read_only |= options.force_recovery >= ForceRecovery::NO_LOG_REDO;
+        if !options.read_only {
+            create_dir_durably(&*fs, &options.dir)?;
+        }
+        let lock = match fs.exists(&options.dir) {
+            true => fs.lock_dir(&options.dir, options.read_only)?,
+            false => DirLock::unshared(),
+        };
+        let mut storage = Self::open_locked(fs, clock, options, bootstrap)?;
+        storage._lock = lock;
+        Ok(storage)
+    }
+
+    fn open_locked(
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        bootstrap: &mut dyn Bootstrap,
+    ) -> Result<Storage> {
         let marker = options.dir.join("vaquita.creating");
         let first = system_paths(&options).swap_remove(0);
         if fs.exists(&options.dir) && fs.exists(&marker) {
@@ -107,7 +128,6 @@ impl Storage {
         marker: &Path,
         bootstrap: &mut dyn Bootstrap,
     ) -> Result<Storage> {
-        create_dir_durably(&*fs, &options.dir)?;
         let marker_file = fs.open(marker, OpenOptions::new(OpenMode::CreateNew))?;
         marker_file.sync()?;
         drop(marker_file);
@@ -168,6 +188,7 @@ impl Storage {
             mtr_log_max,
             report,
             closed: AtomicBool::new(false),
+            _lock: DirLock::unshared(),
             #[cfg(feature = "canary")]
             canary: crate::canary::Canary::default(),
         }

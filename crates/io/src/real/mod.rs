@@ -10,6 +10,7 @@
 //! See [`RealFile`] for content. Names (creations, removals, renames) are durable after
 //! [`FileSystem::sync_dir`] of the directory they stand in.
 
+mod dir_lock;
 mod file;
 #[allow(unsafe_code)]
 mod threads;
@@ -151,6 +152,10 @@ impl FileSystem for RealDisk {
         let fail = |e| os(e, "sync directory", path);
         let dir = retry(|| rustix::fs::open(path, flags, Mode::empty())).map_err(fail)?;
         retry(|| rustix::fs::fsync(&dir)).map_err(fail)
+    }
+
+    fn lock_dir(&self, dir: &Path, shared: bool) -> Result<crate::file::DirLock> {
+        dir_lock::lock(dir, shared)
     }
 }
 
