@@ -27,4 +27,4 @@ pub use lock::{LockMode, LockSys, RecordLockKind};
 pub use options::Options;
 pub use read_view::ReadView;
 pub use trx::{AccessMode, Isolation, Trx, TrxRef, TrxShared, TrxState};
-pub use trx_sys::TrxSystem;
+pub use trx_sys::{Resurrected, TrxHandle, TrxInfo, TrxMetrics, TrxSystem};

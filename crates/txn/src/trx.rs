@@ -5,13 +5,16 @@
 
 use crate::lock::TrxLocks;
 use crate::read_view::ReadView;
-use crate::trx_sys::ViewSlot;
+use crate::trx_sys::{TrxHandle, ViewPlace};
 use crate::undo::TrxUndo;
 use crate::wait::WaitHook;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use vaquita_base::TrxId;
 use vaquita_format::undo::Xid;
+
+/// InnoDB's default of `lock_wait_timeout`, 50 seconds.
+const LOCK_WAIT_TIMEOUT_US: u64 = 50_000_000;
 
 /// What a transaction sees of others (SQL-92 names, InnoDB's meanings).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -25,6 +28,17 @@ pub enum Isolation {
     RepeatableRead,
     /// Plain reads are locking reads in S mode, unless the statement is a transaction of its own.
     Serializable,
+}
+
+impl Isolation {
+    pub(crate) fn from_u8(n: u8) -> Isolation {
+        match n {
+            0 => Isolation::ReadUncommitted,
+            1 => Isolation::ReadCommitted,
+            2 => Isolation::RepeatableRead,
+            _ => Isolation::Serializable,
+        }
+    }
 }
 
 /// What a transaction may do.
@@ -72,6 +86,11 @@ pub struct TrxShared {
     /// Undo records written: with the number of locks, the weight when a victim is chosen.
     pub(crate) undo_records: AtomicU64,
     pub(crate) interrupted: AtomicBool,
+    /// For monitors: when it started, on which terms, whose it is.
+    pub(crate) started_us: AtomicU64,
+    pub(crate) isolation: AtomicU8,
+    pub(crate) read_only: AtomicBool,
+    pub(crate) tag: AtomicU64,
     /// What the lock manager keeps of it.
     pub(crate) locks: TrxLocks,
 }
@@ -80,6 +99,32 @@ pub struct TrxShared {
 pub type TrxRef = Arc<TrxShared>;
 
 impl TrxShared {
+    pub(crate) fn new(serial: u64) -> TrxShared {
+        TrxShared {
+            serial,
+            id: AtomicU64::new(0),
+            state: AtomicU8::new(TrxState::NotStarted as u8),
+            undo_records: AtomicU64::new(0),
+            interrupted: AtomicBool::new(false),
+            started_us: AtomicU64::new(0),
+            isolation: AtomicU8::new(Isolation::default() as u8),
+            read_only: AtomicBool::new(false),
+            tag: AtomicU64::new(0),
+            locks: TrxLocks::default(),
+        }
+    }
+
+    pub(crate) fn set_state(&self, state: TrxState) {
+        self.state.store(state as u8, Ordering::Release);
+    }
+
+    /// Ready for the next transaction of the same session. Nobody else holds it but monitors.
+    pub(crate) fn reset(&self) {
+        self.id.store(0, Ordering::Release);
+        self.undo_records.store(0, Ordering::Relaxed);
+        self.set_state(TrxState::NotStarted);
+    }
+
     /// Its id; 0 while it has changed nothing.
     #[inline]
     pub fn id(&self) -> TrxId {
@@ -111,7 +156,7 @@ impl TrxShared {
 #[derive(Debug)]
 pub struct Trx {
     pub(crate) shared: TrxRef,
-    pub(crate) slot: Arc<ViewSlot>,
+    pub(crate) place: ViewPlace,
     pub(crate) isolation: Isolation,
     pub(crate) access: AccessMode,
     pub(crate) view: Option<ReadView>,
@@ -125,6 +170,21 @@ pub struct Trx {
 }
 
 impl Trx {
+    pub(crate) fn new(shared: TrxRef, place: ViewPlace, hook: Arc<dyn WaitHook>) -> Trx {
+        Trx {
+            shared,
+            place,
+            isolation: Isolation::default(),
+            access: AccessMode::default(),
+            view: None,
+            undo: TrxUndo::default(),
+            xid: None,
+            dict_operation: false,
+            lock_wait_timeout_us: LOCK_WAIT_TIMEOUT_US,
+            hook,
+        }
+    }
+
     /// The part that others see.
     #[inline]
     pub fn shared(&self) -> &TrxRef {
@@ -167,6 +227,22 @@ impl Trx {
     /// Seconds and less to wait for a lock, in microseconds (`lock_wait_timeout`).
     pub fn set_lock_wait_timeout_us(&mut self, us: u64) {
         self.lock_wait_timeout_us = us;
+    }
+
+    /// The XID, of a prepared transaction.
+    pub fn xid(&self) -> Option<&Xid> {
+        self.xid.as_ref()
+    }
+
+    /// Reaches the session's transaction, this one or a later one, from other threads. Do not keep what
+    /// [`Trx::shared`] gives for that: it is of one transaction.
+    pub fn handle(&self) -> TrxHandle {
+        self.place.handle()
+    }
+
+    /// Puts the session's number on it, for monitors.
+    pub fn set_tag(&self, tag: u64) {
+        self.shared.tag.store(tag, Ordering::Relaxed);
     }
 
     /// Who is told around waits.

@@ -1,0 +1,77 @@
+//! Ascending numbers that leave in any order, of which the least is always known.
+
+use std::collections::VecDeque;
+
+/// Dead marks are swept out when there are this many, and more of them than living numbers.
+const DEAD_MAX: usize = 64;
+
+/// The numbers: a queue with marks on those that left from its middle.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    entries: VecDeque<(u64, bool)>,
+    alive: usize,
+}
+
+impl Line {
+    /// Enters a number greater than all before.
+    pub(super) fn push(&mut self, number: u64) {
+        debug_assert!(self.entries.back().is_none_or(|(last, _)| *last < number));
+        self.entries.push_back((number, true));
+        self.alive += 1;
+    }
+
+    /// A number leaves.
+    ///
+    /// # Panics
+    /// If it is not there.
+    pub(super) fn remove(&mut self, number: u64) {
+        let at = self.entries.binary_search_by_key(&number, |(n, _)| *n);
+        let entry = at.ok().and_then(|at| self.entries.get_mut(at)).filter(|(_, alive)| *alive);
+        entry.expect("a number leaves once, after it was entered").1 = false;
+        self.alive -= 1;
+        while self.entries.front().is_some_and(|(_, alive)| !alive) {
+            self.entries.pop_front();
+        }
+        let dead = self.entries.len() - self.alive;
+        if dead > DEAD_MAX && dead > self.alive {
+            self.entries.retain(|(_, alive)| *alive);
+        }
+    }
+
+    /// The least number.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.entries.front().map(|(n, _)| *n)
+    }
+
+    /// How many numbers there are.
+    pub(super) fn len(&self) -> usize {
+        self.alive
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use vaquita_base::Rng;
+
+    #[test]
+    fn the_least_is_that_of_a_set_and_the_dead_do_not_pile_up() {
+        let mut rng = Rng::new(7);
+        let (mut line, mut set) = (Line::default(), BTreeSet::new());
+        for n in 1..20_000 {
+            line.push(n);
+            set.insert(n);
+            while set.len() > 200 || (!set.is_empty() && rng.one_in(2)) {
+                // The first one stays for long.
+                let at = rng.index(set.len()).max(usize::from(n % 5_000 != 0 && set.len() > 1));
+                let gone = *set.iter().nth(at).unwrap();
+                set.remove(&gone);
+                line.remove(gone);
+                assert_eq!(line.first(), set.first().copied());
+                assert_eq!(line.len(), set.len());
+                assert!(line.entries.len() <= 2 * set.len() + DEAD_MAX + 1);
+            }
+        }
+    }
+}
