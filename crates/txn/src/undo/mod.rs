@@ -1,108 +1,63 @@
 //! Rollback segments, undo logs, the history list.
+//!
+//! An undo log holds, record by record, how a transaction's changes are taken back. A transaction has at most two, one
+//! for inserts and one for updates and deletes, each in an *undo segment* of its own; both segments are in slots of one
+//! of the 128 *rollback segments*. The layout of the pages is that of [`vaquita_format::undo`] and
+//! [`vaquita_format::rseg`].
+//!
+//! ```text
+//!  TRX_SYS page ── 128 slots ──► rollback segment header ── 1,024 slots ──► undo segment: first page ⇄ page ⇄ page
+//!                                    │                                          log header, records
+//!                                    └─ history list: newest log ⇄ ... ⇄ oldest log
+//! ```
+//!
+//! | step | what happens | file |
+//! |---|---|---|
+//! | first record | a cached segment is taken, or a new one made | `log` |
+//! | every record | it is appended to the last page; a full page gets a successor | `append` |
+//! | older version wanted | the record at a roll pointer is copied | `read` |
+//! | rollback | records are read from the newest, and cut off | `read`, `rollback` |
+//! | prepare, commit | states change; the update log enters the history | `finish` |
+//! | purge | the history is read in the order of commit, then freed | `history`, `truncate` |
+//! | opening | unfinished transactions are found | `recover` |
+//!
+//! # Invariants
+//! - U1: records of a transaction are numbered from 0 over both logs; within a log the numbers grow.
+//! - U2: a segment is in a slot from its creation until it is freed, or, if it is to be purged, until its log is in the
+//!   history.
+//! - U3: the log that is the newest of a segment alone may have pages besides the first; a segment is cached only while it
+//!   has one page.
+//! - U4: a history list is in the order of transaction numbers.
+//!
+//! # Latching
+//! Room in the log, the mutex of a rollback segment, its header page, undo pages (of one's own segment: the first, then
+//! others; of other segments only under the mutex), then the pages of space management. See `docs/latching.md`.
+
+mod append;
+mod finish;
+mod history;
+mod log;
+mod read;
+mod recover;
+mod rollback;
+mod rseg;
+#[cfg(test)]
+mod tests;
+mod truncate;
+
+pub use history::{History, PurgeRecord};
+pub use log::TrxUndo;
+pub use read::UndoBuf;
+pub(crate) use rseg::{FoundTrx, RsegNo};
+pub use rseg::{RollbackSegments, create_first_rollback_segment};
 
 use crate::error::Result;
-use crate::options::Options;
 use crate::read_view::ReadView;
 use crate::trx::Trx;
 use crate::trx_sys::TrxSystem;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use vaquita_base::{Lsn, RollPtr, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
-use vaquita_storage::{Mtr, Storage};
-
-/// The rollback segments of a folder: 128 slots, each with a header page of 1,024 undo slots (16K pages).
-#[derive(Debug)]
-pub struct RollbackSegments {}
-
-/// Number of a rollback segment: its slot on the TRX_SYS page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct RsegNo(pub(crate) u8);
-
-/// A transaction whose undo logs say that it had not ended.
-#[derive(Debug)]
-pub(crate) struct FoundTrx {
-    /// Its id.
-    pub(crate) id: TrxId,
-    /// Whether it was prepared; it was active otherwise.
-    pub(crate) prepared: bool,
-    /// Its XID, if it was prepared.
-    pub(crate) xid: Option<Xid>,
-    /// Whether it changes the dictionary.
-    pub(crate) dict_operation: bool,
-    /// Its logs: to be put into the transaction.
-    pub(crate) undo: TrxUndo,
-}
-
-impl RollbackSegments {
-    /// Reads the rollback segments of a folder, creates those that are missing, and gives the transactions that were
-    /// unfinished, by id.
-    ///
-    /// # Errors
-    /// Errors of reading and writing pages, damage.
-    pub(crate) fn open(
-        storage: &Arc<Storage>,
-        options: &Options,
-    ) -> Result<(RollbackSegments, Vec<FoundTrx>)> {
-        let _ = (storage, options);
-        unimplemented!()
-    }
-
-    /// The greatest transaction id or number that [`RollbackSegments::open`] has met; 0 if none.
-    pub(crate) fn greatest_id(&self) -> TrxId {
-        unimplemented!()
-    }
-
-    /// A rollback segment for a transaction that has none yet: all in turn.
-    pub(crate) fn assign(&self) -> RsegNo {
-        unimplemented!()
-    }
-}
-
-/// The undo logs of one transaction: at most one for inserts, one for updates.
-#[derive(Debug, Default)]
-pub struct TrxUndo {
-    next_no: u64,
-    rseg: Option<RsegNo>,
-}
-
-impl TrxUndo {
-    /// Number of the next record.
-    pub fn next_no(&self) -> u64 {
-        self.next_no
-    }
-
-    /// Gives the transaction its rollback segment, with its id.
-    pub(crate) fn set_rseg(&mut self, rseg: RsegNo) {
-        self.rseg = Some(rseg);
-    }
-
-    /// Whether there is an update log: one that enters the history at commit.
-    pub(crate) fn has_update_log(&self) -> bool {
-        unimplemented!()
-    }
-}
-
-/// Makes rollback segment 0 of a new folder, at page 6 of the system tablespace.
-///
-/// # Errors
-/// No space.
-pub fn create_first_rollback_segment(storage: &Storage) -> Result<()> {
-    let _ = storage;
-    unimplemented!()
-}
-
-/// A copy of an undo record's body.
-#[derive(Debug, Default, Clone)]
-pub struct UndoBuf {
-    bytes: Vec<u8>,
-}
-
-impl UndoBuf {
-    /// The body, for [`vaquita_format::undo::record::UndoRecord::parse`].
-    pub fn body(&self) -> &[u8] {
-        &self.bytes
-    }
-}
 
 impl TrxSystem {
     /// Appends an undo record, whose body carries the number [`Trx::undo_no`], in mini-transactions of its own. Assigns
@@ -114,8 +69,13 @@ impl TrxSystem {
     /// # Crash
     /// A record whose change never happened is harmless: rollback finds the row as it was.
     pub fn append_undo(&self, trx: &mut Trx, kind: UndoKind, body: &[u8]) -> Result<RollPtr> {
-        let _ = (trx, kind, body);
-        unimplemented!()
+        let id = match trx.id() {
+            TrxId(0) => self.assign_id(trx)?,
+            id => id,
+        };
+        let ptr = self.rsegs.append(&mut trx.undo, id, trx.dict_operation, kind, body)?;
+        trx.shared.undo_records.store(trx.undo.next_no(), Ordering::Relaxed);
+        Ok(ptr)
     }
 
     /// Copies the undo record at a roll pointer.
@@ -126,8 +86,7 @@ impl TrxSystem {
     /// # Latching
     /// Latches the undo page, shared; the caller may hold a page of an index.
     pub fn read_undo(&self, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
-        let _ = (ptr, out);
-        unimplemented!()
+        self.rsegs.read(ptr, out)
     }
 
     /// The newest record not taken back yet, of both logs, if its number is at least `from`: copied, with its place.
@@ -135,8 +94,7 @@ impl TrxSystem {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn newest_undo(&self, trx: &Trx, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
-        let _ = (trx, from, out);
-        unimplemented!()
+        self.rsegs.newest(&trx.undo, from, out)
     }
 
     /// Forgets the records from number `from` on: they have been taken back. Pages that are empty then are freed.
@@ -147,8 +105,9 @@ impl TrxSystem {
     /// # Crash
     /// Rollback after the crash repeats what was not forgotten; taking back twice is harmless.
     pub fn forget_undo(&self, trx: &mut Trx, from: u64) -> Result<()> {
-        let _ = (trx, from);
-        unimplemented!()
+        self.rsegs.forget(&mut trx.undo, from)?;
+        trx.shared.undo_records.store(trx.undo.next_no(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Ends the logs of a committing transaction in one mini-transaction: insert logs are to be freed or cached, the
@@ -157,20 +116,17 @@ impl TrxSystem {
     ///
     /// `number` is called if, and only if, there is an update log, after everything that can fail.
     pub(crate) fn commit_undo(&self, trx: &mut Trx, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
-        let _ = (trx, number);
-        unimplemented!()
+        self.rsegs.commit(&mut trx.undo, number)
     }
 
     /// Frees the insert log after commit; forgets the logs.
     pub(crate) fn release_undo(&self, trx: &mut Trx) -> Result<()> {
-        let _ = trx;
-        unimplemented!()
+        self.rsegs.release(&mut trx.undo)
     }
 
     /// Marks the logs as prepared under an XID.
     pub(crate) fn prepare_undo(&self, trx: &mut Trx, xid: &Xid) -> Result<Option<Lsn>> {
-        let _ = (trx, xid);
-        unimplemented!()
+        self.rsegs.prepare(&mut trx.undo, xid)
     }
 
     /// Makes the logs of a prepared transaction those of an active one: to be called before its first record is taken
@@ -180,36 +136,19 @@ impl TrxSystem {
     /// # Errors
     /// Errors of writing undo pages.
     pub fn unprepare_undo(&self, trx: &mut Trx) -> Result<()> {
-        let _ = trx;
-        unimplemented!()
+        self.rsegs.unprepare(&mut trx.undo)
     }
 
     /// Undo logs of committed transactions that purge has not freed yet (`trx_rseg_history_len`).
     pub fn history_len(&self) -> u64 {
-        unimplemented!()
+        self.rsegs.history_len()
     }
 }
 
-/// An undo record that purge is to look at.
-#[derive(Debug, Default, Clone)]
-pub struct PurgeRecord {
-    /// Where it lies.
-    pub place: RollPtr,
-    /// Who wrote it.
-    pub trx_id: TrxId,
-    /// Commit number of its transaction.
-    pub trx_no: TrxId,
-    /// Its body.
-    pub undo: UndoBuf,
-}
-
-/// Walks over the history in the order of commit. One of it per folder.
-#[derive(Debug, Default)]
-pub struct History {}
-
 impl History {
-    /// Reads on: update undo records of transactions whose number is below the view's `low_limit_no`, at most `max`
-    /// undo *pages* full of them, appended to `out`. Whether anything was found.
+    /// Reads on: update undo records that purge has to look at, of transactions whose number is below the view's
+    /// `low_limit_no`, from at most `max` undo *pages*, appended to `out`. Whether it has moved on; what it has passed may
+    /// be of no interest to purge, so `out` may be as it was: [`History::truncate`] frees that too.
     ///
     /// # Errors
     /// Errors of reading pages, damage.
@@ -220,8 +159,7 @@ impl History {
         max: usize,
         out: &mut Vec<PurgeRecord>,
     ) -> Result<bool> {
-        let _ = (sys, view, max, out);
-        unimplemented!()
+        self.fetch_below(&sys.rsegs, view.low_limit_no, max, out)
     }
 
     /// Frees the undo logs whose records have all been fetched before; to be called when the fetched ones are purged.
@@ -232,14 +170,6 @@ impl History {
     /// # Crash
     /// What was fetched and not freed is fetched again: purging twice is harmless.
     pub fn truncate(&mut self, sys: &TrxSystem) -> Result<()> {
-        let _ = sys;
-        unimplemented!()
+        self.truncate_all(&sys.rsegs)
     }
-}
-
-/// Makes a page of a rollback segment, for [`create_first_rollback_segment`] and those after it.
-#[allow(dead_code)]
-pub(crate) fn create_rollback_segment(mtr: &mut Mtr<'_>) -> Result<()> {
-    let _ = mtr;
-    unimplemented!()
 }
