@@ -3,7 +3,8 @@
 
 use crate::auto_inc::AutoInc;
 use std::sync::Arc;
-use vaquita_base::{IndexId, SpaceId, TableId};
+use std::sync::atomic::AtomicU64;
+use vaquita_base::{IndexId, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, KeyPart, RowFormat};
@@ -95,9 +96,12 @@ pub struct Index {
     /// What every field of its records is taken from.
     pub sources: Vec<FieldSource>,
     /// For each key field of the clustered index: which field of this index holds it. (Of the clustered index: itself.)
+    /// The field may hold more than the key takes, if that is a prefix: see the source of the clustered index's field.
     pub cluster_key: Vec<usize>,
     /// The tree; its observer is the lock manager's.
     pub tree: Tree,
+    /// The transaction that added it: views that do not see it cannot read by this index what they see.
+    pub trx_id: TrxId,
     /// Comment.
     pub comment: String,
 }
@@ -155,6 +159,13 @@ pub struct ForeignKey {
     pub on_update: ReferentialAction,
 }
 
+/// What is known of the number of rows.
+#[derive(Debug, Default)]
+pub struct TableStats {
+    /// Estimate of the rows.
+    pub rows: AtomicU64,
+}
+
 /// A table.
 #[derive(Debug)]
 pub struct Table {
@@ -180,6 +191,10 @@ pub struct Table {
     pub is_ordering: Vec<bool>,
     /// The AUTO_INCREMENT counter.
     pub auto_inc: AutoInc,
+    /// Least AUTO_INCREMENT value the definition asks for; 0 for none.
+    pub auto_inc_from: u64,
+    /// Statistics.
+    pub stats: TableStats,
     /// Comment.
     pub comment: String,
     /// Default collation.

@@ -59,6 +59,15 @@ pub trait Bootstrap {
     /// # Errors
     /// Whatever stops the creation.
     fn dictionary(&mut self, storage: &Storage) -> Result<()>;
+
+    /// Makes whatever has no fixed place; everything else is there, the doublewrite area too.
+    ///
+    /// # Errors
+    /// Whatever stops the creation.
+    fn rest(&mut self, storage: &Storage) -> Result<()> {
+        let _ = storage;
+        Ok(())
+    }
 }
 
 /// Leaves the pages of upper layers empty, but allocated: for folders that hold bare trees.
@@ -166,7 +175,7 @@ pub(crate) fn create(storage: &Storage, folder: FolderId, bootstrap: &mut dyn Bo
     if storage.options().doublewrite {
         create_doublewrite(storage)?;
     }
-    Ok(())
+    bootstrap.rest(storage)
 }
 
 fn segment_page(mtr: &mut Mtr<'_>, offset: u16, page: PageNo) -> Result<fsp::NewSegment> {

@@ -1,10 +1,14 @@
 //! Changing definitions: CREATE, DROP, RENAME, TRUNCATE of tables, adding and dropping indexes and foreign keys. Atomic
 //! over a crash: never a file without its table, never a table without its file.
 
+mod check;
+mod create;
+
 use crate::core::Core;
 use crate::error::Result;
 use crate::table::{Column, ReferentialAction};
 use vaquita_format::index_def::{KeyPart, RowFormat};
+use vaquita_storage::Storage;
 use vaquita_txn::Trx;
 
 /// An index to be made.
@@ -91,8 +95,8 @@ impl TableSpec {
 /// # Crash
 /// The table is there with its file, or neither.
 pub fn create_table(core: &Core, trx: &mut Trx, spec: &TableSpec, foreign_key_checks: bool) -> Result<()> {
-    let _ = (core, trx, spec, foreign_key_checks);
-    unimplemented!()
+    let _ = (trx, foreign_key_checks);
+    create::create(&core.storage, &core.dict, spec)
 }
 
 /// Drops a table.
@@ -138,4 +142,16 @@ pub fn add_indexes(core: &Core, trx: &mut Trx, table: &str, indexes: &[IndexSpec
 pub fn drop_index(core: &Core, trx: &mut Trx, table: &str, index: &str) -> Result<()> {
     let _ = (core, trx, table, index);
     unimplemented!()
+}
+
+/// Makes the directory of a table's database.
+fn make_database_dir(storage: &Storage, table: &str) -> Result<()> {
+    let Some((database, _)) = table.rsplit_once('/') else { return Ok(()) };
+    let dir = storage.options().dir.join(database);
+    let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
+    if !storage.fs().exists(&dir) {
+        storage.fs().create_dir_all(&dir).map_err(io)?;
+        storage.fs().sync_dir(&storage.options().dir).map_err(io)?;
+    }
+    Ok(())
 }

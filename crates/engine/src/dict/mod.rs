@@ -1,26 +1,140 @@
 //! The data dictionary: tables found by name and number, built from the SYS_* tables of the system tablespace and one
 //! table of our own for what MySQL keeps in `.frm` files.
+//!
+//! | part | module |
+//! |---|---|
+//! | the tables of the dictionary itself | [`sys_tables`] |
+//! | a new folder | [`bootstrap`] |
+//! | rows of the SYS tables | [`rows`] |
+//! | definitions from rows | [`load`] |
+//! | table objects from definitions | [`build`] |
+//! | defaults, labels, comments as bytes | [`codec`] |
+//! | files of a MySQL server | [`server_files`] |
+//! | table objects in memory | [`cache`] |
+//! | numbers | [`ids`] |
+//!
+//! # Latching
+//! One latch, taken before any page: shared while a definition is read, and by purge while it works on a row
+//! ([`Dictionary::freeze`]); exclusively from the first to the last change of a definition and while files and trees
+//! go. A table that is in memory is found without it.
+
+mod bootstrap;
+pub mod build;
+mod cache;
+pub mod codec;
+pub(crate) mod ids;
+mod load;
+pub(crate) mod rows;
+mod server_files;
+pub(crate) mod sys_tables;
+
+pub use bootstrap::CreateSystem;
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::Table;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
-use vaquita_base::TableId;
-use vaquita_storage::Bootstrap;
-use vaquita_storage::{Mtr, PageRef, Storage};
+use sys_tables::CoreTables;
+use vaquita_base::{PageId, SpaceId, TableId};
+use vaquita_btree::Observer;
+use vaquita_format::dict::{self as layout, DictHeader};
+use vaquita_storage::Storage;
+
+/// The dictionary tables. Of the later ones a folder of an older server may lack some.
+#[derive(Debug)]
+pub(crate) struct SysTables {
+    pub(crate) core: CoreTables,
+    pub(crate) foreign: Option<Arc<Table>>,
+    pub(crate) foreign_cols: Option<Arc<Table>>,
+    pub(crate) spaces: Option<Arc<Table>>,
+    pub(crate) files: Option<Arc<Table>>,
+    /// SYS_VAQUITA_TABLES.
+    pub(crate) extra: Option<Arc<Table>>,
+    /// SYS_VAQUITA_DDL_LOG.
+    pub(crate) ddl_log: Option<Arc<Table>>,
+}
+
+impl SysTables {
+    fn all(&self) -> impl Iterator<Item = &Arc<Table>> {
+        let later =
+            [&self.foreign, &self.foreign_cols, &self.spaces, &self.files, &self.extra, &self.ddl_log];
+        self.core.all().into_iter().chain(later.into_iter().flatten())
+    }
+}
 
 /// The dictionary: a cache over its tables.
-#[derive(Debug, Default)]
-pub struct Dictionary {}
+#[derive(Debug)]
+pub struct Dictionary {
+    pub(crate) sys: SysTables,
+    observer: Option<Arc<dyn Observer>>,
+    pub(crate) cache: cache::Cache,
+    ids: ids::Ids,
+    latch: RwLock<()>,
+}
 
 impl Dictionary {
+    /// Opens the dictionary of a folder. `observer` is told of structure changes of all trees: the lock manager's
+    /// ([`vaquita_txn::LockSys::observer`]).
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn open(
+        storage: &Storage,
+        observer: Option<Arc<dyn Observer>>,
+        table_definition_cache: usize,
+    ) -> Result<Dictionary> {
+        let core = CoreTables::open(storage, observer.as_ref())?;
+        if !storage.options().read_only {
+            sys_tables::create_missing(storage, &core)?;
+        }
+        let page = storage.pool().get_shared(PageId::new(SpaceId::SYSTEM, layout::PAGE))?;
+        let ids = ids::Ids::new(&DictHeader::read(&page));
+        drop(page);
+        let sys = SysTables {
+            core,
+            foreign: None,
+            foreign_cols: None,
+            spaces: None,
+            files: None,
+            extra: None,
+            ddl_log: None,
+        };
+        let cache = cache::Cache::new(table_definition_cache);
+        let mut dict = Dictionary { sys, observer, cache, ids, latch: RwLock::default() };
+        let load = |name: &str| dict.load(storage, name).map(|t| t.map(Arc::new));
+        let foreign = load(layout::SYS_FOREIGN.name)?;
+        let foreign_cols = load(layout::SYS_FOREIGN_COLS.name)?;
+        let spaces = load(layout::SYS_TABLESPACES.name)?;
+        let files = load(layout::SYS_DATAFILES.name)?;
+        let extra = load(sys_tables::SYS_VAQUITA_TABLES.name)?;
+        let ddl_log = load(sys_tables::SYS_VAQUITA_DDL_LOG.name)?;
+        let core = dict.sys.core.clone();
+        dict.sys = SysTables { core, foreign, foreign_cols, spaces, files, extra, ddl_log };
+        Ok(dict)
+    }
+
     /// The table of that name.
     ///
     /// # Errors
     /// [`crate::Error::NoSuchTable`]; it cannot be used.
     pub fn table(&self, core: &Core, name: &str) -> Result<Arc<Table>> {
-        let _ = (core, name);
-        unimplemented!()
+        self.find(&core.storage, name)?.ok_or_else(|| Error::NoSuchTable(name.to_owned()))
+    }
+
+    /// The table of that name, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn find(&self, storage: &Storage, name: &str) -> Result<Option<Arc<Table>>> {
+        if let Some(table) = self.cache.by_name(name) {
+            return Ok(Some(table));
+        }
+        if let Some(table) = self.sys.all().find(|t| t.name == name) {
+            return Ok(Some(table.clone()));
+        }
+        let _latch = self.latch.read_recursive();
+        Ok(self.load(storage, name)?.map(|table| self.cache.insert(table)))
     }
 
     /// The table of that number; `None` if it is gone: what refers to it (undo, purge) has nothing to do.
@@ -28,37 +142,53 @@ impl Dictionary {
     /// # Errors
     /// It cannot be used.
     pub fn table_by_id(&self, core: &Core, id: TableId) -> Result<Option<Arc<Table>>> {
-        let _ = (core, id);
-        unimplemented!()
+        if let Some(table) = self.cache.by_id(id) {
+            return Ok(Some(table));
+        }
+        if let Some(table) = self.sys.all().find(|t| t.id == id) {
+            return Ok(Some(table.clone()));
+        }
+        let _latch = self.latch.read_recursive();
+        let Some(name) = self.table_name(&core.storage, id)? else { return Ok(None) };
+        let loaded = self.load(&core.storage, &name)?.filter(|t| t.id == id);
+        Ok(loaded.map(|table| self.cache.insert(table)))
     }
 
     /// A new DB_ROW_ID.
     ///
     /// # Errors
     /// Errors of writing the bound.
+    #[inline]
     pub fn next_row_id(&self, core: &Core) -> Result<u64> {
-        let _ = core;
-        unimplemented!()
-    }
-}
-
-/// Makes the change buffer's root, rollback segment 0 and the dictionary's trees when a folder is created.
-#[derive(Debug, Default)]
-pub struct CreateSystem {}
-
-impl Bootstrap for CreateSystem {
-    fn change_buffer_root(&mut self, mtr: &mut Mtr<'_>, root: PageRef) -> vaquita_storage::Result<()> {
-        let _ = (mtr, root);
-        unimplemented!()
+        self.ids.row_id(&core.storage)
     }
 
-    fn rollback_segment(&mut self, storage: &Storage) -> vaquita_storage::Result<()> {
-        let _ = storage;
-        unimplemented!()
+    /// Sees to it that DB_ROW_ID values come from beyond `id`, which rows from elsewhere have.
+    ///
+    /// # Errors
+    /// Errors of writing the bound.
+    pub fn raise_row_id(&self, core: &Core, id: u64) -> Result<()> {
+        self.ids.raise_row_id(&core.storage, id)
     }
 
-    fn dictionary(&mut self, storage: &Storage) -> vaquita_storage::Result<()> {
-        let _ = storage;
-        unimplemented!()
+    /// Keeps definitions, files and trees from changing: for what works on tables without metadata locks, as purge
+    /// does. To be held shortly, and while no page is latched when it is taken.
+    pub fn freeze(&self) -> RwLockReadGuard<'_, ()> {
+        self.latch.read_recursive()
+    }
+
+    /// The latch for changing definitions.
+    pub(crate) fn change(&self) -> RwLockWriteGuard<'_, ()> {
+        self.latch.write()
+    }
+
+    /// Who is told of structure changes of trees.
+    pub(crate) fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.observer.as_ref()
+    }
+
+    /// Table objects in memory, those of the dictionary's own tables not counted.
+    pub fn tables_in_memory(&self) -> usize {
+        self.cache.len()
     }
 }

@@ -1,0 +1,115 @@
+//! The cache of table objects: found by name and by number; the least recently used ones that nobody uses are let go
+//! beyond the limit.
+//!
+//! An AUTO_INCREMENT counter outlives its table object: going back to the greatest value in the table would give
+//! values again that deleted or rolled back rows had.
+
+use crate::table::Table;
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vaquita_base::TableId;
+
+#[derive(Debug)]
+struct Entry {
+    table: Arc<Table>,
+    used: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Maps {
+    by_id: HashMap<TableId, Entry, foldhash::fast::RandomState>,
+    by_name: HashMap<String, TableId, foldhash::fast::RandomState>,
+    counters: HashMap<TableId, u64, foldhash::fast::RandomState>,
+}
+
+/// Table objects in memory.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    maps: RwLock<Maps>,
+    clock: AtomicU64,
+    limit: usize,
+}
+
+impl Cache {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { maps: RwLock::default(), clock: AtomicU64::new(0), limit }
+    }
+
+    #[inline]
+    pub(crate) fn by_name(&self, name: &str) -> Option<Arc<Table>> {
+        let maps = self.maps.read();
+        let id = maps.by_name.get(name)?;
+        maps.by_id.get(id).map(|e| self.touch(e))
+    }
+
+    #[inline]
+    pub(crate) fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.maps.read().by_id.get(&id).map(|e| self.touch(e))
+    }
+
+    fn touch(&self, entry: &Entry) -> Arc<Table> {
+        entry.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        entry.table.clone()
+    }
+
+    /// Puts a table in, unless it is there by now; what is there.
+    pub(crate) fn insert(&self, table: Table) -> Arc<Table> {
+        let mut maps = self.maps.write();
+        if let Some(there) = maps.by_id.get(&table.id) {
+            return self.touch(there);
+        }
+        if let Some(counter) = maps.counters.remove(&table.id) {
+            *table.auto_inc.next.lock() = Some(counter);
+        }
+        let table = Arc::new(table);
+        let used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
+        maps.by_name.insert(table.name.clone(), table.id);
+        maps.by_id.insert(table.id, Entry { table: table.clone(), used });
+        if maps.by_id.len() > self.limit {
+            maps.shrink(self.limit);
+        }
+        table
+    }
+
+    /// Takes a table out, because its definition changes; its counter is kept.
+    pub(crate) fn remove(&self, id: TableId) {
+        self.maps.write().remove(id);
+    }
+
+    /// Forgets a table that is dropped, and its counter.
+    pub(crate) fn forget(&self, id: TableId) {
+        let mut maps = self.maps.write();
+        maps.remove(id);
+        maps.counters.remove(&id);
+    }
+
+    /// Tables in memory.
+    pub(crate) fn len(&self) -> usize {
+        self.maps.read().by_id.len()
+    }
+}
+
+impl Maps {
+    fn remove(&mut self, id: TableId) {
+        let Some(entry) = self.by_id.remove(&id) else { return };
+        self.by_name.remove(&entry.table.name);
+        if let Some(next) = *entry.table.auto_inc.next.lock() {
+            self.counters.insert(id, next);
+        }
+    }
+
+    fn shrink(&mut self, limit: usize) {
+        let unused = |e: &&Entry| Arc::strong_count(&e.table) == 1;
+        let mut idle: Vec<(u64, TableId)> = self
+            .by_id
+            .values()
+            .filter(unused)
+            .map(|e| (e.used.load(Ordering::Relaxed), e.table.id))
+            .collect();
+        idle.sort_unstable();
+        let excess = self.by_id.len() - limit;
+        idle.iter().take(excess).for_each(|&(_, id)| self.remove(id));
+    }
+}

@@ -1,0 +1,219 @@
+//! What MySQL keeps in `.frm` files and InnoDB's dictionary does not have, as bytes: defaults, labels, comments,
+//! decimals, collation and options of a table.
+//!
+//! | part | encoding |
+//! |---|---|
+//! | version | u8, 1 |
+//! | table | collation u16, least AUTO_INCREMENT value u64, comment, extra |
+//! | columns | count; each: flags u8, decimals if flagged (two u8), labels, default, comment, extra |
+//! | index comments | count; each: index number u64, comment |
+//!
+//! Counts and lengths are InnoDB's compressed numbers; texts are a length and UTF-8. A default is a tag and, for a
+//! constant or an expression, its bytes. Bytes behind the last part are ignored: a later version may add parts.
+
+use crate::table::DefaultValue;
+use vaquita_base::IndexId;
+use vaquita_base::codec::{Reader, Truncated, push_compressed, push_u16, push_u64};
+use vaquita_format::Corruption;
+
+const VERSION: u8 = 1;
+
+mod flag {
+    pub(super) const DECIMAL: u8 = 1;
+    pub(super) const ON_UPDATE_NOW: u8 = 2;
+    pub(super) const AUTO_INCREMENT: u8 = 4;
+}
+
+mod default {
+    pub(super) const NONE: u8 = 0;
+    pub(super) const NULL: u8 = 1;
+    pub(super) const STORED: u8 = 2;
+    pub(super) const NOW: u8 = 3;
+    pub(super) const TEXT: u8 = 4;
+}
+
+/// What is kept of a column.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ColumnExtra {
+    /// Digits and decimals.
+    pub decimal: Option<(u32, u32)>,
+    /// Labels of an ENUM or SET.
+    pub labels: Vec<String>,
+    /// Default.
+    pub default: DefaultValue,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// Comment.
+    pub comment: String,
+    /// What the layer above wants kept.
+    pub extra: String,
+}
+
+/// What is kept of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TableExtra {
+    /// Default collation.
+    pub collation: u16,
+    /// Least AUTO_INCREMENT value; 0 for none.
+    pub auto_inc_from: u64,
+    /// Comment.
+    pub comment: String,
+    /// What the layer above wants kept.
+    pub extra: String,
+    /// Columns, in table order.
+    pub columns: Vec<ColumnExtra>,
+    /// Comments of indexes that have one.
+    pub index_comments: Vec<(IndexId, String)>,
+}
+
+impl TableExtra {
+    /// The bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        push_u16(&mut out, self.collation);
+        push_u64(&mut out, self.auto_inc_from);
+        push_text(&mut out, &self.comment);
+        push_text(&mut out, &self.extra);
+        push_len(&mut out, self.columns.len());
+        self.columns.iter().for_each(|c| push_column(&mut out, c));
+        push_len(&mut out, self.index_comments.len());
+        for (id, comment) in &self.index_comments {
+            push_u64(&mut out, id.get());
+            push_text(&mut out, comment);
+        }
+        out
+    }
+
+    /// Reads the bytes.
+    ///
+    /// # Errors
+    /// If they end too early, are of a version to come, or a text is no text.
+    pub fn decode(bytes: &[u8]) -> Result<TableExtra, Corruption> {
+        let mut input = Input(Reader::new(bytes));
+        let version = input.u8()?;
+        if version != VERSION {
+            return Err(Corruption::new("table options", format!("version {version} is not known")));
+        }
+        let collation = input.0.u16().map_err(truncated)?;
+        let auto_inc_from = input.u64()?;
+        let (comment, extra) = (input.text()?, input.text()?);
+        let columns = input.list(|i| i.column())?;
+        let index_comments = input.list(|i| Ok((IndexId(i.u64()?), i.text()?)))?;
+        Ok(TableExtra { collation, auto_inc_from, comment, extra, columns, index_comments })
+    }
+}
+
+fn push_len(out: &mut Vec<u8>, len: usize) {
+    push_compressed(out, u32::try_from(len).expect("a definition is far below 4 GiB"));
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    push_len(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    push_bytes(out, text.as_bytes());
+}
+
+fn push_column(out: &mut Vec<u8>, c: &ColumnExtra) {
+    let bit = |on: bool, bit: u8| if on { bit } else { 0 };
+    out.push(
+        bit(c.decimal.is_some(), flag::DECIMAL)
+            | bit(c.on_update_now, flag::ON_UPDATE_NOW)
+            | bit(c.auto_increment, flag::AUTO_INCREMENT),
+    );
+    if let Some((digits, decimals)) = c.decimal {
+        push_compressed(out, digits);
+        push_compressed(out, decimals);
+    }
+    push_len(out, c.labels.len());
+    c.labels.iter().for_each(|label| push_text(out, label));
+    match &c.default {
+        DefaultValue::None => out.push(default::NONE),
+        DefaultValue::Null => out.push(default::NULL),
+        DefaultValue::Now => out.push(default::NOW),
+        DefaultValue::Stored(bytes) => {
+            out.push(default::STORED);
+            push_bytes(out, bytes);
+        }
+        DefaultValue::Text(text) => {
+            out.push(default::TEXT);
+            push_text(out, text);
+        }
+    }
+    push_text(out, &c.comment);
+    push_text(out, &c.extra);
+}
+
+fn truncated(_: Truncated) -> Corruption {
+    Corruption::new("table options", "they end too early")
+}
+
+struct Input<'a>(Reader<'a>);
+
+impl<'a> Input<'a> {
+    fn u8(&mut self) -> Result<u8, Corruption> {
+        self.0.u8().map_err(truncated)
+    }
+
+    fn u64(&mut self) -> Result<u64, Corruption> {
+        self.0.u64().map_err(truncated)
+    }
+
+    fn number(&mut self) -> Result<u32, Corruption> {
+        self.0.compressed().map_err(truncated)
+    }
+
+    fn bytes(&mut self) -> Result<&'a [u8], Corruption> {
+        let len = self.number()?;
+        self.0.bytes(len as usize).map_err(truncated)
+    }
+
+    fn text(&mut self) -> Result<String, Corruption> {
+        let bytes = self.bytes()?;
+        std::str::from_utf8(bytes)
+            .map(str::to_owned)
+            .map_err(|e| Corruption::new("table options", format!("a text is not UTF-8: {e}")))
+    }
+
+    /// A counted list. Every item takes a byte at least, so no count asks for more memory than there are bytes.
+    fn list<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, Corruption>,
+    ) -> Result<Vec<T>, Corruption> {
+        let n = self.number()? as usize;
+        if n > self.0.rest().len() {
+            return Err(truncated(Truncated { at: self.0.pos() }));
+        }
+        (0..n).map(|_| item(self)).collect()
+    }
+
+    fn column(&mut self) -> Result<ColumnExtra, Corruption> {
+        let flags = self.u8()?;
+        let decimal = match flags & flag::DECIMAL {
+            0 => None,
+            _ => Some((self.number()?, self.number()?)),
+        };
+        let labels = self.list(Self::text)?;
+        let default = match self.u8()? {
+            default::NONE => DefaultValue::None,
+            default::NULL => DefaultValue::Null,
+            default::STORED => DefaultValue::Stored(self.bytes()?.to_vec()),
+            default::NOW => DefaultValue::Now,
+            default::TEXT => DefaultValue::Text(self.text()?),
+            other => return Err(Corruption::new("table options", format!("a default of kind {other}"))),
+        };
+        Ok(ColumnExtra {
+            decimal,
+            labels,
+            default,
+            on_update_now: flags & flag::ON_UPDATE_NOW != 0,
+            auto_increment: flags & flag::AUTO_INCREMENT != 0,
+            comment: self.text()?,
+            extra: self.text()?,
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! Table objects from the rows of the SYS tables.
+
+use crate::dict::build::{IndexParts, TableParts};
+use crate::dict::codec::{ColumnExtra, TableExtra};
+use crate::dict::rows::{self, SysRow};
+use crate::dict::{Dictionary, server_files};
+use crate::error::{Error, Result};
+use crate::table::{Column, ForeignKey, ReferentialAction, Table};
+use std::path::PathBuf;
+use std::sync::Arc;
+use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
+use vaquita_format::PageSize;
+use vaquita_format::charset::Charset;
+use vaquita_format::column::{ColumnDef, MType, prtype};
+use vaquita_format::dict::{self as layout, foreign_type, index_type, mix_len};
+use vaquita_format::flags::TableFlags;
+use vaquita_format::index_def::{KeyPart, RowFormat};
+use vaquita_storage::Storage;
+
+/// What a row of SYS_TABLES says.
+#[derive(Debug, Clone)]
+pub(crate) struct TableRow {
+    pub(crate) name: String,
+    pub(crate) id: TableId,
+    pub(crate) n_cols: u32,
+    pub(crate) flags: u32,
+    pub(crate) mix_len: u32,
+    pub(crate) space: SpaceId,
+}
+
+impl TableRow {
+    pub(crate) fn of(row: &SysRow) -> Self {
+        Self {
+            name: row.text(0),
+            id: TableId(row.number(3)),
+            n_cols: row.u32(4),
+            flags: row.u32(5),
+            mix_len: row.u32(7),
+            space: SpaceId(row.u32(9)),
+        }
+    }
+
+    pub(crate) fn row_format(&self) -> RowFormat {
+        let compact = self.n_cols & layout::n_cols::COMPACT != 0;
+        let flags = TableFlags::decode(self.flags).unwrap_or(TableFlags::ANTELOPE);
+        match (flags.zip_size(), flags.atomic_blobs(), compact) {
+            (Some(_), ..) => RowFormat::Compressed,
+            (_, true, _) => RowFormat::Dynamic,
+            (_, _, true) => RowFormat::Compact,
+            _ => RowFormat::Redundant,
+        }
+    }
+
+    fn page_size(&self, logical: usize) -> Option<PageSize> {
+        match TableFlags::decode(self.flags).ok()?.zip_size() {
+            None => PageSize::new(logical),
+            Some(zip) => PageSize::compressed(logical, zip),
+        }
+    }
+
+    fn is_discarded(&self) -> bool {
+        self.n_cols & layout::n_cols::COMPACT != 0 && self.mix_len & mix_len::DISCARDED != 0
+    }
+}
+
+impl Dictionary {
+    /// The row of a table in SYS_TABLES.
+    pub(crate) fn table_row(&self, storage: &Storage, name: &str) -> Result<Option<TableRow>> {
+        let found = rows::read(storage, self.sys.core.tables.clustered(), &[name.as_bytes()])?;
+        Ok(found.first().map(TableRow::of))
+    }
+
+    /// The name of the table with that number.
+    pub(crate) fn table_name(&self, storage: &Storage, id: TableId) -> Result<Option<String>> {
+        let id = rows::u64_value(id.get()).unwrap_or_default();
+        let found = rows::read(storage, &self.sys.core.tables.indexes[1], &[&id])?;
+        Ok(found.first().map(|row| row.text(1)))
+    }
+
+    /// Reads a table's definition and opens its trees. The caller holds the dictionary's latch.
+    pub(crate) fn load(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
+        let Some(row) = self.table_row(storage, name)? else { return Ok(None) };
+        let unusable = |detail: String| Error::TableUnusable { table: name.to_owned(), detail };
+        if row.is_discarded() {
+            return Err(unusable("its tablespace is discarded".into()));
+        }
+        let parts = self.read_parts(storage, &row)?;
+        if parts.page_size.is_compressed() {
+            return Err(unusable("compressed tables (ROW_FORMAT=COMPRESSED) cannot be used yet".into()));
+        }
+        self.open_space(storage, &row)?;
+        let foreign_keys = self.foreign_keys(storage, 1, name)?;
+        let referenced_by = self.foreign_keys(storage, 2, name)?;
+        let mut table = parts.open(storage, self.observer.as_ref()).map_err(|e| match e {
+            Error::Tree(e) if e.is_corruption() => unusable(e.to_string()),
+            other => other,
+        })?;
+        (table.foreign_keys, table.referenced_by) = (foreign_keys, referenced_by);
+        Ok(Some(table))
+    }
+
+    /// All that the dictionary says of a table, without opening it.
+    pub(crate) fn read_parts(&self, storage: &Storage, row: &TableRow) -> Result<TableParts> {
+        let corrupt = |c: vaquita_format::Corruption| Error::Corrupt(format!("table {}: {c}", row.name));
+        let id = rows::u64_value(row.id.get()).unwrap_or_default();
+        let core = &self.sys.core;
+        let mut columns = Vec::new();
+        for column in rows::read(storage, core.columns.clustered(), &[&id])? {
+            columns.push(Column::new(column_def(&column).map_err(corrupt)?));
+        }
+        let page_size = row.page_size(storage.options().page_size.logical());
+        let mut parts = TableParts {
+            id: row.id,
+            name: row.name.clone(),
+            space: row.space,
+            row_format: row.row_format(),
+            page_size: page_size.ok_or_else(|| {
+                Error::Corrupt(format!("table {}: flags {:#x} in SYS_TABLES", row.name, row.flags))
+            })?,
+            columns,
+            indexes: Vec::new(),
+            comment: String::new(),
+            collation: 0,
+            extra: String::new(),
+            auto_inc_from: 0,
+            is_system: crate::dict::sys_tables::is_sys_name(&row.name),
+        };
+        for index in rows::read(storage, core.indexes.clustered(), &[&id])? {
+            parts.indexes.extend(self.index_parts(storage, &parts, &index)?);
+        }
+        self.add_extra(storage, &mut parts)?;
+        Ok(parts)
+    }
+
+    /// An index, unless it has no tree or is not finished.
+    fn index_parts(&self, storage: &Storage, table: &TableParts, row: &SysRow) -> Result<Option<IndexParts>> {
+        let root = PageNo(row.u32(8));
+        let kind = row.u32(6);
+        let unfinished = row.bytes(4).first() == Some(&layout::INDEX_BEING_BUILT);
+        if root.is_null() || kind & index_type::FULLTEXT != 0 || unfinished {
+            return Ok(None);
+        }
+        let is_clustered = kind & index_type::CLUSTERED != 0;
+        if is_clustered != table.indexes.is_empty() {
+            let text = format!("table {}: index {} is not where it should be", table.name, row.text(4));
+            return Err(Error::Corrupt(text));
+        }
+        let mut parts = Vec::new();
+        let fields = rows::read(storage, self.sys.core.fields.clustered(), &[row.bytes(1)])?;
+        for (n, field) in fields.iter().enumerate() {
+            let (_, prefix_len) = layout::decode_field_pos(field.u32(1), n as u32);
+            let name = field.text(4);
+            let column = table.columns.iter().position(|c| c.def.name == name).ok_or_else(|| {
+                Error::Corrupt(format!("table {}: field {name} of an index is no column", table.name))
+            })?;
+            parts.push(KeyPart { column, prefix_len });
+        }
+        Ok(Some(IndexParts {
+            id: IndexId(row.number(1)),
+            name: row.text(4),
+            parts,
+            unique: kind & index_type::UNIQUE != 0,
+            root,
+            trx_id: TrxId(vaquita_base::codec::get_uint(row.bytes(2), 0, row.bytes(2).len().min(8))),
+            comment: String::new(),
+        }))
+    }
+
+    /// Defaults, labels, comments: from our table, else from the `.frm` that a MySQL server left.
+    fn add_extra(&self, storage: &Storage, parts: &mut TableParts) -> Result<()> {
+        if parts.is_system {
+            return Ok(());
+        }
+        let extra = match self.read_extra(storage, parts.id)? {
+            Some(extra) => Some(extra),
+            None => server_files::read_extra(storage, parts)?,
+        };
+        let Some(extra) = extra else { return Ok(()) };
+        parts.collation = extra.collation;
+        parts.comment = extra.comment;
+        parts.extra = extra.extra;
+        parts.auto_inc_from = extra.auto_inc_from;
+        for (column, kept) in parts.columns.iter_mut().zip(extra.columns) {
+            apply(column, kept);
+        }
+        for (id, comment) in extra.index_comments {
+            if let Some(index) = parts.indexes.iter_mut().find(|i| i.id == id) {
+                index.comment = comment;
+            }
+        }
+        Ok(())
+    }
+
+    /// Our own record of a table.
+    fn read_extra(&self, storage: &Storage, id: TableId) -> Result<Option<TableExtra>> {
+        let Some(table) = &self.sys.extra else { return Ok(None) };
+        let id_bytes = rows::u64_value(id.get()).unwrap_or_default();
+        let pieces = rows::read(storage, table.clustered(), &[&id_bytes])?;
+        if pieces.is_empty() {
+            return Ok(None);
+        }
+        let bytes: Vec<u8> = pieces.iter().flat_map(|p| p.bytes(4)).copied().collect();
+        let extra = TableExtra::decode(&bytes);
+        extra.map(Some).map_err(|c| Error::Corrupt(format!("SYS_VAQUITA_TABLES, table {id}: {c}")))
+    }
+
+    /// Foreign keys whose child (index 1, FOR_IND) or parent (index 2, REF_IND) is `name`.
+    pub(crate) fn foreign_keys(
+        &self,
+        storage: &Storage,
+        by: usize,
+        name: &str,
+    ) -> Result<Vec<Arc<ForeignKey>>> {
+        let (Some(foreign), Some(columns)) = (&self.sys.foreign, &self.sys.foreign_cols) else {
+            return Ok(Vec::new());
+        };
+        let mut out = Vec::new();
+        for entry in rows::read(storage, &foreign.indexes[by], &[name.as_bytes()])? {
+            // Names there compare without case: not all of what is found is of this table.
+            if entry.bytes(0) != name.as_bytes() {
+                continue;
+            }
+            let found = rows::read(storage, foreign.clustered(), &[entry.bytes(1)])?;
+            let Some(row) = found.iter().find(|row| row.bytes(0) == entry.bytes(1)) else { continue };
+            let columns = rows::read(storage, columns.clustered(), &[entry.bytes(1)])?;
+            out.push(Arc::new(foreign_key(row, &columns)));
+        }
+        Ok(out)
+    }
+
+    /// Opens the table's file.
+    fn open_space(&self, storage: &Storage, row: &TableRow) -> Result<()> {
+        if row.space == SpaceId::SYSTEM || storage.spaces().contains(row.space) {
+            return Ok(());
+        }
+        let unusable = |detail: String| Error::TableUnusable { table: row.name.clone(), detail };
+        let path = self.file_of(storage, row)?;
+        if !storage.fs().exists(&path) {
+            return Err(unusable(format!("its file {} is missing", path.display())));
+        }
+        storage.open_table_space(row.space, &path).map_err(|e| unusable(e.to_string()))
+    }
+
+    /// Where a table's file is: below the folder, or where its `.isl` says.
+    fn file_of(&self, storage: &Storage, row: &TableRow) -> Result<PathBuf> {
+        let dir = &storage.options().dir;
+        let away = TableFlags::decode(row.flags).is_ok_and(|f| f.data_dir());
+        if away && let Some(target) = server_files::read_link(storage, &row.name)? {
+            return Ok(target);
+        }
+        Ok(dir.join(format!("{}.ibd", row.name)))
+    }
+}
+
+fn apply(column: &mut Column, kept: ColumnExtra) {
+    column.decimal = kept.decimal;
+    column.labels = kept.labels;
+    column.default = kept.default;
+    column.on_update_now = kept.on_update_now;
+    column.auto_increment = kept.auto_increment;
+    column.comment = kept.comment;
+    column.extra = kept.extra;
+}
+
+fn column_def(row: &SysRow) -> vaquita_format::Result<ColumnDef> {
+    let mtype = MType::from_code(row.u32(5))?;
+    let precise = row.u32(6);
+    let def = ColumnDef::new(row.text(4), mtype, precise, row.u32(7));
+    // Widths of characters are not stored: they follow from the collation.
+    let charset = Charset::of_collation((precise >> prtype::COLLATION_SHIFT) as u16);
+    Ok(match charset.filter(|_| mtype.is_string()) {
+        Some(charset) => def.with_mbminmaxlen(charset.mb_min_max_len()),
+        None => def,
+    })
+}
+
+fn foreign_key(row: &SysRow, columns: &[SysRow]) -> ForeignKey {
+    let kind = row.u32(5) >> foreign_type::SHIFT;
+    let own = columns.iter().filter(|c| c.bytes(0) == row.bytes(0));
+    let action = |cascade: u32, set_null: u32, no_action: u32| match () {
+        () if kind & cascade != 0 => ReferentialAction::Cascade,
+        () if kind & set_null != 0 => ReferentialAction::SetNull,
+        () if kind & no_action != 0 => ReferentialAction::NoAction,
+        () => ReferentialAction::Restrict,
+    };
+    use foreign_type as t;
+    ForeignKey {
+        id: row.text(0),
+        child: row.text(3),
+        parent: row.text(4),
+        child_columns: own.clone().map(|c| c.text(4)).collect(),
+        parent_columns: own.map(|c| c.text(5)).collect(),
+        on_delete: action(t::DELETE_CASCADE, t::DELETE_SET_NULL, t::DELETE_NO_ACTION),
+        on_update: action(t::UPDATE_CASCADE, t::UPDATE_SET_NULL, t::UPDATE_NO_ACTION),
+    }
+}
