@@ -28,8 +28,9 @@ impl TrxSystem {
     /// Errors of reading pages, damage.
     pub fn open(storage: Arc<Storage>, options: Options) -> Result<(Arc<TrxSystem>, Vec<Resurrected>)> {
         let stored = read_id_store(&storage)?;
-        let (rsegs, found) = (RollbackSegments {}, Vec::<FoundTrx>::new());
-        let next = trx_sys::next_trx_id(stored);
+        let (rsegs, found) = RollbackSegments::open(&storage, &options)?;
+        // The store is ahead of every id that was given, unless the folder was damaged or put together by hand.
+        let next = trx_sys::next_trx_id(stored).max(TrxId(rsegs.greatest_id().0.saturating_add(1)));
         let system = Arc::new(TrxSystem {
             locks: LockSys::new(&options, storage.clock().clone()),
             order: Order::new(next, TrxId(stored.0 + trx_sys::TRX_ID_MARGIN), RING),
@@ -101,15 +102,16 @@ fn read_id_store(storage: &Storage) -> Result<TrxId> {
 impl TrxSystem {
     /// Ends the undo logs of a committing transaction; `number` is drawn for an update log.
     pub(super) fn end_undo(&self, trx: &mut Trx, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
-        if trx.undo.next_no() == 0 { Ok(None) } else { self.commit_undo(trx, number) }
+        // A transaction that was rolled back has logs without records: they end all the same.
+        self.commit_undo(trx, number)
     }
 
     pub(super) fn mark_prepared(&self, trx: &mut Trx, xid: &Xid) -> Result<Option<Lsn>> {
-        if trx.undo.next_no() == 0 { Ok(None) } else { self.prepare_undo(trx, xid) }
+        self.prepare_undo(trx, xid)
     }
 
     pub(super) fn release_locks(&self, trx: &mut Trx) {
-        if trx.undo.next_no() > 0 && self.release_undo(trx).is_err() {
+        if self.release_undo(trx).is_err() {
             self.unreleased.fetch_add(1, Ordering::Relaxed);
         }
     }

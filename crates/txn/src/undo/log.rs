@@ -65,14 +65,16 @@ impl TrxUndo {
         self.next_no
     }
 
-    /// Gives the transaction its rollback segment, with its id.
-    pub(crate) fn set_rseg(&mut self, rseg: RsegNo) {
+    /// Gives the transaction a rollback segment of the test's choice.
+    #[cfg(test)]
+    pub(super) fn set_rseg(&mut self, rseg: RsegNo) {
         debug_assert!(self.logs().next().is_none(), "a transaction keeps its rollback segment");
         self.rseg = Some(rseg);
     }
 
     /// Whether there is an update log: one that enters the history at commit.
-    pub(crate) fn has_update_log(&self) -> bool {
+    #[cfg(test)]
+    pub(super) fn has_update_log(&self) -> bool {
         self.update.is_some()
     }
 

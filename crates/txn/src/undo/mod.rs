@@ -48,7 +48,7 @@ mod truncate;
 pub use history::{History, PurgeRecord};
 pub use log::TrxUndo;
 pub use read::UndoBuf;
-pub(crate) use rseg::{FoundTrx, RsegNo};
+pub(crate) use rseg::FoundTrx;
 pub use rseg::{RollbackSegments, create_first_rollback_segment};
 
 use crate::error::Result;

@@ -26,7 +26,7 @@ use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Number of a rollback segment: its slot on the TRX_SYS page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct RsegNo(pub(crate) u8);
+pub(super) struct RsegNo(pub(super) u8);
 
 /// The rollback segments of a folder: 128 slots, each with a header page of 1,024 undo slots (16K pages).
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl Rseg {
 
 impl RollbackSegments {
     /// A rollback segment for a transaction that has none yet: all in turn.
-    pub(crate) fn assign(&self) -> RsegNo {
+    pub(super) fn assign(&self) -> RsegNo {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         self.usable[n % self.usable.len()]
     }
@@ -146,7 +146,7 @@ impl RollbackSegments {
     }
 
     /// Undo logs in the histories.
-    pub(crate) fn history_len(&self) -> u64 {
+    pub(super) fn history_len(&self) -> u64 {
         self.history_len.load(Ordering::Relaxed)
     }
 

@@ -59,7 +59,7 @@ fn fewer_rollback_segments_are_used_and_the_others_kept() {
 fn the_first_record_of_an_insert_log() {
     let bed = Bed::new(16_384, 200, 4, 1);
     let mut trx = TrxUndo::default();
-    trx.set_rseg(super::super::RsegNo(2));
+    trx.set_rseg(super::super::rseg::RsegNo(2));
     let body = [0x0b, 0x00, 0x15, 0x04, 0x80, 0x00, 0x00, 0x06];
     let ptr = bed.rsegs.append(&mut trx, TrxId(0x6f09), false, UndoKind::Insert, &body).unwrap();
     let first = first_pages(&bed, 2)[0];

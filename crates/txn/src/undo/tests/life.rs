@@ -74,7 +74,7 @@ fn a_full_rollback_segment_sends_transactions_to_others() {
     let mut open = Vec::new();
     for id in 0..512u64 {
         let mut trx = TrxUndo::default();
-        trx.set_rseg(super::super::RsegNo(0));
+        trx.set_rseg(super::super::rseg::RsegNo(0));
         bed.append(&mut trx, 10 + id, UndoKind::Insert, 5);
         open.push(trx);
     }
