@@ -35,7 +35,7 @@ impl Subject {
             name: ibd.display().to_string(),
             size: src.page_size(),
             bytes: std::fs::read(ibd).unwrap(),
-            tables: vec![Described { name: table.name, indexes: table.indexes }],
+            tables: vec![Described::new(table.name, table.indexes)],
         }
     }
 
@@ -92,7 +92,7 @@ fn described_by_frm_alone() {
         let src = SpaceFile::open(std::slice::from_ref(&ibd)).unwrap();
         let frm = Some(fixture(&format!("{}.frm", table_of(&ibd))));
         let table = describe(&src, &ibd, &MetadataFiles { cfg: None, frm }).unwrap();
-        let tables = [Described { name: table.name, indexes: table.indexes }];
+        let tables = [Described::new(table.name, table.indexes)];
         let mut report = Report::new();
         let summary = check_space(&src, &tables, &|no| no == PageNo(0), &mut report, &mut Progress::hidden());
         assert_eq!((report.findings(), report.remarks()), (&[][..], &[][..]), "{ibd:?}");

@@ -16,6 +16,7 @@ use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{Offsets, RecLayout};
 use vaquita_format::{Corruption, PageSize};
 
+use super::check::Described;
 use super::metadata::TableIndex;
 use super::progress::Progress;
 use super::report::Report;
@@ -38,6 +39,13 @@ pub struct DictTable {
     pub columns: Vec<ColumnDef>,
     /// Trees, the clustered one first.
     pub indexes: Vec<TableIndex>,
+}
+
+impl DictTable {
+    /// The table, to be checked.
+    pub fn described(&self) -> Described {
+        Described { name: self.name.clone(), id: Some(self.id), indexes: self.indexes.clone() }
+    }
 }
 
 /// All tables of a dictionary.

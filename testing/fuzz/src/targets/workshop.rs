@@ -125,7 +125,7 @@ pub(super) fn tables(data: &[u8]) {
     let mut out = Vec::new();
     dump_table(&space, &fixture.table, options, &mut out, &mut Progress::hidden()).expect("memory takes all");
     let mut report = Report::new();
-    let described = [Described { name: "t".into(), indexes: fixture.table.indexes.clone() }];
+    let described = [Described::new("t", fixture.table.indexes.clone())];
     check_space(&space, &described, &|_| false, &mut report, &mut Progress::hidden());
     if patches.is_empty() {
         assert!(report.is_clean(), "an undamaged fixture: {:?}", report.findings());

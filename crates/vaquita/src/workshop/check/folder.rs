@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use vaquita_base::PageNo;
 
 use super::redo::{LogSummary, check_log};
-use super::space::{Described, SpaceSummary, check_space};
-use crate::workshop::dictionary::Dictionary;
+use super::space::{Described, SpaceSummary, SystemView, check_space_of};
+use crate::workshop::dictionary::{DictTable, Dictionary};
 use crate::workshop::metadata::{MetadataError, MetadataFiles, table_of};
 use crate::workshop::progress::Progress;
 use crate::workshop::report::Report;
@@ -58,7 +58,7 @@ pub fn check_path(path: &Path, out: &mut dyn Write) -> Result<bool, CheckError> 
         let dir = path.parent().unwrap_or(Path::new("."));
         check_log_file(dir, out)?
     } else {
-        check_file(path, &name, name.len(), &Dictionary::default(), out)?.sound
+        check_file(path, &name, name.len(), &Dictionary::default(), None, out)?.sound
     };
     Ok(sound)
 }
@@ -74,6 +74,7 @@ fn check_file(
     shown: &str,
     width: usize,
     dictionary: &Dictionary,
+    folder: Option<SystemView<'_>>,
     out: &mut dyn Write,
 ) -> Result<FileOutcome, CheckError> {
     let src = match SpaceFile::open_with_followers(path) {
@@ -93,7 +94,8 @@ fn check_file(
     let tables = describe(&src, path, dictionary, &mut report);
     let starts: Vec<PageNo> = src.file_starts().collect();
     let mut progress = Progress::new(shown, u64::from(src.n_pages()));
-    let summary = check_space(&src, &tables, &|no| starts.contains(&no), &mut report, &mut progress);
+    let starts_file = |no| starts.contains(&no);
+    let summary = check_space_of(folder, &src, &tables, &starts_file, &mut report, &mut progress);
     drop(progress);
     print_outcome((shown, width), &summary, &report, out)?;
     Ok(FileOutcome { sound: report.is_clean(), summary: Some(summary) })
@@ -106,17 +108,14 @@ fn describe(src: &SpaceFile, path: &Path, dictionary: &Dictionary, report: &mut 
         // The check of the system tablespace reads its own dictionary.
         return Vec::new();
     }
-    let from_dictionary: Vec<Described> = dictionary
-        .in_space(space)
-        .map(|t| Described { name: t.name.clone(), indexes: t.indexes.clone() })
-        .collect();
+    let from_dictionary: Vec<Described> = dictionary.in_space(space).map(DictTable::described).collect();
     if !from_dictionary.is_empty() {
         return from_dictionary;
     }
     let files = MetadataFiles::beside(path);
     match table_of(src, path, &files) {
         Ok(table) if !table.indexes.is_empty() => {
-            vec![Described { name: table.name, indexes: table.indexes }]
+            vec![Described::new(table.name, table.indexes)]
         }
         Ok(_) | Err(MetadataError::Needed) => Vec::new(),
         Err(e) => {
@@ -146,6 +145,12 @@ fn print_outcome(
     }
     if report.count() > SHOWN as u64 {
         writeln!(out, "    ... and {} more faults", report.count() - SHOWN as u64)?;
+    }
+    if let Some(system) = &summary.system {
+        writeln!(out, "    undo: {}", system.transactions)?;
+        for note in system.transactions.notes() {
+            writeln!(out, "    note: {note}")?;
+        }
     }
     for remark in report.remarks() {
         writeln!(out, "    note: {remark}")?;
@@ -203,19 +208,24 @@ fn check_folder(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
         count(log_sound);
     }
     let mut dictionary = Dictionary::default();
+    let (mut system_file, mut system_summary) = (None, None);
     if system.is_file() {
-        let outcome = check_file(&system, "ibdata1", width, &dictionary, out)?;
+        let outcome = check_file(&system, "ibdata1", width, &dictionary, None, out)?;
         count(outcome.sound);
         if let Ok(src) = SpaceFile::open_with_followers(&system) {
             // Its faults are in the outcome above.
             dictionary = Dictionary::read(&src, &mut Report::new());
+            system_file = Some(src);
         }
         if let (Some(log), Some(summary)) = (&log, &outcome.summary) {
             shutdown_note(log, summary, out)?;
         }
+        system_summary = outcome.summary.and_then(|s| s.system);
     }
+    let folder = system_file.as_ref().zip(system_summary.as_ref());
+    let folder = folder.map(|(src, system)| SystemView { src, system });
     for file in files {
-        count(check_file(&file, &shown(&file), width, &dictionary, out)?.sound);
+        count(check_file(&file, &shown(&file), width, &dictionary, folder, out)?.sound);
     }
     writeln!(out, "{checked} checked, {faulty} faulty")?;
     Ok(sound)

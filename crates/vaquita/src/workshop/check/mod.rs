@@ -6,10 +6,13 @@
 //! | lists of extents, segments, inodes | `extents` |
 //! | trees, off-page columns | `tree`, `loose` (without description) |
 //! | change buffer bitmaps | `bitmap` |
-//! | transaction system, undo, dictionary, change buffer | `system` |
+//! | transaction system, dictionary, change buffer | `system` |
+//! | rollback segments, undo logs, history; roll pointers of rows | `undo` |
+//! | secondary indexes against rows | `agreement` |
 //! | redo log | `redo` |
 //! | a tablespace, a folder | `space`, `folder` |
 
+mod agreement;
 mod bitmap;
 pub(in crate::workshop) mod extents;
 mod folder;
@@ -20,7 +23,12 @@ pub mod redo;
 pub mod space;
 pub(in crate::workshop) mod system;
 pub mod tree;
+mod undo;
 
+pub use agreement::Buffered;
 pub use folder::{CheckError, check_path};
-pub use space::{CheckedTree, Described, SpaceSummary, check_space};
+pub use space::{
+    CheckedTree, Described, SpaceSummary, SystemSummary, SystemView, check_space, check_space_of,
+};
 pub use tree::TreeStats;
+pub use undo::Transactions;

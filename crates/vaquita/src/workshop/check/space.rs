@@ -1,11 +1,12 @@
 //! A whole tablespace.
 
-use vaquita_base::{IndexId, Lsn, PageNo, SpaceId};
+use vaquita_base::{IndexId, Lsn, PageNo, SpaceId, TableId};
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::index_page::header;
 use vaquita_format::{Corruption, trx_sys};
 
+use super::agreement::{Agreement, Buffered, ChangeBuffer};
 use super::bitmap::check_bitmaps;
 use super::extents::{Extents, check_extents};
 use super::loose::check_loose_pages;
@@ -13,6 +14,7 @@ use super::marks::{ALLOCATED, BAD, FRESH, Marks, REACHED};
 use super::pages::check_pages;
 use super::system::check_system;
 use super::tree::{TreeContext, TreeStats, check_tree};
+use super::undo::{RollPointers, Transactions};
 use crate::workshop::metadata::TableIndex;
 use crate::workshop::progress::Progress;
 use crate::workshop::report::Report;
@@ -24,8 +26,35 @@ use crate::workshop::source::PageSource;
 pub struct Described {
     /// Its name, for people.
     pub name: String,
+    /// Its number, if it is known.
+    pub id: Option<TableId>,
     /// Its trees, the clustered one first.
     pub indexes: Vec<TableIndex>,
+}
+
+impl Described {
+    /// A table that no dictionary knows.
+    pub fn new(name: impl Into<String>, indexes: Vec<TableIndex>) -> Described {
+        Described { name: name.into(), id: None, indexes }
+    }
+}
+
+/// What the system tablespace says about the rows of others.
+#[derive(Clone, Copy)]
+pub struct SystemView<'a> {
+    /// Its pages: undo logs and change buffer.
+    pub src: &'a dyn PageSource,
+    /// What they hold.
+    pub system: &'a SystemSummary,
+}
+
+/// What a system tablespace holds that concerns all tablespaces.
+#[derive(Debug, Clone, Default)]
+pub struct SystemSummary {
+    /// Transactions and their logs.
+    pub transactions: Transactions,
+    /// Changes of secondary indexes that wait for their pages.
+    pub buffered: Buffered,
 }
 
 /// A checked tree.
@@ -60,10 +89,25 @@ pub struct SpaceSummary {
     pub newest_lsn: Lsn,
     /// LSN of the last clean shutdown, or of the import.
     pub flush_lsn: Lsn,
+    /// Of a system tablespace only.
+    pub system: Option<SystemSummary>,
 }
 
 /// Checks a tablespace. `tables` are those that are known to be in it; `starts_file` tells the first pages of its files.
 pub fn check_space(
+    src: &dyn PageSource,
+    tables: &[Described],
+    starts_file: &dyn Fn(PageNo) -> bool,
+    report: &mut Report,
+    progress: &mut Progress,
+) -> SpaceSummary {
+    check_space_of(None, src, tables, starts_file, report, progress)
+}
+
+/// The same for a tablespace of a folder, whose system tablespace was checked before: roll pointers are followed, and
+/// changes in the change buffer count.
+pub fn check_space_of(
+    folder: Option<SystemView<'_>>,
     src: &dyn PageSource,
     tables: &[Described],
     starts_file: &dyn Fn(PageNo) -> bool,
@@ -94,23 +138,51 @@ pub fn check_space(
     }
     let is_system = space == SpaceId::SYSTEM;
     let mut described: Vec<Described> = tables.to_vec();
+    let mut system = None;
     if is_system {
-        described.extend(check_system(src, &extents, &mut marks, report));
+        let (inside, found) = check_system(src, &extents, &mut marks, report);
+        described.extend(inside);
+        system = found;
     }
+    let folder = system.as_ref().map(|system| SystemView { src, system }).or(folder);
+    summary.buffered = check_bitmaps(src, is_system, space_header.free_limit, &marks, report);
     for table in &described {
-        for index in &table.indexes {
-            let ctx = TreeContext { src, extents: &extents, marks: &mut marks, report };
-            let stats = check_tree(ctx, &index.def, index.root);
-            let name = format!("{}.{}", table.name, index.def.name());
-            summary.trees.push(CheckedTree { name, id: index.def.id(), root: index.root, stats });
-        }
+        let ctx = TreeContext { src, extents: &extents, marks: &mut marks, report, observer: None };
+        check_table(ctx, table, folder, &mut summary);
     }
     undescribed_trees(src, &mut marks, &mut summary, report);
-    summary.buffered = check_bitmaps(src, is_system, space_header.free_limit, &marks, report);
-    compare_counts(&described, &summary, report);
     unreachable_pages(src, &marks, &extents, &summary, is_system, report);
     summary.used = marks.pages(ALLOCATED, 0).count() as u32;
+    summary.system = system;
     summary
+}
+
+/// The trees of a table, each by itself and all together.
+fn check_table(
+    ctx: TreeContext<'_, '_>,
+    table: &Described,
+    folder: Option<SystemView<'_>>,
+    summary: &mut SpaceSummary,
+) {
+    let TreeContext { src, extents, marks, report, .. } = ctx;
+    let pointers = folder.map(|f| RollPointers::new(&f.system.transactions, f.src));
+    let mut agreement = Agreement::new(src, summary.space, table, pointers);
+    let before = report.count();
+    for (n, index) in table.indexes.iter().enumerate() {
+        agreement.begin(n);
+        let ctx = TreeContext {
+            src,
+            extents,
+            marks: &mut *marks,
+            report: &mut *report,
+            observer: Some(&mut agreement),
+        };
+        let stats = check_tree(ctx, &index.def, index.root);
+        let name = format!("{}.{}", table.name, index.def.name());
+        summary.trees.push(CheckedTree { name, id: index.def.id(), root: index.root, stats });
+    }
+    let buffer = folder.map_or(ChangeBuffer::Unknown, |f| ChangeBuffer::Known(&f.system.buffered, f.src));
+    agreement.finish(report.count() == before, buffer, summary.buffered, report);
 }
 
 /// The space id: in doubt, what the pages after the first say.
@@ -192,27 +264,6 @@ fn undescribed_trees(
          were not checked",
         loose.len()
     ));
-}
-
-/// Rows in the clustered index and entries in the others should be as many, unless changes are under way.
-fn compare_counts(tables: &[Described], summary: &SpaceSummary, report: &mut Report) {
-    if !report.is_clean() || summary.buffered > 0 {
-        return;
-    }
-    let mut trees = summary.trees.iter();
-    for table in tables {
-        let of_table: Vec<&CheckedTree> = trees.by_ref().take(table.indexes.len()).collect();
-        let Some((clustered, others)) = of_table.split_first() else { continue };
-        let live = |t: &CheckedTree| t.stats.records - t.stats.deleted;
-        for other in others.iter().filter(|o| live(o) != live(clustered)) {
-            report.remark(format!(
-                "{} has {} entries, its table {} rows: right only if transactions were under way",
-                other.name,
-                live(other),
-                live(clustered)
-            ));
-        }
-    }
 }
 
 /// Pages in use that nothing leads to.

@@ -4,34 +4,62 @@ use vaquita_base::{PageNo, SpaceId};
 use vaquita_format::column::ColumnDef;
 use vaquita_format::dict::{self, DictHeader};
 use vaquita_format::fil::{self, PageType};
-use vaquita_format::flst::{ListBase, SegmentHeader};
+use vaquita_format::flst::{FileAddress, ListBase, SegmentHeader};
 use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
-use vaquita_format::rseg::RollbackSegment;
-use vaquita_format::undo::{LOG_HISTORY_NODE, LogHeader, PAGE_NODE, UndoPage};
+use vaquita_format::index_page::header;
 use vaquita_format::{Corruption, ibuf, trx_sys};
 
+use super::agreement::Buffered;
 use super::extents::{Extents, walk_list};
 use super::marks::{BAD, Marks, REACHED};
-use super::space::Described;
-use crate::workshop::dictionary::{Dictionary, system_indexes};
+use super::space::{Described, SystemSummary};
+use super::undo::{TableKeys, Transactions, UndoContext, check_rollback_segments};
+use crate::workshop::dictionary::{DictTable, Dictionary, system_indexes};
 use crate::workshop::metadata::TableIndex;
 use crate::workshop::report::Report;
+use crate::workshop::roots::Root;
 use crate::workshop::source::PageSource;
 
-/// Checks the fixed structures; gives the trees that are to be checked as well.
+/// Checks the fixed structures; gives the trees that are to be checked as well, and what concerns other tablespaces.
+/// The latter is `None` if the transaction system is too damaged to say anything.
 pub(super) fn check_system(
     src: &dyn PageSource,
     extents: &Extents,
     marks: &mut Marks,
     report: &mut Report,
-) -> Vec<Described> {
+) -> (Vec<Described>, Option<SystemSummary>) {
+    // Faults of the dictionary's pages are found again, with more detail, by the check of its trees.
+    let dictionary = Dictionary::read(src, &mut Report::new());
     let mut check = SystemCheck { src, extents, marks, report };
     check.fixed_pages();
-    check.transaction_system();
+    let transactions = check.transaction_system(&key_fields(&dictionary));
     let mut described = Vec::new();
     described.extend(check.change_buffer());
-    described.extend(check.dictionary());
-    described
+    described.extend(check.dictionary(&dictionary));
+    let root = root_of_change_buffer(src);
+    let buffered = root.map(|root| Buffered::read(src, &root)).unwrap_or_default();
+    (described, transactions.map(|transactions| SystemSummary { transactions, buffered }))
+}
+
+/// Number of key fields of every table's clustered index.
+fn key_fields(dictionary: &Dictionary) -> TableKeys {
+    let fixed = dict::SYS_ALL.iter().filter_map(|t| Some((t.id?, t.n_key)));
+    let others = dictionary.tables.iter().filter_map(|t| Some((t.id, t.indexes.first()?.def.n_uniq())));
+    fixed.chain(others).collect()
+}
+
+/// The root of the change buffer's tree, whose segment is named elsewhere.
+fn root_of_change_buffer(src: &dyn PageSource) -> Option<Root> {
+    let page = src.page(ibuf::ROOT_PAGE).ok()?;
+    let none = SegmentHeader { space: SpaceId::SYSTEM, inode: FileAddress::NULL };
+    (fil::page_type(&page) == Some(PageType::Index)).then(|| Root {
+        page: ibuf::ROOT_PAGE,
+        index: ibuf::INDEX_ID,
+        level: header::level(&page),
+        comp: false,
+        leaf: none,
+        top: none,
+    })
 }
 
 struct SystemCheck<'a> {
@@ -90,8 +118,8 @@ impl SystemCheck<'_> {
         }
     }
 
-    fn transaction_system(&mut self) {
-        let Some(page) = self.page(trx_sys::PAGE, PageType::TrxSys) else { return };
+    fn transaction_system(&mut self, keys: &TableKeys) -> Option<Transactions> {
+        let page = self.page(trx_sys::PAGE, PageType::TrxSys)?;
         self.own(SegmentHeader::read(&page, trx_sys::SEGMENT));
         match trx_sys::Doublewrite::read(&page) {
             Ok(Some(area)) => {
@@ -105,117 +133,15 @@ impl SystemCheck<'_> {
             Ok(None) => {}
             Err(e) => self.report.page(trx_sys::PAGE, e),
         }
-        for slot in 0..trx_sys::N_RSEGS {
-            // Others lie in undo tablespaces of their own.
-            if let Some((SpaceId::SYSTEM, no)) = trx_sys::rseg(&page, slot) {
-                self.rollback_segment(slot, no);
-            }
-        }
-    }
-
-    fn rollback_segment(&mut self, slot: usize, no: PageNo) {
-        if !self.marks.exists(no) {
-            return self.fault(
-                trx_sys::PAGE,
-                "rollback segment",
-                format!("number {slot} lies at page {no}, beyond the end"),
-            );
-        }
-        self.marks.set(no, REACHED);
-        let Some(page) = self.page(no, PageType::Sys) else { return };
-        let rseg = RollbackSegment::new(&page);
-        self.own(rseg.segment());
-        for (n, first) in rseg.used_slots() {
-            let what = format!("slot {n} of rollback segment {slot}");
-            self.undo_segment(no, first, &what);
-        }
-        let what = format!("history of rollback segment {slot}");
-        let (logs, fault) = walk_list(self.src, &what, rseg.history(), |p| self.marks.has(p, BAD));
-        if let Some((page, what)) = fault {
-            self.report.page(page.unwrap_or(no), what);
-        }
-        for log in logs {
-            let header = log.offset.checked_sub(LOG_HISTORY_NODE as u16);
-            match self.src.page(log.page).ok().zip(header).map(|(p, at)| LogHeader::read(&p, at)) {
-                Some(Ok(_)) => self.undo_segment(no, log.page, &what),
-                Some(Err(e)) => self.report.page(log.page, e),
-                None => self.fault(no, "list", format!("{what}: no undo log lies at {log}")),
-            }
-        }
-    }
-
-    /// The pages of an undo segment, from its first.
-    fn undo_segment(&mut self, from: PageNo, first: PageNo, what: &str) {
-        if !self.marks.exists(first) {
-            return self.fault(from, "undo segment", format!("{what} leads to page {first}, beyond the end"));
-        }
-        if self.marks.has(first, REACHED) {
-            // Several logs of the history may share a segment.
-            return;
-        }
-        self.marks.set(first, REACHED);
-        let Some(page) = self.page(first, PageType::UndoLog) else { return };
-        let sound = UndoPage::new(&page).and_then(|undo| {
-            undo.state()?;
-            Ok((undo.pages(), undo.kind()?, undo.last_log()))
-        });
-        let (pages, kind, last_log) = match sound {
-            Ok(sound) => sound,
-            Err(e) => return self.report.page(first, e),
+        let ctx = UndoContext {
+            src: self.src,
+            space: SpaceId::SYSTEM,
+            extents: self.extents,
+            marks: self.marks,
+            report: self.report,
+            keys,
         };
-        self.logs(first, &page, last_log);
-        for no in self.undo_pages(first, pages, what) {
-            if no == first {
-                continue;
-            }
-            self.marks.set(no, REACHED);
-            let Some(page) = self.page(no, PageType::UndoLog) else { continue };
-            let checked = UndoPage::new(&page).and_then(|undo| {
-                if undo.kind()? != kind {
-                    return Err(Corruption::new(
-                        "undo page type",
-                        format!("differs from that of page {first}"),
-                    ));
-                }
-                undo.records_of(None)?.iter().try_for_each(|record| record.map(|_| ()))
-            });
-            if let Err(e) = checked {
-                self.report.page(no, e);
-            }
-        }
-    }
-
-    fn undo_pages(&mut self, first: PageNo, base: ListBase, what: &str) -> Vec<PageNo> {
-        let name = format!("pages of {what}");
-        let (nodes, fault) = walk_list(self.src, &name, base, |p| self.marks.has(p, BAD));
-        if let Some((page, what)) = fault {
-            self.report.page(page.unwrap_or(first), what);
-        }
-        if nodes.iter().any(|n| usize::from(n.offset) != PAGE_NODE) {
-            self.fault(first, "list", format!("{name}: a node is not where undo pages have it"));
-        }
-        nodes.into_iter().map(|n| n.page).collect()
-    }
-
-    /// The logs on a segment's first page, newest first, and their records there.
-    fn logs(&mut self, no: PageNo, page: &[u8], last: u16) {
-        let mut at = last;
-        // A page has room for few headers; a longer chain goes in circles.
-        for _ in 0..page.len() / 46 {
-            if at == 0 {
-                return;
-            }
-            let log = LogHeader::read(page, at).and_then(|header| {
-                let records = UndoPage::new(page)?.records_of(Some(at))?;
-                records.iter().try_for_each(|record| record.map(|_| ()))?;
-                Ok(header.prev)
-            });
-            match log {
-                Ok(prev) => at = prev,
-                Err(e) => return self.report.page(no, e),
-            }
-        }
-        self.fault(no, "undo log headers", "go in circles");
+        Some(check_rollback_segments(ctx, &page))
     }
 
     fn change_buffer(&mut self) -> Option<Described> {
@@ -239,28 +165,32 @@ impl SystemCheck<'_> {
         let def = change_buffer_def(self.src)?;
         Some(Described {
             name: "change buffer".to_owned(),
+            id: None,
             indexes: vec![TableIndex { def, root: ibuf::ROOT_PAGE }],
         })
     }
 
-    fn dictionary(&mut self) -> Vec<Described> {
+    fn dictionary(&mut self, tables: &Dictionary) -> Vec<Described> {
         let Some(page) = self.page(dict::PAGE, PageType::Sys) else { return Vec::new() };
-        let mut out = Vec::new();
+        let mut out: Vec<Described> = Vec::new();
         match system_indexes(&DictHeader::read(&page), self.src.page_size()) {
             Ok(indexes) => {
-                // Each tree has its own clustered order: no counts are compared.
-                let trees = indexes
-                    .into_iter()
-                    .map(|i| Described { name: "dictionary".to_owned(), indexes: vec![i] });
-                out.extend(trees);
+                for index in indexes {
+                    match out.first_mut() {
+                        // SYS_TABLES is the first of them, and the only one with two trees.
+                        Some(tables) if index.def.id() == dict::ID_IND => tables.indexes.push(index),
+                        _ => {
+                            let id = dict::SYS_ALL.iter().find(|t| t.clustered_id == Some(index.def.id()));
+                            let id = id.and_then(|t| t.id);
+                            out.push(Described { name: "dictionary".to_owned(), id, indexes: vec![index] });
+                        }
+                    }
+                }
             }
             Err(e) => self.report.page(dict::PAGE, e),
         }
-        // Faults of the dictionary's pages are found again, with more detail, by the check of its trees.
-        let mut known = Report::new();
-        let tables = Dictionary::read(self.src, &mut known);
         let inside = tables.tables.iter().filter(|t| t.space == SpaceId::SYSTEM);
-        out.extend(inside.map(|t| Described { name: t.name.clone(), indexes: t.indexes.clone() }));
+        out.extend(inside.map(DictTable::described));
         out
     }
 }

@@ -46,17 +46,43 @@ pub struct TreeStats {
     pub order_known: bool,
 }
 
+/// A record of a leaf, handed out on the way.
+pub(in crate::workshop) struct LeafRecord<'a> {
+    /// Its page.
+    pub(in crate::workshop) no: PageNo,
+    /// The page in its logical form.
+    pub(in crate::workshop) page: &'a [u8],
+    /// Its origin.
+    pub(in crate::workshop) rec: u16,
+    /// Its fields.
+    pub(in crate::workshop) offsets: &'a Offsets,
+    /// Whether it is delete-marked.
+    pub(in crate::workshop) deleted: bool,
+}
+
+/// Who wants to see every record of the leaves.
+pub(in crate::workshop) trait LeafObserver {
+    /// The next record, in key order.
+    fn record(&mut self, record: &LeafRecord<'_>);
+}
+
 /// What a tree check works on.
-pub(in crate::workshop) struct TreeContext<'a> {
+pub(in crate::workshop) struct TreeContext<'a, 'o> {
     pub(in crate::workshop) src: &'a dyn PageSource,
     pub(in crate::workshop) extents: &'a Extents,
     pub(in crate::workshop) marks: &'a mut Marks,
     pub(in crate::workshop) report: &'a mut Report,
+    /// Sees every record of the leaves.
+    pub(in crate::workshop) observer: Option<&'o mut (dyn LeafObserver + 'o)>,
 }
 
 /// Checks a tree.
-pub(in crate::workshop) fn check_tree(ctx: TreeContext<'_>, def: &IndexDef, root_no: PageNo) -> TreeStats {
-    let TreeContext { src, extents, marks, report } = ctx;
+pub(in crate::workshop) fn check_tree(
+    ctx: TreeContext<'_, '_>,
+    def: &IndexDef,
+    root_no: PageNo,
+) -> TreeStats {
+    let TreeContext { src, extents, marks, report, observer } = ctx;
     let mut stats = TreeStats { order_known: order_known(def), ..TreeStats::default() };
     let root = match src.page(root_no).map(|page| root_of(src, def, &page, root_no)) {
         _ if marks.has(root_no, BAD) => {
@@ -93,6 +119,7 @@ pub(in crate::workshop) fn check_tree(ctx: TreeContext<'_>, def: &IndexDef, root
         extents,
         marks,
         report,
+        observer,
         offsets: Offsets::new(),
         other: Offsets::new(),
         bitmap: None,
@@ -136,7 +163,7 @@ struct Pointer {
     after_gap: bool,
 }
 
-struct TreeCheck<'a> {
+struct TreeCheck<'a, 'o> {
     src: &'a dyn PageSource,
     def: &'a IndexDef,
     root: Root,
@@ -145,6 +172,7 @@ struct TreeCheck<'a> {
     extents: &'a Extents,
     marks: &'a mut Marks,
     report: &'a mut Report,
+    observer: Option<&'o mut (dyn LeafObserver + 'o)>,
     offsets: Offsets,
     other: Offsets,
     /// The change buffer bitmap page read last.
@@ -160,7 +188,7 @@ struct Step {
     last: Option<Key>,
 }
 
-impl TreeCheck<'_> {
+impl TreeCheck<'_, '_> {
     fn fault(&mut self, page: PageNo, check: &'static str, detail: impl Into<String>) {
         self.report.page(page, Corruption::new(check, detail));
     }
@@ -333,6 +361,9 @@ impl TreeCheck<'_> {
             self.stats.deleted += u64::from(deleted);
             if self.offsets.any_external() {
                 self.external_columns(no, page, rec);
+            }
+            if let Some(observer) = &mut self.observer {
+                observer.record(&LeafRecord { no, page, rec, offsets: &self.offsets, deleted });
             }
         }
         self.stats.data_bytes += bytes;
