@@ -1,12 +1,18 @@
 //! What all sessions and services of a folder share.
 
 use crate::dict::Dictionary;
-use crate::mdl::MdlSys;
+use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
 use crate::options::Options;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
-use vaquita_txn::TrxSystem;
+use vaquita_txn::undo::History;
+use vaquita_txn::{Trx, TrxSystem};
 
 /// The shared state of an engine. Row functions take it as their first argument.
 #[derive(Debug)]
@@ -23,4 +29,53 @@ pub struct Core {
     pub mdl: MdlSys,
     /// Counters.
     pub metrics: Metrics,
+    /// Where purge is in the history; held for a whole batch.
+    pub(crate) history: Mutex<History>,
+    /// Transactions nobody has any more, to be rolled back.
+    pub(crate) abandoned: Mutex<VecDeque<Trx>>,
+    /// Told when there is something to roll back.
+    pub(crate) has_abandoned: Condvar,
+    /// Metadata locks of prepared transactions that have left their sessions.
+    pub(crate) prepared: Mutex<Vec<(Xid, MdlContext)>>,
+    /// How long each change is delayed for purge to catch up, in microseconds.
+    pub(crate) dml_delay_us: AtomicU64,
+}
+
+impl Core {
+    pub(crate) fn new(
+        options: Options,
+        storage: Arc<Storage>,
+        txn: Arc<TrxSystem>,
+        dict: Dictionary,
+    ) -> Core {
+        Core {
+            options,
+            storage,
+            txn,
+            dict,
+            mdl: MdlSys::default(),
+            metrics: Metrics::default(),
+            history: Mutex::default(),
+            abandoned: Mutex::default(),
+            has_abandoned: Condvar::new(),
+            prepared: Mutex::default(),
+            dml_delay_us: AtomicU64::new(0),
+        }
+    }
+
+    /// Leaves a transaction to the background: its rows stay locked until its changes are taken back.
+    pub(crate) fn roll_back_later(&self, trx: Trx) {
+        self.abandoned.lock().push_back(trx);
+        self.has_abandoned.notify_one();
+    }
+
+    /// Waits as long as purge wants changes to be delayed (`max_purge_lag`).
+    #[inline]
+    pub(crate) fn delay_change(&self) {
+        let delay = self.dml_delay_us.load(Ordering::Relaxed);
+        if delay > 0 {
+            self.metrics.dml_delay_us.add(delay);
+            self.storage.clock().sleep(Duration::from_micros(delay));
+        }
+    }
 }

@@ -1,16 +1,24 @@
 //! Opening and closing a folder.
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::dict::{CreateSystem, Dictionary};
+use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::recovery;
+use crate::services::Services;
 use crate::session::Session;
+use parking_lot::Mutex;
 use std::sync::Arc;
-use vaquita_base::Clock;
-use vaquita_io::FileSystem;
+use vaquita_base::{Clock, SystemClock};
+use vaquita_io::{FileSystem, RealDisk};
+use vaquita_storage::{OpenReport, Storage};
+use vaquita_txn::TrxSystem;
 
 /// A folder opened as a database. Dropping it without [`Engine::close`] is a crash: nothing acknowledged is lost.
 #[derive(Debug)]
 pub struct Engine {
+    /// Threads around the steps; none without [`Options::background`]. They stop before the rest is dropped.
+    services: Mutex<Option<Services>>,
     core: Arc<Core>,
 }
 
@@ -20,8 +28,7 @@ impl Engine {
     /// # Errors
     /// The folder is in use (names the holder's process), damaged, or a setting is wrong.
     pub fn open(options: Options) -> Result<Engine> {
-        let _ = options;
-        unimplemented!()
+        Self::open_with(Arc::new(RealDisk::default()), Arc::new(SystemClock::new()), options)
     }
 
     /// The same on a given file layer and clock.
@@ -29,8 +36,22 @@ impl Engine {
     /// # Errors
     /// As [`Engine::open`].
     pub fn open_with(fs: Arc<dyn FileSystem>, clock: Arc<dyn Clock>, options: Options) -> Result<Engine> {
-        let _ = (fs, clock, options);
-        unimplemented!()
+        options.validate()?;
+        let storage = Storage::open_with(fs, clock, options.storage.clone(), &mut CreateSystem::default())?;
+        let storage = Arc::new(storage);
+        // The log and the page cleaner run while unfinished work is taken back.
+        let mut services = match options.background {
+            true => Some(Services::start_storage(&storage)?),
+            false => None,
+        };
+        let (txn, resurrected) = TrxSystem::open(storage.clone(), options.txn.clone())?;
+        let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
+        let core = Arc::new(Core::new(options, storage, txn, dict));
+        recovery::run(&core, resurrected)?;
+        if let Some(services) = &mut services {
+            services.start_core(&core)?;
+        }
+        Ok(Engine { services: Mutex::new(services), core })
     }
 
     /// A session.
@@ -43,11 +64,39 @@ impl Engine {
         &self.core
     }
 
-    /// Shuts down cleanly: sessions have ended; services stop; everything is on disk.
+    /// What opening found.
+    pub fn report(&self) -> &OpenReport {
+        self.core.storage.report()
+    }
+
+    /// The first failure of a background service, which has then stopped.
+    pub fn failure(&self) -> Option<Error> {
+        self.services.lock().as_ref().and_then(Services::failure)
+    }
+
+    /// Shuts down cleanly: services stop, everything is on disk. With `fast_shutdown` 0 the history is purged first; with
+    /// 2 only the log is made durable, and the next opening recovers. Unfinished rollbacks go on at the next opening.
     ///
     /// # Errors
-    /// Errors of writing.
-    pub fn close(self) -> Result<()> {
-        unimplemented!()
+    /// Sessions are still open; errors of writing.
+    pub fn close(&self) -> Result<()> {
+        let mut services = self.services.lock();
+        let held_by_services = services.as_ref().map_or(0, Services::core_handles);
+        if Arc::strong_count(&self.core) > 1 + held_by_services {
+            return Err(Error::WrongState("sessions are still open"));
+        }
+        let core = &self.core;
+        if core.options.fast_shutdown == 0 && !core.storage.options().read_only {
+            while core.rollback_step()? {}
+            while core.purge_step()? {}
+        }
+        drop(services.take());
+        match core.options.fast_shutdown {
+            2 => {
+                let log = core.storage.log();
+                Ok(log.flush_up_to(log.current_lsn()).map_err(vaquita_storage::Error::from)?)
+            }
+            _ => Ok(core.storage.close()?),
+        }
     }
 }

@@ -70,6 +70,8 @@ pub enum Error {
     NoSuchTable(String),
     /// The table exists.
     TableExists(String),
+    /// The definition changed since the table was opened: open it again.
+    TableChanged(String),
     /// No such index.
     NoSuchIndex {
         /// Table.
@@ -139,6 +141,7 @@ impl fmt::Display for Error {
             Error::ReadOnly => f.write_str("cannot change anything in a read-only transaction or folder"),
             Error::NoSuchTable(name) => write!(f, "table {name} does not exist"),
             Error::TableExists(name) => write!(f, "table {name} already exists"),
+            Error::TableChanged(name) => write!(f, "the definition of {name} has changed; open it again"),
             Error::NoSuchIndex { table, index } => write!(f, "table {table} has no index {index}"),
             Error::BadDefinition(text)
             | Error::ForeignKey(text)

@@ -1,5 +1,7 @@
 //! Settings of an engine, under InnoDB's own variable names (without the `innodb_` prefix).
 
+use crate::error::{Error, Result};
+
 /// Settings of an engine.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -26,6 +28,8 @@ pub struct Options {
     pub max_purge_lag_delay: u64,
     /// Tables kept open in the dictionary cache (`table_definition_cache`).
     pub table_definition_cache: usize,
+    /// What closing does: 0 purges everything first, 1 writes all pages, 2 makes the log durable only.
+    pub fast_shutdown: u8,
     /// Run the background services in threads. Without, the owner calls the step functions.
     pub background: bool,
 }
@@ -45,7 +49,31 @@ impl Options {
             max_purge_lag: 0,
             max_purge_lag_delay: 0,
             table_definition_cache: 1_400,
+            fast_shutdown: 1,
             background: true,
         }
+    }
+
+    /// Checks what can be checked without files.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the setting, its value and the allowed range.
+    pub fn validate(&self) -> Result<()> {
+        let check = |name: &str, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::Config(format!("{name} is {value}; allowed are {low} to {high}")))
+        };
+        self.storage.validate()?;
+        check("rollback_segments", self.txn.rollback_segments as u64, 1, 128)?;
+        check("flush_log_at_trx_commit", self.flush_log_at_trx_commit.into(), 0, 2)?;
+        check("lock_wait_timeout", self.lock_wait_timeout.into(), 0, 1_073_741_824)?;
+        check("autoinc_lock_mode", self.autoinc_lock_mode.into(), 0, 2)?;
+        check("purge_threads", self.purge_threads as u64, 0, 32)?;
+        check("purge_batch_size", self.purge_batch_size as u64, 1, 5_000)?;
+        check("max_purge_lag_delay", self.max_purge_lag_delay, 0, 10_000_000)?;
+        check("table_definition_cache", self.table_definition_cache as u64, 4, 524_288)?;
+        check("fast_shutdown", self.fast_shutdown.into(), 0, 2)
     }
 }

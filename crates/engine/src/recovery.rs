@@ -1,2 +1,78 @@
-//! After a crash: unfinished transactions get their locks back and are rolled back, those of the dictionary first;
-//! interrupted DDL is finished or undone.
+//! After a crash: unfinished transactions are rolled back, those of the dictionary before anything else, then interrupted
+//! DDL is finished or undone; the others are rolled back in the background with their rows locked. Prepared ones wait
+//! for whoever knows their XID.
+//!
+//! Rows that an unfinished transaction wrote are locked by their DB_TRX_ID alone; the tables get intention locks again
+//! before the first session starts.
+
+use crate::core::Core;
+use crate::ddl;
+use crate::error::Result;
+use crate::row;
+use crate::session::lock_table;
+use std::sync::Arc;
+use vaquita_txn::trx_sys::Resurrected;
+use vaquita_txn::{LockMode, Trx};
+
+/// Changes taken back between two looks at whether to stop.
+const STEP: usize = 1_000;
+/// `force_recovery` from which on nothing is rolled back.
+const NO_TRX_UNDO: u8 = 3;
+
+/// Does what must be done before the first session starts.
+///
+/// # Errors
+/// Errors of pages, damage.
+pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()> {
+    if core.options.storage.force_recovery.0 >= NO_TRX_UNDO || core.storage.options().read_only {
+        return Ok(());
+    }
+    let (dictionary, others): (Vec<_>, Vec<_>) = resurrected.into_iter().partition(|r| r.dict_operation);
+    for mut found in dictionary {
+        row::rollback_to(core, &mut found.trx, 0)?;
+        core.txn.finish_rollback(&mut found.trx)?;
+    }
+    ddl::recover(core)?;
+    for found in others {
+        lock_tables(core, &found.trx)?;
+        match found.xid {
+            Some(_) => core.txn.detach_prepared(found.trx),
+            None => core.roll_back_later(found.trx),
+        }
+    }
+    Ok(())
+}
+
+/// Intention locks on the tables a transaction changed.
+fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
+    for id in core.txn.undo_tables(trx)? {
+        if let Some(table) = core.dict.table_by_id(core, id)? {
+            lock_table(core, trx, &table, LockMode::IntentionExclusive)?;
+        }
+    }
+    Ok(())
+}
+
+impl Core {
+    /// Takes back some changes of a transaction that nobody has any more; whether there is more to do.
+    ///
+    /// # Errors
+    /// Errors of pages; the transaction stays in the queue.
+    pub fn rollback_step(&self) -> Result<bool> {
+        let Some(mut trx) = self.abandoned.lock().pop_front() else { return Ok(false) };
+        let done = row::rollback_step(self, &mut trx, 0, STEP);
+        let done = done.and_then(|all| {
+            if all {
+                self.txn.finish_rollback(&mut trx)?;
+            }
+            Ok(all)
+        });
+        match done {
+            Ok(true) => Ok(!self.abandoned.lock().is_empty()),
+            other => {
+                self.abandoned.lock().push_front(trx);
+                other.map(|_| true)
+            }
+        }
+    }
+}

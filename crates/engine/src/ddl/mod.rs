@@ -155,3 +155,12 @@ fn make_database_dir(storage: &Storage, table: &str) -> Result<()> {
     }
     Ok(())
 }
+
+/// Finishes or undoes what a crash interrupted. Dictionary transactions have been rolled back; no session has started.
+///
+/// # Errors
+/// Errors of pages and files.
+pub fn recover(core: &Core) -> Result<()> {
+    let _ = core;
+    unimplemented!()
+}

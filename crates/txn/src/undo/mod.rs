@@ -41,6 +41,7 @@ mod read;
 mod recover;
 mod rollback;
 mod rseg;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod truncate;
@@ -55,8 +56,9 @@ use crate::error::Result;
 use crate::read_view::ReadView;
 use crate::trx::Trx;
 use crate::trx_sys::TrxSystem;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use vaquita_base::{Lsn, RollPtr, TrxId};
+use vaquita_base::{Lsn, RollPtr, TableId, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
 
 impl TrxSystem {
@@ -95,6 +97,14 @@ impl TrxSystem {
     /// Errors of reading pages, damage.
     pub fn newest_undo(&self, trx: &Trx, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
         self.rsegs.newest(&trx.undo, from, out)
+    }
+
+    /// The tables that the transaction's records not taken back yet belong to.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn undo_tables(&self, trx: &Trx) -> Result<BTreeSet<TableId>> {
+        self.rsegs.tables(&trx.undo)
     }
 
     /// Forgets the records from number `from` on: they have been taken back. Pages that are empty then are freed.

@@ -1,0 +1,127 @@
+//! Threads around the step functions.
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use vaquita_storage::Storage;
+
+/// How long purge rests when there is nothing to do, and rollback between looks.
+const REST: Duration = Duration::from_millis(20);
+/// How long rollback waits before it tries again what failed.
+const RETRY: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    fn is_set(&self) -> bool {
+        *self.stopped.lock()
+    }
+
+    /// Sleeps; true when it is time to end.
+    fn wait(&self, period: Duration) -> bool {
+        let mut stopped = self.stopped.lock();
+        if !*stopped {
+            self.changed.wait_for(&mut stopped, period);
+        }
+        *stopped
+    }
+}
+
+/// The running services of an engine; they end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Services {
+    storage: vaquita_storage::Services,
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+    failure: Arc<Mutex<Option<Error>>>,
+}
+
+impl Services {
+    /// Starts those of the storage.
+    pub(crate) fn start_storage(storage: &Arc<Storage>) -> Result<Services> {
+        Ok(Services {
+            storage: vaquita_storage::Services::start(storage)?,
+            stop: Arc::default(),
+            threads: Vec::new(),
+            failure: Arc::default(),
+        })
+    }
+
+    /// Starts purge and the rollback of what nobody has any more.
+    pub(crate) fn start_core(&mut self, core: &Arc<Core>) -> Result<()> {
+        if core.storage.options().read_only {
+            return Ok(());
+        }
+        if core.options.storage.force_recovery.0 < 2 && core.options.purge_threads > 0 {
+            self.spawn("purge", core, run_purge)?;
+        }
+        self.spawn("rollback", core, run_rollback)
+    }
+
+    fn spawn(&mut self, name: &str, core: &Arc<Core>, run: fn(&Core, &Stop) -> Result<()>) -> Result<()> {
+        let (core, stop, failure) = (core.clone(), self.stop.clone(), self.failure.clone());
+        let body = move || {
+            if let Err(e) = run(&core, &stop) {
+                failure.lock().get_or_insert(e);
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("vaquita-{name}"))
+            .spawn(body)
+            .map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// How many handles of the core the threads have.
+    pub(crate) fn core_handles(&self) -> usize {
+        self.threads.iter().filter(|t| !t.is_finished()).count()
+    }
+
+    /// The first failure of a service.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failure.lock().clone().or_else(|| self.storage.failure().map(Error::Storage))
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        *self.stop.stopped.lock() = true;
+        self.stop.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                eprintln!("vaquita: a service thread panicked");
+            }
+        }
+    }
+}
+
+fn run_purge(core: &Core, stop: &Stop) -> Result<()> {
+    loop {
+        let more = core.purge_step()?;
+        if (more && stop.is_set()) || (!more && stop.wait(REST)) {
+            return Ok(());
+        }
+    }
+}
+
+fn run_rollback(core: &Core, stop: &Stop) -> Result<()> {
+    loop {
+        let rest = match core.rollback_step() {
+            Ok(true) => Duration::ZERO,
+            Ok(false) => REST,
+            // Damaged or unreadable pages: its rows stay locked, others go on.
+            Err(_) => RETRY,
+        };
+        if stop.is_set() || (rest > Duration::ZERO && stop.wait(rest)) {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Definitions: each call is a transaction of its own that commits what is open, waits for whoever uses the tables, and
+//! is durable when it returns.
+
+use super::{Session, lock_table};
+use crate::core::Core;
+use crate::ddl::{self, IndexSpec, TableSpec};
+use crate::error::{Error, Result};
+use crate::mdl::MdlMode;
+use std::time::Duration;
+use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
+
+impl Session {
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// It exists, its definition cannot be, files.
+    pub fn create_table(&mut self, spec: &TableSpec) -> Result<()> {
+        let mut names = vec![spec.name.as_str()];
+        names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
+        let checks = self.settings.foreign_key_checks;
+        self.change_definition(&names, |core, trx| ddl::create_table(core, trx, spec, checks))
+    }
+
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// No such table, other tables refer to it.
+    pub fn drop_table(&mut self, name: &str) -> Result<()> {
+        let checks = self.settings.foreign_key_checks;
+        self.change_definition(&[name], |core, trx| ddl::drop_table(core, trx, name, checks))
+    }
+
+    /// Renames a table, also to another database.
+    ///
+    /// # Errors
+    /// No such table, the new name is taken.
+    pub fn rename_table(&mut self, from: &str, to: &str) -> Result<()> {
+        self.change_definition(&[from, to], |core, trx| ddl::rename_table(core, trx, from, to))
+    }
+
+    /// Empties a table.
+    ///
+    /// # Errors
+    /// No such table, other tables refer to it.
+    pub fn truncate_table(&mut self, name: &str) -> Result<()> {
+        let checks = self.settings.foreign_key_checks;
+        self.change_definition(&[name], |core, trx| ddl::truncate_table(core, trx, name, checks))
+    }
+
+    /// Adds indexes to a table.
+    ///
+    /// # Errors
+    /// No such table, duplicates, definitions that cannot be.
+    pub fn add_indexes(&mut self, table: &str, indexes: &[IndexSpec]) -> Result<()> {
+        self.change_definition(&[table], |core, trx| ddl::add_indexes(core, trx, table, indexes))
+    }
+
+    /// Drops an index.
+    ///
+    /// # Errors
+    /// No such table or index, a foreign key needs it.
+    pub fn drop_index(&mut self, table: &str, index: &str) -> Result<()> {
+        self.change_definition(&[table], |core, trx| ddl::drop_index(core, trx, table, index))
+    }
+
+    fn change_definition(
+        &mut self,
+        names: &[&str],
+        change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
+    ) -> Result<()> {
+        if self.core.storage.options().read_only {
+            return Err(Error::ReadOnly);
+        }
+        self.commit()?.wait()?;
+        let done = self.change_definition_locked(names, change);
+        self.core.mdl.release(&mut self.mdl);
+        done
+    }
+
+    fn change_definition_locked(
+        &mut self,
+        names: &[&str],
+        change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
+    ) -> Result<()> {
+        let core = self.core.clone();
+        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        // In the order of names, so that two such changes do not wait for each other.
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        for name in &names {
+            core.mdl.acquire(&mut self.mdl, name, MdlMode::Exclusive, timeout)?;
+        }
+        let mut trx = core.txn.new_trx();
+        trx.set_wait_hook(self.hook.clone());
+        core.txn.start(&mut trx, Isolation::RepeatableRead, AccessMode::ReadWrite);
+        trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
+        // Transactions without a session (prepared, being rolled back) have table locks only.
+        let locked = names.iter().try_for_each(|name| match core.dict.table(&core, name) {
+            Ok(table) => lock_table(&core, &trx, &table, LockMode::Exclusive),
+            Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
+            Err(e) => Err(e),
+        });
+        let done = locked.and_then(|()| change(&core, &mut trx));
+        if done.is_err() {
+            // What the change could not take back itself.
+            if crate::row::rollback_to(&core, &mut trx, 0)
+                .and_then(|()| Ok(core.txn.finish_rollback(&mut trx)?))
+                .is_err()
+            {
+                core.roll_back_later(trx);
+            }
+        }
+        done
+    }
+}

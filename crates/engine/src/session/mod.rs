@@ -1,0 +1,327 @@
+//! Sessions: transactions, savepoints, statements.
+//!
+//! ```text
+//! session.begin(AccessMode::ReadWrite, false)?;   // or autocommit: each statement is a transaction
+//! let table = session.run(|s| s.table("bank/account"))?;
+//! session.run(|s| s.insert(&table, &row))?;
+//! let done = session.commit()?;                   // visible to others now
+//! done.wait()?;                                   // durable now
+//! ```
+//!
+//! A statement that fails is rolled back; so is the whole transaction after a deadlock, or when locks take too much
+//! memory. A session that is dropped rolls back.
+
+mod ddl;
+mod durability;
+mod statement;
+mod xa;
+
+pub use durability::Durability;
+pub use statement::Statement;
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::mdl::MdlContext;
+use crate::row;
+use crate::table::Table;
+use std::sync::Arc;
+use vaquita_storage::log::CommitPolicy;
+use vaquita_txn::lock::{LockOutcome, WaitPolicy};
+use vaquita_txn::wait::{PlainWait, WaitHook};
+use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxRef, TrxState};
+
+/// What a session can set.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Isolation level of the transactions to come.
+    pub isolation: Isolation,
+    /// Each statement outside [`Session::begin`] is a transaction.
+    pub autocommit: bool,
+    /// Check foreign keys.
+    pub foreign_key_checks: bool,
+    /// Check unique secondary indexes; without, a caller promises not to insert duplicates.
+    pub unique_checks: bool,
+    /// Seconds to wait for a row lock.
+    pub lock_wait_timeout: u32,
+    /// Seconds to wait for a metadata lock.
+    pub metadata_lock_timeout: u32,
+    /// 0, 1 or 2: see [`crate::Options::flush_log_at_trx_commit`].
+    pub flush_log_at_trx_commit: u8,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    undo_no: u64,
+}
+
+/// One client's work.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) core: Arc<Core>,
+    pub(crate) trx: Trx,
+    pub(crate) mdl: MdlContext,
+    /// What it has set.
+    pub settings: Settings,
+    /// Between [`Session::begin`] and the end of the transaction.
+    explicit: bool,
+    savepoints: Vec<Savepoint>,
+    hook: Arc<dyn WaitHook>,
+}
+
+impl Session {
+    pub(crate) fn new(core: Arc<Core>) -> Session {
+        let settings = Settings {
+            isolation: Isolation::default(),
+            autocommit: true,
+            foreign_key_checks: true,
+            unique_checks: true,
+            lock_wait_timeout: core.options.lock_wait_timeout,
+            metadata_lock_timeout: 31_536_000,
+            flush_log_at_trx_commit: core.options.flush_log_at_trx_commit,
+        };
+        let trx = core.txn.new_trx();
+        let mdl = core.mdl.context();
+        let hook = Arc::new(PlainWait);
+        Session { core, trx, mdl, settings, explicit: false, savepoints: Vec::new(), hook }
+    }
+
+    /// Who is told around waits of this session.
+    pub fn set_wait_hook(&mut self, hook: Arc<dyn WaitHook>) {
+        self.trx.set_wait_hook(hook.clone());
+        self.hook = hook;
+    }
+
+    /// The part of its transaction that others see: to interrupt a wait from another thread, for monitors.
+    pub fn transaction(&self) -> TrxRef {
+        self.trx.shared().clone()
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        self.explicit || self.trx.state() != TrxState::NotStarted
+    }
+
+    /// Begins a transaction, committing one that is open.
+    ///
+    /// # Errors
+    /// Errors of that commit.
+    pub fn begin(&mut self, access: AccessMode, consistent_snapshot: bool) -> Result<()> {
+        self.commit()?.wait()?;
+        self.start(access);
+        self.explicit = true;
+        if consistent_snapshot && self.trx.isolation() >= Isolation::RepeatableRead {
+            self.core.txn.read_view(&mut self.trx);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, access: AccessMode) {
+        self.core.txn.start(&mut self.trx, self.settings.isolation, access);
+        self.trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
+    }
+
+    /// Runs a statement: rolled back if `body` fails; committed, and durable as `flush_log_at_trx_commit` asks, if the
+    /// session is in autocommit mode outside [`Session::begin`].
+    ///
+    /// # Errors
+    /// Those of `body`. After [`Error::Deadlock`] and [`Error::LockTableFull`] the whole transaction is rolled back.
+    pub fn run<R>(&mut self, body: impl FnOnce(&mut Statement<'_>) -> Result<R>) -> Result<R> {
+        let (value, durability) = self.run_detached(body)?;
+        durability.wait()?;
+        Ok(value)
+    }
+
+    /// As [`Session::run`], but does not wait for the log.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn run_detached<R>(
+        &mut self,
+        body: impl FnOnce(&mut Statement<'_>) -> Result<R>,
+    ) -> Result<(R, Durability)> {
+        let from = self.start_statement();
+        match body(&mut Statement { session: self }) {
+            Ok(value) => Ok((value, self.end_statement()?)),
+            Err(error) => {
+                self.fail_statement(from, &error)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Starts a statement whose end is told by [`Session::end_statement`] or [`Session::fail_statement`]: for callers
+    /// that cannot hold it in a closure. The place to roll back to.
+    pub fn start_statement(&mut self) -> u64 {
+        if self.trx.state() == TrxState::NotStarted {
+            self.start(AccessMode::ReadWrite);
+        }
+        self.trx.undo_no()
+    }
+
+    /// The statement between start and end.
+    pub fn statement(&mut self) -> Statement<'_> {
+        Statement { session: self }
+    }
+
+    /// Ends a statement that did what it should.
+    ///
+    /// # Errors
+    /// Errors of the commit in autocommit mode.
+    pub fn end_statement(&mut self) -> Result<Durability> {
+        self.leave_statement();
+        match self.is_own_transaction() {
+            true => self.commit(),
+            false => Ok(self.durability(None)),
+        }
+    }
+
+    /// Ends a statement that failed: takes its changes back, or those of the whole transaction where the error calls
+    /// for it. `from` is what [`Session::start_statement`] gave.
+    ///
+    /// # Errors
+    /// The changes could not be taken back; a background service tries again.
+    pub fn fail_statement(&mut self, from: u64, error: &Error) -> Result<()> {
+        self.leave_statement();
+        let whole = match error {
+            Error::Deadlock(_) | Error::LockTableFull(_) => true,
+            Error::LockWaitTimeout => self.core.options.rollback_on_timeout,
+            _ => false,
+        };
+        if whole || self.is_own_transaction() {
+            return self.rollback();
+        }
+        row::rollback_to(&self.core, &mut self.trx, from)
+    }
+
+    fn leave_statement(&mut self) {
+        self.core.txn.locks().unlock_auto_inc(&self.trx);
+        if self.trx.isolation() <= Isolation::ReadCommitted {
+            self.core.txn.close_view(&mut self.trx);
+        }
+    }
+
+    /// Whether the statement is a transaction of its own.
+    #[inline]
+    pub fn is_own_transaction(&self) -> bool {
+        self.settings.autocommit && !self.explicit
+    }
+
+    /// Commits; nothing happens without a transaction.
+    ///
+    /// # Errors
+    /// Errors of writing undo pages; the transaction is still open then.
+    pub fn commit(&mut self) -> Result<Durability> {
+        let lsn = match self.trx.state() {
+            TrxState::NotStarted => None,
+            _ => self.core.txn.commit(&mut self.trx)?,
+        };
+        self.leave_transaction();
+        Ok(self.durability(lsn))
+    }
+
+    /// Rolls back; nothing happens without a transaction.
+    ///
+    /// # Errors
+    /// The changes could not all be taken back. The session is free of the transaction all the same: a background
+    /// service tries again, as long as its rows stay locked.
+    pub fn rollback(&mut self) -> Result<()> {
+        if self.trx.state() == TrxState::NotStarted {
+            self.leave_transaction();
+            return Ok(());
+        }
+        let done = row::rollback_to(&self.core, &mut self.trx, 0)
+            .and_then(|()| Ok(self.core.txn.finish_rollback(&mut self.trx).map(|_| ())?));
+        self.core.metrics.rollbacks.add(1);
+        if done.is_err() {
+            let trx = std::mem::replace(&mut self.trx, self.core.txn.new_trx());
+            self.trx.set_wait_hook(self.hook.clone());
+            self.core.roll_back_later(trx);
+        }
+        self.leave_transaction();
+        done
+    }
+
+    fn leave_transaction(&mut self) {
+        self.explicit = false;
+        self.savepoints.clear();
+        self.core.mdl.release(&mut self.mdl);
+    }
+
+    fn durability(&self, lsn: Option<vaquita_base::Lsn>) -> Durability {
+        let policy = CommitPolicy::from_number(self.settings.flush_log_at_trx_commit).unwrap_or_default();
+        Durability::new(self.core.storage.clone(), self.hook.clone(), lsn, policy)
+    }
+
+    /// Sets a savepoint; one of the same name (ASCII case ignored) moves.
+    ///
+    /// Outside a transaction nothing is remembered, as in MySQL's autocommit mode.
+    pub fn savepoint(&mut self, name: &str) {
+        if self.is_own_transaction() {
+            return;
+        }
+        self.savepoints.retain(|s| !s.name.eq_ignore_ascii_case(name));
+        self.savepoints.push(Savepoint { name: name.to_owned(), undo_no: self.trx.undo_no() });
+    }
+
+    /// Takes back what was done since the savepoint; it stays, later ones go. Locks stay.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSavepoint`]; the changes could not be taken back.
+    pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<()> {
+        let at = self.find_savepoint(name)?;
+        let undo_no = self.savepoints[at].undo_no;
+        self.savepoints.truncate(at + 1);
+        row::rollback_to(&self.core, &mut self.trx, undo_no)
+    }
+
+    /// Forgets a savepoint and those set after it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSavepoint`].
+    pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        let at = self.find_savepoint(name)?;
+        self.savepoints.truncate(at);
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.savepoints.iter().position(|s| s.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Error::NoSuchSavepoint(name.to_owned()))
+    }
+
+    /// Whether a table that was opened before the present metadata lock was taken is still the one of its name.
+    pub(crate) fn check_current(&self, table: &Arc<Table>) -> Result<()> {
+        match self.core.dict.find(&self.core.storage, &table.name)? {
+            Some(current) if Arc::ptr_eq(&current, table) => Ok(()),
+            _ => Err(Error::TableChanged(table.name.clone())),
+        }
+    }
+
+    /// Locks a table, waiting if need be.
+    ///
+    /// # Errors
+    /// Lock waits.
+    pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<()> {
+        lock_table(&self.core, &self.trx, table, mode)
+    }
+}
+
+/// Locks a table for a transaction, waiting if need be.
+///
+/// # Errors
+/// Lock waits.
+pub(crate) fn lock_table(core: &Core, trx: &Trx, table: &Table, mode: LockMode) -> Result<()> {
+    let locks = core.txn.locks();
+    match locks.lock_table(trx, table.id, mode, WaitPolicy::Wait)? {
+        LockOutcome::MustWait => Ok(locks.wait(trx)?),
+        LockOutcome::Granted(_) | LockOutcome::Skipped => Ok(()),
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Nobody is there to be told; what cannot be taken back now is taken back later.
+        let _ = self.rollback();
+    }
+}

@@ -1,0 +1,109 @@
+//! Statements: the unit that is rolled back when it fails. Reading is in [`crate::cursor`].
+
+use super::Session;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::mdl::MdlMode;
+use crate::row::{self, WriteOptions};
+use crate::table::{Field, RowKey, Table};
+use std::sync::Arc;
+use std::time::Duration;
+use vaquita_txn::{AccessMode, Trx};
+
+/// A statement of a session.
+#[derive(Debug)]
+pub struct Statement<'s> {
+    pub(crate) session: &'s mut Session,
+}
+
+impl Statement<'_> {
+    /// The session.
+    pub fn session(&mut self) -> &mut Session {
+        self.session
+    }
+
+    /// What works on rows: the shared state and the transaction.
+    #[inline]
+    pub(crate) fn parts(&mut self) -> (&Core, &mut Trx) {
+        (&self.session.core, &mut self.session.trx)
+    }
+
+    /// Opens a table to read it and keeps its definition from changing until the transaction ends.
+    ///
+    /// # Errors
+    /// No such table, it cannot be used, a metadata lock was not granted in time.
+    pub fn table(&mut self, name: &str) -> Result<Arc<Table>> {
+        self.table_for(name, MdlMode::SharedRead)
+    }
+
+    /// Opens a table under a metadata lock of that strength.
+    ///
+    /// # Errors
+    /// As [`Statement::table`].
+    pub fn table_for(&mut self, name: &str, mode: MdlMode) -> Result<Arc<Table>> {
+        let session = &mut *self.session;
+        let timeout = Duration::from_secs(session.settings.metadata_lock_timeout.into());
+        session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
+        session.core.dict.table(&session.core, name)
+    }
+
+    /// What every change does first.
+    fn before_change(&mut self, table: &Arc<Table>) -> Result<WriteOptions> {
+        let session = &mut *self.session;
+        if session.trx.access() == AccessMode::ReadOnly || session.core.storage.options().read_only {
+            return Err(Error::ReadOnly);
+        }
+        if !session.core.mdl.holds(&session.mdl, &table.name, MdlMode::SharedWrite) {
+            let timeout = Duration::from_secs(session.settings.metadata_lock_timeout.into());
+            session.core.mdl.acquire(&mut session.mdl, &table.name, MdlMode::SharedWrite, timeout)?;
+            session.check_current(table)?;
+        }
+        session.core.delay_change();
+        Ok(WriteOptions {
+            foreign_key_checks: session.settings.foreign_key_checks,
+            unique_checks: session.settings.unique_checks,
+            ..WriteOptions::default()
+        })
+    }
+
+    /// Inserts a row, whose clustered key it gives.
+    ///
+    /// # Errors
+    /// Duplicate key, foreign key, lock waits.
+    pub fn insert(&mut self, table: &Arc<Table>, row: &[Field<'_>]) -> Result<RowKey> {
+        let how = self.before_change(table)?;
+        let (core, trx) = self.parts();
+        let key = row::insert(core, trx, table, row, how)?;
+        core.metrics.rows_inserted.add(1);
+        Ok(key)
+    }
+
+    /// Updates columns of the row with that clustered key; whether there is one and it changed.
+    ///
+    /// # Errors
+    /// As [`Statement::insert`].
+    pub fn update(
+        &mut self,
+        table: &Arc<Table>,
+        key: &RowKey,
+        changes: &[(usize, Field<'_>)],
+    ) -> Result<bool> {
+        let how = self.before_change(table)?;
+        let (core, trx) = self.parts();
+        let changed = row::update(core, trx, table, key, changes, how)?;
+        core.metrics.rows_updated.add(u64::from(changed));
+        Ok(changed)
+    }
+
+    /// Deletes the row with that clustered key; whether there is one.
+    ///
+    /// # Errors
+    /// As [`Statement::insert`].
+    pub fn delete(&mut self, table: &Arc<Table>, key: &RowKey) -> Result<bool> {
+        let how = self.before_change(table)?;
+        let (core, trx) = self.parts();
+        let deleted = row::delete(core, trx, table, key, how)?;
+        core.metrics.rows_deleted.add(u64::from(deleted));
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,91 @@
+//! XA: transactions that are prepared here and decided elsewhere.
+
+use super::{Durability, Session};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::row;
+use vaquita_format::undo::Xid;
+use vaquita_storage::log::CommitPolicy;
+use vaquita_txn::wait::PlainWait;
+use vaquita_txn::{Trx, TrxState};
+
+impl Session {
+    /// Prepares the open transaction under an XID. It leaves the session, keeps its locks, and survives a crash once
+    /// what is returned is durable.
+    ///
+    /// # Errors
+    /// No transaction is open; the XID is in use; errors of writing undo pages.
+    pub fn xa_prepare(&mut self, xid: Xid) -> Result<Durability> {
+        if self.trx.state() != TrxState::Active {
+            return Err(Error::WrongState("XA PREPARE: no transaction is open"));
+        }
+        if self.core.txn.prepared_xids().contains(&xid) {
+            return Err(Error::WrongState("XA PREPARE: the XID is in use"));
+        }
+        let lsn = self.core.txn.prepare(&mut self.trx, xid)?;
+        let mut trx = self.core.txn.new_trx();
+        trx.set_wait_hook(self.hook.clone());
+        self.core.txn.detach_prepared(std::mem::replace(&mut self.trx, trx));
+        let mdl = std::mem::replace(&mut self.mdl, self.core.mdl.context());
+        self.core.prepared.lock().push((xid, mdl));
+        self.leave_transaction();
+        Ok(self.durability(lsn))
+    }
+}
+
+impl Engine {
+    /// XIDs of the prepared transactions (XA RECOVER).
+    pub fn xa_recover(&self) -> Vec<Xid> {
+        self.core().txn.prepared_xids()
+    }
+
+    /// Commits a prepared transaction.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchXid`]; errors of writing undo pages.
+    pub fn xa_commit(&self, xid: &Xid) -> Result<Durability> {
+        let mut trx = self.take_prepared(xid)?;
+        let core = self.core();
+        let lsn = match core.txn.commit(&mut trx) {
+            Ok(lsn) => lsn,
+            Err(e) => {
+                core.txn.detach_prepared(trx);
+                return Err(e.into());
+            }
+        };
+        self.release_prepared(xid);
+        let policy = CommitPolicy::from_number(core.options.flush_log_at_trx_commit).unwrap_or_default();
+        Ok(Durability::new(core.storage.clone(), std::sync::Arc::new(PlainWait), lsn, policy))
+    }
+
+    /// Rolls a prepared transaction back.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchXid`]; the changes could not be taken back: a background service tries again.
+    pub fn xa_rollback(&self, xid: &Xid) -> Result<()> {
+        let mut trx = self.take_prepared(xid)?;
+        let core = self.core();
+        let done = Ok(core.txn.unprepare_undo(&mut trx)?)
+            .and_then(|()| row::rollback_to(core, &mut trx, 0))
+            .and_then(|()| Ok(core.txn.finish_rollback(&mut trx).map(|_| ())?));
+        if done.is_err() {
+            core.roll_back_later(trx);
+        }
+        self.release_prepared(xid);
+        done
+    }
+
+    fn take_prepared(&self, xid: &Xid) -> Result<Trx> {
+        self.core().txn.take_prepared(xid).ok_or(Error::NoSuchXid)
+    }
+
+    fn release_prepared(&self, xid: &Xid) {
+        let core = self.core();
+        let mut prepared = core.prepared.lock();
+        if let Some(at) = prepared.iter().position(|(x, _)| x == xid) {
+            let (_, mut mdl) = prepared.swap_remove(at);
+            drop(prepared);
+            core.mdl.release(&mut mdl);
+        }
+    }
+}
