@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Dead marks are swept out when there are this many, and more of them than living numbers.
-const DEAD_MAX: usize = 64;
+pub(super) const DEAD_MAX: usize = 64;
 
 /// The numbers: a queue with marks on those that left from its middle.
 #[derive(Debug, Default)]
@@ -50,28 +50,9 @@ impl Line {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-    use vaquita_base::Rng;
-
-    #[test]
-    fn the_least_is_that_of_a_set_and_the_dead_do_not_pile_up() {
-        let mut rng = Rng::new(7);
-        let (mut line, mut set) = (Line::default(), BTreeSet::new());
-        for n in 1..20_000 {
-            line.push(n);
-            set.insert(n);
-            while set.len() > 200 || (!set.is_empty() && rng.one_in(2)) {
-                // The first one stays for long.
-                let at = rng.index(set.len()).max(usize::from(n % 5_000 != 0 && set.len() > 1));
-                let gone = *set.iter().nth(at).unwrap();
-                set.remove(&gone);
-                line.remove(gone);
-                assert_eq!(line.first(), set.first().copied());
-                assert_eq!(line.len(), set.len());
-                assert!(line.entries.len() <= 2 * set.len() + DEAD_MAX + 1);
-            }
-        }
+impl Line {
+    /// Marks and numbers.
+    pub(super) fn entries(&self) -> usize {
+        self.entries.len()
     }
 }

@@ -37,11 +37,15 @@ mod active;
 mod id_store;
 mod limits;
 mod line;
+#[cfg(test)]
+mod model;
 mod monitor;
 mod order;
 mod prepared;
 mod seq_map;
 mod sync;
+#[cfg(test)]
+mod tests;
 mod views;
 
 pub use monitor::{TrxInfo, TrxMetrics};

@@ -266,4 +266,11 @@ impl Order {
     pub(super) fn n_active(&self) -> usize {
         self.queue.lock().ids.len()
     }
+
+    /// Runs `f` while nobody can begin or commit.
+    #[cfg(test)]
+    pub(super) fn with_mutex_held(&self, f: impl FnOnce()) {
+        let _held = (self.queue.lock(), self.forgetting.lock());
+        f();
+    }
 }

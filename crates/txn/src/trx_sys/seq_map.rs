@@ -119,26 +119,3 @@ impl SeqMap {
         self.n_beside.load(Ordering::Relaxed)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_has_its_place_until_it_is_forgotten() {
-        let map = SeqMap::new(4);
-        assert_eq!(map.get(3), None);
-        map.insert(3);
-        map.insert(7);
-        assert_eq!((map.get(3), map.get(7), map.get(11)), (Some(ACTIVE), Some(ACTIVE), None));
-        assert_eq!(map.beside(), 1);
-        map.commit(7, 0);
-        map.commit(3, 1);
-        assert_eq!((map.get(3), map.get(7)), (Some(1), Some(0)));
-        map.forget(3);
-        map.insert(11);
-        assert_eq!((map.get(3), map.get(7), map.get(11)), (None, Some(0), Some(ACTIVE)));
-        map.forget(7);
-        assert_eq!((map.get(7), map.beside()), (None, 0));
-    }
-}
