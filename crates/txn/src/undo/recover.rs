@@ -107,7 +107,8 @@ impl RollbackSegments {
         }
         for (slot, first_page) in slots {
             let segment = self.read_segment(rseg, slot, first_page)?;
-            greatest = greatest.max(segment.header.trx_id).max(segment.header.trx_no);
+            // The number of a log that is not in the history is what happened to be on the page.
+            greatest = greatest.max(segment.header.trx_id);
             match segment.state {
                 SegmentState::Active | SegmentState::Prepared => self.resurrect(rseg, segment, found)?,
                 SegmentState::Cached => rseg.state.lock().cached(segment.kind).push(segment.segment),

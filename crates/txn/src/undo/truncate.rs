@@ -97,7 +97,7 @@ impl RollbackSegments {
     }
 
     /// Says that nobody is to read the log any more.
-    fn clear_del_marks(&self, rseg: &Rseg, log: &HistoryLog) -> Result<()> {
+    pub(super) fn clear_del_marks(&self, rseg: &Rseg, log: &HistoryLog) -> Result<()> {
         let mut mtr = self.storage.begin()?;
         let page = mtr.get_exclusive(rseg.page(log.page))?;
         mtr.write_u16(page, usize::from(log.header) + undo::LOG_DEL_MARKS, 0);

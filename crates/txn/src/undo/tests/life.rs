@@ -257,3 +257,37 @@ fn a_segment_that_is_in_use_again_keeps_its_page_when_old_logs_are_freed() {
     assert_eq!(bed.purge_all(&mut history).len(), places.len());
     bed.check_idle(others);
 }
+
+/// A crash falls between the mini-transactions that free a long segment: of the history, and of inserts.
+#[test]
+fn half_freed_segments_are_freed_after_opening() {
+    for steps in 0..6 {
+        let bed = Bed::new(4_096, 600, 1, 1);
+        let others = bed.other_segments();
+        let mut trx = TrxUndo::default();
+        for _ in 0..1_500 {
+            bed.append(&mut trx, 5, UndoKind::Update, 1_000);
+            bed.append(&mut trx, 5, UndoKind::Insert, 1_000);
+        }
+        let segments: Vec<_> = trx.logs().map(|log| log.segment).collect();
+        bed.rsegs.commit(&mut trx, || TrxId(6)).unwrap();
+        let rseg = bed.rsegs.rsegs[0].as_ref().unwrap();
+        let oldest = rseg.state.lock().oldest.unwrap();
+        bed.rsegs.clear_del_marks(rseg, &oldest).unwrap();
+        for segment in segments {
+            for _ in 0..steps * 60 {
+                let mut mtr = bed.storage.begin().unwrap();
+                mtr.keep_before_images();
+                fsp::free_segment_step(&mut mtr, segment.header, Some(segment.first_page)).unwrap();
+                mtr.commit();
+            }
+        }
+        assert!(bed.make_durable());
+        let disk = bed.disk.after_kill();
+        drop(bed);
+        let (bed, found) = Bed::open(disk, 4_096, 600, 1);
+        assert!(found.is_empty() && bed.slots().is_empty(), "the insert segment is gone");
+        assert_eq!(bed.purge_all(&mut History::default()), [], "nobody reads a log that is half gone");
+        bed.check_idle(others);
+    }
+}

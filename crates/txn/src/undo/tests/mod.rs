@@ -2,6 +2,7 @@
 
 mod golden;
 mod life;
+mod model;
 mod threads;
 
 use super::history::{History, PurgeRecord};
