@@ -2,11 +2,47 @@
 //! changes back.
 //!
 //! Every function works for a transaction, whoever has it: a session, the dictionary, rollback after a crash.
+//!
+//! | part | module |
+//! |---|---|
+//! | copies of rows, older versions | [`image`], [`versions`] |
+//! | index entries made of rows | [`entry`] |
+//! | undo records | [`undo_record`] |
+//! | locks and waits | [`lock`], [`scan`](mod@scan) |
+//! | changes of the clustered index, of secondary indexes | [`clustered`](mod@clustered), [`secondary`] |
+//! | uniqueness, foreign keys | [`duplicate`](mod@duplicate), [`foreign`](mod@foreign) |
+//! | the statements | [`insert`](mod@insert), [`update`](mod@update), [`delete`](mod@delete) |
+//! | taking changes back | [`rollback`](mod@rollback) |
+//!
+//! # Order of a change
+//! Undo record, clustered record, secondary entries; a rollback goes the other way round and forgets the undo record
+//! last, so that after a crash in between it begins again where it was: a clustered record with the undo record's
+//! DB_TRX_ID and roll pointer says that there is something to take back.
+//!
+//! # Latching
+//! One leaf at a time, and what may be asked of the clustered index, undo and values off the page while a leaf of a
+//! secondary index is held; never the other way round. No lock is waited for with a latch held.
+
+pub(crate) mod clustered;
+mod delete;
+pub(crate) mod duplicate;
+pub mod entry;
+pub(crate) mod foreign;
+pub mod image;
+mod insert;
+pub mod lock;
+mod rollback;
+pub(crate) mod scan;
+pub mod secondary;
+pub mod undo_record;
+mod update;
+pub mod versions;
 
 use crate::core::Core;
 use crate::error::Result;
 use crate::table::{Field, RowKey, Table};
 use std::sync::Arc;
+use vaquita_format::tuple::TupleField;
 use vaquita_txn::Trx;
 
 /// How a change is made.
@@ -16,12 +52,19 @@ pub struct WriteOptions {
     pub foreign_key_checks: bool,
     /// Check unique secondary indexes.
     pub unique_checks: bool,
+    /// Lock duplicates in X mode, because they will be replaced or updated.
+    pub exclusive_duplicates: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { foreign_key_checks: true, unique_checks: true }
+        Self { foreign_key_checks: true, unique_checks: true, exclusive_duplicates: false }
     }
+}
+
+/// A clustered key as fields of a tuple.
+pub(crate) fn key_fields(key: &RowKey) -> Vec<TupleField<'_>> {
+    key.fields().map(TupleField::new).collect()
 }
 
 /// Inserts a row: clustered record first, then the entries of all secondary indexes. The clustered key of the row, which
@@ -36,8 +79,7 @@ pub fn insert(
     row: &[Field<'_>],
     how: WriteOptions,
 ) -> Result<RowKey> {
-    let _ = (core, trx, table, row, how);
-    unimplemented!()
+    insert::insert(core, trx, table, row, how)
 }
 
 /// Changes columns of the row with this clustered key, which the transaction has locked in X mode or locks now; whether
@@ -53,8 +95,7 @@ pub fn update(
     changes: &[(usize, Field<'_>)],
     how: WriteOptions,
 ) -> Result<bool> {
-    let _ = (core, trx, table, key, changes, how);
-    unimplemented!()
+    update::update(core, trx, table, key, changes, how, &mut foreign::Cascade::default())
 }
 
 /// Delete-marks the row with this clustered key in all indexes; whether there is one.
@@ -68,8 +109,7 @@ pub fn delete(
     key: &RowKey,
     how: WriteOptions,
 ) -> Result<bool> {
-    let _ = (core, trx, table, key, how);
-    unimplemented!()
+    delete::delete(core, trx, table, key, how, &mut foreign::Cascade::default())
 }
 
 /// Takes back the transaction's changes from undo number `from` on, newest first; at most `max` of them. Whether all
@@ -78,8 +118,7 @@ pub fn delete(
 /// # Errors
 /// Errors of pages, damage. What was not taken back can be tried again.
 pub fn rollback_step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<bool> {
-    let _ = (core, trx, from, max);
-    unimplemented!()
+    rollback::step(core, trx, from, max)
 }
 
 /// Takes back everything from undo number `from` on.

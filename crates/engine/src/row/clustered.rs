@@ -1,0 +1,517 @@
+//! Changes of the clustered index.
+//!
+//! # Undo first
+//! An undo record is appended before the record's leaf is latched: appending may wait for room in the log, which nobody
+//! does with a latch held. So every change is made on what was seen before, and what was seen is looked at again under
+//! the latch:
+//!
+//! - *insert*: the undo record says that the key is new. If the search that follows finds the key, the undo record is
+//!   forgotten and the operation goes on as an update of what it found. The common case is one descent.
+//! - *update, delete*: the row is locked, so that nobody but purge can touch it, and copied; the undo record is made of
+//!   the copy. Under the latch the record must still have the copy's DB_TRX_ID and DB_ROLL_PTR. Purge may have taken a
+//!   delete-marked record away: then the undo record is forgotten and everything starts again.
+//!
+//! # Crash
+//! An undo record without its change is harmless: rollback takes back only what carries its own DB_TRX_ID and roll
+//! pointer.
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::row::entry::{check_fields, key_text};
+use crate::row::image::Image;
+use crate::row::lock::{lock_clustered, parse_clustered, record_id, supremum_id, wait};
+use crate::row::undo_record::{Modification, insert_body, modify_body};
+use crate::table::Table;
+use vaquita_base::codec::{put_u48, put_u56};
+use vaquita_btree::off_page::Stored;
+use vaquita_btree::{Change, LatchMode, Position, RecBuf, RecordRef};
+use vaquita_format::index_page::header::supremum;
+use vaquita_format::index_page::{FieldUpdate, SearchMode, SysFields, fits_in_place};
+use vaquita_format::record::header::{INFO_DELETED, heap_no};
+use vaquita_format::record::{ExternRef, Offsets};
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_format::undo::UndoKind;
+use vaquita_format::undo::record::UndoType;
+use vaquita_storage::Mtr;
+use vaquita_txn::lock::{LockOutcome, RecordId, WaitPolicy};
+use vaquita_txn::{LockMode, RecordLockKind, Trx};
+
+/// The record `low` of a position.
+pub(crate) fn record_at<'m>(mtr: &'m Mtr<'_>, position: &Position) -> RecordRef<'m> {
+    RecordRef { page: mtr.page(position.page()), page_id: mtr.id(position.page()), rec: position.found().low }
+}
+
+/// Asks whether a record may come in before the record `up` of a position.
+pub(crate) fn insert_intention(
+    core: &Core,
+    trx: &Trx,
+    (table, index): (&Table, &crate::table::Index),
+    mtr: &Mtr<'_>,
+    position: &Position,
+) -> Result<LockOutcome> {
+    let record = record_at(mtr, position);
+    let up = position.found().up;
+    let comp = index.def().layout().comp();
+    let id = if up == supremum(comp) {
+        supremum_id(table, index, &record)
+    } else {
+        RecordId {
+            heap: vaquita_base::HeapNo(heap_no(record.page, up, comp)),
+            ..record_id(table, index, &record)
+        }
+    };
+    let kind = RecordLockKind::InsertIntention;
+    Ok(core.txn.locks().lock_record(trx, id, LockMode::Exclusive, kind, WaitPolicy::Wait)?)
+}
+
+/// Turns a tree's refusal into the engine's.
+pub(crate) fn too_big(table: &Table, e: vaquita_btree::Error) -> Error {
+    match e {
+        vaquita_btree::Error::RecordTooBig { max, .. } => {
+            Error::RowTooBig { table: table.name.clone(), limit: max }
+        }
+        e => e.into(),
+    }
+}
+
+/// What a first look at a key gives.
+pub(crate) enum Look {
+    /// The row, locked; a copy of it.
+    Row(Image),
+    /// There is no record with the key.
+    Nothing,
+}
+
+/// Finds the record with a key and locks it, waiting if need be. Delete-marked records are found too.
+///
+/// # Errors
+/// Lock waits, errors of reading pages, damage.
+pub(crate) fn look(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    key: &[TupleField<'_>],
+    mode: LockMode,
+) -> Result<Look> {
+    let tree = &table.clustered().tree;
+    let mut offsets = Offsets::new();
+    loop {
+        let found = tree.lookup(&core.storage, &Tuple::new(key), |record| -> Result<Option<Image>> {
+            parse_clustered(table, &record, &mut offsets)?;
+            let what = (mode, RecordLockKind::Record);
+            match lock_clustered(core, trx, table, &record, &offsets, what, WaitPolicy::Wait)? {
+                LockOutcome::MustWait => Ok(None),
+                _ => Ok(Some(Image::of(table, &record, &offsets))),
+            }
+        })?;
+        match found.transpose()? {
+            None => return Ok(Look::Nothing),
+            Some(Some(image)) => return Ok(Look::Row(image)),
+            Some(None) => wait(core, trx)?,
+        }
+    }
+}
+
+/// Which lock a duplicate gets: S, or X where it will be replaced.
+pub(crate) fn duplicate_mode(exclusive: bool) -> LockMode {
+    if exclusive { LockMode::Exclusive } else { LockMode::Shared }
+}
+
+enum Placed {
+    Inserted,
+    /// The key is there, delete-marked and locked.
+    Deleted,
+}
+
+/// Inserts a record into the clustered index. The system fields of `fields` are filled in here.
+///
+/// A duplicate gets an S lock on the record, not on the gap, at every isolation level, X if it is to be replaced
+/// (observed: MySQL 5.6.24). A delete-marked record with the key is brought back with the new values.
+///
+/// # Errors
+/// Duplicate key, lock waits, space. An undo record may be left that nothing belongs to.
+pub(crate) fn insert(
+    core: &Core,
+    trx: &mut Trx,
+    table: &Table,
+    fields: &[TupleField<'_>],
+    exclusive_duplicates: bool,
+) -> Result<()> {
+    let def = table.clustered().def();
+    check_fields(table, def, fields)?;
+    let n = def.n_uniq();
+    let trx_id = core.txn.assign_id(trx)?;
+    loop {
+        let undo_no = trx.undo_no();
+        let body = insert_body(undo_no, table, &fields[..n]);
+        let roll_ptr = core.txn.append_undo(trx, UndoKind::Insert, &body)?;
+        let stored = store(core, table, fields, SysFields { trx_id, roll_ptr }, 0)?;
+        match place(core, trx, table, &fields[..n], &stored.record, exclusive_duplicates) {
+            Ok(Placed::Inserted) => return Ok(()),
+            Ok(Placed::Deleted) => {
+                abandon(core, table, stored)?;
+                core.txn.forget_undo(trx, undo_no)?;
+            }
+            Err(e) => {
+                abandon(core, table, stored)?;
+                return Err(e);
+            }
+        }
+        if bring_back(core, trx, table, fields)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Frees values written for a record that does not come.
+fn abandon(core: &Core, table: &Table, stored: Stored) -> Result<()> {
+    if stored.chains().is_empty() {
+        return Ok(());
+    }
+    Ok(stored.abandon(&table.clustered().tree, &core.storage)?)
+}
+
+/// Encodes a record with these system fields; values too long for it are written off the page.
+pub(crate) fn store(
+    core: &Core,
+    table: &Table,
+    fields: &[TupleField<'_>],
+    sys: SysFields,
+    info_bits: u8,
+) -> Result<Stored> {
+    let mut trx_id = [0; 6];
+    put_u48(&mut trx_id, 0, sys.trx_id.get());
+    let mut roll_ptr = [0; 7];
+    put_u56(&mut roll_ptr, 0, sys.roll_ptr.get());
+    let at = table.clustered().def().n_uniq();
+    let mut whole: smallvec::SmallVec<[TupleField<'_>; 24]> = fields.into();
+    whole[at] = TupleField::new(&trx_id);
+    whole[at + 1] = TupleField::new(&roll_ptr);
+    let tuple = Tuple::new(&whole).with_info_bits(info_bits);
+    table.clustered().tree.store(&core.storage, &tuple).map_err(|e| too_big(table, e))
+}
+
+/// What a look under the latch decides about an insert.
+enum Gate {
+    Open,
+    Wait,
+    Deleted,
+}
+
+fn gate(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    mtr: &Mtr<'_>,
+    position: &Position,
+    exclusive: bool,
+) -> Result<Gate> {
+    let index = table.clustered();
+    if usize::from(position.found().low_matched) < index.def().n_uniq() {
+        return Ok(match insert_intention(core, trx, (table, index), mtr, position)? {
+            LockOutcome::MustWait => Gate::Wait,
+            _ => Gate::Open,
+        });
+    }
+    let record = record_at(mtr, position);
+    let mut offsets = Offsets::new();
+    parse_clustered(table, &record, &mut offsets)?;
+    let what = (duplicate_mode(exclusive), RecordLockKind::Record);
+    match lock_clustered(core, trx, table, &record, &offsets, what, WaitPolicy::Wait)? {
+        LockOutcome::MustWait => Ok(Gate::Wait),
+        _ if record.is_deleted() => Ok(Gate::Deleted),
+        _ => {
+            let key = Image::of(table, &record, &offsets);
+            Err(Error::DuplicateKey {
+                table: table.name.clone(),
+                index: index.name.clone(),
+                value: key_text(table, index, &key.key_fields()),
+            })
+        }
+    }
+}
+
+fn place(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    key: &[TupleField<'_>],
+    rec: &RecBuf,
+    exclusive: bool,
+) -> Result<Placed> {
+    let tree = &table.clustered().tree;
+    let key = Tuple::new(key);
+    loop {
+        let mut mtr = core.storage.begin()?;
+        let position = tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        match gate(core, trx, table, &mtr, &position, exclusive)? {
+            Gate::Open => {}
+            Gate::Deleted => return Ok(Placed::Deleted),
+            Gate::Wait => {
+                drop(mtr);
+                wait(core, trx)?;
+                continue;
+            }
+        }
+        if tree.try_insert(&mut mtr, &position, rec)?.is_some() {
+            mtr.commit();
+            return Ok(Placed::Inserted);
+        }
+        position.release(&mut mtr);
+        let position = tree.search_path(&mut mtr, &key, Change::Insert(rec))?;
+        match gate(core, trx, table, &mtr, &position, exclusive)? {
+            Gate::Open => {
+                tree.insert_at(&mut mtr, position, rec)?;
+                mtr.commit();
+                return Ok(Placed::Inserted);
+            }
+            Gate::Deleted => return Ok(Placed::Deleted),
+            Gate::Wait => {
+                drop(mtr);
+                wait(core, trx)?;
+            }
+        }
+    }
+}
+
+/// Gives the delete-marked record with the key of `fields` new values and takes its mark away; `false` if purge has
+/// taken it or it is live by now.
+fn bring_back(core: &Core, trx: &mut Trx, table: &Table, fields: &[TupleField<'_>]) -> Result<bool> {
+    let n = table.clustered().def().n_uniq();
+    let Look::Row(old) = look(core, trx, table, &fields[..n], LockMode::Exclusive)? else { return Ok(false) };
+    if !old.is_deleted() {
+        return Ok(false);
+    }
+    let changed: Vec<usize> = (0..fields.len())
+        .filter(|&i| i != n && i != n + 1)
+        .filter(|&i| old.is_external(i) || fields[i].external || old.field(i) != fields[i].data)
+        .collect();
+    let change = Modification { ty: UndoType::UpdateDeleted, fields: &changed, order_changes: true };
+    modify(core, trx, table, &old, fields, 0, change)
+}
+
+/// Makes a change of a row that is locked and was copied as `old`: undo record, then the record. `false` if the record
+/// is not the one copied any more; nothing is left behind then.
+///
+/// # Errors
+/// Space, errors of pages.
+pub(crate) fn modify(
+    core: &Core,
+    trx: &mut Trx,
+    table: &Table,
+    old: &Image,
+    fields: &[TupleField<'_>],
+    info_bits: u8,
+    change: Modification<'_>,
+) -> Result<bool> {
+    check_fields(table, table.clustered().def(), fields)?;
+    let trx_id = core.txn.assign_id(trx)?;
+    let undo_no = trx.undo_no();
+    let body = modify_body(undo_no, table, old, change)?;
+    let roll_ptr = core.txn.append_undo(trx, UndoKind::Update, &body)?;
+    let sys = SysFields { trx_id, roll_ptr };
+    let done = replace(core, table, old, fields, change.fields, info_bits, sys)?;
+    if !done {
+        core.txn.forget_undo(trx, undo_no)?;
+    }
+    Ok(done)
+}
+
+/// Whether the record of a position is exactly the version `old`.
+fn is_version(
+    table: &Table,
+    mtr: &Mtr<'_>,
+    position: &Position,
+    old: &Image,
+    offsets: &mut Offsets,
+) -> Result<bool> {
+    let n = table.clustered().def().n_uniq();
+    if usize::from(position.found().low_matched) < n {
+        return Ok(false);
+    }
+    let record = record_at(mtr, position);
+    parse_clustered(table, &record, offsets)?;
+    Ok(Image::sys_of(table, &record, offsets) == old.sys())
+}
+
+/// Replaces the record that was copied as `old` by one of these fields, of which `changed` differ; `false` if the
+/// record is not that version any more.
+///
+/// # Errors
+/// Space, errors of pages, damage.
+pub(crate) fn replace(
+    core: &Core,
+    table: &Table,
+    old: &Image,
+    fields: &[TupleField<'_>],
+    changed: &[usize],
+    info_bits: u8,
+    sys: SysFields,
+) -> Result<bool> {
+    let tree = &table.clustered().tree;
+    let def = table.clustered().def();
+    let key = old.key_fields();
+    let key = Tuple::new(&key);
+    let updates: smallvec::SmallVec<[FieldUpdate<'_>; 8]> =
+        changed.iter().map(|&pos| FieldUpdate { pos, data: fields[pos].data }).collect();
+    let mut offsets = Offsets::new();
+    if changed
+        .iter()
+        .all(|&i| !fields[i].external && !old.is_external(i) && same_size(old.field(i), fields[i].data))
+    {
+        let mut mtr = core.storage.begin()?;
+        let position = tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        if !is_version(table, &mtr, &position, old, &mut offsets)? {
+            return Ok(false);
+        }
+        if fits_in_place(def.layout(), &offsets, &updates) {
+            let rec = position.found().low;
+            tree.update_in_place(&mut mtr, position.page(), rec, info_bits, &updates, Some(sys))?;
+            mtr.commit();
+            return Ok(true);
+        }
+    }
+    let stored = store(core, table, fields, sys, info_bits)?;
+    let done = put(core, table, old, &key, &stored.record);
+    if !matches!(done, Ok(true)) {
+        abandon(core, table, stored)?;
+    }
+    done
+}
+
+fn same_size(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
+    a.map(<[u8]>::len) == b.map(<[u8]>::len)
+}
+
+/// Replaces the record that was copied as `old`.
+fn put(core: &Core, table: &Table, old: &Image, key: &Tuple<'_>, rec: &RecBuf) -> Result<bool> {
+    let tree = &table.clustered().tree;
+    let mut offsets = Offsets::new();
+    let mut mtr = core.storage.begin()?;
+    let position = tree.search(&mut mtr, key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+    if !is_version(table, &mtr, &position, old, &mut offsets)? {
+        return Ok(false);
+    }
+    if tree.try_update(&mut mtr, &position, rec)?.is_none() {
+        position.release(&mut mtr);
+        let position = tree.search_path(&mut mtr, key, Change::Update(rec))?;
+        if !is_version(table, &mtr, &position, old, &mut offsets)? {
+            return Ok(false);
+        }
+        tree.update_at(&mut mtr, position, rec)?;
+    }
+    mtr.commit();
+    Ok(true)
+}
+
+/// Who owns the values off the page of a record whose mark changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ownership<'a> {
+    /// As it was.
+    Keep,
+    /// Those of these fields are given away: the row goes on under another key.
+    GiveAway(&'a [usize]),
+    /// Taken back.
+    TakeBack,
+}
+
+/// Sets or clears the mark of the record copied as `old`; `false` if it is not that version any more.
+///
+/// # Errors
+/// Errors of pages, damage.
+pub(crate) fn mark(
+    core: &Core,
+    table: &Table,
+    old: &Image,
+    deleted: bool,
+    sys: SysFields,
+    ownership: Ownership<'_>,
+) -> Result<bool> {
+    let tree = &table.clustered().tree;
+    let key = old.key_fields();
+    let mut offsets = Offsets::new();
+    let mut mtr = core.storage.begin()?;
+    let position = tree.search(&mut mtr, &Tuple::new(&key), SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+    if !is_version(table, &mtr, &position, old, &mut offsets)? {
+        return Ok(false);
+    }
+    let (page, rec) = (position.page(), position.found().low);
+    let references = match ownership {
+        Ownership::Keep => Vec::new(),
+        _ => tree.external_refs(&record_at(&mtr, &position))?,
+    };
+    tree.set_delete_mark(&mut mtr, page, rec, deleted, Some(sys))?;
+    for (i, at, chain) in references {
+        let owner = match ownership {
+            Ownership::GiveAway(fields) => chain.owner && !fields.contains(&i),
+            Ownership::TakeBack | Ownership::Keep => true,
+        };
+        if owner != chain.owner {
+            mtr.write_bytes(page, at, &ExternRef { owner, ..chain }.to_bytes());
+        }
+    }
+    mtr.commit();
+    Ok(true)
+}
+
+/// Delete-marks a row that is locked and was copied as `old`.
+///
+/// # Errors
+/// Space, errors of pages.
+pub(crate) fn delete(
+    core: &Core,
+    trx: &mut Trx,
+    table: &Table,
+    old: &Image,
+    ownership: Ownership<'_>,
+) -> Result<bool> {
+    let trx_id = core.txn.assign_id(trx)?;
+    let undo_no = trx.undo_no();
+    let change = Modification { ty: UndoType::DeleteMark, fields: &[], order_changes: true };
+    let body = modify_body(undo_no, table, old, change)?;
+    let roll_ptr = core.txn.append_undo(trx, UndoKind::Update, &body)?;
+    let done = mark(core, table, old, true, SysFields { trx_id, roll_ptr }, ownership)?;
+    if !done {
+        core.txn.forget_undo(trx, undo_no)?;
+    }
+    Ok(done)
+}
+
+/// Removes the record copied as `old` for good, with the values it owns off the page, if `free` says so of them.
+///
+/// # Errors
+/// Errors of pages, damage.
+pub(crate) fn remove(
+    core: &Core,
+    table: &Table,
+    old: &Image,
+    free: impl Fn(usize, &ExternRef) -> bool,
+) -> Result<bool> {
+    let tree = &table.clustered().tree;
+    let key = old.key_fields();
+    let key = Tuple::new(&key);
+    if (0..old.n_fields()).any(|i| old.is_external(i)) {
+        tree.free_owned(&core.storage, &key, free)?;
+    }
+    let mut offsets = Offsets::new();
+    let mut mtr = core.storage.begin()?;
+    let position = tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+    if !is_version(table, &mtr, &position, old, &mut offsets)? {
+        return Ok(false);
+    }
+    if !tree.try_remove(&mut mtr, &position)? {
+        position.release(&mut mtr);
+        let position = tree.search_path(&mut mtr, &key, Change::Remove)?;
+        if !is_version(table, &mtr, &position, old, &mut offsets)? {
+            return Ok(false);
+        }
+        tree.remove_at(&mut mtr, position)?;
+    }
+    mtr.commit();
+    Ok(true)
+}
+
+/// Info bits of a live record.
+pub(crate) const LIVE: u8 = 0;
+/// Info bits of a delete-marked record.
+pub(crate) const DELETED: u8 = INFO_DELETED;

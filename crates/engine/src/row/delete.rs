@@ -1,0 +1,42 @@
+//! Deleting a row: its clustered record is marked, then its entries in all secondary indexes. Purge removes them.
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::row::clustered::{Look, Ownership};
+use crate::row::entry::entry;
+use crate::row::lock::lock_table;
+use crate::row::{WriteOptions, clustered, foreign, key_fields, secondary};
+use crate::table::{RowKey, Table};
+use std::sync::Arc;
+use vaquita_txn::{LockMode, Trx};
+
+/// See [`crate::row::delete`].
+pub(super) fn delete(
+    core: &Core,
+    trx: &mut Trx,
+    table: &Arc<Table>,
+    key: &RowKey,
+    how: WriteOptions,
+    cascade: &mut foreign::Cascade,
+) -> Result<bool> {
+    lock_table(core, trx, table, LockMode::IntentionExclusive)?;
+    let old = loop {
+        let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), LockMode::Exclusive)?
+        else {
+            return Ok(false);
+        };
+        if old.is_deleted() {
+            return Ok(false);
+        }
+        old.load_external(core, table)?;
+        if clustered::delete(core, trx, table, &old, Ownership::Keep)? {
+            break old;
+        }
+    };
+    foreign::parent_deleted(core, trx, table, table.clustered(), &old, how, cascade)?;
+    for index in &table.indexes[1..] {
+        secondary::mark(core, trx, (table, index), &entry(table, index, &old))?;
+        foreign::parent_deleted(core, trx, table, index, &old, how, cascade)?;
+    }
+    Ok(true)
+}

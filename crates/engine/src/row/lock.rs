@@ -1,0 +1,164 @@
+//! Locks of row operations: requests, implicit locks made explicit, waits.
+//!
+//! A transaction that wrote a record holds an X lock on it that nobody stored (*implicit*): in the clustered index it
+//! is known by DB_TRX_ID, in a secondary index by the page's MAX_TRX_ID and the versions of the row
+//! ([`crate::row::versions::secondary_owner`]). Whoever asks for a lock on such a record stores the owner's lock first,
+//! so that there is something to queue behind.
+//!
+//! # Latching
+//! Requests are made with the record's page latched and never wait. Of [`LockOutcome::MustWait`] the caller gives all
+//! latches up, calls [`wait`] and looks for the record again: it may have moved or gone meanwhile.
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::row::versions;
+use crate::table::{Index, Table};
+use vaquita_base::codec::get_uint;
+use vaquita_base::{HeapNo, TrxId};
+use vaquita_btree::RecordRef;
+use vaquita_btree::observer::SUPREMUM;
+use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
+use vaquita_format::index_page::header::max_trx_id;
+use vaquita_format::record::Offsets;
+use vaquita_txn::lock::{LockOutcome, RecordId, WaitPolicy};
+use vaquita_txn::{LockMode, RecordLockKind, Trx, TrxRef};
+
+/// Waits for the transaction's queued request.
+///
+/// # Errors
+/// Timeout, deadlock, interruption.
+pub fn wait(core: &Core, trx: &Trx) -> Result<()> {
+    Ok(core.txn.locks().wait(trx)?)
+}
+
+/// Locks a table, waiting if need be.
+///
+/// # Errors
+/// Timeout, deadlock, no memory for locks.
+pub fn lock_table(core: &Core, trx: &Trx, table: &Table, mode: LockMode) -> Result<()> {
+    match core.txn.locks().lock_table(trx, table.id, mode, WaitPolicy::Wait)? {
+        LockOutcome::MustWait => wait(core, trx),
+        LockOutcome::Granted(_) | LockOutcome::Skipped => Ok(()),
+    }
+}
+
+/// How the lock manager knows a record.
+pub fn record_id(table: &Table, index: &Index, record: &RecordRef<'_>) -> RecordId {
+    RecordId { table: table.id, index: index.id, page: record.page_id, heap: record.heap_no() }
+}
+
+/// The supremum of a record's page.
+pub fn supremum_id(table: &Table, index: &Index, record: &RecordRef<'_>) -> RecordId {
+    RecordId { heap: SUPREMUM, ..record_id(table, index, record) }
+}
+
+/// Any record of a page, by heap number.
+pub fn heap_id(table: &Table, index: &Index, record: &RecordRef<'_>, heap: HeapNo) -> RecordId {
+    RecordId { heap, ..record_id(table, index, record) }
+}
+
+/// Decodes a clustered record and checks that it has the fields of its table.
+///
+/// # Errors
+/// Damage.
+pub fn parse_clustered(table: &Table, record: &RecordRef<'_>, offsets: &mut Offsets) -> Result<()> {
+    let def = table.clustered().def();
+    record.parse(def, offsets)?;
+    let sys = def.n_uniq();
+    let whole = offsets.n_fields() == def.n_fields()
+        && offsets.range(sys).len() == TRX_ID_LEN
+        && offsets.range(sys + 1).len() == ROLL_PTR_LEN
+        && (0..sys + 2).all(|i| !offsets.is_null(i) && !offsets.is_external(i));
+    if whole { Ok(()) } else { Err(bad_record(record, offsets)) }
+}
+
+/// Decodes a secondary entry and checks that it has the fields of its index.
+///
+/// # Errors
+/// Damage.
+pub fn parse_secondary(index: &Index, record: &RecordRef<'_>, offsets: &mut Offsets) -> Result<()> {
+    record.parse(index.def(), offsets)?;
+    let whole = offsets.n_fields() == index.def().n_fields() && !offsets.any_external();
+    if whole { Ok(()) } else { Err(bad_record(record, offsets)) }
+}
+
+#[cold]
+fn bad_record(record: &RecordRef<'_>, offsets: &Offsets) -> Error {
+    let (page, rec, n) = (record.page_id, record.rec, offsets.n_fields());
+    Error::Corrupt(format!(
+        "record at byte {rec} of page {page} has {n} fields, or system fields of other sizes"
+    ))
+}
+
+/// DB_TRX_ID of a clustered record.
+pub fn trx_id_of(table: &Table, record: &RecordRef<'_>, offsets: &Offsets) -> TrxId {
+    let at = usize::from(record.rec) + offsets.range(table.clustered().def().n_uniq()).start;
+    TrxId(get_uint(record.page, at, TRX_ID_LEN))
+}
+
+/// The other active transaction that wrote a clustered record.
+pub fn clustered_owner(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    record: &RecordRef<'_>,
+    offsets: &Offsets,
+) -> Option<TrxRef> {
+    let id = trx_id_of(table, record, offsets);
+    if id == trx.id() || id < core.txn.min_active_id() {
+        return None;
+    }
+    core.txn.find_active(id)
+}
+
+/// Asks for a lock on a record of the clustered index.
+///
+/// # Errors
+/// Refusal by policy, deadlock, no memory for locks.
+pub fn lock_clustered(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    record: &RecordRef<'_>,
+    offsets: &Offsets,
+    (mode, kind): (LockMode, RecordLockKind),
+    policy: WaitPolicy,
+) -> Result<LockOutcome> {
+    let id = record_id(table, table.clustered(), record);
+    if kind != RecordLockKind::Gap {
+        if kind == RecordLockKind::Record && trx_id_of(table, record, offsets) == trx.id() {
+            return Ok(LockOutcome::Granted(false));
+        }
+        if let Some(owner) = clustered_owner(core, trx, table, record, offsets) {
+            core.txn.locks().make_explicit(&owner, id)?;
+        }
+    }
+    Ok(core.txn.locks().lock_record(trx, id, mode, kind, policy)?)
+}
+
+/// Asks for a lock on an entry of a secondary index.
+///
+/// # Errors
+/// Refusal by policy, deadlock, no memory for locks; errors of reading the row's versions.
+///
+/// # Latching
+/// Latches a page of the clustered index while the entry's page is held, if the entry may be locked implicitly.
+pub fn lock_secondary(
+    core: &Core,
+    trx: &Trx,
+    (table, index): (&Table, &Index),
+    record: &RecordRef<'_>,
+    offsets: &Offsets,
+    (mode, kind): (LockMode, RecordLockKind),
+    policy: WaitPolicy,
+) -> Result<LockOutcome> {
+    let id = record_id(table, index, record);
+    if kind != RecordLockKind::Gap
+        && TrxId(max_trx_id(record.page)) >= core.txn.min_active_id()
+        && let Some(owner) = versions::secondary_owner(core, table, index, record, offsets)?
+        && owner.id() != trx.id()
+    {
+        core.txn.locks().make_explicit(&owner, id)?;
+    }
+    Ok(core.txn.locks().lock_record(trx, id, mode, kind, policy)?)
+}

@@ -1,0 +1,325 @@
+//! Changes of secondary indexes.
+//!
+//! A secondary entry is inserted, delete-marked or unmarked in one mini-transaction; there is no undo for it, rollback
+//! and purge build the entry from versions of the row. The leaf's MAX_TRX_ID says that a transaction has been there.
+//!
+//! # Locks
+//! The row in the clustered index is locked by who changes its entries, so no other writer is in the way; a reader that
+//! locked the entry may be. Marking and unmarking therefore ask for an X lock on the entry.
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::row::clustered::{insert_intention, record_at, too_big};
+use crate::row::duplicate;
+use crate::row::entry::check_fields;
+use crate::row::lock::{parse_secondary, record_id, wait};
+use crate::table::{Index, Table};
+use vaquita_base::TrxId;
+use vaquita_btree::{Change, LatchMode, Position, RecBuf};
+use vaquita_format::fil;
+use vaquita_format::index_page::header::infimum;
+use vaquita_format::index_page::{FieldUpdate, SearchMode, fits_in_place};
+use vaquita_format::record::Offsets;
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_storage::{Mtr, PageRef};
+use vaquita_txn::lock::{LockOutcome, WaitPolicy};
+use vaquita_txn::{LockMode, RecordLockKind, Trx};
+
+/// An index of a table.
+pub(crate) type Of<'t> = (&'t Table, &'t Index);
+
+/// The record of an entry.
+fn encode((table, index): Of<'_>, fields: &[TupleField<'_>]) -> Result<RecBuf> {
+    check_fields(table, index.def(), fields)?;
+    index.tree.record(&Tuple::new(fields)).map_err(|e| too_big(table, e))
+}
+
+/// Inserts an entry, checking uniqueness first; an equal entry that is delete-marked becomes live again.
+///
+/// # Errors
+/// Duplicate key, lock waits, space.
+pub(crate) fn insert(
+    core: &Core,
+    trx: &Trx,
+    of: Of<'_>,
+    fields: &[TupleField<'_>],
+    exclusive_duplicates: bool,
+) -> Result<()> {
+    let (table, index) = of;
+    let def = index.def();
+    let rec = encode(of, fields)?;
+    let n_uniq = def.n_uniq();
+    // NULLs are equal to nothing.
+    let mut unchecked = def.is_unique() && fields[..n_uniq].iter().all(|f| f.data.is_some());
+    loop {
+        let n = if unchecked { n_uniq } else { def.n_fields() };
+        let key = Tuple::new(fields).compare_first(n);
+        let mut mtr = core.storage.begin()?;
+        let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        if unchecked && may_be_duplicate(&mtr, &position, n_uniq, def.layout().comp()) {
+            drop(mtr);
+            duplicate::check(core, trx, of, fields, exclusive_duplicates)?;
+            unchecked = false;
+            continue;
+        }
+        match step(core, trx, of, mtr, position, fields, &rec)? {
+            Step::Done => return Ok(()),
+            Step::Again => {}
+            Step::Wait => wait(core, trx)?,
+        }
+        let _ = table;
+    }
+}
+
+/// Whether an entry equal in the unique fields may be there: the one below, or one on the leaf before.
+fn may_be_duplicate(mtr: &Mtr<'_>, position: &Position, n_uniq: usize, comp: bool) -> bool {
+    let found = position.found();
+    usize::from(found.low_matched) >= n_uniq
+        || found.low == infimum(comp) && !fil::prev(mtr.page(position.page())).is_null()
+}
+
+enum Step {
+    Done,
+    Again,
+    Wait,
+}
+
+/// One try at inserting an entry, or at unmarking the equal one; `position` is where it belongs.
+fn step(
+    core: &Core,
+    trx: &Trx,
+    of: Of<'_>,
+    mut mtr: Mtr<'_>,
+    position: Position,
+    fields: &[TupleField<'_>],
+    rec: &RecBuf,
+) -> Result<Step> {
+    let (_, index) = of;
+    let n_fields = index.def().n_fields();
+    if usize::from(position.found().low_matched) == n_fields {
+        return unmark_at(core, Some(trx), of, mtr, position, fields, rec);
+    }
+    if insert_intention(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
+        return Ok(Step::Wait);
+    }
+    if index.tree.try_insert(&mut mtr, &position, rec)?.is_some() {
+        index.tree.raise_max_trx_id(&mut mtr, position.page(), trx.id());
+        mtr.commit();
+        return Ok(Step::Done);
+    }
+    position.release(&mut mtr);
+    let key = Tuple::new(fields);
+    let position = index.tree.search_path(&mut mtr, &key, Change::Insert(rec))?;
+    if usize::from(position.found().low_matched) == n_fields {
+        return Ok(Step::Again);
+    }
+    if insert_intention(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
+        return Ok(Step::Wait);
+    }
+    let (page, _) = index.tree.insert_at(&mut mtr, position, rec)?;
+    index.tree.raise_max_trx_id(&mut mtr, page, trx.id());
+    mtr.commit();
+    Ok(Step::Done)
+}
+
+/// Makes the entry at a position live, with exactly these bytes. Without a transaction no lock is asked for.
+fn unmark_at(
+    core: &Core,
+    trx: Option<&Trx>,
+    of: Of<'_>,
+    mut mtr: Mtr<'_>,
+    position: Position,
+    fields: &[TupleField<'_>],
+    rec: &RecBuf,
+) -> Result<Step> {
+    let (table, index) = of;
+    let record = record_at(&mtr, &position);
+    let mut offsets = Offsets::new();
+    parse_secondary(index, &record, &mut offsets)?;
+    if let Some(trx) = trx {
+        if !record.is_deleted() {
+            let (name, page) = (&index.name, record.page_id);
+            return Err(Error::Corrupt(format!(
+                "index {name} of {} has an entry of a new row on page {page}",
+                table.name
+            )));
+        }
+        if modify_lock(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
+            return Ok(Step::Wait);
+        }
+    }
+    let (page, origin) = (position.page(), record.rec);
+    let trx_id = trx.map_or(TrxId(0), Trx::id);
+    let updates: Vec<FieldUpdate<'_>> = (0..fields.len())
+        .filter(|&i| record.field(&offsets, i) != fields[i].data)
+        .map(|pos| FieldUpdate { pos, data: fields[pos].data })
+        .collect();
+    if updates.is_empty() {
+        index.tree.set_delete_mark(&mut mtr, page, origin, false, None)?;
+        return finish(of, mtr, page, trx_id);
+    }
+    if fits_in_place(index.def().layout(), &offsets, &updates) {
+        index.tree.update_in_place(&mut mtr, page, origin, 0, &updates, None)?;
+        return finish(of, mtr, page, trx_id);
+    }
+    if index.tree.try_update(&mut mtr, &position, rec)?.is_some() {
+        return finish(of, mtr, page, trx_id);
+    }
+    position.release(&mut mtr);
+    let key = Tuple::new(fields);
+    let position = index.tree.search_path(&mut mtr, &key, Change::Update(rec))?;
+    if usize::from(position.found().low_matched) != index.def().n_fields() {
+        return Ok(Step::Again);
+    }
+    if let Some(trx) = trx
+        && modify_lock(core, trx, of, &mtr, &position)? == LockOutcome::MustWait
+    {
+        return Ok(Step::Wait);
+    }
+    let (page, _) = index.tree.update_at(&mut mtr, position, rec)?;
+    finish(of, mtr, page, trx_id)
+}
+
+fn finish((_, index): Of<'_>, mut mtr: Mtr<'_>, page: PageRef, trx_id: TrxId) -> Result<Step> {
+    if trx_id != TrxId(0) {
+        index.tree.raise_max_trx_id(&mut mtr, page, trx_id);
+    }
+    mtr.commit();
+    Ok(Step::Done)
+}
+
+/// Asks for the X lock on an entry that is about to be changed in place.
+fn modify_lock(
+    core: &Core,
+    trx: &Trx,
+    (table, index): Of<'_>,
+    mtr: &Mtr<'_>,
+    position: &Position,
+) -> Result<LockOutcome> {
+    let id = record_id(table, index, &record_at(mtr, position));
+    let (mode, kind) = (LockMode::Exclusive, RecordLockKind::Record);
+    Ok(core.txn.locks().lock_record(trx, id, mode, kind, WaitPolicy::Wait)?)
+}
+
+/// Delete-marks the entry of a row that goes or changes.
+///
+/// # Errors
+/// Lock waits, errors of pages; damage, if it is not there.
+pub(crate) fn mark(core: &Core, trx: &Trx, of: Of<'_>, fields: &[TupleField<'_>]) -> Result<()> {
+    let (table, index) = of;
+    let key = Tuple::new(fields);
+    loop {
+        let mut mtr = core.storage.begin()?;
+        let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        if usize::from(position.found().low_matched) != index.def().n_fields() {
+            return Err(Error::Corrupt(format!(
+                "index {} of {} has no entry of a row",
+                index.name, table.name
+            )));
+        }
+        if record_at(&mtr, &position).is_deleted() {
+            return Ok(());
+        }
+        if modify_lock(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
+            drop(mtr);
+            wait(core, trx)?;
+            continue;
+        }
+        let (page, rec) = (position.page(), position.found().low);
+        index.tree.set_delete_mark(&mut mtr, page, rec, true, None)?;
+        index.tree.raise_max_trx_id(&mut mtr, page, trx.id());
+        mtr.commit();
+        return Ok(());
+    }
+}
+
+/// What is to become of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Somebody needs it: nothing is changed.
+    Keep,
+    /// It is delete-marked.
+    Mark,
+    /// It goes.
+    Remove,
+}
+
+/// Decides the fate of an entry under its leaf's exclusive latch and brings it about; nothing if there is no such entry.
+/// `decide` is told whether it is delete-marked. Whether it was removed.
+///
+/// # Errors
+/// Errors of pages, damage, and those of `decide`.
+///
+/// # Latching
+/// `decide` may latch pages of the clustered index, of undo, and of off-page values.
+pub fn settle(
+    core: &Core,
+    (_, index): (&Table, &Index),
+    fields: &[TupleField<'_>],
+    mut decide: impl FnMut(bool) -> Result<Fate>,
+) -> Result<bool> {
+    let key = Tuple::new(fields);
+    let n = index.def().n_fields();
+    let mut mtr = core.storage.begin()?;
+    let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+    if usize::from(position.found().low_matched) != n {
+        return Ok(false);
+    }
+    let is_deleted = record_at(&mtr, &position).is_deleted();
+    match decide(is_deleted)? {
+        Fate::Keep => return Ok(false),
+        Fate::Mark => {
+            if !is_deleted {
+                index.tree.set_delete_mark(&mut mtr, position.page(), position.found().low, true, None)?;
+                mtr.commit();
+            }
+            return Ok(false);
+        }
+        Fate::Remove => {}
+    }
+    if !index.tree.try_remove(&mut mtr, &position)? {
+        position.release(&mut mtr);
+        let position = index.tree.search_path(&mut mtr, &key, Change::Remove)?;
+        if usize::from(position.found().low_matched) != n {
+            return Ok(false);
+        }
+        // Nobody held the page meanwhile.
+        if decide(record_at(&mtr, &position).is_deleted())? != Fate::Remove {
+            return Ok(false);
+        }
+        index.tree.remove_at(&mut mtr, position)?;
+    }
+    mtr.commit();
+    Ok(true)
+}
+
+/// Makes sure that an entry is live and has exactly these bytes: what the older version of a row needs that a rollback
+/// brings back.
+///
+/// # Errors
+/// Space, errors of pages, damage.
+pub(crate) fn restore(core: &Core, of: Of<'_>, fields: &[TupleField<'_>]) -> Result<()> {
+    let (_, index) = of;
+    let rec = encode(of, fields)?;
+    let key = Tuple::new(fields);
+    loop {
+        let mut mtr = core.storage.begin()?;
+        let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        if usize::from(position.found().low_matched) == index.def().n_fields() {
+            match unmark_at(core, None, of, mtr, position, fields, &rec)? {
+                Step::Done => return Ok(()),
+                Step::Again | Step::Wait => continue,
+            }
+        }
+        if index.tree.try_insert(&mut mtr, &position, &rec)?.is_none() {
+            position.release(&mut mtr);
+            let position = index.tree.search_path(&mut mtr, &key, Change::Insert(&rec))?;
+            if usize::from(position.found().low_matched) == index.def().n_fields() {
+                continue;
+            }
+            index.tree.insert_at(&mut mtr, position, &rec)?;
+        }
+        mtr.commit();
+        return Ok(());
+    }
+}

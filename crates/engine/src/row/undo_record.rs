@@ -1,0 +1,123 @@
+//! Bodies of undo records, made of rows before their change.
+
+use crate::error::{Error, Result};
+use crate::row::entry::bytes_needed;
+use crate::row::image::Image;
+use crate::table::Table;
+use vaquita_format::record::EXTERN_REF_LEN;
+use vaquita_format::tuple::TupleField;
+use vaquita_format::undo::record::{
+    NO_ORDER_CHANGE, OldVersion, UndoHeader, UndoType, UndoValue, UpdateWriter, push_insert,
+};
+
+/// The body for the insert of a row with this clustered key.
+pub fn insert_body(undo_no: u64, table: &Table, key: &[TupleField<'_>]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    push_insert(
+        &mut out,
+        undo_no,
+        table.id,
+        key.iter().map(|f| UndoValue::Inline(f.data.unwrap_or_default())),
+    );
+    out
+}
+
+/// What is about to happen to a version of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct Modification<'m> {
+    /// What the change is; not INSERT.
+    pub ty: UndoType,
+    /// Fields of the clustered index that change; none for DEL_MARK.
+    pub fields: &'m [usize],
+    /// Whether any index is ordered by a field that changes. (InnoDB never notes that sizes stay the same.)
+    pub order_changes: bool,
+}
+
+/// The body for a change of a row, whose values off the page that indexes need are loaded.
+///
+/// # Errors
+/// The columns that indexes are ordered by do not fit.
+pub fn modify_body(undo_no: u64, table: &Table, old: &Image, change: Modification<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(128);
+    let sys = old.sys();
+    let header = UndoHeader {
+        ty: change.ty,
+        cmpl_info: if change.order_changes || change.ty == UndoType::DeleteMark {
+            0
+        } else {
+            NO_ORDER_CHANGE
+        },
+        external_updated: change.fields.iter().any(|&i| old.is_external(i)),
+        undo_no,
+        table_id: table.id,
+    };
+    let version = OldVersion { info_bits: old.info_bits(), trx_id: sys.trx_id, roll_ptr: sys.roll_ptr };
+    // Purge may be freeing the values of a delete-marked row: its prefixes are not asked for.
+    let with_prefix = change.ty != UndoType::UpdateDeleted;
+    let mut writer = UpdateWriter::new(&mut out, header, version);
+    writer.key(old.key_fields().iter().map(|f| UndoValue::Inline(f.data.unwrap_or_default())));
+    if change.ty != UndoType::DeleteMark {
+        let columns = prefix_columns(table, with_prefix, change.fields);
+        let values: Vec<(u32, Held)> =
+            change.fields.iter().map(|&i| (i as u32, hold(table, old, i, columns.contains(&i)))).collect();
+        writer.updates(values.iter().map(|(i, value)| (*i, value.undo(old, *i as usize))));
+    }
+    if writer.needs_ordering() {
+        let values: Vec<(u32, Held)> = table
+            .cluster_fields
+            .iter()
+            .enumerate()
+            .filter(|&(column, _)| table.is_ordering[column])
+            .map(|(_, &i)| (i as u32, hold(table, old, i, with_prefix)))
+            .collect();
+        writer
+            .ordering(values.iter().map(|(i, value)| (*i, value.undo(old, *i as usize))))
+            .map_err(|c| Error::Corrupt(format!("{}: {c}", table.name)))?;
+    }
+    Ok(out)
+}
+
+/// Fields among `fields` of which indexes need the first bytes.
+fn prefix_columns(table: &Table, with_prefix: bool, fields: &[usize]) -> Vec<usize> {
+    let ordering = |i: usize| {
+        table.cluster_fields.iter().position(|&f| f == i).is_some_and(|column| table.is_ordering[column])
+    };
+    fields.iter().copied().filter(|&i| with_prefix && ordering(i)).collect()
+}
+
+/// A value on its way into an undo record.
+enum Held {
+    /// As it is in the record.
+    Plain,
+    /// Local part longer than in the record: prefix and reference.
+    Prefix(Vec<u8>),
+}
+
+impl Held {
+    fn undo<'v>(&'v self, old: &'v Image, i: usize) -> UndoValue<'v> {
+        let Some(local) = old.field(i) else { return UndoValue::Null };
+        match self {
+            Held::Prefix(bytes) => UndoValue::ExternalPrefix { local_len: local.len() as u32, bytes },
+            Held::Plain if old.is_external(i) => UndoValue::External(local),
+            Held::Plain => UndoValue::Inline(local),
+        }
+    }
+}
+
+fn hold(table: &Table, old: &Image, i: usize, with_prefix: bool) -> Held {
+    if !with_prefix || !old.is_external(i) {
+        return Held::Plain;
+    }
+    let local = old.field(i).unwrap_or_default();
+    let column = table.cluster_fields.iter().position(|&f| f == i);
+    let needed = column.map_or(0, |column| bytes_needed(table, column));
+    match old.first_bytes(i) {
+        Some(first)
+            if local.len() < needed + EXTERN_REF_LEN && first.len() + EXTERN_REF_LEN > local.len() =>
+        {
+            let reference = &local[local.len() - EXTERN_REF_LEN..];
+            Held::Prefix([first, reference].concat())
+        }
+        _ => Held::Plain,
+    }
+}

@@ -1,0 +1,158 @@
+//! Questions about the versions of a row: who wrote a secondary entry, and whether a version needs one.
+//!
+//! Both walk from a clustered record to older versions. A version that purge may have left behind must not be walked
+//! to: the undo record that leads to it may be gone, or its page used again. So a step from a version is made only
+//! while the transaction that wrote it is active, or unseen by the oldest view; and as that may change while the undo
+//! record is being read, it is looked at again afterwards.
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::row::entry::{entry, same_order};
+use crate::row::image::Image;
+use crate::row::lock::parse_clustered;
+use crate::table::{Index, Table};
+use vaquita_base::TrxId;
+use vaquita_btree::RecordRef;
+use vaquita_format::record::Offsets;
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_txn::undo::UndoBuf;
+use vaquita_txn::{ReadView, TrxRef};
+
+/// The clustered key in a secondary entry.
+pub fn cluster_key_of<'p>(index: &Index, record: &RecordRef<'p>, offsets: &Offsets) -> Vec<TupleField<'p>> {
+    index.cluster_key.iter().map(|&i| TupleField::nullable(record.field(offsets, i))).collect()
+}
+
+/// A copy of the clustered record with this key; `None` if there is none.
+///
+/// # Errors
+/// Errors of reading pages, damage.
+pub fn find_row(core: &Core, table: &Table, key: &[TupleField<'_>]) -> Result<Option<Image>> {
+    let found = table.clustered().tree.lookup(&core.storage, &Tuple::new(key), |record| {
+        let mut offsets = Offsets::new();
+        parse_clustered(table, &record, &mut offsets)?;
+        Ok(Image::of(table, &record, &offsets))
+    })?;
+    found.transpose()
+}
+
+/// Whether a version is a live row that has this entry in the index.
+///
+/// # Errors
+/// Errors of reading values off the page.
+pub fn has_entry(
+    core: &Core,
+    (table, index): (&Table, &Index),
+    version: &mut Image,
+    wanted: &[TupleField<'_>],
+) -> Result<bool> {
+    if version.is_deleted() {
+        return Ok(false);
+    }
+    version.load_external(core, table)?;
+    Ok(same_order(index.def(), &entry(table, index, version), wanted))
+}
+
+/// The active transaction that has written a secondary entry (inserted, marked, or unmarked it) and so holds an
+/// implicit X lock on it.
+///
+/// The entry's page is latched by the caller. An entry is live if some version of the row at the time of its last
+/// change had it; if any version of the active transaction, or the one it found, disagrees with what the entry is now,
+/// the transaction has changed the entry.
+///
+/// # Errors
+/// Errors of reading pages, damage.
+///
+/// # Latching
+/// Pages of the clustered index and of undo, one at a time, while the entry's page is held.
+pub fn secondary_owner(
+    core: &Core,
+    table: &Table,
+    index: &Index,
+    record: &RecordRef<'_>,
+    offsets: &Offsets,
+) -> Result<Option<TrxRef>> {
+    let key = cluster_key_of(index, record, offsets);
+    let Some(mut version) = find_row(core, table, &key)? else { return Ok(None) };
+    let writer = version.sys().trx_id;
+    let Some(owner) = core.txn.find_active(writer) else { return Ok(None) };
+    let wanted: Vec<TupleField<'_>> =
+        (0..offsets.n_fields()).map(|i| TupleField::nullable(record.field(offsets, i))).collect();
+    let is_live = !record.is_deleted();
+    let mut undo = UndoBuf::default();
+    loop {
+        if has_entry(core, (table, index), &mut version, &wanted)? != is_live {
+            return Ok(Some(owner));
+        }
+        if version.sys().trx_id != writer {
+            return Ok(None);
+        }
+        let before = version.previous(core, table, &mut undo);
+        // It has ended meanwhile: its undo may be gone, and so is its lock.
+        if !core.txn.is_active(writer) {
+            return Ok(None);
+        }
+        if !before? {
+            // The row is new, so the entry is.
+            return Ok(is_live.then_some(owner));
+        }
+    }
+}
+
+/// Whether a version of the row older than `version`, that a view may still see or that `version` would be rolled
+/// back to, is live and has this entry. `version` is used up. `own` is the transaction whose undo is sure to be there.
+///
+/// # Errors
+/// Errors of reading pages, damage.
+///
+/// # Latching
+/// Undo pages and pages of off-page values, one at a time; the caller holds the entry's page.
+pub fn older_needs_entry(
+    core: &Core,
+    (table, index): (&Table, &Index),
+    version: &mut Image,
+    wanted: &[TupleField<'_>],
+    own: TrxId,
+) -> Result<bool> {
+    let mut undo = UndoBuf::default();
+    loop {
+        let writer = version.sys().trx_id;
+        if writer != own && is_seen_by_all(core, writer) {
+            return Ok(false);
+        }
+        let before = version.previous(core, table, &mut undo);
+        if writer != own && is_seen_by_all(core, writer) {
+            return Ok(false);
+        }
+        if !before? {
+            return Ok(false);
+        }
+        if has_entry(core, (table, index), version, wanted)? {
+            return Ok(true);
+        }
+    }
+}
+
+/// Whether purge may remove an entry: neither the record nor an older version that a view may see has it. `None` for a
+/// row that is gone.
+///
+/// # Errors
+/// As [`older_needs_entry`].
+pub fn row_needs_entry(
+    core: &Core,
+    (table, index): (&Table, &Index),
+    row: Option<Image>,
+    wanted: &[TupleField<'_>],
+) -> Result<bool> {
+    let Some(mut row) = row else { return Ok(false) };
+    if has_entry(core, (table, index), &mut row, wanted)? {
+        return Ok(true);
+    }
+    older_needs_entry(core, (table, index), &mut row, wanted, TrxId(0))
+}
+
+/// Whether every view sees what a transaction did, so that nobody needs the versions before.
+pub fn is_seen_by_all(core: &Core, id: TrxId) -> bool {
+    // What a view's own transaction did is for nobody else to see.
+    ReadView { creator: TrxId(0), ..core.txn.oldest_view() }.sees(&core.txn, id)
+}
