@@ -1,0 +1,84 @@
+//! Golden files: `golden/SCRIPT.LEVEL`, written by the recorder from the real server, read by everybody else.
+
+use crate::Level;
+use crate::script::{Plan, Script, Transcript};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Where the golden file of a script at a level is.
+pub fn path(script: &str, level: Level) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden").join(format!("{script}.{}", level.file_name()))
+}
+
+/// The golden file's text.
+///
+/// # Errors
+/// No such file: it was never recorded.
+pub fn read(script: &str, level: Level) -> Result<String, String> {
+    let path = path(script, level);
+    fs::read_to_string(&path).map_err(|e| {
+        format!("{}: {e}; record it with `cargo run -p vaquita-isolation -- record`", path.display())
+    })
+}
+
+/// Writes the golden file; whether it has changed.
+///
+/// # Errors
+/// Errors of the file.
+pub fn write(script: &Script, level: Level, transcript: &Transcript) -> Result<bool, String> {
+    let path = path(&script.name, level);
+    let text = transcript.to_string();
+    if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        return Ok(false);
+    }
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(true)
+}
+
+/// How the statements of a golden file found their rows, by step.
+pub fn plans(golden: &str) -> BTreeMap<usize, Plan> {
+    let mut plans = BTreeMap::new();
+    let mut step = 0;
+    for line in golden.lines() {
+        if let Some(plan) = Plan::parse(line) {
+            plans.insert(step, plan);
+        } else if !line.starts_with(' ') {
+            step = line.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        }
+    }
+    plans
+}
+
+/// The first lines in which two transcripts differ, for a person.
+pub fn difference(golden: &str, played: &str) -> Option<String> {
+    if golden == played {
+        return None;
+    }
+    let same = golden.lines().zip(played.lines()).take_while(|(a, b)| a == b).count();
+    let part = |text: &str| {
+        let lines: Vec<&str> = text.lines().skip(same.saturating_sub(4)).take(12).collect();
+        lines.join("\n")
+    };
+    Some(format!("line {}:\n--- golden\n{}\n--- played\n{}\n", same + 1, part(golden), part(played)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_belong_to_steps() {
+        let golden = "1 A> begin\n    ok\n12 B> select 1\n    via range PRIMARY\n    (1)\n";
+        let plans = plans(golden);
+        assert_eq!(plans.len(), 1);
+        assert_eq!(plans[&12].key.as_deref(), Some("PRIMARY"));
+    }
+
+    #[test]
+    fn differences_are_shown_with_what_precedes_them() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        let text = difference("1\n2\n3\n", "1\n2\n4\n").unwrap();
+        assert!(text.starts_with("line 3:") && text.contains('4'), "{text}");
+    }
+}
