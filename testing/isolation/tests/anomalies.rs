@@ -27,13 +27,13 @@ impl Hand {
 
     /// The last one was rolled back.
     fn aborted(mut self) -> Self {
-        self.txns.last_mut().unwrap().status = Status::Aborted;
+        self.txns.last_mut().expect("there is one").status = Status::Aborted;
         self
     }
 
     /// The last one ran from one tick to another.
     fn at(mut self, from: u64, to: u64) -> Self {
-        let txn = self.txns.last_mut().unwrap();
+        let txn = self.txns.last_mut().expect("there is one");
         (txn.started, txn.commit_started, txn.ended) = (from, to, to);
         txn.events.iter_mut().for_each(|e| (e.started, e.ended) = (from, from));
         self

@@ -18,8 +18,8 @@ fn kinds(behaviour: Behaviour, level: Level, sessions: usize, seeds: u64) -> BTr
     let mut kinds = BTreeSet::new();
     for seed in 0..seeds {
         for workload in WORKLOADS {
-            let history =
-                run_interleaved(&Model::new(behaviour), &settings(workload, level, sessions, seed)).unwrap();
+            let history = run_interleaved(&Model::new(behaviour), &settings(workload, level, sessions, seed))
+                .expect("the model does not fail");
             kinds.extend(find(&history).into_iter().map(|anomaly| anomaly.kind));
         }
     }
@@ -29,8 +29,8 @@ fn kinds(behaviour: Behaviour, level: Level, sessions: usize, seeds: u64) -> BTr
 fn assert_no_violations(behaviour: Behaviour, level: Level) {
     for seed in 0..150 {
         for workload in WORKLOADS {
-            let history =
-                run_interleaved(&Model::new(behaviour), &settings(workload, level, 5, seed)).unwrap();
+            let history = run_interleaved(&Model::new(behaviour), &settings(workload, level, 5, seed))
+                .expect("the model does not fail");
             let found = violations(&history);
             assert!(found.is_empty(), "{behaviour:?} {workload:?} seed {seed}: {}", found[0]);
         }
