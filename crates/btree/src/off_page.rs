@@ -337,6 +337,44 @@ impl Tree {
         Ok(())
     }
 
+    /// Frees the chain that the reference at byte `at` of page `holder` leads to, and empties the reference: for a
+    /// reference in an undo record. The number of pages freed; none if it was freed before or has another owner.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    ///
+    /// # Latching
+    /// Takes mini-transactions of its own, in each the holder before pages of the chain.
+    ///
+    /// # Crash
+    /// The reference always leads to what is left of the chain: calling this again goes on.
+    pub fn free_referred(&self, storage: &Storage, holder: PageId, at: usize) -> Result<usize> {
+        let mut freed = 0;
+        loop {
+            let mut mtr = storage.begin()?;
+            mtr.keep_before_images();
+            let page = mtr.get_exclusive(holder)?;
+            let Some(bytes) = mtr.page(page).get(at..at + EXTERN_REF_LEN) else {
+                return Err(self.bad_chain(holder, format!("no reference at byte {at}")));
+            };
+            let Some(chain) = self.checked(holder, ExternRef::of_field(bytes))? else { return Ok(freed) };
+            if !chain.owner || chain.page_no.is_null() {
+                return Ok(freed);
+            }
+            if chain.space != self.space {
+                return Err(self.bad_chain(holder, format!("it lies in space {}", chain.space)));
+            }
+            let (pages, next) = self.first_pages(&mut mtr, chain.page_no)?;
+            mtr.write_u32(page, at + 4, next.unwrap_or(PageNo::NULL).get());
+            mtr.write_u32(page, at + 16, 0);
+            for &page in &pages {
+                fsp::free_page(&mut mtr, self.leaf_segment, page)?;
+            }
+            mtr.commit();
+            freed += pages.len();
+        }
+    }
+
     /// The first pages of a chain, as many as are freed at once, and the one behind them.
     fn first_pages(&self, mtr: &mut Mtr<'_>, first: PageNo) -> Result<(Vec<PageNo>, Option<PageNo>)> {
         let mut pages = Vec::with_capacity(FREE_BATCH);

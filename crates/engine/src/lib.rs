@@ -17,6 +17,7 @@
 //! | reading: cursors | [`cursor`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
 //! | counters | [`metrics`] |
+//! | stored forms of integers | [`stored`] |
 //!
 //! # Latches and locks
 //! Never waits for a lock with a latch held. Order of latches of one operation: index pages, then undo pages, then
@@ -38,6 +39,7 @@ pub mod recovery;
 pub mod row;
 mod services;
 pub mod session;
+pub mod stored;
 pub mod table;
 pub mod version;
 

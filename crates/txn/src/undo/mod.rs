@@ -58,7 +58,7 @@ use crate::trx::Trx;
 use crate::trx_sys::TrxSystem;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use vaquita_base::{Lsn, RollPtr, TableId, TrxId};
+use vaquita_base::{Lsn, PageId, RollPtr, TableId, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
 
 impl TrxSystem {
@@ -89,6 +89,14 @@ impl TrxSystem {
     /// Latches the undo page, shared; the caller may hold a page of an index.
     pub fn read_undo(&self, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
         self.rsegs.read(ptr, out)
+    }
+
+    /// The page of the undo record at a roll pointer.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchUndo`] if there is no such rollback segment.
+    pub fn undo_page(&self, ptr: RollPtr) -> Result<PageId> {
+        self.rsegs.page_of(ptr)
     }
 
     /// The newest record not taken back yet, of both logs, if its number is at least `from`: copied, with its place.

@@ -45,6 +45,12 @@ impl RollbackSegments {
         Ok(())
     }
 
+    /// The page a roll pointer leads to.
+    pub(super) fn page_of(&self, ptr: RollPtr) -> Result<PageId> {
+        let place = UndoPlace::decode(ptr);
+        Ok(self.find(place.rseg).ok_or(Error::NoSuchUndo(ptr))?.page(place.page))
+    }
+
     /// The newest record of both logs, if its number is at least `from`.
     pub(super) fn newest(&self, trx: &TrxUndo, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
         let newest = trx.logs().filter_map(|log| Some((log.kind, log.top?))).max_by_key(|(_, t)| t.undo_no);

@@ -1,0 +1,103 @@
+//! Purge: removes what no read view needs any more: delete-marked rows, old index entries, old values off the page.
+//!
+//! Every update or delete that committed left an undo record in the history. When no view can ask for the version
+//! before it, the record is looked at once more: a row that was deleted goes, index entries that only older versions had
+//! go, values off the page that were replaced are freed. Then the undo log itself is freed.
+//!
+//! A batch is divided among the workers by row, so that the records of one row are purged in their order.
+//!
+//! # Crash
+//! What was purged and whose undo log was not freed is looked at again: every removal first checks that what it removes
+//! is still what the record is about.
+
+mod record;
+
+use crate::core::Core;
+use crate::error::Result;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::Ordering;
+use vaquita_txn::ReadView;
+use vaquita_txn::undo::{History, PurgeRecord};
+
+/// Records from which on a batch is worth other threads.
+const WORTH_THREADS: usize = 256;
+
+impl Core {
+    /// Purges one batch; whether there was anything to do.
+    ///
+    /// # Errors
+    /// Errors of pages; what was not purged is purged again.
+    pub fn purge_step(&self) -> Result<bool> {
+        let mut history = self.history.lock();
+        let view = self.txn.oldest_view();
+        let mut records = Vec::new();
+        let done = self.purge_batch(&mut history, &view, &mut records);
+        if done.is_err() {
+            // It begins again with the oldest log that was not freed.
+            *history = History::default();
+        }
+        drop(history);
+        self.adjust_delay();
+        done
+    }
+
+    fn purge_batch(
+        &self,
+        history: &mut History,
+        view: &ReadView,
+        records: &mut Vec<PurgeRecord>,
+    ) -> Result<bool> {
+        if !history.fetch(&self.txn, view, self.options.purge_batch_size, records)? {
+            return Ok(false);
+        }
+        let workers = self.options.purge_threads.max(1);
+        if workers == 1 || records.len() < WORTH_THREADS {
+            self.purge_records(records.iter())?;
+        } else {
+            let shares = self.share(records, workers);
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = shares
+                    .iter()
+                    .map(|share| scope.spawn(move || self.purge_records(share.iter().copied())))
+                    .collect();
+                threads.into_iter().try_for_each(|t| t.join().expect("a purge worker does not panic"))
+            })?;
+        }
+        history.truncate(&self.txn)?;
+        self.metrics.purged_records.add(records.len() as u64);
+        self.metrics.purge_batches.add(1);
+        Ok(true)
+    }
+
+    fn purge_records<'r>(&self, records: impl Iterator<Item = &'r PurgeRecord>) -> Result<()> {
+        records.map(|record| record::purge(self, record)).collect()
+    }
+
+    /// Divides records so that those of one row stay together and in order.
+    fn share<'r>(&self, records: &'r [PurgeRecord], workers: usize) -> Vec<Vec<&'r PurgeRecord>> {
+        let mut shares = vec![Vec::new(); workers];
+        let hashing = foldhash::fast::FixedState::default();
+        for record in records {
+            let mut hasher = hashing.build_hasher();
+            hasher.write(&record::row_of(self, record));
+            shares[hasher.finish() as usize % workers].push(record);
+        }
+        shares
+    }
+
+    /// Sets how long changes are delayed: MySQL's rule, `(history / max_purge_lag - 0.5) * 10` milliseconds from
+    /// `max_purge_lag` on.
+    fn adjust_delay(&self) {
+        let lag = self.options.max_purge_lag;
+        let history = self.txn.history_len();
+        let mut delay = 0;
+        if lag > 0 && history > lag {
+            let ratio = history as f64 / lag as f64;
+            delay = ((ratio - 0.5) * 10_000.0) as u64;
+            if self.options.max_purge_lag_delay > 0 {
+                delay = delay.min(self.options.max_purge_lag_delay);
+            }
+        }
+        self.dml_delay_us.store(delay, Ordering::Relaxed);
+    }
+}
