@@ -23,6 +23,10 @@ use vaquita_storage::space::fsp::list::{self, Place};
 use vaquita_storage::space::fsp::{self};
 use vaquita_storage::{Mtr, PageRef};
 
+/// Steps that free a segment of one page: the page, and the extents that a large segment takes ahead of use and keeps
+/// when a rollback makes it small again.
+const STEPS_FOR_LAST_PAGE: usize = 8;
+
 impl RollbackSegments {
     /// Ends the logs of a committing transaction in one mini-transaction. `number` is called if there is an update log,
     /// after everything that can fail.
@@ -220,10 +224,12 @@ fn end_update_log(mtr: &mut Mtr<'_>, page: PageRef, log: &UndoLog, trx_no: TrxId
     }
 }
 
-/// Frees the last page of a segment and the segment with it.
+/// Frees the last page of a segment and the segment with it, and extents that it took ahead of use.
 pub(super) fn free_first_page(mtr: &mut Mtr<'_>, rseg: &Rseg, segment: &UndoSegment) -> Result<()> {
-    if fsp::free_segment_step(mtr, segment.header, None)? {
-        return Ok(());
+    for _ in 0..STEPS_FOR_LAST_PAGE {
+        if fsp::free_segment_step(mtr, segment.header, None)? {
+            return Ok(());
+        }
     }
     Err(rseg.bad(segment.first_page, "pages of an undo segment", "more than its list has".to_owned()))
 }

@@ -291,3 +291,33 @@ fn half_freed_segments_are_freed_after_opening() {
         bed.check_idle(others);
     }
 }
+
+/// A large segment takes extents ahead of use. It keeps them when a rollback makes it a page again, until it is freed.
+#[test]
+fn a_log_that_was_large_is_freed_with_all_its_extents() {
+    let disk = SimDisk::new(1);
+    disk.put_dir("/db".as_ref());
+    // Extents are taken ahead only while there is plenty of them.
+    let mut options = storage_options(4_096, 1_000);
+    options.data_file_path[0].size_bytes = 100 << 20;
+    let storage = Storage::open(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options).unwrap();
+    let storage = Arc::new(storage);
+    let (rsegs, _) = open_rsegs(&storage, 1);
+    let bed = Bed { disk, storage, rsegs };
+    let others = bed.other_segments();
+    for kind in [UndoKind::Update, UndoKind::Insert] {
+        let mut trx = TrxUndo::default();
+        // More than three quarters of the first page, so that it is not cached.
+        (0..3).for_each(|_| _ = bed.append(&mut trx, 5, kind, 1_000));
+        let segment = trx.logs().next().map(|log| log.segment.header).unwrap();
+        let usage = || fsp::segment_usage(&mut bed.storage.begin_read(), segment).unwrap();
+        while usage().reserved < usage().used + 300 {
+            (0..128).for_each(|_| _ = bed.append(&mut trx, 5, kind, 3_900));
+        }
+        bed.rsegs.forget(&mut trx, 3).unwrap();
+        assert!(usage().used == 1 && usage().reserved > 256, "{:?}", usage());
+        bed.commit(&mut trx, 6);
+        bed.purge_all(&mut History::default());
+        bed.check_idle(others);
+    }
+}
