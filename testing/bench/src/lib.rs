@@ -11,6 +11,7 @@
 pub mod engines;
 pub mod own;
 pub mod report;
+pub mod views;
 pub mod workload;
 
 use std::error::Error;
