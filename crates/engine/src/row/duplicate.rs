@@ -29,7 +29,7 @@ pub(crate) fn check(
 ) -> Result<()> {
     let (table, index) = of;
     let mode = duplicate_mode(exclusive);
-    let scan = Scan { core, trx, of, key: &fields[..index.def().n_uniq()] };
+    let scan = Scan { core, trx, of, key: &fields[..index.def().n_uniq()], after: None };
     let mut first = true;
     scan.run(|at, is_equal| {
         let At::Record(record, offsets) = at else {

@@ -59,6 +59,13 @@ pub struct Changed<'r> {
     pub changes: &'r [(usize, Field<'r>)],
 }
 
+impl Changed<'_> {
+    /// Whether a column is among the changed ones.
+    pub fn changes(&self, column: usize) -> bool {
+        self.changes.iter().any(|(c, _)| *c == column)
+    }
+}
+
 impl Columns for Changed<'_> {
     fn column(&self, table: &Table, column: usize) -> Field<'_> {
         match self.changes.iter().find(|(c, _)| *c == column) {

@@ -23,11 +23,8 @@ use vaquita_txn::{LockMode, RecordLockKind, Trx};
 pub(crate) enum At<'a, 'p> {
     /// On a record.
     Record(&'a RecordRef<'p>, &'a Offsets),
-    /// Behind the last record of a page; whether it is the last page.
-    Supremum {
-        /// No page follows.
-        last: bool,
-    },
+    /// Behind the last record of a page.
+    Supremum,
 }
 
 /// What to do next.
@@ -50,6 +47,8 @@ pub(crate) struct Scan<'s> {
     pub(crate) of: Of<'s>,
     /// Leading fields.
     pub(crate) key: &'s [TupleField<'s>],
+    /// Begin behind the record with these fields.
+    pub(crate) after: Option<&'s [TupleField<'s>]>,
 }
 
 impl Scan<'_> {
@@ -73,14 +72,16 @@ impl Scan<'_> {
         let (_, index) = self.of;
         let comp = index.def().layout().comp();
         let mut mtr = self.core.storage.begin_read();
-        let key = Tuple::new(self.key);
-        let at = index.tree.search(&mut mtr, &key, SearchMode::GreaterOrEqual, LatchMode::Shared)?;
+        let (key, mode) = match self.after {
+            Some(after) => (after, SearchMode::Greater),
+            None => (self.key, SearchMode::GreaterOrEqual),
+        };
+        let at = index.tree.search(&mut mtr, &Tuple::new(key), mode, LatchMode::Shared)?;
         let (mut page, mut rec) = (at.page(), at.rec());
         let mut offsets = Offsets::new();
         loop {
             let next = if rec == supremum(comp) {
-                let last = fil::next(mtr.page(page)).is_null();
-                match each(At::Supremum { last }, false)? {
+                match each(At::Supremum, false)? {
                     Next::Lock(mode, kind) => self.lock_supremum(&mtr, page, mode, kind)?,
                     next => next,
                 }

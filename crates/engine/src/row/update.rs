@@ -137,7 +137,7 @@ fn update_values(
         }
         secondary::mark(core, trx, (table, index), &old)?;
         foreign::parent_updated(core, trx, table, index, row, how, cascade)?;
-        foreign::check_parents_of_changed(core, trx, table, index, row, how)?;
+        foreign::check_parents_of_changed(core, trx, table, index, row, how, cascade)?;
         secondary::insert(core, trx, (table, index), &new, how.exclusive_duplicates)?;
     }
     Ok(true)
@@ -159,7 +159,7 @@ fn update_key(
         return Ok(false);
     }
     foreign::parent_updated(core, trx, table, table.clustered(), row, how, cascade)?;
-    foreign::check_parents_of_changed(core, trx, table, table.clustered(), row, how)?;
+    foreign::check_parents_of_changed(core, trx, table, table.clustered(), row, how, cascade)?;
     let fields = new_fields(table, row, &inherited);
     clustered::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
     // The marked entry may be the one brought back.
@@ -167,7 +167,7 @@ fn update_key(
         let old = entry(table, index, row.old);
         secondary::mark(core, trx, (table, index), &old)?;
         foreign::parent_updated(core, trx, table, index, row, how, cascade)?;
-        foreign::check_parents_of_changed(core, trx, table, index, row, how)?;
+        foreign::check_parents_of_changed(core, trx, table, index, row, how, cascade)?;
         secondary::insert(core, trx, (table, index), &entry(table, index, row), how.exclusive_duplicates)?;
     }
     Ok(true)
@@ -178,8 +178,8 @@ fn inherited_values(table: &Table, row: &Changed<'_>) -> Result<Vec<(usize, Vec<
     let old: &Image = row.old;
     let mut out = Vec::new();
     for (i, source) in table.clustered().sources.iter().enumerate() {
-        let changes = |column| row.changes.iter().any(|(c, _)| *c == column);
-        if !old.is_external(i) || matches!(*source, FieldSource::Column { column, .. } if changes(column)) {
+        if !old.is_external(i) || matches!(*source, FieldSource::Column { column, .. } if row.changes(column))
+        {
             continue;
         }
         let mut local = old.field(i).unwrap_or_default().to_vec();
