@@ -17,6 +17,7 @@
 //! | reading: cursors | [`cursor`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
 //! | counters | [`metrics`] |
+//! | checking tables | [`check`] |
 //! | stored forms of integers | [`stored`] |
 //!
 //! # Latches and locks
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auto_inc;
+pub mod check;
 pub mod core;
 pub mod cursor;
 pub mod ddl;

@@ -233,7 +233,7 @@ fn found_row(table: &Table, index: &Index, record: &RecordRef<'_>, offsets: &Off
     let key = if index.is_clustered() {
         RowKey::new((0..n_key).map(|i| record.field(offsets, i).unwrap_or_default()))
     } else {
-        let fields = versions::cluster_key_of(index, record, offsets);
+        let fields = versions::cluster_key_of(table, index, record, offsets);
         RowKey::new(fields.iter().map(|f| f.data.unwrap_or_default()))
     };
     let n = index.def().n_uniq_in_tree();

@@ -7,10 +7,10 @@
 
 use crate::core::Core;
 use crate::error::Result;
-use crate::row::entry::{entry, same_order};
+use crate::row::entry::{cut, entry, same_order};
 use crate::row::image::Image;
 use crate::row::lock::parse_clustered;
-use crate::table::{Index, Table};
+use crate::table::{FieldSource, Index, Table};
 use vaquita_base::TrxId;
 use vaquita_btree::RecordRef;
 use vaquita_format::record::Offsets;
@@ -19,8 +19,24 @@ use vaquita_txn::undo::UndoBuf;
 use vaquita_txn::{ReadView, TrxRef};
 
 /// The clustered key in a secondary entry.
-pub fn cluster_key_of<'p>(index: &Index, record: &RecordRef<'p>, offsets: &Offsets) -> Vec<TupleField<'p>> {
-    index.cluster_key.iter().map(|&i| TupleField::nullable(record.field(offsets, i))).collect()
+pub fn cluster_key_of<'p>(
+    table: &Table,
+    index: &Index,
+    record: &RecordRef<'p>,
+    offsets: &Offsets,
+) -> Vec<TupleField<'p>> {
+    let sources = &table.clustered().sources;
+    let field = |(source, &i): (&FieldSource, &usize)| {
+        let value = record.field(offsets, i);
+        TupleField::nullable(match *source {
+            // The entry may hold the whole column where the key is a prefix.
+            FieldSource::Column { column, prefix_len } => {
+                value.map(|v| cut(&table.columns[column], prefix_len, v))
+            }
+            _ => value,
+        })
+    };
+    sources.iter().zip(&index.cluster_key).map(field).collect()
 }
 
 /// A copy of the clustered record with this key; `None` if there is none.
@@ -72,7 +88,7 @@ pub fn secondary_owner(
     record: &RecordRef<'_>,
     offsets: &Offsets,
 ) -> Result<Option<TrxRef>> {
-    let key = cluster_key_of(index, record, offsets);
+    let key = cluster_key_of(table, index, record, offsets);
     let Some(mut version) = find_row(core, table, &key)? else { return Ok(None) };
     let writer = version.sys().trx_id;
     let Some(owner) = core.txn.find_active(writer) else { return Ok(None) };
