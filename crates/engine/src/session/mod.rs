@@ -28,7 +28,7 @@ use std::sync::Arc;
 use vaquita_storage::log::CommitPolicy;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::wait::{PlainWait, WaitHook};
-use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxRef, TrxState};
+use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxHandle, TrxRef, TrxState};
 
 /// What a session can set.
 #[derive(Debug, Clone)]
@@ -92,9 +92,15 @@ impl Session {
         self.hook = hook;
     }
 
-    /// The part of its transaction that others see: to interrupt a wait from another thread, for monitors.
+    /// The part of its present transaction that others see, for monitors. A later transaction may have another one.
     pub fn transaction(&self) -> TrxRef {
         self.trx.shared().clone()
+    }
+
+    /// Reaches the session's transaction, the present one or a later one, from other threads: to end its wait.
+    /// Good until the session gives its transaction away (XA PREPARE).
+    pub fn handle(&self) -> TrxHandle {
+        self.trx.handle()
     }
 
     /// Whether a transaction is open.
