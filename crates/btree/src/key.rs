@@ -7,7 +7,7 @@ use vaquita_format::tuple::TupleField;
 
 /// The leading fields of a record, owned; reusable.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OwnedKey {
+pub struct OwnedKey {
     bytes: Vec<u8>,
     /// Ends in `bytes`; `None` for NULL.
     ends: Vec<Option<u32>>,
@@ -16,33 +16,52 @@ pub(crate) struct OwnedKey {
 impl OwnedKey {
     /// Copies the first `n` fields of a record, which has as many.
     pub(crate) fn set(&mut self, page: &[u8], rec: u16, offsets: &Offsets, n: usize) {
+        self.clear();
+        (0..n).for_each(|i| self.push(offsets.field(page, rec, i)));
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
-        for i in 0..n {
-            let data = offsets.field(page, rec, i);
-            self.bytes.extend_from_slice(data.unwrap_or_default());
-            self.ends.push(data.map(|_| self.bytes.len() as u32));
-        }
+    }
+
+    /// Appends a field; `None` is NULL.
+    pub fn push(&mut self, field: Option<&[u8]>) {
+        self.bytes.extend_from_slice(field.unwrap_or_default());
+        self.ends.push(field.map(|_| self.bytes.len() as u32));
+    }
+
+    /// Number of fields.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// As fields of a tuple, one after the other.
+    pub fn iter(&self) -> impl Iterator<Item = TupleField<'_>> {
+        let mut start = 0;
+        self.ends.iter().map(move |end| match *end {
+            Some(end) => {
+                let data = &self.bytes[start..end as usize];
+                start = end as usize;
+                TupleField::new(data)
+            }
+            None => TupleField::NULL,
+        })
     }
 
     /// As fields of a tuple.
-    pub(crate) fn fields(&self) -> Vec<TupleField<'_>> {
-        let mut start = 0;
-        self.ends
-            .iter()
-            .map(|end| match *end {
-                Some(end) => {
-                    let data = &self.bytes[start..end as usize];
-                    start = end as usize;
-                    TupleField::new(data)
-                }
-                None => TupleField::NULL,
-            })
-            .collect()
+    pub fn fields(&self) -> Vec<TupleField<'_>> {
+        self.iter().collect()
     }
 
     /// Order of two keys of an index.
-    pub(crate) fn order(&self, index: &IndexDef, other: &OwnedKey) -> Ordering {
+    pub fn order(&self, index: &IndexDef, other: &OwnedKey) -> Ordering {
         let (a, b) = (self.fields(), other.fields());
         a.iter()
             .zip(&b)

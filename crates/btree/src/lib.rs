@@ -57,15 +57,17 @@ mod probe;
 mod rec_buf;
 mod remove;
 mod split;
+mod split_points;
 mod stats;
 mod tree;
 mod update;
 pub mod validate;
 
 pub use bulk::BulkBuilder;
-pub use cursor::{Cursor, Restored};
+pub use cursor::{Cursor, CursorState, Restored, Step};
 pub use descent::RecordRef;
 pub use error::{Error, Result};
+pub use key::OwnedKey;
 pub use observer::Observer;
 pub use path::{Change, Position};
 pub use rec_buf::RecBuf;

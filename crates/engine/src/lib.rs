@@ -45,7 +45,7 @@ pub mod stored;
 pub mod table;
 pub mod version;
 
-pub use crate::cursor::{Cursor, ReadLock, RowRef};
+pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{ForeignKeySpec, IndexSpec, TableSpec};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};

@@ -4,7 +4,7 @@ use crate::bed::{Bed, Kind, be, fields, insert, remove, row, tree_cursor};
 use std::ops::ControlFlow;
 use vaquita_base::Rng;
 use vaquita_base::codec::get_u32;
-use vaquita_btree::{Cursor, Restored, Tree};
+use vaquita_btree::{Cursor, CursorState, Restored, Step, Tree};
 use vaquita_format::index_def::RowFormat;
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::tuple::{Tuple, TupleField};
@@ -225,4 +225,115 @@ fn a_prefix_of_the_key_finds_the_ends_of_its_range() {
         let found = cursor.seek(&tuple, SearchMode::Less).unwrap();
         assert_eq!(found.then(|| read(&cursor)).as_ref(), below);
     }
+}
+
+fn place(cursor: &mut Cursor<'_>, key: u32, mode: SearchMode) {
+    let key = be(key.into(), 4);
+    cursor.place(&Tuple::new(&[TupleField::new(&key)]), mode).unwrap();
+}
+
+/// Steps and crossings together see every record once, in both directions, and every leaf ends once.
+#[test]
+fn steps_and_crossings_see_everything_once() {
+    let (bed, tree) = setup(0..3_000);
+    let leaves = bed.validate(&tree).leaf_pages;
+    assert!(leaves > 10);
+    let mut cursor = tree_cursor(&bed, &tree);
+    let (mut want, mut edges) = (0, 0);
+    loop {
+        while cursor.step_right().unwrap() == Step::Record {
+            assert_eq!(key_of(&cursor), want);
+            want += 1;
+        }
+        edges += 1;
+        assert_eq!(cursor.successor().unwrap().unwrap().heap_no().get(), 1, "the supremum");
+        if !cursor.cross_right().unwrap() {
+            break;
+        }
+    }
+    assert_eq!((want, edges), (3_000, leaves));
+    assert!(cursor.step_right().unwrap() == Step::Edge && !cursor.cross_right().unwrap());
+    let mut edges = 0;
+    loop {
+        while cursor.step_left().unwrap() == Step::Record {
+            want -= 1;
+            assert_eq!(key_of(&cursor), want);
+        }
+        edges += 1;
+        if !cursor.cross_left().unwrap() {
+            break;
+        }
+    }
+    assert_eq!((want, edges), (0, leaves));
+    assert!(cursor.step_left().unwrap() == Step::Edge && !cursor.cross_left().unwrap());
+    assert!(cursor.step_right().unwrap() == Step::Record, "from before the start to the first");
+}
+
+#[test]
+fn a_place_is_between_two_records() {
+    let (bed, tree) = setup((0..200).map(|k| k * 10));
+    let mut cursor = tree_cursor(&bed, &tree);
+    for (key, mode, low, up) in [
+        (50, SearchMode::GreaterOrEqual, 40, 50),
+        (50, SearchMode::Less, 40, 50),
+        (50, SearchMode::Greater, 50, 60),
+        (50, SearchMode::LessOrEqual, 50, 60),
+        (55, SearchMode::GreaterOrEqual, 50, 60),
+    ] {
+        place(&mut cursor, key, mode);
+        let behind = cursor.successor().unwrap().unwrap();
+        assert_eq!(get_u32(behind.page, behind.rec.into()), up, "{key} {mode:?}");
+        assert!(cursor.record().is_none());
+        assert_eq!(cursor.step_left().unwrap(), Step::Record);
+        assert_eq!(key_of(&cursor), low, "{key} {mode:?}");
+        place(&mut cursor, key, mode);
+        assert_eq!(cursor.step_right().unwrap(), Step::Record);
+        assert_eq!(key_of(&cursor), up);
+    }
+}
+
+/// A suspended walk goes on where it was, whatever became of its leaf.
+#[test]
+fn a_suspended_cursor_goes_on() {
+    let (bed, tree) = setup((0..1_000).map(|k| k * 2));
+    let mut seen = Vec::new();
+    let mut state = CursorState::default();
+    let mut rng = Rng::new(9);
+    for round in 0.. {
+        let mut cursor = Cursor::resume(&tree, &bed.storage, state);
+        if !cursor.next().unwrap() {
+            break;
+        }
+        seen.push(key_of(&cursor));
+        state = cursor.suspend().unwrap();
+        match round % 3 {
+            // Splits and shifts the leaf the cursor is on; odd keys behind it are met later.
+            0 => insert(&bed, &tree, &row(Kind::IntKey, *seen.last().unwrap() / 2 * 2 + 1, &mut rng, 0))
+                .unwrap_or(()),
+            1 => remove_key(&bed, &tree, *seen.last().unwrap()),
+            _ => {}
+        }
+    }
+    assert!(seen.is_sorted() && seen.windows(2).all(|w| w[0] < w[1]));
+    assert_eq!(seen.iter().filter(|k| *k % 2 == 0).count(), 1_000);
+    assert!(seen.iter().any(|k| k % 2 == 1));
+}
+
+#[test]
+fn split_points_divide_a_tree_evenly() {
+    let (bed, tree) = setup(0..5_000);
+    for n in [1, 3, 7, 40] {
+        let points = tree.split_points(&bed.storage, n).unwrap();
+        assert_eq!(points.len(), n);
+        let keys: Vec<u32> =
+            points.iter().map(|k| get_u32(k.fields()[0].data.unwrap(), 0) & 0x7FFF_FFFF).collect();
+        assert!(keys.windows(2).all(|w| w[0] < w[1]));
+        let mut edges = vec![0];
+        edges.extend(&keys);
+        edges.push(5_000);
+        let even = 5_000 / (n as u32 + 1);
+        assert!(edges.windows(2).all(|w| w[1] - w[0] < 2 * even + 300), "{keys:?}");
+    }
+    let few = setup(0..3);
+    assert!(few.1.split_points(&few.0.storage, 7).unwrap().is_empty());
 }

@@ -200,18 +200,35 @@ impl Offsets {
     /// If the record does not lie within the page.
     #[inline]
     pub fn parse(&mut self, page: &[u8], rec: u16, layout: &RecLayout) -> Result<()> {
+        self.parse_first(page, rec, layout, usize::MAX)
+    }
+
+    /// Decodes the first `limit` fields only, if there are so many: a reader that wants no more saves the walk over the
+    /// rest. Lengths and flags are those of the fields decoded.
+    ///
+    /// # Errors
+    /// If these fields do not lie within the page.
+    #[inline]
+    pub fn parse_first(&mut self, page: &[u8], rec: u16, layout: &RecLayout, limit: usize) -> Result<()> {
         let at = check_origin(page, rec)?;
         self.ends.clear();
         self.any_external = false;
-        let done = if layout.comp() { self.parse_comp(page, rec, layout) } else { self.parse_old(page, rec) };
+        let done = if layout.comp() {
+            self.parse_comp(page, rec, layout, limit)
+        } else {
+            self.parse_old(page, rec, limit)
+        };
         match done {
             Some(()) if self.extra <= at && at + self.data_len() <= page.len() => Ok(()),
             _ => Err(bad_record(at)),
         }
     }
 
-    fn parse_comp(&mut self, page: &[u8], rec: u16, layout: &RecLayout) -> Option<()> {
-        let (n, child) = comp_shape(page, rec, layout)?;
+    fn parse_comp(&mut self, page: &[u8], rec: u16, layout: &RecLayout, limit: usize) -> Option<()> {
+        let (n, child) = match comp_shape(page, rec, layout)? {
+            (n, _) if limit < n => (limit, 0),
+            (n, child) => (n, if limit == n { 0 } else { child }),
+        };
         let first = layout.n_const().min(n);
         let fields = &layout.fields()[..n];
         self.ends.extend(fields[..first].iter().map(|f| u32::from(f.offset) + u32::from(f.fixed_len)));
@@ -230,11 +247,13 @@ impl Offsets {
         Some(())
     }
 
-    fn parse_old(&mut self, page: &[u8], rec: u16) -> Option<()> {
+    fn parse_old(&mut self, page: &[u8], rec: u16, limit: usize) -> Option<()> {
         let (n, short) = (old_n_fields(page, rec), old_is_short(page, rec));
         if n == 0 {
             return None;
         }
+        self.extra = OLD_HEADER + n * if short { 1 } else { 2 };
+        let n = n.min(limit);
         let mut last = 0;
         for i in 0..n {
             let step = old_end(page, usize::from(rec), short, i)?;
@@ -246,7 +265,6 @@ impl Offsets {
             self.any_external |= step.external;
             self.ends.push(last as u32 | flags);
         }
-        self.extra = OLD_HEADER + n * if short { 1 } else { 2 };
         Some(())
     }
 

@@ -63,6 +63,33 @@ fn compact_record_with_nulls() {
     assert_eq!((o.field(&page, 200, 3), o.field(&page, 200, 4)), (None, None));
 }
 
+/// Decoding the first fields gives what decoding all of them gives, and looks no further.
+#[test]
+fn the_first_fields_alone() {
+    for format in [RowFormat::Compact, RowFormat::Redundant] {
+        let index = nopk(format);
+        let mut encoded = Vec::new();
+        let fields = [&ROW_ID[..], &TRX_ID, &ROLL_PTR, &[0x80, 0, 0, 1], b"one"].map(TupleField::new);
+        let extra = encode(index.layout(), &Tuple::new(&fields), &mut encoded);
+        let page = page_with(&encoded, 200, extra);
+        let (mut all, mut some) = (Offsets::new(), Offsets::new());
+        all.parse(&page, 200, index.layout()).unwrap();
+        assert_eq!(all.n_fields(), 5);
+        for n in 0..=6 {
+            some.parse_first(&page, 200, index.layout(), n).unwrap();
+            assert_eq!(some.n_fields(), n.min(5));
+            for i in 0..n.min(5) {
+                assert_eq!((some.range(i), some.is_null(i)), (all.range(i), all.is_null(i)));
+            }
+        }
+        // A record cut off by the end of its page: only what is wanted must be there.
+        let end = 200 + all.range(3).end;
+        let cut = &page[..end];
+        assert!(some.parse(cut, 200, index.layout()).is_err());
+        some.parse_first(cut, 200, index.layout(), 4).unwrap();
+    }
+}
+
 /// `81 2c` read downwards is a length of 300; 127 still takes one byte.
 #[test]
 fn compact_lengths() {

@@ -4,12 +4,18 @@
 //! remembers the frame, its version and the key of its record; coming back ([`Cursor::restore`]) costs two loads and a
 //! compare-and-swap while the page is unchanged, and a search by key otherwise.
 //!
+//! Between two calls of a layer above nothing may be borrowed: [`Cursor::suspend`] gives a [`CursorState`], which
+//! remembers the place without tree and storage, and [`Cursor::resume`] goes on from it. Who has to look at the ends of
+//! leaves, because locks hang on them, goes by steps within a leaf (`steps`).
+//!
 //! # Latching
 //! Rightwards the next leaf is latched before the current one is released. Leftwards that order is forbidden
 //! (`docs/latching.md`): the current leaf is released, the left one latched, and the current one looked at again: if
 //! it is unchanged, or still its right neighbour with the cursor's key between the two, the left one is the right
 //! place; otherwise a search by key finds the place anew. So a cursor never waits for a latch while holding one,
 //! except for the one to its right.
+
+mod steps;
 
 use crate::descent::{RecordRef, Shared, check_page};
 use crate::error::Result;
@@ -28,6 +34,8 @@ use vaquita_format::{Corruption, fil};
 use vaquita_storage::buf::{FramePosition, PageReadGuard};
 use vaquita_storage::{Mtr, Storage};
 
+pub use steps::Step;
+
 /// Tries to step left before the links between two leaves count as damaged.
 const LEFT_TRIES: u32 = 10_000;
 
@@ -43,24 +51,23 @@ pub enum Restored {
 }
 
 /// Where a cursor is, relative to `rec` of its leaf.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum At {
     /// On the record.
     Record,
     /// Behind the record (or infimum), before its successor.
     Behind,
     /// Before the first record of the tree.
+    #[default]
     Start,
     /// Behind the last record of the tree.
     End,
 }
 
-/// A place in a tree that moves from record to record.
-#[derive(Debug)]
-pub struct Cursor<'s> {
-    tree: &'s Tree,
-    storage: &'s Storage,
-    leaf: Option<PageReadGuard<'s>>,
+/// A cursor's place while nothing is latched or borrowed, and the buffers it keeps. A new one is before the first
+/// record.
+#[derive(Debug, Clone, Default)]
+pub struct CursorState {
     rec: u16,
     at: At,
     /// The page and version the latch was given up at.
@@ -69,19 +76,40 @@ pub struct Cursor<'s> {
     offsets: Offsets,
 }
 
+impl CursorState {
+    /// The key of the record it was on when it was suspended.
+    pub fn key(&self) -> &OwnedKey {
+        &self.key
+    }
+}
+
+/// A place in a tree that moves from record to record.
+#[derive(Debug)]
+pub struct Cursor<'s> {
+    tree: &'s Tree,
+    storage: &'s Storage,
+    leaf: Option<PageReadGuard<'s>>,
+    state: CursorState,
+}
+
 impl<'s> Cursor<'s> {
     /// A cursor before the first record.
     pub fn new(tree: &'s Tree, storage: &'s Storage) -> Self {
-        Self {
-            tree,
-            storage,
-            leaf: None,
-            rec: 0,
-            at: At::Start,
-            position: None,
-            key: OwnedKey::default(),
-            offsets: Offsets::new(),
-        }
+        Self::resume(tree, storage, CursorState::default())
+    }
+
+    /// A cursor where another one of the same tree was suspended.
+    pub fn resume(tree: &'s Tree, storage: &'s Storage, state: CursorState) -> Self {
+        Self { tree, storage, leaf: None, state }
+    }
+
+    /// Gives the latch up and keeps the place.
+    ///
+    /// # Errors
+    /// If the record is damaged.
+    pub fn suspend(mut self) -> Result<CursorState> {
+        self.store()?;
+        Ok(self.state)
     }
 
     /// The tree it walks over.
@@ -96,9 +124,9 @@ impl<'s> Cursor<'s> {
     pub fn first(&mut self) -> Result<bool> {
         self.forget();
         let leaf = self.tree.leaf::<Shared>(self.storage, &Probe::First)?;
-        self.rec = infimum(self.comp());
+        self.state.rec = infimum(self.comp());
         self.leaf = Some(leaf);
-        self.at = At::Behind;
+        self.state.at = At::Behind;
         self.next()
     }
 
@@ -124,8 +152,8 @@ impl<'s> Cursor<'s> {
             SearchMode::Less | SearchMode::LessOrEqual => self.settle_left(leaf, found.low),
             SearchMode::GreaterOrEqual | SearchMode::Greater => {
                 self.leaf = Some(leaf);
-                self.rec = found.low;
-                self.at = At::Behind;
+                self.state.rec = found.low;
+                self.state.at = At::Behind;
                 self.next()
             }
         }
@@ -141,8 +169,8 @@ impl<'s> Cursor<'s> {
     /// The record it is on, under the leaf's latch; `None` if it is on none or the latch was given up.
     #[inline]
     pub fn record(&self) -> Option<RecordRef<'_>> {
-        let leaf = self.leaf.as_ref().filter(|_| self.at == At::Record)?;
-        Some(RecordRef { page: leaf, page_id: leaf.id(), rec: self.rec })
+        let leaf = self.leaf.as_ref().filter(|_| self.state.at == At::Record)?;
+        Some(RecordRef { page: leaf, page_id: leaf.id(), rec: self.state.rec })
     }
 
     /// Goes to the next record; whether there is one. From behind the end it stays there.
@@ -151,7 +179,7 @@ impl<'s> Cursor<'s> {
     /// Errors of reading pages, damage.
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its record, which an iterator cannot")]
     pub fn next(&mut self) -> Result<bool> {
-        match self.at {
+        match self.state.at {
             At::End => return Ok(false),
             At::Start => return self.first(),
             At::Record | At::Behind => self.latch_again()?,
@@ -159,30 +187,39 @@ impl<'s> Cursor<'s> {
         let supremum = supremum(self.comp());
         loop {
             let leaf = self.leaf.as_ref().expect("latched above");
-            let next = self.tree.checked(leaf.id(), index_page::next_rec(leaf, self.rec))?;
+            let next = self.tree.checked(leaf.id(), index_page::next_rec(leaf, self.state.rec))?;
             if next != supremum {
-                self.rec = next;
-                self.at = At::Record;
+                self.state.rec = next;
+                self.state.at = At::Record;
                 return Ok(true);
             }
-            let Some(right) = fil::next(leaf).some() else {
-                self.forget();
-                self.at = At::End;
+            if !self.enter_right_leaf()? {
                 return Ok(false);
-            };
-            let id = self.tree.page_id(right);
-            let here = leaf.id();
-            if id == here || right == self.tree.root() {
-                return Err(self.bad_link(here));
             }
-            let guard = self.storage.pool().get_shared(id)?;
-            check_page(self.tree.index(), id, &guard, Some(0))?;
-            if fil::prev(&guard) != here.page_no {
-                return Err(self.bad_link(here));
-            }
-            self.leaf = Some(guard);
-            self.rec = infimum(self.comp());
         }
+    }
+
+    /// From a latched leaf to before the first record of the next one; whether there is one.
+    fn enter_right_leaf(&mut self) -> Result<bool> {
+        let leaf = self.leaf.as_ref().expect("the caller has latched it");
+        let Some(right) = fil::next(leaf).some() else {
+            self.forget();
+            self.state.at = At::End;
+            return Ok(false);
+        };
+        let id = self.tree.page_id(right);
+        let here = leaf.id();
+        if id == here || right == self.tree.root() {
+            return Err(self.bad_link(here));
+        }
+        let guard = self.storage.pool().get_shared(id)?;
+        check_page(self.tree.index(), id, &guard, Some(0))?;
+        if fil::prev(&guard) != here.page_no {
+            return Err(self.bad_link(here));
+        }
+        self.leaf = Some(guard);
+        self.state.rec = infimum(self.comp());
+        Ok(true)
     }
 
     /// Goes to the record before; whether there is one. From before the start it stays there.
@@ -190,15 +227,15 @@ impl<'s> Cursor<'s> {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn prev(&mut self) -> Result<bool> {
-        match self.at {
+        match self.state.at {
             At::Start => return Ok(false),
             At::End => return self.last(),
             At::Record | At::Behind => self.latch_again()?,
         }
         let leaf = self.leaf.take().expect("latched above");
-        let rec = match self.at {
-            At::Behind => self.rec,
-            _ => self.tree.checked(leaf.id(), index_page::prev_rec(&leaf, self.rec))?,
+        let rec = match self.state.at {
+            At::Behind => self.state.rec,
+            _ => self.tree.checked(leaf.id(), index_page::prev_rec(&leaf, self.state.rec))?,
         };
         self.settle_left(leaf, rec)
     }
@@ -212,46 +249,55 @@ impl<'s> Cursor<'s> {
             if tries > LEFT_TRIES {
                 return Err(self.bad_link(leaf.id()));
             }
-            let Some(prev) = fil::prev(&leaf).some() else {
-                self.forget();
-                self.at = At::Start;
-                return Ok(false);
-            };
-            let here = leaf.id();
-            let id = self.tree.page_id(prev);
-            if id == here || prev == self.tree.root() {
-                return Err(self.bad_link(here));
-            }
-            // What to search for if the way left has changed: the last record below this page's first one.
-            let first = self.tree.checked(here, index_page::first_rec(&leaf))?;
-            let has_key = first != supremum(self.comp());
-            if has_key {
-                self.remember_key(&leaf, first)?;
-            }
-            let position = leaf.position();
-            drop(leaf);
-            leaf = match self.left_of(id, &position, has_key)? {
-                Some(left) => left,
-                None if has_key => {
-                    let fields = self.key.fields();
-                    let (found_in, found) = self.find(&Tuple::new(&fields), SearchMode::Less)?;
-                    (leaf, rec) = (found_in, found.low);
-                    continue;
-                }
-                // An empty leaf, as other programs may leave it, in a tree that changes.
+            match self.left_leaf(leaf)? {
+                Some((left, last)) => (leaf, rec) = (left, last),
                 None => {
-                    let again = self.storage.pool().get_shared(here)?;
-                    check_page(self.tree.index(), here, &again, Some(0))?;
-                    leaf = again;
-                    continue;
+                    self.forget();
+                    self.state.at = At::Start;
+                    return Ok(false);
                 }
-            };
-            rec = self.tree.checked(leaf.id(), index_page::last_rec(&leaf))?;
+            }
         }
         self.leaf = Some(leaf);
-        self.rec = rec;
-        self.at = At::Record;
+        self.state.rec = rec;
+        self.state.at = At::Record;
         Ok(true)
+    }
+
+    /// From the first record of a leaf to the left: a leaf, and the last record there below that first one, or its
+    /// infimum if the way has to be gone on from there. `None` if there is no leaf to the left.
+    fn left_leaf(&mut self, leaf: PageReadGuard<'s>) -> Result<Option<(PageReadGuard<'s>, u16)>> {
+        let Some(prev) = fil::prev(&leaf).some() else { return Ok(None) };
+        let here = leaf.id();
+        let id = self.tree.page_id(prev);
+        if id == here || prev == self.tree.root() {
+            return Err(self.bad_link(here));
+        }
+        // What to search for if the way left has changed: the last record below this page's first one.
+        let first = self.tree.checked(here, index_page::first_rec(&leaf))?;
+        let has_key = first != supremum(self.comp());
+        if has_key {
+            self.remember_key(&leaf, first)?;
+        }
+        let position = leaf.position();
+        drop(leaf);
+        match self.left_of(id, &position, has_key)? {
+            Some(left) => {
+                let last = self.tree.checked(left.id(), index_page::last_rec(&left))?;
+                Ok(Some((left, last)))
+            }
+            None if has_key => {
+                let fields = self.state.key.fields();
+                let (found_in, found) = self.find(&Tuple::new(&fields), SearchMode::Less)?;
+                Ok(Some((found_in, found.low)))
+            }
+            // An empty leaf, as other programs may leave it, in a tree that changes.
+            None => {
+                let again = self.storage.pool().get_shared(here)?;
+                check_page(self.tree.index(), here, &again, Some(0))?;
+                Ok(Some((again, infimum(self.comp()))))
+            }
+        }
     }
 
     /// The leaf `id`, if it is the left neighbour of the leaf remembered as it was then, or if at least the last record
@@ -290,7 +336,7 @@ impl<'s> Cursor<'s> {
             return Ok(Some(left));
         }
         // They are neighbours now; nothing lies between the key and the left page if it lies between the two.
-        let fields = self.key.fields();
+        let fields = self.state.key.fields();
         let key = Tuple::new(&fields);
         let in_right = self.tree.checked(here, search(&right, index, &key, SearchMode::Less))?;
         let in_left = self.tree.checked(id, search(&left, index, &key, SearchMode::Less))?;
@@ -311,21 +357,21 @@ impl<'s> Cursor<'s> {
     /// # Latching
     /// `each` runs under the leaf's shared latch.
     pub fn for_each(&mut self, mut each: impl FnMut(RecordRef<'_>) -> ControlFlow<()>) -> Result<bool> {
-        if matches!(self.at, At::Start | At::End) {
+        if matches!(self.state.at, At::Start | At::End) {
             return Ok(false);
         }
         self.latch_again()?;
-        if self.at == At::Behind && !self.next()? {
+        if self.state.at == At::Behind && !self.next()? {
             return Ok(false);
         }
         let supremum = supremum(self.comp());
         loop {
             let leaf = self.leaf.as_ref().expect("latched above");
             let id = leaf.id();
-            let mut rec = self.rec;
+            let mut rec = self.state.rec;
             loop {
                 if each(RecordRef { page: leaf, page_id: id, rec }).is_break() {
-                    self.rec = rec;
+                    self.state.rec = rec;
                     return Ok(true);
                 }
                 let next = self.tree.checked(id, index_page::next_rec(leaf, rec))?;
@@ -334,7 +380,7 @@ impl<'s> Cursor<'s> {
                 }
                 rec = next;
             }
-            self.rec = rec;
+            self.state.rec = rec;
             if !self.next()? {
                 return Ok(false);
             }
@@ -347,13 +393,13 @@ impl<'s> Cursor<'s> {
     /// If the record is damaged.
     pub fn store(&mut self) -> Result<()> {
         let Some(leaf) = self.leaf.take() else { return Ok(()) };
-        match self.at {
-            At::Record => self.remember_key(&leaf, self.rec)?,
+        match self.state.at {
+            At::Record => self.remember_key(&leaf, self.state.rec)?,
             // The key remembered is still the one that was here.
             At::Behind => {}
             At::Start | At::End => return Ok(()),
         }
-        self.position = Some(leaf.position());
+        self.state.position = Some(leaf.position());
         Ok(())
     }
 
@@ -362,10 +408,10 @@ impl<'s> Cursor<'s> {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn restore(&mut self) -> Result<Restored> {
-        if self.at != At::Start && self.at != At::End {
+        if self.state.at != At::Start && self.state.at != At::End {
             self.latch_again()?;
         }
-        Ok(match self.at {
+        Ok(match self.state.at {
             At::Record => Restored::Same,
             At::Behind => Restored::Gone,
             At::Start | At::End => Restored::Off,
@@ -378,21 +424,22 @@ impl<'s> Cursor<'s> {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn restore_exclusive(&mut self, mtr: &mut Mtr<'s>) -> Result<Option<Position>> {
-        if self.at != At::Record {
+        if self.state.at != At::Record {
             return Ok(None);
         }
         self.store()?;
         let n = self.tree.index().n_uniq_in_tree();
-        if let Some(position) = &self.position
+        if let Some(position) = &self.state.position
             && let Some(leaf) = self.storage.pool().restore_exclusive(position)
         {
             let page = mtr.adopt_exclusive(leaf);
-            let up = index_page::next_rec(mtr.page(page), self.rec);
+            let up = index_page::next_rec(mtr.page(page), self.state.rec);
             let up = self.tree.checked_in(mtr, page, up)?;
-            let found = Found { rec: self.rec, low: self.rec, up, low_matched: n as u16, up_matched: 0 };
+            let found =
+                Found { rec: self.state.rec, low: self.state.rec, up, low_matched: n as u16, up_matched: 0 };
             return Ok(Some(Position::in_leaf(page, found)));
         }
-        let fields = self.key.fields();
+        let fields = self.state.key.fields();
         let key = Tuple::new(&fields);
         let position = self.tree.search(mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
         if usize::from(position.found().low_matched) == n {
@@ -404,43 +451,43 @@ impl<'s> Cursor<'s> {
 
     /// The key of the record it was on when the latch was given up.
     pub fn stored_key(&self) -> Vec<TupleField<'_>> {
-        self.key.fields()
+        self.state.key.fields()
     }
 
     fn latch_again(&mut self) -> Result<()> {
         if self.leaf.is_some() {
             return Ok(());
         }
-        if let Some(position) = self.position.take()
+        if let Some(position) = self.state.position.take()
             && let Some(leaf) = self.storage.pool().restore_shared(&position)
         {
             self.leaf = Some(leaf);
             return Ok(());
         }
-        let fields = self.key.fields();
+        let fields = self.state.key.fields();
         let key = Tuple::new(&fields);
         let (leaf, found) = self.find(&key, SearchMode::LessOrEqual)?;
-        self.at = if usize::from(found.low_matched) == fields.len() { At::Record } else { At::Behind };
-        self.rec = found.low;
+        self.state.at = if usize::from(found.low_matched) == fields.len() { At::Record } else { At::Behind };
+        self.state.rec = found.low;
         self.leaf = Some(leaf);
         Ok(())
     }
 
     fn remember_key(&mut self, leaf: &PageReadGuard<'s>, rec: u16) -> Result<()> {
         let index = self.tree.index();
-        self.tree.checked(leaf.id(), self.offsets.parse(leaf, rec, index.layout()))?;
+        self.tree.checked(leaf.id(), self.state.offsets.parse(leaf, rec, index.layout()))?;
         let n = index.n_uniq_in_tree();
-        if self.offsets.n_fields() < n {
-            let detail = format!("{}", self.offsets.n_fields());
+        if self.state.offsets.n_fields() < n {
+            let detail = format!("{}", self.state.offsets.n_fields());
             return Err(ops::bad(leaf.id(), index, "number of fields", detail));
         }
-        self.key.set(leaf, rec, &self.offsets, n);
+        self.state.key.set(leaf, rec, &self.state.offsets, n);
         Ok(())
     }
 
     fn forget(&mut self) {
         self.leaf = None;
-        self.position = None;
+        self.state.position = None;
     }
 
     fn comp(&self) -> bool {

@@ -1,0 +1,462 @@
+//! Going along an index: from record to record, leaf to leaf, until enough was seen.
+
+use super::bound::{Direction, End, KeyFields, Limit};
+use super::columns::Spec;
+use super::consistent::{Scratch, Snapshot, Source};
+use super::locking::{Held, LockRead, Visited};
+use super::row::{RowRef, clustered_key};
+use super::{Cursor, ReadLock, Seek, Start, is_old_enough, snapshot};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::row::lock::{lock_table, record_id, wait};
+use crate::version::entry::Parsed;
+use std::ops::ControlFlow;
+use vaquita_btree::{Cursor as Walk, CursorState, OwnedKey, RecordRef, Restored, Step};
+use vaquita_format::index_page;
+use vaquita_format::index_page::SearchMode;
+use vaquita_format::tuple::Tuple;
+use vaquita_txn::{Isolation, LockMode, Trx};
+
+fn fields_of(key: &OwnedKey) -> KeyFields<'_> {
+    key.iter().collect()
+}
+
+/// The limit of a scan in a direction.
+fn limit<'k>(
+    equal: Option<&'k OwnedKey>,
+    lower: Option<&'k End>,
+    upper: Option<&'k End>,
+    dir: Direction,
+) -> Limit<'k> {
+    let end = match dir {
+        Direction::Forward => upper,
+        Direction::Backward => lower,
+    };
+    match (equal, end) {
+        (Some(key), _) => Limit::Equal(fields_of(key)),
+        (None, Some(end)) => Limit::Key(fields_of(&end.key), end.inclusive, dir),
+        (None, None) => Limit::None,
+    }
+}
+
+impl Cursor {
+    /// Calls `each` for the rows from the cursor's place on; whether it broke.
+    pub(super) fn scan(
+        &mut self,
+        core: &Core,
+        trx: &mut Trx,
+        dir: Direction,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        if self.ended == Some(dir) {
+            return Ok(false);
+        }
+        self.ended = None;
+        match self.lock {
+            ReadLock::None => {
+                let snapshot = snapshot(core, trx);
+                if !is_old_enough(core, &self.spec.index, &snapshot) {
+                    return Err(Error::TableChanged(self.spec.table.name.clone()));
+                }
+                self.scan_snapshot(core, &snapshot, dir, each)
+            }
+            ReadLock::Shared => self.scan_locking(core, trx, LockMode::Shared, dir, each),
+            ReadLock::Exclusive => self.scan_locking(core, trx, LockMode::Exclusive, dir, each),
+        }
+    }
+
+    /// A scan that takes no locks.
+    fn scan_snapshot(
+        &mut self,
+        core: &Core,
+        snapshot: &Snapshot,
+        dir: Direction,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let Cursor { spec, start, start_key, equal, unique, lower, upper, place, scratch, .. } = self;
+        let mut walk = begin(core, spec, start, start_key, place, dir)?;
+        let limit = limit(equal.as_ref(), lower.as_ref(), upper.as_ref(), dir);
+        let pass = Pass { source: spec.source(core), snapshot, limit, unique: *unique };
+        let stop = match dir {
+            Direction::Forward => pass.forward(&mut walk, scratch, each)?,
+            Direction::Backward => pass.backward(&mut walk, scratch, each)?,
+        };
+        *place = walk.suspend()?;
+        self.ended = (stop != Stop::Broken).then_some(dir);
+        Ok(stop != Stop::End)
+    }
+
+    /// A scan that locks what it reads.
+    fn scan_locking(
+        &mut self,
+        core: &Core,
+        trx: &Trx,
+        mode: LockMode,
+        dir: Direction,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let Cursor { spec, start, start_key, equal, unique, lower, upper, place, scratch, held, .. } = self;
+        let placed = *start != Start::Here;
+        let gaps = trx.isolation() >= Isolation::RepeatableRead;
+        let semi_consistent = self.semi_consistent && !gaps && !*unique;
+        let how = LockRead { mode, policy: self.wait, gaps, unique: *unique, semi_consistent };
+        if placed {
+            lock_table(core, trx, &spec.table, intention(mode))?;
+        }
+        let from_key = (*start == Start::Key(Seek::GreaterOrEqual) && dir == Direction::Forward)
+            .then(|| fields_of(start_key));
+        let mut walk = begin(core, spec, start, start_key, place, dir)?;
+        let limit = limit(equal.as_ref(), lower.as_ref(), upper.as_ref(), dir);
+        let mut pass = LockPass { source: spec.source(core), trx, how, limit, from_key, scratch, held };
+        let stop = pass.run(&mut walk, dir, placed, each)?;
+        *place = walk.suspend()?;
+        self.ended = (stop != Stop::Broken).then_some(dir);
+        Ok(stop != Stop::End)
+    }
+
+    /// Gives the locks back that the row read last has got, because it is not wanted: in READ COMMITTED and below.
+    /// Locks that were held before stay, and those that had to be waited for.
+    ///
+    /// # Errors
+    /// Errors of pages, damage.
+    pub fn unlock_row(&mut self, core: &Core, trx: &Trx) -> Result<()> {
+        let held = std::mem::take(&mut self.held);
+        let mode = match self.lock {
+            ReadLock::None => return Ok(()),
+            ReadLock::Shared => LockMode::Shared,
+            ReadLock::Exclusive => LockMode::Exclusive,
+        };
+        if trx.isolation() >= Isolation::RepeatableRead || !held.entry && !held.clustered {
+            return Ok(());
+        }
+        let Cursor { spec, place, scratch, .. } = self;
+        let mut walk = Walk::resume(&spec.index.tree, &core.storage, std::mem::take(place));
+        let restored = walk.restore()?;
+        if let Some(record) = walk.record().filter(|_| restored == Restored::Same) {
+            give_back_row(&spec.source(core), trx, &record, held, mode, scratch)?;
+        }
+        *place = walk.suspend()?;
+        Ok(())
+    }
+
+    /// Waits for the lock of a row that was shown semi-consistently, and shows it as it is now; `None` if it is gone.
+    ///
+    /// # Errors
+    /// Those of locks and waits, errors of pages, damage.
+    pub fn lock_current<'a>(&'a mut self, core: &'a Core, trx: &mut Trx) -> Result<Option<RowRef<'a>>> {
+        let Some(row) = self.batch.current().filter(|_| self.lock != ReadLock::None) else {
+            return Err(Error::WrongState("there is no row to be locked"));
+        };
+        let mut key = OwnedKey::default();
+        self.batch.key_of(row, &self.spec.index, &mut key);
+        // As a search for this one record; the place to go on from stays what it is.
+        let kept = (self.start, self.equal.take(), self.unique, self.semi_consistent, self.place.clone());
+        let start_key = std::mem::replace(&mut self.start_key, key.clone());
+        (self.start, self.equal, self.unique) = (Start::Key(Seek::Equal), Some(key), true);
+        (self.semi_consistent, self.ended) = (false, None);
+        let filled = self.fill(core, trx, self.batch_dir);
+        self.start_key = start_key;
+        (self.start, self.equal, self.unique, self.semi_consistent, self.place) = kept;
+        self.ended = None;
+        filled?;
+        match self.batch.give() {
+            Some(row) => Ok(Some(self.batch_row(core, row))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Gives back the locks of a record and of its clustered record, unless the transaction has changed the row.
+fn give_back_row(
+    source: &Source<'_>,
+    trx: &Trx,
+    record: &RecordRef<'_>,
+    held: Held,
+    mode: LockMode,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let locks = source.core.txn.locks();
+    let clustered = source.table.clustered();
+    let changed;
+    if source.index.is_clustered() {
+        changed = source.trx_id(record, &mut scratch.own)? == trx.id();
+    } else {
+        source.parse_all(source.index, record, &mut scratch.own)?;
+        let entry = Parsed { record: *record, offsets: &scratch.own };
+        let key = clustered_key(source.table, source.index, &entry);
+        let found = clustered.tree.lookup(&source.core.storage, &Tuple::new(&key), |row| {
+            let changed = source.trx_id(&row, &mut scratch.clustered)? == trx.id();
+            if held.clustered && !changed {
+                locks.unlock_record(trx, record_id(source.table, clustered, &row), mode);
+            }
+            Ok::<bool, Error>(changed)
+        })?;
+        changed = found.transpose()?.unwrap_or(false);
+    }
+    if held.entry && !changed {
+        locks.unlock_record(trx, record_id(source.table, source.index, record), mode);
+    }
+    Ok(())
+}
+
+/// The lock of a table under whose records these locks are.
+pub(super) fn intention(mode: LockMode) -> LockMode {
+    match mode {
+        LockMode::Shared => LockMode::IntentionShared,
+        _ => LockMode::IntentionExclusive,
+    }
+}
+
+/// Resumes a walk, or places it where the scan begins.
+fn begin<'s>(
+    core: &'s Core,
+    spec: &'s Spec,
+    start: &mut Start,
+    start_key: &OwnedKey,
+    place: &mut CursorState,
+    dir: Direction,
+) -> Result<Walk<'s>> {
+    let mut walk = Walk::resume(&spec.index.tree, &core.storage, std::mem::take(place));
+    let at_key = |walk: &mut Walk<'_>, mode| walk.place(&Tuple::new(&fields_of(start_key)), mode);
+    match (std::mem::replace(start, Start::Here), dir) {
+        (Start::Here, _) => {}
+        (Start::First, _) => walk.place_first()?,
+        (Start::Last, _) => walk.place_last()?,
+        (Start::Key(seek), dir) => at_key(&mut walk, seek.search_mode(dir))?,
+        (Start::Row, Direction::Forward) => at_key(&mut walk, SearchMode::Greater)?,
+        (Start::Row, Direction::Backward) => at_key(&mut walk, SearchMode::Less)?,
+    }
+    Ok(walk)
+}
+
+/// Why a scan stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The function called for each row wanted no more.
+    Broken,
+    /// It did, and there are no more.
+    BrokenAtEnd,
+    /// There are no more.
+    End,
+}
+
+/// A scan without locks.
+#[derive(Debug)]
+pub(crate) struct Pass<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) limit: Limit<'a>,
+    /// Whether one row is all there can be.
+    pub(crate) unique: bool,
+}
+
+impl Pass<'_> {
+    /// From the place of the walk on.
+    pub(crate) fn forward(
+        &self,
+        walk: &mut Walk<'_>,
+        scratch: &mut Scratch,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Stop> {
+        if !walk.latch_forward()? {
+            return Ok(Stop::End);
+        }
+        loop {
+            let leaf = walk.leaf().expect("latched");
+            let trusted = self.source.trusts(leaf.page, self.snapshot);
+            let inside = self.limit.is_none() || self.holds_leaf(&leaf)?;
+            let mut stop = None;
+            let mut failed = None;
+            walk.scan_leaf(|record| {
+                match self.look(record, trusted, inside, scratch, each) {
+                    Ok(None) => return ControlFlow::Continue(()),
+                    Ok(found) => stop = found,
+                    Err(e) => failed = Some(e),
+                }
+                ControlFlow::Break(())
+            })?;
+            if let Some(e) = failed {
+                return Err(e);
+            }
+            if let Some(stop) = stop {
+                return Ok(stop);
+            }
+            if !walk.cross_right()? {
+                return Ok(Stop::End);
+            }
+        }
+    }
+
+    /// Against the order of the index.
+    pub(crate) fn backward(
+        &self,
+        walk: &mut Walk<'_>,
+        scratch: &mut Scratch,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Stop> {
+        loop {
+            match walk.step_left()? {
+                Step::Record => {
+                    let record = walk.record().expect("stepped on");
+                    let trusted = self.source.trusts(record.page, self.snapshot);
+                    if let Some(stop) = self.look(record, trusted, false, scratch, each)? {
+                        return Ok(stop);
+                    }
+                }
+                Step::Edge => {
+                    if !walk.cross_left()? {
+                        return Ok(Stop::End);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether all records of a leaf are within the limit: its last one is.
+    fn holds_leaf(&self, leaf: &RecordRef<'_>) -> Result<bool> {
+        let bad = |c: vaquita_format::Corruption| Error::Corrupt(format!("page {}: {c}", leaf.page_id));
+        let last = index_page::last_rec(leaf.page).map_err(bad)?;
+        if self.limit.is_equal()
+            || last <= index_page::header::supremum(index_page::header::is_comp(leaf.page))
+        {
+            return Ok(false);
+        }
+        self.limit.holds(self.source.index, &RecordRef { rec: last, ..*leaf })
+    }
+
+    #[inline]
+    fn look(
+        &self,
+        record: RecordRef<'_>,
+        trusted: bool,
+        inside: bool,
+        scratch: &mut Scratch,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<Stop>> {
+        if !inside && !self.limit.holds(self.source.index, &record)? {
+            return Ok(Some(Stop::End));
+        }
+        let flow = self.source.visit(record, trusted, self.snapshot, scratch, |row| each(&row))?;
+        Ok(match flow {
+            None => None,
+            Some(ControlFlow::Continue(())) if self.unique => Some(Stop::End),
+            Some(ControlFlow::Continue(())) => None,
+            Some(ControlFlow::Break(())) if self.unique => Some(Stop::BrokenAtEnd),
+            Some(ControlFlow::Break(())) => Some(Stop::Broken),
+        })
+    }
+}
+
+/// A scan with locks.
+pub(super) struct LockPass<'a, 't> {
+    pub(super) source: Source<'a>,
+    pub(super) trx: &'t Trx,
+    pub(super) how: LockRead,
+    pub(super) limit: Limit<'a>,
+    /// The key at which a `>=` scan begins, until its first record was looked at.
+    pub(super) from_key: Option<KeyFields<'a>>,
+    pub(super) scratch: &'t mut Scratch,
+    pub(super) held: &'t mut Held,
+}
+
+impl LockPass<'_, '_> {
+    pub(super) fn run(
+        &mut self,
+        walk: &mut Walk<'_>,
+        dir: Direction,
+        placed: bool,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Stop> {
+        // Nobody may insert behind the place where a scan backwards begins.
+        if placed
+            && dir == Direction::Backward
+            && self.how.gaps
+            && let Some(behind) = walk.successor()?
+        {
+            self.source.lock_gap(self.trx, &behind, &self.how)?;
+        }
+        let mut again = false;
+        loop {
+            if !std::mem::take(&mut again) && self.step(walk, dir)? == Step::Edge {
+                if !self.cross(walk, dir)? {
+                    return Ok(Stop::End);
+                }
+                continue;
+            }
+            match self.look(walk, each)? {
+                Visited::Row(ControlFlow::Continue(())) if self.how.unique => return Ok(Stop::End),
+                Visited::Row(ControlFlow::Break(())) if self.how.unique => return Ok(Stop::BrokenAtEnd),
+                Visited::Row(ControlFlow::Break(())) => return Ok(Stop::Broken),
+                Visited::Row(ControlFlow::Continue(())) | Visited::Skip => {}
+                Visited::End => return Ok(Stop::End),
+                Visited::Wait => {
+                    walk.store()?;
+                    wait(self.source.core, self.trx)?;
+                    // If the record is gone, the walk is between its neighbours and steps to the next one.
+                    again = walk.restore()? == Restored::Same;
+                }
+            }
+        }
+    }
+
+    fn step(&self, walk: &mut Walk<'_>, dir: Direction) -> Result<Step> {
+        Ok(match dir {
+            Direction::Forward => walk.step_right()?,
+            Direction::Backward => walk.step_left()?,
+        })
+    }
+
+    /// Goes on to the next leaf; whether there is one. The gap at the end of each leaf is locked.
+    fn cross(&mut self, walk: &mut Walk<'_>, dir: Direction) -> Result<bool> {
+        match dir {
+            Direction::Forward => {
+                self.lock_supremum(walk)?;
+                self.from_key = None;
+                Ok(walk.cross_right()?)
+            }
+            Direction::Backward => {
+                let crossed = walk.cross_left()?;
+                if crossed {
+                    self.lock_supremum(walk)?;
+                }
+                Ok(crossed)
+            }
+        }
+    }
+
+    fn lock_supremum(&self, walk: &Walk<'_>) -> Result<()> {
+        match walk.supremum().filter(|_| self.how.gaps) {
+            Some(supremum) => self.source.lock_gap(self.trx, &supremum, &self.how),
+            None => Ok(()),
+        }
+    }
+
+    fn look(
+        &mut self,
+        walk: &Walk<'_>,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<Visited<ControlFlow<()>>> {
+        let record = walk.record().expect("stepped on, or come back to");
+        let exact_start = match &self.from_key {
+            Some(key) if super::bound::is_unique_key(self.source.index, key) => {
+                self.source.index.is_clustered()
+                    && Limit::Equal(key.clone()).holds(self.source.index, &record)?
+            }
+            _ => false,
+        };
+        let visited = self.source.visit_locked(
+            self.trx,
+            record,
+            &self.how,
+            exact_start,
+            &self.limit,
+            self.scratch,
+            self.held,
+            |row| each(&row),
+        )?;
+        if !matches!(visited, Visited::Wait) {
+            self.from_key = None;
+        }
+        Ok(visited)
+    }
+}

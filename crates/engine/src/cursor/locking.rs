@@ -1,0 +1,226 @@
+//! Reading with locks: S or X on every row read, and on the gaps between them where the isolation level keeps others
+//! from inserting there.
+//!
+//! | what is read | lock | READ COMMITTED and below |
+//! |---|---|---|
+//! | a record found by a unique key, all of its fields given and none NULL | record | record |
+//! | the record equal to the whole clustered key at which a `>=` scan begins | record | record |
+//! | any other record, also a delete-marked one, and the first one beyond the range | next-key | record; given back at once if the row is not read |
+//! | the first record that is not equal, in a search for equal ones | gap | none |
+//! | the supremum of every leaf passed | gap | none |
+//! | going backwards: the record behind the place where the scan begins | gap | none |
+//! | the clustered record of a secondary entry, unless S locks are asked for and the index has all columns | record | record |
+//!
+//! A scan by a secondary index is told of its range: the first entry beyond is locked, its row is not.
+//!
+//! The table is locked in IS or IX before. Implicit locks of other transactions are made explicit, so that there is
+//! something to queue behind. A lock that is not free is waited for without latches; afterwards the record is looked for
+//! and looked at again, as it may have changed, moved or gone.
+//!
+//! *Semi-consistent* reads, for UPDATE in READ COMMITTED: of a clustered record that somebody else has locked the last
+//! committed version is shown instead. If it is wanted, [`super::Cursor::lock_current`] waits and looks again.
+
+use super::bound::Limit;
+use super::consistent::{Scratch, Source};
+use super::row::{Columns, RowRef, clustered_key};
+use crate::error::Result;
+use crate::row::lock::{lock_clustered, lock_secondary, parse_clustered, record_id};
+use crate::version::entry::Parsed;
+use crate::version::{Seen, committed};
+use vaquita_btree::RecordRef;
+use vaquita_format::tuple::Tuple;
+use vaquita_txn::lock::{LockOutcome, WaitPolicy};
+use vaquita_txn::{LockMode, RecordLockKind, Trx};
+
+/// How a locking read locks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LockRead {
+    pub(crate) mode: LockMode,
+    pub(crate) policy: WaitPolicy,
+    /// Whether gaps are locked.
+    pub(crate) gaps: bool,
+    /// Whether at most one row can be equal to the key looked for.
+    pub(crate) unique: bool,
+    pub(crate) semi_consistent: bool,
+}
+
+/// Locks that the last row read got and that were not held before: what may be given back if the row is not wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    pub(crate) entry: bool,
+    pub(crate) clustered: bool,
+}
+
+/// What a look at a record came to.
+#[derive(Debug)]
+pub(crate) enum Visited<R> {
+    /// A row.
+    Row(R),
+    /// Nothing to be shown.
+    Skip,
+    /// A lock is queued for: wait, and look again.
+    Wait,
+    /// The end of the range.
+    End,
+}
+
+impl Source<'_> {
+    /// Locks a record, and the clustered record of a secondary entry, and shows the row. `exact_start`: the scan began at
+    /// a key that the record equals, so that the gap before it does not matter.
+    ///
+    /// # Errors
+    /// Refusal by policy, no memory for locks, errors of pages, damage.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a cursor, borrowed one by one")]
+    pub(crate) fn visit_locked<R>(
+        &self,
+        trx: &Trx,
+        record: RecordRef<'_>,
+        how: &LockRead,
+        exact_start: bool,
+        limit: &Limit<'_>,
+        scratch: &mut Scratch,
+        held: &mut Held,
+        row: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Visited<R>> {
+        *held = Held::default();
+        let clustered = self.index.is_clustered();
+        self.parse_all(self.index, &record, &mut scratch.own)?;
+        if limit.is_equal() && !limit.holds(self.index, &record)? {
+            if how.gaps {
+                self.lock_gap(trx, &record, how)?;
+            }
+            return Ok(Visited::End);
+        }
+        let deleted = record.is_deleted();
+        let alone = !how.gaps || how.unique && !deleted || exact_start;
+        let kind = if alone { RecordLockKind::Record } else { RecordLockKind::NextKey };
+        match self.lock_entry(trx, &record, how, kind, scratch)? {
+            LockOutcome::Granted(new) => held.entry = new,
+            LockOutcome::MustWait => return Ok(Visited::Wait),
+            LockOutcome::Skipped if how.semi_consistent && clustered => {
+                return self.visit_committed(trx, record, limit, scratch, row);
+            }
+            LockOutcome::Skipped => return Ok(Visited::Skip),
+        }
+        if deleted {
+            self.give_back(trx, &record, how, held);
+            return Ok(if clustered && how.unique { Visited::End } else { Visited::Skip });
+        }
+        if !limit.is_equal() && !limit.holds(self.index, &record)? {
+            self.give_back(trx, &record, how, held);
+            return Ok(Visited::End);
+        }
+        if !clustered && (how.mode == LockMode::Exclusive || self.own.is_none()) {
+            return self.visit_locked_row(trx, record, how, scratch, held, row);
+        }
+        let fields = self.own.unwrap_or(self.clustered);
+        let entry = Parsed { record, offsets: &scratch.own };
+        let columns = Columns::Entry(fields.at);
+        Ok(Visited::Row(row(RowRef::of_pages(self.core, self.table, self.index, entry, columns))))
+    }
+
+    fn lock_entry(
+        &self,
+        trx: &Trx,
+        record: &RecordRef<'_>,
+        how: &LockRead,
+        kind: RecordLockKind,
+        scratch: &Scratch,
+    ) -> Result<LockOutcome> {
+        let (core, table, offsets) = (self.core, self.table, &scratch.own);
+        if !self.index.is_clustered() {
+            let tree = (table, self.index);
+            return lock_secondary(core, trx, tree, record, offsets, (how.mode, kind), how.policy);
+        }
+        let policy = match how.policy {
+            WaitPolicy::Wait if how.semi_consistent => WaitPolicy::SkipLocked,
+            policy => policy,
+        };
+        lock_clustered(core, trx, table, record, offsets, (how.mode, kind), policy)
+    }
+
+    /// Locks the gap before a record; on a supremum the gap is all there is.
+    pub(crate) fn lock_gap(&self, trx: &Trx, record: &RecordRef<'_>, how: &LockRead) -> Result<()> {
+        let id = record_id(self.table, self.index, record);
+        let kind = match id.heap {
+            vaquita_btree::observer::SUPREMUM => RecordLockKind::NextKey,
+            _ => RecordLockKind::Gap,
+        };
+        // A gap lock waits for nobody.
+        self.core.txn.locks().lock_record(trx, id, how.mode, kind, WaitPolicy::Wait)?;
+        Ok(())
+    }
+
+    /// Where gaps are not locked, a row that is not read is not kept locked either.
+    fn give_back(&self, trx: &Trx, record: &RecordRef<'_>, how: &LockRead, held: &mut Held) {
+        if !how.gaps && held.entry {
+            let id = record_id(self.table, self.index, record);
+            self.core.txn.locks().unlock_record(trx, id, how.mode);
+            held.entry = false;
+        }
+    }
+
+    /// The row of a secondary entry that is locked.
+    fn visit_locked_row<R>(
+        &self,
+        trx: &Trx,
+        entry_record: RecordRef<'_>,
+        how: &LockRead,
+        scratch: &mut Scratch,
+        held: &mut Held,
+        row: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Visited<R>> {
+        let Scratch { own, clustered: offsets, .. } = scratch;
+        let entry = Parsed { record: entry_record, offsets: own };
+        let key = clustered_key(self.table, self.index, &entry);
+        let tree = &self.table.clustered().tree;
+        let found = tree.lookup(&self.core.storage, &Tuple::new(&key), |record| {
+            parse_clustered(self.table, &record, offsets)?;
+            let claim = (how.mode, RecordLockKind::Record);
+            match lock_clustered(self.core, trx, self.table, &record, offsets, claim, how.policy)? {
+                LockOutcome::Granted(new) => held.clustered = new,
+                LockOutcome::MustWait => return Ok(Visited::Wait),
+                LockOutcome::Skipped => return Ok(Visited::Skip),
+            }
+            if record.is_deleted() {
+                if !how.gaps && held.clustered {
+                    let id = record_id(self.table, self.table.clustered(), &record);
+                    self.core.txn.locks().unlock_record(trx, id, how.mode);
+                    held.clustered = false;
+                }
+                return Ok(Visited::Skip);
+            }
+            let columns = Columns::Clustered(Parsed { record, offsets }, self.clustered.at);
+            Ok(Visited::Row(row(RowRef::of_pages(self.core, self.table, self.index, entry, columns))))
+        })?;
+        let visited = found.unwrap_or_else(|| Err(self.lost_row(&entry_record)))?;
+        if matches!(visited, Visited::Skip) {
+            self.give_back(trx, &entry_record, how, held);
+        }
+        Ok(visited)
+    }
+
+    /// The last committed version of a clustered record that somebody else has locked.
+    #[cold]
+    fn visit_committed<R>(
+        &self,
+        trx: &Trx,
+        record: RecordRef<'_>,
+        limit: &Limit<'_>,
+        scratch: &mut Scratch,
+        row: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Visited<R>> {
+        if !limit.holds(self.index, &record)? {
+            return Ok(Visited::End);
+        }
+        let Scratch { own, version, .. } = scratch;
+        let columns = match committed(self.core, self.table, &record, own, trx.id(), version)? {
+            Seen::Current if !record.is_deleted() => Columns::Entry(self.clustered.at),
+            Seen::Older if !version.is_deleted() => Columns::Version(version, self.clustered.at),
+            Seen::Current | Seen::Older | Seen::Nothing => return Ok(Visited::Skip),
+        };
+        let entry = Parsed { record, offsets: own };
+        let seen = RowRef::of_pages(self.core, self.table, self.index, entry, columns).semi_consistent();
+        Ok(Visited::Row(row(seen)))
+    }
+}

@@ -1,0 +1,137 @@
+//! Reading in a statement of a session.
+//!
+//! The session decides one thing more than the transaction: in SERIALIZABLE a plain read takes S locks, unless the
+//! statement is a transaction of its own, which is serializable as it is.
+
+use super::count::count;
+use super::get::PointRead;
+use super::parallel::parallel_scan;
+use super::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
+use crate::error::Result;
+use crate::session::Statement;
+use crate::table::{Field, Table};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use vaquita_txn::Isolation;
+
+impl Statement<'_> {
+    /// What a read does about locks here, if it asks for `wanted`.
+    #[inline]
+    pub fn effective_lock(&self, wanted: ReadLock) -> ReadLock {
+        let serializable = wanted == ReadLock::None
+            && self.session.trx.isolation() == Isolation::Serializable
+            && !self.session.is_own_transaction();
+        if serializable { ReadLock::Shared } else { wanted }
+    }
+
+    /// A cursor before the first record of an index. It may be kept and used by later statements of the same session;
+    /// what it locks is decided here.
+    ///
+    /// # Errors
+    /// If there is no such index or column.
+    pub fn cursor(&mut self, table: &Arc<Table>, options: &ReadOptions) -> Result<Cursor> {
+        let mut cursor = Cursor::open(table.clone(), options)?;
+        cursor.lock = self.effective_lock(options.lock);
+        Ok(cursor)
+    }
+
+    /// The next row of a cursor; see [`Cursor::next`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn next<'a>(&'a mut self, cursor: &'a mut Cursor) -> Result<Option<RowRef<'a>>> {
+        let (core, trx) = self.parts();
+        cursor.next(core, trx)
+    }
+
+    /// The row before; see [`Cursor::prev`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn prev<'a>(&'a mut self, cursor: &'a mut Cursor) -> Result<Option<RowRef<'a>>> {
+        let (core, trx) = self.parts();
+        cursor.prev(core, trx)
+    }
+
+    /// Calls `each` for the following rows; see [`Cursor::for_each`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn for_each(
+        &mut self,
+        cursor: &mut Cursor,
+        dir: Direction,
+        each: impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let (core, trx) = self.parts();
+        cursor.for_each(core, trx, dir, each)
+    }
+
+    /// Gives back the locks of a row that is not wanted; see [`Cursor::unlock_row`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn unlock_row(&mut self, cursor: &mut Cursor) -> Result<()> {
+        let (core, trx) = self.parts();
+        cursor.unlock_row(core, trx)
+    }
+
+    /// Locks a row that was shown semi-consistently; see [`Cursor::lock_current`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn lock_current<'a>(&'a mut self, cursor: &'a mut Cursor) -> Result<Option<RowRef<'a>>> {
+        let (core, trx) = self.parts();
+        cursor.lock_current(core, trx)
+    }
+
+    /// One row by a unique key; see [`PointRead::get`].
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn get<R>(
+        &mut self,
+        read: &mut PointRead,
+        key: &[Field<'_>],
+        row: impl FnOnce(&RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let lock = self.effective_lock(read.lock());
+        let (core, trx) = self.parts();
+        read.get_with(core, trx, lock, key, row)
+    }
+
+    /// The number of rows of a table. In SERIALIZABLE transactions every row is locked.
+    ///
+    /// # Errors
+    /// Errors of locks and waits, errors of pages, damage.
+    pub fn count(&mut self, table: &Arc<Table>) -> Result<u64> {
+        if self.effective_lock(ReadLock::None) == ReadLock::None {
+            let (core, trx) = self.parts();
+            return count(core, trx, table);
+        }
+        let mut cursor = self.cursor(table, &ReadOptions::default().columns([]))?;
+        let mut rows = 0;
+        self.for_each(&mut cursor, Direction::Forward, |_| {
+            rows += 1;
+            ControlFlow::Continue(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Scans an index by several threads; see [`parallel_scan`].
+    ///
+    /// # Errors
+    /// As there; a plain read in a SERIALIZABLE transaction locks, so it is refused.
+    pub fn parallel_scan(
+        &mut self,
+        table: &Arc<Table>,
+        options: &ReadOptions,
+        threads: usize,
+        each: impl Fn(usize, &RowRef<'_>) -> ControlFlow<()> + Sync,
+    ) -> Result<bool> {
+        let options = ReadOptions { lock: self.effective_lock(options.lock), ..options.clone() };
+        let (core, trx) = self.parts();
+        parallel_scan(core, trx, table, &options, threads, each)
+    }
+}
