@@ -56,7 +56,10 @@ impl Tree {
     pub fn insert_at(&self, mtr: &mut Mtr<'_>, position: Position, rec: &RecBuf) -> Result<(PageRef, u16)> {
         let low = position.found.low;
         let Some(mut path) = position.path else {
-            let origin = self.insert_fitting(mtr, position.page, low, rec, &mut self.events())?;
+            let mut events = self.events();
+            let origin = self.insert_fitting(mtr, position.page, low, rec, &mut events)?;
+            self.push_inserted(mtr, position.page, origin, &mut events)?;
+            events.deliver();
             return Ok((position.page, origin));
         };
         if split::is_due(&self.index, mtr.page(position.page), low, rec.len(), true) {

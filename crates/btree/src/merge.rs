@@ -13,7 +13,7 @@
 //! All of it is one mini-transaction.
 
 use crate::error::Result;
-use crate::observer::{Event, Events};
+use crate::observer::{Event, Events, SUPREMUM};
 use crate::ops;
 use crate::path::{Path, is_underfull};
 use crate::probe::child_no;
@@ -190,8 +190,13 @@ impl Tree {
             return Err(ops::bad(id, &self.index, "path of a removal", "the root is not held"));
         };
         let leaf = path.levels[0];
-        let heir = leaf.right.map(|right| mtr.id(right));
-        events.push(Event::Discarded { page: mtr.id(leaf.page), heir });
+        if events.wanted() {
+            let (heir, next) = match leaf.right {
+                Some(right) => (right, self.first_heap_no(mtr, right)?),
+                None => (leaf.left.unwrap_or(root), SUPREMUM),
+            };
+            events.push(Event::Discarded { page: mtr.id(leaf.page), heir: mtr.id(heir), next });
+        }
         let stump = (1..path.levels.len()).find(|&l| n_recs(mtr.page(path.levels[l].page)) > 1);
         for level in 0..stump.unwrap_or(path.levels.len() - 1) {
             self.unlink(mtr, path, level)?;

@@ -33,9 +33,9 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
         let _ = (left, right, moved);
     }
 
-    /// `left`, a new page, was put in front of `right` for a record to be inserted before the first one.
-    fn split_left(&self, left: PageId, right: PageId) {
-        let _ = (left, right);
+    /// `left`, a new page, was put in front of `right` for a record to be inserted before the first one, `first`.
+    fn split_left(&self, left: PageId, right: PageId, first: HeapNo) {
+        let _ = (left, right, first);
     }
 
     /// All records of `right` moved behind those of `left`, and `right` is gone. `left_last` is the heap number of
@@ -54,10 +54,10 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
         let _ = (root, child, moved);
     }
 
-    /// `page` is gone; it had no records. What waited before its supremum waits before the first record of `heir`,
-    /// the page behind it, or behind the last record of the tree if there is none.
-    fn discarded(&self, page: PageId, heir: Option<PageId>) {
-        let _ = (page, heir);
+    /// `page` is gone; it had no records. Its gap became part of the gap before `next` on the page `heir`: the first record
+    /// of the page behind, or else the supremum of the page before, or of the root if there is no other page.
+    fn discarded(&self, page: PageId, heir: PageId, next: HeapNo) {
+        let _ = (page, heir, next);
     }
 
     /// A record was inserted in front of `next`.
@@ -71,9 +71,9 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
         let _ = (page, rec);
     }
 
-    /// The record set aside is back.
-    fn put_back(&self, page: PageId, rec: HeapNo) {
-        let _ = (page, rec);
+    /// The record set aside from the page `from` is back.
+    fn put_back(&self, page: PageId, rec: HeapNo, from: PageId) {
+        let _ = (page, rec, from);
     }
 
     /// The record `rec` in front of `next` is about to be removed. Called before the structure changes that the
@@ -88,14 +88,14 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
 pub(crate) enum Event {
     Reorganized { page: PageId, moved: Vec<(HeapNo, HeapNo)> },
     SplitRight { left: PageId, right: PageId, moved: Vec<(HeapNo, HeapNo)> },
-    SplitLeft { left: PageId, right: PageId },
+    SplitLeft { left: PageId, right: PageId, first: HeapNo },
     Merged { left: PageId, right: PageId, left_last: HeapNo, moved: Vec<(HeapNo, HeapNo)> },
     RootRaised { root: PageId, child: PageId, moved: Vec<(HeapNo, HeapNo)> },
     RootLifted { root: PageId, child: PageId, moved: Vec<(HeapNo, HeapNo)> },
-    Discarded { page: PageId, heir: Option<PageId> },
+    Discarded { page: PageId, heir: PageId, next: HeapNo },
     Inserted { page: PageId, rec: HeapNo, next: HeapNo },
     SetAside { page: PageId, rec: HeapNo },
-    PutBack { page: PageId, rec: HeapNo },
+    PutBack { page: PageId, rec: HeapNo, from: PageId },
     Removing { page: PageId, rec: HeapNo, next: HeapNo },
 }
 
@@ -131,16 +131,16 @@ impl<'o> Events<'o> {
             match event {
                 Event::Reorganized { page, moved } => observer.reorganized(page, &moved),
                 Event::SplitRight { left, right, moved } => observer.split_right(left, right, &moved),
-                Event::SplitLeft { left, right } => observer.split_left(left, right),
+                Event::SplitLeft { left, right, first } => observer.split_left(left, right, first),
                 Event::Merged { left, right, left_last, moved } => {
                     observer.merged(left, right, left_last, &moved);
                 }
                 Event::RootRaised { root, child, moved } => observer.root_raised(root, child, &moved),
                 Event::RootLifted { root, child, moved } => observer.root_lifted(root, child, &moved),
-                Event::Discarded { page, heir } => observer.discarded(page, heir),
+                Event::Discarded { page, heir, next } => observer.discarded(page, heir, next),
                 Event::Inserted { page, rec, next } => observer.inserted(page, rec, next),
                 Event::SetAside { page, rec } => observer.set_aside(page, rec),
-                Event::PutBack { page, rec } => observer.put_back(page, rec),
+                Event::PutBack { page, rec, from } => observer.put_back(page, rec, from),
                 Event::Removing { page, rec, next } => observer.removing(page, rec, next),
             }
         }

@@ -297,6 +297,13 @@ impl Tree {
         self.checked_in(mtr, page, ops::heap_numbers(bytes, first))
     }
 
+    /// Heap number of the first record of a page, or of its supremum.
+    pub(crate) fn first_heap_no(&self, mtr: &Mtr<'_>, page: PageRef) -> Result<vaquita_base::HeapNo> {
+        let bytes = mtr.page(page);
+        let first = self.checked_in(mtr, page, index_page::first_rec(bytes))?;
+        Ok(ops::heap_no_of(bytes, first))
+    }
+
     /// Moves the root's records to a new page below it. The path's top is that page then, and the root above it.
     fn raise_root(
         &self,
@@ -398,7 +405,10 @@ impl Tree {
             ops::set_next(mtr, left, new_id.page_no);
         }
         self.lower_free_bits(mtr, new)?;
-        events.push(Event::SplitLeft { left: new_id, right: id });
+        if events.wanted() {
+            let first = self.first_heap_no(mtr, at.page)?;
+            events.push(Event::SplitLeft { left: new_id, right: id, first });
+        }
         Ok(new)
     }
 

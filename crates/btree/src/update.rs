@@ -16,7 +16,7 @@ use crate::ops;
 use crate::path::{Change, Position};
 use crate::rec_buf::RecBuf;
 use crate::tree::{LatchMode, Tree};
-use vaquita_base::Lsn;
+use vaquita_base::{Lsn, PageId};
 use vaquita_format::index_page::header::n_recs;
 use vaquita_format::index_page::logged;
 use vaquita_format::index_page::{self, FieldUpdate, SearchMode, SysFields, data_size};
@@ -83,7 +83,7 @@ impl Tree {
         let mut events = self.events();
         let low = self.take_out(mtr, page, old, &mut events)?;
         let origin = self.insert_fitting(mtr, page, low, rec, &mut events)?;
-        self.push_back(mtr, page, origin, &mut events);
+        self.push_back(mtr, page, origin, mtr.id(page), &mut events);
         events.deliver();
         Ok(Some(origin))
     }
@@ -103,10 +103,11 @@ impl Tree {
             return Err(ops::bad(id, &self.index, "path of an update", "only the leaf is held"));
         };
         self.reserve(mtr, Reservation::Normal)?;
+        let from = mtr.id(position.page);
         let mut events = self.events();
         let low = self.take_out(mtr, position.page, position.found.low, &mut events)?;
         let (page, origin) = self.insert_splitting(mtr, &mut path, 0, low, rec, false, &mut events)?;
-        self.push_back(mtr, page, origin, &mut events);
+        self.push_back(mtr, page, origin, from, &mut events);
         events.deliver();
         Ok((page, origin))
     }
@@ -124,10 +125,10 @@ impl Tree {
         Ok(low)
     }
 
-    fn push_back(&self, mtr: &Mtr<'_>, page: PageRef, rec: u16, events: &mut Events<'_>) {
+    fn push_back(&self, mtr: &Mtr<'_>, page: PageRef, rec: u16, from: PageId, events: &mut Events<'_>) {
         if events.wanted() {
             let rec = ops::heap_no_of(mtr.page(page), rec);
-            events.push(Event::PutBack { page: mtr.id(page), rec });
+            events.push(Event::PutBack { page: mtr.id(page), rec, from });
         }
     }
 

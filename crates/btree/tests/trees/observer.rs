@@ -16,7 +16,7 @@ struct Watch(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     current: Row,
-    aside: Option<Row>,
+    aside: Option<(PageId, Row)>,
     places: HashMap<(PageId, HeapNo), Row>,
 }
 
@@ -29,6 +29,10 @@ impl State {
         for (heap, key) in taken {
             assert!(self.places.insert((to, heap), key).is_none(), "{to} {heap} is taken");
         }
+    }
+
+    fn least_of(&self, page: PageId) -> Option<&Row> {
+        self.places.iter().filter(|((p, _), _)| *p == page).map(|(_, key)| key).min()
     }
 
     fn is_empty(&self, page: PageId) -> bool {
@@ -45,9 +49,10 @@ impl Observer for Watch {
         self.0.lock().unwrap().relocate(left, right, moved);
     }
 
-    fn split_left(&self, left: PageId, right: PageId) {
+    fn split_left(&self, left: PageId, right: PageId, first: HeapNo) {
         let state = self.0.lock().unwrap();
-        assert!(state.is_empty(left) && !state.is_empty(right));
+        assert!(state.is_empty(left));
+        assert_eq!(state.places.get(&(right, first)), state.least_of(right));
     }
 
     fn merged(&self, left: PageId, right: PageId, left_last: HeapNo, moved: Moved<'_>) {
@@ -69,10 +74,14 @@ impl Observer for Watch {
         assert!(state.is_empty(child));
     }
 
-    fn discarded(&self, page: PageId, heir: Option<PageId>) {
+    fn discarded(&self, page: PageId, heir: PageId, next: HeapNo) {
         let state = self.0.lock().unwrap();
         assert!(state.is_empty(page));
-        assert!(heir.is_none_or(|heir| !state.is_empty(heir)));
+        if next == HeapNo(1) {
+            assert!(state.places.values().all(|key| *key < state.current));
+        } else {
+            assert_eq!(state.places.get(&(heir, next)), state.least_of(heir));
+        }
     }
 
     fn inserted(&self, page: PageId, rec: HeapNo, next: HeapNo) {
@@ -85,13 +94,14 @@ impl Observer for Watch {
     fn set_aside(&self, page: PageId, rec: HeapNo) {
         let mut state = self.0.lock().unwrap();
         assert!(state.aside.is_none());
-        state.aside = state.places.remove(&(page, rec));
-        assert!(state.aside.is_some());
+        let row = state.places.remove(&(page, rec)).expect("a record was there");
+        state.aside = Some((page, row));
     }
 
-    fn put_back(&self, page: PageId, rec: HeapNo) {
+    fn put_back(&self, page: PageId, rec: HeapNo, from: PageId) {
         let mut state = self.0.lock().unwrap();
-        let key = state.aside.take().expect("something was set aside");
+        let (aside, key) = state.aside.take().expect("something was set aside");
+        assert_eq!(aside, from);
         assert!(state.places.insert((page, rec), key).is_none());
     }
 

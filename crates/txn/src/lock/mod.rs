@@ -2,42 +2,62 @@
 //!
 //! Record locks belong to a page and a heap number, so they are sharded by page. A lock request never waits: it is
 //! granted, refused, or queued; the caller then gives up its latches and calls [`LockSys::wait`].
+//!
+//! | part | module |
+//! |---|---|
+//! | modes, kinds, who excludes whom | `modes` |
+//! | the locks of a page and of a table | `page_locks`, `table_locks` |
+//! | all pages and tables, memory | `shards` |
+//! | what follows records and gaps | `moves`, `observer` |
+//! | waiting | `slot`, `wait` |
+//! | cycles of waits | `deadlock` |
+//! | what monitors see | [`report`], [`metrics`] |
+//!
+//! A record that a transaction wrote is locked by it *implicitly*, by the transaction's id in the record (or the greatest
+//! id on the page of a secondary index). Whoever wants to lock such a record makes the lock explicit for its owner first
+//! ([`LockSys::make_explicit`]), so inserts cost no lock.
+//!
+//! # Latching
+//! The mutexes of this module are taken in the order of the fields of [`LockSys`]; those in [`TrxLocks`] come last.
+//! They may be taken under page latches and take none themselves. See `docs/latching.md`.
 
-use crate::error::Result;
+mod deadlock;
+mod heap_set;
+pub mod metrics;
+mod modes;
+mod moves;
+mod observer;
+mod page_locks;
+pub mod report;
+mod shards;
+mod slot;
+mod sync;
+mod table_locks;
+#[cfg(test)]
+mod tests;
+mod trx_locks;
+mod wait;
+
+pub use metrics::LockMetrics;
+pub use modes::{LockMode, RecordLockKind};
+pub use report::{DeadlockReport, LockInfo, LockSnapshot};
+pub use trx_locks::TrxLocks;
+
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::trx::{Trx, TrxRef};
+use deadlock::Detector;
+use metrics::Counters;
+use modes::Claim;
+use page_locks::{Answer, Owner, PageLocks, Request};
+use parking_lot::Mutex;
+use shards::{Pages, Tables};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trx_locks::note_page_if_active;
 use vaquita_base::clock::Clock;
 use vaquita_base::{HeapNo, IndexId, PageId, TableId};
 use vaquita_btree::Observer;
-
-/// Strength of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LockMode {
-    /// Intention to lock records in S mode.
-    IntentionShared,
-    /// Intention to lock records in X mode.
-    IntentionExclusive,
-    /// To read.
-    Shared,
-    /// To change.
-    Exclusive,
-    /// To draw AUTO_INCREMENT values until the end of the statement.
-    AutoInc,
-}
-
-/// What a record lock covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RecordLockKind {
-    /// The record, not the gap before it.
-    Record,
-    /// The gap before the record.
-    Gap,
-    /// Both.
-    NextKey,
-    /// The intention to insert into the gap before the record; waits for gap locks of others only.
-    InsertIntention,
-}
 
 /// What is done if a lock is not free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -54,9 +74,10 @@ pub enum WaitPolicy {
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockOutcome {
-    /// The lock is held; `true` if it was not before.
+    /// The lock is held; `true` if it was not before. (Also `false` if nothing is kept of the request: an insert
+    /// intention without anybody in the way.)
     Granted(bool),
-    /// Queued: call [`LockSys::wait`] without latches.
+    /// Queued: call [`LockSys::wait`] without latches, then look for the record again and ask again.
     MustWait,
     /// [`WaitPolicy::SkipLocked`]: somebody else holds it.
     Skipped,
@@ -75,32 +96,58 @@ pub struct RecordId {
     pub heap: HeapNo,
 }
 
-mod trx_locks;
+impl RecordId {
+    fn owner(&self) -> Owner {
+        Owner { table: self.table, index: self.index }
+    }
+}
 
-pub use trx_locks::TrxLocks;
-
-/// A cycle of waits.
-#[derive(Debug, Clone)]
-pub struct DeadlockReport {
-    /// The report, as SHOW ENGINE INNODB STATUS shows it.
-    pub text: String,
+/// Where a request is queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Record(PageId, HeapNo),
+    Table(TableId),
 }
 
 /// The lock manager.
 #[derive(Debug)]
-pub struct LockSys {}
+pub struct LockSys {
+    clock: Arc<dyn Clock>,
+    memory_limit: usize,
+    deadlock_detect: AtomicBool,
+    counters: Counters,
+    detector: Mutex<Detector>,
+    tables: Tables,
+    pages: Pages,
+}
 
 impl LockSys {
     /// An empty lock manager.
     pub fn new(options: &Options, clock: Arc<dyn Clock>) -> Arc<LockSys> {
-        let _ = (options, clock);
-        Arc::new(LockSys {})
+        Arc::new(LockSys {
+            clock,
+            memory_limit: options.lock_memory_limit,
+            deadlock_detect: AtomicBool::new(options.deadlock_detect),
+            counters: Counters::default(),
+            detector: Mutex::default(),
+            tables: Tables::default(),
+            pages: Pages::default(),
+        })
+    }
+
+    /// Turns the search for cycles on or off (`deadlock_detect`); waits that have begun are not looked at.
+    pub fn set_deadlock_detect(&self, on: bool) {
+        self.deadlock_detect.store(on, Ordering::Relaxed);
     }
 
     /// Asks for a lock on a record, whose page the caller has latched.
     ///
     /// # Errors
-    /// Refusal by policy, a deadlock in which this transaction is the victim, no memory for locks.
+    /// Refusal by policy, no memory for locks.
+    ///
+    /// # Panics
+    /// If the mode is not S or X.
+    #[inline]
     pub fn lock_record(
         &self,
         trx: &Trx,
@@ -109,14 +156,68 @@ impl LockSys {
         kind: RecordLockKind,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
-        let _ = (trx, rec, mode, kind, policy);
-        unimplemented!()
+        self.ask_record(trx.shared(), rec, Claim { mode, kind }, policy, true)
+    }
+
+    /// Asks for X on a record that the caller changes before it gives up the latch. The change locks the record
+    /// implicitly, so nothing is kept of the request if nobody is in the way.
+    ///
+    /// # Errors
+    /// As [`LockSys::lock_record`].
+    #[inline]
+    pub fn lock_for_change(&self, trx: &Trx, rec: RecordId, policy: WaitPolicy) -> Result<LockOutcome> {
+        let claim = Claim { mode: LockMode::Exclusive, kind: RecordLockKind::Record };
+        self.ask_record(trx.shared(), rec, claim, policy, false)
+    }
+
+    /// Asks for a record lock; `keep` says whether it is entered if it is free.
+    fn ask_record(
+        &self,
+        trx: &TrxRef,
+        rec: RecordId,
+        claim: Claim,
+        policy: WaitPolicy,
+        keep: bool,
+    ) -> Result<LockOutcome> {
+        assert!(matches!(claim.mode, LockMode::Shared | LockMode::Exclusive), "records are locked in S or X");
+        let keep = keep && !claim.is_insert_intention();
+        let mut shard = self.pages.lock(rec.page);
+        let answer = match shard.get_mut(rec.page) {
+            Some(locks) => locks.ask(trx, rec.heap, claim),
+            None => Answer::Free(None),
+        };
+        match answer {
+            Answer::Covered => Ok(LockOutcome::Granted(false)),
+            Answer::Free(_) if !keep => Ok(LockOutcome::Granted(false)),
+            Answer::Free(Some(at)) => {
+                shard.set(&self.pages, rec.page, at, rec.heap);
+                Ok(LockOutcome::Granted(true))
+            }
+            Answer::Free(None) => {
+                self.check_memory()?;
+                shard.edit(&self.pages, rec.page, |l| l.grant(rec.page, trx, claim, rec.owner(), rec.heap));
+                Ok(LockOutcome::Granted(true))
+            }
+            Answer::Blocked => match policy {
+                WaitPolicy::NoWait => Err(Error::LockNotAvailable),
+                WaitPolicy::SkipLocked => Ok(LockOutcome::Skipped),
+                WaitPolicy::Wait => {
+                    self.check_memory()?;
+                    let request = Request { trx: trx.clone(), claim, owner: rec.owner(), heap: rec.heap };
+                    let now_us = self.clock.now_us();
+                    shard.edit(&self.pages, rec.page, |l| l.enqueue(rec.page, request, now_us));
+                    self.counters.begin_wait();
+                    Ok(LockOutcome::MustWait)
+                }
+            },
+        }
     }
 
     /// Asks for a lock on a table.
     ///
     /// # Errors
-    /// As [`LockSys::lock_record`].
+    /// Refusal by policy.
+    #[inline]
     pub fn lock_table(
         &self,
         trx: &Trx,
@@ -124,11 +225,39 @@ impl LockSys {
         mode: LockMode,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
-        let _ = (trx, table, mode, policy);
-        unimplemented!()
+        self.ask_table(trx.shared(), table, mode, policy)
     }
 
-    /// Waits until the transaction's queued request is granted.
+    /// Asks for a table lock.
+    fn ask_table(
+        &self,
+        trx: &TrxRef,
+        table: TableId,
+        mode: LockMode,
+        policy: WaitPolicy,
+    ) -> Result<LockOutcome> {
+        if trx.locks.modes_of(table).covers(mode) {
+            return Ok(LockOutcome::Granted(false));
+        }
+        let mut shard = self.tables.lock(table);
+        let locks = shard.entry(table).or_default();
+        if !locks.is_blocked(trx, mode, locks.waiting.len()) {
+            locks.grant(table, trx, mode);
+            return Ok(LockOutcome::Granted(true));
+        }
+        match policy {
+            WaitPolicy::NoWait => Err(Error::LockNotAvailable),
+            WaitPolicy::SkipLocked => Ok(LockOutcome::Skipped),
+            WaitPolicy::Wait => {
+                locks.enqueue(table, trx, mode, self.clock.now_us());
+                self.counters.begin_wait();
+                Ok(LockOutcome::MustWait)
+            }
+        }
+    }
+
+    /// Waits until the transaction's queued request is granted, or what it asked for has moved or gone: the caller looks
+    /// for the record again and asks again, which costs little if the lock is held.
     ///
     /// # Errors
     /// Timeout, deadlock, interruption; the request is gone then.
@@ -136,8 +265,7 @@ impl LockSys {
     /// # Latching
     /// The caller holds no latch.
     pub fn wait(&self, trx: &Trx) -> Result<()> {
-        let _ = trx;
-        unimplemented!()
+        self.wait_for(trx.shared(), trx.lock_wait_timeout_us, &*trx.hook)
     }
 
     /// Makes the implicit X lock that `owner` has on a record it wrote an explicit one, so that others can queue.
@@ -146,48 +274,111 @@ impl LockSys {
     /// # Errors
     /// No memory for locks.
     pub fn make_explicit(&self, owner: &TrxRef, rec: RecordId) -> Result<()> {
-        let _ = (owner, rec);
-        unimplemented!()
+        let claim = Claim { mode: LockMode::Exclusive, kind: RecordLockKind::Record };
+        let mut shard = self.pages.lock(rec.page);
+        if shard.get_mut(rec.page).is_some_and(|locks| locks.holds(owner, rec.heap, claim)) {
+            return Ok(());
+        }
+        self.check_memory()?;
+        if note_page_if_active(owner, rec.page) {
+            shard.edit(&self.pages, rec.page, |l| l.grant(rec.page, owner, claim, rec.owner(), rec.heap));
+        }
+        Ok(())
     }
 
     /// Whether the transaction holds a lock at least that strong.
     pub fn holds(&self, trx: &Trx, rec: RecordId, mode: LockMode, kind: RecordLockKind) -> bool {
-        let _ = (trx, rec, mode, kind);
-        unimplemented!()
+        let mut shard = self.pages.lock(rec.page);
+        shard.get_mut(rec.page).is_some_and(|locks| locks.holds(trx.shared(), rec.heap, Claim { mode, kind }))
+    }
+
+    /// Whether anybody has locks on records of a page, or waits for some. Changes of such a page must not be buffered.
+    pub fn has_locks_on(&self, page: PageId) -> bool {
+        self.pages.lock(page).get_mut(page).is_some_and(|locks| !locks.is_empty())
     }
 
     /// Gives one record lock back before the end (READ COMMITTED, for rows that did not match).
     pub fn unlock_record(&self, trx: &Trx, rec: RecordId, mode: LockMode) {
-        let _ = (trx, rec, mode);
-        unimplemented!()
+        let mut shard = self.pages.lock(rec.page);
+        if shard.get_mut(rec.page).is_some() {
+            shard.edit(&self.pages, rec.page, |l| l.unlock(rec.page, trx.shared(), rec.heap, mode));
+        }
     }
 
     /// Gives the AUTO-INC locks back, at the end of a statement.
     pub fn unlock_auto_inc(&self, trx: &Trx) {
-        let _ = trx;
-        unimplemented!()
+        let trx = trx.shared();
+        for table in trx.locks.tables_in_mode(LockMode::AutoInc) {
+            trx.locks.forget_table_mode(table, LockMode::AutoInc);
+            self.revoke(trx, table, std::iter::once(LockMode::AutoInc));
+        }
     }
 
-    /// Gives all locks back, at the end of the transaction.
+    fn revoke(&self, trx: &TrxRef, table: TableId, modes: impl Iterator<Item = LockMode>) {
+        let mut shard = self.tables.lock(table);
+        if let Some(locks) = shard.get_mut(&table) {
+            modes.for_each(|mode| locks.revoke(trx, mode));
+            locks.settle(table);
+        }
+    }
+
+    /// Gives all locks back, at the end of the transaction, which is not active any more.
     pub fn release_all(&self, trx: &TrxRef) {
-        let _ = trx;
-        unimplemented!()
+        debug_assert!(!trx.locks.is_waiting(), "a transaction ends while it runs");
+        let pages = trx.locks.take_pages();
+        for &page in &pages {
+            self.pages.release(page, trx);
+        }
+        trx.locks.reuse(pages);
+        for (table, modes) in trx.locks.take_tables() {
+            self.revoke(trx, table, modes.iter());
+        }
     }
 
     /// Gives the gap locks of a prepared transaction back (XA PREPARE in READ COMMITTED).
     pub fn release_gaps(&self, trx: &TrxRef) {
-        let _ = trx;
-        unimplemented!()
+        for page in trx.locks.pages() {
+            let mut shard = self.pages.lock(page);
+            if shard.get_mut(page).is_some() {
+                shard.edit(&self.pages, page, |l| l.drop_gaps(page, trx));
+            }
+        }
     }
 
     /// What is to be told of structure changes of every tree with record locks.
     pub fn observer(self: &Arc<Self>) -> Arc<dyn Observer> {
-        unimplemented!()
+        self.clone()
     }
 
-    /// Locks of a table's records and of the table are forgotten: it is dropped or truncated.
+    /// Locks of a table's records and of the table are forgotten: it is dropped or truncated. Who waits for one is sent
+    /// back to find out.
     pub fn forget_table(&self, table: TableId) {
-        let _ = table;
-        unimplemented!()
+        self.pages.forget(|owner| owner.table == table);
+        let mut shard = self.tables.lock(table);
+        if let Some(mut locks) = shard.remove(&table) {
+            locks.forget(table);
+        }
+    }
+
+    /// Locks of an index' records are forgotten: it is dropped.
+    pub fn forget_index(&self, index: IndexId) {
+        self.pages.forget(|owner| owner.index == index);
+    }
+
+    /// Whether there is memory for one more structure.
+    fn check_memory(&self) -> Result<()> {
+        if self.pages.bytes() + PageLocks::BYTES_OF_FIRST > self.memory_limit {
+            return Err(Error::LockTableFull { limit_bytes: self.memory_limit });
+        }
+        Ok(())
+    }
+
+    /// Checks the invariants of all queues.
+    ///
+    /// # Panics
+    /// If one does not hold.
+    pub fn validate(&self) {
+        self.pages.validate();
+        self.tables.each(|table, locks| locks.validate(table));
     }
 }

@@ -1,12 +1,49 @@
 //! What the lock manager keeps of a transaction.
 
-use crate::trx::TrxShared;
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::modes::ModeSet;
+use super::report::DeadlockReport;
+use super::slot::Slot;
+use super::{LockMode, Place};
+use crate::trx::{TrxRef, TrxShared, TrxState};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use vaquita_base::{PageId, TableId};
+
+/// Pages a session's list keeps room for between transactions.
+const PAGES_KEPT: usize = 64;
+
+/// How a wait ended.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    /// Granted, or the thing waited for is gone: ask again.
+    Granted,
+    TimedOut,
+    Interrupted,
+    Victim(Arc<DeadlockReport>),
+}
+
+/// Where a transaction has locks. Lists say where to look; the truth is in the queues.
+#[derive(Debug, Default)]
+struct Held {
+    /// Pages with record locks. May name a page twice, or one without locks any more.
+    pages: Vec<PageId>,
+    tables: SmallVec<[(TableId, ModeSet); 4]>,
+}
 
 /// What the lock manager keeps of a transaction.
+///
+/// # Latching
+/// The mutexes in here are leaves, taken under those of the queues.
 #[derive(Debug, Default)]
 pub struct TrxLocks {
     relaxed_gaps: AtomicBool,
+    /// Relaxed: statistics, and weights in the choice of victims.
+    records: AtomicUsize,
+    structs: AtomicUsize,
+    held: Mutex<Held>,
+    pub(super) slot: Slot<Place, Outcome>,
 }
 
 impl TrxLocks {
@@ -20,12 +57,136 @@ impl TrxLocks {
     pub fn relaxed_gaps(&self) -> bool {
         self.relaxed_gaps.load(Ordering::Relaxed)
     }
+
+    /// Records locked; one locked in two ways counts twice.
+    pub fn record_locks(&self) -> usize {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    /// Lock structures: one for each table and mode, one for each page, mode and kind, and the request waited for.
+    pub fn lock_structs(&self) -> usize {
+        self.structs.load(Ordering::Relaxed)
+    }
+
+    /// Tables locked.
+    pub fn tables_locked(&self) -> usize {
+        self.held.lock().tables.len()
+    }
+
+    /// Modes in which a table is locked.
+    pub fn table_modes(&self, table: TableId) -> impl Iterator<Item = LockMode> {
+        self.modes_of(table).iter()
+    }
+
+    /// Since when the transaction waits for a lock, by the lock manager's clock; `None` if it does not.
+    pub fn waiting_since_us(&self) -> Option<u64> {
+        self.slot.view().map(|wait| wait.since_us)
+    }
+
+    /// Whether it waits for a lock.
+    pub fn is_waiting(&self) -> bool {
+        self.slot.view().is_some()
+    }
+
+    pub(super) fn add_records(&self, n: usize) {
+        self.records.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(super) fn sub_records(&self, n: usize) {
+        self.records.fetch_sub(n, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_struct(&self) {
+        self.structs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn sub_struct(&self) {
+        self.structs.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn modes_of(&self, table: TableId) -> ModeSet {
+        let held = self.held.lock();
+        held.tables.iter().find(|(t, _)| *t == table).map_or(ModeSet::default(), |&(_, modes)| modes)
+    }
+
+    /// Notes a page with record locks.
+    pub(super) fn note_page(&self, page: PageId) {
+        let mut held = self.held.lock();
+        if held.pages.last() != Some(&page) {
+            held.pages.push(page);
+        }
+    }
+
+    pub(super) fn note_table(&self, table: TableId, mode: LockMode) {
+        let mut held = self.held.lock();
+        let at = held.tables.iter().position(|(t, _)| *t == table).unwrap_or_else(|| {
+            held.tables.push((table, ModeSet::default()));
+            held.tables.len() - 1
+        });
+        held.tables[at].1.add(mode);
+    }
+
+    pub(super) fn forget_table_mode(&self, table: TableId, mode: LockMode) {
+        let mut held = self.held.lock();
+        if let Some(at) = held.tables.iter().position(|(t, _)| *t == table) {
+            held.tables[at].1.remove(mode);
+            if held.tables[at].1.is_empty() {
+                held.tables.swap_remove(at);
+            }
+        }
+    }
+
+    pub(super) fn tables_in_mode(&self, mode: LockMode) -> SmallVec<[TableId; 2]> {
+        let held = self.held.lock();
+        held.tables.iter().filter(|(_, modes)| modes.has(mode)).map(|&(table, _)| table).collect()
+    }
+
+    /// The pages to look at.
+    pub(super) fn pages(&self) -> Vec<PageId> {
+        self.held.lock().pages.clone()
+    }
+
+    /// Empties the list of pages.
+    pub(super) fn take_pages(&self) -> Vec<PageId> {
+        std::mem::take(&mut self.held.lock().pages)
+    }
+
+    /// Gives the memory of an emptied list back for later.
+    pub(super) fn reuse(&self, mut pages: Vec<PageId>) {
+        if pages.capacity() <= PAGES_KEPT {
+            pages.clear();
+            let mut held = self.held.lock();
+            if held.pages.capacity() == 0 {
+                held.pages = pages;
+            }
+        }
+    }
+
+    pub(super) fn take_tables(&self) -> SmallVec<[(TableId, ModeSet); 4]> {
+        std::mem::take(&mut self.held.lock().tables)
+    }
+}
+
+/// Notes a page for a lock that another thread gives to `owner`, unless the owner is past the end of its transaction.
+///
+/// The owner leaves the active state before it fetches its list of pages under the same mutex: if it is active here, it
+/// will find the page, and its lock, later.
+pub(super) fn note_page_if_active(owner: &TrxRef, page: PageId) -> bool {
+    let mut held = owner.locks.held.lock();
+    let is_active = matches!(owner.state(), TrxState::Active | TrxState::Prepared);
+    if is_active && held.pages.last() != Some(&page) {
+        held.pages.push(page);
+    }
+    is_active
 }
 
 impl TrxShared {
     /// Ends the wait for a lock, the present one or the next one, with [`crate::Error::Interrupted`].
     pub fn interrupt(&self) {
+        // Before the slot's mutex is taken, see `slot`.
         self.interrupted.store(true, Ordering::SeqCst);
+        self.locks.slot.nudge();
     }
 
     /// Forgets an interruption: at the start of a statement.

@@ -111,6 +111,7 @@ impl TrxSystem {
     }
 
     pub(super) fn release_locks(&self, trx: &mut Trx) {
+        self.locks.release_all(&trx.shared);
         if self.release_undo(trx).is_err() {
             self.unreleased.fetch_add(1, Ordering::Relaxed);
         }

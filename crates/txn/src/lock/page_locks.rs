@@ -1,0 +1,322 @@
+//! The record locks of one page: those granted, and the requests that wait.
+//!
+//! A lock structure is one transaction's locks of one mode and kind on the page, a bit for each record. A request that has
+//! to wait is a structure of its own until it is granted.
+//!
+//! # Invariants
+//! - P1: of two transactions' granted locks on a record neither would have to wait for the other, insert intentions
+//!   left aside (nobody waits for those, and their owners ask again).
+//! - P2: a request waits only while a granted lock on its record, or a request before it, makes it wait.
+//! - P3: a transaction has at most one request.
+//! - P4: every transaction with a granted structure here has the page in its list.
+
+use super::heap_set::HeapSet;
+use super::modes::{Claim, must_wait};
+use super::trx_locks::Outcome;
+use super::{LockMode, Place};
+use crate::trx::TrxRef;
+use std::sync::Arc;
+use vaquita_base::{HeapNo, IndexId, PageId, TableId};
+
+/// Whose tree a lock belongs to, for reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Owner {
+    pub(super) table: TableId,
+    pub(super) index: IndexId,
+}
+
+/// Granted locks of one transaction, mode and kind.
+#[derive(Debug)]
+pub(super) struct Granted {
+    pub(super) trx: TrxRef,
+    pub(super) claim: Claim,
+    pub(super) owner: Owner,
+    pub(super) heaps: HeapSet,
+}
+
+/// A request in the queue.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) trx: TrxRef,
+    pub(super) claim: Claim,
+    pub(super) owner: Owner,
+    pub(super) heap: HeapNo,
+}
+
+/// The locks of one page.
+#[derive(Debug, Default)]
+pub(super) struct PageLocks {
+    /// In order of creation.
+    pub(super) granted: Vec<Granted>,
+    /// In order of arrival.
+    pub(super) waiting: Vec<Request>,
+    /// Locks granted on single records.
+    pub(super) n_bits: usize,
+    /// Bytes that bitmaps take outside of the structures.
+    pub(super) spilled: usize,
+}
+
+/// What a request would meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Held already, at least as strong.
+    Covered,
+    /// Nothing against it; the structure that takes it, if there is one.
+    Free(Option<usize>),
+    /// Somebody else's lock or request is in the way.
+    Blocked,
+}
+
+/// What a page's locks take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Size {
+    pub(super) structs: usize,
+    pub(super) bits: usize,
+    pub(super) bytes: usize,
+}
+
+#[inline]
+pub(super) fn same(a: &TrxRef, b: &TrxRef) -> bool {
+    Arc::ptr_eq(a, b)
+}
+
+impl PageLocks {
+    /// Bytes of a page with one structure.
+    pub(super) const BYTES_OF_FIRST: usize = size_of::<(PageId, PageLocks)>() + size_of::<Granted>();
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.granted.is_empty() && self.waiting.is_empty()
+    }
+
+    pub(super) fn size(&self) -> Size {
+        let page = if self.is_empty() { 0 } else { size_of::<(PageId, PageLocks)>() };
+        Size {
+            structs: self.granted.len() + self.waiting.len(),
+            bits: self.n_bits,
+            bytes: page
+                + self.spilled
+                + self.granted.len() * size_of::<Granted>()
+                + self.waiting.len() * size_of::<Request>(),
+        }
+    }
+
+    /// What a request would meet.
+    #[inline]
+    pub(super) fn ask(&self, trx: &TrxRef, heap: HeapNo, claim: Claim) -> Answer {
+        let mut own = None;
+        let mut blocked = false;
+        for (i, lock) in self.granted.iter().enumerate() {
+            if same(&lock.trx, trx) {
+                if lock.claim == claim {
+                    own = Some(i);
+                }
+                if lock.claim.covers(claim, heap) && lock.heaps.contains(heap) {
+                    return Answer::Covered;
+                }
+            } else if must_wait(claim, lock.claim, heap) && lock.heaps.contains(heap) {
+                blocked = true;
+            }
+        }
+        if blocked || self.is_behind(trx, heap, claim, self.waiting.len()) {
+            return Answer::Blocked;
+        }
+        Answer::Free(own)
+    }
+
+    /// Whether one of the first `n` requests is to be waited for.
+    #[inline]
+    fn is_behind(&self, trx: &TrxRef, heap: HeapNo, claim: Claim, n: usize) -> bool {
+        self.waiting[..n]
+            .iter()
+            .any(|r| r.heap == heap && !same(&r.trx, trx) && must_wait(claim, r.claim, heap))
+    }
+
+    /// Whether the transaction holds a lock at least that strong.
+    pub(super) fn holds(&self, trx: &TrxRef, heap: HeapNo, claim: Claim) -> bool {
+        self.granted
+            .iter()
+            .any(|l| same(&l.trx, trx) && l.claim.covers(claim, heap) && l.heaps.contains(heap))
+    }
+
+    /// Sets a bit in a structure.
+    #[inline]
+    pub(super) fn set(&mut self, at: usize, heap: HeapNo) -> bool {
+        let lock = &mut self.granted[at];
+        let spilled = lock.heaps.spilled_bytes();
+        let is_new = lock.heaps.insert(heap);
+        if is_new {
+            self.n_bits += 1;
+            self.spilled += lock.heaps.spilled_bytes() - spilled;
+            lock.trx.locks.add_records(1);
+        }
+        is_new
+    }
+
+    /// Adds a lock, in the structure that takes it or a new one; whether it is new.
+    pub(super) fn grant(
+        &mut self,
+        page: PageId,
+        trx: &TrxRef,
+        claim: Claim,
+        owner: Owner,
+        heap: HeapNo,
+    ) -> bool {
+        let own = self.granted.iter().position(|l| same(&l.trx, trx) && l.claim == claim);
+        let at = own.unwrap_or_else(|| {
+            trx.locks.note_page(page);
+            self.create(trx, claim, owner)
+        });
+        self.set(at, heap)
+    }
+
+    /// Makes an empty structure. The page is in the transaction's list.
+    pub(super) fn create(&mut self, trx: &TrxRef, claim: Claim, owner: Owner) -> usize {
+        trx.locks.add_struct();
+        self.granted.push(Granted { trx: trx.clone(), claim, owner, heaps: HeapSet::default() });
+        self.granted.len() - 1
+    }
+
+    /// Queues a request.
+    pub(super) fn enqueue(&mut self, page: PageId, request: Request, now_us: u64) {
+        request.trx.locks.add_struct();
+        request.trx.locks.slot.begin(Place::Record(page, request.heap), now_us);
+        self.waiting.push(request);
+    }
+
+    /// Takes a request out of the queue and tells its transaction.
+    pub(super) fn end_request(&mut self, at: usize, outcome: Outcome) -> Request {
+        let request = self.waiting.remove(at);
+        request.trx.locks.sub_struct();
+        request.trx.locks.slot.end(outcome);
+        request
+    }
+
+    /// Takes the transaction's request out, if it is here; the record it was for.
+    pub(super) fn withdraw(&mut self, trx: &TrxRef, outcome: Outcome) -> Option<HeapNo> {
+        let at = self.waiting.iter().position(|r| same(&r.trx, trx))?;
+        Some(self.end_request(at, outcome).heap)
+    }
+
+    /// Whether the request at `at` still has to wait.
+    pub(super) fn is_blocked(&self, at: usize) -> bool {
+        let Request { trx, claim, heap, .. } = &self.waiting[at];
+        let by_lock =
+            |l: &Granted| must_wait(*claim, l.claim, *heap) && l.heaps.contains(*heap) && !same(&l.trx, trx);
+        self.granted.iter().any(by_lock) || self.is_behind(trx, *heap, *claim, at)
+    }
+
+    /// Grants what has no reason to wait any more, in order of arrival; of all records, or of one.
+    pub(super) fn settle(&mut self, page: PageId, only: Option<HeapNo>) {
+        let mut at = 0;
+        while at < self.waiting.len() {
+            if only.is_some_and(|heap| heap != self.waiting[at].heap) || self.is_blocked(at) {
+                at += 1;
+                continue;
+            }
+            let Request { trx, claim, owner, heap } = self.waiting.remove(at);
+            trx.locks.sub_struct();
+            self.grant(page, &trx, claim, owner, heap);
+            trx.locks.slot.end(Outcome::Granted);
+        }
+    }
+
+    /// Lets requests on a record go, to be asked again: all, or insert intentions only.
+    pub(super) fn send_back(&mut self, heap: HeapNo, insert_intentions_only: bool) {
+        let mut at = 0;
+        while at < self.waiting.len() {
+            let request = &self.waiting[at];
+            if request.heap == heap && (!insert_intentions_only || request.claim.is_insert_intention()) {
+                self.end_request(at, Outcome::Granted);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Takes a bit out of a structure.
+    pub(super) fn clear(&mut self, at: usize, heap: HeapNo) -> bool {
+        let was = self.granted[at].heaps.remove(heap);
+        if was {
+            self.n_bits -= 1;
+            self.granted[at].trx.locks.sub_records(1);
+        }
+        was
+    }
+
+    /// Removes structures.
+    pub(super) fn remove_if(&mut self, mut gone: impl FnMut(&Granted) -> bool) {
+        let (mut bits, mut spilled) = (0, 0);
+        self.granted.retain(|lock| {
+            if !gone(lock) {
+                return true;
+            }
+            let n = lock.heaps.len();
+            lock.trx.locks.sub_records(n);
+            lock.trx.locks.sub_struct();
+            bits += n;
+            spilled += lock.heaps.spilled_bytes();
+            false
+        });
+        self.n_bits -= bits;
+        self.spilled -= spilled;
+    }
+
+    /// Gives one lock back: the weakest in kind that the mode fits.
+    pub(super) fn unlock(&mut self, page: PageId, trx: &TrxRef, heap: HeapNo, mode: LockMode) {
+        use super::RecordLockKind::{Gap, NextKey, Record};
+        for kind in [Record, NextKey, Gap] {
+            let claim = Claim { mode, kind };
+            let at = self.granted.iter().position(|l| same(&l.trx, trx) && l.claim == claim);
+            if let Some(at) = at
+                && self.clear(at, heap)
+            {
+                // The structure stays: the next record of the page takes it again.
+                self.settle(page, Some(heap));
+                return;
+            }
+        }
+    }
+
+    /// Takes the gaps out of a transaction's locks.
+    pub(super) fn drop_gaps(&mut self, page: PageId, trx: &TrxRef) {
+        use super::RecordLockKind::{NextKey, Record};
+        use vaquita_btree::observer::SUPREMUM;
+        let mut records = Vec::new();
+        for lock in self.granted.iter().filter(|l| same(&l.trx, trx) && l.claim.kind == NextKey) {
+            let claim = Claim { kind: Record, ..lock.claim };
+            records.extend(lock.heaps.iter().filter(|&h| h != SUPREMUM).map(|h| (claim, lock.owner, h)));
+        }
+        self.remove_if(|l| same(&l.trx, trx) && l.claim.kind != Record);
+        for (claim, owner, heap) in records {
+            self.grant(page, trx, claim, owner, heap);
+        }
+        self.settle(page, None);
+    }
+
+    /// Checks the invariants.
+    ///
+    /// # Panics
+    /// If one does not hold.
+    pub(super) fn validate(&self, page: PageId) {
+        for (i, a) in self.granted.iter().enumerate() {
+            assert!(a.trx.locks.pages().contains(&page), "P4: {page}");
+            for b in self.granted[..i].iter().filter(|b| !same(&a.trx, &b.trx)) {
+                let clash = a.heaps.iter().find(|&h| {
+                    b.heaps.contains(h)
+                        && !a.claim.is_insert_intention()
+                        && !b.claim.is_insert_intention()
+                        && (must_wait(a.claim, b.claim, h) || must_wait(b.claim, a.claim, h))
+                });
+                assert!(clash.is_none(), "P1: {page} {clash:?}: {:?} and {:?}", a.claim, b.claim);
+            }
+        }
+        for (at, request) in self.waiting.iter().enumerate() {
+            assert!(self.is_blocked(at), "P2: {page} {:?} {}", request.claim, request.heap);
+            let place = request.trx.locks.slot.view().map(|wait| wait.place);
+            assert_eq!(place, Some(Place::Record(page, request.heap)), "S1");
+            assert!(!self.waiting[..at].iter().any(|r| same(&r.trx, &request.trx)), "P3");
+        }
+        assert_eq!(self.n_bits, self.granted.iter().map(|l| l.heaps.len()).sum::<usize>());
+        assert_eq!(self.spilled, self.granted.iter().map(|l| l.heaps.spilled_bytes()).sum::<usize>());
+    }
+}

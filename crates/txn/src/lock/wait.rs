@@ -1,0 +1,96 @@
+//! Waiting for a lock, and the ways a wait ends.
+//!
+//! | how | who takes the request out of the queue |
+//! |---|---|
+//! | granted | who gave the last lock in the way back |
+//! | the record moved into another gap, was removed, its table dropped | who did that |
+//! | victim of a deadlock | who found it |
+//! | timeout, interruption | the waiter |
+//!
+//! All of them do it under the mutex of the queue and tell the slot under it (`slot`), and look at the requests behind.
+
+use super::slot::Blocked;
+use super::trx_locks::Outcome;
+use super::{LockSys, Place};
+use crate::error::{Error, Result};
+use crate::trx::TrxRef;
+use crate::wait::{WaitFor, WaitHook};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+impl LockSys {
+    /// Waits for the outcome of the transaction's request.
+    pub(crate) fn wait_for(&self, trx: &TrxRef, timeout_us: u64, hook: &dyn WaitHook) -> Result<()> {
+        if self.deadlock_detect.load(Ordering::Relaxed) {
+            self.break_cycles(trx);
+        }
+        let slot = &trx.locks.slot;
+        if let Some(wait) = slot.view() {
+            let deadline = wait.since_us.saturating_add(timeout_us);
+            let left = || Duration::from_micros(deadline.saturating_sub(self.clock.now_us()));
+            let stop = || trx.is_interrupted();
+            let sleeps = !left().is_zero() && !stop();
+            if sleeps {
+                hook.before(WaitFor::Lock);
+            }
+            let blocked = slot.block(left, stop);
+            if sleeps {
+                hook.after(WaitFor::Lock);
+            }
+            match blocked {
+                Blocked::Ended => {}
+                Blocked::TimedOut => self.cancel(trx, Outcome::TimedOut),
+                Blocked::Stopped => self.cancel(trx, Outcome::Interrupted),
+            }
+        }
+        let Some((outcome, since_us)) = slot.finish() else { return Ok(()) };
+        self.counters.end_wait(self.clock.now_us().saturating_sub(since_us));
+        match outcome {
+            Outcome::Granted => Ok(()),
+            Outcome::TimedOut => {
+                self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
+                Err(Error::LockWaitTimeout)
+            }
+            Outcome::Interrupted => Err(Error::Interrupted),
+            Outcome::Victim(report) => Err(Error::Deadlock(report)),
+        }
+    }
+
+    /// Ends a transaction's wait, unless it ended meanwhile.
+    pub(super) fn cancel(&self, trx: &TrxRef, outcome: Outcome) {
+        while let Some(wait) = trx.locks.slot.view() {
+            match wait.place {
+                Place::Record(page, _) => {
+                    let mut shard = self.pages.lock(page);
+                    // The request may have moved before the mutex was taken. Under it, it stays.
+                    let found = shard
+                        .get_mut(page)
+                        .and_then(|l| l.waiting.iter().position(|r| std::sync::Arc::ptr_eq(&r.trx, trx)));
+                    if found.is_some() {
+                        shard.edit(&self.pages, page, |locks| {
+                            let heap = locks.withdraw(trx, outcome);
+                            locks.settle(page, heap);
+                        });
+                        return;
+                    }
+                }
+                Place::Table(table) => {
+                    let mut shard = self.tables.lock(table);
+                    let Some(locks) = shard.get_mut(&table) else { continue };
+                    if let Some(at) = locks.waiting.iter().position(|r| std::sync::Arc::ptr_eq(&r.trx, trx)) {
+                        locks.end_request(at, outcome);
+                        locks.settle(table);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Wakes waiters whose time is up by the clock. For clocks that do not run by themselves: waiters on a running clock
+    /// notice by themselves.
+    pub fn expire_waits(&self) {
+        self.pages.each(|_, locks| locks.waiting.iter().for_each(|r| r.trx.locks.slot.nudge()));
+        self.tables.each(|_, locks| locks.waiting.iter().for_each(|r| r.trx.locks.slot.nudge()));
+    }
+}
