@@ -76,8 +76,9 @@ impl TrxState {
     }
 }
 
-/// The part of a transaction that others see.
+/// The part of a transaction that others see. Every start and end writes it: it shares no cache line with another's.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct TrxShared {
     /// Number of the object, unique in a process: names transactions without an id.
     pub(crate) serial: u64,

@@ -4,8 +4,8 @@ use super::limits::{Numbers, ViewNumbers};
 use super::line::{DEAD_MAX, Line};
 use super::order::Order;
 use super::seq_map::{ACTIVE, SeqMap};
-use super::views::Registry;
-use crate::trx::TrxShared;
+use super::views::{Registry, ViewSlot};
+use crate::trx::{Trx, TrxShared};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -131,6 +131,40 @@ fn opening_and_asking_takes_no_mutex() {
             });
         });
     });
+}
+
+#[test]
+fn an_idle_session_is_small() {
+    // With the counts of the two shared allocations and the entry of the list.
+    let bytes = size_of::<Trx>() + size_of::<TrxShared>() + size_of::<ViewSlot>() + 2 * 128 + 8;
+    assert!(bytes < 2_500, "{bytes} bytes");
+}
+
+#[test]
+fn four_thousand_readers_keep_what_they_need_and_no_more() {
+    let order = Order::new(TrxId(1), TrxId(u64::MAX / 2), 1 << 12);
+    let readers: Vec<ViewNumbers> = (0..4_000).map(|_| ViewNumbers::new()).collect();
+    let all = |see: &mut dyn FnMut(&ViewNumbers)| readers.iter().for_each(see);
+    let mut views = Vec::new();
+    for reader in &readers {
+        // Open across a commit: each view has one transaction that it must look up.
+        let id = order.begin().unwrap();
+        views.push((order.open_view(reader), id.0));
+        order.publish(id, None, || ());
+    }
+    order.forget(all);
+    assert_eq!(order.forgetting_stats(), (0, 4_000, 0));
+    for (n, (view, id)) in views.iter().enumerate() {
+        assert!(!sees(&order, view, *id) && (n == 0 || sees(&order, view, id - 1)));
+    }
+    assert_eq!(order.oldest_view(all), Numbers { low_limit: 2, ..views[0].0 });
+    for (n, reader) in readers.iter().enumerate() {
+        reader.close();
+        if n % 500 == 499 {
+            order.forget(all);
+            assert_eq!(order.forgetting_stats(), (n as u64 + 1, 4_000 - n - 1, 0));
+        }
+    }
 }
 
 /// Accounts whose versions are kept as undo logs keep them, oldest first: writer, balance.
