@@ -8,6 +8,7 @@ use super::get::PointRead;
 use super::parallel::parallel_scan;
 use super::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
 use crate::error::Result;
+use crate::mdl::MdlMode;
 use crate::session::Statement;
 use crate::table::{Field, Table};
 use std::ops::ControlFlow;
@@ -30,6 +31,7 @@ impl Statement<'_> {
     /// # Errors
     /// If there is no such index or column.
     pub fn cursor(&mut self, table: &Arc<Table>, options: &ReadOptions) -> Result<Cursor> {
+        self.session.use_table(table, MdlMode::SharedRead)?;
         let mut cursor = Cursor::open(table.clone(), options)?;
         cursor.lock = self.effective_lock(options.lock);
         Ok(cursor)
@@ -40,6 +42,7 @@ impl Statement<'_> {
     /// # Errors
     /// As there.
     pub fn next<'a>(&'a mut self, cursor: &'a mut Cursor) -> Result<Option<RowRef<'a>>> {
+        self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
         let (core, trx) = self.parts();
         cursor.next(core, trx)
     }
@@ -49,6 +52,7 @@ impl Statement<'_> {
     /// # Errors
     /// As there.
     pub fn prev<'a>(&'a mut self, cursor: &'a mut Cursor) -> Result<Option<RowRef<'a>>> {
+        self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
         let (core, trx) = self.parts();
         cursor.prev(core, trx)
     }
@@ -63,6 +67,7 @@ impl Statement<'_> {
         dir: Direction,
         each: impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<bool> {
+        self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
         let (core, trx) = self.parts();
         cursor.for_each(core, trx, dir, each)
     }
@@ -81,6 +86,7 @@ impl Statement<'_> {
     /// # Errors
     /// As there.
     pub fn lock_current<'a>(&'a mut self, cursor: &'a mut Cursor) -> Result<Option<RowRef<'a>>> {
+        self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
         let (core, trx) = self.parts();
         cursor.lock_current(core, trx)
     }
@@ -96,6 +102,7 @@ impl Statement<'_> {
         key: &[Field<'_>],
         row: impl FnOnce(&RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
+        self.session.use_table(read.table(), MdlMode::SharedRead)?;
         let lock = self.effective_lock(read.lock());
         let (core, trx) = self.parts();
         read.get_with(core, trx, lock, key, row)
@@ -106,6 +113,7 @@ impl Statement<'_> {
     /// # Errors
     /// Errors of locks and waits, errors of pages, damage.
     pub fn count(&mut self, table: &Arc<Table>) -> Result<u64> {
+        self.session.use_table(table, MdlMode::SharedRead)?;
         if self.effective_lock(ReadLock::None) == ReadLock::None {
             let (core, trx) = self.parts();
             return count(core, trx, table);
@@ -130,6 +138,7 @@ impl Statement<'_> {
         threads: usize,
         each: impl Fn(usize, &RowRef<'_>) -> ControlFlow<()> + Sync,
     ) -> Result<bool> {
+        self.session.use_table(table, MdlMode::SharedRead)?;
         let options = ReadOptions { lock: self.effective_lock(options.lock), ..options.clone() };
         let (core, trx) = self.parts();
         parallel_scan(core, trx, table, &options, threads, each)

@@ -23,6 +23,7 @@ pub mod build;
 mod cache;
 pub mod codec;
 pub(crate) mod ids;
+mod list;
 mod load;
 pub(crate) mod rows;
 mod server_files;

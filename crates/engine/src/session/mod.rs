@@ -21,10 +21,13 @@ pub use statement::Statement;
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::mdl::MdlContext;
+use crate::mdl::{MdlContext, MdlMode};
 use crate::row;
 use crate::table::Table;
+use smallvec::SmallVec;
 use std::sync::Arc;
+use std::time::Duration;
+use vaquita_base::TableId;
 use vaquita_storage::log::CommitPolicy;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::wait::{PlainWait, WaitHook};
@@ -66,6 +69,8 @@ pub struct Session {
     /// Between [`Session::begin`] and the end of the transaction.
     explicit: bool,
     savepoints: Vec<Savepoint>,
+    /// Tables whose metadata lock the transaction holds, and of which it knows that they are the current ones.
+    used: SmallVec<[(TableId, MdlMode); 4]>,
     hook: Arc<dyn WaitHook>,
 }
 
@@ -83,7 +88,16 @@ impl Session {
         let trx = core.txn.new_trx();
         let mdl = core.mdl.context();
         let hook = Arc::new(PlainWait);
-        Session { core, trx, mdl, settings, explicit: false, savepoints: Vec::new(), hook }
+        Session {
+            core,
+            trx,
+            mdl,
+            settings,
+            explicit: false,
+            savepoints: Vec::new(),
+            used: SmallVec::new(),
+            hook,
+        }
     }
 
     /// Who is told around waits of this session.
@@ -251,6 +265,7 @@ impl Session {
     fn leave_transaction(&mut self) {
         self.explicit = false;
         self.savepoints.clear();
+        self.used.clear();
         self.core.mdl.release(&mut self.mdl);
     }
 
@@ -296,10 +311,27 @@ impl Session {
         found.ok_or_else(|| Error::NoSuchSavepoint(name.to_owned()))
     }
 
-    /// Whether a table that was opened before the present metadata lock was taken is still the one of its name.
-    pub(crate) fn check_current(&self, table: &Arc<Table>) -> Result<()> {
+    /// Makes sure that the transaction holds a metadata lock on a table that was opened perhaps in an earlier one, and
+    /// that the table is still the one of its name.
+    ///
+    /// # Errors
+    /// [`Error::TableChanged`]; the metadata lock was not granted in time.
+    #[inline]
+    pub(crate) fn use_table(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
+        if self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || table.is_system {
+            return Ok(());
+        }
+        self.begin_use(table, mode)
+    }
+
+    fn begin_use(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
+        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        self.core.mdl.acquire(&mut self.mdl, &table.name, mode, timeout)?;
         match self.core.dict.find(&self.core.storage, &table.name)? {
-            Some(current) if Arc::ptr_eq(&current, table) => Ok(()),
+            Some(current) if Arc::ptr_eq(&current, table) => {
+                self.used.push((table.id, mode));
+                Ok(())
+            }
             _ => Err(Error::TableChanged(table.name.clone())),
         }
     }

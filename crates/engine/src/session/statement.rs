@@ -44,7 +44,9 @@ impl Statement<'_> {
         let session = &mut *self.session;
         let timeout = Duration::from_secs(session.settings.metadata_lock_timeout.into());
         session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
-        session.core.dict.table(&session.core, name)
+        let table = session.core.dict.table(&session.core, name)?;
+        session.used.push((table.id, mode));
+        Ok(table)
     }
 
     /// What every change does first.
@@ -53,11 +55,7 @@ impl Statement<'_> {
         if session.trx.access() == AccessMode::ReadOnly || session.core.storage.options().read_only {
             return Err(Error::ReadOnly);
         }
-        if !session.core.mdl.holds(&session.mdl, &table.name, MdlMode::SharedWrite) {
-            let timeout = Duration::from_secs(session.settings.metadata_lock_timeout.into());
-            session.core.mdl.acquire(&mut session.mdl, &table.name, MdlMode::SharedWrite, timeout)?;
-            session.check_current(table)?;
-        }
+        session.use_table(table, MdlMode::SharedWrite)?;
         session.core.delay_change();
         Ok(WriteOptions {
             foreign_key_checks: session.settings.foreign_key_checks,
