@@ -171,6 +171,8 @@ pub fn check_fields(table: &Table, def: &IndexDef, fields: &[TupleField<'_>]) ->
             return Err(Error::NullNotAllowed { table, column });
         };
         let fits = match (field.external, layout.fixed_len) {
+            // System fields are filled in later.
+            _ if def.column.mtype == MType::Sys => true,
             (true, _) => data.len() <= 0x3FFF,
             (false, 0) if def.column.mtype == MType::Blob => true,
             (false, 0) => data.len() <= def.column.len as usize,

@@ -5,7 +5,8 @@
 //!
 //! # Locks
 //! The row in the clustered index is locked by who changes its entries, so no other writer is in the way; a reader that
-//! locked the entry may be. Marking and unmarking therefore ask for an X lock on the entry.
+//! locked the entry may be. Marking and unmarking therefore ask whether an X lock on the entry would be free; it is then
+//! held implicitly.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -22,8 +23,8 @@ use vaquita_format::index_page::{FieldUpdate, SearchMode, fits_in_place};
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_storage::{Mtr, PageRef};
+use vaquita_txn::Trx;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
-use vaquita_txn::{LockMode, RecordLockKind, Trx};
 
 /// An index of a table.
 pub(crate) type Of<'t> = (&'t Table, &'t Index);
@@ -197,8 +198,7 @@ fn modify_lock(
     position: &Position,
 ) -> Result<LockOutcome> {
     let id = record_id(table, index, &record_at(mtr, position));
-    let (mode, kind) = (LockMode::Exclusive, RecordLockKind::Record);
-    Ok(core.txn.locks().lock_record(trx, id, mode, kind, WaitPolicy::Wait)?)
+    Ok(core.txn.locks().lock_for_change(trx, id, WaitPolicy::Wait)?)
 }
 
 /// Delete-marks the entry of a row that goes or changes.
