@@ -93,7 +93,7 @@ impl Dictionary {
 
 /// A row of a SYS table.
 #[derive(Debug, Clone)]
-struct Row {
+pub(super) struct Row {
     table: &'static SysTable,
     values: Vec<Option<Vec<u8>>>,
 }
@@ -104,14 +104,24 @@ impl Row {
         at.and_then(|i| self.values.get(i)).and_then(|v| v.as_deref()).unwrap_or_default()
     }
 
-    fn number(&self, column: &str) -> u64 {
+    pub(super) fn number(&self, column: &str) -> u64 {
         let v = self.value(column);
         get_uint(v, 0, v.len().min(8))
     }
 
-    fn text(&self, column: &str) -> String {
+    pub(super) fn text(&self, column: &str) -> String {
         String::from_utf8_lossy(self.value(column)).into_owned()
     }
+}
+
+/// The rows of a SYS table that are not delete-marked.
+pub(super) fn sys_rows(
+    src: &dyn PageSource,
+    table: &'static SysTable,
+    root: PageNo,
+    report: &mut Report,
+) -> Vec<Row> {
+    Loader { src, report }.rows(table, root)
 }
 
 struct Loader<'a> {

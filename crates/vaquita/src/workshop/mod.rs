@@ -11,12 +11,14 @@
 //! metadata takes. Damaged input is reported with its page and skipped; nothing here panics on any bytes.
 
 pub mod blob;
+pub mod catalog;
 pub mod check;
 pub mod dictionary;
 pub mod dump;
 pub mod inspect;
 pub mod metadata;
 pub mod progress;
+pub mod recovered;
 pub mod redo;
 pub mod report;
 pub mod roots;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use vaquita_base::Lsn;
 use vaquita_format::Corruption;
 use vaquita_format::redo_file::{
     BLOCK_SIZE, Block, BlockHeader, CHECKPOINT_1, CHECKPOINT_2, Checkpoint, FileHeader, LogAnchor,
-    LogGeometry, block_number, block_start, check_block,
+    LogGeometry, block_number, block_start, check_block, lsn_after,
 };
 use vaquita_format::redo_rec::{self, Record};
 
@@ -22,6 +23,17 @@ pub struct RedoLog {
     paths: Vec<PathBuf>,
     files: Vec<File>,
     geometry: LogGeometry,
+}
+
+/// What is done with a record: the run of bytes it lies in, where its mini-transaction begins and ends.
+pub type Visit<'v> = dyn FnMut(&Record, &[u8], Range<Lsn>) + 'v;
+
+/// Bytes of records that were not handed out yet.
+#[derive(Debug, Default)]
+struct Run {
+    bytes: Vec<u8>,
+    /// LSN of the first.
+    start: Lsn,
 }
 
 /// How far the log goes.
@@ -114,15 +126,15 @@ impl RedoLog {
     }
 
     /// Reads the log from a checkpoint to its end and hands out every record of whole mini-transactions, with the run
-    /// of bytes it lies in.
+    /// of bytes it lies in and where its mini-transaction begins and ends.
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub fn scan(&self, from: &Checkpoint, visit: &mut dyn FnMut(&Record, &[u8])) -> io::Result<LogEnd> {
+    pub fn scan(&self, from: &Checkpoint, visit: &mut Visit<'_>) -> io::Result<LogEnd> {
         let anchor = LogAnchor::from(from);
         let mut lsn = block_start(from.lsn);
         let mut end = LogEnd { lsn: from.lsn, blocks: 0, groups: 0, records: 0, left_over: 0, stopped: None };
-        let mut run: Vec<u8> = Vec::new();
+        let mut run = Run::default();
         let mut records = Vec::new();
         // The ring holds no more blocks than this: a log that fills it ends there.
         let most = self.geometry.capacity() / BLOCK_SIZE as u64;
@@ -142,7 +154,10 @@ impl RedoLog {
             end.blocks += 1;
             let payload = header.payload();
             let skip = (from.lsn.get().saturating_sub(lsn.get()) as usize).max(payload.start);
-            run.extend_from_slice(block.get(skip..payload.end).unwrap_or_default());
+            if run.bytes.is_empty() {
+                run.start = Lsn(lsn.get() + skip as u64);
+            }
+            run.bytes.extend_from_slice(block.get(skip..payload.end).unwrap_or_default());
             end.lsn = Lsn(lsn.get() + u64::from(header.data_len)).max(end.lsn);
             if let Err(e) = take_groups(&mut run, &mut records, &mut end, visit) {
                 end.stopped = Some(e);
@@ -153,7 +168,7 @@ impl RedoLog {
             }
             lsn = Lsn(lsn.get() + BLOCK_SIZE as u64);
         }
-        end.left_over = run.len();
+        end.left_over = run.bytes.len();
         Ok(end)
     }
 }
@@ -165,27 +180,29 @@ fn looks_written_now(block: &Block, lsn: Lsn) -> bool {
 
 /// Hands out all whole mini-transactions at the start of `run` and removes them.
 fn take_groups(
-    run: &mut Vec<u8>,
+    run: &mut Run,
     records: &mut Vec<Record>,
     end: &mut LogEnd,
-    visit: &mut dyn FnMut(&Record, &[u8]),
+    visit: &mut Visit<'_>,
 ) -> Result<(), Corruption> {
     let mut done = 0;
-    while done < run.len() {
-        let rest = &run[done..];
+    while done < run.bytes.len() {
+        let rest = &run.bytes[done..];
         let Some(len) = redo_rec::parse_group(rest, records)? else { break };
         end.groups += 1;
         end.records += records.len() as u64;
+        let lsn = lsn_after(run.start, done as u64)..lsn_after(run.start, (done + len) as u64);
         for record in records.iter() {
-            visit(record, rest);
+            visit(record, rest, lsn.clone());
         }
         if len == 0 {
             return Err(Corruption::new("redo record", "a mini-transaction has no bytes"));
         }
         done += len;
     }
-    run.drain(..done);
-    if run.len() > RUN_MAX {
+    run.bytes.drain(..done);
+    run.start = lsn_after(run.start, done as u64);
+    if run.bytes.len() > RUN_MAX {
         return Err(Corruption::new("redo record", "a mini-transaction never ends"));
     }
     Ok(())

@@ -62,6 +62,17 @@ impl Report {
         self.remarks.push(text.into());
     }
 
+    /// Makes remarks of the findings: what they are about is not settled.
+    pub fn demote(&mut self) {
+        let findings = std::mem::take(&mut self.findings);
+        let more = self.count - findings.len() as u64;
+        self.remarks.extend(findings.iter().map(ToString::to_string));
+        if more > 0 {
+            self.remarks.push(format!("{more} more of this kind"));
+        }
+        self.count = 0;
+    }
+
     /// Whether nothing is wrong.
     pub fn is_clean(&self) -> bool {
         self.count == 0

@@ -90,6 +90,20 @@ pub trait PageSource {
     }
 }
 
+impl<S: PageSource + ?Sized> PageSource for &S {
+    fn page_size(&self) -> PageSize {
+        (**self).page_size()
+    }
+
+    fn n_pages(&self) -> u32 {
+        (**self).n_pages()
+    }
+
+    fn page(&self, no: PageNo) -> Result<Cow<'_, [u8]>, ReadError> {
+        (**self).page(no)
+    }
+}
+
 /// The logical form of a compressed index page.
 fn expand(page: &[u8], size: PageSize) -> Result<Vec<u8>, Corruption> {
     let mut out = vec![0; size.logical()];

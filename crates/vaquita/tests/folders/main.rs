@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod at_rest;
+mod broken;
+mod killed;
 mod workload;
 
 use std::path::Path;

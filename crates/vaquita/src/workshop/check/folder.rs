@@ -1,21 +1,31 @@
 //! A file, or everything in a data folder.
+//!
+//! In a folder the parts are checked together: the redo log first; the system tablespace, whose dictionary describes the
+//! others and whose undo logs and change buffer concern them; the tablespaces; at last the dictionary against the files.
+//!
+//! A folder that was not shut down cleanly is checked as recovery would make it: the changes of the log are applied in
+//! memory ([`crate::workshop::recovered`]).
 
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use vaquita_base::PageNo;
+use vaquita_base::{PageNo, SpaceId};
+use vaquita_format::fsp::SpaceHeader;
+use vaquita_format::{Corruption, fil};
 
+use super::files::{FoundFile, check_files};
+use super::outcome::Printer;
 use super::redo::{LogSummary, check_log};
 use super::space::{Described, SpaceSummary, SystemView, check_space_of};
+use crate::workshop::catalog::Catalog;
 use crate::workshop::dictionary::{DictTable, Dictionary};
 use crate::workshop::metadata::{MetadataError, MetadataFiles, table_of};
 use crate::workshop::progress::Progress;
+use crate::workshop::recovered::{PendingRedo, Recovered};
 use crate::workshop::report::Report;
 use crate::workshop::source::{PageSource, ReadError, SpaceFile};
-
-/// Findings shown of each file.
-const SHOWN: usize = 50;
 
 /// Why a check could not be run.
 #[derive(Debug)]
@@ -51,60 +61,228 @@ pub fn check_path(path: &Path, out: &mut dyn Write) -> Result<bool, CheckError> 
     let unusable = |why: &str| CheckError::Path(path.to_path_buf(), why.to_owned());
     let kind = std::fs::metadata(path).map_err(|e| unusable(&e.to_string()))?;
     if kind.is_dir() {
-        return check_folder(path, out);
+        return FolderCheck::run(path, out);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let sound = if name.starts_with("ib_logfile") {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        check_log_file(dir, out)?
+    let mut check = FolderCheck::new(path.parent().unwrap_or(Path::new(".")), out, name.len().max(8));
+    if name.starts_with("ib_logfile") {
+        check.log()?;
     } else {
-        check_file(path, &name, name.len(), &Dictionary::default(), None, out)?.sound
-    };
-    Ok(sound)
-}
-
-/// What came of one tablespace.
-struct FileOutcome {
-    sound: bool,
-    summary: Option<SpaceSummary>,
-}
-
-fn check_file(
-    path: &Path,
-    shown: &str,
-    width: usize,
-    dictionary: &Dictionary,
-    folder: Option<SystemView<'_>>,
-    out: &mut dyn Write,
-) -> Result<FileOutcome, CheckError> {
-    let src = match SpaceFile::open_with_followers(path) {
-        Ok(src) => src,
-        Err(ReadError::Io(e)) => return Err(CheckError::Path(path.to_path_buf(), e.to_string())),
-        Err(e) => {
-            writeln!(out, "{shown:<width$} FAULTY")?;
-            writeln!(out, "    {e}")?;
-            return Ok(FileOutcome { sound: false, summary: None });
-        }
-    };
-    let mut report = Report::new();
-    if src.tail() != 0 {
-        let detail = format!("{} bytes follow the last whole page", src.tail());
-        report.whole(vaquita_format::Corruption::new("file length", detail));
+        check.file(&FileToCheck { path: path.to_path_buf(), shown: name, name: None }, None)?;
     }
-    let tables = describe(&src, path, dictionary, &mut report);
-    let starts: Vec<PageNo> = src.file_starts().collect();
-    let mut progress = Progress::new(shown, u64::from(src.n_pages()));
-    let starts_file = |no| starts.contains(&no);
-    let summary = check_space_of(folder, &src, &tables, &starts_file, &mut report, &mut progress);
-    drop(progress);
-    print_outcome((shown, width), &summary, &report, out)?;
-    Ok(FileOutcome { sound: report.is_clean(), summary: Some(summary) })
+    Ok(check.faulty == 0)
+}
+
+/// A tablespace to be checked.
+struct FileToCheck {
+    path: PathBuf,
+    /// Its path, for people.
+    shown: String,
+    /// `db/table`.
+    name: Option<String>,
+}
+
+struct FolderCheck<'a> {
+    dir: &'a Path,
+    printer: Printer<'a>,
+    log: Option<Rc<LogSummary>>,
+    dictionary: Dictionary,
+    checked: u32,
+    faulty: u32,
+}
+
+impl<'a> FolderCheck<'a> {
+    fn new(dir: &'a Path, out: &'a mut dyn Write, width: usize) -> FolderCheck<'a> {
+        let dictionary = Dictionary::default();
+        FolderCheck { dir, printer: Printer { out, width }, log: None, dictionary, checked: 0, faulty: 0 }
+    }
+
+    fn run(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
+        let unusable = |why: String| CheckError::Path(dir.to_path_buf(), why);
+        let mut files = Vec::new();
+        collect(dir, dir, &mut files).map_err(|e| unusable(e.to_string()))?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let system = dir.join("ibdata1");
+        if files.is_empty() && !system.is_file() {
+            return Err(unusable("there is no .ibd, ibdata1 or ib_logfile0 below this folder".to_owned()));
+        }
+        let width = files.iter().map(|f| f.shown.chars().count()).max().unwrap_or(0).clamp(10, 64);
+        let mut check = FolderCheck::new(dir, out, width);
+        check.log()?;
+        if system.is_file() {
+            check.system_and_files(&system, &files)?;
+        } else {
+            for file in &files {
+                check.file(file, None)?;
+            }
+        }
+        writeln!(check.printer.out, "{} checked, {} faulty", check.checked, check.faulty)?;
+        Ok(check.faulty == 0)
+    }
+
+    fn count(&mut self, report: &Report) {
+        self.checked += 1;
+        self.faulty += u32::from(!report.is_clean());
+    }
+
+    fn log(&mut self) -> Result<(), CheckError> {
+        let mut report = Report::new();
+        let unusable = |e: io::Error| CheckError::Path(self.dir.to_path_buf(), e.to_string());
+        self.log = check_log(self.dir, &mut report).map_err(unusable)?.map(Rc::new);
+        if self.log.is_some() || !report.is_clean() {
+            self.printer.log(self.log.as_deref(), &report)?;
+            self.count(&report);
+        }
+        Ok(())
+    }
+
+    /// A folder with its system tablespace.
+    fn system_and_files(&mut self, system: &Path, files: &[FileToCheck]) -> Result<(), CheckError> {
+        let file = FileToCheck { path: system.to_path_buf(), shown: "ibdata1".to_owned(), name: None };
+        let summary = self.file(&file, None)?;
+        if let Some(summary) = &summary {
+            self.shutdown_note(summary)?;
+        }
+        let opened = SpaceFile::open_with_followers(system).ok();
+        let log = self.log.clone();
+        let src = opened.as_ref().map(|src| recovered(src, SpaceId::SYSTEM, log.as_deref()));
+        let src: Option<&dyn PageSource> = src.as_ref().map(AsRef::as_ref);
+        if let Some(src) = src {
+            // Its faults have been told.
+            self.dictionary = Dictionary::read(src, &mut Report::new());
+        }
+        let clean = log.as_ref().is_none_or(|log| log.is_clean());
+        let system = summary.as_ref().and_then(|s| s.system.as_ref());
+        let folder = src.zip(system).map(|(src, system)| SystemView { src, system });
+        let mut found = Vec::new();
+        for file in files {
+            let summary = self.file(file, folder)?;
+            found.push(FoundFile {
+                name: file.name.clone().unwrap_or_default(),
+                shown: file.shown.clone(),
+                space: summary.as_ref().map(|s| s.space),
+                flags: summary.and_then(|s| s.flags),
+            });
+        }
+        let Some(folder) = folder else { return Ok(()) };
+        let settled = clean && !folder.system.transactions.change_dictionary();
+        self.catalog(folder.src, &found, settled)
+    }
+
+    fn catalog(
+        &mut self,
+        src: &dyn PageSource,
+        files: &[FoundFile],
+        settled: bool,
+    ) -> Result<(), CheckError> {
+        let mut report = Report::new();
+        // What cannot be read of the SYS tables has been told.
+        let mut damage = Report::new();
+        let catalog = Catalog::read(src, &mut damage);
+        if !damage.is_clean() {
+            self.printer.note("the dictionary is damaged: it was not compared with the files")?;
+            return Ok(());
+        }
+        check_files(&catalog, files, settled, &mut report);
+        let about = format!("{} tables, {} foreign keys", catalog.tables.len(), catalog.foreign.len());
+        self.printer.head("dictionary", &report, &about)?;
+        self.printer.findings(&report)?;
+        self.count(&report);
+        Ok(())
+    }
+
+    /// A tablespace; `None` if it cannot be opened as one.
+    fn file(
+        &mut self,
+        file: &FileToCheck,
+        folder: Option<SystemView<'_>>,
+    ) -> Result<Option<SpaceSummary>, CheckError> {
+        let mut report = Report::new();
+        let src = match SpaceFile::open_with_followers(&file.path) {
+            Ok(src) => src,
+            Err(ReadError::Io(e)) => return Err(CheckError::Path(file.path.clone(), e.to_string())),
+            Err(e) => {
+                report.whole(e.into_corruption());
+                self.printer.head(&file.shown, &report, "")?;
+                self.printer.findings(&report)?;
+                self.count(&report);
+                return Ok(None);
+            }
+        };
+        if src.tail() != 0 {
+            let detail = format!("{} bytes follow the last whole page", src.tail());
+            report.whole(Corruption::new("file length", detail));
+        }
+        let space = space_of(&src);
+        let summary = {
+            let pages = recovered(&src, space, self.log.as_deref());
+            let tables = describe(pages.as_ref(), &file.path, &self.dictionary, &mut report);
+            let starts: Vec<PageNo> = src.file_starts().collect();
+            let mut progress = Progress::new(&file.shown, u64::from(src.n_pages()));
+            let starts_file = |no| starts.contains(&no);
+            check_space_of(folder, pages.as_ref(), &tables, &starts_file, &mut report, &mut progress)
+        };
+        if let Some(log) = &self.log
+            && !log.redo.applies_to(space, src.page_size())
+        {
+            report.demote();
+            report.remark(
+                "the log has changes of compressed pages: they are not applied here, nothing is certain",
+            );
+        }
+        self.printer.space(&file.shown, &summary, &report)?;
+        self.count(&report);
+        Ok(Some(summary))
+    }
+
+    fn shutdown_note(&mut self, summary: &SpaceSummary) -> io::Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let text = if !log.is_clean() {
+            "the server was not shut down cleanly: the pages are checked with the changes of the log"
+                .to_owned()
+        } else if summary.flush_lsn != log.checkpoint {
+            format!(
+                "the tablespace was last shut down at LSN {}, the log ends at {}",
+                summary.flush_lsn, log.end
+            )
+        } else {
+            return Ok(());
+        };
+        self.printer.note(&text)
+    }
+}
+
+/// The pages with the changes of the log, if there are any.
+fn recovered<'s>(
+    src: &'s SpaceFile,
+    space: SpaceId,
+    log: Option<&'s LogSummary>,
+) -> Box<dyn PageSource + 's> {
+    let redo: Option<&PendingRedo> = log.filter(|log| !log.is_clean()).map(|log| &log.redo);
+    match redo {
+        Some(redo) => Box::new(Recovered::new(src, space, redo)),
+        None => Box::new(src),
+    }
+}
+
+/// The tablespace in a file, as the file itself says.
+fn space_of(src: &SpaceFile) -> SpaceId {
+    let first = src.page(PageNo(0)).map(|page| SpaceHeader::read(&page).space).unwrap_or_default();
+    match first {
+        SpaceId::SYSTEM => src.page(PageNo(1)).map(|p| fil::space_id(&p)).unwrap_or_default(),
+        space => space,
+    }
 }
 
 /// The tables in a tablespace: as the dictionary says, else as files beside it say.
-fn describe(src: &SpaceFile, path: &Path, dictionary: &Dictionary, report: &mut Report) -> Vec<Described> {
-    let space = src.page(PageNo(1)).map(|p| vaquita_format::fil::space_id(&p)).unwrap_or_default();
-    if space.get() == 0 {
+fn describe(
+    src: &dyn PageSource,
+    path: &Path,
+    dictionary: &Dictionary,
+    report: &mut Report,
+) -> Vec<Described> {
+    let space = src.page(PageNo(1)).map(|p| fil::space_id(&p)).unwrap_or_default();
+    if space == SpaceId::SYSTEM {
         // The check of the system tablespace reads its own dictionary.
         return Vec::new();
     }
@@ -114,9 +292,7 @@ fn describe(src: &SpaceFile, path: &Path, dictionary: &Dictionary, report: &mut 
     }
     let files = MetadataFiles::beside(path);
     match table_of(src, path, &files) {
-        Ok(table) if !table.indexes.is_empty() => {
-            vec![Described::new(table.name, table.indexes)]
-        }
+        Ok(table) if !table.indexes.is_empty() => vec![Described::new(table.name, table.indexes)],
         Ok(_) | Err(MetadataError::Needed) => Vec::new(),
         Err(e) => {
             report.remark(e.to_string());
@@ -125,137 +301,30 @@ fn describe(src: &SpaceFile, path: &Path, dictionary: &Dictionary, report: &mut 
     }
 }
 
-fn print_outcome(
-    (shown, width): (&str, usize),
-    summary: &SpaceSummary,
-    report: &Report,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let verdict = if report.is_clean() { "ok" } else { "FAULTY" };
-    let trees = summary.trees.len() + summary.undescribed;
-    let pages: u64 = summary.trees.iter().flat_map(|t| &t.stats.pages).sum();
-    let rows: u64 = summary.trees.iter().map(|t| t.stats.records).sum();
-    writeln!(
-        out,
-        "{shown:<width$} {verdict:<7} {:>8} pages, {:>8} in use, {trees:>3} trees of {pages} pages, {rows} records",
-        summary.pages, summary.used
-    )?;
-    for finding in report.findings().iter().take(SHOWN) {
-        writeln!(out, "    {finding}")?;
-    }
-    if report.count() > SHOWN as u64 {
-        writeln!(out, "    ... and {} more faults", report.count() - SHOWN as u64)?;
-    }
-    if let Some(system) = &summary.system {
-        writeln!(out, "    undo: {}", system.transactions)?;
-        for note in system.transactions.notes() {
-            writeln!(out, "    note: {note}")?;
-        }
-    }
-    for remark in report.remarks() {
-        writeln!(out, "    note: {remark}")?;
-    }
-    Ok(())
-}
-
-fn check_log_file(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
-    let (sound, _) = log_outcome(dir, 0, out)?;
-    Ok(sound)
-}
-
-fn log_outcome(
-    dir: &Path,
-    width: usize,
-    out: &mut dyn Write,
-) -> Result<(bool, Option<LogSummary>), CheckError> {
-    let mut report = Report::new();
-    let log = check_log(dir, &mut report).map_err(|e| CheckError::Path(dir.to_path_buf(), e.to_string()))?;
-    let verdict = if report.is_clean() { "ok" } else { "FAULTY" };
-    match &log {
-        Some(log) => writeln!(
-            out,
-            "{:<width$} {verdict:<7} {} files of {} bytes, checkpoint {}, end {}, {} mini-transactions to apply",
-            "redo log", log.files, log.file_size, log.checkpoint, log.end, log.groups
-        )?,
-        None if report.is_clean() => return Ok((true, None)),
-        None => writeln!(out, "{:<width$} {verdict}", "redo log")?,
-    }
-    for finding in report.findings() {
-        writeln!(out, "    {finding}")?;
-    }
-    Ok((report.is_clean(), log))
-}
-
-fn check_folder(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
-    let mut files = Vec::new();
-    collect(dir, &mut files).map_err(|e| CheckError::Path(dir.to_path_buf(), e.to_string()))?;
-    files.sort();
-    let system = dir.join("ibdata1");
-    if files.is_empty() && !system.is_file() {
-        let why = "there is no .ibd, ibdata1 or ib_logfile0 below this folder".to_owned();
-        return Err(CheckError::Path(dir.to_path_buf(), why));
-    }
-    let shown = |f: &Path| f.strip_prefix(dir).unwrap_or(f).display().to_string();
-    let width = files.iter().map(|f| shown(f).chars().count()).max().unwrap_or(0).clamp(8, 64);
-    let (mut sound, mut checked, mut faulty) = (true, 0, 0);
-    let mut count = |ok: bool| {
-        checked += 1;
-        faulty += u32::from(!ok);
-        sound &= ok;
-    };
-    let (log_sound, log) = log_outcome(dir, width, out)?;
-    if log.is_some() || !log_sound {
-        count(log_sound);
-    }
-    let mut dictionary = Dictionary::default();
-    let (mut system_file, mut system_summary) = (None, None);
-    if system.is_file() {
-        let outcome = check_file(&system, "ibdata1", width, &dictionary, None, out)?;
-        count(outcome.sound);
-        if let Ok(src) = SpaceFile::open_with_followers(&system) {
-            // Its faults are in the outcome above.
-            dictionary = Dictionary::read(&src, &mut Report::new());
-            system_file = Some(src);
-        }
-        if let (Some(log), Some(summary)) = (&log, &outcome.summary) {
-            shutdown_note(log, summary, out)?;
-        }
-        system_summary = outcome.summary.and_then(|s| s.system);
-    }
-    let folder = system_file.as_ref().zip(system_summary.as_ref());
-    let folder = folder.map(|(src, system)| SystemView { src, system });
-    for file in files {
-        count(check_file(&file, &shown(&file), width, &dictionary, folder, out)?.sound);
-    }
-    writeln!(out, "{checked} checked, {faulty} faulty")?;
-    Ok(sound)
-}
-
-fn shutdown_note(log: &LogSummary, summary: &SpaceSummary, out: &mut dyn Write) -> io::Result<()> {
-    if !log.is_clean() {
-        writeln!(
-            out,
-            "    note: the log holds changes that pages may lack: the server was not shut down cleanly"
-        )?;
-    } else if summary.flush_lsn != log.checkpoint {
-        writeln!(
-            out,
-            "    note: the tablespace was last shut down at LSN {}, the log ends at {}",
-            summary.flush_lsn, log.end
-        )?;
-    }
-    Ok(())
-}
-
-fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// All tablespaces below a folder, those that `.isl` files lead to included.
+fn collect(root: &Path, dir: &Path, files: &mut Vec<FileToCheck>) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
-        let entry = entry?;
-        let path = entry.path();
-        // Symbolic links to folders are not followed: they could lead in circles.
-        if entry.file_type()?.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|e| e == "ibd") {
-            files.push(path);
+        let path = entry?.path();
+        // A link may stand for a whole database; further down links are not followed, they could lead in circles.
+        let kind = if dir == root { std::fs::metadata(&path) } else { std::fs::symlink_metadata(&path) };
+        if kind.is_ok_and(|k| k.is_dir()) {
+            collect(root, &path, files)?;
+            continue;
+        }
+        let relative = path.strip_prefix(root).unwrap_or(&path);
+        let name = Some(relative.with_extension("").display().to_string());
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("ibd") => {
+                files.push(FileToCheck { shown: relative.display().to_string(), path: path.clone(), name });
+            }
+            Some("isl") => {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                let target = PathBuf::from(text.trim());
+                if target.is_file() && !target.starts_with(root) {
+                    files.push(FileToCheck { shown: target.display().to_string(), path: target, name });
+                }
+            }
+            _ => {}
         }
     }
     Ok(())

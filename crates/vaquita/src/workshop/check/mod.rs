@@ -10,14 +10,17 @@
 //! | rollback segments, undo logs, history; roll pointers of rows | `undo` |
 //! | secondary indexes against rows | `agreement` |
 //! | redo log | `redo` |
-//! | a tablespace, a folder | `space`, `folder` |
+//! | the dictionary against files, foreign keys | `files` |
+//! | a tablespace, a folder, what is printed | `space`, `folder`, `outcome` |
 
 mod agreement;
 mod bitmap;
 pub(in crate::workshop) mod extents;
+pub mod files;
 mod folder;
 mod loose;
 pub(in crate::workshop) mod marks;
+mod outcome;
 mod pages;
 pub mod redo;
 pub mod space;

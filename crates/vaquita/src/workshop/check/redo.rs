@@ -6,11 +6,12 @@ use std::path::Path;
 use vaquita_base::Lsn;
 use vaquita_format::Corruption;
 
+use crate::workshop::recovered::PendingRedo;
 use crate::workshop::redo::RedoLog;
 use crate::workshop::report::Report;
 
 /// What the log says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct LogSummary {
     /// Number of files.
     pub files: u32,
@@ -22,6 +23,8 @@ pub struct LogSummary {
     pub end: Lsn,
     /// Mini-transactions since the checkpoint.
     pub groups: u64,
+    /// What they do.
+    pub redo: PendingRedo,
 }
 
 impl LogSummary {
@@ -64,7 +67,7 @@ pub fn check_log(dir: &Path, report: &mut Report) -> io::Result<Option<LogSummar
             return Ok(None);
         }
     };
-    let end = log.scan(&checkpoint, &mut |_, _| {})?;
+    let (redo, end) = PendingRedo::read(&log, &checkpoint)?;
     if end.blocks == 0 {
         let detail = format!("no valid block at the checkpoint, LSN {}", checkpoint.lsn);
         report.whole(Corruption::new("log block", detail));
@@ -78,5 +81,6 @@ pub fn check_log(dir: &Path, report: &mut Report) -> io::Result<Option<LogSummar
         checkpoint: checkpoint.lsn,
         end: end.lsn,
         groups: end.groups,
+        redo,
     }))
 }

@@ -2,7 +2,7 @@
 
 use vaquita_base::{IndexId, Lsn, PageNo, SpaceId, TableId};
 use vaquita_format::fil::{self, PageType};
-use vaquita_format::fsp::SpaceHeader;
+use vaquita_format::fsp::{self, SpaceHeader};
 use vaquita_format::index_page::header;
 use vaquita_format::{Corruption, trx_sys};
 
@@ -89,6 +89,8 @@ pub struct SpaceSummary {
     pub newest_lsn: Lsn,
     /// LSN of the last clean shutdown, or of the import.
     pub flush_lsn: Lsn,
+    /// Its flags, if they make sense.
+    pub flags: Option<u32>,
     /// Of a system tablespace only.
     pub system: Option<SystemSummary>,
 }
@@ -126,6 +128,7 @@ pub fn check_space_of(
     let space_header = SpaceHeader::read(&first);
     let space = likely_space(src, &space_header);
     (summary.space, summary.flush_lsn) = (space, fil::flush_lsn(&first));
+    summary.flags = fsp::header::read_flags(&first).ok().map(|flags| flags.encode());
     let copies = doublewrite_pages(src, space);
     let skip = |no: PageNo| copies.is_some_and(|d| d.contains(src.page_size(), no));
     let seen = check_pages(src, space, &skip, starts_file, &mut marks, report, progress);

@@ -45,7 +45,7 @@ pub(super) fn show(dir: &Path, out: &mut dyn Write) -> Result<bool, InspectError
     };
     let (mut types, mut spaces) = (BTreeMap::<String, (u64, u64)>::new(), BTreeMap::<SpaceId, u64>::new());
     let end = log
-        .scan(&checkpoint, &mut |record, _| {
+        .scan(&checkpoint, &mut |record, _, _| {
             let entry = types.entry(format!("{:?}", record.ty)).or_default();
             entry.0 += 1;
             entry.1 += record.total_len() as u64;

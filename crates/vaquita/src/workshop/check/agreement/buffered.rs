@@ -22,6 +22,7 @@ use crate::workshop::walk::{for_each_leaf, index_page_at};
 #[derive(Debug, Clone, Default)]
 pub struct Buffered {
     first_leaf: BTreeMap<SpaceId, PageNo>,
+    changes: u64,
 }
 
 /// A change that waits for its page.
@@ -44,6 +45,7 @@ impl Buffered {
                     && let Some(space) = number(page, rec, &offsets, ibuf::FIELD_SPACE)
                 {
                     out.first_leaf.entry(SpaceId(space)).or_insert(no);
+                    out.changes += 1;
                 }
             }
             Ok::<(), std::convert::Infallible>(())
@@ -54,6 +56,11 @@ impl Buffered {
             Ok(()) => out,
             Err(never) => match never {},
         }
+    }
+
+    /// How many changes there are, for how many tablespaces.
+    pub fn count(&self) -> (u64, usize) {
+        (self.changes, self.first_leaf.len())
     }
 
     /// Calls `visit` with every change for a tablespace, in order; whether all could be read.

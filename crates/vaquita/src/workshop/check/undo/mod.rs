@@ -53,6 +53,7 @@ pub(super) struct UndoContext<'a> {
 /// Checks the rollback segments in a tablespace, which the TRX_SYS page names.
 pub(super) fn check_rollback_segments(ctx: UndoContext<'_>, trx_sys_page: &[u8]) -> Transactions {
     let bound = trx_sys::trx_id_store(trx_sys_page).get().saturating_add(trx_sys::TRX_ID_MARGIN);
+    let before = ctx.report.count();
     let mut check = UndoCheck {
         ctx,
         out: Transactions::new(TrxId(bound)),
@@ -60,9 +61,10 @@ pub(super) fn check_rollback_segments(ctx: UndoContext<'_>, trx_sys_page: &[u8])
         segments: Vec::new(),
         unknown: BTreeMap::new(),
         last_undo_no: None,
+        of_dictionary: false,
     };
     check.all_slots(trx_sys_page);
-    check.finish()
+    check.finish(before)
 }
 
 struct UndoCheck<'a> {
@@ -76,6 +78,8 @@ struct UndoCheck<'a> {
     unknown: BTreeMap<TableId, u64>,
     /// Number of the last record read of a log whose records go on on further pages.
     last_undo_no: Option<u64>,
+    /// Whether a record read of the segment at hand is of a SYS table.
+    of_dictionary: bool,
 }
 
 impl UndoCheck<'_> {
@@ -286,7 +290,8 @@ impl UndoCheck<'_> {
         log.map(|log| (at, log))
     }
 
-    fn finish(mut self) -> Transactions {
+    /// `faults`: how many had been found before.
+    fn finish(mut self, faults: u64) -> Transactions {
         let segments = std::mem::take(&mut self.segments);
         for found in segments.iter().flatten() {
             self.history_is_an_end(found);
@@ -296,6 +301,7 @@ impl UndoCheck<'_> {
                 self.fault(found.first, "undo segment state", detail);
             }
         }
+        self.out.damaged = self.ctx.report.count() > faults;
         self.out.unknown_tables = std::mem::take(&mut self.unknown);
         self.out
     }

@@ -78,11 +78,11 @@ impl<'a> RollPointers<'a> {
             return wrong(format!("names rollback segment {}, which does not exist", place.rseg));
         }
         let Some(log) = known.log(id, place.insert) else {
-            // The log of an active transaction is there if it ever was.
+            // The log of a transaction that has not ended is there if it ever was.
             let lost = known.is_live(id) && !known.is_partial();
             let kind = if place.insert { "insert" } else { "update" };
             return if lost {
-                wrong(format!("transaction {id} is active, but has no {kind} log"))
+                wrong(format!("transaction {id} has not ended, but has no {kind} log"))
             } else {
                 None
             };

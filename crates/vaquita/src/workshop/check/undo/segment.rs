@@ -1,7 +1,8 @@
 //! One undo segment: its pages, its log headers, its records.
 
-use vaquita_base::PageNo;
+use vaquita_base::{PageNo, TableId};
 use vaquita_format::Corruption;
+use vaquita_format::dict::FIRST_DYNAMIC_ID;
 use vaquita_format::fil::PageType;
 use vaquita_format::undo::record::{UndoHeader, UndoRecord, UndoType};
 use vaquita_format::undo::{
@@ -50,6 +51,8 @@ pub(super) struct UndoSegment {
     pub(super) counted: bool,
     /// Whether every page and log made sense.
     pub(super) sound: bool,
+    /// Whether it has changes of the dictionary.
+    pub(super) of_dictionary: bool,
 }
 
 impl UndoSegment {
@@ -72,8 +75,8 @@ impl UndoCheck<'_> {
             self.fault(first, "undo segment", format!("{what} begins on a page that is in use"));
             return None;
         }
-        self.ctx.marks.set(first, REACHED);
         let page = self.page(first, PageType::UndoLog)?;
+        self.ctx.marks.set(first, REACHED);
         let head = UndoPage::new(&page).and_then(|view| Ok((view, view.state()?, view.kind()?)));
         let (view, state, kind) = match head {
             Ok(head) => head,
@@ -94,7 +97,9 @@ impl UndoCheck<'_> {
             xid: None,
             counted: false,
             sound: false,
+            of_dictionary: false,
         };
+        self.of_dictionary = false;
         if let Err(e) = self.logs(&page, &mut found) {
             self.ctx.report.page(first, e);
             return Some(found);
@@ -105,6 +110,8 @@ impl UndoCheck<'_> {
         }
         self.pages(&mut found, view, what);
         found.sound = self.ctx.report.count() == before;
+        found.of_dictionary =
+            self.of_dictionary || found.logs.last().is_some_and(|log| log.header.dict_trans);
         Some(found)
     }
 
@@ -259,6 +266,7 @@ impl UndoCheck<'_> {
             let detail = format!("{:?} in a segment of kind {kind:?}", header.ty);
             return Err(Corruption::new("undo record type", detail));
         }
+        self.of_dictionary |= header.table_id < TableId(FIRST_DYNAMIC_ID);
         let Some(&n_key) = self.ctx.keys.get(&header.table_id) else {
             *self.unknown.entry(header.table_id).or_default() += 1;
             return Ok(());

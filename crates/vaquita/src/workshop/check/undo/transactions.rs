@@ -5,7 +5,7 @@ use std::fmt;
 
 use vaquita_base::{PageNo, TableId, TrxId};
 use vaquita_format::trx_sys::N_RSEGS;
-use vaquita_format::undo::{LOG_HEADER_SIZE, LOG_HEADER_XID_SIZE, SegmentState, UndoKind};
+use vaquita_format::undo::{LOG_HEADER_SIZE, LOG_HEADER_XID_SIZE, SegmentState, UndoKind, Xid};
 
 use super::segment::{Log, UndoSegment};
 
@@ -17,6 +17,7 @@ struct Live {
     /// Undo records: changes that would be taken back.
     records: u64,
     xid: Option<String>,
+    of_dictionary: bool,
 }
 
 /// Where a log lies whose records must still be there.
@@ -46,6 +47,8 @@ pub struct Transactions {
     rsegs: Vec<bool>,
     /// Whether some rollback segments lie in tablespaces that were not looked at.
     elsewhere: bool,
+    /// Whether something was wrong with the undo logs.
+    pub(super) damaged: bool,
     live: BTreeMap<TrxId, Live>,
     logs: HashMap<(TrxId, bool), LogPlace>,
     /// The segment of each undo page.
@@ -97,13 +100,15 @@ impl Transactions {
             state: found.state,
             rseg: found.rseg,
             records: log.records,
-            xid: found.xid.map(|xid| format!("{xid:?}")),
+            xid: found.xid.as_ref().map(shown_xid),
+            of_dictionary: found.of_dictionary,
         };
         let Some(known) = self.live.get_mut(&id) else {
             self.live.insert(id, new);
             return Ok(());
         };
         known.records += new.records;
+        known.of_dictionary |= new.of_dictionary;
         if known.state != new.state {
             return Err(format!(
                 "transaction {id} is {:?} here and {:?} in its other log",
@@ -134,14 +139,20 @@ impl Transactions {
         self.live.iter().filter(|(_, t)| t.state == SegmentState::Prepared).map(|(id, _)| *id)
     }
 
+    /// Whether a transaction that has not ended changes the dictionary.
+    pub fn change_dictionary(&self) -> bool {
+        self.live.values().any(|t| t.of_dictionary)
+    }
+
     /// Committed logs that wait for purge.
     pub fn history(&self) -> u64 {
         self.history
     }
 
-    /// Whether some rollback segments lie in tablespaces that were not looked at: then not all of this is known.
+    /// Whether not all of this is known: some rollback segments lie in tablespaces that were not looked at, or are
+    /// damaged.
     pub fn is_partial(&self) -> bool {
-        self.elsewhere
+        self.elsewhere || self.damaged
     }
 
     /// Every transaction id ever given is below this.
@@ -173,6 +184,11 @@ impl Transactions {
         };
         self.live.iter().map(note).collect()
     }
+}
+
+/// As XA statements have it: global part, branch part, format.
+fn shown_xid(xid: &Xid) -> String {
+    format!("xid '{}','{}',{}", xid.gtrid().escape_ascii(), xid.bqual().escape_ascii(), xid.format)
 }
 
 impl fmt::Display for Transactions {

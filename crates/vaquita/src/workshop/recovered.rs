@@ -1,0 +1,165 @@
+//! Tablespaces of a folder that was not shut down cleanly, as recovery would make them: changes of the redo log are
+//! applied in memory when a page is read. The files stay as they are.
+//!
+//! Only what the log says since its checkpoint is applied. Taking back what active transactions did is not part of it.
+//!
+//! Index pages of compressed tablespaces are changed in their compressed form, which is not done here: pages of a
+//! tablespace with such changes stay as they are in the file, and it is left to the caller to say so.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::ops::Range;
+
+use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
+use vaquita_format::checksum::{self, ChecksumAlgorithm};
+use vaquita_format::redo_file::Checkpoint;
+use vaquita_format::redo_rec::{RecType, Record};
+use vaquita_format::{Corruption, PageSize, fil, redo_apply};
+
+use super::redo::{LogEnd, RedoLog};
+use super::source::{PageSource, ReadError};
+
+/// Bytes of log records kept.
+const BYTES_MAX: usize = 1 << 30;
+
+/// A change of a page.
+#[derive(Debug, Clone)]
+struct Change {
+    ty: RecType,
+    /// Where its mini-transaction begins.
+    start: Lsn,
+    end: Lsn,
+    /// Its body, in the bytes kept.
+    body: Range<usize>,
+}
+
+/// The changes of a log since its checkpoint, by page.
+#[derive(Debug, Default)]
+pub struct PendingRedo {
+    bytes: Vec<u8>,
+    pages: HashMap<PageId, Vec<Change>>,
+    /// Tablespaces with changes of records on index pages.
+    with_records: BTreeSet<SpaceId>,
+    /// Whether there is more than fits.
+    cut_off: bool,
+}
+
+impl PendingRedo {
+    /// Reads the log from a checkpoint on; with it, where it ends.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(log: &RedoLog, from: &Checkpoint) -> io::Result<(PendingRedo, LogEnd)> {
+        let mut out = PendingRedo::default();
+        let end = log.scan(from, &mut |record, run, lsn| out.add(record, run, lsn))?;
+        Ok((out, end))
+    }
+
+    fn add(&mut self, record: &Record, run: &[u8], lsn: Range<Lsn>) {
+        if !record.ty.has_page() || record.ty.is_file() || self.cut_off {
+            return;
+        }
+        if !record.ty.is_simple() {
+            self.with_records.insert(record.page.space);
+        }
+        if is_compressed(record.ty) {
+            return;
+        }
+        let body = record.body(run);
+        if self.bytes.len() + body.len() > BYTES_MAX {
+            self.cut_off = true;
+            return;
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(body);
+        let changes = self.pages.entry(record.page).or_default();
+        if record.ty == RecType::InitFilePage {
+            // Whatever came before is overwritten.
+            changes.clear();
+        }
+        let body = start..self.bytes.len();
+        changes.push(Change { ty: record.ty, start: lsn.start, end: lsn.end, body });
+    }
+
+    /// Whether the pages of a tablespace can be brought up to date here.
+    pub fn applies_to(&self, space: SpaceId, size: PageSize) -> bool {
+        !(self.cut_off || size.is_compressed() && self.with_records.contains(&space))
+    }
+
+    fn apply(&self, id: PageId, changes: &[Change], page: &mut [u8]) -> Result<bool, Corruption> {
+        let lsn = fil::lsn(page);
+        let mut changed = false;
+        for change in changes.iter().filter(|c| c.start >= lsn) {
+            let body = &self.bytes[change.body.clone()];
+            redo_apply::apply(change.ty, id, body, page).map_err(|e| {
+                let detail = format!("that of LSN {} does not fit the page: {e}", change.start);
+                Corruption::new("redo record", detail)
+            })?;
+            changed = true;
+        }
+        if changed && let Some(last) = changes.last() {
+            fil::set_lsn(page, last.end);
+        }
+        Ok(changed)
+    }
+}
+
+fn is_compressed(ty: RecType) -> bool {
+    matches!(
+        ty,
+        RecType::ZipWriteNodePtr
+            | RecType::ZipWriteBlobPtr
+            | RecType::ZipWriteHeader
+            | RecType::ZipPageCompress
+            | RecType::ZipPageCompressNoData
+            | RecType::ZipPageReorganize
+    )
+}
+
+/// A tablespace with the changes of the log.
+pub struct Recovered<'a> {
+    src: &'a dyn PageSource,
+    space: SpaceId,
+    redo: &'a PendingRedo,
+    applies: bool,
+}
+
+impl<'a> Recovered<'a> {
+    /// The pages of `src`, which are those of the tablespace `space`.
+    pub fn new(src: &'a dyn PageSource, space: SpaceId, redo: &'a PendingRedo) -> Recovered<'a> {
+        Recovered { src, space, redo, applies: redo.applies_to(space, src.page_size()) }
+    }
+}
+
+impl PageSource for Recovered<'_> {
+    fn page_size(&self) -> PageSize {
+        self.src.page_size()
+    }
+
+    fn n_pages(&self) -> u32 {
+        self.src.n_pages()
+    }
+
+    fn page(&self, no: PageNo) -> Result<Cow<'_, [u8]>, ReadError> {
+        let page = self.src.page(no)?;
+        let id = PageId::new(self.space, no);
+        let Some(changes) = self.redo.pages.get(&id).filter(|_| self.applies) else {
+            return Ok(page);
+        };
+        let made_anew = changes.first().is_some_and(|c| c.ty == RecType::InitFilePage);
+        let sound = checksum::verify(&page, self.page_size(), ChecksumAlgorithm::Innodb).is_ok();
+        if !sound && !made_anew {
+            // Torn or damaged: the check says so.
+            return Ok(page);
+        }
+        let mut page = page.into_owned();
+        if !sound {
+            page.fill(0);
+        }
+        if self.redo.apply(id, changes, &mut page).map_err(ReadError::Page)? {
+            checksum::stamp(&mut page, self.page_size(), ChecksumAlgorithm::Crc32);
+        }
+        Ok(Cow::Owned(page))
+    }
+}

@@ -1,0 +1,133 @@
+//! Folders of servers that were killed: what is active is said, and nothing that the log mends is called broken.
+
+use vaquita_peers::{Mysql56, Server, Session};
+
+use crate::{check, workload};
+
+fn session(server: &Server) -> Session {
+    let mut session = server.session().unwrap();
+    session.run("use w").unwrap();
+    session
+}
+
+#[test]
+fn with_active_prepared_and_unpurged_transactions() {
+    let mut server = Mysql56::start(workload::options()).unwrap();
+    workload::create(&server);
+    workload::fill(&server);
+    let mut reader = session(&server);
+    reader.run("start transaction with consistent snapshot").unwrap();
+    reader.run("select count(*) from tc").unwrap();
+    workload::change(&server);
+
+    let mut active = session(&server);
+    active.run("start transaction").unwrap();
+    for statement in [
+        "insert into tc (id, code, body) select n + 700000, concat('a', n), repeat('b', n * 10) from seq where n < 900",
+        "update td set code = concat('act', id), data = repeat('d', 9000) where id % 50 = 9",
+        "delete from tr where id % 9 = 8",
+        "update nopk set b = concat(b, 'z') where a % 2 = 0",
+        "delete from child where id % 31 = 3",
+    ] {
+        active.run(statement).unwrap();
+    }
+    let mut prepared = session(&server);
+    prepared.run("xa start 'global', 'branch', 7").unwrap();
+    prepared.run("update tc set price = 5, name = 'prepared' where id % 40 = 11 and id < 100000").unwrap();
+    prepared.run("insert into pkprefix select concat('xa', n), n, 'c' from seq where n < 40").unwrap();
+    prepared.run("xa end 'global', 'branch', 7").unwrap();
+    prepared.run("xa prepare 'global', 'branch', 7").unwrap();
+    // The log is with the system, so the kill loses nothing of it.
+    server.sql("insert into w.parent values (5000)").unwrap();
+    server.kill();
+
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("not shut down cleanly"), "{out}");
+    assert!(out.contains("1 transactions active, 1 prepared"), "{out}");
+    assert!(out.contains("is prepared") && out.contains("xid 'global','branch',7"), "{out}");
+
+    // Recovery takes back what was active; the prepared transaction stays.
+    server.start_again().unwrap();
+    server.shutdown().unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("0 transactions active, 1 prepared"), "{out}");
+}
+
+/// Statements are under way in all tables when the server dies.
+#[test]
+fn in_the_middle_of_statements() {
+    let mut server = Mysql56::start(workload::options()).unwrap();
+    workload::create(&server);
+    workload::fill(&server);
+    for round in 0..5 {
+        let mut sessions: Vec<Session> = Vec::new();
+        for (name, _) in workload::FORMATS.iter().filter(|(name, _)| *name != "tz") {
+            let mut worker = session(&server);
+            worker
+                .send(&format!(
+                    "update {name} set code = concat('m{round}', id), grp = grp + 1, body = concat(body, 'm'), \
+                     data = if(id % 10 = {round}, repeat('L', 12000), data) where id % 3 < 2"
+                ))
+                .unwrap();
+            sessions.push(worker);
+        }
+        let mut worker = session(&server);
+        worker.send("insert into nopk select n, concat('k', n) from seq").unwrap();
+        // Some time passes, of a different length each round.
+        for _ in 0..round * 3 {
+            server.sql("select count(*) from w.seq a, w.seq b where a.n + b.n < 5").unwrap();
+        }
+        server.kill();
+        let (code, out) = check(server.datadir());
+        assert_eq!(code, 0, "round {round}: {out}");
+        server.start_again().unwrap();
+    }
+    server.shutdown().unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+}
+
+/// A pool that is too small for the table: changes of its indexes wait in the change buffer.
+#[test]
+fn with_changes_in_the_change_buffer() {
+    let options =
+        workload::options().set("innodb_buffer_pool_size", "5M").set("innodb_change_buffering", "all");
+    let mut server = Mysql56::start(options).unwrap();
+    workload::create(&server);
+    let mut sql = String::from(
+        "use w; create table big (id int not null primary key, a int, b varchar(200), key ka (a, b), key kb (b(50)))
+           engine=innodb;\n",
+    );
+    for part in 0..14 {
+        sql += &format!(
+            "insert into big select n + {}, (n * 7919 + {part}) % 100003, concat(md5(n + {part} * 5000), repeat('x', 120))
+               from seq;\n",
+            part * 2048
+        );
+    }
+    sql += "delete from big where id % 7 = 3; update big set a = a + 1 where id % 11 = 5;\n";
+    server.sql(&sql).unwrap();
+    server.kill();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("change buffer: "), "{out}");
+
+    server.start_again().unwrap();
+    server
+        .sql(
+            "use w; update big set a = a + 3 where id % 13 = 1; delete from big where id % 17 = 2;
+              insert into big select id + 100000, a, b from big where id % 5 = 0;",
+        )
+        .unwrap();
+    server.shutdown().unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("change buffer: "), "{out}");
+
+    // Without the change buffer the indexes cannot be compared, and nothing is called wrong.
+    let (code, out) = check(&server.datadir().join("w/big.ibd"));
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("a change buffer that is not here"), "{out}");
+}
