@@ -12,6 +12,7 @@
 //! | redo log | `redo` |
 //! | the dictionary against files, foreign keys | `files` |
 //! | a tablespace, a folder, what is printed | `space`, `folder`, `outcome` |
+//! | all tablespaces of a folder, wherever they are | `set` |
 
 mod agreement;
 mod bitmap;
@@ -23,6 +24,7 @@ pub(in crate::workshop) mod marks;
 mod outcome;
 mod pages;
 pub mod redo;
+pub mod set;
 pub mod space;
 pub(in crate::workshop) mod system;
 pub mod tree;
@@ -30,6 +32,7 @@ mod undo;
 
 pub use agreement::Buffered;
 pub use folder::{CheckError, check_path};
+pub use set::{NamedSpace, SetVerdict, check_set};
 pub use space::{
     CheckedTree, Described, SpaceSummary, SystemSummary, SystemView, check_space, check_space_of,
 };
