@@ -4,14 +4,14 @@ use super::{ActiveMap, Order, Prepared, RING, Registry, Resurrected, TrxSystem};
 use crate::error::Result;
 use crate::lock::LockSys;
 use crate::options::Options;
-use crate::trx::{AccessMode, Isolation, Trx, TrxState};
+use crate::trx::{AccessMode, Isolation, TrxState};
 use crate::undo::{FoundTrx, RollbackSegments};
 use crate::wait::PlainWait;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::counter::ShardedCounter;
-use vaquita_base::{Lsn, PageId, SpaceId, TrxId};
+use vaquita_base::{PageId, SpaceId, TrxId};
 use vaquita_format::undo::{XID_DATA_MAX, Xid};
 use vaquita_format::{Corruption, trx_sys};
 use vaquita_storage::Storage;
@@ -97,23 +97,4 @@ fn read_id_store(storage: &Storage) -> Result<TrxId> {
         return Err(vaquita_storage::Error::structure(PAGE, damage).into());
     }
     Ok(stored)
-}
-
-impl TrxSystem {
-    /// Ends the undo logs of a committing transaction; `number` is drawn for an update log.
-    pub(super) fn end_undo(&self, trx: &mut Trx, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
-        // A transaction that was rolled back has logs without records: they end all the same.
-        self.commit_undo(trx, number)
-    }
-
-    pub(super) fn mark_prepared(&self, trx: &mut Trx, xid: &Xid) -> Result<Option<Lsn>> {
-        self.prepare_undo(trx, xid)
-    }
-
-    pub(super) fn release_locks(&self, trx: &mut Trx) {
-        self.locks.release_all(&trx.shared);
-        if self.release_undo(trx).is_err() {
-            self.unreleased.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 }

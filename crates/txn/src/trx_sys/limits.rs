@@ -24,7 +24,7 @@ pub(super) struct Limits {
 }
 
 /// The numbers of a view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
     /// Ids below are seen.
     pub(super) up_limit: u64,
@@ -34,6 +34,18 @@ pub(super) struct Numbers {
     pub(super) snapshot: u64,
     /// Ids from here on are not seen.
     pub(super) low_limit: u64,
+}
+
+impl Numbers {
+    /// A view that sees what either sees.
+    pub(super) fn max(self, other: Numbers) -> Numbers {
+        Numbers {
+            up_limit: self.up_limit.max(other.up_limit),
+            low_limit_no: self.low_limit_no.max(other.low_limit_no),
+            snapshot: self.snapshot.max(other.snapshot),
+            low_limit: self.low_limit.max(other.low_limit),
+        }
+    }
 }
 
 impl Limits {

@@ -241,7 +241,11 @@ impl TrxSystem {
         } else {
             lsn = self.end_undo_and_publish(trx)?;
         }
-        self.release_locks(trx);
+        self.locks.release_all(&trx.shared);
+        // The transaction has ended whatever comes of this: what could not be freed now is freed at the next opening.
+        if self.release_undo(trx).is_err() {
+            self.unreleased.fetch_add(1, Ordering::Relaxed);
+        }
         self.close_view(trx);
         if trx.xid.take().is_some() {
             self.prepared.leave(trx.shared.serial());
@@ -254,7 +258,7 @@ impl TrxSystem {
     fn end_undo_and_publish(&self, trx: &mut Trx) -> Result<Option<Lsn>> {
         let id = trx.id();
         let mut number = None;
-        let ended = self.end_undo(trx, || *number.insert(self.order.draw_number()));
+        let ended = self.commit_undo(trx, || *number.insert(self.order.draw_number()));
         if ended.is_err()
             && let Some(number) = number
         {
@@ -293,16 +297,20 @@ impl TrxSystem {
         }
     }
 
-    /// Prepares: from here on only its XID decides, also after a crash. The LSN to be durable.
+    /// Prepares: from here on only its XID decides, also after a crash. The LSN to be durable. Locks stay; in READ
+    /// COMMITTED those on gaps, which were for checks of duplicates, go.
     ///
     /// # Errors
     /// Errors of writing undo pages.
     pub fn prepare(&self, trx: &mut Trx, xid: Xid) -> Result<Option<Lsn>> {
         assert_eq!(trx.state(), TrxState::Active, "only an active transaction is prepared");
-        let lsn = self.mark_prepared(trx, &xid)?;
+        let lsn = self.prepare_undo(trx, &xid)?;
         trx.xid = Some(xid);
         self.prepared.enter(xid, trx.shared.serial());
         trx.shared.set_state(TrxState::Prepared);
+        if trx.isolation <= Isolation::ReadCommitted {
+            self.locks.release_gaps(&trx.shared);
+        }
         Ok(lsn)
     }
 
@@ -362,7 +370,7 @@ impl TrxSystem {
     }
 
     /// A view at least as old as every one that is open or will be: what it sees, and undo logs below its
-    /// `low_limit_no`, may be purged.
+    /// `low_limit_no`, may be purged. Its numbers never go back.
     pub fn oldest_view(&self) -> ReadView {
         let numbers = self.order.oldest_view(|see| self.sessions.for_each(see));
         view_of(TrxId(0), numbers)

@@ -51,6 +51,14 @@ pub struct TrxInfo {
     pub started_us: u64,
     /// Undo records written.
     pub undo_records: u64,
+    /// Tables locked.
+    pub tables_locked: usize,
+    /// Records locked.
+    pub records_locked: usize,
+    /// Lock structures.
+    pub lock_structs: usize,
+    /// Since when it waits for a lock, by the storage's clock.
+    pub waiting_since_us: Option<u64>,
     /// What the session put on it ([`crate::Trx::set_tag`]).
     pub tag: u64,
 }
@@ -65,6 +73,10 @@ impl TrxInfo {
             read_only: trx.read_only.load(Ordering::Relaxed),
             started_us: trx.started_us.load(Ordering::Relaxed),
             undo_records: trx.undo_records(),
+            tables_locked: trx.locks.tables_locked(),
+            records_locked: trx.locks.record_locks(),
+            lock_structs: trx.locks.lock_structs(),
+            waiting_since_us: trx.locks.waiting_since_us(),
             tag: trx.tag.load(Ordering::Relaxed),
         }
     }

@@ -53,6 +53,7 @@
 //! the bound and not yet the view's: all of them only grow, so it asks for too much, never for too little.
 //!
 //! The same fences make `Order::oldest_view` right: nothing that it sees is unseen by a view that is open or to come.
+//! That is so number by number, so of two such views the greater numbers of each are one, too.
 //!
 //! # The id store
 //! The page of the transaction system keeps a bound of the ids given, moved in steps; a restart continues well above
@@ -98,6 +99,8 @@ pub(super) struct Order {
     queue: Mutex<Queue>,
     map: SeqMap,
     forgetting: Mutex<Forgetting>,
+    /// What [`Order::oldest_view`] gave last.
+    oldest: Mutex<Numbers>,
 }
 
 impl Order {
@@ -113,6 +116,7 @@ impl Order {
             }),
             map: SeqMap::new(ring),
             forgetting: Mutex::default(),
+            oldest: Mutex::new(Numbers::default()),
         }
     }
 
@@ -200,12 +204,16 @@ impl Order {
         view.open(&self.limits)
     }
 
-    /// A view that sees nothing that a view of `all` or one to come does not see.
+    /// A view that sees nothing that a view of `all` or one to come does not see, and everything that one given before
+    /// has seen.
     pub(super) fn oldest_view(&self, all: impl FnOnce(&mut dyn FnMut(&ViewNumbers))) -> Numbers {
+        let mut last = self.oldest.lock();
         let mut oldest = self.limits.view();
         fence(Ordering::SeqCst);
         all(&mut |view| view.bound(&mut oldest));
-        oldest
+        // The bound of a view that is being opened may be of long ago. What held for the one given last holds still.
+        *last = last.max(oldest);
+        *last
     }
 
     /// Whether the transaction's sequence number is below `snapshot`, or forgotten.
