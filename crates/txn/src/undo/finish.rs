@@ -128,7 +128,10 @@ impl RollbackSegments {
 
     /// Frees the pages of a segment behind its first one, in mini-transactions of their own.
     pub(super) fn free_all_but_first_page(&self, rseg: &Rseg, segment: &UndoSegment) -> Result<()> {
-        debug_assert_eq!(segment.header.space, rseg.header.space);
+        if segment.header.space != rseg.header.space {
+            let detail = format!("{:?}", segment.header);
+            return Err(rseg.bad(segment.first_page, "segment header", detail));
+        }
         loop {
             let mut mtr = self.storage.begin()?;
             mtr.keep_before_images();

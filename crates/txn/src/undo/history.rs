@@ -65,6 +65,8 @@ pub(super) struct Reading {
     pub(super) log: HistoryLog,
     /// The page to be read next.
     pub(super) page: PageNo,
+    /// The page before it in the list of pages.
+    pub(super) before: PageNo,
 }
 
 impl History {
@@ -93,7 +95,10 @@ impl History {
                 moved = true;
                 pages += 1;
                 match read_page(rsegs, rseg, reading, out)? {
-                    Some(next) => reading.page = next,
+                    Some(next) => {
+                        reading.before = reading.page;
+                        reading.page = next;
+                    }
                     None => {
                         cursor.done = Some(reading.log);
                         cursor.current = None;
@@ -119,7 +124,7 @@ impl History {
         let cursor = &mut self.cursors[usize::from(rseg.no.0)];
         if cursor.current.is_none() {
             let next = next_log(rsegs, rseg, cursor.done)?;
-            cursor.current = next.map(|log| Reading { log, page: log.page });
+            cursor.current = next.map(|log| Reading { log, page: log.page, before: PageNo::NULL });
         }
         heads.extend(cursor.current.map(|reading| Reverse((reading.log.trx_no, rseg.no))));
         Ok(())
@@ -168,13 +173,7 @@ fn read_page(
     }
     let id = rseg.page(reading.page);
     let page = rsegs.storage.pool().get_shared(id)?;
-    let collected = collect(&page, rseg, reading, out);
-    let next = collected.map_err(|c| damage(id, c))?;
-    if next == Some(reading.page) || next == Some(log.page) {
-        let detail = format!("page {} behind page {}", log.page, reading.page);
-        return Err(rseg.bad(reading.page, "list of undo pages", detail));
-    }
-    Ok(next)
+    collect(&page, rseg, reading, out).map_err(|c| damage(id, c))
 }
 
 fn collect(
@@ -189,6 +188,12 @@ fn collect(
         return Err(Corruption::new("type of an undo page", format!("found {ty}")));
     }
     let view = UndoPage::new(page)?;
+    // Which also keeps a damaged list from leading in circles.
+    let before = view.node().prev.page;
+    if before != reading.before {
+        let detail = format!("page {before} before it, expected {}", reading.before);
+        return Err(Corruption::new("list of undo pages", detail));
+    }
     let on_first = reading.page == log.page;
     let header = on_first.then(|| LogHeader::read(page, log.header)).transpose()?;
     let records = view.records_of(on_first.then_some(log.header))?;

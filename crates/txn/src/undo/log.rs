@@ -136,6 +136,9 @@ impl RollbackSegments {
         dict_operation: bool,
         kind: UndoKind,
     ) -> Result<()> {
+        if self.usable.is_empty() {
+            return Err(Error::ReadOnly);
+        }
         let no = *trx.rseg.get_or_insert_with(|| self.assign());
         let mut log = self.begin_log_in(self.rseg(no), id, dict_operation, kind)?;
         if log.is_none() && trx.logs().next().is_none() {

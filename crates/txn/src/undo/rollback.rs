@@ -88,7 +88,8 @@ impl RollbackSegments {
     /// The newest record of a log: on its last page, or before if that is empty.
     pub(super) fn find_top(&self, rseg: &Rseg, log: &UndoLog) -> Result<Option<Top>> {
         let mut no = log.last_page;
-        for _ in 0..log.n_pages {
+        let pages_max = self.storage.spaces().get(rseg.header.space)?.size_pages();
+        for _ in 0..log.n_pages.min(pages_max) {
             let id = rseg.page(no);
             let page = self.storage.pool().get_shared(id)?;
             let view = UndoPage::new(&page).map_err(|c| damage(id, c))?;

@@ -45,7 +45,7 @@ impl History {
     /// Frees what [`History::fetch_below`] has read: see [`History::truncate`](super::History::truncate).
     pub(super) fn truncate_all(&mut self, rsegs: &RollbackSegments) -> Result<()> {
         for rseg in rsegs.all() {
-            let Some(cursor) = self.cursors.get(usize::from(rseg.no.0)) else { continue };
+            let Some(cursor) = self.cursors.get_mut(usize::from(rseg.no.0)) else { continue };
             if let Some(done) = cursor.done {
                 loop {
                     let oldest = rseg.state.lock().oldest;
@@ -53,8 +53,9 @@ impl History {
                     rsegs.free_log(rseg, &log)?;
                 }
             }
-            if let Some(reading) = cursor.current.filter(|r| r.page != r.log.page) {
-                rsegs.free_head(rseg, &reading)?;
+            if let Some(reading) = cursor.current.as_mut().filter(|r| r.page != r.log.page) {
+                rsegs.free_head(rseg, reading)?;
+                reading.before = reading.log.page;
             }
         }
         Ok(())

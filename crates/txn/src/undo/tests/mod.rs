@@ -1,5 +1,6 @@
 //! Tests of undo logs below the transaction system: rollback segments of a folder on a simulated disk.
 
+mod damage;
 mod golden;
 mod life;
 mod model;
