@@ -473,7 +473,48 @@ impl Storage {
         Ok(())
     }
 
-    fn table_space_path(&self, name: &str) -> PathBuf {
+    /// Renames the file of a single-table space that is open, to `to.ibd` below the folder. The directory is there.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSpace`]; `AlreadyExists`, other I/O errors.
+    ///
+    /// # Crash
+    /// The rename is durable in the log before it is done; recovery finishes it.
+    pub fn rename_table_space(&self, id: SpaceId, from: &str, to: &str) -> Result<()> {
+        self.spaces.get(id)?;
+        let path = self.table_space_path(to);
+        if self.fs.exists(&path) {
+            return Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display())));
+        }
+        let mut mtr = self.begin()?;
+        mtr.log_record(|log| encode::push_file_rename(log, id, from.as_bytes(), to.as_bytes()));
+        let lsn = mtr.commit();
+        self.log.flush_up_to(lsn)?;
+        self.spaces.rename(id, &path)
+    }
+
+    /// Drops a single-table space, if it or its file is there: open, or a file of that name that holds the space or has
+    /// never been written. Whether there was anything to drop.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn drop_if_there(&self, id: SpaceId, name: &str) -> Result<bool> {
+        if !self.spaces.contains(id) {
+            let path = self.table_space_path(name);
+            if !self.fs.exists(&path) {
+                return Ok(false);
+            }
+            let found = recovery::read_space_id(&*self.fs, &path, self.options.page_size)?;
+            if found.is_some_and(|found| found.id != id) {
+                return Ok(false);
+            }
+        }
+        self.drop_table_space(id, name)?;
+        Ok(true)
+    }
+
+    /// The file a table's space has, if it is of the name `database/table`.
+    pub fn table_space_path(&self, name: &str) -> PathBuf {
         self.options.dir.join(format!("{name}.ibd"))
     }
 

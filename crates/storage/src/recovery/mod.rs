@@ -129,6 +129,8 @@ pub(crate) struct Recovery<'a> {
     /// Spaces with redo but without a file, and where they were first met.
     missing: BTreeMap<SpaceId, Lsn>,
     deleted: BTreeSet<SpaceId>,
+    /// The last name of spaces that were renamed.
+    renamed: BTreeMap<SpaceId, PathBuf>,
     /// Spaces whose header page has redo: their size may have changed.
     resized: BTreeSet<SpaceId>,
     /// The space of the last record that was kept.
@@ -158,6 +160,7 @@ impl<'a> Recovery<'a> {
             pending: None,
             missing: BTreeMap::new(),
             deleted: BTreeSet::new(),
+            renamed: BTreeMap::new(),
             resized: BTreeSet::new(),
             last_wanted: None,
             report: RecoveryReport::default(),
@@ -169,7 +172,8 @@ impl<'a> Recovery<'a> {
         self.report.checkpoint = reader.checkpoint_lsn();
         let written = self.pool.flusher().stats.pages.get();
         self.pool.set_sorted_flush_insertion(true);
-        let outcome = self.scan_and_apply(reader).and_then(|()| self.grow_files());
+        let outcome =
+            self.scan_and_apply(reader).and_then(|()| self.repeat_renames()).and_then(|()| self.grow_files());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
@@ -312,6 +316,7 @@ impl<'a> Recovery<'a> {
                 filling.forget_space(space);
                 self.pool.discard_space(space);
                 self.deleted.insert(space);
+                self.renamed.remove(&space);
                 let file = self.spaces.detach(space).map_or_else(|| self.path_of(name), |s| s.path());
                 // The name may be another space's by now. A file that does not say whose it is may be that one's too,
                 // whose creation comes later in the log then, and makes it again.
@@ -319,14 +324,43 @@ impl<'a> Recovery<'a> {
                     self.remove_durably(&file)?;
                 }
             }
-            FileOp::Rename { old, new } => {
-                let (from, to) = (self.path_of(old), self.path_of(new));
-                if self.spaces.fs().exists(&from) && !self.spaces.fs().exists(&to) {
-                    self.spaces.rename(space, &from, &to)?;
-                }
+            FileOp::Rename { new, .. } => {
+                let to = self.path_of(new);
+                self.renamed.insert(space, to);
             }
         }
         Ok(())
+    }
+
+    /// Gives every space the last name the log has for it. The names before it are not gone through again: other spaces
+    /// may have them by now. What stands at the last name is this space's file, or is about to leave it too.
+    fn repeat_renames(&self) -> Result<()> {
+        let mut left: Vec<(SpaceId, &PathBuf)> = self.renamed.iter().map(|(&id, to)| (id, to)).collect();
+        loop {
+            let before = left.len();
+            let mut waiting = Vec::new();
+            for (space, to) in left {
+                match self.spaces.get(space) {
+                    Ok(open) if open.path() != *to => {}
+                    // It has its name, or was dropped.
+                    _ => continue,
+                }
+                match self.owner_of(to, space)? {
+                    Owner::Another => waiting.push((space, to)),
+                    Owner::NoFile | Owner::Unknown | Owner::This => self.spaces.rename(space, to)?,
+                }
+            }
+            match waiting.first() {
+                None => return Ok(()),
+                Some((space, to)) if waiting.len() == before => {
+                    return Err(Error::Folder(format!(
+                        "{} should hold tablespace {space} but holds another; move it away",
+                        to.display()
+                    )));
+                }
+                Some(_) => left = waiting,
+            }
+        }
     }
 
     /// Finds the file of a space whose creation is in the log, or makes it again: all that was in it follows in the

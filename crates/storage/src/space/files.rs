@@ -2,7 +2,7 @@
 
 use super::SpaceMap;
 use crate::error::Result;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use vaquita_io::{File, OpenMode};
 /// One file of a tablespace.
 #[derive(Debug)]
 pub struct DataFile {
-    path: PathBuf,
+    path: RwLock<PathBuf>,
     pages: AtomicU32,
     handle: Mutex<Option<Arc<dyn File>>>,
     last_used: AtomicU64,
@@ -26,7 +26,7 @@ impl DataFile {
         let pages = file.len()? / page_size.physical() as u64;
         map.open_count.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
-            path: path.to_owned(),
+            path: RwLock::new(path.to_owned()),
             pages: AtomicU32::new(u32::try_from(pages).unwrap_or(u32::MAX)),
             handle: Mutex::new(Some(file)),
             last_used: AtomicU64::new(map.use_clock.fetch_add(1, Ordering::Relaxed)),
@@ -35,8 +35,8 @@ impl DataFile {
     }
 
     /// Its path.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        self.path.read().clone()
     }
 
     pub(super) fn pages(&self) -> u32 {
@@ -66,7 +66,7 @@ impl DataFile {
         if let Some(file) = &*handle {
             return Ok(file.clone());
         }
-        let file = map.fs.open(&self.path, map.open_options(OpenMode::ReadWrite))?;
+        let file = map.fs.open(&self.path.read(), map.open_options(OpenMode::ReadWrite))?;
         *handle = Some(file.clone());
         drop(handle);
         map.open_count.fetch_add(1, Ordering::Relaxed);
@@ -83,6 +83,19 @@ impl DataFile {
         // Cleared before the sync: a write that comes in between is synced now or marks the file again.
         self.written.store(false, Ordering::Release);
         file.sync()?;
+        Ok(())
+    }
+
+    /// Renames the file. Transfers under way go on: the file stays the same, and what they write is synced by it.
+    pub(super) fn rename(&self, map: &SpaceMap, to: &Path) -> Result<()> {
+        // Nobody opens the file by its old name meanwhile.
+        let mut handle = self.handle.lock();
+        let mut path = self.path.write();
+        map.fs.rename(&path, to)?;
+        to.clone_into(&mut path);
+        if handle.take().is_some() {
+            map.open_count.fetch_sub(1, Ordering::Relaxed);
+        }
         Ok(())
     }
 

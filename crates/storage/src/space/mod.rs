@@ -28,8 +28,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use vaquita_base::{PageId, PageNo, SpaceId};
-use vaquita_format::PageSize;
-use vaquita_io::{File, FileSystem, FlushMethod, OpenMode, OpenOptions};
+use vaquita_format::checksum::ChecksumAlgorithm;
+use vaquita_format::flags::SpaceFlags;
+use vaquita_format::fsp::{SpaceHeader, header};
+use vaquita_format::{PageSize, checksum};
+use vaquita_io::{AlignedBuf, File, FileSystem, FlushMethod, OpenMode, OpenOptions};
 
 /// An open tablespace.
 #[derive(Debug)]
@@ -65,7 +68,7 @@ impl Space {
 
     /// Path of the first file.
     pub fn path(&self) -> PathBuf {
-        self.files.read()[0].path().to_owned()
+        self.files.read()[0].path()
     }
 
     /// Notes that the last file needs a sync.
@@ -117,6 +120,7 @@ pub struct SpaceMap {
     fs: Arc<dyn FileSystem>,
     flush_method: FlushMethod,
     read_only: bool,
+    checksum: ChecksumAlgorithm,
     open_files_max: usize,
     open_count: AtomicU32,
     use_clock: AtomicU64,
@@ -130,6 +134,7 @@ impl SpaceMap {
             fs,
             flush_method: options.flush_method,
             read_only: options.read_only,
+            checksum: options.checksum_algorithm,
             open_files_max: options.open_files,
             open_count: AtomicU32::new(0),
             use_clock: AtomicU64::new(0),
@@ -215,8 +220,9 @@ impl SpaceMap {
         Ok(space)
     }
 
-    /// Creates the file of a new single-table space with `pages` zeroed pages and registers it. The directory is
-    /// not synced: the caller does that when the creation has to last.
+    /// Creates the file of a new single-table space with `pages` pages and registers it. Page 0 says whose it is, so that
+    /// recovery knows it by any name; the others are zeros. Neither file nor directory is synced: the caller does that
+    /// when the creation has to last.
     ///
     /// # Errors
     /// I/O errors, `AlreadyExists` among them; the file is removed again where the failure came later.
@@ -229,14 +235,25 @@ impl SpaceMap {
         pages: u32,
     ) -> Result<Arc<Space>> {
         let file = self.fs.open(path, self.open_options(OpenMode::CreateNew))?;
-        let sized = file.set_len(u64::from(pages) * page_size.physical() as u64);
+        let made = file
+            .set_len(u64::from(pages) * page_size.physical() as u64)
+            .and_then(|()| file.write_at(&self.first_page(id, flags, page_size, pages), 0));
         drop(file);
         let attached =
-            sized.map_err(Error::from).and_then(|()| self.attach(id, flags, page_size, &[path.to_owned()]));
+            made.map_err(Error::from).and_then(|()| self.attach(id, flags, page_size, &[path.to_owned()]));
         if attached.is_err() {
             self.fs.remove_file(path)?;
         }
         attached
+    }
+
+    fn first_page(&self, id: SpaceId, flags: u32, page_size: PageSize, pages: u32) -> AlignedBuf {
+        let mut page = AlignedBuf::zeroed(page_size.physical());
+        if let Ok(flags) = SpaceFlags::decode(flags) {
+            header::init_page(&mut page, &SpaceHeader::new(id, flags, pages));
+            checksum::stamp(&mut page, page_size, self.checksum);
+        }
+        page
     }
 
     /// Forgets a space; its files stay. Pages of it must have left the pool.
@@ -249,21 +266,19 @@ impl SpaceMap {
         Some(space)
     }
 
-    /// Renames the file of a single-table space; the directory entries are durable on return.
+    /// Renames the file of a single-table space; a file of that name is replaced. The directory entries are durable on
+    /// return.
     ///
     /// # Errors
-    /// I/O errors.
-    pub fn rename(&self, id: SpaceId, from: &Path, to: &Path) -> Result<()> {
-        self.fs.rename(from, to)?;
-        for dir in [from.parent(), to.parent()].into_iter().flatten() {
+    /// [`Error::NoSuchSpace`], I/O errors.
+    pub fn rename(&self, id: SpaceId, to: &Path) -> Result<()> {
+        let space = self.get(id)?;
+        let file = space.files.read()[0].clone();
+        let from = file.path();
+        file.rename(self, to)?;
+        // The new name first: the file is never without one.
+        for dir in [to.parent(), from.parent()].into_iter().flatten() {
             self.fs.sync_dir(dir)?;
-        }
-        let Ok(space) = self.get(id) else { return Ok(()) };
-        self.sync(&space)?;
-        let mut files = space.files.write();
-        for file in files.iter_mut().filter(|f| f.path() == from) {
-            file.close(self);
-            *file = Arc::new(DataFile::open(self, to, space.page_size)?);
         }
         Ok(())
     }
