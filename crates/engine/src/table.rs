@@ -191,8 +191,6 @@ pub struct Table {
     pub is_ordering: Vec<bool>,
     /// The AUTO_INCREMENT counter.
     pub auto_inc: AutoInc,
-    /// Least AUTO_INCREMENT value the definition asks for; 0 for none.
-    pub auto_inc_from: u64,
     /// Statistics.
     pub stats: TableStats,
     /// Comment.

@@ -1,14 +1,271 @@
-//! What a definition must be.
+//! What a definition must be: MySQL 5.6's rules and limits.
 
-use crate::ddl::TableSpec;
+use crate::ddl::{IndexSpec, TableSpec};
 use crate::error::{Error, Result};
+use crate::table::{Column, DefaultValue};
+use vaquita_format::PageSize;
+use vaquita_format::column::{ColumnDef, DB_ROLL_PTR, DB_ROW_ID, DB_TRX_ID, MType, mysql_type};
+use vaquita_format::index_def::{FieldCmp, IndexDef, KeyPart, RowFormat};
+use vaquita_format::record::EXTERN_REF_LEN;
 use vaquita_storage::Storage;
+
+/// User columns of a table.
+const COLUMNS_MAX: usize = 1_017;
+/// Secondary indexes of a table.
+const INDEXES_MAX: usize = 64;
+/// Columns of a key.
+const PARTS_MAX: usize = 16;
+/// Characters of a column's or index's name.
+const NAME_MAX: usize = 64;
+/// Bytes of a database's or table's name in files, which carry a suffix.
+const FILE_NAME_MAX: usize = 250;
+/// Bytes of a column in a key of a REDUNDANT or COMPACT table.
+const OLD_KEY_COLUMN_MAX: u32 = 767;
+
+fn bad(text: String) -> Error {
+    Error::BadDefinition(text)
+}
 
 /// Checks a table to be made.
 pub(super) fn table(storage: &Storage, spec: &TableSpec) -> Result<()> {
-    let _ = storage;
-    if spec.columns.is_empty() {
-        return Err(Error::BadDefinition(format!("table {} has no columns", spec.name)));
+    table_name(&spec.name)?;
+    if spec.row_format == RowFormat::Compressed {
+        return Err(bad(format!("{}: compressed tables cannot be made yet", spec.name)));
+    }
+    columns(spec)?;
+    if let Some(parts) = &spec.primary_key {
+        key(&spec.columns, "PRIMARY", parts, spec.row_format, storage.options().page_size)?;
+        if let Some(p) = parts.iter().find(|p| spec.columns[p.column].def.is_nullable()) {
+            let column = &spec.columns[p.column].def.name;
+            return Err(bad(format!("column {column} of the primary key can be NULL")));
+        }
+    }
+    if spec.indexes.len() > INDEXES_MAX {
+        return Err(bad(format!("{} secondary indexes; {INDEXES_MAX} are allowed", spec.indexes.len())));
+    }
+    for (n, spec_index) in spec.indexes.iter().enumerate() {
+        let names = spec.indexes[..n].iter().map(|i| i.name.as_str());
+        index(&spec.columns, names, spec_index, spec.row_format, storage.options().page_size)?;
+    }
+    auto_increment(spec)?;
+    for def in super::create::parts_of(storage, spec).index_defs()? {
+        record_size(&spec.name, &def)?;
+    }
+    Ok(())
+}
+
+/// Checks a table's name.
+pub(super) fn table_name(name: &str) -> Result<()> {
+    let part = |s: &str| {
+        let file_name = |c: u8| c.is_ascii_graphic() && !matches!(c, b'/' | b'\\' | b'.');
+        (1..=FILE_NAME_MAX).contains(&s.len()) && s.bytes().all(file_name)
+    };
+    match name.split_once('/') {
+        Some((database, table)) if part(database) && part(table) => Ok(()),
+        _ => Err(bad(format!("{name} is no name of a table; it has to be database/table, as in file names"))),
+    }
+}
+
+/// Whether a table's file can be made.
+pub(super) fn file_is_free(storage: &Storage, name: &str) -> Result<()> {
+    let path = storage.table_space_path(name);
+    match storage.fs().exists(&path) {
+        false => Ok(()),
+        true => Err(Error::TableUnusable {
+            table: name.to_owned(),
+            detail: format!("the file {} exists and belongs to no table; move it away", path.display()),
+        }),
+    }
+}
+
+fn columns(spec: &TableSpec) -> Result<()> {
+    if spec.columns.is_empty() || spec.columns.len() > COLUMNS_MAX {
+        let n = spec.columns.len();
+        return Err(bad(format!("{} has {n} columns; 1 to {COLUMNS_MAX} are allowed", spec.name)));
+    }
+    for (n, column) in spec.columns.iter().enumerate() {
+        let name = &column.def.name;
+        object_name(name)?;
+        if [DB_ROW_ID, DB_TRX_ID, DB_ROLL_PTR].iter().any(|sys| sys.eq_ignore_ascii_case(name)) {
+            return Err(bad(format!("{name} is the name of a system column")));
+        }
+        if spec.columns[..n].iter().any(|c| c.def.name.eq_ignore_ascii_case(name)) {
+            return Err(bad(format!("there are two columns {name}")));
+        }
+        column_type(column)?;
+        default_value(column, spec.row_format)?;
+    }
+    Ok(())
+}
+
+fn object_name(name: &str) -> Result<()> {
+    let n = name.chars().count();
+    if n == 0 || n > NAME_MAX || name.ends_with(' ') || name.contains('\0') {
+        return Err(bad(format!("'{name}' is no name: 1 to {NAME_MAX} characters, the last one no space")));
+    }
+    Ok(())
+}
+
+fn column_type(column: &Column) -> Result<()> {
+    let def = &column.def;
+    let ok = match def.mtype {
+        MType::Int => matches!(def.len, 1..=4 | 8),
+        MType::Float => def.len == 4,
+        MType::Double => def.len == 8,
+        MType::Sys | MType::Decimal => false,
+        MType::Blob => (9..=12).contains(&def.len),
+        MType::Char | MType::FixBinary | MType::MySql => def.len <= 1_024,
+        MType::VarChar | MType::Binary | MType::VarMySql => def.len <= 65_535,
+    };
+    match ok {
+        true => Ok(()),
+        false => {
+            Err(bad(format!("column {}: type {:?} of {} bytes cannot be", def.name, def.mtype, def.len)))
+        }
+    }
+}
+
+fn default_value(column: &Column, format: RowFormat) -> Result<()> {
+    let def = &column.def;
+    let fixed = def.fixed_len(format) as usize;
+    let wrong = match &column.default {
+        DefaultValue::Null => !def.is_nullable(),
+        DefaultValue::Stored(value) if fixed != 0 => value.len() != fixed,
+        DefaultValue::Stored(value) => def.mtype != MType::Blob && value.len() > def.len as usize,
+        DefaultValue::Now => {
+            !matches!(def.mysql_type(), mysql_type::DATETIME | mysql_type::TIMESTAMP)
+        }
+        DefaultValue::None | DefaultValue::Text(_) => false,
+    };
+    if wrong { Err(bad(format!("column {} cannot have this default", def.name))) } else { Ok(()) }
+}
+
+fn auto_increment(spec: &TableSpec) -> Result<()> {
+    let mut auto = spec.columns.iter().enumerate().filter(|(_, c)| c.auto_increment);
+    let Some((n, column)) = auto.next() else { return Ok(()) };
+    let name = &column.def.name;
+    if auto.next().is_some() {
+        return Err(bad("there can be only one AUTO_INCREMENT column".into()));
+    }
+    if !matches!(column.def.mtype, MType::Int | MType::Float | MType::Double) {
+        return Err(bad(format!("column {name} cannot be AUTO_INCREMENT: it is no number")));
+    }
+    let first = |parts: &[KeyPart]| parts.first().is_some_and(|p| p.column == n);
+    let keyed = spec.primary_key.as_deref().is_some_and(first) || spec.indexes.iter().any(|i| first(&i.parts));
+    match keyed {
+        true => Ok(()),
+        false => Err(bad(format!("the AUTO_INCREMENT column {name} must be the first of a key"))),
+    }
+}
+
+/// Checks an index to be made besides those of these names.
+pub(super) fn index<'n>(
+    columns: &[Column],
+    mut others: impl Iterator<Item = &'n str>,
+    spec: &IndexSpec,
+    format: RowFormat,
+    page_size: PageSize,
+) -> Result<()> {
+    object_name(&spec.name)?;
+    let name = spec.name.as_str();
+    if ["PRIMARY", "GEN_CLUST_INDEX"].iter().any(|n| n.eq_ignore_ascii_case(name)) {
+        return Err(bad(format!("{name} is the name of a clustered index")));
+    }
+    if others.any(|n| n.eq_ignore_ascii_case(name)) {
+        return Err(bad(format!("there are two indexes {name}")));
+    }
+    key(columns, name, &spec.parts, format, page_size)
+}
+
+fn key(
+    columns: &[Column],
+    name: &str,
+    parts: &[KeyPart],
+    format: RowFormat,
+    page_size: PageSize,
+) -> Result<()> {
+    if parts.is_empty() || parts.len() > PARTS_MAX {
+        return Err(bad(format!("index {name} has {} columns; 1 to {PARTS_MAX} are allowed", parts.len())));
+    }
+    let total_max = match page_size.logical() {
+        0..=4_096 => 768,
+        4_097..=8_192 => 1_536,
+        _ => 3_072,
+    };
+    let column_max = match format {
+        RowFormat::Redundant | RowFormat::Compact => OLD_KEY_COLUMN_MAX.min(total_max),
+        RowFormat::Dynamic | RowFormat::Compressed => total_max,
+    };
+    let mut total = 0;
+    for (n, part) in parts.iter().enumerate() {
+        let Some(column) = columns.get(part.column) else {
+            return Err(bad(format!("index {name}: there is no column number {}", part.column)));
+        };
+        let def = &column.def;
+        if parts[..n].iter().any(|p| p.column == part.column) {
+            return Err(bad(format!("column {} is in index {name} twice", def.name)));
+        }
+        let len = part_len(name, def, part)?;
+        if len > column_max {
+            let text = format!("{len} bytes of column {} in index {name}; {column_max} are allowed", def.name);
+            return Err(bad(text));
+        }
+        if !FieldCmp::of(def).is_known() {
+            let id = def.collation_id();
+            let text = format!("column {} cannot be in index {name}: collation {id} is not known", def.name);
+            return Err(bad(text));
+        }
+        total += len;
+    }
+    if total > total_max {
+        return Err(bad(format!("index {name} has {total} bytes; {total_max} are allowed")));
+    }
+    Ok(())
+}
+
+/// Bytes of a column that a key takes.
+fn part_len(index: &str, def: &ColumnDef, part: &KeyPart) -> Result<u32> {
+    let text = matches!(
+        def.mysql_type(),
+        mysql_type::STRING | mysql_type::VARCHAR | mysql_type::BLOB | mysql_type::GEOMETRY
+    ) && def.mtype.is_string();
+    match (part.prefix_len, def.mtype) {
+        (0, MType::Blob) => Err(bad(format!(
+            "column {} in index {index} is a BLOB or TEXT and needs a prefix length",
+            def.name
+        ))),
+        (0, _) => Ok(def.len),
+        (_, _) if !text => Err(bad(format!(
+            "column {} in index {index} cannot have a prefix: it is neither text nor bytes",
+            def.name
+        ))),
+        (n, MType::Blob) => Ok(n),
+        (n, _) if n < def.len => Ok(n),
+        (n, _) => Err(bad(format!(
+            "a prefix of {n} bytes of column {} in index {index} is not shorter than the column",
+            def.name
+        ))),
+    }
+}
+
+/// Whether a row can fit whose long values lie off the page. (One that must keep prefixes of many may still not.)
+pub(super) fn record_size(table: &str, def: &IndexDef) -> Result<()> {
+    let comp = def.layout().comp();
+    let mut size = if comp { 5 + def.layout().null_bytes() } else { 6 };
+    for (n, field) in def.fields().iter().enumerate() {
+        let (most, length) = match (field.fixed_len, field.prefix_len, field.column.mtype) {
+            (0, 0, MType::Blob) => (usize::MAX, 2),
+            (0, 0, _) => (field.column.len as usize, 1 + usize::from(field.column.is_big())),
+            (0, prefix, _) => (prefix as usize, 1 + usize::from(field.column.is_big())),
+            (fixed, ..) => (fixed as usize, 0),
+        };
+        let moves = def.is_clustered() && n >= def.n_uniq() && field.fixed_len == 0 && field.column.is_big();
+        size += if moves { most.min(2 * EXTERN_REF_LEN) } else { most };
+        size += if comp { length } else { 2 };
+    }
+    let limit = def.rec_size_max();
+    if size > limit {
+        return Err(Error::RowTooBig { table: table.to_owned(), limit });
     }
     Ok(())
 }

@@ -1,18 +1,16 @@
 //! CREATE TABLE.
 
-use crate::ddl::{TableSpec, check};
-use crate::dict::Dictionary;
+use crate::ddl::change::Change;
+use crate::ddl::log::Entry;
+use crate::ddl::{TableSpec, check, definition, foreign, make_database_dir};
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
+use crate::dict::ids;
 use crate::dict::rows::{self, Flags, Values};
-use crate::dict::{ids, sys_tables};
 use crate::error::{Error, Result};
-use crate::table::Table;
-use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::column::ColumnDef;
-use vaquita_format::flags::SpaceFlags;
 use vaquita_format::index_def::{KeyPart, cluster_key};
 use vaquita_storage::Storage;
 
@@ -90,120 +88,62 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
     bytes.chunks(PIECE).enumerate().map(row).collect()
 }
 
-/// Creates a table in one go.
-pub(super) fn create(storage: &Storage, dict: &Dictionary, spec: &TableSpec) -> Result<()> {
-    check::table(storage, spec)?;
-    let _latch = dict.change();
+/// Creates a table.
+pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bool) -> Result<()> {
+    let storage = change.storage();
+    let dict = &change.core.dict;
+    let mut spec = spec.clone();
+    let keys = foreign::plan(&change.core.dict, storage, &mut spec, checks)?;
+    check::table(storage, &spec)?;
     if dict.table_row(storage, &spec.name)?.is_some() {
         return Err(Error::TableExists(spec.name.clone()));
     }
-    let mut parts = parts_of(storage, spec);
+    let mut parts = parts_of(storage, &spec);
+    foreign::check_all(change, &parts, &keys, checks)?;
     parts.id = ids::table_id(storage)?;
     for index in &mut parts.indexes {
         index.id = ids::index_id(storage)?;
     }
-    let flags = Flags::of(&parts);
     if spec.file_per_table {
+        check::file_is_free(storage, &spec.name)?;
+        make_database_dir(storage, &spec.name)?;
         parts.space = ids::space_id(storage)?;
-        let atomic = flags.table.atomic_blobs();
-        let space_flags = SpaceFlags::new(parts.page_size, atomic, false)
-            .map_err(|c| Error::BadDefinition(c.to_string()))?;
-        super::make_database_dir(storage, &spec.name)?;
-        storage.create_table_space(parts.space, space_flags, &spec.name)?;
     }
-    for (n, def) in parts.index_defs()?.into_iter().enumerate() {
-        let mut mtr = storage.begin()?;
-        mtr.keep_before_images();
-        let tree = Tree::create(&mut mtr, parts.space, def)?;
-        mtr.commit();
-        parts.indexes[n].root = tree.root();
+    make_data(change, &mut parts)?;
+    definition::insert(change, &parts)?;
+    for key in &keys {
+        foreign::insert(change, key)?;
+        change.changes(&key.parent);
     }
-    let flags = Flags::of(&parts);
-    let written = rows::definition_rows(&parts, &flags);
-    let sys = &dict.sys;
-    let put = |table: &Arc<Table>, rows: &[Values]| {
-        rows.iter().try_for_each(|row| sys_tables::insert_bare(storage, table, &rows::fields(row)))
-    };
-    put(&sys.core.columns, &written.columns)?;
-    put(&sys.core.indexes, &written.indexes)?;
-    put(&sys.core.fields, &written.fields)?;
-    if let Some(extra) = &sys.extra {
-        put(extra, &extra_rows(&parts))?;
+    // Tables made before, with checks off, may refer to this one.
+    for key in dict.foreign_keys(storage, foreign::BY_PARENT, &spec.name)? {
+        change.changes(&key.child);
     }
-    put(&sys.core.tables, std::slice::from_ref(&written.table))
+    Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dict::CreateSystem;
-    use crate::table::{Column, FieldSource};
-    use vaquita_base::ManualClock;
-    use vaquita_io::sim::SimDisk;
-    use vaquita_storage::{Bootstrap, Mtr, NoBootstrap, Options, PageRef};
-
-    struct Boot;
-    impl Bootstrap for Boot {
-        fn change_buffer_root(&mut self, mtr: &mut Mtr<'_>, root: PageRef) -> vaquita_storage::Result<()> {
-            CreateSystem::default().change_buffer_root(mtr, root)
-        }
-        fn rollback_segment(&mut self, storage: &Storage) -> vaquita_storage::Result<()> {
-            NoBootstrap.rollback_segment(storage)
-        }
-        fn dictionary(&mut self, storage: &Storage) -> vaquita_storage::Result<()> {
-            CreateSystem::default().dictionary(storage)
-        }
-        fn rest(&mut self, storage: &Storage) -> vaquita_storage::Result<()> {
-            CreateSystem::default().rest(storage)
-        }
+/// Makes a table's file, if it has a number for one, and its empty trees.
+pub(super) fn make_data(change: &mut Change<'_>, parts: &mut TableParts) -> Result<()> {
+    let storage = change.storage();
+    let own = parts.space != SpaceId::SYSTEM;
+    if own {
+        let flags = Flags::of(parts).table.space_flags(parts.page_size.logical());
+        let flags = flags.map_err(|c| Error::BadDefinition(c.to_string()))?;
+        change.will_make(&[Entry::DropSpace { space: parts.space, name: parts.name.clone() }])?;
+        storage.create_table_space(parts.space, flags, &parts.name)?;
     }
-
-    #[test]
-    fn a_table_is_found_again() {
-        let disk = SimDisk::new(1);
-        disk.put_dir("/db".as_ref());
-        let open = || {
-            let clock = Arc::new(ManualClock::new());
-            Storage::open_with(Arc::new(disk.clone()), clock, Options::new("/db"), &mut Boot).unwrap()
+    for (n, def) in parts.index_defs()?.into_iter().enumerate() {
+        let tree = if own {
+            // It goes with its file.
+            let mut mtr = storage.begin()?;
+            mtr.keep_before_images();
+            let tree = Tree::create(&mut mtr, parts.space, def)?;
+            mtr.commit();
+            tree
+        } else {
+            change.create_tree(parts.space, def, &parts.name)?
         };
-        let storage = open();
-        let dict = Dictionary::open(&storage, None, 10).unwrap();
-        let columns = vec![
-            Column::new(ColumnDef::int("id", 4, false).not_null()),
-            Column::new(ColumnDef::varbinary("v", 3000)),
-        ];
-        let mut spec = TableSpec::new("test/t", columns);
-        spec.primary_key = Some(vec![KeyPart::whole(0)]);
-        spec.indexes.push(crate::ddl::IndexSpec {
-            name: "v".into(),
-            parts: vec![KeyPart::prefix(1, 10)],
-            unique: false,
-            comment: "c".into(),
-        });
-        create(&storage, &dict, &spec).unwrap();
-        let check = |storage: &Storage, dict: &Dictionary| {
-            let table = dict.find(storage, "test/t").unwrap().unwrap();
-            assert_eq!(table.columns, spec.columns);
-            assert_eq!(table.indexes[1].comment, "c");
-            assert_eq!(
-                table.indexes[1].sources,
-                [
-                    FieldSource::Column { column: 1, prefix_len: 10 },
-                    FieldSource::Column { column: 0, prefix_len: 0 }
-                ]
-            );
-            assert_eq!(table.indexes[1].cluster_key, [1]);
-            assert_eq!(table.cluster_fields, [0, 3]);
-            assert_eq!(table.is_ordering, [true, true]);
-        };
-        check(&storage, &dict);
-        storage.close().unwrap();
-        drop((storage, dict));
-        let storage = open();
-        let dict = Dictionary::open(&storage, None, 10).unwrap();
-        check(&storage, &dict);
-        let foreign = dict.find(&storage, "SYS_FOREIGN").unwrap().unwrap();
-        assert!(foreign.is_system && foreign.id == TableId(11));
-        assert_eq!(foreign.indexes.iter().map(|i| i.id.0).collect::<Vec<_>>(), [11, 12, 13]);
+        parts.indexes[n].root = tree.root();
     }
+    Ok(())
 }

@@ -1,11 +1,38 @@
 //! Changing definitions: CREATE, DROP, RENAME, TRUNCATE of tables, adding and dropping indexes and foreign keys. Atomic
 //! over a crash: never a file without its table, never a table without its file.
+//!
+//! | part | module |
+//! |---|---|
+//! | what a definition must be | [`check`], [`foreign`](mod@foreign) |
+//! | a change as a transaction, with its files and trees | [`change`](mod@change), [`log`](mod@log) |
+//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
+//! | rows of a definition | [`definition`] |
+//! | sorting the entries of an index to be built | [`sort`] |
+//! | after a crash | [`recover`](mod@recover) |
+//!
+//! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
+//! ([`related_tables`]).
 
+mod change;
 mod check;
 mod create;
+mod databases;
+mod definition;
+mod drop;
+mod foreign;
+mod indexes;
+mod log;
+mod recover;
+mod rename;
+mod sort;
+mod truncate;
+
+pub use databases::{create_database, drop_database};
 
 use crate::core::Core;
 use crate::error::Result;
+use change::Change;
+use drop::References;
 use crate::table::{Column, ReferentialAction};
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
@@ -95,8 +122,7 @@ impl TableSpec {
 /// # Crash
 /// The table is there with its file, or neither.
 pub fn create_table(core: &Core, trx: &mut Trx, spec: &TableSpec, foreign_key_checks: bool) -> Result<()> {
-    let _ = (trx, foreign_key_checks);
-    create::create(&core.storage, &core.dict, spec)
+    Change::run(core, trx, |change| create::create_table(change, spec, foreign_key_checks))
 }
 
 /// Drops a table.
@@ -104,8 +130,8 @@ pub fn create_table(core: &Core, trx: &mut Trx, spec: &TableSpec, foreign_key_ch
 /// # Errors
 /// No such table, other tables refer to it.
 pub fn drop_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
-    let _ = (core, trx, name, foreign_key_checks);
-    unimplemented!()
+    let references = if foreign_key_checks { References::Checked } else { References::Ignored };
+    Change::run(core, trx, |change| drop::drop_table(change, name, references))
 }
 
 /// Renames a table, also to another database.
@@ -113,8 +139,7 @@ pub fn drop_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bo
 /// # Errors
 /// No such table, the new name is taken.
 pub fn rename_table(core: &Core, trx: &mut Trx, from: &str, to: &str) -> Result<()> {
-    let _ = (core, trx, from, to);
-    unimplemented!()
+    Change::run(core, trx, |change| rename::rename(change, from, to))
 }
 
 /// Empties a table: a new tablespace takes the place of the old.
@@ -122,8 +147,7 @@ pub fn rename_table(core: &Core, trx: &mut Trx, from: &str, to: &str) -> Result<
 /// # Errors
 /// No such table, other tables refer to it.
 pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
-    let _ = (core, trx, name, foreign_key_checks);
-    unimplemented!()
+    Change::run(core, trx, |change| truncate::truncate(change, name, foreign_key_checks))
 }
 
 /// Adds indexes to a table whose rows are there.
@@ -131,8 +155,7 @@ pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks
 /// # Errors
 /// No such table, duplicates, definitions that cannot be.
 pub fn add_indexes(core: &Core, trx: &mut Trx, table: &str, indexes: &[IndexSpec]) -> Result<()> {
-    let _ = (core, trx, table, indexes);
-    unimplemented!()
+    indexes::add(core, trx, table, indexes)
 }
 
 /// Drops an index.
@@ -140,8 +163,7 @@ pub fn add_indexes(core: &Core, trx: &mut Trx, table: &str, indexes: &[IndexSpec
 /// # Errors
 /// No such table or index, a foreign key needs it.
 pub fn drop_index(core: &Core, trx: &mut Trx, table: &str, index: &str) -> Result<()> {
-    let _ = (core, trx, table, index);
-    unimplemented!()
+    Change::run(core, trx, |change| indexes::drop(change, table, index))
 }
 
 /// Makes the directory of a table's database.
@@ -161,6 +183,24 @@ fn make_database_dir(storage: &Storage, table: &str) -> Result<()> {
 /// # Errors
 /// Errors of pages and files.
 pub fn recover(core: &Core) -> Result<()> {
-    let _ = core;
-    unimplemented!()
+    recover::recover(core)
+}
+
+/// The tables that refer to a table by foreign keys and those it refers to: their definitions change with its own.
+///
+/// # Errors
+/// Errors of reading the dictionary.
+pub fn related_tables(core: &Core, name: &str) -> Result<Vec<String>> {
+    let _latch = core.dict.freeze();
+    let mut out = Vec::new();
+    for key in core.dict.foreign_keys(&core.storage, foreign::BY_CHILD, name)? {
+        out.push(key.parent.clone());
+    }
+    for key in core.dict.foreign_keys(&core.storage, foreign::BY_PARENT, name)? {
+        out.push(key.child.clone());
+    }
+    out.retain(|other| other != name);
+    out.sort();
+    out.dedup();
+    Ok(out)
 }

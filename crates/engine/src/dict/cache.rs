@@ -73,9 +73,12 @@ impl Cache {
         table
     }
 
-    /// Takes a table out, because its definition changes; its counter is kept.
-    pub(crate) fn remove(&self, id: TableId) {
-        self.maps.write().remove(id);
+    /// Takes a table out, because its definition changed; its counter is kept.
+    pub(crate) fn remove_named(&self, name: &str) {
+        let mut maps = self.maps.write();
+        if let Some(&id) = maps.by_name.get(name) {
+            maps.remove(id);
+        }
     }
 
     /// Forgets a table that is dropped, and its counter.

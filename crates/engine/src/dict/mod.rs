@@ -12,6 +12,7 @@
 //! | files of a MySQL server | [`server_files`] |
 //! | table objects in memory | [`cache`] |
 //! | numbers | [`ids`] |
+//! | what there is | [`list`] |
 //!
 //! # Latching
 //! One latch, taken before any page: shared while a definition is read, and by purge while it works on a row
@@ -23,8 +24,8 @@ pub mod build;
 mod cache;
 pub mod codec;
 pub(crate) mod ids;
-mod list;
-mod load;
+pub mod list;
+pub(crate) mod load;
 pub(crate) mod rows;
 mod server_files;
 pub(crate) mod sys_tables;
@@ -36,6 +37,7 @@ use crate::error::{Error, Result};
 use crate::table::Table;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use sys_tables::CoreTables;
 use vaquita_base::{PageId, SpaceId, TableId};
 use vaquita_btree::Observer;
@@ -71,6 +73,8 @@ pub struct Dictionary {
     observer: Option<Arc<dyn Observer>>,
     pub(crate) cache: cache::Cache,
     ids: ids::Ids,
+    /// The next number of an entry of the DDL log.
+    next_log_id: AtomicU64,
     latch: RwLock<()>,
 }
 
@@ -102,7 +106,8 @@ impl Dictionary {
             ddl_log: None,
         };
         let cache = cache::Cache::new(table_definition_cache);
-        let mut dict = Dictionary { sys, observer, cache, ids, latch: RwLock::default() };
+        let next_log_id = AtomicU64::new(1);
+        let mut dict = Dictionary { sys, observer, cache, ids, next_log_id, latch: RwLock::default() };
         let load = |name: &str| dict.load(storage, name).map(|t| t.map(Arc::new));
         let foreign = load(layout::SYS_FOREIGN.name)?;
         let foreign_cols = load(layout::SYS_FOREIGN_COLS.name)?;
@@ -112,7 +117,15 @@ impl Dictionary {
         let ddl_log = load(sys_tables::SYS_VAQUITA_DDL_LOG.name)?;
         let core = dict.sys.core.clone();
         dict.sys = SysTables { core, foreign, foreign_cols, spaces, files, extra, ddl_log };
+        if let Some(log) = &dict.sys.ddl_log {
+            *dict.next_log_id.get_mut() = rows::last_number(storage, log.clustered())? + 1;
+        }
         Ok(dict)
+    }
+
+    /// A number for an entry of the DDL log: above all that are there.
+    pub(crate) fn next_log_id(&self) -> u64 {
+        self.next_log_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The table of that name.

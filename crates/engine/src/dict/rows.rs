@@ -71,6 +71,19 @@ pub(crate) fn read(storage: &Storage, index: &Index, prefix: &[&[u8]]) -> Result
     Ok(out)
 }
 
+/// The greatest number in the first field of an index, delete-marked records not left out; 0 if there is none.
+pub(crate) fn last_number(storage: &Storage, index: &Index) -> Result<u64> {
+    let mut cursor = Cursor::new(&index.tree, storage);
+    if !cursor.last()? {
+        return Ok(0);
+    }
+    let record = cursor.record().expect("the cursor is on a record");
+    let mut offsets = Offsets::new();
+    record.parse(index.def(), &mut offsets)?;
+    let bytes = record.field(&offsets, 0).unwrap_or_default();
+    Ok(get_uint(bytes, 0, bytes.len().min(8)))
+}
+
 /// Values of a row in the order of the user columns.
 pub(crate) type Values = Vec<Option<Vec<u8>>>;
 

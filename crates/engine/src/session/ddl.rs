@@ -7,6 +7,7 @@ use crate::ddl::{self, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use std::time::Duration;
+use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
 
 impl Session {
@@ -15,8 +16,8 @@ impl Session {
     /// # Errors
     /// It exists, its definition cannot be, files.
     pub fn create_table(&mut self, spec: &TableSpec) -> Result<()> {
-        let mut names = vec![spec.name.as_str()];
-        names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
+        let mut names = self.with_related(&spec.name)?;
+        names.extend(spec.foreign_keys.iter().map(|f| f.parent.clone()));
         let checks = self.settings.foreign_key_checks;
         self.change_definition(&names, |core, trx| ddl::create_table(core, trx, spec, checks))
     }
@@ -27,7 +28,8 @@ impl Session {
     /// No such table, other tables refer to it.
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         let checks = self.settings.foreign_key_checks;
-        self.change_definition(&[name], |core, trx| ddl::drop_table(core, trx, name, checks))
+        let names = self.with_related(name)?;
+        self.change_definition(&names, |core, trx| ddl::drop_table(core, trx, name, checks))
     }
 
     /// Renames a table, also to another database.
@@ -35,7 +37,9 @@ impl Session {
     /// # Errors
     /// No such table, the new name is taken.
     pub fn rename_table(&mut self, from: &str, to: &str) -> Result<()> {
-        self.change_definition(&[from, to], |core, trx| ddl::rename_table(core, trx, from, to))
+        let mut names = self.with_related(from)?;
+        names.push(to.to_owned());
+        self.change_definition(&names, |core, trx| ddl::rename_table(core, trx, from, to))
     }
 
     /// Empties a table.
@@ -44,7 +48,8 @@ impl Session {
     /// No such table, other tables refer to it.
     pub fn truncate_table(&mut self, name: &str) -> Result<()> {
         let checks = self.settings.foreign_key_checks;
-        self.change_definition(&[name], |core, trx| ddl::truncate_table(core, trx, name, checks))
+        let names = self.with_related(name)?;
+        self.change_definition(&names, |core, trx| ddl::truncate_table(core, trx, name, checks))
     }
 
     /// Adds indexes to a table.
@@ -52,7 +57,7 @@ impl Session {
     /// # Errors
     /// No such table, duplicates, definitions that cannot be.
     pub fn add_indexes(&mut self, table: &str, indexes: &[IndexSpec]) -> Result<()> {
-        self.change_definition(&[table], |core, trx| ddl::add_indexes(core, trx, table, indexes))
+        self.change_definition(&[table.to_owned()], |core, trx| ddl::add_indexes(core, trx, table, indexes))
     }
 
     /// Drops an index.
@@ -60,12 +65,19 @@ impl Session {
     /// # Errors
     /// No such table or index, a foreign key needs it.
     pub fn drop_index(&mut self, table: &str, index: &str) -> Result<()> {
-        self.change_definition(&[table], |core, trx| ddl::drop_index(core, trx, table, index))
+        self.change_definition(&[table.to_owned()], |core, trx| ddl::drop_index(core, trx, table, index))
+    }
+
+    /// A table and those related to it by foreign keys.
+    fn with_related(&self, name: &str) -> Result<Vec<String>> {
+        let mut names = ddl::related_tables(&self.core, name)?;
+        names.push(name.to_owned());
+        Ok(names)
     }
 
     fn change_definition(
         &mut self,
-        names: &[&str],
+        names: &[String],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
         if self.core.storage.options().read_only {
@@ -79,7 +91,7 @@ impl Session {
 
     fn change_definition_locked(
         &mut self,
-        names: &[&str],
+        names: &[String],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
         let core = self.core.clone();
@@ -93,7 +105,7 @@ impl Session {
         }
         let mut trx = core.txn.new_trx();
         trx.set_wait_hook(self.hook.clone());
-        core.txn.start(&mut trx, Isolation::RepeatableRead, AccessMode::ReadWrite);
+        core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
         trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
         // Transactions without a session (prepared, being rolled back) have table locks only.
         let locked = names.iter().try_for_each(|name| match core.dict.table(&core, name) {
@@ -102,7 +114,7 @@ impl Session {
             Err(e) => Err(e),
         });
         let done = locked.and_then(|()| change(&core, &mut trx));
-        if done.is_err() {
+        if done.is_err() && trx.state() == TrxState::Active {
             // What the change could not take back itself.
             if crate::row::rollback_to(&core, &mut trx, 0)
                 .and_then(|()| Ok(core.txn.finish_rollback(&mut trx)?))

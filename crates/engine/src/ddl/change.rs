@@ -1,0 +1,205 @@
+//! A change of definitions: one transaction on the dictionary's tables, with what it makes and what it leaves behind in
+//! the [DDL log](super::log).
+
+use super::log::{self, Entry, HOW};
+use crate::core::Core;
+use crate::dict::rows::{self, Values};
+use crate::error::{Error, Result};
+use crate::row;
+use crate::table::{Field, RowKey, Table};
+use parking_lot::RwLockWriteGuard;
+use std::sync::Arc;
+use vaquita_base::{IndexId, PageNo, SpaceId, TableId};
+use vaquita_btree::Tree;
+use vaquita_format::index_def::IndexDef;
+use vaquita_storage::Storage;
+use vaquita_txn::trx::TrxState;
+use vaquita_txn::{AccessMode, Isolation, Trx};
+
+/// A running change. The dictionary's latch is held exclusively from its beginning to its end.
+#[derive(Debug)]
+pub(super) struct Change<'a> {
+    pub(super) core: &'a Core,
+    trx: &'a mut Trx,
+    _latch: RwLockWriteGuard<'a, ()>,
+    /// Entries of the DDL log that undo what has been made.
+    undo: Vec<u64>,
+    /// Entries that remove what is superfluous after the commit.
+    left: Vec<u64>,
+    /// Tables whose objects are out of date after the commit.
+    changed: Vec<String>,
+    dropped: Vec<TableId>,
+}
+
+impl<'a> Change<'a> {
+    /// Runs a change: committed and durable on return, or as if it had not been.
+    ///
+    /// # Errors
+    /// Those of `body`; errors of writing.
+    pub(super) fn run<R>(
+        core: &'a Core,
+        trx: &'a mut Trx,
+        body: impl FnOnce(&mut Change<'a>) -> Result<R>,
+    ) -> Result<R> {
+        Self::run_with(core, trx, Vec::new(), body)
+    }
+
+    /// The same for a change for which something was made before, that `undo` gets rid of.
+    pub(super) fn run_with<R>(
+        core: &'a Core,
+        trx: &'a mut Trx,
+        undo: Vec<u64>,
+        body: impl FnOnce(&mut Change<'a>) -> Result<R>,
+    ) -> Result<R> {
+        begin(core, trx)?;
+        let _latch = core.dict.change();
+        let (left, changed, dropped) = Default::default();
+        let mut change = Change { core, trx, _latch, undo, left, changed, dropped };
+        let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
+        match done {
+            Ok((r, lsn)) => change.committed(lsn).map(|()| r),
+            Err(e) => {
+                change.abort();
+                Err(e)
+            }
+        }
+    }
+
+    pub(super) fn storage(&self) -> &'a Storage {
+        &self.core.storage
+    }
+
+    /// Inserts a row into a dictionary table.
+    pub(super) fn insert(&mut self, table: &Arc<Table>, values: &Values) -> Result<()> {
+        row::insert(self.core, self.trx, table, &rows::fields(values), HOW).map(|_| ())
+    }
+
+    /// Deletes a row of a dictionary table.
+    pub(super) fn delete(&mut self, table: &Arc<Table>, key: &[&[u8]]) -> Result<()> {
+        let key = RowKey::new(key.iter().copied());
+        match row::delete(self.core, self.trx, table, &key, HOW)? {
+            true => Ok(()),
+            false => Err(Error::Corrupt(format!("{}: a row is missing", table.name))),
+        }
+    }
+
+    /// Changes columns of a row of a dictionary table.
+    pub(super) fn update(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[&[u8]],
+        changes: &[(usize, Field<'_>)],
+    ) -> Result<()> {
+        let key = RowKey::new(key.iter().copied());
+        row::update(self.core, self.trx, table, &key, changes, HOW).map(|_| ())
+    }
+
+    /// Says how to undo what is going to be made; durable on return.
+    pub(super) fn will_make(&mut self, entries: &[Entry]) -> Result<Vec<u64>> {
+        let ids = log::add_durably(self.core, entries)?;
+        self.undo.extend_from_slice(&ids);
+        Ok(ids)
+    }
+
+    /// Makes a tree, which is freed if the change does not come to be.
+    pub(super) fn create_tree(&mut self, space: SpaceId, def: Arc<IndexDef>, file: &str) -> Result<Tree> {
+        let entry = Entry::FreeTree { space, index: def.id(), root: PageNo::NULL, name: file.to_owned() };
+        let id = self.will_make(&[entry])?[0];
+        log::create_tree(self.core, id, space, def)
+    }
+
+    /// Says what is superfluous after the commit.
+    pub(super) fn leaves(&mut self, entry: &Entry) -> Result<()> {
+        let id = log::add(self.core, self.trx, entry)?;
+        self.left.push(id);
+        Ok(())
+    }
+
+    /// A tree is superfluous after the commit.
+    pub(super) fn leaves_tree(
+        &mut self,
+        space: SpaceId,
+        index: IndexId,
+        root: PageNo,
+        file: &str,
+    ) -> Result<()> {
+        self.leaves(&Entry::FreeTree { space, index, root, name: file.to_owned() })
+    }
+
+    /// The object of a table is out of date after the commit.
+    pub(super) fn changes(&mut self, name: &str) {
+        self.changed.push(name.to_owned());
+    }
+
+    /// A table is no more after the commit.
+    pub(super) fn drops(&mut self, id: TableId) {
+        self.dropped.push(id);
+    }
+
+    /// Commits. What undoes the making is taken away with it.
+    fn end(&mut self) -> Result<Option<vaquita_base::Lsn>> {
+        for &id in &self.undo {
+            log::delete(self.core, self.trx, id)?;
+        }
+        Ok(self.core.txn.commit(self.trx)?)
+    }
+
+    fn committed(self, lsn: Option<vaquita_base::Lsn>) -> Result<()> {
+        let Change { core, left, changed, dropped, .. } = &self;
+        if let Some(lsn) = lsn {
+            core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
+        }
+        changed.iter().for_each(|name| core.dict.cache.remove_named(name));
+        for &id in dropped {
+            core.dict.cache.forget(id);
+            core.txn.locks().forget_table(id);
+        }
+        if !left.is_empty() {
+            // The change is done. What cannot be removed now is removed at the next opening.
+            let _ = log::newest_first(core, left).and_then(|entries| log::perform(core, &entries));
+        }
+        Ok(())
+    }
+
+    /// Takes everything back. What cannot be taken back now is taken back at the next opening.
+    fn abort(self) {
+        let Change { core, trx, undo, .. } = self;
+        if end_in_rollback(core, trx).is_err() {
+            return;
+        }
+        let _ = log::newest_first(core, &undo).and_then(|entries| log::perform(core, &entries));
+    }
+}
+
+fn begin(core: &Core, trx: &mut Trx) -> Result<()> {
+    if core.storage.options().read_only {
+        return Err(Error::ReadOnly);
+    }
+    if trx.state() == TrxState::NotStarted {
+        core.txn.start(trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
+    }
+    if trx.undo_no() != 0 {
+        return Err(Error::WrongState("a change of a definition is a transaction of its own"));
+    }
+    core.txn.set_dict_operation(trx);
+    Ok(())
+}
+
+fn end_in_rollback(core: &Core, trx: &mut Trx) -> Result<()> {
+    row::rollback_to(core, trx, 0)?;
+    core.txn.finish_rollback(trx)?;
+    Ok(())
+}
+
+/// Rolls back a transaction of our own; if that is impossible now, later.
+pub(super) fn take_back(core: &Core, mut trx: Trx) {
+    if trx.state() == TrxState::Active && end_in_rollback(core, &mut trx).is_err() {
+        core.roll_back_later(trx);
+    }
+}
+
+/// Undoes what was made for a change that is given up before it began.
+pub(super) fn give_up(core: &Core, undo: &[u64]) {
+    let _latch = core.dict.change();
+    let _ = log::newest_first(core, undo).and_then(|entries| log::perform(core, &entries));
+}

@@ -1,0 +1,56 @@
+//! Databases: a directory with a `db.opt`, as MySQL has them. One whose `db.opt` is missing exists while it has tables.
+
+use super::change::Change;
+use super::drop::{self, References};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use vaquita_io::{OpenMode, OpenOptions};
+use vaquita_txn::Trx;
+
+fn io(e: vaquita_io::Error) -> Error {
+    Error::Storage(e.into())
+}
+
+/// Makes a database's directory; `options` is the content of its `db.opt`.
+///
+/// # Errors
+/// It exists; files.
+pub fn create_database(core: &Core, name: &str, options: &str) -> Result<()> {
+    super::check::table_name(&format!("{name}/t"))
+        .map_err(|_| Error::BadDefinition(format!("{name} is no name of a database in file names")))?;
+    let storage = &core.storage;
+    if storage.options().read_only {
+        return Err(Error::ReadOnly);
+    }
+    let _latch = core.dict.change();
+    super::make_database_dir(storage, &format!("{name}/t"))?;
+    let dir = storage.options().dir.join(name);
+    let path = dir.join("db.opt");
+    if storage.fs().exists(&path) {
+        return Err(Error::BadDefinition(format!("database {name} already exists")));
+    }
+    let file = storage.fs().open(&path, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
+    file.write_at(options.as_bytes(), 0).map_err(io)?;
+    file.sync().map_err(io)?;
+    storage.fs().sync_dir(&dir).map_err(io)
+}
+
+/// Drops all tables of a database, one after the other, and its `db.opt`.
+///
+/// # Errors
+/// Tables of other databases refer to one of them; files. Those before it are dropped then.
+pub fn drop_database(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
+    let references =
+        if foreign_key_checks { References::FromElsewhere(name) } else { References::Ignored };
+    for table in core.dict.tables(&core.storage, name)? {
+        Change::run(core, trx, |change| drop::drop_table(change, &table, references))?;
+    }
+    let _latch = core.dict.change();
+    let dir = core.storage.options().dir.join(name);
+    let path = dir.join("db.opt");
+    if core.storage.fs().exists(&path) {
+        core.storage.fs().remove_file(&path).map_err(io)?;
+        core.storage.fs().sync_dir(&dir).map_err(io)?;
+    }
+    Ok(())
+}

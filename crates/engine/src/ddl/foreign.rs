@@ -1,0 +1,311 @@
+//! Foreign keys in definitions: what they must be, the indexes they need, their rows.
+//!
+//! Rules as of MySQL 5.6: parent and child columns have the same type (of texts the same collation; lengths may
+//! differ); on both sides an index begins with the columns, in this order and whole; a missing index of the child is
+//! made, one of the parent is not. SET NULL needs columns that can be NULL. With `foreign_key_checks` off the parent may
+//! be missing.
+
+use super::change::Change;
+use super::{ForeignKeySpec, IndexSpec, TableSpec, definition};
+use crate::dict::Dictionary;
+use crate::dict::build::TableParts;
+use crate::dict::rows;
+use crate::error::{Error, Result};
+use crate::table::{Column, ForeignKey, ReferentialAction};
+use vaquita_format::column::{MType, prtype};
+use vaquita_format::dict::foreign_type as bits;
+use vaquita_format::index_def::KeyPart;
+use vaquita_storage::Storage;
+
+/// Index of SYS_FOREIGN by child.
+pub(super) const BY_CHILD: usize = 1;
+/// Index of SYS_FOREIGN by parent.
+pub(super) const BY_PARENT: usize = 2;
+
+/// Columns in a foreign key at most.
+const COLUMNS_MAX: usize = 16;
+
+fn refused(name: &str, why: impl std::fmt::Display) -> Error {
+    Error::ForeignKey(format!("foreign key {name}: {why}"))
+}
+
+/// Names the foreign keys of a table to be made and adds the indexes they need to it.
+pub(super) fn plan(
+    dict: &Dictionary,
+    storage: &Storage,
+    spec: &mut TableSpec,
+    checks: bool,
+) -> Result<Vec<ForeignKey>> {
+    let specs = spec.foreign_keys.clone();
+    let mut next = 1;
+    let mut keys = Vec::with_capacity(specs.len());
+    for key in &specs {
+        let key = named(&spec.name, key, &mut next);
+        let index_name = specs[keys.len()].name.clone();
+        let columns = positions(&spec.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
+        let has_index = spec.primary_key.as_deref().is_some_and(|p| begins_with(p, &columns))
+            || spec.indexes.iter().any(|i| begins_with(&i.parts, &columns));
+        if !has_index {
+            spec.indexes.push(index_for(spec, &columns, index_name));
+        }
+        keys.push(key);
+    }
+    let _ = (dict, storage, checks);
+    Ok(keys)
+}
+
+/// The index a foreign key gets: named like it, or like its first column.
+pub(super) fn index_for(spec: &TableSpec, columns: &[usize], name: Option<String>) -> IndexSpec {
+    let first = &spec.columns[columns[0]].def.name;
+    let taken = |name: &str| spec.indexes.iter().any(|i| i.name.eq_ignore_ascii_case(name));
+    let base = name.unwrap_or_else(|| first.clone());
+    let mut name = base.clone();
+    let mut n = 2;
+    while taken(&name) {
+        name = format!("{base}_{n}");
+        n += 1;
+    }
+    let parts = columns.iter().map(|&c| KeyPart::whole(c)).collect();
+    IndexSpec { name, parts, unique: false, comment: String::new() }
+}
+
+/// A foreign key with its full name; `next` numbers those without one.
+pub(super) fn named(child: &str, spec: &ForeignKeySpec, next: &mut usize) -> ForeignKey {
+    let id = match &spec.name {
+        Some(name) => format!("{}/{name}", database_of(child)),
+        None => {
+            let id = format!("{child}_ibfk_{next}");
+            *next += 1;
+            id
+        }
+    };
+    ForeignKey {
+        id,
+        child: child.to_owned(),
+        parent: spec.parent.clone(),
+        child_columns: spec.columns.clone(),
+        parent_columns: spec.parent_columns.clone(),
+        on_delete: spec.on_delete,
+        on_update: spec.on_update,
+    }
+}
+
+fn database_of(table: &str) -> &str {
+    table.rsplit_once('/').map_or("", |(database, _)| database)
+}
+
+/// The number of a constraint with a generated name.
+pub(super) fn generated_number(table: &str, id: &str) -> Option<usize> {
+    id.strip_prefix(table)?.strip_prefix("_ibfk_")?.parse().ok()
+}
+
+/// Positions of columns; which one is missing, or what else is wrong.
+pub(super) fn positions(columns: &[Column], names: &[String]) -> std::result::Result<Vec<usize>, String> {
+    if names.is_empty() || names.len() > COLUMNS_MAX {
+        return Err(format!("it has {} columns; 1 to {COLUMNS_MAX} are allowed", names.len()));
+    }
+    let mut out = Vec::with_capacity(names.len());
+    for name in names {
+        let at = columns.iter().position(|c| c.def.name.eq_ignore_ascii_case(name));
+        let at = at.ok_or_else(|| format!("there is no column {name}"))?;
+        if out.contains(&at) {
+            return Err(format!("column {name} is in it twice"));
+        }
+        out.push(at);
+    }
+    Ok(out)
+}
+
+/// Whether a key begins with these columns, whole.
+pub(super) fn begins_with(parts: &[KeyPart], columns: &[usize]) -> bool {
+    parts.len() >= columns.len() && parts.iter().zip(columns).all(|(p, &c)| *p == KeyPart::whole(c))
+}
+
+fn has_index(table: &TableParts, columns: &[usize]) -> bool {
+    table.indexes.iter().any(|i| begins_with(&i.parts, columns))
+}
+
+/// Checks the foreign keys of a table to be made, and those of others that wait for it.
+pub(super) fn check_all(
+    change: &Change<'_>,
+    table: &TableParts,
+    keys: &[ForeignKey],
+    checks: bool,
+) -> Result<()> {
+    for (n, key) in keys.iter().enumerate() {
+        if keys[..n].iter().any(|other| other.id.eq_ignore_ascii_case(&key.id)) {
+            return Err(refused(&key.id, "the name is used twice"));
+        }
+        check_one(change, table, key, checks)?;
+    }
+    if checks {
+        for key in change.core.dict.foreign_keys(change.storage(), BY_PARENT, &table.name)? {
+            let Some(child) = change.core.dict.table_row(change.storage(), &key.child)? else { continue };
+            let child = change.core.dict.read_parts(change.storage(), &child)?;
+            match_columns(&child, table, &key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks a foreign key of `child`, whose indexes are those it will have.
+pub(super) fn check_one(
+    change: &Change<'_>,
+    child: &TableParts,
+    key: &ForeignKey,
+    checks: bool,
+) -> Result<()> {
+    let dict = &change.core.dict;
+    let foreign = dict.sys.foreign.as_ref().ok_or_else(|| refused(&key.id, "SYS_FOREIGN is missing"))?;
+    if !rows::read(change.storage(), foreign.clustered(), &[key.id.as_bytes()])?.is_empty() {
+        return Err(refused(&key.id, "a constraint of that name exists"));
+    }
+    if !key.parent.contains('/') {
+        return Err(refused(&key.id, format!("{} is no name of a table", key.parent)));
+    }
+    let columns = positions(&child.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
+    let set_null = [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
+    for &c in &columns {
+        let def = &child.columns[c].def;
+        if set_null && !def.is_nullable() {
+            return Err(refused(&key.id, format!("SET NULL, but column {} is NOT NULL", def.name)));
+        }
+    }
+    if key.parent == child.name {
+        return match_columns(child, child, key);
+    }
+    match dict.table_row(change.storage(), &key.parent)? {
+        Some(parent) => match_columns(child, &dict.read_parts(change.storage(), &parent)?, key),
+        None if checks => Err(refused(&key.id, format!("its parent table {} does not exist", key.parent))),
+        None => Ok(()),
+    }
+}
+
+/// Columns of the same types, with an index on both sides.
+fn match_columns(child: &TableParts, parent: &TableParts, key: &ForeignKey) -> Result<()> {
+    let fail = |text: String| Err(refused(&key.id, text));
+    if key.child_columns.len() != key.parent_columns.len() {
+        return fail(format!(
+            "{} columns refer to {}",
+            key.child_columns.len(),
+            key.parent_columns.len()
+        ));
+    }
+    let ours = positions(&child.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
+    let theirs = positions(&parent.columns, &key.parent_columns)
+        .map_err(|c| refused(&key.id, format!("of {}: {c}", parent.name)))?;
+    for (&a, &b) in ours.iter().zip(&theirs) {
+        let (a, b) = (&child.columns[a], &parent.columns[b]);
+        if !same_type(a, b) {
+            return fail(format!(
+                "column {} and column {} of {} have different types",
+                a.def.name, b.def.name, parent.name
+            ));
+        }
+    }
+    if !has_index(child, &ours) {
+        return fail(format!("no index of {} begins with its columns", child.name));
+    }
+    if !has_index(parent, &theirs) {
+        return fail(format!("no index of {} begins with the columns it refers to", parent.name));
+    }
+    Ok(())
+}
+
+fn same_type(a: &Column, b: &Column) -> bool {
+    const KIND: u32 = prtype::UNSIGNED | prtype::BINARY_TYPE;
+    let (a, b) = (&a.def, &b.def);
+    if a.mtype == MType::Blob || b.mtype == MType::Blob {
+        return false;
+    }
+    // CHAR and VARCHAR go together.
+    let text = |m: MType| matches!(m, MType::VarChar | MType::Char | MType::VarMySql | MType::MySql);
+    let bytes = |m: MType| matches!(m, MType::Binary | MType::FixBinary);
+    if text(a.mtype) && text(b.mtype) {
+        return a.collation_id() == b.collation_id() && a.is_binary() == b.is_binary();
+    }
+    if bytes(a.mtype) && bytes(b.mtype) {
+        return a.prtype & KIND == b.prtype & KIND
+            && (a.mtype == MType::Binary || b.mtype == MType::Binary || a.mysql_type() == b.mysql_type());
+    }
+    a.mtype == b.mtype && a.prtype & KIND == b.prtype & KIND && a.len == b.len
+}
+
+fn kind_bits(key: &ForeignKey) -> u32 {
+    let of = |action, cascade, set_null, no_action| match action {
+        ReferentialAction::Restrict => 0,
+        ReferentialAction::NoAction => no_action,
+        ReferentialAction::Cascade => cascade,
+        ReferentialAction::SetNull => set_null,
+    };
+    of(key.on_delete, bits::DELETE_CASCADE, bits::DELETE_SET_NULL, bits::DELETE_NO_ACTION)
+        | of(key.on_update, bits::UPDATE_CASCADE, bits::UPDATE_SET_NULL, bits::UPDATE_NO_ACTION)
+}
+
+/// Inserts the rows of a foreign key.
+pub(super) fn insert(change: &mut Change<'_>, key: &ForeignKey) -> Result<()> {
+    let sys = &change.core.dict.sys;
+    let (Some(foreign), Some(columns)) = (&sys.foreign, &sys.foreign_cols) else {
+        return Err(refused(&key.id, "SYS_FOREIGN is missing"));
+    };
+    let n = key.child_columns.len() as u32 | kind_bits(key) << bits::SHIFT;
+    let row = vec![
+        rows::name_value(&key.id),
+        rows::name_value(&key.child),
+        rows::name_value(&key.parent),
+        rows::u32_value(n),
+    ];
+    change.insert(foreign, &row)?;
+    for (pos, (ours, theirs)) in key.child_columns.iter().zip(&key.parent_columns).enumerate() {
+        let row = vec![
+            rows::name_value(&key.id),
+            rows::u32_value(pos as u32),
+            rows::name_value(ours),
+            rows::name_value(theirs),
+        ];
+        change.insert(columns, &row)?;
+    }
+    Ok(())
+}
+
+/// Deletes the rows of a foreign key.
+pub(super) fn delete(change: &mut Change<'_>, id: &str) -> Result<()> {
+    let sys = &change.core.dict.sys;
+    let (Some(foreign), Some(columns)) = (&sys.foreign, &sys.foreign_cols) else { return Ok(()) };
+    definition::delete_all(change, columns, &[id.as_bytes()])?;
+    change.delete(foreign, &[id.as_bytes()])
+}
+
+/// Lets the foreign keys of and to a table follow its new name.
+pub(super) fn rename_table(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
+    let dict = &change.core.dict;
+    let Some(foreign) = &dict.sys.foreign else { return Ok(()) };
+    for key in dict.foreign_keys(change.storage(), BY_CHILD, from)? {
+        let mut renamed = ForeignKey::clone(&key);
+        renamed.child = to.to_owned();
+        renamed.id = match generated_number(from, &key.id) {
+            Some(n) => format!("{to}_ibfk_{n}"),
+            None => {
+                let name = key.id.rsplit_once('/').map_or(key.id.as_str(), |(_, name)| name);
+                format!("{}/{name}", database_of(to))
+            }
+        };
+        if key.parent == from {
+            renamed.parent = to.to_owned();
+        }
+        delete(change, &key.id)?;
+        let found = rows::read(change.storage(), foreign.clustered(), &[renamed.id.as_bytes()])?;
+        if !found.is_empty() {
+            return Err(refused(&renamed.id, "a constraint of that name exists"));
+        }
+        insert(change, &renamed)?;
+        change.changes(&key.parent);
+    }
+    for key in dict.foreign_keys(change.storage(), BY_PARENT, from)? {
+        if key.child != to {
+            change.update(foreign, &[key.id.as_bytes()], &[(2, Some(to.as_bytes()))])?;
+            change.changes(&key.child);
+        }
+    }
+    Ok(())
+}

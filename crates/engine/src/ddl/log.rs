@@ -1,0 +1,254 @@
+//! The DDL log: what is left to do, or to undo, of definitions being changed; rows of SYS_VAQUITA_DDL_LOG.
+//!
+//! Files and trees are made and go outside of transactions. So before something is made, a row that says how to get rid
+//! of it is committed on its own; the transaction that changes the definition takes that row away with its other
+//! changes. And what the change makes superfluous it does not remove, but adds a row that says so. Whichever way the
+//! transaction ends, at once or after a crash, the rows that are there afterwards are what is to be done:
+//!
+//! | end | rows left | doing them |
+//! |---|---|---|
+//! | commit | those the transaction added | removes what was replaced or dropped |
+//! | rollback, crash | those committed before | removes what was made, gives files their names back |
+//!
+//! A row is deleted after it is done; doing one again does nothing.
+//!
+//! | TYPE | uses | done |
+//! |---|---|---|
+//! | 1 | SPACE, NAME | tablespace SPACE and its file NAME are dropped |
+//! | 2 | SPACE, NAME, NEW_NAME | the file of SPACE, if called NEW_NAME, is called NAME again |
+//! | 3 | SPACE, INDEX_ID, PAGE_NO, NAME | the tree with the root PAGE_NO is freed; NAME is the file to open |
+//!
+//! PAGE_NO is written in the mini-transaction that makes or frees the root, so that it is null if and only if there is
+//! no tree.
+
+use crate::core::Core;
+use crate::dict::rows::{self, SysRow, Values};
+use crate::error::{Error, Result};
+use crate::row::{self, WriteOptions};
+use crate::table::{RowKey, Table};
+use std::sync::Arc;
+use vaquita_base::{IndexId, PageId, PageNo, SpaceId};
+use vaquita_btree::{LatchMode, Tree};
+use vaquita_format::column::ColumnDef;
+use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
+use vaquita_format::index_page::{FieldUpdate, SearchMode, header};
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_storage::{Mtr, Storage};
+use vaquita_txn::{AccessMode, Isolation, Trx};
+
+/// PAGE_NO in the clustered record.
+const PAGE_NO_FIELD: usize = 7;
+
+/// Writing rows of the dictionary: there are no foreign keys on it.
+pub(super) const HOW: WriteOptions =
+    WriteOptions { foreign_key_checks: false, unique_checks: true, exclusive_duplicates: false };
+
+/// Something left to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A tablespace with its file goes.
+    DropSpace { space: SpaceId, name: String },
+    /// A file gets its name back.
+    RenameBack { space: SpaceId, name: String, new_name: String },
+    /// A tree goes.
+    FreeTree { space: SpaceId, index: IndexId, root: PageNo, name: String },
+}
+
+impl Entry {
+    fn values(&self, id: u64) -> Values {
+        let (kind, index, space, root, name, new_name) = match self {
+            Entry::DropSpace { space, name } => (1, IndexId(0), *space, PageNo::NULL, name, None),
+            Entry::RenameBack { space, name, new_name } => {
+                (2, IndexId(0), *space, PageNo::NULL, name, Some(new_name))
+            }
+            Entry::FreeTree { space, index, root, name } => (3, *index, *space, *root, name, None),
+        };
+        vec![
+            rows::u64_value(id),
+            rows::u32_value(kind),
+            rows::u64_value(0),
+            rows::u64_value(index.get()),
+            rows::u32_value(space.get()),
+            rows::u32_value(root.get()),
+            rows::name_value(name),
+            new_name.map(|n| n.as_bytes().to_vec()),
+        ]
+    }
+
+    fn of(row: &SysRow) -> Result<(u64, Entry)> {
+        let space = SpaceId(row.u32(6));
+        let name = row.text(8);
+        let entry = match row.u32(3) {
+            1 => Entry::DropSpace { space, name },
+            2 => Entry::RenameBack { space, name, new_name: row.text(9) },
+            3 => {
+                let (index, root) = (IndexId(row.number(5)), PageNo(row.u32(PAGE_NO_FIELD)));
+                Entry::FreeTree { space, index, root, name }
+            }
+            other => return Err(Error::Corrupt(format!("SYS_VAQUITA_DDL_LOG: type {other}"))),
+        };
+        Ok((row.number(0), entry))
+    }
+}
+
+fn table(core: &Core) -> Result<&Arc<Table>> {
+    let missing = || Error::WrongState("definitions cannot be changed: SYS_VAQUITA_DDL_LOG is missing");
+    core.dict.sys.ddl_log.as_ref().ok_or_else(missing)
+}
+
+/// Adds an entry within a transaction; its number.
+pub(super) fn add(core: &Core, trx: &mut Trx, entry: &Entry) -> Result<u64> {
+    let id = core.dict.next_log_id();
+    row::insert(core, trx, table(core)?, &rows::fields(&entry.values(id)), HOW)?;
+    Ok(id)
+}
+
+/// Adds entries that last whatever becomes of the transaction that changes the definition.
+pub(super) fn add_durably(core: &Core, entries: &[Entry]) -> Result<Vec<u64>> {
+    on_its_own(core, |trx| entries.iter().map(|entry| add(core, trx, entry)).collect())
+}
+
+/// Deletes an entry within a transaction.
+pub(super) fn delete(core: &Core, trx: &mut Trx, id: u64) -> Result<()> {
+    let id = rows::u64_value(id).unwrap_or_default();
+    row::delete(core, trx, table(core)?, &RowKey::new([&id[..]]), HOW).map(|_| ())
+}
+
+/// All entries, the oldest first.
+pub(super) fn all(core: &Core) -> Result<Vec<(u64, Entry)>> {
+    let Some(table) = &core.dict.sys.ddl_log else { return Ok(Vec::new()) };
+    rows::read(&core.storage, table.clustered(), &[])?.iter().map(Entry::of).collect()
+}
+
+/// The entries of these numbers that are there, the newest first.
+pub(super) fn newest_first(core: &Core, ids: &[u64]) -> Result<Vec<(u64, Entry)>> {
+    let mut found: Vec<_> = all(core)?.into_iter().filter(|(id, _)| ids.contains(id)).collect();
+    found.reverse();
+    Ok(found)
+}
+
+/// Does entries and deletes them. One that cannot be done stays, and is tried again at the next opening; the first such
+/// failure.
+pub(super) fn perform(core: &Core, entries: &[(u64, Entry)]) -> Result<()> {
+    let mut failure = None;
+    let mut done = Vec::new();
+    for (id, entry) in entries {
+        match perform_one(core, *id, entry) {
+            Ok(()) => done.push(*id),
+            Err(e) => drop(failure.get_or_insert(e)),
+        }
+    }
+    if !done.is_empty() {
+        on_its_own(core, |trx| done.iter().try_for_each(|&id| delete(core, trx, id)))?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+fn perform_one(core: &Core, id: u64, entry: &Entry) -> Result<()> {
+    let storage = &*core.storage;
+    match entry {
+        Entry::DropSpace { space, name } => {
+            storage.drop_if_there(*space, name)?;
+        }
+        Entry::RenameBack { space, name, new_name } => {
+            let there = storage.table_space_path(new_name);
+            if !storage.spaces().contains(*space) && storage.fs().exists(&there) {
+                storage.open_table_space(*space, &there)?;
+            }
+            if storage.spaces().get(*space).is_ok_and(|s| s.path() == there) {
+                storage.rename_table_space(*space, new_name, name)?;
+            }
+        }
+        Entry::FreeTree { space, index, root, name } => {
+            let path = storage.table_space_path(name);
+            if !storage.spaces().contains(*space) && storage.fs().exists(&path) {
+                storage.open_table_space(*space, &path)?;
+            }
+            if !root.is_null() && storage.spaces().contains(*space) {
+                free_tree(core, id, *space, *index, *root)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Frees a tree of which nothing is known but its root.
+fn free_tree(core: &Core, id: u64, space: SpaceId, index: IndexId, root: PageNo) -> Result<()> {
+    let storage = &*core.storage;
+    let page = storage.pool().get_shared(PageId::new(space, root))?;
+    let comp = header::is_comp(&page);
+    drop(page);
+    let spec = IndexSpec {
+        id: index,
+        name: "dropped".into(),
+        row_format: if comp { RowFormat::Dynamic } else { RowFormat::Redundant },
+        page_size: storage.options().page_size,
+    };
+    let any = IndexDef::plain(spec, vec![ColumnDef::int("any", 4, true).not_null()], 1);
+    let any = any.map_err(|c| Error::Corrupt(c.to_string()))?;
+    let tree = Tree::open(storage, space, root, Arc::new(any))?;
+    tree.free_but_not_root(storage)?;
+    let mut mtr = storage.begin()?;
+    mtr.keep_before_images();
+    write_root(core, &mut mtr, id, |mtr| {
+        tree.free_root(mtr)?;
+        Ok(PageNo::NULL)
+    })?;
+    mtr.commit();
+    Ok(())
+}
+
+/// Makes the tree of an entry that was added without one.
+pub(super) fn create_tree(core: &Core, id: u64, space: SpaceId, def: Arc<IndexDef>) -> Result<Tree> {
+    let storage: &Storage = &core.storage;
+    let mut mtr = storage.begin()?;
+    mtr.keep_before_images();
+    let mut made = None;
+    write_root(core, &mut mtr, id, |mtr| {
+        let tree = Tree::create(mtr, space, def)?;
+        Ok(made.insert(tree).root())
+    })?;
+    mtr.commit();
+    made.ok_or(Error::WrongState("a tree was made"))
+}
+
+/// Changes a tree and writes its root into an entry, in one mini-transaction. The entry is committed, and nobody but
+/// whoever changes the definition looks at it: no undo, no lock.
+fn write_root<'s>(
+    core: &'s Core,
+    mtr: &mut Mtr<'s>,
+    id: u64,
+    change: impl FnOnce(&mut Mtr<'s>) -> Result<PageNo>,
+) -> Result<()> {
+    let tree = &table(core)?.clustered().tree;
+    let id = rows::u64_value(id).unwrap_or_default();
+    let key = [TupleField::new(&id)];
+    let place = tree.search(mtr, &Tuple::new(&key), SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+    if place.found().low_matched != 1 {
+        return Err(Error::Corrupt("SYS_VAQUITA_DDL_LOG: an entry is gone".into()));
+    }
+    let root = rows::u32_value(change(mtr)?.get());
+    let root = [FieldUpdate { pos: PAGE_NO_FIELD, data: root.as_deref() }];
+    tree.update_in_place(mtr, place.page(), place.rec(), 0, &root, None)?;
+    Ok(())
+}
+
+/// Runs changes of the log in a transaction of their own, durable on return.
+fn on_its_own<R>(core: &Core, change: impl FnOnce(&mut Trx) -> Result<R>) -> Result<R> {
+    let mut trx = core.txn.new_trx();
+    core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
+    core.txn.set_dict_operation(&mut trx);
+    let done = change(&mut trx).and_then(|r| Ok((r, core.txn.commit(&mut trx)?)));
+    match done {
+        Ok((r, lsn)) => {
+            if let Some(lsn) = lsn {
+                core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
+            }
+            Ok(r)
+        }
+        Err(e) => {
+            super::change::take_back(core, trx);
+            Err(e)
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! CREATE, DROP, RENAME, TRUNCATE, indexes and foreign keys through the API: what is there afterwards, what is refused.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+use vaquita_base::{ManualClock, SpaceId};
+use vaquita_engine::table::ReferentialAction;
+use vaquita_engine::{
+    Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Session, TableSpec, stored,
+};
+use vaquita_format::column::{Charset, ColumnDef};
+use vaquita_format::index_def::{KeyPart, RowFormat};
+use vaquita_io::sim::SimDisk;
+
+fn options() -> Options {
+    let mut options = Options { background: false, ..Options::new("/db") };
+    options.storage.log_file_size = 2 << 20;
+    options.storage.buffer_pool_size = 8 << 20;
+    options
+}
+
+fn open(disk: &SimDisk) -> Engine {
+    Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options()).unwrap()
+}
+
+fn new_disk() -> SimDisk {
+    let disk = SimDisk::new(1);
+    disk.put_dir("/db".as_ref());
+    disk
+}
+
+fn spec(name: &str) -> TableSpec {
+    let columns = vec![
+        Column::new(ColumnDef::int("id", 4, false).not_null()),
+        Column::new(ColumnDef::int("n", 4, false)),
+        Column::new(ColumnDef::varchar("v", 50, Charset::UTF8)),
+    ];
+    let mut spec = TableSpec::new(name, columns);
+    spec.primary_key = Some(vec![KeyPart::whole(0)]);
+    spec.indexes.push(index("n", &[1], false));
+    spec
+}
+
+fn index(name: &str, columns: &[usize], unique: bool) -> IndexSpec {
+    let parts = columns.iter().map(|&c| KeyPart::whole(c)).collect();
+    IndexSpec { name: name.into(), parts, unique, comment: String::new() }
+}
+
+fn foreign(columns: &[&str], parent: &str, parents: &[&str]) -> ForeignKeySpec {
+    let names = |n: &[&str]| n.iter().map(|s| (*s).to_owned()).collect();
+    ForeignKeySpec {
+        name: None,
+        columns: names(columns),
+        parent: parent.into(),
+        parent_columns: names(parents),
+        on_delete: ReferentialAction::Restrict,
+        on_update: ReferentialAction::Cascade,
+    }
+}
+
+fn fill(session: &mut Session, table: &str, rows: std::ops::Range<i32>) {
+    session
+        .run(|s| {
+            let table = s.table(table)?;
+            for id in rows {
+                let v = format!("value {id}");
+                let (id, n) = (stored::int(id), stored::int(id % 7));
+                s.insert(&table, &[Some(&id), Some(&n), Some(v.as_bytes())])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn ibd(disk: &SimDisk) -> Vec<String> {
+    let name = |p: &std::path::PathBuf| p.strip_prefix("/db").unwrap().to_string_lossy().into_owned();
+    disk.files().iter().map(name).filter(|n| n.ends_with(".ibd")).collect()
+}
+
+fn records(engine: &Engine, table: &str, index: usize) -> u64 {
+    let core = engine.core();
+    let table = core.dict.table(core, table).unwrap();
+    vaquita_btree::validate(&table.indexes[index].tree, &core.storage).unwrap().records
+}
+
+#[test]
+fn tables_come_and_go_with_their_files() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    session.create_table(&spec("a/t")).unwrap();
+    assert!(matches!(session.create_table(&spec("a/t")), Err(Error::TableExists(_))));
+    assert_eq!(ibd(&disk), ["a/t.ibd"]);
+    fill(&mut session, "a/t", 0..100);
+    session.rename_table("a/t", "b/u").unwrap();
+    assert_eq!(ibd(&disk), ["b/u.ibd"]);
+    assert!(matches!(session.rename_table("a/t", "b/v"), Err(Error::NoSuchTable(_))));
+    assert_eq!(records(&engine, "b/u", 0), 100);
+    let core = engine.core().clone();
+    let before = core.dict.table(&core, "b/u").unwrap();
+    session.truncate_table("b/u").unwrap();
+    let after = core.dict.table(&core, "b/u").unwrap();
+    assert!(after.id > before.id && after.space > before.space && after.indexes[0].id > before.indexes[1].id);
+    assert_eq!((records(&engine, "b/u", 0), records(&engine, "b/u", 1)), (0, 0));
+    assert_eq!(ibd(&disk), ["b/u.ibd"]);
+    fill(&mut session, "b/u", 0..10);
+    drop((before, after, core, session));
+    engine.close().unwrap();
+    drop(engine);
+
+    let engine = open(&disk);
+    let mut session = engine.session();
+    assert_eq!(records(&engine, "b/u", 1), 10);
+    let core = engine.core().clone();
+    assert_eq!(core.dict.databases(&core.storage).unwrap(), ["b"]);
+    assert_eq!(core.dict.tables(&core.storage, "b").unwrap(), ["b/u"]);
+    session.drop_table("b/u").unwrap();
+    assert!(matches!(session.drop_table("b/u"), Err(Error::NoSuchTable(_))));
+    assert_eq!(ibd(&disk), [""; 0]);
+    assert!(core.dict.sys_tablespaces(&core.storage).unwrap().is_empty());
+    assert!(core.dict.sys_datafiles(&core.storage).unwrap().is_empty());
+}
+
+#[test]
+fn indexes_are_added_to_rows_and_dropped() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    for (name, own) in [("a/t", true), ("a/s", false)] {
+        session.create_table(&TableSpec { file_per_table: own, ..spec(name) }).unwrap();
+        fill(&mut session, name, 0..500);
+        let prefix = IndexSpec { parts: vec![KeyPart::prefix(2, 21)], comment: "c".into(), ..index("v", &[2], false) };
+        session.add_indexes(name, &[prefix, index("nid", &[1, 0], true)]).unwrap();
+        assert_eq!((records(&engine, name, 2), records(&engine, name, 3)), (500, 500));
+        let refused = session.add_indexes(name, &[index("x", &[2], true), index("un", &[1], true)]);
+        let Err(Error::DuplicateKey { index, value, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!((index.as_str(), value.as_str()), ("un", "0"));
+        fill(&mut session, name, 500..600);
+        assert_eq!((records(&engine, name, 2), records(&engine, name, 3)), (600, 600));
+        session.drop_index(name, "n").unwrap();
+        assert!(matches!(session.drop_index(name, "n"), Err(Error::NoSuchIndex { .. })));
+        assert!(matches!(session.drop_index(name, "PRIMARY"), Err(Error::BadDefinition(_))));
+        let core = engine.core();
+        let table = core.dict.table(core, name).unwrap();
+        let names: Vec<_> = table.indexes.iter().map(|i| (i.name.as_str(), i.comment.as_str())).collect();
+        assert_eq!(names, [("PRIMARY", ""), ("v", "c"), ("nid", "")]);
+    }
+    let core = engine.core().clone();
+    let used = |core: &vaquita_engine::core::Core| {
+        let mut mtr = core.storage.begin_read();
+        vaquita_storage::space::fsp::validate(&mut mtr, SpaceId::SYSTEM).unwrap();
+    };
+    used(&core);
+    session.drop_table("a/s").unwrap();
+    session.drop_table("a/t").unwrap();
+    used(&core);
+    let trees = core.dict.sys_indexes(&core.storage).unwrap();
+    assert!(trees.iter().all(|i| i.space == SpaceId::SYSTEM && i.id.get() <= 18), "{trees:?}");
+}
+
+#[test]
+fn foreign_keys_are_checked_and_follow_their_tables() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    let mut child = spec("a/child");
+    child.indexes.clear();
+    child.foreign_keys.push(foreign(&["n"], "a/parent", &["id"]));
+    let refused = session.create_table(&child);
+    assert!(matches!(refused, Err(Error::ForeignKey(_))), "{refused:?}");
+    session.create_table(&spec("a/parent")).unwrap();
+    session.create_table(&child).unwrap();
+    let core = engine.core().clone();
+    let key = |name: &str| core.dict.table(&core, name).unwrap().foreign_keys[0].clone();
+    assert_eq!((key("a/child").id.as_str(), key("a/child").on_update), ("a/child_ibfk_1", ReferentialAction::Cascade));
+    assert_eq!(core.dict.table(&core, "a/child").unwrap().indexes[1].name, "n");
+    assert_eq!(core.dict.table(&core, "a/parent").unwrap().referenced_by.len(), 1);
+    for refused in [session.drop_table("a/parent"), session.truncate_table("a/parent"), session.drop_index("a/child", "n")] {
+        assert!(matches!(refused, Err(Error::ForeignKey(_))), "{refused:?}");
+    }
+    session.rename_table("a/parent", "b/p").unwrap();
+    session.rename_table("a/child", "b/c").unwrap();
+    assert_eq!((key("b/c").id.as_str(), key("b/c").parent.as_str()), ("b/c_ibfk_1", "b/p"));
+    assert_eq!(core.dict.table(&core, "b/p").unwrap().referenced_by[0].child, "b/c");
+    let no_parent = session.run(|s| {
+        let table = s.table("b/c")?;
+        s.insert(&table, &[Some(&stored::int(1)), Some(&stored::int(5)), None])
+    });
+    assert!(matches!(no_parent, Err(Error::NoReferencedRow { .. })), "{no_parent:?}");
+    session.settings.foreign_key_checks = false;
+    session.drop_table("b/p").unwrap();
+    session.drop_table("b/c").unwrap();
+    // With checks off a child may come first.
+    session.create_table(&child).unwrap();
+    session.settings.foreign_key_checks = true;
+    let mut wrong = spec("a/parent");
+    wrong.columns[0].def = ColumnDef::int("id", 8, false).not_null();
+    assert!(matches!(session.create_table(&wrong), Err(Error::ForeignKey(_))));
+    session.create_table(&spec("a/parent")).unwrap();
+    assert_eq!(core.dict.table(&core, "a/parent").unwrap().referenced_by.len(), 1);
+    session.drop_table("a/child").unwrap();
+    session.drop_table("a/parent").unwrap();
+    assert!(core.dict.sys_foreign_cols(&core.storage).unwrap().is_empty());
+    assert!(core.dict.sys_foreign(&core.storage).unwrap().is_empty());
+}
+
+#[test]
+fn definitions_that_cannot_be_are_refused() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    type Change = fn(&mut TableSpec);
+    let cases: &[(&str, Change)] = &[
+        ("name of a table", |s| s.name = "t".into()),
+        ("name of a table", |s| s.name = "a/../t".into()),
+        ("columns", |s| s.columns.clear()),
+        ("two columns", |s| s.columns[1].def.name = "ID".into()),
+        ("system column", |s| s.columns[1].def.name = "db_row_ID".into()),
+        ("columns", |s| {
+            let many = (0..1018).map(|n| Column::new(ColumnDef::int(format!("c{n}"), 1, false)));
+            s.columns = many.collect();
+        }),
+        ("can be NULL", |s| s.primary_key = Some(vec![KeyPart::whole(1)])),
+        ("twice", |s| s.indexes[0].parts = vec![KeyPart::whole(1), KeyPart::whole(1)]),
+        ("two indexes", |s| s.indexes.push(index("N", &[2], false))),
+        ("clustered index", |s| s.indexes[0].name = "primary".into()),
+        ("needs a prefix", |s| s.columns[1].def = ColumnDef::blob("n", 2)),
+        ("cannot have a prefix", |s| s.indexes[0].parts = vec![KeyPart::prefix(1, 2)]),
+        ("not shorter", |s| s.indexes[0].parts = vec![KeyPart::prefix(2, 150)]),
+        ("767 are allowed", |s| {
+            s.row_format = RowFormat::Compact;
+            s.columns[1].def = ColumnDef::varchar("n", 256, Charset::UTF8);
+        }),
+        ("3072 are allowed", |s| s.columns[1].def = ColumnDef::varchar("n", 1025, Charset::UTF8)),
+        ("64 are allowed", |s| s.indexes = (0..65).map(|n| index(&format!("i{n}"), &[1], false)).collect()),
+        ("too big", |s| {
+            s.columns.extend((0..40).map(|n| Column::new(ColumnDef::char(format!("c{n}"), 255, Charset::LATIN1))));
+        }),
+        ("only one AUTO_INCREMENT", |s| {
+            s.columns[0].auto_increment = true;
+            s.columns[1].auto_increment = true;
+        }),
+        ("first of a key", |s| {
+            s.indexes.clear();
+            s.columns[1].auto_increment = true;
+        }),
+        ("cannot have this default", |s| s.columns[0].default = vaquita_engine::table::DefaultValue::Null),
+        ("SET NULL", |s| {
+            let mut key = foreign(&["id"], "a/t", &["n"]);
+            key.on_delete = ReferentialAction::SetNull;
+            s.foreign_keys.push(key);
+        }),
+        ("different types", |s| s.foreign_keys.push(foreign(&["v"], "a/t", &["id"]))),
+        ("no index of a/t begins with the columns", |s| s.foreign_keys.push(foreign(&["v"], "a/t", &["v"]))),
+        ("no column", |s| s.foreign_keys.push(foreign(&["w"], "a/t", &["v"]))),
+        ("columns refer", |s| s.foreign_keys.push(foreign(&["n", "id"], "a/t", &["n"]))),
+    ];
+    for (n, (want, change)) in cases.iter().enumerate() {
+        let mut spec = spec("a/t");
+        change(&mut spec);
+        let refused = session.create_table(&spec).expect_err(want).to_string();
+        // The key on v in case 22 gets its index, which then fits both sides.
+        assert!(refused.contains(want), "{n}: {refused}");
+    }
+    assert_eq!(ibd(&disk), [""; 0]);
+    let core = engine.core();
+    assert!(core.dict.sys_columns(&core.storage).unwrap().iter().all(|c| c.table.get() <= 16));
+    assert!(core.dict.sys_datafiles(&core.storage).unwrap().is_empty());
+}
+
+#[test]
+fn what_the_layer_above_says_is_kept() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    let mut spec = spec("a/t");
+    spec.comment = "table".repeat(300);
+    spec.extra = "ROW_FORMAT=DYNAMIC".into();
+    spec.collation = 33;
+    spec.auto_increment = Some(77);
+    spec.columns[0].auto_increment = true;
+    spec.columns[1].decimal = Some((10, 2));
+    spec.columns[1].default = vaquita_engine::table::DefaultValue::Stored(vec![128, 0, 0, 5]);
+    spec.columns[2].labels = (0..500).map(|n| format!("label {n}")).collect();
+    spec.columns[2].comment = "é".into();
+    spec.indexes[0].comment = "index".into();
+    session.create_table(&spec).unwrap();
+    drop(session);
+    engine.close().unwrap();
+    drop(engine);
+    let engine = open(&disk);
+    let core = engine.core();
+    let table = core.dict.table(core, "a/t").unwrap();
+    assert_eq!(table.columns, spec.columns);
+    assert_eq!((&table.comment, &table.extra, table.collation), (&spec.comment, &spec.extra, 33));
+    assert_eq!(table.indexes[1].comment, "index");
+}
