@@ -42,13 +42,11 @@ fn write(storage: &Storage, id: SpaceId, value: u64) -> vaquita_storage::Result<
     Ok(())
 }
 
-/// What an operation does to the model; applied before (`None`: nothing happened) or after.
-fn step(
-    storage: &Storage,
-    rng: &mut Rng,
-    model: &mut Model,
-    next: &mut u32,
-) -> Result<(), Box<dyn FnOnce(&mut Model)>> {
+/// What an operation that was cut off may have done to the model.
+type Undecided = Box<dyn FnOnce(&mut Model)>;
+
+/// One operation, on the folder and on the model.
+fn step(storage: &Storage, rng: &mut Rng, model: &mut Model, next: &mut u32) -> Result<(), Undecided> {
     let free: Vec<&'static str> =
         NAMES.iter().copied().filter(|n| model.values().all(|(used, _)| used != n)).collect();
     let spaces: Vec<SpaceId> = model.keys().copied().collect();
@@ -59,7 +57,7 @@ fn step(
             *next += 1;
             let made = storage.create_table_space(id, flags, name).and_then(|()| write(storage, id, 0));
             // A creation without a write that returned may be forgotten.
-            made.map_err(|_| Box::new(move |m: &mut Model| drop(m.insert(id, (name, 0)))) as _)?;
+            made.map_err(|_| Box::new(move |m: &mut Model| _ = m.insert(id, (name, 0))) as _)?;
             model.insert(id, (name, 0));
         }
         3..=5 if !free.is_empty() && !spaces.is_empty() => {
@@ -71,7 +69,7 @@ fn step(
         6 if !spaces.is_empty() => {
             let id = spaces[rng.index(spaces.len())];
             let done = storage.drop_table_space(id, model[&id].0);
-            done.map_err(|_| Box::new(move |m: &mut Model| drop(m.remove(&id))) as _)?;
+            done.map_err(|_| Box::new(move |m: &mut Model| _ = m.remove(&id)) as _)?;
             model.remove(&id);
         }
         7 => {
@@ -93,7 +91,7 @@ fn step(
 /// What the folder holds: spaces with content by the names of their files.
 fn found(disk: &SimDisk, storage: &Storage, known: &Model) -> Model {
     let mut out = Model::new();
-    for (&id, _) in known {
+    for &id in known.keys() {
         let Ok(space) = storage.spaces().get(id) else { continue };
         let path = space.path();
         let name = NAMES.iter().find(|n| storage.table_space_path(n) == path).unwrap();

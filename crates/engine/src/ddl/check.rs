@@ -132,9 +132,7 @@ fn default_value(column: &Column, format: RowFormat) -> Result<()> {
         DefaultValue::Null => !def.is_nullable(),
         DefaultValue::Stored(value) if fixed != 0 => value.len() != fixed,
         DefaultValue::Stored(value) => def.mtype != MType::Blob && value.len() > def.len as usize,
-        DefaultValue::Now => {
-            !matches!(def.mysql_type(), mysql_type::DATETIME | mysql_type::TIMESTAMP)
-        }
+        DefaultValue::Now => !matches!(def.mysql_type(), mysql_type::DATETIME | mysql_type::TIMESTAMP),
         DefaultValue::None | DefaultValue::Text(_) => false,
     };
     if wrong { Err(bad(format!("column {} cannot have this default", def.name))) } else { Ok(()) }
@@ -151,7 +149,8 @@ fn auto_increment(spec: &TableSpec) -> Result<()> {
         return Err(bad(format!("column {name} cannot be AUTO_INCREMENT: it is no number")));
     }
     let first = |parts: &[KeyPart]| parts.first().is_some_and(|p| p.column == n);
-    let keyed = spec.primary_key.as_deref().is_some_and(first) || spec.indexes.iter().any(|i| first(&i.parts));
+    let keyed =
+        spec.primary_key.as_deref().is_some_and(first) || spec.indexes.iter().any(|i| first(&i.parts));
     match keyed {
         true => Ok(()),
         false => Err(bad(format!("the AUTO_INCREMENT column {name} must be the first of a key"))),
@@ -207,7 +206,8 @@ fn key(
         }
         let len = part_len(name, def, part)?;
         if len > column_max {
-            let text = format!("{len} bytes of column {} in index {name}; {column_max} are allowed", def.name);
+            let text =
+                format!("{len} bytes of column {} in index {name}; {column_max} are allowed", def.name);
             return Err(bad(text));
         }
         if !FieldCmp::of(def).is_known() {

@@ -40,8 +40,7 @@ pub fn create_database(core: &Core, name: &str, options: &str) -> Result<()> {
 /// # Errors
 /// Tables of other databases refer to one of them; files. Those before it are dropped then.
 pub fn drop_database(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
-    let references =
-        if foreign_key_checks { References::FromElsewhere(name) } else { References::Ignored };
+    let references = if foreign_key_checks { References::FromElsewhere(name) } else { References::Ignored };
     for table in core.dict.tables(&core.storage, name)? {
         Change::run(core, trx, |change| drop::drop_table(change, &table, references))?;
     }

@@ -185,11 +185,7 @@ pub(super) fn check_one(
 fn match_columns(child: &TableParts, parent: &TableParts, key: &ForeignKey) -> Result<()> {
     let fail = |text: String| Err(refused(&key.id, text));
     if key.child_columns.len() != key.parent_columns.len() {
-        return fail(format!(
-            "{} columns refer to {}",
-            key.child_columns.len(),
-            key.parent_columns.len()
-        ));
+        return fail(format!("{} columns refer to {}", key.child_columns.len(), key.parent_columns.len()));
     }
     let ours = positions(&child.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
     let theirs = positions(&parent.columns, &key.parent_columns)

@@ -189,12 +189,18 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str) -> Result<(
     };
     for key in dict.foreign_keys(storage, foreign::BY_CHILD, name)? {
         if needs(&key.child_columns) {
-            return Err(Error::ForeignKey(format!("cannot drop index {index}: foreign key {} needs it", key.id)));
+            return Err(Error::ForeignKey(format!(
+                "cannot drop index {index}: foreign key {} needs it",
+                key.id
+            )));
         }
     }
     for key in dict.foreign_keys(storage, foreign::BY_PARENT, name)? {
         if needs(&key.parent_columns) {
-            return Err(Error::ForeignKey(format!("cannot drop index {index}: foreign key {} needs it", key.id)));
+            return Err(Error::ForeignKey(format!(
+                "cannot drop index {index}: foreign key {} needs it",
+                key.id
+            )));
         }
     }
     let sys = &dict.sys;

@@ -31,9 +31,9 @@ pub use databases::{create_database, drop_database};
 
 use crate::core::Core;
 use crate::error::Result;
+use crate::table::{Column, ReferentialAction};
 use change::Change;
 use drop::References;
-use crate::table::{Column, ReferentialAction};
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
 use vaquita_txn::Trx;

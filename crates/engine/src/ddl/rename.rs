@@ -40,8 +40,7 @@ fn rename_file(change: &mut Change<'_>, row: &TableRow, to: &str) -> Result<()> 
     if storage.spaces().get(row.space).is_ok_and(|s| s.path() == path) {
         check::file_is_free(storage, to)?;
         make_database_dir(storage, to)?;
-        let back =
-            Entry::RenameBack { space: row.space, name: row.name.clone(), new_name: to.to_owned() };
+        let back = Entry::RenameBack { space: row.space, name: row.name.clone(), new_name: to.to_owned() };
         change.will_make(&[back])?;
         storage.rename_table_space(row.space, &row.name, to)?;
     }

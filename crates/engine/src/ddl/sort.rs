@@ -158,7 +158,10 @@ fn split(entry: &[u8]) -> impl Iterator<Item = TupleField<'_>> {
 
 fn compare(def: &IndexDef, a: &[u8], b: &[u8]) -> Ordering {
     let fields = split(a).zip(split(b)).zip(def.compare_plan());
-    fields.map(|((a, b), cmp)| compare_fields(*cmp, a.data, b.data)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+    fields
+        .map(|((a, b), cmp)| compare_fields(*cmp, a.data, b.data))
+        .find(|o| o.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 /// A sorted run in a temporary file, and where it is being read.

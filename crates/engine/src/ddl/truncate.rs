@@ -39,11 +39,8 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
             storage.open_table_space(row.space, &path)?;
         }
         if storage.spaces().contains(row.space) {
-            let back = Entry::RenameBack {
-                space: row.space,
-                name: name.to_owned(),
-                new_name: old_file.clone(),
-            };
+            let back =
+                Entry::RenameBack { space: row.space, name: name.to_owned(), new_name: old_file.clone() };
             change.will_make(&[back])?;
             storage.rename_table_space(row.space, name, &old_file)?;
         }

@@ -157,7 +157,9 @@ impl Dictionary {
     pub fn tables(&self, storage: &Storage, database: &str) -> Result<Vec<String>> {
         let all = self.sys_tables(storage)?;
         let own = |name: &str| {
-            name.strip_prefix(database).and_then(|n| n.strip_prefix('/')).is_some_and(|n| !n.starts_with("FTS_0"))
+            name.strip_prefix(database)
+                .and_then(|n| n.strip_prefix('/'))
+                .is_some_and(|n| !n.starts_with("FTS_0"))
         };
         Ok(all.into_iter().map(|row| row.name).filter(|name| own(name)).collect())
     }

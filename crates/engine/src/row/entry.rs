@@ -174,7 +174,8 @@ pub fn check_fields(table: &Table, def: &IndexDef, fields: &[TupleField<'_>]) ->
             // System fields are filled in later.
             _ if def.column.mtype == MType::Sys => true,
             (true, _) => data.len() <= 0x3FFF,
-            (false, 0) if def.column.mtype == MType::Blob => true,
+            // Names in the dictionary's tables have no length.
+            (false, 0) if def.column.mtype == MType::Blob || def.column.len == 0 => true,
             (false, 0) => data.len() <= def.column.len as usize,
             // In REDUNDANT records a prefix of a fixed column may be shorter.
             (false, fixed) => data.len() == usize::from(fixed) || !comp && data.len() < usize::from(fixed),
