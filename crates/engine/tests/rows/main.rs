@@ -1,0 +1,7 @@
+//! Changes of rows, their rollback, and what the indexes hold afterwards.
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+mod bed;
+mod crash;
+mod model;
+mod random;

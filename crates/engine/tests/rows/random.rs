@@ -1,0 +1,382 @@
+//! Random statements of several transactions that are open at once, one after the other in one thread. Nobody waits: a
+//! lock that is not free fails the statement. After every step the clustered indexes hold what the model holds; when
+//! nothing is open and everything is purged, all indexes agree and no page is lost.
+
+use crate::bed::{Bed, Row, int, specs};
+use crate::model::{Changes, Model, ModelRow};
+use std::sync::Arc;
+use vaquita_base::Rng;
+use vaquita_engine::ddl::TableSpec;
+use vaquita_engine::{AccessMode, Error, Isolation, RowKey, Session, Table};
+use vaquita_format::column::{ColumnDef, MType};
+
+struct Client {
+    session: Session,
+    changes: Changes,
+    open: bool,
+    savepoint: Option<usize>,
+}
+
+pub(crate) struct World {
+    pub(crate) bed: Bed,
+    rng: Rng,
+    specs: Vec<TableSpec>,
+    tables: Vec<Arc<Table>>,
+    model: Model,
+    clients: Vec<Client>,
+    /// Values get that long.
+    long: u64,
+    timeouts: u64,
+    duplicates: u64,
+    /// Whose commit is under way.
+    committing: Option<usize>,
+}
+
+fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<u8>> {
+    if column.is_nullable() && rng.one_in(6) {
+        return None;
+    }
+    let text = |rng: &mut Rng, chars: u64| -> Vec<u8> {
+        const LETTERS: [char; 8] = ['a', 'A', 'b', 'B', 'é', 'e', '€', ' '];
+        (0..rng.below(chars + 1)).map(|_| LETTERS[rng.index(8)]).collect::<String>().into_bytes()
+    };
+    match column.mtype {
+        MType::Int => int(rng.below(40) as i32 - 10),
+        MType::Char => Some(format!("{:<4}", ["a", "bc", "A"][rng.index(3)]).into_bytes()),
+        MType::Blob => {
+            let len = match rng.below(6) {
+                0 => rng.below(long),
+                1 => rng.below(9_000),
+                _ => rng.below(40),
+            };
+            if column.is_binary() {
+                let first = rng.below(3) as u8;
+                return Some((0..len).map(|i| first.wrapping_add((i / 50) as u8)).collect());
+            }
+            let first = ["a", "A", "éa", "bé"][rng.index(4)];
+            Some(first.repeat((len.min(20_000) / 2) as usize).into_bytes())
+        }
+        MType::VarChar => {
+            let letters = ["a", "A", "ab", "ab ", "zzz"];
+            Some(letters[rng.index(5)].as_bytes().to_vec())
+        }
+        _ => Some(text(rng, 4)),
+    }
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, n_clients: usize) -> World {
+        let bed = Bed::new(seed);
+        let specs = specs();
+        let mut model = Model::default();
+        let tables = specs
+            .iter()
+            .map(|spec| {
+                model.add(spec);
+                bed.create(spec)
+            })
+            .collect();
+        let clients = (0..n_clients)
+            .map(|_| Client {
+                session: bed.session(),
+                changes: Changes::default(),
+                open: false,
+                savepoint: None,
+            })
+            .collect();
+        World {
+            bed,
+            rng: Rng::new(seed),
+            specs,
+            tables,
+            model,
+            clients,
+            long: 40_000,
+            timeouts: 0,
+            duplicates: 0,
+            committing: None,
+        }
+    }
+
+    fn row(&mut self, table: usize) -> Row {
+        let long = self.long;
+        let columns = &self.specs[table].columns;
+        columns.iter().map(|c| value(&mut self.rng, &c.def, long)).collect()
+    }
+
+    fn others_are_open(&self, me: usize) -> bool {
+        self.clients.iter().enumerate().any(|(i, c)| i != me && c.open && c.session.in_transaction())
+    }
+
+    fn begin(&mut self, me: usize) {
+        let levels = [Isolation::RepeatableRead, Isolation::ReadCommitted];
+        let client = &mut self.clients[me];
+        client.session.settings.isolation = levels[self.rng.index(2)];
+        client.session.begin(AccessMode::ReadWrite, self.rng.one_in(2)).unwrap();
+        client.open = true;
+        client.savepoint = None;
+    }
+
+    fn end(&mut self, me: usize, commit: bool) {
+        let client = &mut self.clients[me];
+        if commit {
+            self.committing = Some(me);
+            client.session.commit().unwrap().wait().unwrap();
+            client.changes = Changes::default();
+            self.committing = None;
+        } else {
+            client.session.rollback().unwrap();
+            self.model.roll_back(&mut client.changes, 0);
+        }
+        client.open = false;
+    }
+
+    /// What a statement may fail with: waits if others are open, duplicates if the model has one.
+    fn judge(&mut self, me: usize, error: &Error, conflict: bool, what: &str) {
+        match error {
+            Error::LockWaitTimeout => {
+                let locks = || self.bed.engine.core().txn.locks().snapshot();
+                assert!(self.others_are_open(me), "{what} waits for nobody: {:#?}", locks());
+                self.timeouts += 1;
+            }
+            Error::DuplicateKey { .. } => {
+                assert!(conflict, "{what}: {error}");
+                self.duplicates += 1;
+            }
+            error => panic!("{what}: {error}"),
+        }
+    }
+
+    fn insert(&mut self, me: usize, table: usize) {
+        let values = self.row(table);
+        let conflict = self.model.tables[table].conflict(&values, None).is_some();
+        let fields: Vec<_> = values.iter().map(Option::as_deref).collect();
+        let t = self.tables[table].clone();
+        match self.clients[me].session.run(|s| s.insert(&t, &fields)) {
+            Ok(key) => {
+                assert!(!conflict, "{} takes a duplicate: {values:?}", t.name);
+                self.model.insert(&mut self.clients[me].changes, table, key, values);
+            }
+            Err(e) => self.judge(me, &e, conflict, "insert"),
+        }
+    }
+
+    fn some_row(&mut self, table: usize) -> Option<ModelRow> {
+        let rows = &self.model.tables[table].rows;
+        (!rows.is_empty()).then(|| rows[self.rng.index(rows.len())].clone())
+    }
+
+    fn update(&mut self, me: usize, table: usize) {
+        let Some(row) = self.some_row(table) else { return };
+        let fresh = self.row(table);
+        let mut values = row.values.clone();
+        let mut columns = Vec::new();
+        for (column, value) in fresh.iter().enumerate() {
+            if self.rng.one_in(2) {
+                values[column].clone_from(value);
+                columns.push(column);
+            }
+        }
+        let conflict = self.model.tables[table].conflict(&values, Some(&row.key)).is_some();
+        let changes: Vec<_> = columns.iter().map(|&c| (c, values[c].as_deref())).collect();
+        let t = self.tables[table].clone();
+        match self.clients[me].session.run(|s| s.update(&t, &row.key, &changes)) {
+            Ok(changed) => {
+                assert_eq!(changed, values != row.values, "{}: {changes:?}", t.name);
+                assert!(!changed || !conflict, "{} takes a duplicate: {values:?}", t.name);
+                if changed {
+                    let key = self.key_now(table, &row.key, &values);
+                    let new = ModelRow { key, values };
+                    self.model.update(&mut self.clients[me].changes, table, &row.key, new);
+                }
+            }
+            Err(e) => self.judge(me, &e, conflict, "update"),
+        }
+    }
+
+    /// The clustered key of a row that had the key `old` and has these values now.
+    fn key_now(&self, table: usize, old: &RowKey, values: &Row) -> RowKey {
+        let Some(parts) = &self.specs[table].primary_key else { return old.clone() };
+        let field = |p: &vaquita_format::index_def::KeyPart| {
+            let value = values[p.column].clone().unwrap();
+            let def = &self.specs[table].columns[p.column].def;
+            if p.prefix_len == 0 {
+                return value;
+            }
+            let text = String::from_utf8(value).unwrap();
+            text.chars()
+                .take(p.prefix_len as usize / usize::from(def.mbmaxlen))
+                .collect::<String>()
+                .into_bytes()
+        };
+        let fields: Vec<Vec<u8>> = parts.iter().map(field).collect();
+        RowKey::new(fields.iter().map(Vec::as_slice))
+    }
+
+    fn delete(&mut self, me: usize, table: usize) {
+        let Some(row) = self.some_row(table) else { return };
+        let t = self.tables[table].clone();
+        match self.clients[me].session.run(|s| s.delete(&t, &row.key)) {
+            Ok(deleted) => {
+                assert!(deleted, "{} has no {row:?}", t.name);
+                self.model.delete(&mut self.clients[me].changes, table, &row.key);
+            }
+            Err(e) => self.judge(me, &e, false, "delete"),
+        }
+    }
+
+    /// Several changes in one statement, which then fails.
+    fn failing_statement(&mut self, me: usize, table: usize) {
+        let rows: Vec<Row> = (0..3).map(|_| self.row(table)).collect();
+        let victim = self.some_row(table);
+        let t = self.tables[table].clone();
+        let done = self.clients[me].session.run(|s| -> vaquita_engine::Result<()> {
+            if let Some(row) = &victim {
+                s.delete(&t, &row.key)?;
+            }
+            for row in &rows {
+                let fields: Vec<_> = row.iter().map(Option::as_deref).collect();
+                s.insert(&t, &fields)?;
+            }
+            Err(Error::WrongState("the statement fails"))
+        });
+        let expected = |e: &Error| {
+            matches!(e, Error::WrongState(_) | Error::DuplicateKey { .. } | Error::LockWaitTimeout)
+        };
+        assert!(done.as_ref().is_err_and(expected), "{done:?}");
+    }
+
+    pub(crate) fn step(&mut self) {
+        let me = self.rng.index(self.clients.len());
+        let table = self.rng.index(self.tables.len());
+        if !self.clients[me].open {
+            self.begin(me);
+        }
+        match self.rng.below(40) {
+            0..=1 => self.end(me, true),
+            2 => self.end(me, false),
+            3 => {
+                let client = &mut self.clients[me];
+                client.session.savepoint("s");
+                client.savepoint = Some(client.changes.len());
+            }
+            4 => {
+                let client = &mut self.clients[me];
+                if let Some(keep) = client.savepoint {
+                    client.session.rollback_to_savepoint("s").unwrap();
+                    self.model.roll_back(&mut client.changes, keep);
+                }
+            }
+            5 => self.failing_statement(me, table),
+            6 => {
+                self.bed.engine.core().purge_step().unwrap();
+            }
+            7..=18 => self.insert(me, table),
+            19..=32 => self.update(me, table),
+            _ => self.delete(me, table),
+        }
+        self.compare(table);
+    }
+
+    fn compare(&self, table: usize) {
+        let (found, expected) = self.both(table);
+        assert_eq!(found, expected, "{}", self.tables[table].name);
+    }
+
+    /// What a table holds and what the model does, in the same order.
+    fn both(&self, table: usize) -> (Vec<(RowKey, Row)>, Vec<(RowKey, Row)>) {
+        let mut found = self.bed.rows(&self.tables[table]);
+        let mut expected: Vec<(RowKey, Row)> =
+            self.model.tables[table].rows.iter().map(|r| (r.key.clone(), r.values.clone())).collect();
+        let order = |(key, _): &(RowKey, Row)| key.fields().map(<[u8]>::to_vec).collect::<Vec<_>>();
+        found.sort_by_key(order);
+        expected.sort_by_key(order);
+        (found, expected)
+    }
+
+    /// Opens the folder again after a power cut.
+    pub(crate) fn recover(&mut self) {
+        let committing = self.committing.take();
+        for client in std::mem::take(&mut self.clients) {
+            let mut changes = client.changes;
+            let in_doubt = committing == Some(self.clients.len());
+            drop(client.session);
+            self.clients.push(Client {
+                session: self.bed.session(),
+                changes: if in_doubt { std::mem::take(&mut changes) } else { Changes::default() },
+                open: false,
+                savepoint: None,
+            });
+            if !in_doubt {
+                self.model.roll_back(&mut changes, 0);
+            }
+        }
+        let in_doubt: Vec<Changes> =
+            std::mem::take(&mut self.clients).into_iter().map(|c| c.changes).collect();
+        self.bed = Bed::open(self.bed.disk.restart());
+        let core = self.bed.engine.core();
+        while core.rollback_step().unwrap() {}
+        self.tables = self.specs.iter().map(|spec| self.bed.table(&spec.name)).collect();
+        let as_it_is = self.differences();
+        for mut changes in in_doubt {
+            if changes.len() > 0 && !as_it_is.is_empty() {
+                self.model.roll_back(&mut changes, 0);
+            }
+        }
+        for table in 0..self.tables.len() {
+            self.compare(table);
+            while self.bed.engine.core().purge_step().unwrap() {}
+            let report =
+                vaquita_engine::check::check_table(self.bed.engine.core(), &self.tables[table]).unwrap();
+            assert!(report.is_purged(), "{}: {report:?}", self.tables[table].name);
+        }
+    }
+
+    /// Tables that do not hold what the model does.
+    fn differences(&self) -> Vec<usize> {
+        let same = |&table: &usize| {
+            let (found, expected) = self.both(table);
+            found != expected
+        };
+        (0..self.tables.len()).filter(same).collect()
+    }
+
+    fn settle(&mut self) {
+        for me in 0..self.clients.len() {
+            let commit = !self.rng.one_in(3);
+            self.end(me, commit);
+        }
+        for table in 0..self.tables.len() {
+            self.compare(table);
+            let report = self.bed.purge_and_check(&self.tables[table]);
+            assert_eq!(report.rows, self.model.tables[table].rows.len() as u64);
+        }
+    }
+}
+
+fn run(seed: u64, n_clients: usize, steps: usize) {
+    let mut world = World::new(seed, n_clients);
+    for n in 0..steps {
+        world.step();
+        if n % 200 == 199 {
+            world.settle();
+        }
+    }
+    world.settle();
+    println!("seed {seed}: {} waits refused, {} duplicates", world.timeouts, world.duplicates);
+    assert!(world.duplicates > 0);
+}
+
+#[test]
+fn one_transaction_at_a_time() {
+    for seed in 1..6 {
+        run(seed, 1, 1_500);
+    }
+}
+
+#[test]
+fn four_transactions_at_once() {
+    for seed in 10..20 {
+        run(seed, 4, 1_500);
+    }
+}
