@@ -191,11 +191,15 @@ impl Tree {
         };
         let leaf = path.levels[0];
         if events.wanted() {
-            let (heir, next) = match leaf.right {
-                Some(right) => (right, self.first_heap_no(mtr, right)?),
-                None => (leaf.left.unwrap_or(root), SUPREMUM),
-            };
-            events.push(Event::Discarded { page: mtr.id(leaf.page), heir: mtr.id(heir), next });
+            let mut heirs = Vec::new();
+            heirs.extend(leaf.left.map(|left| (mtr.id(left), SUPREMUM)));
+            if let Some(right) = leaf.right {
+                heirs.push((mtr.id(right), self.first_heap_no(mtr, right)?));
+            }
+            if heirs.is_empty() {
+                heirs.push((mtr.id(root), SUPREMUM));
+            }
+            events.push(Event::Discarded { page: mtr.id(leaf.page), heirs });
         }
         let stump = (1..path.levels.len()).find(|&l| n_recs(mtr.page(path.levels[l].page)) > 1);
         for level in 0..stump.unwrap_or(path.levels.len() - 1) {

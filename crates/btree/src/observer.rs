@@ -54,10 +54,11 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
         let _ = (root, child, moved);
     }
 
-    /// `page` is gone; it had no records. Its gap became part of the gap before `next` on the page `heir`: the first record
-    /// of the page behind, or else the supremum of the page before, or of the root if there is no other page.
-    fn discarded(&self, page: PageId, heir: PageId, next: HeapNo) {
-        let _ = (page, heir, next);
+    /// `page` is gone; it had no records. Its gap became part of the gap in front of `heirs`: the supremum of the page
+    /// before and the first record of the page behind, either of which keys of the gap may belong to from here on, or of
+    /// the root's supremum if there is no other page.
+    fn discarded(&self, page: PageId, heirs: &[(PageId, HeapNo)]) {
+        let _ = (page, heirs);
     }
 
     /// A record was inserted in front of `next`.
@@ -92,7 +93,7 @@ pub(crate) enum Event {
     Merged { left: PageId, right: PageId, left_last: HeapNo, moved: Vec<(HeapNo, HeapNo)> },
     RootRaised { root: PageId, child: PageId, moved: Vec<(HeapNo, HeapNo)> },
     RootLifted { root: PageId, child: PageId, moved: Vec<(HeapNo, HeapNo)> },
-    Discarded { page: PageId, heir: PageId, next: HeapNo },
+    Discarded { page: PageId, heirs: Vec<(PageId, HeapNo)> },
     Inserted { page: PageId, rec: HeapNo, next: HeapNo },
     SetAside { page: PageId, rec: HeapNo },
     PutBack { page: PageId, rec: HeapNo, from: PageId },
@@ -137,7 +138,7 @@ impl<'o> Events<'o> {
                 }
                 Event::RootRaised { root, child, moved } => observer.root_raised(root, child, &moved),
                 Event::RootLifted { root, child, moved } => observer.root_lifted(root, child, &moved),
-                Event::Discarded { page, heir, next } => observer.discarded(page, heir, next),
+                Event::Discarded { page, heirs } => observer.discarded(page, &heirs),
                 Event::Inserted { page, rec, next } => observer.inserted(page, rec, next),
                 Event::SetAside { page, rec } => observer.set_aside(page, rec),
                 Event::PutBack { page, rec, from } => observer.put_back(page, rec, from),

@@ -74,13 +74,18 @@ impl Observer for Watch {
         assert!(state.is_empty(child));
     }
 
-    fn discarded(&self, page: PageId, heir: PageId, next: HeapNo) {
+    fn discarded(&self, page: PageId, heirs: &[(PageId, HeapNo)]) {
         let state = self.0.lock().unwrap();
-        assert!(state.is_empty(page));
-        if next == HeapNo(1) {
-            assert!(state.places.values().all(|key| *key < state.current));
-        } else {
-            assert_eq!(state.places.get(&(heir, next)), state.least_of(heir));
+        assert!(state.is_empty(page) && !heirs.is_empty());
+        for &(heir, next) in heirs {
+            if next == HeapNo(1) {
+                let before = |((p, _), key): (&(PageId, HeapNo), &Row)| *p != heir || *key < state.current;
+                assert!(state.places.iter().all(before));
+            } else {
+                let first = state.least_of(heir);
+                assert!(first > Some(&state.current));
+                assert_eq!(state.places.get(&(heir, next)), first);
+            }
         }
     }
 

@@ -325,11 +325,15 @@ impl LockSys {
     /// Gives all locks back, at the end of the transaction, which is not active any more.
     pub fn release_all(&self, trx: &TrxRef) {
         debug_assert!(!trx.locks.is_waiting(), "a transaction ends while it runs");
-        let pages = trx.locks.take_pages();
-        for &page in &pages {
-            self.pages.release(page, trx);
+        // A structure change may give a lock that is still here to another page and note that one meanwhile. It does so
+        // under the mutex of this page, so it is noted before this page is looked at, or there is nothing to give.
+        let mut pages = trx.locks.take_pages();
+        while !pages.is_empty() {
+            for page in pages.drain(..) {
+                self.pages.release(page, trx);
+            }
+            pages = trx.locks.swap_pages(pages);
         }
-        trx.locks.reuse(pages);
         for (table, modes) in trx.locks.take_tables() {
             self.revoke(trx, table, modes.iter());
         }

@@ -5,6 +5,7 @@
 
 use super::LockSys;
 use super::moves::{Inherit, Relocation, merge, split_right};
+use super::page_locks::PageLocks;
 use vaquita_base::{HeapNo, PageId};
 use vaquita_btree::Observer;
 use vaquita_btree::observer::{INFIMUM, Moved, SUPREMUM};
@@ -47,11 +48,13 @@ impl Observer for LockSys {
         });
     }
 
-    fn discarded(&self, page: PageId, heir: PageId, next: HeapNo) {
-        self.pages.change_two(page, heir, |from, to| {
-            to.bequeath(heir, next, from.heritage(SUPREMUM, Inherit::Gap));
-            from.abandon();
-        });
+    fn discarded(&self, page: PageId, heirs: &[(PageId, HeapNo)]) {
+        for &(heir, next) in heirs {
+            self.pages.change_two(page, heir, |from, to| {
+                to.bequeath(heir, next, from.heritage(SUPREMUM, Inherit::Gap));
+            });
+        }
+        self.pages.change(page, PageLocks::abandon);
     }
 
     fn inserted(&self, page: PageId, rec: HeapNo, next: HeapNo) {

@@ -152,15 +152,17 @@ impl TrxLocks {
         std::mem::take(&mut self.held.lock().pages)
     }
 
-    /// Gives the memory of an emptied list back for later.
-    pub(super) fn reuse(&self, mut pages: Vec<PageId>) {
-        if pages.capacity() <= PAGES_KEPT {
-            pages.clear();
-            let mut held = self.held.lock();
-            if held.pages.capacity() == 0 {
-                held.pages = pages;
+    /// Gives an emptied list back and takes what was noted meanwhile. Of a long list the memory is given up.
+    pub(super) fn swap_pages(&self, mut emptied: Vec<PageId>) -> Vec<PageId> {
+        emptied.clear();
+        let mut held = self.held.lock();
+        if held.pages.is_empty() {
+            if emptied.capacity() <= PAGES_KEPT {
+                held.pages = emptied;
             }
+            return Vec::new();
         }
+        std::mem::take(&mut held.pages)
     }
 
     pub(super) fn take_tables(&self) -> SmallVec<[(TableId, ModeSet); 4]> {

@@ -2,6 +2,8 @@
 
 mod cycles;
 mod matrix;
+mod queue_model;
+mod stress;
 mod waits;
 
 use super::modes::Claim;
