@@ -466,7 +466,7 @@ fn files_and_dictionary() {
     rename("w/child.ibd", "w/parent.ibd");
     rename("away", "w/child.ibd");
 
-    // Rows of the dictionary: a path, a name, columns of a foreign key.
+    // Rows of the dictionary: the name of a tablespace, a column of a foreign key.
     let replace = |what: &[u8], with: &[u8], near: &[u8]| {
         let src = folder.open("ibdata1");
         for no in 0..src.n_pages() {
@@ -489,10 +489,8 @@ fn files_and_dictionary() {
         }
         panic!("no record holds {:?}", what.escape_ascii());
     };
-    expect(
-        &replace(b"./w/td.ibd", b"./w/xx.ibd", b"./w/td.ibd"),
-        &[&["dictionary path of a tablespace", "./w/xx.ibd", "it is of w/td"]],
-    );
+    let name = replace(b"w/td", b"w/xx", b"w/td\0\0\0\x21");
+    expect(&name, &[&["dictionary name of a tablespace: SYS_TABLESPACES says w/xx", "it is of w/td"]]);
     expect(&replace(b"pid", b"xid", b"w/fk"), &[&["dictionary foreign key: w/fk: w/child has no column x"]]);
     assert_eq!(folder.all_findings(), [""; 0]);
 }
