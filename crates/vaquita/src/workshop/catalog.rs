@@ -3,12 +3,12 @@
 //! [`super::dictionary`] makes tables of them that can be read; here even a table that makes no sense keeps its name and
 //! its tablespace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use vaquita_base::{PageNo, SpaceId, TableId};
 use vaquita_format::dict::{
-    self, DictHeader, SYS_COLUMNS, SYS_DATAFILES, SYS_FOREIGN, SYS_FOREIGN_COLS, SYS_INDEXES, SYS_TABLES,
-    SYS_TABLESPACES, SysTable, mix_len,
+    self, DictHeader, SYS_COLUMNS, SYS_DATAFILES, SYS_FIELDS, SYS_FOREIGN, SYS_FOREIGN_COLS, SYS_INDEXES,
+    SYS_TABLES, SYS_TABLESPACES, SysTable, mix_len,
 };
 
 use super::dictionary::{Row, sys_rows};
@@ -22,6 +22,8 @@ pub struct CatalogTable {
     pub name: String,
     /// Number.
     pub id: TableId,
+    /// Number of columns, as its row says.
+    pub n_columns: usize,
     /// Its tablespace.
     pub space: SpaceId,
     /// Whether it is a temporary table: its file goes with the server.
@@ -49,6 +51,8 @@ pub struct Catalog {
     /// SYS_TABLES, without SYS_FOREIGN and the others of its kind.
     pub tables: Vec<CatalogTable>,
     by_name: HashMap<String, usize>,
+    /// Rows of SYS_COLUMNS, SYS_INDEXES and SYS_FIELDS that belong to nothing, in words.
+    pub leftovers: Vec<String>,
     /// Names of columns by table.
     pub columns: HashMap<TableId, Vec<String>>,
     /// SPACE of each index, with its name, by table.
@@ -100,6 +104,8 @@ impl Catalog {
             let entry = (row.text("NAME"), SpaceId(row.number("SPACE") as u32));
             out.index_spaces.entry(TableId(row.number("TABLE_ID"))).or_default().push(entry);
         }
+        let fields = sys_rows(src, &SYS_FIELDS, header.fields_root, report);
+        out.leftovers = leftovers(&rows, &out.columns, &indexes, &fields);
         let is_system = |name: &str| dict::SYS_ALL.iter().any(|t| t.name == name);
         out.tables = rows.iter().map(table).filter(|t| !is_system(&t.name)).collect();
         out.by_name = out.tables.iter().enumerate().map(|(i, t)| (t.name.clone(), i)).collect();
@@ -112,12 +118,37 @@ impl Catalog {
     }
 }
 
+/// What belongs to no table or index; each owner is named once.
+fn leftovers(
+    tables: &[Row],
+    columns: &HashMap<TableId, Vec<String>>,
+    indexes: &[Row],
+    fields: &[Row],
+) -> Vec<String> {
+    let known: BTreeSet<u64> = tables.iter().map(|t| t.number("ID")).collect();
+    let of_index: BTreeSet<u64> = indexes.iter().map(|i| i.number("ID")).collect();
+    let mut out = BTreeSet::new();
+    for id in columns.keys().map(|id| id.get()).filter(|id| !known.contains(id)) {
+        out.insert(format!("SYS_COLUMNS has columns of table {id}, which does not exist"));
+    }
+    for index in indexes.iter().filter(|i| !known.contains(&i.number("TABLE_ID"))) {
+        let (name, id) = (index.text("NAME"), index.number("TABLE_ID"));
+        out.insert(format!("SYS_INDEXES has {name} of table {id}, which does not exist"));
+    }
+    for field in fields.iter().filter(|f| !of_index.contains(&f.number("INDEX_ID"))) {
+        let id = field.number("INDEX_ID");
+        out.insert(format!("SYS_FIELDS has fields of index {id}, which does not exist"));
+    }
+    out.into_iter().collect()
+}
+
 fn table(row: &Row) -> CatalogTable {
     let compact = row.number("N_COLS") as u32 & dict::n_cols::COMPACT != 0;
     let flags = if compact { row.number("MIX_LEN") as u32 } else { 0 };
     CatalogTable {
         name: row.text("NAME"),
         id: TableId(row.number("ID")),
+        n_columns: (row.number("N_COLS") as u32 & !dict::n_cols::COMPACT) as usize,
         space: SpaceId(row.number("SPACE") as u32),
         temporary: flags & mix_len::TEMPORARY != 0,
         discarded: flags & mix_len::DISCARDED != 0,

@@ -7,7 +7,7 @@
 //! | no two tables share a tablespace of their own | |
 //! | SYS_TABLESPACES and SYS_DATAFILES have rows for those tables and no others, with name and path | in both or in neither |
 //! | the flags in SYS_TABLESPACES are those in the file | |
-//! | indexes lie in the tablespace of their table | |
+//! | indexes lie in the tablespace of their table; columns, indexes and fields belong to something | |
 //! | a foreign key names a table, its columns, and columns of the referenced table | which may be missing: a note |
 //!
 //! # What a crash leaves
@@ -46,6 +46,7 @@ pub fn check_files(catalog: &Catalog, files: &[FoundFile], settled: bool, report
     let mut owners: BTreeMap<SpaceId, &str> = BTreeMap::new();
     for table in &catalog.tables {
         check.index_spaces(table);
+        check.columns(table);
         if table.space == SpaceId::SYSTEM {
             continue;
         }
@@ -57,6 +58,9 @@ pub fn check_files(catalog: &Catalog, files: &[FoundFile], settled: bool, report
             check.file_of(table);
         }
         check.described(table);
+    }
+    for detail in &catalog.leftovers {
+        check.file_fault("dictionary", detail.clone());
     }
     check.orphans(&owners);
     check.rows_without_table(&owners);
@@ -84,12 +88,20 @@ impl FilesCheck<'_> {
         self.report.whole(Corruption::new(check, detail));
     }
 
-    /// A file too many or too few.
+    /// A file or a row too many or too few.
     fn file_fault(&mut self, check: &'static str, detail: String) {
         if self.settled {
             self.fault(check, detail);
         } else {
             self.report.remark(format!("{check}: {detail}"));
+        }
+    }
+
+    fn columns(&mut self, table: &CatalogTable) {
+        let found = self.catalog.columns.get(&table.id).map_or(0, Vec::len);
+        if found != table.n_columns {
+            let detail = format!("{} has {} columns, SYS_COLUMNS has {found}", table.name, table.n_columns);
+            self.file_fault("columns of a table", detail);
         }
     }
 
