@@ -27,6 +27,7 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "undo_record", run: undo::records, seeds: undo::record_seeds },
     Target { name: "tables", run: workshop::tables, seeds: workshop::table_seeds },
     Target { name: "system_space", run: workshop::system, seeds: workshop::system_seeds },
+    Target { name: "undo_segments", run: workshop::undo_segments, seeds: workshop::undo_seeds },
     Target { name: "cfg", run: meta::cfg, seeds: meta::cfg_seeds },
     Target { name: "frm", run: meta::frm, seeds: meta::frm_seeds },
     Target { name: "text", run: meta::text, seeds: meta::text_seeds },

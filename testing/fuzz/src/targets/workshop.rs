@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use vaquita::workshop::check::{Described, check_space};
+use vaquita::workshop::check::{Described, NamedSpace, check_set, check_space};
 use vaquita::workshop::dictionary::Dictionary;
 use vaquita::workshop::dump::{DumpOptions, Format, dump_table};
 use vaquita::workshop::metadata::{MetadataFiles, TableInfo, table_of};
@@ -18,9 +18,9 @@ use vaquita::workshop::progress::Progress;
 use vaquita::workshop::source::{MemorySpace, PageSource, ReadError};
 use vaquita::workshop::{Report, roots};
 use vaquita_base::PageNo;
-use vaquita_format::PageSize;
 use vaquita_format::checksum::{self, ChecksumAlgorithm};
 use vaquita_format::fsp::header::read_flags;
+use vaquita_format::{PageSize, fil, trx_sys};
 
 use crate::seeds;
 
@@ -58,13 +58,31 @@ static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
     NAMES.iter().map(load).collect()
 });
 
-/// The system tablespace of the fixture data folder.
-static SYSTEM: LazyLock<MemorySpace> = LazyLock::new(|| {
+/// A tablespace of the fixture data folder.
+fn of_folder(name: &str) -> MemorySpace {
     let archive = seeds::fixtures().join("datadir/data56-clean.tar.xz");
-    let output = Command::new("tar").arg("-xJOf").arg(archive).arg("data56-clean/ibdata1").output();
+    let output = Command::new("tar").arg("-xJOf").arg(archive).arg(format!("data56-clean/{name}")).output();
     let bytes = output.expect("tar runs").stdout;
-    assert!(!bytes.is_empty(), "the archive holds ibdata1");
+    assert!(!bytes.is_empty(), "the archive holds {name}");
     quickly_checked(PageSize::DEFAULT, bytes)
+}
+
+/// The system tablespace of the fixture data folder.
+static SYSTEM: LazyLock<MemorySpace> = LazyLock::new(|| of_folder("ibdata1"));
+
+/// A table with two secondary indexes that belongs to it.
+static TABLE: LazyLock<MemorySpace> = LazyLock::new(|| of_folder("shop/customer.ibd"));
+
+/// The pages of the transaction system: TRX_SYS, rollback segment headers, undo pages.
+static UNDO_PAGES: LazyLock<Vec<PageNo>> = LazyLock::new(|| {
+    let trx_sys_page = SYSTEM.page(trx_sys::PAGE).expect("within").into_owned();
+    let headers = (0..trx_sys::N_RSEGS).filter_map(|n| Some(trx_sys::rseg(&trx_sys_page, n)?.1));
+    let is_undo = |no: &PageNo| {
+        SYSTEM.page(*no).is_ok_and(|page| fil::page_type(&page) == Some(fil::PageType::UndoLog))
+    };
+    let undo = (0..SYSTEM.n_pages()).map(PageNo).filter(is_undo);
+    // Most headers hold nothing; undo pages come first, so that small numbers lead to them.
+    undo.chain([trx_sys::PAGE]).chain(headers).collect()
 });
 
 /// The tablespace with the checksum that costs least: the targets are not about checksums.
@@ -150,6 +168,47 @@ pub(super) fn system(data: &[u8]) {
     if data.is_empty() {
         assert!(report.is_clean(), "an undamaged system tablespace: {:?}", report.findings());
     }
+}
+
+/// Patches to the pages of the transaction system, given by their place among them; then the rows of a table are judged
+/// by what is left.
+pub(super) fn undo_segments(data: &[u8]) {
+    let mut patches = data.to_vec();
+    let mut at = 0;
+    while let Some(head) = patches.get_mut(at..at + 5) {
+        let place = usize::from(head[0]) << 8 | usize::from(head[1]);
+        let no = UNDO_PAGES[place % UNDO_PAGES.len()].get();
+        (head[0], head[1]) = ((no >> 8) as u8, no as u8);
+        at += 5 + usize::from(head[4]);
+    }
+    let space = Damaged::new(&SYSTEM, &patches);
+    let table = NamedSpace { name: "shop/customer", src: &*TABLE };
+    // The other tables of the folder are left out.
+    let verdict = check_set(&space, &[table], false);
+    if patches.is_empty() {
+        assert_eq!(verdict.faults(), Vec::<String>::new(), "an undamaged folder");
+    }
+    if let Some(transactions) = verdict.transactions() {
+        assert!(!transactions.to_string().is_empty());
+        assert_eq!(
+            transactions.notes().len(),
+            transactions.active().count() + transactions.prepared().count(),
+            "every transaction that has not ended is told"
+        );
+    }
+}
+
+/// No damage; each kind of page changed at its important places: state, chain of logs, lists, links, slots, records.
+pub(super) fn undo_seeds() -> Vec<Vec<u8>> {
+    let mut seeds = vec![Vec::new()];
+    for page in (0..8).chain(36..44) {
+        for at in [38, 40, 42, 44, 56, 58, 60, 70, 86, 94, 104, 116, 120, 126, 130, 272, 274] {
+            for value in [0, 1, 5] {
+                seeds.push(vec![0, page, (at >> 8) as u8, at as u8, 2, 0, value]);
+            }
+        }
+    }
+    seeds
 }
 
 /// No damage, and a patch to the header and to a record of the pages in use.
