@@ -1,7 +1,8 @@
 //! Tablespaces of a folder that was not shut down cleanly, as recovery would make them: changes of the redo log are
 //! applied in memory when a page is read. The files stay as they are.
 //!
-//! Only what the log says since its checkpoint is applied. Taking back what active transactions did is not part of it.
+//! Only what the log says since its checkpoint is applied; a page that was torn when the machine lost power is taken from
+//! its copy in the doublewrite area. Taking back what active transactions did is not part of it.
 //!
 //! Index pages of compressed tablespaces are changed in their compressed form, which is not done here: pages of a
 //! tablespace with such changes stay as they are in the file, and it is left to the caller to say so.
@@ -15,6 +16,7 @@ use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::checksum::{self, ChecksumAlgorithm};
 use vaquita_format::redo_file::Checkpoint;
 use vaquita_format::redo_rec::{RecType, Record};
+use vaquita_format::trx_sys::{self, Doublewrite};
 use vaquita_format::{Corruption, PageSize, fil, redo_apply};
 
 use super::redo::{LogEnd, RedoLog};
@@ -43,6 +45,8 @@ pub struct PendingRedo {
     with_records: BTreeSet<SpaceId>,
     /// Whether there is more than fits.
     cut_off: bool,
+    /// Copies in the doublewrite area.
+    copies: HashMap<PageId, Vec<Vec<u8>>>,
 }
 
 impl PendingRedo {
@@ -54,6 +58,19 @@ impl PendingRedo {
         let mut out = PendingRedo::default();
         let end = log.scan(from, &mut |record, run, lsn| out.add(record, run, lsn))?;
         Ok((out, end))
+    }
+
+    /// Keeps the copies of pages in the doublewrite area of a system tablespace.
+    pub fn add_doublewrite(&mut self, system: &dyn PageSource) {
+        let area = system.page(trx_sys::PAGE).ok().and_then(|page| Doublewrite::read(&page).ok().flatten());
+        let Some(area) = area else { return };
+        for block in area.blocks {
+            for n in 0..Doublewrite::block_pages(system.page_size()) {
+                let Ok(copy) = system.page(PageNo(block.get().wrapping_add(n))) else { continue };
+                let id = PageId::new(fil::space_id(&copy), fil::page_no(&copy));
+                self.copies.entry(id).or_default().push(copy.into_owned());
+            }
+        }
     }
 
     fn add(&mut self, record: &Record, run: &[u8], lsn: Range<Lsn>) {
@@ -142,19 +159,28 @@ impl PageSource for Recovered<'_> {
     }
 
     fn page(&self, no: PageNo) -> Result<Cow<'_, [u8]>, ReadError> {
-        let page = self.src.page(no)?;
+        let mut page = self.src.page(no)?;
         let id = PageId::new(self.space, no);
-        let Some(changes) = self.redo.pages.get(&id).filter(|_| self.applies) else {
+        let (changes, copies) = (self.redo.pages.get(&id), self.redo.copies.get(&id));
+        if changes.is_none() && copies.is_none() {
             return Ok(page);
-        };
+        }
+        let sound = |page: &[u8]| checksum::verify(page, self.page_size(), ChecksumAlgorithm::Innodb).is_ok();
+        let mut whole = sound(&page);
+        if !whole {
+            let copies = copies.into_iter().flatten().filter_map(|c| c.get(..self.page_size().physical()));
+            if let Some(copy) = copies.into_iter().find(|copy| sound(copy)) {
+                (page, whole) = (Cow::Owned(copy.to_vec()), true);
+            }
+        }
+        let Some(changes) = changes.filter(|_| self.applies) else { return Ok(page) };
         let made_anew = changes.first().is_some_and(|c| c.ty == RecType::InitFilePage);
-        let sound = checksum::verify(&page, self.page_size(), ChecksumAlgorithm::Innodb).is_ok();
-        if !sound && !made_anew {
-            // Torn or damaged: the check says so.
+        if !whole && !made_anew {
+            // Damaged beyond repair: the check says so.
             return Ok(page);
         }
         let mut page = page.into_owned();
-        if !sound {
+        if !whole {
             page.fill(0);
         }
         if self.redo.apply(id, changes, &mut page).map_err(ReadError::Page)? {

@@ -44,6 +44,7 @@ fn with_active_prepared_and_unpurged_transactions() {
     let (code, out) = check(server.datadir());
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("not shut down cleanly"), "{out}");
+    tear_a_page(&server);
     assert!(out.contains("1 transactions active, 1 prepared"), "{out}");
     assert!(out.contains("is prepared") && out.contains("xid 'global','branch',7"), "{out}");
 
@@ -53,6 +54,37 @@ fn with_active_prepared_and_unpurged_transactions() {
     let (code, out) = check(server.datadir());
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("0 transactions active, 1 prepared"), "{out}");
+}
+
+/// A power cut leaves a page half written; its copy in the doublewrite area makes it whole, and without it the page is
+/// named.
+fn tear_a_page(server: &Server) {
+    use std::os::unix::fs::FileExt;
+    use vaquita_format::{checksum, fil, trx_sys};
+    const P: usize = 16384;
+    let system = std::fs::read(server.datadir().join("ibdata1")).unwrap();
+    let page = |no: usize| &system[no * P..][..P];
+    let blocks = trx_sys::Doublewrite::read(page(5)).unwrap().unwrap().blocks;
+    let sound = |page: &[u8]| {
+        checksum::verify(page, vaquita_format::PageSize::DEFAULT, checksum::ChecksumAlgorithm::Innodb).is_ok()
+    };
+    // The copy of an index page that is as it is in its file.
+    let copy = blocks.iter().flat_map(|b| (0..64).map(|n| (b.get() + n) as usize)).find(|&no| {
+        let (copy, at) = (page(no), fil::page_no(page(no)).get() as usize);
+        fil::space_id(copy).get() == 0 && fil::raw_type(copy) == 17855 && sound(copy) && page(at) == copy
+    });
+    let Some(copy) = copy else { panic!("the doublewrite area has no such page") };
+    let at = fil::page_no(page(copy)).get() as usize;
+    let file = std::fs::File::options().write(true).open(server.datadir().join("ibdata1")).unwrap();
+    file.write_all_at(&[0xEE; P / 2], (at * P + P / 2) as u64).unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    file.write_all_at(&[0xDD; 64], (copy * P + 1000) as u64).unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains(&format!("    page {at}: ")), "{out}");
+    file.write_all_at(page(at), (at * P) as u64).unwrap();
+    file.write_all_at(page(copy), (copy * P) as u64).unwrap();
 }
 
 /// Statements are under way in all tables when the server dies.

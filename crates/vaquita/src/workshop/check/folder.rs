@@ -128,7 +128,13 @@ impl<'a> FolderCheck<'a> {
     fn log(&mut self) -> Result<(), CheckError> {
         let mut report = Report::new();
         let unusable = |e: io::Error| CheckError::Path(self.dir.to_path_buf(), e.to_string());
-        self.log = check_log(self.dir, &mut report).map_err(unusable)?.map(Rc::new);
+        let mut log = check_log(self.dir, &mut report).map_err(unusable)?;
+        if let Some(log) = log.as_mut().filter(|log| !log.is_clean())
+            && let Ok(system) = SpaceFile::open_with_followers(&self.dir.join("ibdata1"))
+        {
+            log.redo.add_doublewrite(&system);
+        }
+        self.log = log.map(Rc::new);
         if self.log.is_some() || !report.is_clean() {
             self.printer.log(self.log.as_deref(), &report)?;
             self.count(&report);
