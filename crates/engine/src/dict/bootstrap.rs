@@ -44,13 +44,12 @@ impl Bootstrap for CreateSystem {
     }
 
     fn dictionary(&mut self, storage: &Storage) -> Result<()> {
-        write_header(storage)?;
-        let fixed = sys_tables::core_index_defs(storage.options().page_size);
-        for (def, root) in fixed.map_err(outward)? {
-            let made = create_tree(storage, def)?;
-            assert_eq!(made, root, "the dictionary's trees are made in the order of their pages");
+        // With small pages a page of segment inodes comes in between: the header says where the roots are.
+        let mut roots = Vec::new();
+        for def in sys_tables::core_index_defs(storage.options().page_size).map_err(outward)? {
+            roots.push(create_tree(storage, def)?);
         }
-        Ok(())
+        write_header(storage, &roots)
     }
 
     fn rest(&mut self, storage: &Storage) -> Result<()> {
@@ -59,10 +58,18 @@ impl Bootstrap for CreateSystem {
     }
 }
 
-fn write_header(storage: &Storage) -> Result<()> {
+/// Writes the header with the roots in the order of their making.
+fn write_header(storage: &Storage, roots: &[PageNo]) -> Result<()> {
     let mut mtr = storage.begin()?;
     let page = mtr.get_exclusive(PageId::new(SpaceId::SYSTEM, dict::PAGE))?;
-    let header = DictHeader::new(SegmentHeader::read(mtr.page(page), dict::SEGMENT));
+    let header = DictHeader {
+        tables_root: roots[0],
+        table_ids_root: roots[1],
+        columns_root: roots[2],
+        indexes_root: roots[3],
+        fields_root: roots[4],
+        ..DictHeader::new(SegmentHeader::read(mtr.page(page), dict::SEGMENT))
+    };
     let mut image = mtr.page(page).to_vec();
     header.write(&mut image);
     mtr.write_bytes(page, dict::ROW_ID, &image[dict::ROW_ID..dict::SEGMENT]);

@@ -170,14 +170,13 @@ fn core_parts(header: &DictHeader, page_size: PageSize) -> [TableParts; 4] {
     })
 }
 
-/// Layouts and roots of the core tables' indexes in a new folder, in the order of the roots.
-pub(crate) fn core_index_defs(page_size: PageSize) -> Result<Vec<(Arc<IndexDef>, PageNo)>> {
+/// Layouts of the core tables' indexes, in the order of their roots in the header.
+pub(crate) fn core_index_defs(page_size: PageSize) -> Result<Vec<Arc<IndexDef>>> {
     let no_segment = vaquita_format::flst::SegmentHeader::read(&[0; 10], 0);
     let mut out = Vec::new();
     for table in core_parts(&DictHeader::new(no_segment), page_size) {
-        out.extend(table.index_defs()?.into_iter().zip(table.indexes.iter().map(|i| i.root)));
+        out.extend(table.index_defs()?);
     }
-    out.sort_by_key(|&(_, root)| root);
     Ok(out)
 }
 

@@ -1,0 +1,338 @@
+//! Random changes of definitions with the power going off anywhere: afterwards every change that returned is there, one
+//! that was cut off is there entirely or not at all, there is a file for each table and a table for each file, no
+//! segment of the system tablespace is without an owner, and no number is given twice.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vaquita_base::codec::{get_u16, get_u32, get_u64};
+use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};
+use vaquita_engine::table::ReferentialAction;
+use vaquita_engine::{
+    Column, Engine, ForeignKeySpec, IndexSpec, Options, Result, Session, TableSpec, stored,
+};
+use vaquita_format::column::{Charset, ColumnDef};
+use vaquita_format::flst::SegmentHeader;
+use vaquita_format::index_def::KeyPart;
+use vaquita_format::{PageSize, fil, trx_sys, undo};
+use vaquita_io::sim::SimDisk;
+use vaquita_storage::SystemFile;
+use vaquita_storage::space::fsp;
+
+const NAMES: [&str; 6] = ["a/t", "a/u", "b/t", "b/v", "c/w", "c/x"];
+const INDEXES: [&str; 3] = ["i1", "i2", "i3"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Table {
+    own: bool,
+    rows: i32,
+    indexes: Vec<&'static str>,
+    parent: Option<&'static str>,
+}
+
+type Model = BTreeMap<&'static str, Table>;
+
+fn options() -> Options {
+    let mut options = Options { background: false, ..Options::new("/db") };
+    options.storage.page_size = PageSize::new(4096).unwrap();
+    options.storage.buffer_pool_size = 300 * 4096;
+    options.storage.log_file_size = 256 << 10;
+    options.storage.log_buffer_size = 64 << 10;
+    options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }];
+    options.storage.autoextend_increment_bytes = 1 << 20;
+    options.txn.rollback_segments = 2;
+    options
+}
+
+fn open(disk: &SimDisk) -> Result<Engine> {
+    Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options())
+}
+
+fn spec(name: &str, table: &Table) -> TableSpec {
+    let columns = vec![
+        Column::new(ColumnDef::int("id", 4, false).not_null()),
+        Column::new(ColumnDef::int("n", 4, false)),
+        Column::new(ColumnDef::varchar("v", 50, Charset::UTF8)),
+    ];
+    let mut spec = TableSpec::new(name, columns);
+    spec.primary_key = Some(vec![KeyPart::whole(0)]);
+    spec.file_per_table = table.own;
+    spec.comment = "a comment that is long enough to fill several rows; ".repeat(50);
+    spec.indexes.extend(table.indexes.iter().map(|name| index(name)));
+    if let Some(parent) = table.parent {
+        spec.foreign_keys.push(ForeignKeySpec {
+            name: None,
+            columns: vec!["n".into()],
+            parent: parent.into(),
+            parent_columns: vec!["id".into()],
+            on_delete: ReferentialAction::Cascade,
+            on_update: ReferentialAction::Restrict,
+        });
+    }
+    spec
+}
+
+fn index(name: &str) -> IndexSpec {
+    let parts = match name {
+        "i1" => vec![KeyPart::whole(1)],
+        "i2" => vec![KeyPart::prefix(2, 15), KeyPart::whole(1)],
+        _ => vec![KeyPart::whole(0), KeyPart::whole(2)],
+    };
+    IndexSpec { name: name.into(), parts, unique: name == "i3", comment: name.to_uppercase() }
+}
+
+fn fill(session: &mut Session, name: &str, rows: std::ops::Range<i32>) -> Result<()> {
+    session.run(|s| {
+        let table = s.table(name)?;
+        for id in rows.clone() {
+            let v = format!("value {id}");
+            s.insert(&table, &[Some(&stored::int(id)), None, Some(v.as_bytes())])?;
+        }
+        Ok(())
+    })
+}
+
+/// Draws a change and makes it of a copy of the model; what is to be done on the folder.
+fn draw(rng: &mut Rng, model: &mut Model) -> Option<Box<dyn FnOnce(&mut Session) -> Result<()>>> {
+    let have: Vec<&'static str> = model.keys().copied().collect();
+    let free: Vec<&'static str> = NAMES.into_iter().filter(|n| !have.contains(n)).collect();
+    let name = (!have.is_empty()).then(|| have[rng.index(have.len())]);
+    let new = (!free.is_empty()).then(|| free[rng.index(free.len())]);
+    let is_parent = |model: &Model, name| model.iter().any(|(n, t)| *n != name && t.parent == Some(name));
+    match rng.below(16) {
+        0..=3 => {
+            let new = new?;
+            let parent = name.filter(|_| rng.one_in(2));
+            let indexes = if parent.is_some() || rng.one_in(2) { vec!["i1"] } else { vec![] };
+            let table = Table { own: !rng.one_in(3), rows: 0, indexes, parent };
+            let spec = spec(new, &table);
+            model.insert(new, table);
+            Some(Box::new(move |s| s.create_table(&spec)))
+        }
+        4..=5 => {
+            let name = name.filter(|n| !is_parent(model, *n))?;
+            model.remove(name);
+            Some(Box::new(move |s| s.drop_table(name)))
+        }
+        6..=7 => {
+            let (name, new) = (name?, new?);
+            let table = model.remove(name)?;
+            model.insert(new, table);
+            model.values_mut().for_each(|t| {
+                if t.parent == Some(name) {
+                    t.parent = Some(new);
+                }
+            });
+            Some(Box::new(move |s| s.rename_table(name, new)))
+        }
+        8 => {
+            let name = name.filter(|n| !is_parent(model, *n))?;
+            model.get_mut(name)?.rows = 0;
+            Some(Box::new(move |s| s.truncate_table(name)))
+        }
+        9..=10 => {
+            let name = name?;
+            let missing: Vec<_> =
+                INDEXES.into_iter().filter(|i| !model[name].indexes.contains(i)).take(2).collect();
+            model.get_mut(name)?.indexes.extend(&missing);
+            let specs: Vec<IndexSpec> = missing.into_iter().map(index).collect();
+            Some(Box::new(move |s| s.add_indexes(name, &specs)))
+        }
+        11..=12 => {
+            let name = name?;
+            let table = model.get_mut(name)?;
+            let at = table.indexes.iter().position(|i| *i != "i1" || table.parent.is_none())?;
+            let gone = table.indexes.remove(at);
+            Some(Box::new(move |s| s.drop_index(name, gone)))
+        }
+        _ => {
+            let name = name?;
+            let table = model.get_mut(name)?;
+            let from = table.rows;
+            table.rows += 1 + rng.below(60) as i32;
+            let rows = from..table.rows;
+            Some(Box::new(move |s| fill(s, name, rows)))
+        }
+    }
+}
+
+/// The folder as the model would have it.
+fn found(engine: &Engine) -> Model {
+    let core = engine.core();
+    let mut out = Model::new();
+    for name in core.dict.user_tables(core).unwrap() {
+        let table = core.dict.table(core, &name).unwrap();
+        let name = NAMES.into_iter().find(|n| *n == name).unwrap();
+        let records =
+            |i: &vaquita_engine::Index| vaquita_btree::validate(&i.tree, &core.storage).unwrap().records;
+        let rows = records(&table.indexes[0]);
+        assert!(table.indexes.iter().all(|i| records(i) == rows), "{name}: indexes disagree");
+        let indexes = table.indexes[1..].iter().map(|i| {
+            assert_eq!(i.comment, i.name.to_uppercase(), "{name}");
+            INDEXES.into_iter().find(|n| **n == i.name).unwrap()
+        });
+        let parent = table.foreign_keys.first().map(|k| {
+            assert_eq!((k.id.clone(), k.child.as_str()), (format!("{name}_ibfk_1"), name));
+            let parent = core.dict.table(core, &k.parent).unwrap();
+            assert!(k.parent == *name || parent.referenced_by.contains(k));
+            NAMES.into_iter().find(|n| **n == k.parent).unwrap()
+        });
+        out.insert(
+            name,
+            Table {
+                own: table.space != SpaceId::SYSTEM,
+                rows: rows as i32,
+                indexes: indexes.collect(),
+                parent,
+            },
+        );
+    }
+    out
+}
+
+fn same(a: &Model, b: &Model) -> bool {
+    let sorted = |m: &Model| -> Vec<_> {
+        let mut m = m.clone();
+        m.values_mut().for_each(|t| t.indexes.sort_unstable());
+        m.into_iter().collect()
+    };
+    sorted(a) == sorted(b)
+}
+
+/// Every segment of the system tablespace belongs to somebody.
+fn check_segments(engine: &Engine) {
+    let core = engine.core();
+    let storage = &core.storage;
+    let summary = fsp::validate(&mut storage.begin_read(), SpaceId::SYSTEM).unwrap();
+    let page = |no| storage.pool().get_shared(PageId::new(SpaceId::SYSTEM, no)).unwrap();
+    let mut owned = BTreeMap::new();
+    let mut owner = |no: PageNo, offset: usize, whose: String| {
+        let inode = SegmentHeader::read(&page(no), offset).inode;
+        let id = get_u64(&page(inode.page), inode.offset.into());
+        assert_eq!(owned.insert(id, whose.clone()), None, "{whose}");
+    };
+    owner(PageNo(3), 94, "change buffer".into());
+    owner(trx_sys::PAGE, trx_sys::SEGMENT, "transactions".into());
+    owner(PageNo(7), 94, "dictionary".into());
+    owner(trx_sys::PAGE, trx_sys::doublewrite_offset(4096), "doublewrite".into());
+    let header = vaquita_format::dict::DictHeader::read(&page(PageNo(7)));
+    let core_roots = [
+        header.tables_root,
+        header.table_ids_root,
+        header.columns_root,
+        header.indexes_root,
+        header.fields_root,
+    ];
+    let trees = core.dict.sys_indexes(storage).unwrap();
+    let trees = trees.iter().filter(|i| i.space == SpaceId::SYSTEM).map(|i| (i.root, i.name.clone()));
+    for (root, name) in trees.chain(core_roots.map(|root| (root, "core".to_owned()))) {
+        owner(root, 74, format!("leaves of {name}"));
+        owner(root, 84, format!("top of {name}"));
+    }
+    let rsegs: Vec<PageNo> = {
+        let trx_sys = page(trx_sys::PAGE);
+        (0..trx_sys::N_RSEGS).filter_map(|n| trx_sys::rseg(&trx_sys, n)).map(|(_, no)| no).collect()
+    };
+    for &rseg in &rsegs {
+        owner(rseg, 62, format!("rollback segment {rseg}"));
+        for slot in 0..4096 / 16 {
+            let no = PageNo(get_u32(&page(rseg), 72 + 4 * slot));
+            if !no.is_null() {
+                owner(no, 60, format!("undo log {rseg} {slot}"));
+            }
+        }
+    }
+    // Undo logs that wait for purge are found through the history.
+    for no in 0..summary.header.size {
+        let id = PageId::new(SpaceId::SYSTEM, PageNo(no));
+        let Ok(undo) = storage.pool().get_shared(id) else { continue };
+        let waits = fil::page_type(&undo) == Some(fil::PageType::UndoLog)
+            && get_u16(&undo, undo::SEGMENT_STATE) == 4
+            && get_u32(&undo, undo::SEGMENT_HEADER + 4) != 0;
+        drop(undo);
+        if waits && fsp::is_page_allocated(&mut storage.begin_read(), id.space, id.page_no).unwrap() {
+            owner(id.page_no, undo::SEGMENT_HEADER, format!("undo log at {no}"));
+        }
+    }
+    for (id, pages) in &summary.segments {
+        assert!(owned.contains_key(&id.get()), "segment {id} of {pages} pages belongs to nobody: {owned:?}");
+    }
+    let exist = |id: &u64| summary.segments.iter().any(|(s, _)| s.get() == *id);
+    assert!(owned.keys().all(exist), "{owned:?} but {:?}", summary.segments);
+}
+
+fn check_files(disk: &SimDisk, engine: &Engine, model: &Model) {
+    let mut want: Vec<String> =
+        model.iter().filter(|(_, t)| t.own).map(|(n, _)| format!("/db/{n}.ibd")).collect();
+    want.sort();
+    let is_system = |f: &String| f.starts_with("/db/ib") || f.ends_with(".pid") || f.ends_with("lock");
+    let files: Vec<String> =
+        disk.files().iter().map(|f| f.display().to_string()).filter(|f| !is_system(f)).collect();
+    assert_eq!(files, want);
+    let spaces = engine.core().dict.sys_tablespaces(&engine.core().storage).unwrap();
+    assert_eq!(spaces.len(), want.len());
+}
+
+/// Greatest numbers given.
+fn greatest(engine: &Engine) -> [u64; 3] {
+    let core = engine.core();
+    let page = core.storage.pool().get_shared(PageId::new(SpaceId::SYSTEM, PageNo(7))).unwrap();
+    let header = vaquita_format::dict::DictHeader::read(&page);
+    [header.table_id.get(), header.index_id.get(), header.space_id.get().into()]
+}
+
+fn run(seed: u64) {
+    let mut rng = Rng::new(seed);
+    let mut disk = SimDisk::new(seed);
+    disk.put_dir("/db".as_ref());
+    let mut engine = open(&disk).unwrap();
+    let mut model = Model::new();
+    check_segments(&engine);
+    let mut numbers = greatest(&engine);
+    for round in 0..5 {
+        disk.arm_cut(disk.ops() + 1 + rng.below(400));
+        let mut after = model.clone();
+        let mut session = engine.session();
+        while !disk.is_off() {
+            after = model.clone();
+            let Some(change) = draw(&mut rng, &mut after) else { continue };
+            match change(&mut session) {
+                Ok(()) => model = after.clone(),
+                Err(e) => assert!(disk.is_off(), "seed {seed}, round {round}: {e}\n{model:?}\n{after:?}"),
+            }
+            if rng.one_in(4) {
+                let _ = engine.core().purge_step();
+            }
+            if rng.one_in(10) {
+                let _ = engine.core().storage.flush_everything();
+            }
+        }
+        drop(session);
+        drop(engine);
+        disk = if rng.one_in(4) { disk.after_kill() } else { disk.restart() };
+        if rng.one_in(3) {
+            // Recovery is cut off too.
+            disk.arm_cut(disk.ops() + 1 + rng.below(100));
+            drop(open(&disk));
+            disk = disk.restart();
+        }
+        engine = open(&disk).unwrap_or_else(|e| panic!("seed {seed}, round {round}: {e}"));
+        while engine.core().rollback_step().unwrap() {}
+        let have = found(&engine);
+        let context = format!("seed {seed}, round {round}:\n{have:?}\nnot\n{model:?}\nnor\n{after:?}");
+        assert!(same(&have, &model) || same(&have, &after), "{context}");
+        model = have;
+        check_files(&disk, &engine, &model);
+        check_segments(&engine);
+        let now = greatest(&engine);
+        assert!(now.iter().zip(numbers).all(|(a, b)| *a >= b), "seed {seed}: {now:?} after {numbers:?}");
+        numbers = now;
+    }
+}
+
+#[test]
+fn definitions_are_whole_after_power_cuts() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|s| s.parse().ok());
+    let first = number("DDL_FIRST").unwrap_or(0);
+    (first..first + number("DDL_SEEDS").unwrap_or(40)).for_each(run);
+}
