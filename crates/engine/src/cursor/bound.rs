@@ -108,6 +108,11 @@ impl Limit<'_> {
         matches!(self, Limit::Equal(_))
     }
 
+    /// Whether it ends a scan forwards at a key.
+    pub(crate) fn is_upper(&self) -> bool {
+        matches!(self, Limit::Key(_, _, Direction::Forward))
+    }
+
     /// Whether a record is within.
     pub(crate) fn holds(&self, index: &Index, record: &RecordRef<'_>) -> Result<bool> {
         let order = |key: &KeyFields<'_>| {

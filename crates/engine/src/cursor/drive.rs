@@ -103,8 +103,8 @@ impl Cursor {
         if placed {
             lock_table(core, trx, &spec.table, intention(mode))?;
         }
-        let from_key = (*start == Start::Key(Seek::GreaterOrEqual) && dir == Direction::Forward)
-            .then(|| fields_of(start_key));
+        let begins_at_key = matches!(start, Start::Key(Seek::GreaterOrEqual | Seek::Equal));
+        let from_key = (begins_at_key && dir == Direction::Forward).then(|| fields_of(start_key));
         let mut walk = begin(core, spec, start, start_key, place, dir)?;
         let limit = limit(equal.as_ref(), lower.as_ref(), upper.as_ref(), dir);
         let mut pass = LockPass { source: spec.source(core), trx, how, limit, from_key, scratch, held };
@@ -177,9 +177,8 @@ fn give_back_row(
 ) -> Result<()> {
     let locks = source.core.txn.locks();
     let clustered = source.table.clustered();
-    let changed;
-    if source.index.is_clustered() {
-        changed = source.trx_id(record, &mut scratch.own)? == trx.id();
+    let changed = if source.index.is_clustered() {
+        source.trx_id(record, &mut scratch.own)? == trx.id()
     } else {
         source.parse_all(source.index, record, &mut scratch.own)?;
         let entry = Parsed { record: *record, offsets: &scratch.own };
@@ -191,8 +190,8 @@ fn give_back_row(
             }
             Ok::<bool, Error>(changed)
         })?;
-        changed = found.transpose()?.unwrap_or(false);
-    }
+        found.transpose()?.unwrap_or(false)
+    };
     if held.entry && !changed {
         locks.unlock_record(trx, record_id(source.table, source.index, record), mode);
     }
@@ -353,7 +352,7 @@ pub(super) struct LockPass<'a, 't> {
     pub(super) trx: &'t Trx,
     pub(super) how: LockRead,
     pub(super) limit: Limit<'a>,
-    /// The key at which a `>=` scan begins, until its first record was looked at.
+    /// The key at which a `>=` or `=` scan begins, until its first record was looked at.
     pub(super) from_key: Option<KeyFields<'a>>,
     pub(super) scratch: &'t mut Scratch,
     pub(super) held: &'t mut Held,

@@ -133,7 +133,7 @@ impl PointRead {
             trx,
             how,
             limit: Limit::Equal(key.fields().iter().copied().collect()),
-            from_key: None,
+            from_key: Some(key.fields().iter().copied().collect()),
             scratch: &mut self.scratch,
             held: &mut Held::default(),
         };

@@ -4,12 +4,16 @@
 //! | what is read | lock | READ COMMITTED and below |
 //! |---|---|---|
 //! | a record found by a unique key, all of its fields given and none NULL | record | record |
-//! | the record equal to the whole clustered key at which a `>=` scan begins | record | record |
-//! | any other record, also a delete-marked one, and the first one beyond the range | next-key | record; given back at once if the row is not read |
+//! | the record equal to the whole clustered key at which a `>=` or `=` scan begins, also if delete-marked | record | record |
+//! | any other live record | next-key | record |
+//! | any other delete-marked record | next-key | clustered: given back at once; secondary: record |
+//! | the first record beyond the range | next-key | clustered: given back at once going forwards; else record |
 //! | the first record that is not equal, in a search for equal ones | gap | none |
 //! | the supremum of every leaf passed | gap | none |
 //! | going backwards: the record behind the place where the scan begins | gap | none |
 //! | the clustered record of a secondary entry, unless S locks are asked for and the index has all columns | record | record |
+//!
+//! This is what MySQL 5.6.24 was observed to lock, what it keeps locked in READ COMMITTED included.
 //!
 //! A scan by a secondary index is told of its range: the first entry beyond is locked, its row is not.
 //!
@@ -103,11 +107,15 @@ impl Source<'_> {
             LockOutcome::Skipped => return Ok(Visited::Skip),
         }
         if deleted {
-            self.give_back(trx, &record, how, held);
+            if clustered {
+                self.give_back(trx, &record, how, held);
+            }
             return Ok(if clustered && how.unique { Visited::End } else { Visited::Skip });
         }
         if !limit.is_equal() && !limit.holds(self.index, &record)? {
-            self.give_back(trx, &record, how, held);
+            if clustered && limit.is_upper() {
+                self.give_back(trx, &record, how, held);
+            }
             return Ok(Visited::End);
         }
         if !clustered && (how.mode == LockMode::Exclusive || self.own.is_none()) {

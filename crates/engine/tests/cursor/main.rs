@@ -1,0 +1,8 @@
+//! Reading rows: what views see, what locks are taken, where cursors go.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod bed;
+mod locks;
+mod shapes;
+mod visibility;
+mod waits;
