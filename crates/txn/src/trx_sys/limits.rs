@@ -100,14 +100,15 @@ impl ViewNumbers {
         // one has done so before the fence, and everything loaded from here on is no older than what he loaded.
         let bound = limits.view();
         self.low_limit.store(OPENING, Ordering::Relaxed);
-        self.up_limit.store(bound.up_limit, Ordering::Relaxed);
-        self.low_limit_no.store(bound.low_limit_no, Ordering::Relaxed);
+        self.up_limit.store(bound.up_limit, Ordering::Release);
+        self.low_limit_no.store(bound.low_limit_no, Ordering::Release);
         self.snapshot.store(bound.snapshot, Ordering::Release);
         fence(Ordering::SeqCst);
         let view = limits.view();
-        self.up_limit.store(view.up_limit, Ordering::Relaxed);
-        self.low_limit_no.store(view.low_limit_no, Ordering::Relaxed);
+        self.up_limit.store(view.up_limit, Ordering::Release);
+        // The snapshot first: whoever finds this `low_limit_no` finds a snapshot that has all of its transactions.
         self.snapshot.store(view.snapshot, Ordering::Release);
+        self.low_limit_no.store(view.low_limit_no, Ordering::Release);
         self.low_limit.store(view.low_limit, Ordering::Release);
         // A plain addition: nobody else writes it.
         self.opened.store(self.opened.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -133,15 +134,19 @@ impl ViewNumbers {
 
     /// Lowers `view` so that it sees nothing that the open view does not see. The caller's fence came before.
     pub(super) fn bound(&self, view: &mut Numbers) {
+        let low_limit_no = self.low_limit_no.load(Ordering::Acquire);
+        let up_limit = self.up_limit.load(Ordering::Acquire);
+        let low_limit = self.low_limit.load(Ordering::Acquire);
+        // Last, so that it is not of an older view than `low_limit_no`.
         let snapshot = self.snapshot.load(Ordering::Acquire);
         if snapshot == CLOSED {
             return;
         }
         view.snapshot = view.snapshot.min(snapshot);
-        view.up_limit = view.up_limit.min(self.up_limit.load(Ordering::Relaxed));
-        view.low_limit_no = view.low_limit_no.min(self.low_limit_no.load(Ordering::Relaxed));
-        // While the view is being opened this is 0: nothing but `up_limit` decides then.
-        view.low_limit = view.low_limit.min(self.low_limit.load(Ordering::Relaxed));
+        view.up_limit = view.up_limit.min(up_limit);
+        view.low_limit_no = view.low_limit_no.min(low_limit_no);
+        // 0 while the view is being opened. What holds then is that no view's is below its `low_limit_no`.
+        view.low_limit = view.low_limit.min(low_limit).max(view.low_limit_no);
     }
 
     /// Which commits the open view may have to look up: those with a sequence number from the first on and an id

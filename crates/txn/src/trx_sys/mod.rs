@@ -371,9 +371,18 @@ impl TrxSystem {
 
     /// A view at least as old as every one that is open or will be: what it sees, and undo logs below its
     /// `low_limit_no`, may be purged. Its numbers never go back.
+    ///
+    /// # Cost
+    /// A look at each session.
     pub fn oldest_view(&self) -> ReadView {
         let numbers = self.order.oldest_view(|see| self.sessions.for_each(see));
         view_of(TrxId(0), numbers)
+    }
+
+    /// Whether a transaction has committed and every view, open or to come, sees it: nobody needs the versions that it
+    /// replaced. True of every transaction whose undo log may have been purged.
+    pub fn is_seen_by_all(&self, id: TrxId) -> bool {
+        view_of(TrxId(0), self.order.last_oldest_view()).sees(self, id) || self.oldest_view().sees(self, id)
     }
 }
 

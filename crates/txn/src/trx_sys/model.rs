@@ -218,6 +218,7 @@ fn purge_takes_nothing_from_a_view() {
                 let oldest = system.order.oldest_view(|see| see(&system.view));
                 let undo = u64::from(number.0 < oldest.low_limit_no);
                 let row = u64::from(system.sees(&oldest, first));
+                assert!(undo <= row, "its undo is purged, and not all see it");
                 purged.store(undo + row, Ordering::Release);
             })
         };

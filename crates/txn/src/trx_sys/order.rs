@@ -53,7 +53,10 @@
 //! the bound and not yet the view's: all of them only grow, so it asks for too much, never for too little.
 //!
 //! The same fences make `Order::oldest_view` right: nothing that it sees is unseen by a view that is open or to come.
-//! That is so number by number, so of two such views the greater numbers of each are one, too.
+//! That is so number by number, so of two such views the greater numbers of each are one, too. And it sees the
+//! transactions with a number below its `low_limit_no`, as every view does: a session stores a snapshot before the
+//! `low_limit_no` that goes with it, and who looks loads them the other way round. So a transaction whose undo may be
+//! purged is seen by all, for everybody who asks from then on.
 //!
 //! # The id store
 //! The page of the transaction system keeps a bound of the ids given, moved in steps; a restart continues well above
@@ -214,6 +217,11 @@ impl Order {
         // The bound of a view that is being opened may be of long ago. What held for the one given last holds still.
         *last = last.max(oldest);
         *last
+    }
+
+    /// What [`Order::oldest_view`] gave last; it holds as long as the folder is open.
+    pub(super) fn last_oldest_view(&self) -> Numbers {
+        *self.oldest.lock()
     }
 
     /// Whether the transaction's sequence number is below `snapshot`, or forgotten.

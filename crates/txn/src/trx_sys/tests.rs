@@ -61,6 +61,12 @@ fn history(seed: u64, ring: usize, steps: usize) {
             _ => order.forget(|see| views.iter().for_each(|v| see(&v.numbers))),
         }
         let oldest = order.oldest_view(|see| views.iter().for_each(|v| see(&v.numbers)));
+        for (number, id) in &undo {
+            assert!(
+                *number >= oldest.low_limit_no || sees(&order, &oldest, *id),
+                "seed {seed}: {id} {oldest:?}"
+            );
+        }
         for (view, set) in views.iter().filter_map(|v| v.view.as_ref()) {
             for &id in &ids {
                 assert_eq!(sees(&order, view, id), set.contains(&id), "seed {seed}: id {id} under {view:?}");
@@ -172,6 +178,8 @@ struct Bank {
     order: Order,
     sessions: Arc<Registry>,
     accounts: Vec<Mutex<Vec<(u64, i64)>>>,
+    /// Numbers and ids of what has ended.
+    ended: Mutex<Vec<(u64, u64)>>,
     /// Row locks, held until after the commit.
     locks: Vec<Mutex<()>>,
     stop: AtomicBool,
@@ -186,6 +194,7 @@ impl Bank {
             order: Order::new(TrxId(1), TrxId(u64::MAX / 2), ring),
             sessions: Arc::new(Registry::default()),
             accounts: (0..ACCOUNTS).map(|_| Mutex::new(vec![(0, 100)])).collect(),
+            ended: Mutex::default(),
             locks: (0..ACCOUNTS).map(|_| Mutex::new(())).collect(),
             stop: AtomicBool::new(false),
             audits: AtomicUsize::new(0),
@@ -207,14 +216,31 @@ impl Bank {
         self.change(from, id, -1);
         self.change(to, id, 1);
         let number = self.order.draw_number();
+        self.ended.lock().push((number.0, id.0));
         if self.order.publish(id, Some(number), || ()) || rng.one_in(5) {
             self.order.forget(|see| self.sessions.for_each(see));
         }
     }
 
+    /// The limit of purge; it sees all whose undo log is below.
+    fn limit(&self) -> Numbers {
+        let oldest = self.order.oldest_view(|see| self.sessions.for_each(see));
+        let ended = std::mem::take(&mut *self.ended.lock());
+        let is_purged = |(number, _): &(u64, u64)| *number < oldest.low_limit_no;
+        let (purged, later): (Vec<_>, Vec<_>) = ended.into_iter().partition(is_purged);
+        self.ended.lock().extend(later);
+        for (_, id) in purged {
+            assert!(
+                sees(&self.order, &oldest, id),
+                "the undo of {id} is purged, and not all see it: {oldest:?}"
+            );
+        }
+        oldest
+    }
+
     /// Drops versions behind the newest one that every view sees.
     fn purge(&self) {
-        let oldest = self.order.oldest_view(|see| self.sessions.for_each(see));
+        let oldest = self.limit();
         for account in &self.accounts {
             let mut versions = account.lock();
             let keep = versions.iter().rposition(|(id, _)| sees(&self.order, &oldest, *id));
@@ -279,6 +305,11 @@ fn every_view_sees_whole_transfers_whatever_is_purged_and_forgotten() {
                 while !bank.stop.load(Ordering::Relaxed) {
                     bank.purge();
                     std::thread::yield_now();
+                }
+            });
+            s.spawn(|| {
+                while !bank.stop.load(Ordering::Relaxed) {
+                    bank.limit();
                 }
             });
             for writer in writers {
