@@ -109,8 +109,7 @@ fn purge_entries(
             if !is_deleted {
                 return Ok(Fate::Keep);
             }
-            let current = find_row(core, table, &key)?;
-            Ok(match row_needs_entry(core, (table, index), current, &fields)? {
+            Ok(match row_needs_entry(core, (table, index), &key, &fields)? {
                 true => Fate::Keep,
                 false => Fate::Remove,
             })

@@ -3,7 +3,8 @@
 //! Both walk from a clustered record to older versions. A version that purge may have left behind must not be walked
 //! to: the undo record that leads to it may be gone, or its page used again. So a step from a version is made only
 //! while the transaction that wrote it is active, or unseen by the oldest view; and as that may change while the undo
-//! record is being read, it is looked at again afterwards.
+//! record is being read, it is looked at again afterwards. An active transaction may take its changes back, one or all:
+//! it changes the row before it gives up the undo record, so whoever holds the row's page finds the record.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -15,8 +16,8 @@ use vaquita_base::TrxId;
 use vaquita_btree::RecordRef;
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_txn::TrxRef;
 use vaquita_txn::undo::UndoBuf;
-use vaquita_txn::{ReadView, TrxRef};
 
 /// The clustered key in a secondary entry.
 pub fn cluster_key_of<'p>(
@@ -44,10 +45,21 @@ pub fn cluster_key_of<'p>(
 /// # Errors
 /// Errors of reading pages, damage.
 pub fn find_row(core: &Core, table: &Table, key: &[TupleField<'_>]) -> Result<Option<Image>> {
+    with_row(core, table, key, Ok)
+}
+
+/// Looks at a copy of the clustered record with this key while its page is latched, so that nobody takes its last
+/// change back meanwhile, which would also take the undo record away.
+fn with_row<R>(
+    core: &Core,
+    table: &Table,
+    key: &[TupleField<'_>],
+    look: impl FnOnce(Image) -> Result<R>,
+) -> Result<Option<R>> {
     let found = table.clustered().tree.lookup(&core.storage, &Tuple::new(key), |record| {
         let mut offsets = Offsets::new();
         parse_clustered(table, &record, &mut offsets)?;
-        Ok(Image::of(table, &record, &offsets))
+        look(Image::of(table, &record, &offsets))
     })?;
     found.transpose()
 }
@@ -80,7 +92,8 @@ pub fn has_entry(
 /// Errors of reading pages, damage.
 ///
 /// # Latching
-/// Pages of the clustered index and of undo, one at a time, while the entry's page is held.
+/// The row's page of the clustered index, then pages of undo and of off-page values, one at a time, while the entry's
+/// page is held.
 pub fn secondary_owner(
     core: &Core,
     table: &Table,
@@ -89,15 +102,25 @@ pub fn secondary_owner(
     offsets: &Offsets,
 ) -> Result<Option<TrxRef>> {
     let key = cluster_key_of(table, index, record, offsets);
-    let Some(mut version) = find_row(core, table, &key)? else { return Ok(None) };
-    let writer = version.sys().trx_id;
-    let Some(owner) = core.txn.find_active(writer) else { return Ok(None) };
     let wanted: Vec<TupleField<'_>> =
         (0..offsets.n_fields()).map(|i| TupleField::nullable(record.field(offsets, i))).collect();
     let is_live = !record.is_deleted();
+    let look = |version| owner_by_versions(core, (table, index), version, &wanted, is_live);
+    Ok(with_row(core, table, &key, look)?.flatten())
+}
+
+fn owner_by_versions(
+    core: &Core,
+    (table, index): (&Table, &Index),
+    mut version: Image,
+    wanted: &[TupleField<'_>],
+    is_live: bool,
+) -> Result<Option<TrxRef>> {
+    let writer = version.sys().trx_id;
+    let Some(owner) = core.txn.find_active(writer) else { return Ok(None) };
     let mut undo = UndoBuf::default();
     loop {
-        if has_entry(core, (table, index), &mut version, &wanted)? != is_live {
+        if has_entry(core, (table, index), &mut version, wanted)? != is_live {
             return Ok(Some(owner));
         }
         if version.sys().trx_id != writer {
@@ -149,26 +172,27 @@ pub fn older_needs_entry(
     }
 }
 
-/// Whether purge may remove an entry: neither the record nor an older version that a view may see has it. `None` for a
-/// row that is gone.
+/// Whether the row with this key, or an older version of it that a view may see, has an entry, so that purge leaves it.
 ///
 /// # Errors
 /// As [`older_needs_entry`].
+///
+/// # Latching
+/// As [`secondary_owner`].
 pub fn row_needs_entry(
     core: &Core,
     (table, index): (&Table, &Index),
-    row: Option<Image>,
+    key: &[TupleField<'_>],
     wanted: &[TupleField<'_>],
 ) -> Result<bool> {
-    let Some(mut row) = row else { return Ok(false) };
-    if has_entry(core, (table, index), &mut row, wanted)? {
-        return Ok(true);
-    }
-    older_needs_entry(core, (table, index), &mut row, wanted, TrxId(0))
+    let needed = with_row(core, table, key, |mut row| {
+        Ok(has_entry(core, (table, index), &mut row, wanted)?
+            || older_needs_entry(core, (table, index), &mut row, wanted, TrxId(0))?)
+    })?;
+    Ok(needed.unwrap_or(false))
 }
 
 /// Whether every view sees what a transaction did, so that nobody needs the versions before.
 pub fn is_seen_by_all(core: &Core, id: TrxId) -> bool {
-    // What a view's own transaction did is for nobody else to see.
-    ReadView { creator: TrxId(0), ..core.txn.oldest_view() }.sees(&core.txn, id)
+    core.txn.is_seen_by_all(id)
 }
