@@ -7,7 +7,7 @@
 
 use crate::core::Core;
 use crate::ddl;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::row;
 use crate::session::lock_table;
 use std::sync::Arc;
@@ -60,7 +60,9 @@ impl Core {
     /// Errors of pages; the transaction stays in the queue.
     pub fn rollback_step(&self) -> Result<bool> {
         let Some(mut trx) = self.abandoned.lock().pop_front() else { return Ok(false) };
-        let done = row::rollback_step(self, &mut trx, 0, STEP);
+        // It may be a prepared one whose rollback failed at its first step.
+        let begun = self.txn.unprepare_undo(&mut trx).map_err(Error::from);
+        let done = begun.and_then(|()| row::rollback_step(self, &mut trx, 0, STEP));
         let done = done.and_then(|all| {
             if all {
                 self.txn.finish_rollback(&mut trx)?;

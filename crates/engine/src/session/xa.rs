@@ -65,7 +65,8 @@ impl Engine {
     pub fn xa_rollback(&self, xid: &Xid) -> Result<()> {
         let mut trx = self.take_prepared(xid)?;
         let core = self.core();
-        let done = Ok(core.txn.unprepare_undo(&mut trx)?)
+        let begun = core.txn.unprepare_undo(&mut trx).map_err(Error::from);
+        let done = begun
             .and_then(|()| row::rollback_to(core, &mut trx, 0))
             .and_then(|()| Ok(core.txn.finish_rollback(&mut trx).map(|_| ())?));
         if done.is_err() {
