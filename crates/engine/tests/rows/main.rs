@@ -3,5 +3,7 @@
 
 mod bed;
 mod crash;
+mod foreign;
+mod locks;
 mod model;
 mod random;
