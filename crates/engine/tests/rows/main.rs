@@ -7,3 +7,5 @@ mod foreign;
 mod locks;
 mod model;
 mod random;
+mod single;
+mod threads;
