@@ -156,7 +156,7 @@ impl LockSys {
         kind: RecordLockKind,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
-        self.ask_record(trx.shared(), rec, Claim { mode, kind }, policy, true)
+        self.ask_record(trx.shared(), rec, Claim::on(mode, kind, rec.heap), policy, true)
     }
 
     /// Asks for X on a record that the caller changes before it gives up the latch. The change locks the record

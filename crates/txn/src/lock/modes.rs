@@ -125,8 +125,11 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    pub(super) fn gap(mode: LockMode) -> Claim {
-        Claim { mode, kind: RecordLockKind::Gap }
+    /// A claim as it is entered for a record. At the supremum there is but a gap: all but insert intentions are alike.
+    #[inline]
+    pub(super) fn on(mode: LockMode, kind: RecordLockKind, heap: HeapNo) -> Claim {
+        let all = heap == SUPREMUM && kind != RecordLockKind::InsertIntention;
+        Claim { mode, kind: if all { RecordLockKind::NextKey } else { kind } }
     }
 
     #[inline]
@@ -135,18 +138,17 @@ impl Claim {
     }
 
     /// Whether a lock of this claim keeps others from inserting before the record.
-    pub(super) fn covers_gap(self, heap: HeapNo) -> bool {
+    pub(super) fn covers_gap(self) -> bool {
         match self.kind {
             RecordLockKind::Gap | RecordLockKind::NextKey => true,
-            RecordLockKind::Record => heap == SUPREMUM,
-            RecordLockKind::InsertIntention => false,
+            RecordLockKind::Record | RecordLockKind::InsertIntention => false,
         }
     }
 
     /// Whether the holder of this one need not ask for `other` on the same record. An insert intention is asked for
     /// at each insert.
     #[inline]
-    pub(super) fn covers(self, other: Claim, heap: HeapNo) -> bool {
+    pub(super) fn covers(self, other: Claim) -> bool {
         use RecordLockKind::{Gap, InsertIntention, NextKey, Record};
         if !self.mode.covers(other.mode) {
             return false;
@@ -155,7 +157,7 @@ impl Claim {
             (InsertIntention, _) | (_, InsertIntention) => false,
             (NextKey, _) => true,
             (Record, Record) | (Gap, Gap) => true,
-            _ => heap == SUPREMUM,
+            _ => false,
         }
     }
 }
@@ -177,7 +179,7 @@ pub(super) fn must_wait(request: Claim, other: Claim, heap: HeapNo) -> bool {
         return false;
     }
     if request.kind == InsertIntention {
-        return other.kind != Record || heap == SUPREMUM;
+        return other.kind != Record;
     }
     request.kind != Gap && other.kind != Gap && heap != SUPREMUM
 }

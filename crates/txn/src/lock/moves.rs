@@ -9,7 +9,7 @@
 
 use super::modes::Claim;
 use super::page_locks::{Granted, Owner, PageLocks, Request};
-use super::{LockMode, Place};
+use super::{LockMode, Place, RecordLockKind};
 use crate::trx::TrxRef;
 use vaquita_base::{HeapNo, PageId};
 use vaquita_btree::observer::{INFIMUM, Moved, SUPREMUM};
@@ -25,7 +25,7 @@ pub(super) enum Inherit {
 }
 
 /// A gap lock to be.
-pub(super) type Heritage = Vec<(TrxRef, Claim, Owner)>;
+pub(super) type Heritage = Vec<(TrxRef, LockMode, Owner)>;
 
 /// Where moved records are found again: sorted by the heap number before.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl PageLocks {
     /// The gap locks that the locks and requests of a record leave behind.
     pub(super) fn heritage(&self, heap: HeapNo, which: Inherit) -> Heritage {
         let passes_on = |trx: &TrxRef, claim: Claim| match which {
-            Inherit::Gap => claim.covers_gap(heap),
+            Inherit::Gap => claim.covers_gap(),
             Inherit::All => {
                 !claim.is_insert_intention() && (claim.mode == LockMode::Shared || !trx.locks.relaxed_gaps())
             }
@@ -68,7 +68,7 @@ impl PageLocks {
         granted
             .chain(waiting)
             .filter(|&(trx, claim, _)| passes_on(trx, claim))
-            .map(|(trx, claim, owner)| (trx.clone(), Claim::gap(claim.mode), owner))
+            .map(|(trx, claim, owner)| (trx.clone(), claim.mode, owner))
             .collect()
     }
 
@@ -76,7 +76,8 @@ impl PageLocks {
     /// decided when a wait begins.
     pub(super) fn bequeath(&mut self, page: PageId, heap: HeapNo, heritage: Heritage) {
         let mut is_new = false;
-        for (trx, claim, owner) in heritage {
+        for (trx, mode, owner) in heritage {
+            let claim = Claim::on(mode, RecordLockKind::Gap, heap);
             if !self.holds(&trx, heap, claim) {
                 is_new |= self.grant(page, &trx, claim, owner, heap);
             }

@@ -110,7 +110,7 @@ impl PageLocks {
                 if lock.claim == claim {
                     own = Some(i);
                 }
-                if lock.claim.covers(claim, heap) && lock.heaps.contains(heap) {
+                if lock.claim.covers(claim) && lock.heaps.contains(heap) {
                     return Answer::Covered;
                 }
             } else if must_wait(claim, lock.claim, heap) && lock.heaps.contains(heap) {
@@ -133,9 +133,7 @@ impl PageLocks {
 
     /// Whether the transaction holds a lock at least that strong.
     pub(super) fn holds(&self, trx: &TrxRef, heap: HeapNo, claim: Claim) -> bool {
-        self.granted
-            .iter()
-            .any(|l| same(&l.trx, trx) && l.claim.covers(claim, heap) && l.heaps.contains(heap))
+        self.granted.iter().any(|l| same(&l.trx, trx) && l.claim.covers(claim) && l.heaps.contains(heap))
     }
 
     /// Sets a bit in a structure.
@@ -179,14 +177,21 @@ impl PageLocks {
     /// Queues a request.
     pub(super) fn enqueue(&mut self, page: PageId, request: Request, now_us: u64) {
         request.trx.locks.add_struct();
+        request.trx.locks.add_records(1);
         request.trx.locks.slot.begin(Place::Record(page, request.heap), now_us);
         self.waiting.push(request);
     }
 
-    /// Takes a request out of the queue and tells its transaction.
-    pub(super) fn end_request(&mut self, at: usize, outcome: Outcome) -> Request {
+    fn take_request(&mut self, at: usize) -> Request {
         let request = self.waiting.remove(at);
         request.trx.locks.sub_struct();
+        request.trx.locks.sub_records(1);
+        request
+    }
+
+    /// Takes a request out of the queue and tells its transaction.
+    pub(super) fn end_request(&mut self, at: usize, outcome: Outcome) -> Request {
+        let request = self.take_request(at);
         request.trx.locks.slot.end(outcome);
         request
     }
@@ -213,8 +218,7 @@ impl PageLocks {
                 at += 1;
                 continue;
             }
-            let Request { trx, claim, owner, heap } = self.waiting.remove(at);
-            trx.locks.sub_struct();
+            let Request { trx, claim, owner, heap } = self.take_request(at);
             self.grant(page, &trx, claim, owner, heap);
             trx.locks.slot.end(Outcome::Granted);
         }
@@ -284,7 +288,8 @@ impl PageLocks {
         let mut records = Vec::new();
         for lock in self.granted.iter().filter(|l| same(&l.trx, trx) && l.claim.kind == NextKey) {
             let claim = Claim { kind: Record, ..lock.claim };
-            records.extend(lock.heaps.iter().filter(|&h| h != SUPREMUM).map(|h| (claim, lock.owner, h)));
+            let heaps = lock.heaps.iter().filter(|&h| h != SUPREMUM);
+            records.extend(heaps.map(|h| (claim, lock.owner, h)));
         }
         self.remove_if(|l| same(&l.trx, trx) && l.claim.kind != Record);
         for (claim, owner, heap) in records {

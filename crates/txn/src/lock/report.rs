@@ -5,6 +5,7 @@ use super::page_locks::{Granted, Owner, Request};
 use super::table_locks::TableRequest;
 use super::{LockMode, LockSys, RecordLockKind};
 use crate::trx::TrxRef;
+use std::collections::HashSet;
 use std::fmt::{self, Write};
 use vaquita_base::{HeapNo, IndexId, PageId, TableId, TrxId};
 use vaquita_btree::observer::SUPREMUM;
@@ -110,11 +111,13 @@ impl LockInfo {
 
     /// `lock_mode` of information_schema.INNODB_LOCKS: `X`, `S,GAP`, `AUTO_INC`.
     pub fn mode_column(&self) -> String {
-        use RecordLockKind::{Gap, InsertIntention, NextKey, Record};
+        use RecordLockKind::{Gap, InsertIntention};
         let mode = if self.mode == LockMode::AutoInc { "AUTO_INC" } else { self.mode.name() };
         match self.target {
-            LockTarget::Record { kind: Gap | InsertIntention, .. } => format!("{mode},GAP"),
-            LockTarget::Record { kind: NextKey | Record, .. } | LockTarget::Table(_) => mode.to_owned(),
+            LockTarget::Record { kind: Gap | InsertIntention, heap, .. } if heap != SUPREMUM => {
+                format!("{mode},GAP")
+            }
+            LockTarget::Record { .. } | LockTarget::Table(_) => mode.to_owned(),
         }
     }
 
@@ -291,5 +294,17 @@ impl LockSys {
         locks.sort_by_key(|&(key, _)| key);
         waits.sort_by_key(|w| w.requested.serial);
         LockSnapshot { locks: locks.into_iter().map(|(_, row)| row).collect(), waits }
+    }
+}
+
+impl LockSnapshot {
+    /// The rows of information_schema.INNODB_LOCKS: what somebody waits for, and what keeps him waiting.
+    pub fn contended(&self) -> Vec<&LockInfo> {
+        let mut seen = HashSet::new();
+        self.waits
+            .iter()
+            .flat_map(|w| [&w.requested, &w.blocking])
+            .filter(|lock| seen.insert(*lock))
+            .collect()
     }
 }

@@ -58,7 +58,7 @@ impl TrxLocks {
         self.relaxed_gaps.load(Ordering::Relaxed)
     }
 
-    /// Records locked; one locked in two ways counts twice.
+    /// Records locked or waited for; one locked in two ways counts twice.
     pub fn record_locks(&self) -> usize {
         self.records.load(Ordering::Relaxed)
     }

@@ -41,15 +41,15 @@ fn cycles_of_two_to_five_are_broken_by_who_closed_them() {
 }
 
 #[test]
-fn the_lightest_is_the_victim() {
+fn the_lighter_of_the_two_that_closed_the_cycle_is_the_victim() {
     // Undo records of the three; who is rolled back when the third closes the cycle.
     for (undo, expected) in [
         ([0, 0, 0], 2),
         ([5, 5, 5], 2),
         ([9, 3, 4], 1),
-        ([1, 3, 4], 0),
-        ([4, 4, 5], 0),
-        ([3, 9, 9], 0),
+        ([1, 3, 4], 1),
+        ([4, 4, 5], 1),
+        ([3, 9, 9], 2),
         ([4, 4, 4], 2),
         ([8, 8, 7], 2),
     ] {
@@ -120,7 +120,7 @@ fn two_that_locked_a_gap_and_want_to_insert() {
     let expected = "\
 *** (1) TRANSACTION:
 TRANSACTION 1001
-LOCK WAIT 2 lock struct(s), 1 row lock(s)
+LOCK WAIT 2 lock struct(s), 2 row lock(s)
 *** (1) HOLDS THE LOCK(S):
 RECORD LOCKS space id 7 page no 3 index 30 of table 20 trx id 1001 lock_mode X
 Record lock, heap no 1 supremum
@@ -129,7 +129,7 @@ RECORD LOCKS space id 7 page no 3 index 30 of table 20 trx id 1001 lock_mode X i
 Record lock, heap no 1 supremum
 *** (2) TRANSACTION:
 TRANSACTION 1002
-LOCK WAIT 2 lock struct(s), 1 row lock(s)
+LOCK WAIT 2 lock struct(s), 2 row lock(s)
 *** (2) HOLDS THE LOCK(S):
 RECORD LOCKS space id 7 page no 3 index 30 of table 20 trx id 1002 lock_mode X
 Record lock, heap no 1 supremum

@@ -20,7 +20,7 @@ fn record_locks_exclude_each_other_as_written() {
         for (i, request) in CLAIMS.into_iter().enumerate() {
             for (j, held) in CLAIMS.into_iter().enumerate() {
                 let expected = table[i].as_bytes()[j] == b'x';
-                let claim = |(mode, kind)| Claim { mode, kind };
+                let claim = |(mode, kind)| Claim::on(mode, kind, HeapNo(heap));
                 assert_eq!(
                     must_wait(claim(request), claim(held), HeapNo(heap)),
                     expected,

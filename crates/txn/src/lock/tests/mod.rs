@@ -3,6 +3,7 @@
 mod cycles;
 mod matrix;
 mod queue_model;
+mod slot_model;
 mod stress;
 mod waits;
 
@@ -38,7 +39,7 @@ impl Bed {
     }
 
     fn ask(&self, trx: &TrxRef, rec: RecordId, mode: LockMode, kind: RecordLockKind) -> LockOutcome {
-        self.sys.ask_record(trx, rec, Claim { mode, kind }, WaitPolicy::Wait, true).unwrap()
+        self.sys.ask_record(trx, rec, Claim::on(mode, kind, rec.heap), WaitPolicy::Wait, true).unwrap()
     }
 
     /// Asks for what must be free.
@@ -73,7 +74,7 @@ impl Bed {
 
     fn holds(&self, trx: &TrxRef, rec: RecordId, mode: LockMode, kind: RecordLockKind) -> bool {
         let mut shard = self.sys.pages.lock(rec.page);
-        shard.get_mut(rec.page).is_some_and(|l| l.holds(trx, rec.heap, Claim { mode, kind }))
+        shard.get_mut(rec.page).is_some_and(|l| l.holds(trx, rec.heap, Claim::on(mode, kind, rec.heap)))
     }
 
     /// No lock, no request, no memory is left.
