@@ -217,3 +217,103 @@ impl<'a> Input<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn default_value() -> impl Strategy<Value = DefaultValue> {
+        prop_oneof![
+            Just(DefaultValue::None),
+            Just(DefaultValue::Null),
+            Just(DefaultValue::Now),
+            prop::collection::vec(any::<u8>(), 0..300).prop_map(DefaultValue::Stored),
+            ".{0,40}".prop_map(DefaultValue::Text),
+        ]
+    }
+
+    fn column() -> impl Strategy<Value = ColumnExtra> {
+        let decimal = prop::option::of((any::<u32>(), any::<u32>()));
+        let labels = prop::collection::vec(".{0,12}", 0..6);
+        let texts = (".{0,80}", ".{0,20}");
+        (decimal, labels, default_value(), any::<(bool, bool)>(), texts).prop_map(
+            |(decimal, labels, default, (on_update_now, auto_increment), (comment, extra))| ColumnExtra {
+                decimal,
+                labels,
+                default,
+                on_update_now,
+                auto_increment,
+                comment,
+                extra,
+            },
+        )
+    }
+
+    fn table() -> impl Strategy<Value = TableExtra> {
+        let numbers = (any::<u16>(), any::<u64>());
+        let comments = prop::collection::vec((any::<u64>().prop_map(IndexId), ".{0,30}"), 0..4);
+        (numbers, ".{0,200}", ".{0,30}", prop::collection::vec(column(), 0..5), comments).prop_map(
+            |((collation, auto_inc_from), comment, extra, columns, index_comments)| TableExtra {
+                collation,
+                auto_inc_from,
+                comment,
+                extra,
+                columns,
+                index_comments,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(table in table()) {
+            prop_assert_eq!(TableExtra::decode(&table.encode()), Ok(table));
+        }
+
+        /// Cut anywhere it is refused; changed anywhere it is refused or something else.
+        #[test]
+        fn damage_is_no_panic(table in table(), at in any::<prop::sample::Index>(), byte: u8) {
+            let mut bytes = table.encode();
+            let at = at.index(bytes.len());
+            prop_assert!(TableExtra::decode(&bytes[..at]).is_err());
+            bytes[at] = byte;
+            let _ = TableExtra::decode(&bytes);
+        }
+
+        #[test]
+        fn any_bytes_are_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = TableExtra::decode(&bytes);
+            bytes.insert(0, VERSION);
+            let _ = TableExtra::decode(&bytes);
+        }
+    }
+
+    /// The bytes are on disk: they stay what they are.
+    #[test]
+    fn golden() {
+        let table = TableExtra {
+            collation: 33,
+            auto_inc_from: 7,
+            comment: "c".into(),
+            extra: String::new(),
+            columns: vec![ColumnExtra {
+                decimal: Some((10, 2)),
+                labels: vec!["a".into()],
+                default: DefaultValue::Stored(vec![1, 2]),
+                on_update_now: true,
+                auto_increment: true,
+                comment: String::new(),
+                extra: "e".into(),
+            }],
+            index_comments: vec![(IndexId(9), "i".into())],
+        };
+        let want = [
+            &[1, 0, 33, 0, 0, 0, 0, 0, 0, 0, 7][..],
+            &[1, b'c', 0, 1],
+            &[7, 10, 2, 1, 1, b'a', 2, 2, 1, 2, 0, 1, b'e'],
+            &[1, 0, 0, 0, 0, 0, 0, 0, 9, 1, b'i'],
+        ];
+        assert_eq!(table.encode(), want.concat());
+    }
+}

@@ -132,6 +132,14 @@ impl FrmColumn {
         Charset::of_collation(self.collation).filter(|c| *c != Charset::BINARY)
     }
 
+    /// The constant of its DEFAULT as InnoDB stores it; of CHAR with all its padding.
+    pub fn stored_default(&self) -> Option<Vec<u8>> {
+        match &self.default {
+            ColumnDefault::Row(bytes) => Some(super::create::stored_form(self, bytes)),
+            ColumnDefault::None | ColumnDefault::Null | ColumnDefault::Now => None,
+        }
+    }
+
     /// How stored values become text.
     pub fn text_type(&self) -> TextType {
         let zerofill = self.zerofill.then_some(self.length as usize);

@@ -211,7 +211,7 @@ fn default_value(c: &FrmColumn, row: &[u8], out: &mut String) {
 }
 
 /// A value in MySQL's row format as InnoDB stores it: numbers are little-endian there, VARCHAR has its length.
-fn stored_form(c: &FrmColumn, row: &[u8]) -> Vec<u8> {
+pub(super) fn stored_form(c: &FrmColumn, row: &[u8]) -> Vec<u8> {
     let mut v = row.to_vec();
     match c.type_code {
         code::TINY | code::SHORT | code::INT24 | code::LONG | code::LONGLONG => {
