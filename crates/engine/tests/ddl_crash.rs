@@ -92,8 +92,10 @@ fn fill(session: &mut Session, name: &str, rows: std::ops::Range<i32>) -> Result
     })
 }
 
+type ChangeOf = Box<dyn FnOnce(&mut Session) -> Result<()>>;
+
 /// Draws a change and makes it of a copy of the model; what is to be done on the folder.
-fn draw(rng: &mut Rng, model: &mut Model) -> Option<Box<dyn FnOnce(&mut Session) -> Result<()>>> {
+fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
     let have: Vec<&'static str> = model.keys().copied().collect();
     let free: Vec<&'static str> = NAMES.into_iter().filter(|n| !have.contains(n)).collect();
     let name = (!have.is_empty()).then(|| have[rng.index(have.len())]);
