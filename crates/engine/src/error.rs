@@ -52,6 +52,8 @@ pub enum Error {
         /// Largest record, in bytes.
         limit: usize,
     },
+    /// The change touches so many long values that its undo record does not fit a page.
+    UndoRecordTooBig(usize),
     /// A lock was not granted in time. The statement was rolled back.
     LockWaitTimeout,
     /// The transaction was rolled back as the victim of a deadlock.
@@ -128,6 +130,7 @@ impl fmt::Display for Error {
             Error::RowTooBig { table, limit } => {
                 write!(f, "row of {table} is too big: at most {limit} bytes can stay on a page")
             }
+            Error::UndoRecordTooBig(bytes) => write!(f, "an undo record of {bytes} bytes does not fit a page"),
             Error::LockWaitTimeout => {
                 f.write_str("lock wait timeout exceeded; try restarting the transaction")
             }
@@ -184,6 +187,7 @@ impl From<vaquita_txn::Error> for Error {
             E::Interrupted => Error::Interrupted,
             E::LockTableFull { limit_bytes } => Error::LockTableFull(limit_bytes),
             E::TooManyTransactions => Error::TooManyTransactions,
+            E::UndoRecordTooBig { bytes } => Error::UndoRecordTooBig(bytes),
             E::ReadOnly => Error::ReadOnly,
             other => Error::Corrupt(other.to_string()),
         }

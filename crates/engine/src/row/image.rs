@@ -217,8 +217,10 @@ impl Image {
             let needed = bytes_needed(table, column);
             let local = self.field(i).unwrap_or_default();
             let mut first = local[..local.len().saturating_sub(EXTERN_REF_LEN)].to_vec();
+            // A chain that is being freed, by a rollback that a crash interrupted, has lost its beginning: the entries
+            // made of it are gone already.
             if first.len() < needed
-                && let Some(chain) = self.reference(i)?
+                && let Some(chain) = self.reference(i)?.filter(|chain| chain.len > 0)
             {
                 table.clustered().tree.read_chain(&core.storage, &chain, |part| {
                     let n = part.len().min(needed - first.len());
@@ -241,7 +243,7 @@ impl Image {
         }
         let Some(new) = new else { return Ok(false) };
         let local = self.field(i).unwrap_or_default();
-        let Some(chain) = self.reference(i)? else { return Ok(false) };
+        let Some(chain) = self.reference(i)?.filter(|chain| chain.len > 0) else { return Ok(false) };
         let prefix = &local[..local.len() - EXTERN_REF_LEN];
         if new.len() != prefix.len() + chain.len as usize || !new.starts_with(prefix) {
             return Ok(false);

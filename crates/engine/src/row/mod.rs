@@ -50,7 +50,8 @@ use vaquita_txn::Trx;
 pub struct WriteOptions {
     /// Check foreign keys.
     pub foreign_key_checks: bool,
-    /// Check unique secondary indexes.
+    /// Check unique secondary indexes. Without, a caller promises that there are no duplicates; they are found all the
+    /// same, since the leaf with the duplicate is at hand anyway.
     pub unique_checks: bool,
     /// Lock duplicates in X mode, because they will be replaced or updated.
     pub exclusive_duplicates: bool,

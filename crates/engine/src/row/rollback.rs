@@ -38,9 +38,12 @@ pub(super) fn step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<
         let Some(place) = core.txn.newest_undo(trx, from, &mut undo)? else { return Ok(true) };
         let header = UndoHeader::parse(undo.body()).map_err(|c| damaged(place, &c.to_string()))?;
         if last.as_ref().is_none_or(|t| t.id != header.table_id) {
-            last = core.dict.table_by_id(core, header.table_id)?;
+            last = match core.dict.table_by_id(core, header.table_id) {
+                Err(Error::TableUnusable { .. }) => None,
+                found => found?,
+            };
         }
-        // Without its table there is nothing to take back.
+        // Without its table, or its file, there is nothing to take back.
         if let Some(table) = &last {
             take_back(core, trx.id(), table, &undo, place)?;
         }

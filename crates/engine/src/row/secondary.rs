@@ -18,6 +18,7 @@ use crate::table::{Index, Table};
 use vaquita_base::TrxId;
 use vaquita_btree::{Change, LatchMode, Position, RecBuf};
 use vaquita_format::fil;
+use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::header::infimum;
 use vaquita_format::index_page::{FieldUpdate, SearchMode, fits_in_place};
 use vaquita_format::record::Offsets;
@@ -46,7 +47,7 @@ pub(crate) fn insert(
     fields: &[TupleField<'_>],
     exclusive_duplicates: bool,
 ) -> Result<()> {
-    let (table, index) = of;
+    let (_, index) = of;
     let def = index.def();
     let rec = encode(of, fields)?;
     let n_uniq = def.n_uniq();
@@ -57,32 +58,42 @@ pub(crate) fn insert(
         let key = Tuple::new(fields).compare_first(n);
         let mut mtr = core.storage.begin()?;
         let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
-        if unchecked && may_be_duplicate(&mtr, &position, n_uniq, def.layout().comp()) {
-            drop(mtr);
-            duplicate::check(core, trx, of, fields, exclusive_duplicates)?;
-            unchecked = false;
-            continue;
-        }
-        match step(core, trx, of, mtr, position, fields, &rec)? {
+        let place = Place { fields, rec: &rec, key, unchecked };
+        match step(core, trx, of, mtr, position, &place)? {
             Step::Done => return Ok(()),
             Step::Again => {}
             Step::Wait => wait(core, trx)?,
+            Step::Check => {
+                duplicate::check(core, trx, of, fields, exclusive_duplicates)?;
+                unchecked = false;
+            }
         }
-        let _ = table;
     }
 }
 
+/// An entry that is to come in.
+struct Place<'e> {
+    fields: &'e [TupleField<'e>],
+    rec: &'e RecBuf,
+    /// What it is searched by.
+    key: Tuple<'e>,
+    /// The search is by the unique fields, and equal ones have not been looked for.
+    unchecked: bool,
+}
+
 /// Whether an entry equal in the unique fields may be there: the one below, or one on the leaf before.
-fn may_be_duplicate(mtr: &Mtr<'_>, position: &Position, n_uniq: usize, comp: bool) -> bool {
+fn may_be_duplicate(def: &IndexDef, mtr: &Mtr<'_>, position: &Position) -> bool {
     let found = position.found();
-    usize::from(found.low_matched) >= n_uniq
-        || found.low == infimum(comp) && !fil::prev(mtr.page(position.page())).is_null()
+    usize::from(found.low_matched) >= def.n_uniq()
+        || found.low == infimum(def.layout().comp()) && !fil::prev(mtr.page(position.page())).is_null()
 }
 
 enum Step {
     Done,
     Again,
     Wait,
+    /// There may be a duplicate.
+    Check,
 }
 
 /// One try at inserting an entry, or at unmarking the equal one; `position` is where it belongs.
@@ -92,32 +103,39 @@ fn step(
     of: Of<'_>,
     mut mtr: Mtr<'_>,
     position: Position,
-    fields: &[TupleField<'_>],
-    rec: &RecBuf,
+    place: &Place<'_>,
 ) -> Result<Step> {
     let (_, index) = of;
     let n_fields = index.def().n_fields();
+    let may_be_duplicate =
+        |mtr: &Mtr<'_>, at: &Position| place.unchecked && may_be_duplicate(index.def(), mtr, at);
+    if may_be_duplicate(&mtr, &position) {
+        return Ok(Step::Check);
+    }
     if usize::from(position.found().low_matched) == n_fields {
-        return unmark_at(core, Some(trx), of, mtr, position, fields, rec);
+        return unmark_at(core, Some(trx), of, mtr, position, place.fields, place.rec);
     }
     if insert_intention(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
         return Ok(Step::Wait);
     }
-    if index.tree.try_insert(&mut mtr, &position, rec)?.is_some() {
+    if index.tree.try_insert(&mut mtr, &position, place.rec)?.is_some() {
         index.tree.raise_max_trx_id(&mut mtr, position.page(), trx.id());
         mtr.commit();
         return Ok(Step::Done);
     }
     position.release(&mut mtr);
-    let key = Tuple::new(fields);
-    let position = index.tree.search_path(&mut mtr, &key, Change::Insert(rec))?;
+    // Nobody held the leaf meanwhile: all is looked at again.
+    let position = index.tree.search_path(&mut mtr, &place.key, Change::Insert(place.rec))?;
+    if may_be_duplicate(&mtr, &position) {
+        return Ok(Step::Check);
+    }
     if usize::from(position.found().low_matched) == n_fields {
         return Ok(Step::Again);
     }
     if insert_intention(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
         return Ok(Step::Wait);
     }
-    let (page, _) = index.tree.insert_at(&mut mtr, position, rec)?;
+    let (page, _) = index.tree.insert_at(&mut mtr, position, place.rec)?;
     index.tree.raise_max_trx_id(&mut mtr, page, trx.id());
     mtr.commit();
     Ok(Step::Done)
@@ -308,7 +326,7 @@ pub(crate) fn restore(core: &Core, of: Of<'_>, fields: &[TupleField<'_>]) -> Res
         if usize::from(position.found().low_matched) == index.def().n_fields() {
             match unmark_at(core, None, of, mtr, position, fields, &rec)? {
                 Step::Done => return Ok(()),
-                Step::Again | Step::Wait => continue,
+                Step::Again | Step::Wait | Step::Check => continue,
             }
         }
         if index.tree.try_insert(&mut mtr, &position, &rec)?.is_none() {

@@ -45,6 +45,7 @@ fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<u8>> {
         MType::Char => Some(format!("{:<4}", ["a", "bc", "A"][rng.index(3)]).into_bytes()),
         MType::Blob => {
             let len = match rng.below(6) {
+                0 if rng.one_in(6) => rng.below(8 * long),
                 0 => rng.below(long),
                 1 => rng.below(9_000),
                 _ => rng.below(40),
