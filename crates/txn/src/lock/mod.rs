@@ -325,6 +325,10 @@ impl LockSys {
     /// Gives all locks back, at the end of the transaction, which is not active any more.
     pub fn release_all(&self, trx: &TrxRef) {
         debug_assert!(!trx.locks.is_waiting(), "a transaction ends while it runs");
+        // Most transactions that only read have none.
+        if trx.locks.is_empty() {
+            return;
+        }
         // A structure change may give a lock that is still here to another page and note that one meanwhile. It does so
         // under the mutex of this page, so it is noted before this page is looked at, or there is nothing to give.
         let mut pages = trx.locks.take_pages();

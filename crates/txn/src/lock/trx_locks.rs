@@ -147,6 +147,12 @@ impl TrxLocks {
         self.held.lock().pages.clone()
     }
 
+    /// Whether there is nothing to give back.
+    pub(super) fn is_empty(&self) -> bool {
+        let held = self.held.lock();
+        held.pages.is_empty() && held.tables.is_empty()
+    }
+
     /// Empties the list of pages.
     pub(super) fn take_pages(&self) -> Vec<PageId> {
         std::mem::take(&mut self.held.lock().pages)

@@ -233,8 +233,9 @@ impl TrxSystem {
             TrxState::Active | TrxState::Prepared => {}
             state => panic!("a transaction that is {state:?} cannot end"),
         }
+        let changed = trx.id() != TrxId(0);
         let mut lsn = None;
-        if trx.id() == TrxId(0) {
+        if !changed {
             let ended = &trx.place.read_only;
             ended.store(ended.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             trx.shared.set_state(TrxState::Committed);
@@ -243,7 +244,7 @@ impl TrxSystem {
         }
         self.locks.release_all(&trx.shared);
         // The transaction has ended whatever comes of this: what could not be freed now is freed at the next opening.
-        if self.release_undo(trx).is_err() {
+        if changed && self.release_undo(trx).is_err() {
             self.unreleased.fetch_add(1, Ordering::Relaxed);
         }
         self.close_view(trx);
