@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::checksum::{self, ChecksumAlgorithm};
+use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::redo_file::Checkpoint;
 use vaquita_format::redo_rec::{RecType, Record};
 use vaquita_format::trx_sys::{self, Doublewrite};
@@ -22,6 +23,8 @@ use vaquita_format::{Corruption, PageSize, fil, redo_apply};
 use super::redo::{LogEnd, RedoLog};
 use super::source::{PageSource, ReadError};
 
+/// Pages that a file may have grown by since the checkpoint, beyond its own length.
+const GROWTH_MAX: u32 = 1 << 16;
 /// Bytes of log records kept.
 const BYTES_MAX: usize = 1 << 30;
 
@@ -104,6 +107,12 @@ impl PendingRedo {
         !(self.cut_off || size.is_compressed() && self.with_records.contains(&space))
     }
 
+    /// Whether the log makes the first page of a tablespace from nothing.
+    pub fn makes(&self, space: SpaceId) -> bool {
+        let first = self.pages.get(&PageId::new(space, PageNo(0)));
+        first.and_then(|changes| changes.first()).is_some_and(|c| c.ty == RecType::InitFilePage)
+    }
+
     fn apply(&self, id: PageId, changes: &[Change], page: &mut [u8]) -> Result<bool, Corruption> {
         let lsn = fil::lsn(page);
         let mut changed = false;
@@ -140,12 +149,32 @@ pub struct Recovered<'a> {
     space: SpaceId,
     redo: &'a PendingRedo,
     applies: bool,
+    n_pages: u32,
 }
 
 impl<'a> Recovered<'a> {
     /// The pages of `src`, which are those of the tablespace `space`.
     pub fn new(src: &'a dyn PageSource, space: SpaceId, redo: &'a PendingRedo) -> Recovered<'a> {
-        Recovered { src, space, redo, applies: redo.applies_to(space, src.page_size()) }
+        let (applies, n_pages) = (redo.applies_to(space, src.page_size()), src.n_pages());
+        let mut out = Recovered { src, space, redo, applies, n_pages };
+        // A file can be shorter than the log says: its growth was not durable yet. Recovery makes it grow again.
+        if let Ok(first) = out.page(PageNo(0)).map(|page| SpaceHeader::read(&page))
+            && first.space == space
+            && applies
+        {
+            let most = n_pages.saturating_mul(2).saturating_add(GROWTH_MAX);
+            let size = if first.size <= most { first.size } else { n_pages };
+            out.n_pages = n_pages.max(size);
+        }
+        out
+    }
+
+    /// The page in the file; one that the file does not have yet is empty.
+    fn stored(&self, no: PageNo) -> Result<Cow<'_, [u8]>, ReadError> {
+        if no.get() >= self.src.n_pages() && no.get() < self.n_pages {
+            return Ok(Cow::Owned(vec![0; self.page_size().physical()]));
+        }
+        self.src.page(no)
     }
 }
 
@@ -155,11 +184,11 @@ impl PageSource for Recovered<'_> {
     }
 
     fn n_pages(&self) -> u32 {
-        self.src.n_pages()
+        self.n_pages
     }
 
     fn page(&self, no: PageNo) -> Result<Cow<'_, [u8]>, ReadError> {
-        let mut page = self.src.page(no)?;
+        let mut page = self.stored(no)?;
         let id = PageId::new(self.space, no);
         let (changes, copies) = (self.redo.pages.get(&id), self.redo.copies.get(&id));
         if changes.is_none() && copies.is_none() {

@@ -209,6 +209,9 @@ impl<'a> FolderCheck<'a> {
             Err(ReadError::Io(e)) => return Err(CheckError::Path(file.path.clone(), e.to_string())),
             Err(e) => {
                 report.whole(e.into_corruption());
+                if folder.is_some() && self.may_be_unfinished(file, None) {
+                    report.demote();
+                }
                 self.printer.head(&file.shown, &report, "")?;
                 self.printer.findings(&report)?;
                 self.count(&report);
@@ -228,6 +231,9 @@ impl<'a> FolderCheck<'a> {
             let starts_file = |no| starts.contains(&no);
             check_space_of(folder, pages.as_ref(), &tables, &starts_file, &mut report, &mut progress)
         };
+        if folder.is_some() && self.may_be_unfinished(file, Some(summary.space)) {
+            report.demote();
+        }
         if let Some(log) = &self.log
             && !log.redo.applies_to(space, src.page_size())
         {
@@ -239,6 +245,20 @@ impl<'a> FolderCheck<'a> {
         self.printer.space(&file.shown, &summary, &report)?;
         self.count(&report);
         Ok(Some(summary))
+    }
+
+    /// Whether a crash explains whatever is wrong with a file: it was being made or dropped and belongs to no table, or
+    /// cannot be opened and recovery makes it again.
+    fn may_be_unfinished(&self, file: &FileToCheck, space: Option<SpaceId>) -> bool {
+        let Some(log) = self.log.as_ref().filter(|log| !log.is_clean()) else { return false };
+        let name = file.name.as_deref().unwrap_or_default();
+        // No table's file holds the system tablespace: its first page is not written yet.
+        let space = space.filter(|&space| space != SpaceId::SYSTEM);
+        match (self.dictionary.tables.iter().find(|t| t.name == name), space) {
+            (Some(table), None) => log.redo.makes(table.space),
+            (None, None) => true,
+            (_, Some(space)) => self.dictionary.in_space(space).next().is_none(),
+        }
     }
 
     fn shutdown_note(&mut self, summary: &SpaceSummary) -> io::Result<()> {

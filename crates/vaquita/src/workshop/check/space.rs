@@ -190,8 +190,8 @@ fn check_table(
 
 /// The space id: in doubt, what the pages after the first say.
 fn likely_space(src: &dyn PageSource, header: &SpaceHeader) -> SpaceId {
-    let ids: Vec<SpaceId> =
-        (1..4).filter_map(|no| src.page(PageNo(no)).ok()).map(|p| fil::space_id(&p)).collect();
+    let own = |no: u32| src.page(PageNo(no)).ok().filter(|page| fil::page_no(page) == PageNo(no));
+    let ids: Vec<SpaceId> = (1..4).filter_map(own).map(|page| fil::space_id(&page)).collect();
     match ids[..] {
         [a, b, c] if a == b && b == c => a,
         _ => header.space,
