@@ -84,9 +84,9 @@ pub fn has_entry(
 /// The active transaction that has written a secondary entry (inserted, marked, or unmarked it) and so holds an
 /// implicit X lock on it.
 ///
-/// The entry's page is latched by the caller. An entry is live if some version of the row at the time of its last
-/// change had it; if any version of the active transaction, or the one it found, disagrees with what the entry is now,
-/// the transaction has changed the entry.
+/// The entry's page is latched by the caller. If any version that the active transaction has overwritten, its own ones
+/// or the one it found, disagrees with what the entry is now, the transaction has changed the entry. Its newest version
+/// proves nothing: the clustered record changes first, and the entry may still be as it was, locked by somebody else.
 ///
 /// # Errors
 /// Errors of reading pages, damage.
@@ -120,12 +120,6 @@ fn owner_by_versions(
     let Some(owner) = core.txn.find_active(writer) else { return Ok(None) };
     let mut undo = UndoBuf::default();
     loop {
-        if has_entry(core, (table, index), &mut version, wanted)? != is_live {
-            return Ok(Some(owner));
-        }
-        if version.sys().trx_id != writer {
-            return Ok(None);
-        }
         let before = version.previous(core, table, &mut undo);
         // It has ended meanwhile: its undo may be gone, and so is its lock.
         if !core.txn.is_active(writer) {
@@ -134,6 +128,12 @@ fn owner_by_versions(
         if !before? {
             // The row is new, so the entry is.
             return Ok(is_live.then_some(owner));
+        }
+        if has_entry(core, (table, index), &mut version, wanted)? != is_live {
+            return Ok(Some(owner));
+        }
+        if version.sys().trx_id != writer {
+            return Ok(None);
         }
     }
 }

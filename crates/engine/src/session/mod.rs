@@ -145,7 +145,8 @@ impl Session {
     /// session is in autocommit mode outside [`Session::begin`].
     ///
     /// # Errors
-    /// Those of `body`. After [`Error::Deadlock`] and [`Error::LockTableFull`] the whole transaction is rolled back.
+    /// Those of `body`. After [`Error::Deadlock`] and [`Error::LockTableFull`] the whole transaction is rolled back; one
+    /// that was begun by [`Session::begin`] goes on, empty, until it is committed or rolled back.
     pub fn run<R>(&mut self, body: impl FnOnce(&mut Statement<'_>) -> Result<R>) -> Result<R> {
         let (value, durability) = self.run_detached(body)?;
         durability.wait()?;
@@ -209,7 +210,12 @@ impl Session {
             _ => false,
         };
         if whole || self.is_own_transaction() {
-            return self.rollback();
+            // What was begun stays begun: later statements belong to a transaction that has lost its first part, and
+            // are not committed one by one.
+            let explicit = self.explicit;
+            let done = self.rollback();
+            self.explicit = explicit;
+            return done;
         }
         row::rollback_to(&self.core, &mut self.trx, from)
     }
