@@ -17,6 +17,7 @@
 //! as [`history::rules`] states them for InnoDB.
 #![forbid(unsafe_code)]
 
+pub mod engine;
 pub mod golden;
 pub mod history;
 

@@ -2,17 +2,28 @@
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use vaquita_isolation::engine::{EngineDatabase, EngineServer};
+use vaquita_isolation::history::violations;
 use vaquita_isolation::mysql::{self, MysqlServer};
+use vaquita_isolation::workload::{Settings, Workload, run_threads};
 use vaquita_isolation::{Level, golden, script};
 
 const USAGE: &str = "\
-usage: vaquita-isolation record [SCRIPT..]     write golden files from a real MySQL 5.6.24";
+usage: vaquita-isolation record [SCRIPT..]     write golden files from a real MySQL 5.6.24
+       vaquita-isolation play [SCRIPT..]       play scripts on the engine, show where it differs
+       vaquita-isolation histories SECONDS     check random histories of the engine for so long";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["record", names @ ..] => record(names),
+        ["play", names @ ..] => play(names),
+        ["histories", seconds] => match seconds.parse() {
+            Ok(seconds) => histories(Duration::from_secs(seconds)),
+            Err(_) => Err(format!("{seconds} is no number of seconds")),
+        },
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -46,5 +57,62 @@ fn record(names: &[&str]) -> Result<(), String> {
         }
     }
     println!("{played} recordings, {changed} golden files changed");
+    Ok(())
+}
+
+/// Plays the named scripts, or all, on the engine and compares.
+fn play(names: &[&str]) -> Result<(), String> {
+    let mut server = EngineServer::open()?;
+    let (mut played, mut different) = (0, 0);
+    for script in script::all()? {
+        if !names.is_empty() && !names.contains(&script.name.as_str()) {
+            continue;
+        }
+        for level in Level::ALL {
+            let golden = golden::read(&script.name, level)?;
+            server.follow(&golden);
+            played += 1;
+            let difference = match script::play(&script, level, &mut server) {
+                Ok(transcript) => golden::difference(&golden, &transcript.to_string()),
+                Err(e) => Some(e),
+            };
+            if let Some(text) = difference {
+                different += 1;
+                println!("{} at {level}: {text}", script.name);
+            }
+        }
+    }
+    println!("{played} plays");
+    if different == 0 { Ok(()) } else { Err(format!("{different} of {played} plays differ")) }
+}
+
+/// Runs of both workloads at all levels, with new seeds, until the time is over.
+fn histories(time: Duration) -> Result<(), String> {
+    let until = Instant::now() + time;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|e| e.to_string())?;
+    let mut seed = now.as_nanos() as u64;
+    let database = EngineDatabase::open()?;
+    let (mut runs, mut committed, mut aborted) = (0, 0, 0);
+    while Instant::now() < until {
+        for workload in [Workload::ListAppend, Workload::Registers] {
+            for level in Level::ALL {
+                seed += 1;
+                let time = Duration::from_secs(3);
+                let settings = Settings { workload, level, sessions: 8, seed, transactions: 20_000, time };
+                let history = run_threads(&database, &settings)
+                    .map_err(|e| format!("seed {seed}, {workload:?} at {level}: {e}"))?;
+                let found: Vec<String> = violations(&history).iter().map(ToString::to_string).collect();
+                if !found.is_empty() {
+                    return Err(format!("seed {seed}, {workload:?} at {level}:\n{}", found.join("\n")));
+                }
+                runs += 1;
+                committed += history.committed();
+                aborted += history.txns.len() - history.committed();
+            }
+        }
+    }
+    println!(
+        "{runs} histories, {committed} transactions committed, {aborted} rolled back: nothing forbidden"
+    );
     Ok(())
 }

@@ -150,6 +150,7 @@ impl Parser<'_> {
 
     fn update(&mut self) -> Parsed<Statement> {
         let table = self.word()?;
+        self.index_hint()?;
         self.keywords(&["set"])?;
         let mut set = Vec::new();
         loop {
@@ -170,11 +171,7 @@ impl Parser<'_> {
         }
         self.keywords(&["from"])?;
         let table = self.word()?;
-        // Which index is used is known from the recording.
-        if self.has("force") {
-            self.keywords(&["index"])?;
-            self.names()?;
-        }
+        self.index_hint()?;
         let filter = self.filter()?;
         let mut order = None;
         if self.has("order") {
@@ -190,6 +187,15 @@ impl Parser<'_> {
             lock = LockClause::Share;
         }
         Ok(Statement::Select { items, table, filter, order, lock })
+    }
+
+    /// Which index is used is known from the recording.
+    fn index_hint(&mut self) -> Parsed<()> {
+        if self.has("force") {
+            self.keywords(&["index"])?;
+            self.names()?;
+        }
+        Ok(())
     }
 
     fn item(&mut self) -> Parsed<Item> {

@@ -309,7 +309,8 @@ impl Worker<'_> {
             let keys: Vec<u64> = rows.iter().map(|(key, _)| *key).collect();
             let expected: Vec<u64> = (group * GROUP..(group + 1) * GROUP).collect();
             if keys != expected {
-                return Err(Failure::Broken(format!("the registers of group {group} are {rows:?}")));
+                let kind = if locking { "locking" } else { "plain" };
+                return Err(Failure::Broken(format!("a {kind} read of group {group} gave {rows:?}")));
             }
             Ok(rows.into_iter().map(|(key, value)| Op::Read { key, value, locking }).collect())
         })
