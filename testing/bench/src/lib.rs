@@ -10,6 +10,7 @@
 
 pub mod engines;
 pub mod own;
+pub mod reading;
 pub mod report;
 pub mod views;
 pub mod workload;

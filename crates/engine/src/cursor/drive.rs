@@ -313,11 +313,13 @@ impl Pass<'_> {
 
     /// Whether all records of a leaf are within the limit: its last one is.
     fn holds_leaf(&self, leaf: &RecordRef<'_>) -> Result<bool> {
+        if self.limit.is_equal() {
+            return Ok(false);
+        }
         let bad = |c: vaquita_format::Corruption| Error::Corrupt(format!("page {}: {c}", leaf.page_id));
         let last = index_page::last_rec(leaf.page).map_err(bad)?;
-        if self.limit.is_equal()
-            || last <= index_page::header::supremum(index_page::header::is_comp(leaf.page))
-        {
+        let comp = index_page::header::is_comp(leaf.page);
+        if last <= index_page::header::supremum(comp) {
             return Ok(false);
         }
         self.limit.holds(self.source.index, &RecordRef { rec: last, ..*leaf })
