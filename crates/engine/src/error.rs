@@ -130,7 +130,9 @@ impl fmt::Display for Error {
             Error::RowTooBig { table, limit } => {
                 write!(f, "row of {table} is too big: at most {limit} bytes can stay on a page")
             }
-            Error::UndoRecordTooBig(bytes) => write!(f, "an undo record of {bytes} bytes does not fit a page"),
+            Error::UndoRecordTooBig(bytes) => {
+                write!(f, "an undo record of {bytes} bytes does not fit a page")
+            }
             Error::LockWaitTimeout => {
                 f.write_str("lock wait timeout exceeded; try restarting the transaction")
             }

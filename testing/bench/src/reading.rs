@@ -10,7 +10,8 @@ use vaquita_base::Rng;
 use vaquita_engine::ddl::{IndexSpec, TableSpec};
 use vaquita_engine::stored::{bigint, int};
 use vaquita_engine::{
-    AccessMode, Column, Direction, Engine, Options, PointRead, ReadLock, ReadOptions, RowRef, Seek, Session, Table,
+    AccessMode, Column, Direction, Engine, Options, PointRead, ReadLock, ReadOptions, RowRef, Seek, Session,
+    Table,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
@@ -82,7 +83,8 @@ fn fill(engine: &Engine, rows: i64) -> Result<Arc<Table>, Failure> {
     println!("{:34}{each:9.2} us a row, two secondary indexes, {BATCH} a transaction", "engine_insert");
     // What was inserted is old: pages of secondary indexes can be trusted.
     session.begin(AccessMode::ReadWrite, false)?;
-    session.run(|s| s.update(&table, &vaquita_engine::RowKey::new([&bigint(0)[..]]), &[(3, Some(b"new"))]))?;
+    session
+        .run(|s| s.update(&table, &vaquita_engine::RowKey::new([&bigint(0)[..]]), &[(3, Some(b"new"))]))?;
     session.commit()?.wait()?;
     Ok(table)
 }
