@@ -40,7 +40,8 @@ fn kill() -> Result<(), Failure> {
 
 /// Power cuts at random operations, in scenarios nobody has run before.
 fn cut() -> Result<(), Failure> {
-    step("20,000 power cuts", simulator()?.args(["cuts", "20000"]))
+    step("20,000 power cuts", simulator()?.args(["cuts", "20000"]))?;
+    step("20,000 power cuts of whole databases", simulator()?.args(["databases", "20000"]))
 }
 
 fn fuzz(seconds: u32) -> Result<(), Failure> {

@@ -9,6 +9,7 @@
 //! | running a scenario, faults and what must hold after them | [`run`] |
 //! | errors, as a judge sees them | [`stop`] |
 //! | a real process, killed | [`kill9`] |
+//! | the whole engine: tables, transactions, DDL | [`database`] |
 //!
 //! # What must hold
 //! - P1: after a crash the log ends at an LSN that is at least what was reported durable and at most what was
@@ -23,6 +24,7 @@
 //! The canaries ([`scenario::Canary`]) break the engine on purpose; tests demand that they are caught.
 #![forbid(unsafe_code)]
 
+pub mod database;
 mod files;
 pub mod history;
 pub mod kill9;

@@ -5,6 +5,7 @@ mod supervise;
 
 use std::process::ExitCode;
 use supervise::Limit;
+use vaquita_sim::database::{DatabaseReport, DatabaseSimulator};
 use vaquita_sim::{Scenario, Simulator, kill9};
 
 const USAGE: &str = "\
@@ -12,7 +13,10 @@ usage: torture                        20,000 power cuts, then 50 kills of a real
        torture cuts N [--from SEED]   N power cuts
        torture seconds N              power cuts for so long
        torture kills N [--from SEED]  N kills of a real process
-       torture --seed SEED            one scenario of the simulation again";
+       torture databases N [--from SEED]
+                                      N power cuts of the whole engine: tables, transactions, DDL
+       torture --seed SEED            one scenario of the simulation again
+       torture --database-seed SEED   one of the whole engine";
 
 /// Power cuts and kills of a whole run.
 const CUTS: u64 = 20_000;
@@ -47,6 +51,9 @@ fn run(words: &[&str]) -> Option<Result<(), String>> {
         ["kills", n] => kills(n.parse().ok()?, new_seed()),
         ["kills", n, "--from", seed] => kills(n.parse().ok()?, seed.parse().ok()?),
         ["--seed", seed] => one(seed.parse().ok()?),
+        ["--database-seed", seed] => database(seed.parse().ok()?),
+        ["databases", n, "--from", seed] => databases(seed.parse().ok()?, n.parse().ok()?),
+        ["databases", n] => databases(new_seed(), n.parse().ok()?),
         ["worker", from, step] => supervise::work(from.parse().ok()?, step.parse().ok()?),
         ["child", rest @ ..] => kill9::child(rest),
         _ => return None,
@@ -57,6 +64,25 @@ fn one(seed: u64) -> Result<(), String> {
     println!("{}", Scenario::new(seed));
     let report = Simulator::new().run_seed(seed).map_err(|failure| failure.to_string())?;
     println!("{report}");
+    Ok(())
+}
+
+/// Scenarios of the whole engine, one seed after the other, until there were so many power cuts.
+fn databases(from: u64, cuts: u64) -> Result<(), String> {
+    let mut simulator = DatabaseSimulator::new();
+    let mut report = DatabaseReport::default();
+    let mut seed = from;
+    while report.cuts < cuts {
+        report.add(&simulator.run_seed(seed).map_err(|failure| failure.to_string())?);
+        seed += 1;
+    }
+    println!("{report}");
+    Ok(())
+}
+
+/// One of them again.
+fn database(seed: u64) -> Result<(), String> {
+    println!("{}", DatabaseSimulator::new().run_seed(seed).map_err(|failure| failure.to_string())?);
     Ok(())
 }
 

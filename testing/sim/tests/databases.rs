@@ -1,0 +1,15 @@
+//! The whole engine under power cuts and kills: a fixed set of seeds.
+
+use vaquita_sim::database::{DatabaseReport, DatabaseSimulator};
+
+#[test]
+fn databases_survive_power_cuts() {
+    let mut simulator = DatabaseSimulator::new();
+    let mut report = DatabaseReport::default();
+    for seed in 0..60 {
+        report.add(&simulator.run_seed(seed).unwrap_or_else(|failure| panic!("{failure}")));
+    }
+    println!("{report}");
+    // The seeds are such that the run is worth its name.
+    assert!(report.cuts > 100 && report.nested_cuts > 5 && report.checks > 200, "{report}");
+}
