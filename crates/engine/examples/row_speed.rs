@@ -9,7 +9,7 @@ use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
 
 fn int(n: u32) -> [u8; 4] {
-    (n ^ 0x8000_0000).to_be_bytes()
+    vaquita_engine::stored::int(n as i32)
 }
 
 /// Wall time and this thread's time on a processor.

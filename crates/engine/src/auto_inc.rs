@@ -108,7 +108,7 @@ fn decode(column: &ColumnDef, stored: &[u8]) -> u64 {
                 return raw;
             }
             let sign = 1u64 << (stored.len() * 8 - 1);
-            if raw >= sign { raw - sign } else { 0 }
+            raw.saturating_sub(sign)
         }
     }
 }

@@ -8,9 +8,9 @@
 //! are one transaction each.
 #![deny(unsafe_code)]
 
+pub mod database;
 pub mod engines;
 pub mod own;
-pub mod reading;
 pub mod report;
 pub mod views;
 pub mod workload;

@@ -231,14 +231,14 @@ fn on_threads(n: u64, work: impl Fn(u64) -> Result<(), Failure> + Sync) -> Resul
 }
 
 /// User and system time of the process, from /proc (clock ticks of 10 ms).
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
     let ticks: u64 = after_name.split(' ').skip(11).take(2).filter_map(|t| t.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }
 
-fn resident_bytes() -> Result<u64, Failure> {
+pub(crate) fn resident_bytes() -> Result<u64, Failure> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = statm.split(' ').nth(1).ok_or("/proc/self/statm has no resident size")?.parse()?;
     Ok(pages * 4_096)

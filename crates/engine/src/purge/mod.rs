@@ -69,8 +69,8 @@ impl Core {
         Ok(true)
     }
 
-    fn purge_records<'r>(&self, records: impl Iterator<Item = &'r PurgeRecord>) -> Result<()> {
-        records.map(|record| record::purge(self, record)).collect()
+    fn purge_records<'r>(&self, mut records: impl Iterator<Item = &'r PurgeRecord>) -> Result<()> {
+        records.try_for_each(|record| record::purge(self, record))
     }
 
     /// Divides records so that those of one row stay together and in order.

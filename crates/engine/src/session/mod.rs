@@ -258,7 +258,6 @@ impl Session {
         }
         let done = row::rollback_to(&self.core, &mut self.trx, 0)
             .and_then(|()| Ok(self.core.txn.finish_rollback(&mut self.trx).map(|_| ())?));
-        self.core.metrics.rollbacks.add(1);
         if done.is_err() {
             let trx = std::mem::replace(&mut self.trx, self.core.txn.new_trx());
             self.trx.set_wait_hook(self.hook.clone());

@@ -4,6 +4,5 @@
 mod bed;
 mod locks;
 mod shapes;
-mod threads;
 mod visibility;
 mod waits;
