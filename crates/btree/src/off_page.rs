@@ -21,8 +21,11 @@
 //! Freeing through a record holds the leaf, then pages of the chain, then page 0.
 //!
 //! # Crash
-//! Chains are written before the record that refers to them, in mini-transactions of their own: a crash in between
-//! leaks pages of the segment, and never leaves a record whose value is missing. A chain is freed before its record
+//! There are two orders. [`Tree::store`] writes chains before the record that refers to them: a crash in between leaks
+//! pages of the segment, and never leaves a record whose value is missing. Whoever can take a record back afterwards
+//! uses [`Tree::prepare`] and [`Tree::write_value`]: the record comes first, with references of zeros; the first page
+//! of a chain and the reference to it are made in one mini-transaction, and the reference's length is 0 until the last
+//! page is there. So at any moment the record leads to all there is. A chain is freed before its record
 //! is removed, a few pages at a time; the record's reference moves along in the same mini-transaction, so that whoever
 //! comes back can go on.
 
@@ -173,6 +176,108 @@ impl Tree {
         }
     }
 
+    /// The record of a leaf tuple, and which fields are to be written off the page once it is in the tree, with
+    /// [`Tree::write_value`]: their references are zeros for now.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooBig`].
+    ///
+    /// # Panics
+    /// If the tuple does not have the fields of the index.
+    pub fn prepare(&self, tuple: &Tuple<'_>) -> Result<(RecBuf, Vec<usize>)> {
+        let moved = choose(&self.index, tuple)?;
+        if moved.is_empty() {
+            return Ok((self.record(tuple)?, moved));
+        }
+        let prefix = self.index.row_format().off_page_prefix() as usize;
+        let local = |i: &usize| {
+            let data = tuple.fields()[*i].data.expect("NULL does not move");
+            [&data[..prefix], &[0; EXTERN_REF_LEN]].concat()
+        };
+        let locals: Vec<Vec<u8>> = moved.iter().map(local).collect();
+        let mut fields = tuple.fields().to_vec();
+        for (&i, local) in moved.iter().zip(&locals) {
+            fields[i] = TupleField::external(local);
+        }
+        Ok((self.record(&Tuple::new(&fields).with_info_bits(tuple.info_bits()))?, moved))
+    }
+
+    /// Writes the value of a field, all of it given, that the record with this key has a reference of zeros for; `false`
+    /// if there is no such record, or none that `is_it` wants.
+    ///
+    /// # Errors
+    /// No space, errors of reading pages, damage. The record's reference leads to what has been written.
+    ///
+    /// # Latching
+    /// The caller holds no latch. Takes mini-transactions of its own: the leaf, then page 0, then the first page.
+    pub fn write_value(
+        &self,
+        storage: &Storage,
+        key: &Tuple<'_>,
+        (field, value): (usize, &[u8]),
+        is_it: impl Fn(&RecordRef<'_>) -> bool,
+    ) -> Result<bool> {
+        let prefix = self.index.row_format().off_page_prefix() as usize;
+        let rest = &value[prefix..];
+        let len = u32::try_from(rest.len()).expect("lengths of values have 32 bits");
+        let capacity = page_capacity(storage.pool().page_len());
+        let (first, others) = rest.split_at(rest.len().min(capacity));
+        let mut mtr = storage.begin()?;
+        mtr.keep_before_images();
+        let Some((leaf, at)) = self.reference_at(&mut mtr, key, field, &is_it)? else { return Ok(false) };
+        let page = self.create_part(&mut mtr, self.root, first)?;
+        let mut last = mtr.id(page).page_no;
+        let chain = ExternRef {
+            space: self.space,
+            page_no: last,
+            offset: fil::BODY as u32,
+            owner: true,
+            inherited: false,
+            len: if others.is_empty() { len } else { 0 },
+        };
+        mtr.write_bytes(leaf, at, &chain.to_bytes());
+        mtr.commit();
+        if others.is_empty() {
+            return Ok(true);
+        }
+        for part in others.chunks(capacity) {
+            last = self.append_part(storage, Some(last), part)?;
+        }
+        let mut mtr = storage.begin()?;
+        let Some((leaf, at)) = self.reference_at(&mut mtr, key, field, &is_it)? else { return Ok(false) };
+        mtr.write_u32(leaf, at + 16, len);
+        mtr.commit();
+        Ok(true)
+    }
+
+    /// Where the reference of a field of the record with a key lies: the leaf, latched exclusively, and the offset.
+    fn reference_at(
+        &self,
+        mtr: &mut Mtr<'_>,
+        key: &Tuple<'_>,
+        field: usize,
+        is_it: impl Fn(&RecordRef<'_>) -> bool,
+    ) -> Result<Option<(PageRef, usize)>> {
+        let n = self.index.n_uniq_in_tree();
+        let key = key.compare_first(n);
+        let position = self.search(mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
+        if usize::from(position.found().low_matched) < n {
+            return Ok(None);
+        }
+        let (leaf, rec) = (position.page(), position.found().low);
+        let record = RecordRef { page: mtr.page(leaf), page_id: mtr.id(leaf), rec };
+        if !is_it(&record) {
+            return Ok(None);
+        }
+        let mut offsets = Offsets::new();
+        record.parse(&self.index, &mut offsets)?;
+        if field >= offsets.n_fields() || !offsets.is_external(field) {
+            return Err(self.bad_chain(record.page_id, format!("field {field} has no reference")));
+        }
+        let end = usize::from(rec) + offsets.range(field).end;
+        Ok(Some((leaf, end - EXTERN_REF_LEN)))
+    }
+
     /// Writes a value to a new chain; the reference of its owner.
     ///
     /// # Errors
@@ -220,22 +325,28 @@ impl Tree {
             Some(last) => Some(mtr.get_exclusive(self.page_id(last))?),
             None => None,
         };
-        fsp::reserve_free_extents(&mut mtr, self.space, 1, Reservation::Normal)?;
         let hint = last.map_or(self.root, |last| PageNo(last.get() + 1));
-        let page = fsp::create_page(&mut mtr, self.leaf_segment, hint, Direction::None)?;
+        let page = self.create_part(&mut mtr, hint, part)?;
         let page_no = mtr.id(page).page_no;
-        mtr.write_u16(page, fil::TYPE, PageType::Blob.as_u16());
-        ops::set_prev(&mut mtr, page, PageNo::NULL);
-        ops::set_next(&mut mtr, page, PageNo::NULL);
-        mtr.write_u32(page, PART_LEN, part.len() as u32);
-        mtr.write_u32(page, NEXT_PAGE, PageNo::NULL.get());
-        mtr.write_bytes(page, DATA, part);
         if let Some(before) = before {
             mtr.write_u32(before, NEXT_PAGE, page_no.get());
         }
         mtr.commit();
-        self.stats().off_page_pages.add(1);
         Ok(page_no)
+    }
+
+    /// Makes a page with a part of a value.
+    fn create_part(&self, mtr: &mut Mtr<'_>, hint: PageNo, part: &[u8]) -> Result<PageRef> {
+        fsp::reserve_free_extents(mtr, self.space, 1, Reservation::Normal)?;
+        let page = fsp::create_page(mtr, self.leaf_segment, hint, Direction::None)?;
+        mtr.write_u16(page, fil::TYPE, PageType::Blob.as_u16());
+        ops::set_prev(mtr, page, PageNo::NULL);
+        ops::set_next(mtr, page, PageNo::NULL);
+        mtr.write_u32(page, PART_LEN, part.len() as u32);
+        mtr.write_u32(page, NEXT_PAGE, PageNo::NULL.get());
+        mtr.write_bytes(page, DATA, part);
+        self.stats().off_page_pages.add(1);
+        Ok(page)
     }
 
     /// Hands the bytes of a chain to `sink`, part by part, until it breaks.
@@ -279,21 +390,24 @@ impl Tree {
         Err(self.bad_chain(id, format!("ends {left} bytes before its end")))
     }
 
-    /// Appends the value of an external field, local prefix and off-page rest, to `out`.
+    /// Appends the value of an external field, local prefix and off-page rest, to `out`. Of a value that is just being
+    /// written, which only a reader sees that looks at what is not committed, the local prefix.
     ///
     /// # Errors
-    /// As [`Tree::read_chain`]; damage, if the reference is missing.
+    /// As [`Tree::read_chain`].
     pub fn read_value(&self, storage: &Storage, local: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let root = self.page_id(self.root);
         let chain = self.checked(root, ExternRef::of_field(local))?;
-        let Some(chain) = chain else {
-            return Err(self.bad_chain(root, "the reference was never written".to_owned()));
-        };
         out.extend_from_slice(&local[..local.len() - EXTERN_REF_LEN]);
-        self.read_chain(storage, &chain, |part| {
-            out.extend_from_slice(part);
-            ControlFlow::Continue(())
-        })
+        match chain {
+            Some(chain) if chain.len > 0 || chain.page_no.is_null() => {
+                self.read_chain(storage, &chain, |part| {
+                    out.extend_from_slice(part);
+                    ControlFlow::Continue(())
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The bytes of one page of a chain, and the page behind.

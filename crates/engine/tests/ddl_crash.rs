@@ -9,7 +9,7 @@ use vaquita_base::codec::{get_u16, get_u32, get_u64};
 use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, ForeignKeySpec, IndexSpec, Options, Result, Session, TableSpec, stored,
+    Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Result, Session, TableSpec, stored,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::flst::SegmentHeader;
@@ -330,6 +330,46 @@ fn run(seed: u64) {
         assert!(now.iter().zip(numbers).all(|(a, b)| *a >= b), "seed {seed}: {now:?} after {numbers:?}");
         numbers = now;
     }
+}
+
+/// A disk that fills up in the middle of a change: it is refused and leaves nothing; with room it works.
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let mut refused = [0; 2];
+    for seed in 0..25 {
+        let mut rng = Rng::new(seed);
+        let disk = SimDisk::new(seed);
+        disk.put_dir("/db".as_ref());
+        let engine = open(&disk).unwrap();
+        let mut session = engine.session();
+        let mut model = Model::new();
+        for _ in 0..60 {
+            let mut after = model.clone();
+            let Some(change) = draw(&mut rng, &mut after) else { continue };
+            let full = rng.one_in(2);
+            if full {
+                disk.set_capacity(Some(disk.used() + rng.below(6) * 4096));
+            }
+            let done = change(&mut session);
+            disk.set_capacity(None);
+            match done {
+                Ok(()) => model = after,
+                Err(e) => {
+                    assert!(full, "seed {seed}: {e}");
+                    refused[usize::from(matches!(e, Error::Storage(_)))] += 1;
+                    let have = found(&engine);
+                    assert!(same(&have, &model), "seed {seed}: {e}: {have:?}, not {model:?}");
+                    check_files(&disk, &engine, &model);
+                    check_segments(&engine);
+                }
+            }
+        }
+        let have = found(&engine);
+        assert!(same(&have, &model), "seed {seed}: {have:?}, not {model:?}");
+        check_files(&disk, &engine, &model);
+        check_segments(&engine);
+    }
+    assert!(refused[0] + refused[1] > 20, "{refused:?}");
 }
 
 #[test]

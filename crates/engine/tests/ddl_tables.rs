@@ -210,6 +210,45 @@ fn foreign_keys_are_checked_and_follow_their_tables() {
 }
 
 #[test]
+fn foreign_keys_are_added_to_rows() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    session.create_table(&spec("a/parent")).unwrap();
+    let mut child = spec("a/child");
+    child.indexes.clear();
+    session.create_table(&child).unwrap();
+    fill(&mut session, "a/parent", 0..7);
+    fill(&mut session, "a/child", 0..20);
+    let key = foreign(&["n"], "a/parent", &["id"]);
+    let named = ForeignKeySpec { name: Some("k".into()), ..key.clone() };
+    session.add_foreign_keys("a/child", &[key.clone(), named]).unwrap();
+    let core = engine.core().clone();
+    let child = core.dict.table(&core, "a/child").unwrap();
+    let ids: Vec<_> = child.foreign_keys.iter().map(|k| k.id.as_str()).collect();
+    assert_eq!(ids, ["a/child_ibfk_1", "a/k"]);
+    assert_eq!(child.indexes.len(), 2, "one index is enough");
+    assert_eq!(records(&engine, "a/child", 1), 20);
+    assert_eq!(core.dict.table(&core, "a/parent").unwrap().referenced_by.len(), 2);
+    session.drop_foreign_key("a/child", "child_ibfk_1").unwrap();
+    assert!(matches!(session.drop_foreign_key("a/child", "child_ibfk_1"), Err(Error::ForeignKey(_))));
+    session.drop_foreign_key("a/child", "K").unwrap();
+    // A child without its parent: with checks refused, without them not.
+    session
+        .run(|s| {
+            let child = s.table("a/child")?;
+            s.insert(&child, &[Some(&stored::int(99)), Some(&stored::int(99)), None])
+        })
+        .unwrap();
+    let refused = session.add_foreign_keys("a/child", std::slice::from_ref(&key));
+    let Err(Error::NoReferencedRow { constraint, value, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((constraint.as_str(), value.as_str()), ("a/child_ibfk_1", "99"));
+    session.settings.foreign_key_checks = false;
+    session.add_foreign_keys("a/child", &[key]).unwrap();
+    assert_eq!(core.dict.table(&core, "a/child").unwrap().foreign_keys.len(), 1);
+}
+
+#[test]
 fn definitions_that_cannot_be_are_refused() {
     let disk = new_disk();
     let engine = open(&disk);

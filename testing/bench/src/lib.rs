@@ -11,6 +11,7 @@
 pub mod database;
 pub mod engines;
 pub mod own;
+pub mod reading;
 pub mod report;
 pub mod views;
 pub mod workload;

@@ -202,3 +202,35 @@ fn damaged_chains_are_reported() {
     }
     bed.validate(&tree);
 }
+
+/// The record first, its values afterwards: at any moment a rollback finds all there is through the record.
+#[test]
+fn values_can_follow_their_record() {
+    for (format, prefix) in [(RowFormat::Compact, 768), (RowFormat::Dynamic, 0)] {
+        let bed = Bed::new(4096, 64, 5);
+        let tree = bed.tree(Kind::VarKey, format);
+        let mut r = row(Kind::VarKey, 1, &mut Rng::new(5), 10);
+        r[3] = Some((0..40_000).map(|i| (i * 7 % 251) as u8).collect());
+        let whole = fields(&r);
+        let tuple = Tuple::new(&whole);
+        let (rec, moved) = tree.prepare(&tuple).unwrap();
+        assert_eq!(moved, [3]);
+        tree.insert_record(&bed.storage, &tuple, &rec).unwrap();
+        let key = Tuple::new(&whole[..1]);
+        let stored = || {
+            let row = tree.lookup(&bed.storage, &key, |rec| read_row(&bed, &tree, &rec).0).unwrap();
+            row.unwrap()[3].clone().unwrap()
+        };
+        assert_eq!(stored(), r[3].as_ref().unwrap()[..prefix], "not written yet");
+        let value = (3, r[3].as_deref().unwrap());
+        assert!(!tree.write_value(&bed.storage, &key, value, |_| false).unwrap());
+        assert_eq!(bed.validate(&tree).leaked_pages, 0);
+        assert!(tree.write_value(&bed.storage, &key, value, |_| true).unwrap());
+        assert_eq!(Some(stored()), r[3]);
+        let report = bed.validate(&tree);
+        assert!(report.off_page_pages > 8 && report.leaked_pages == 0, "{report:?}");
+        assert!(remove(&bed, &tree, &r));
+        let report = bed.validate(&tree);
+        assert_eq!((report.records, report.off_page_pages, report.leaked_pages), (0, 0, 0));
+    }
+}

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::table::{FieldSource, Index, Table};
 use std::sync::Arc;
 use vaquita_format::index_def::IndexDef;
+use vaquita_txn::TrxShared;
 
 /// Fields of the records of one index, in the order in which the columns are wanted.
 #[derive(Debug, Clone, Copy)]
@@ -123,9 +124,10 @@ impl Spec {
 
     /// What the ways to read work with.
     #[inline]
-    pub(crate) fn source<'a>(&'a self, core: &'a Core) -> Source<'a> {
+    pub(crate) fn source<'a>(&'a self, core: &'a Core, trx: &'a TrxShared) -> Source<'a> {
         Source {
             core,
+            trx,
             table: &self.table,
             index: &self.index,
             own: self.own.as_ref().map(OwnedFields::fields),

@@ -23,7 +23,7 @@ use vaquita_btree::RecordRef;
 use vaquita_format::index_page::header::max_trx_id;
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::Tuple;
-use vaquita_txn::ReadView;
+use vaquita_txn::{ReadView, TrxShared};
 
 /// What a reader without locks sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct Scratch {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) core: &'a Core,
+    /// Who reads.
+    pub(crate) trx: &'a TrxShared,
     pub(crate) table: &'a Table,
     pub(crate) index: &'a Index,
     /// The wanted columns in the records of the index; `None` if it does not have them all.
@@ -55,6 +57,12 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// Fails if the session was interrupted; asked once per leaf.
+    #[inline]
+    pub(crate) fn check_interrupt(&self) -> Result<()> {
+        if self.trx.is_interrupted() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     /// DB_TRX_ID of a record of the clustered index.
     #[inline]
     pub(crate) fn trx_id(&self, record: &RecordRef<'_>, offsets: &mut Offsets) -> Result<TrxId> {

@@ -28,12 +28,13 @@ const VARIABLE_LEN: u32 = 20;
 pub fn count(core: &Core, trx: &mut Trx, table: &Arc<Table>) -> Result<u64> {
     let snapshot = snapshot(core, trx);
     let spec = Spec::without_rows(table.clone(), smallest_index(core, table, &snapshot))?;
-    let source = spec.source(core);
+    let source = spec.source(core, trx.shared());
     let mut scratch = Scratch::default();
     let mut walk = Walk::new(&spec.index.tree, &core.storage);
     let mut rows = 0;
     let mut more = walk.latch_forward()?;
     while more {
+        source.check_interrupt()?;
         let leaf = walk.leaf().expect("latched");
         if source.trusts(leaf.page, &snapshot) {
             rows += live_records(&leaf)?;

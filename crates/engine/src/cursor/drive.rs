@@ -51,14 +51,35 @@ impl Cursor {
         if self.ended == Some(dir) {
             return Ok(false);
         }
+        if self.lost {
+            return Err(Error::WrongState("the cursor has lost its place by an error: seek again"));
+        }
         self.ended = None;
+        let mut rows = 0;
+        let mut each = |row: &RowRef<'_>| {
+            rows += 1;
+            each(row)
+        };
+        let scanned = self.scan_from_place(core, trx, dir, &mut each);
+        core.metrics.rows_read.add(rows);
+        self.lost = scanned.is_err();
+        scanned
+    }
+
+    fn scan_from_place(
+        &mut self,
+        core: &Core,
+        trx: &mut Trx,
+        dir: Direction,
+        each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<bool> {
         match self.lock {
             ReadLock::None => {
                 let snapshot = snapshot(core, trx);
                 if !is_old_enough(core, &self.spec.index, &snapshot) {
                     return Err(Error::TableChanged(self.spec.table.name.clone()));
                 }
-                self.scan_snapshot(core, &snapshot, dir, each)
+                self.scan_snapshot(core, trx, &snapshot, dir, each)
             }
             ReadLock::Shared => self.scan_locking(core, trx, LockMode::Shared, dir, each),
             ReadLock::Exclusive => self.scan_locking(core, trx, LockMode::Exclusive, dir, each),
@@ -69,6 +90,7 @@ impl Cursor {
     fn scan_snapshot(
         &mut self,
         core: &Core,
+        trx: &Trx,
         snapshot: &Snapshot,
         dir: Direction,
         each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
@@ -76,7 +98,7 @@ impl Cursor {
         let Cursor { spec, start, start_key, equal, unique, lower, upper, place, scratch, .. } = self;
         let mut walk = begin(core, spec, start, start_key, place, dir)?;
         let limit = limit(equal.as_ref(), lower.as_ref(), upper.as_ref(), dir);
-        let pass = Pass { source: spec.source(core), snapshot, limit, unique: *unique };
+        let pass = Pass { source: spec.source(core, trx.shared()), snapshot, limit, unique: *unique };
         let stop = match dir {
             Direction::Forward => pass.forward(&mut walk, scratch, each)?,
             Direction::Backward => pass.backward(&mut walk, scratch, each)?,
@@ -107,7 +129,8 @@ impl Cursor {
         let from_key = (begins_at_key && dir == Direction::Forward).then(|| fields_of(start_key));
         let mut walk = begin(core, spec, start, start_key, place, dir)?;
         let limit = limit(equal.as_ref(), lower.as_ref(), upper.as_ref(), dir);
-        let mut pass = LockPass { source: spec.source(core), trx, how, limit, from_key, scratch, held };
+        let mut pass =
+            LockPass { source: spec.source(core, trx.shared()), trx, how, limit, from_key, scratch, held };
         let stop = pass.run(&mut walk, dir, placed, each)?;
         *place = walk.suspend()?;
         self.ended = (stop != Stop::Broken).then_some(dir);
@@ -133,7 +156,7 @@ impl Cursor {
         let mut walk = Walk::resume(&spec.index.tree, &core.storage, std::mem::take(place));
         let restored = walk.restore()?;
         if let Some(record) = walk.record().filter(|_| restored == Restored::Same) {
-            give_back_row(&spec.source(core), trx, &record, held, mode, scratch)?;
+            give_back_row(&spec.source(core, trx.shared()), trx, &record, held, mode, scratch)?;
         }
         *place = walk.suspend()?;
         Ok(())
@@ -261,6 +284,7 @@ impl Pass<'_> {
             return Ok(Stop::End);
         }
         loop {
+            self.source.check_interrupt()?;
             let leaf = walk.leaf().expect("latched");
             let trusted = self.source.trusts(leaf.page, self.snapshot);
             let inside = self.limit.is_none() || self.holds_leaf(&leaf)?;
@@ -303,6 +327,7 @@ impl Pass<'_> {
                     }
                 }
                 Step::Edge => {
+                    self.source.check_interrupt()?;
                     if !walk.cross_left()? {
                         return Ok(Stop::End);
                     }
@@ -313,11 +338,13 @@ impl Pass<'_> {
 
     /// Whether all records of a leaf are within the limit: its last one is.
     fn holds_leaf(&self, leaf: &RecordRef<'_>) -> Result<bool> {
+        if self.limit.is_equal() {
+            return Ok(false);
+        }
         let bad = |c: vaquita_format::Corruption| Error::Corrupt(format!("page {}: {c}", leaf.page_id));
         let last = index_page::last_rec(leaf.page).map_err(bad)?;
-        if self.limit.is_equal()
-            || last <= index_page::header::supremum(index_page::header::is_comp(leaf.page))
-        {
+        let comp = index_page::header::is_comp(leaf.page);
+        if last <= index_page::header::supremum(comp) {
             return Ok(false);
         }
         self.limit.holds(self.source.index, &RecordRef { rec: last, ..*leaf })
@@ -407,6 +434,7 @@ impl LockPass<'_, '_> {
 
     /// Goes on to the next leaf; whether there is one. The gap at the end of each leaf is locked.
     fn cross(&mut self, walk: &mut Walk<'_>, dir: Direction) -> Result<bool> {
+        self.source.check_interrupt()?;
         match dir {
             Direction::Forward => {
                 self.lock_supremum(walk)?;

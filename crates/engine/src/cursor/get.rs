@@ -92,25 +92,30 @@ impl PointRead {
                 ReadLock::Exclusive => LockMode::Exclusive,
                 _ => LockMode::Shared,
             };
-            return self.get_locking(core, trx, mode, &Tuple::new(&key), row);
+            let found = self.get_locking(core, trx, mode, &Tuple::new(&key), row)?;
+            core.metrics.rows_read.add(u64::from(found.is_some()));
+            return Ok(found);
         }
         let snapshot = snapshot(core, trx);
         if !is_old_enough(core, index, &snapshot) {
             return Err(Error::TableChanged(self.spec.table.name.clone()));
         }
-        let source = self.spec.source(core);
+        let source = self.spec.source(core, trx.shared());
         let scratch = &mut self.scratch;
         if index.is_clustered() {
             let found = index.tree.lookup(&core.storage, &Tuple::new(&key), |record| {
                 source.visit(record, false, &snapshot, scratch, |seen| row(&seen))
             })?;
-            return Ok(found.transpose()?.flatten());
+            let found = found.transpose()?.flatten();
+            core.metrics.rows_read.add(u64::from(found.is_some()));
+            return Ok(found);
         }
         let mut walk = Walk::new(&index.tree, &core.storage);
         walk.place(&Tuple::new(&key), SearchMode::GreaterOrEqual)?;
         let mut once = Once::new(row);
         let pass = Pass { source, snapshot: &snapshot, limit: Limit::Equal(key), unique: true };
         pass.forward(&mut walk, scratch, &mut |seen| once.call(seen))?;
+        core.metrics.rows_read.add(u64::from(once.result.is_some()));
         Ok(once.result)
     }
 
@@ -129,7 +134,7 @@ impl PointRead {
         walk.place(key, SearchMode::GreaterOrEqual)?;
         let mut once = Once::new(row);
         let mut pass = LockPass {
-            source: self.spec.source(core),
+            source: self.spec.source(core, trx.shared()),
             trx,
             how,
             limit: Limit::Equal(key.fields().iter().copied().collect()),

@@ -151,6 +151,8 @@ pub struct Cursor {
     batch_dir: Direction,
     /// Whether the caller knows that the scan has ended.
     end_told: bool,
+    /// An error left it nowhere.
+    lost: bool,
     held: Held,
     scratch: Scratch,
 }
@@ -177,6 +179,7 @@ impl Cursor {
             batch: Batch::default(),
             batch_dir: Direction::Forward,
             end_told: false,
+            lost: false,
             held: Held::default(),
             scratch: Scratch::default(),
         })
@@ -211,6 +214,7 @@ impl Cursor {
         (self.lower, self.upper) = (None, None);
         self.ended = None;
         self.end_told = false;
+        self.lost = false;
         self.batch.reset();
         self.held = Held::default();
     }
@@ -266,7 +270,8 @@ impl Cursor {
     /// The next row in the order of the index; `None` at the end of the index or of the range.
     ///
     /// # Errors
-    /// Those of locks and waits, errors of pages, damage. The cursor must be placed anew then.
+    /// Those of locks and waits, errors of pages, damage, [`crate::Error::Interrupted`]. The cursor must be placed anew
+    /// then.
     pub fn next<'a>(&'a mut self, core: &'a Core, trx: &mut Trx) -> Result<Option<RowRef<'a>>> {
         self.fetch(core, trx, Direction::Forward)
     }

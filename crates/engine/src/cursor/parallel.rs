@@ -51,6 +51,7 @@ pub fn parallel_scan(
     if !is_old_enough(core, &spec.index, &snapshot) {
         return Err(Error::TableChanged(table.name.clone()));
     }
+    let me = trx.shared();
     let next = AtomicUsize::new(0);
     let broken = AtomicBool::new(false);
     let failed = Mutex::new(None);
@@ -67,7 +68,7 @@ pub fn parallel_scan(
                 Some(key) => Limit::Key(key.iter().collect(), false, Direction::Forward),
                 None => Limit::None,
             };
-            let pass = Pass { source: spec.source(core), snapshot: &snapshot, limit, unique: false };
+            let pass = Pass { source: spec.source(core, me), snapshot: &snapshot, limit, unique: false };
             let mut call = |row: &RowRef<'_>| match broken.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => each(thread, row),

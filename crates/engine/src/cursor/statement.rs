@@ -25,8 +25,8 @@ impl Statement<'_> {
         if serializable { ReadLock::Shared } else { wanted }
     }
 
-    /// A cursor before the first record of an index. It may be kept and used by later statements of the same session;
-    /// what it locks is decided here.
+    /// A cursor before the first record of an index. It may be kept and placed anew by later statements of the same
+    /// session; what it locks is decided here. Rows it has fetched ahead are of the view they were fetched under.
     ///
     /// # Errors
     /// If there is no such index or column.

@@ -93,13 +93,13 @@ pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bo
     let storage = change.storage();
     let dict = &change.core.dict;
     let mut spec = spec.clone();
-    let keys = foreign::plan(&change.core.dict, storage, &mut spec, checks)?;
+    let keys = foreign::plan(&mut spec)?;
     check::table(storage, &spec)?;
     if dict.table_row(storage, &spec.name)?.is_some() {
         return Err(Error::TableExists(spec.name.clone()));
     }
     let mut parts = parts_of(storage, &spec);
-    foreign::check_all(change, &parts, &keys, checks)?;
+    foreign::check_all(change.core, &parts, &keys, checks)?;
     parts.id = ids::table_id(storage)?;
     for index in &mut parts.indexes {
         index.id = ids::index_id(storage)?;

@@ -6,16 +6,20 @@
 //! be missing.
 
 use super::change::Change;
-use super::{ForeignKeySpec, IndexSpec, TableSpec, definition};
-use crate::dict::Dictionary;
+use super::{ForeignKeySpec, IndexSpec, TableSpec, definition, indexes};
+use crate::core::Core;
 use crate::dict::build::TableParts;
 use crate::dict::rows;
 use crate::error::{Error, Result};
+use crate::row::entry;
 use crate::table::{Column, ForeignKey, ReferentialAction};
+use vaquita_btree::Cursor;
 use vaquita_format::column::{MType, prtype};
 use vaquita_format::dict::foreign_type as bits;
 use vaquita_format::index_def::KeyPart;
-use vaquita_storage::Storage;
+use vaquita_format::record::Offsets;
+use vaquita_format::tuple::TupleField;
+use vaquita_txn::Trx;
 
 /// Index of SYS_FOREIGN by child.
 pub(super) const BY_CHILD: usize = 1;
@@ -30,47 +34,131 @@ fn refused(name: &str, why: impl std::fmt::Display) -> Error {
 }
 
 /// Names the foreign keys of a table to be made and adds the indexes they need to it.
-pub(super) fn plan(
-    dict: &Dictionary,
-    storage: &Storage,
-    spec: &mut TableSpec,
-    checks: bool,
-) -> Result<Vec<ForeignKey>> {
+pub(super) fn plan(spec: &mut TableSpec) -> Result<Vec<ForeignKey>> {
     let specs = spec.foreign_keys.clone();
     let mut next = 1;
     let mut keys = Vec::with_capacity(specs.len());
-    for key in &specs {
-        let key = named(&spec.name, key, &mut next);
-        let index_name = specs[keys.len()].name.clone();
+    for key_spec in specs {
+        let key = named(&spec.name, &key_spec, &mut next);
         let columns = positions(&spec.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
         let has_index = spec.primary_key.as_deref().is_some_and(|p| begins_with(p, &columns))
             || spec.indexes.iter().any(|i| begins_with(&i.parts, &columns));
         if !has_index {
-            spec.indexes.push(index_for(spec, &columns, index_name));
+            let names: Vec<&str> = spec.indexes.iter().map(|i| i.name.as_str()).collect();
+            spec.indexes.push(index_for(&spec.columns, &names, &columns, key_spec.name));
         }
         keys.push(key);
     }
-    let _ = (dict, storage, checks);
     Ok(keys)
 }
 
-/// The index a foreign key gets: named like it, or like its first column.
-pub(super) fn index_for(spec: &TableSpec, columns: &[usize], name: Option<String>) -> IndexSpec {
-    let first = &spec.columns[columns[0]].def.name;
-    let taken = |name: &str| spec.indexes.iter().any(|i| i.name.eq_ignore_ascii_case(name));
-    let base = name.unwrap_or_else(|| first.clone());
+/// Adds foreign keys to a table with rows.
+pub(super) fn add(
+    core: &Core,
+    trx: &mut Trx,
+    table: &str,
+    specs: &[ForeignKeySpec],
+    checks: bool,
+) -> Result<()> {
+    let frozen = core.dict.freeze();
+    let row = core.dict.table_row(&core.storage, table)?;
+    let row = row.ok_or_else(|| Error::NoSuchTable(table.to_owned()))?;
+    let parts = core.dict.read_parts(&core.storage, &row)?;
+    let there = core.dict.foreign_keys(&core.storage, BY_CHILD, table)?;
+    drop(frozen);
+    let last = there.iter().filter_map(|k| generated_number(table, &k.id)).max();
+    let mut next = last.unwrap_or(0) + 1;
+    let mut keys = Vec::with_capacity(specs.len());
+    let mut indexes: Vec<IndexSpec> = Vec::new();
+    for spec in specs {
+        let key = named(table, spec, &mut next);
+        let columns = positions(&parts.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
+        if !has_index(&parts, &columns) && !indexes.iter().any(|i| begins_with(&i.parts, &columns)) {
+            let names = parts.indexes.iter().map(|i| &i.name).chain(indexes.iter().map(|i| &i.name));
+            let names: Vec<&str> = names.map(String::as_str).collect();
+            indexes.push(index_for(&parts.columns, &names, &columns, spec.name.clone()));
+        }
+        keys.push(key);
+    }
+    let before = |parts: &TableParts| {
+        let frozen = core.dict.freeze();
+        check_all(core, parts, &keys, checks)?;
+        drop(frozen);
+        if checks { keys.iter().try_for_each(|key| check_rows(core, key)) } else { Ok(()) }
+    };
+    indexes::add(core, trx, table, &indexes, before, |change| {
+        for key in &keys {
+            insert(change, key)?;
+            change.changes(&key.parent);
+        }
+        Ok(())
+    })
+}
+
+/// Whether every row of the child has one it refers to.
+fn check_rows(core: &Core, key: &ForeignKey) -> Result<()> {
+    let child = core.dict.table(core, &key.child)?;
+    let parent = core.dict.table(core, &key.parent)?;
+    let gone = || refused(&key.id, "its columns are gone");
+    let ours = positions(&child.columns, &key.child_columns).map_err(|_| gone())?;
+    let theirs = positions(&parent.columns, &key.parent_columns).map_err(|_| gone())?;
+    let index = parent.indexes.iter().find(|i| begins_with(&i.parts, &theirs)).ok_or_else(gone)?;
+    let clustered = child.clustered();
+    let mut cursor = Cursor::new(&clustered.tree, &core.storage);
+    let mut offsets = Offsets::new();
+    let mut more = cursor.first()?;
+    while more {
+        let record = cursor.record().expect("the cursor is on a record");
+        record.parse(clustered.def(), &mut offsets)?;
+        let values: Vec<TupleField<'_>> = ours
+            .iter()
+            .map(|&c| TupleField::nullable(record.field(&offsets, child.cluster_fields[c])))
+            .collect();
+        let refers = !record.is_deleted() && values.iter().all(|v| v.data.is_some());
+        if refers && rows::read_some(&core.storage, index, &values, 1)?.is_empty() {
+            let mut value = String::new();
+            for (&c, v) in ours.iter().zip(&values) {
+                if !value.is_empty() {
+                    value.push('-');
+                }
+                entry::push_text(&child.columns[c], v.data, &mut value);
+            }
+            let (table, constraint) = (key.child.clone(), key.id.clone());
+            return Err(Error::NoReferencedRow { table, constraint, value });
+        }
+        more = cursor.next()?;
+    }
+    Ok(())
+}
+
+/// Drops a foreign key of a table, named without its database.
+pub(super) fn drop_key(change: &mut Change<'_>, table: &str, name: &str) -> Result<()> {
+    let id = format!("{}/{name}", database_of(table));
+    let keys = change.core.dict.foreign_keys(change.storage(), BY_CHILD, table)?;
+    let Some(key) = keys.iter().find(|k| k.id.eq_ignore_ascii_case(&id)) else {
+        return Err(Error::ForeignKey(format!("{table} has no foreign key {name}")));
+    };
+    delete(change, &key.id)?;
+    change.changes(table);
+    change.changes(&key.parent);
+    Ok(())
+}
+
+/// The index a foreign key gets: named like it, or like its first column; not as one of `names`.
+fn index_for(columns: &[Column], names: &[&str], key: &[usize], name: Option<String>) -> IndexSpec {
+    let base = name.unwrap_or_else(|| columns[key[0]].def.name.clone());
     let mut name = base.clone();
     let mut n = 2;
-    while taken(&name) {
+    while names.iter().any(|taken| taken.eq_ignore_ascii_case(&name)) {
         name = format!("{base}_{n}");
         n += 1;
     }
-    let parts = columns.iter().map(|&c| KeyPart::whole(c)).collect();
+    let parts = key.iter().map(|&c| KeyPart::whole(c)).collect();
     IndexSpec { name, parts, unique: false, comment: String::new() }
 }
 
 /// A foreign key with its full name; `next` numbers those without one.
-pub(super) fn named(child: &str, spec: &ForeignKeySpec, next: &mut usize) -> ForeignKey {
+fn named(child: &str, spec: &ForeignKeySpec, next: &mut usize) -> ForeignKey {
     let id = match &spec.name {
         Some(name) => format!("{}/{name}", database_of(child)),
         None => {
@@ -95,7 +183,7 @@ fn database_of(table: &str) -> &str {
 }
 
 /// The number of a constraint with a generated name.
-pub(super) fn generated_number(table: &str, id: &str) -> Option<usize> {
+fn generated_number(table: &str, id: &str) -> Option<usize> {
     id.strip_prefix(table)?.strip_prefix("_ibfk_")?.parse().ok()
 }
 
@@ -127,7 +215,7 @@ fn has_index(table: &TableParts, columns: &[usize]) -> bool {
 
 /// Checks the foreign keys of a table to be made, and those of others that wait for it.
 pub(super) fn check_all(
-    change: &Change<'_>,
+    core: &Core,
     table: &TableParts,
     keys: &[ForeignKey],
     checks: bool,
@@ -136,12 +224,12 @@ pub(super) fn check_all(
         if keys[..n].iter().any(|other| other.id.eq_ignore_ascii_case(&key.id)) {
             return Err(refused(&key.id, "the name is used twice"));
         }
-        check_one(change, table, key, checks)?;
+        check_one(core, table, key, checks)?;
     }
     if checks {
-        for key in change.core.dict.foreign_keys(change.storage(), BY_PARENT, &table.name)? {
-            let Some(child) = change.core.dict.table_row(change.storage(), &key.child)? else { continue };
-            let child = change.core.dict.read_parts(change.storage(), &child)?;
+        for key in core.dict.foreign_keys(&core.storage, BY_PARENT, &table.name)? {
+            let Some(child) = core.dict.table_row(&core.storage, &key.child)? else { continue };
+            let child = core.dict.read_parts(&core.storage, &child)?;
             match_columns(&child, table, &key)?;
         }
     }
@@ -149,15 +237,10 @@ pub(super) fn check_all(
 }
 
 /// Checks a foreign key of `child`, whose indexes are those it will have.
-pub(super) fn check_one(
-    change: &Change<'_>,
-    child: &TableParts,
-    key: &ForeignKey,
-    checks: bool,
-) -> Result<()> {
-    let dict = &change.core.dict;
+fn check_one(core: &Core, child: &TableParts, key: &ForeignKey, checks: bool) -> Result<()> {
+    let (dict, storage) = (&core.dict, &*core.storage);
     let foreign = dict.sys.foreign.as_ref().ok_or_else(|| refused(&key.id, "SYS_FOREIGN is missing"))?;
-    if !rows::read(change.storage(), foreign.clustered(), &[key.id.as_bytes()])?.is_empty() {
+    if !rows::read(storage, foreign.clustered(), &[key.id.as_bytes()])?.is_empty() {
         return Err(refused(&key.id, "a constraint of that name exists"));
     }
     if !key.parent.contains('/') {
@@ -174,8 +257,8 @@ pub(super) fn check_one(
     if key.parent == child.name {
         return match_columns(child, child, key);
     }
-    match dict.table_row(change.storage(), &key.parent)? {
-        Some(parent) => match_columns(child, &dict.read_parts(change.storage(), &parent)?, key),
+    match dict.table_row(storage, &key.parent)? {
+        Some(parent) => match_columns(child, &dict.read_parts(storage, &parent)?, key),
         None if checks => Err(refused(&key.id, format!("its parent table {} does not exist", key.parent))),
         None => Ok(()),
     }

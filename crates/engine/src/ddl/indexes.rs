@@ -28,16 +28,24 @@ const SORT_MEMORY: usize = 64 << 20;
 /// Percent of a page that is filled; the rest is for entries to come.
 const FILL: u32 = 94;
 
-/// Adds indexes to a table with rows.
-pub(super) fn add(core: &Core, trx: &mut Trx, name: &str, specs: &[IndexSpec]) -> Result<()> {
+/// Adds indexes to a table with rows. `before` looks at the definition to be before anything is made, `also` changes what
+/// belongs to the same change.
+pub(super) fn add<'a>(
+    core: &'a Core,
+    trx: &'a mut Trx,
+    name: &str,
+    specs: &[IndexSpec],
+    before: impl FnOnce(&TableParts) -> Result<()>,
+    also: impl FnOnce(&mut Change<'a>) -> Result<()>,
+) -> Result<()> {
     if core.storage.options().read_only {
         return Err(Error::ReadOnly);
     }
-    let table = core.dict.table(core, name)?;
-    if table.is_system {
+    if core.dict.table(core, name)?.is_system {
         return Err(Error::NoSuchTable(name.to_owned()));
     }
     let mut parts = planned(core, name, specs)?;
+    before(&parts)?;
     let first = parts.indexes.len() - specs.len();
     for index in &mut parts.indexes[first..] {
         index.id = ids::index_id(&core.storage)?;
@@ -48,7 +56,9 @@ pub(super) fn add(core: &Core, trx: &mut Trx, name: &str, specs: &[IndexSpec]) -
     core.txn.set_dict_operation(trx);
     let trx_id = core.txn.assign_id(trx)?;
     let mut undo = Vec::new();
-    if let Err(e) = make(core, &mut parts, first, trx_id, &mut undo) {
+    if first < parts.indexes.len()
+        && let Err(e) = make(core, &mut parts, first, trx_id, &mut undo)
+    {
         change::give_up(core, &undo);
         return Err(e);
     }
@@ -62,7 +72,7 @@ pub(super) fn add(core: &Core, trx: &mut Trx, name: &str, specs: &[IndexSpec]) -
         }
         definition::replace_extra(change, &parts)?;
         change.changes(name);
-        Ok(())
+        also(change)
     })
 }
 

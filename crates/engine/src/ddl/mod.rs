@@ -155,7 +155,29 @@ pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks
 /// # Errors
 /// No such table, duplicates, definitions that cannot be.
 pub fn add_indexes(core: &Core, trx: &mut Trx, table: &str, indexes: &[IndexSpec]) -> Result<()> {
-    indexes::add(core, trx, table, indexes)
+    indexes::add(core, trx, table, indexes, |_| Ok(()), |_| Ok(()))
+}
+
+/// Adds foreign keys to a table whose rows are there, and the indexes they need.
+///
+/// # Errors
+/// No such table, definitions that cannot be, rows without a parent.
+pub fn add_foreign_keys(
+    core: &Core,
+    trx: &mut Trx,
+    table: &str,
+    keys: &[ForeignKeySpec],
+    foreign_key_checks: bool,
+) -> Result<()> {
+    foreign::add(core, trx, table, keys, foreign_key_checks)
+}
+
+/// Drops a foreign key, named without its database.
+///
+/// # Errors
+/// No such foreign key.
+pub fn drop_foreign_key(core: &Core, trx: &mut Trx, table: &str, name: &str) -> Result<()> {
+    Change::run(core, trx, |change| foreign::drop_key(change, table, name))
 }
 
 /// Drops an index.

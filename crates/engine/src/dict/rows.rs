@@ -45,8 +45,18 @@ impl SysRow {
 
 /// The records of an index whose first fields are `prefix`, in order; delete-marked ones are left out.
 pub(crate) fn read(storage: &Storage, index: &Index, prefix: &[&[u8]]) -> Result<Vec<SysRow>> {
-    let fields: Vec<TupleField<'_>> = prefix.iter().map(|f| TupleField::new(f)).collect();
-    let key = Tuple::new(&fields);
+    let prefix: Vec<TupleField<'_>> = prefix.iter().map(|f| TupleField::new(f)).collect();
+    read_some(storage, index, &prefix, usize::MAX)
+}
+
+/// The same, at most `max` of them.
+pub(crate) fn read_some(
+    storage: &Storage,
+    index: &Index,
+    prefix: &[TupleField<'_>],
+    max: usize,
+) -> Result<Vec<SysRow>> {
+    let key = Tuple::new(prefix);
     let mut cursor = Cursor::new(&index.tree, storage);
     let mut more = match prefix {
         [] => cursor.first()?,
@@ -54,7 +64,7 @@ pub(crate) fn read(storage: &Storage, index: &Index, prefix: &[&[u8]]) -> Result
     };
     let mut offsets = Offsets::new();
     let mut out = Vec::new();
-    while more {
+    while more && out.len() < max {
         let record = cursor.record().expect("the cursor is on a record");
         let order = compare(index.def(), record.page, record.rec, &key, &mut 0);
         let order = order.map_err(|c| crate::error::Error::Corrupt(format!("{}: {c}", index.name)))?;

@@ -11,6 +11,9 @@
 //!   the copy. Under the latch the record must still have the copy's DB_TRX_ID and DB_ROLL_PTR. Purge may have taken a
 //!   delete-marked record away: then the undo record is forgotten and everything starts again.
 //!
+//! # Values off the page
+//! They are written after the record, as InnoDB does: whatever happens meanwhile, rollback finds them through it.
+//!
 //! # Crash
 //! An undo record without its change is harmless: rollback takes back only what carries its own DB_TRX_ID and roll
 //! pointer.
@@ -23,7 +26,6 @@ use crate::row::lock::{lock_clustered, parse_clustered, record_id, supremum_id, 
 use crate::row::undo_record::{Modification, insert_body, modify_body};
 use crate::table::Table;
 use vaquita_base::codec::{put_u48, put_u56};
-use vaquita_btree::off_page::Stored;
 use vaquita_btree::{Change, LatchMode, Position, RecBuf, RecordRef};
 use vaquita_format::index_page::header::supremum;
 use vaquita_format::index_page::{FieldUpdate, SearchMode, SysFields, fits_in_place};
@@ -145,17 +147,11 @@ pub(crate) fn insert(
         let undo_no = trx.undo_no();
         let body = insert_body(undo_no, table, &fields[..n]);
         let roll_ptr = core.txn.append_undo(trx, UndoKind::Insert, &body)?;
-        let stored = store(core, table, fields, SysFields { trx_id, roll_ptr }, 0)?;
-        match place(core, trx, table, &fields[..n], &stored.record, exclusive_duplicates) {
-            Ok(Placed::Inserted) => return Ok(()),
-            Ok(Placed::Deleted) => {
-                abandon(core, table, stored)?;
-                core.txn.forget_undo(trx, undo_no)?;
-            }
-            Err(e) => {
-                abandon(core, table, stored)?;
-                return Err(e);
-            }
+        let sys = SysFields { trx_id, roll_ptr };
+        let (rec, moved) = encode(table, fields, sys, LIVE)?;
+        match place(core, trx, table, &fields[..n], &rec, exclusive_duplicates)? {
+            Placed::Inserted => return write_values(core, table, fields, &moved, sys),
+            Placed::Deleted => core.txn.forget_undo(trx, undo_no)?,
         }
         if bring_back(core, trx, table, fields)? {
             return Ok(());
@@ -163,22 +159,13 @@ pub(crate) fn insert(
     }
 }
 
-/// Frees values written for a record that does not come.
-fn abandon(core: &Core, table: &Table, stored: Stored) -> Result<()> {
-    if stored.chains().is_empty() {
-        return Ok(());
-    }
-    Ok(stored.abandon(&table.clustered().tree, &core.storage)?)
-}
-
-/// Encodes a record with these system fields; values too long for it are written off the page.
-pub(crate) fn store(
-    core: &Core,
+/// Encodes a record with these system fields; and which of its values are to be written off the page afterwards.
+fn encode(
     table: &Table,
     fields: &[TupleField<'_>],
     sys: SysFields,
     info_bits: u8,
-) -> Result<Stored> {
+) -> Result<(RecBuf, Vec<usize>)> {
     let mut trx_id = [0; 6];
     put_u48(&mut trx_id, 0, sys.trx_id.get());
     let mut roll_ptr = [0; 7];
@@ -188,7 +175,31 @@ pub(crate) fn store(
     whole[at] = TupleField::new(&trx_id);
     whole[at + 1] = TupleField::new(&roll_ptr);
     let tuple = Tuple::new(&whole).with_info_bits(info_bits);
-    table.clustered().tree.store(&core.storage, &tuple).map_err(|e| too_big(table, e))
+    table.clustered().tree.prepare(&tuple).map_err(|e| too_big(table, e))
+}
+
+/// Writes the values off the page of a record that has just come in. If this fails, or a crash cuts it off, rollback finds
+/// through the record what has been written.
+fn write_values(
+    core: &Core,
+    table: &Table,
+    fields: &[TupleField<'_>],
+    moved: &[usize],
+    sys: SysFields,
+) -> Result<()> {
+    let key = Tuple::new(&fields[..table.clustered().def().n_uniq()]);
+    for &i in moved {
+        let value = (i, fields[i].data.unwrap_or_default());
+        let is_it = |record: &RecordRef<'_>| {
+            let mut offsets = Offsets::new();
+            parse_clustered(table, record, &mut offsets).is_ok()
+                && Image::sys_of(table, record, &offsets) == sys
+        };
+        if !table.clustered().tree.write_value(&core.storage, &key, value, is_it)? {
+            return Err(Error::Corrupt(format!("a row of {} is gone while it is written", table.name)));
+        }
+    }
+    Ok(())
 }
 
 /// What a look under the latch decides about an insert.
@@ -371,12 +382,12 @@ pub(crate) fn replace(
             return Ok(true);
         }
     }
-    let stored = store(core, table, fields, sys, info_bits)?;
-    let done = put(core, table, old, &key, &stored.record);
-    if !matches!(done, Ok(true)) {
-        abandon(core, table, stored)?;
+    let (rec, moved) = encode(table, fields, sys, info_bits)?;
+    if !put(core, table, old, &key, &rec)? {
+        return Ok(false);
     }
-    done
+    write_values(core, table, fields, &moved, sys)?;
+    Ok(true)
 }
 
 fn same_size(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {

@@ -3,7 +3,7 @@
 
 use super::{Session, lock_table};
 use crate::core::Core;
-use crate::ddl::{self, IndexSpec, TableSpec};
+use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use std::time::Duration;
@@ -66,6 +66,26 @@ impl Session {
     /// No such table or index, a foreign key needs it.
     pub fn drop_index(&mut self, table: &str, index: &str) -> Result<()> {
         self.change_definition(&[table.to_owned()], |core, trx| ddl::drop_index(core, trx, table, index))
+    }
+
+    /// Adds foreign keys to a table, and the indexes they need.
+    ///
+    /// # Errors
+    /// No such table, definitions that cannot be, rows without a parent.
+    pub fn add_foreign_keys(&mut self, table: &str, keys: &[ForeignKeySpec]) -> Result<()> {
+        let mut names = vec![table.to_owned()];
+        names.extend(keys.iter().map(|k| k.parent.clone()));
+        let checks = self.settings.foreign_key_checks;
+        self.change_definition(&names, |core, trx| ddl::add_foreign_keys(core, trx, table, keys, checks))
+    }
+
+    /// Drops a foreign key, named without its database.
+    ///
+    /// # Errors
+    /// No such foreign key.
+    pub fn drop_foreign_key(&mut self, table: &str, name: &str) -> Result<()> {
+        let names = self.with_related(table)?;
+        self.change_definition(&names, |core, trx| ddl::drop_foreign_key(core, trx, table, name))
     }
 
     /// A table and those related to it by foreign keys.

@@ -69,7 +69,8 @@ fn value_for<'r>(
         return Ok(Some(Some(Cow::Borrowed(cut(column, prefix_len, local)))));
     }
     let chain = ExternRef::of_field(stored).map_err(|c| Error::Corrupt(c.to_string()))?;
-    let Some(chain) = chain else { return Ok(None) };
+    // Not there, or just being written.
+    let Some(chain) = chain.filter(|chain| chain.len > 0) else { return Ok(None) };
     let mut value = local.to_vec();
     table.clustered().tree.read_chain(&core.storage, &chain, |part| {
         value.extend_from_slice(part);

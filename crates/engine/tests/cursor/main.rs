@@ -4,5 +4,6 @@
 mod bed;
 mod locks;
 mod shapes;
+mod threads;
 mod visibility;
 mod waits;

@@ -326,10 +326,7 @@ impl World {
         }
         for table in 0..self.tables.len() {
             self.compare(table);
-            while self.bed.engine.core().purge_step().unwrap() {}
-            let report =
-                vaquita_engine::check::check_table(self.bed.engine.core(), &self.tables[table]).unwrap();
-            assert!(report.is_purged(), "{}: {report:?}", self.tables[table].name);
+            self.bed.purge_and_check(&self.tables[table]);
         }
     }
 
