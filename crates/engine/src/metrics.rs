@@ -12,6 +12,8 @@ pub struct Metrics {
     pub rows_updated: ShardedCounter,
     /// Rows deleted.
     pub rows_deleted: ShardedCounter,
+    /// Rows read.
+    pub rows_read: ShardedCounter,
     /// Undo records purged.
     pub purged_records: ShardedCounter,
     /// Purge batches.
@@ -29,6 +31,7 @@ impl Core {
             ("dml_inserts", own.rows_inserted.get()),
             ("dml_updates", own.rows_updated.get()),
             ("dml_deletes", own.rows_deleted.get()),
+            ("dml_reads", own.rows_read.get()),
             ("trx_rw_commits", trx.commits),
             ("trx_ro_commits", trx.read_only),
             ("trx_rollbacks", trx.rollbacks),
