@@ -88,6 +88,9 @@ impl World {
             on_update: ReferentialAction::Cascade,
         });
         world.engine.session().create_table(&child).unwrap();
+        let mut keyless = spec("w/keyless", RowFormat::Compact);
+        keyless.primary_key = None;
+        world.engine.session().create_table(&keyless).unwrap();
         world.made = 0;
         world
     }
@@ -95,9 +98,12 @@ impl World {
     /// One statement of one client, or the end of its transaction. Conflicts and duplicates are part of life.
     fn step(&mut self) {
         let me = self.rng.index(self.clients.len());
-        let table = ["w/t0", "w/t1", "w/t2", "w/child"][self.rng.index(4)];
+        let table = ["w/t0", "w/t1", "w/t2", "w/child", "w/keyless"][self.rng.index(5)];
         let id = self.rng.below(150) as i32;
-        let key = RowKey::new([&stored::int(id)[..]]);
+        let key = match table {
+            "w/keyless" => RowKey::new([&[0, 0, 0, 0, 2, id as u8][..]]),
+            _ => RowKey::new([&stored::int(id)[..]]),
+        };
         let (n, v, t) = (stored::int(self.rng.below(150) as i32), self.text(), self.long());
         let n = (!self.rng.one_in(6)).then_some(&n[..]);
         let v = (!self.rng.one_in(6)).then_some(v.as_bytes());

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use vaquita_base::{PageNo, SpaceId, TableId};
+use vaquita_base::{IndexId, PageNo, SpaceId, TableId};
 use vaquita_format::dict::{
     self, DictHeader, SYS_COLUMNS, SYS_DATAFILES, SYS_FIELDS, SYS_FOREIGN, SYS_FOREIGN_COLS, SYS_INDEXES,
     SYS_TABLES, SYS_TABLESPACES, SysTable, mix_len,
@@ -51,6 +51,10 @@ pub struct Catalog {
     /// SYS_TABLES, without SYS_FOREIGN and the others of its kind.
     pub tables: Vec<CatalogTable>,
     by_name: HashMap<String, usize>,
+    /// The last ids given of tables, indexes and tablespaces.
+    pub last_ids: (TableId, IndexId, SpaceId),
+    /// The highest id of an index.
+    pub max_index: IndexId,
     /// Rows of SYS_COLUMNS, SYS_INDEXES and SYS_FIELDS that belong to nothing, in words.
     pub leftovers: Vec<String>,
     /// Names of columns by table.
@@ -77,7 +81,8 @@ impl Catalog {
                 return Catalog::default();
             }
         };
-        let mut out = Catalog::default();
+        let last_ids = (header.table_id, header.index_id, header.space_id);
+        let mut out = Catalog { last_ids, ..Catalog::default() };
         let rows = sys_rows(src, &SYS_TABLES, header.tables_root, report);
         let indexes = sys_rows(src, &SYS_INDEXES, header.indexes_root, report);
         for row in sys_rows(src, &SYS_COLUMNS, header.columns_root, report) {
@@ -101,6 +106,7 @@ impl Catalog {
             out.foreign_columns.entry(row.text("ID")).or_default().push(pair);
         }
         for row in &indexes {
+            out.max_index = out.max_index.max(IndexId(row.number("ID")));
             let entry = (row.text("NAME"), SpaceId(row.number("SPACE") as u32));
             out.index_spaces.entry(TableId(row.number("TABLE_ID"))).or_default().push(entry);
         }

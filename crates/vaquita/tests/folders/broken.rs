@@ -10,6 +10,7 @@ use vaquita::workshop::{Report, SpaceFile};
 use vaquita_base::codec::{get_u16, get_u32, get_u64, put_u16, put_u32, put_u64};
 use vaquita_base::{PageNo, SpaceId};
 use vaquita_format::checksum::{ChecksumAlgorithm, stamp};
+use vaquita_format::dict;
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::{self, edit, header};
@@ -426,6 +427,10 @@ fn roll_pointers() {
     // A transaction of the future.
     let future = folder.findings(file, no, |p| p[trx_at] = 1);
     expect(&future, &[&[file, "transaction id", &format!("below {}", at.bound)]]);
+    let kb = defs.iter().find(|d| d.name() == "g").unwrap();
+    let (leaf, _, _) = leaf_record(&folder, file, kb, |p, r, _| live(p, r));
+    let newest = folder.findings(file, leaf, |p| put_u64(p, header::MAX_TRX_ID, at.bound));
+    expect(&newest, &[&[file, "newest transaction of a leaf", &at.bound.to_string()]]);
     // Purged history is none of it: a row of long ago may point anywhere.
     let (old, _, old_ptr) = row(1);
     let changed = folder.findings(file, old, |p| put_u16(p, old_ptr + 5, 4000));
@@ -492,5 +497,22 @@ fn files_and_dictionary() {
     let name = replace(b"w/td", b"w/xx", b"w/td\0\0\0\x21");
     expect(&name, &[&["dictionary name of a tablespace: SYS_TABLESPACES says w/xx", "it is of w/td"]]);
     expect(&replace(b"pid", b"xid", b"w/fk"), &[&["dictionary foreign key: w/fk: w/child has no column x"]]);
+
+    // Ids that were given, but not according to the dictionary header.
+    for (at, word) in [(dict::TABLE_ID, "dictionary table id: w/"), (dict::INDEX_ID, "dictionary index id: ")]
+    {
+        let found = folder.findings("ibdata1", 7, |p| put_u64(p, at, 20));
+        assert!(!found.is_empty() && found.iter().all(|f| f.contains(word)), "{found:#?}");
+    }
+    let found = folder.findings("ibdata1", 7, |p| put_u32(p, dict::SPACE_ID, 2));
+    assert!(
+        !found.is_empty() && found.iter().all(|f| f.contains("dictionary tablespace id: ")),
+        "{found:#?}"
+    );
+    let found = folder.findings("ibdata1", 7, |p| put_u64(p, dict::ROW_ID, 256));
+    assert!(
+        found.len() > 50 && found[0].contains("w/nopk.ibd page ") && found[0].contains("row id: "),
+        "{found:#?}"
+    );
     assert_eq!(folder.all_findings(), [""; 0]);
 }

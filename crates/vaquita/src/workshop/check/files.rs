@@ -7,6 +7,7 @@
 //! | no two tables share a tablespace of their own | |
 //! | SYS_TABLESPACES and SYS_DATAFILES have rows for those tables and no others, with name and path | in both or in neither |
 //! | the flags in SYS_TABLESPACES are those in the file | |
+//! | ids of tables, indexes and tablespaces are not above the last ones given | |
 //! | indexes lie in the tablespace of their table; columns, indexes and fields belong to something | |
 //! | a foreign key names a table, its columns, and columns of the referenced table | which may be missing: a note |
 //!
@@ -47,6 +48,7 @@ pub fn check_files(catalog: &Catalog, files: &[FoundFile], settled: bool, report
     for table in &catalog.tables {
         check.index_spaces(table);
         check.columns(table);
+        check.ids(table);
         if table.space == SpaceId::SYSTEM {
             continue;
         }
@@ -58,6 +60,10 @@ pub fn check_files(catalog: &Catalog, files: &[FoundFile], settled: bool, report
             check.file_of(table);
         }
         check.described(table);
+    }
+    if catalog.max_index > catalog.last_ids.1 {
+        let detail = format!("{} is in use, the last one given is {}", catalog.max_index, catalog.last_ids.1);
+        check.fault("index id", detail);
     }
     for detail in &catalog.leftovers {
         check.file_fault("dictionary", detail.clone());
@@ -94,6 +100,19 @@ impl FilesCheck<'_> {
             self.fault(check, detail);
         } else {
             self.report.remark(format!("{check}: {detail}"));
+        }
+    }
+
+    /// Ids are given once, in order; the dictionary header has the last ones.
+    fn ids(&mut self, table: &CatalogTable) {
+        let (last_table, _, last_space) = self.catalog.last_ids;
+        if table.id > last_table {
+            let detail = format!("{} has {}, the last one given is {last_table}", table.name, table.id);
+            self.fault("table id", detail);
+        }
+        if table.space > last_space && !table.discarded {
+            let detail = format!("{} has {}, the last one given is {last_space}", table.name, table.space);
+            self.fault("tablespace id", detail);
         }
     }
 

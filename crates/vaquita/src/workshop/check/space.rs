@@ -55,6 +55,8 @@ pub struct SystemSummary {
     pub transactions: Transactions,
     /// Changes of secondary indexes that wait for their pages.
     pub buffered: Buffered,
+    /// Every DB_ROW_ID ever given is below; `None` if the dictionary header cannot be read.
+    pub row_id_bound: Option<u64>,
 }
 
 /// A checked tree.
@@ -169,7 +171,8 @@ fn check_table(
 ) {
     let TreeContext { src, extents, marks, report, .. } = ctx;
     let pointers = folder.map(|f| RollPointers::new(&f.system.transactions, f.src));
-    let mut agreement = Agreement::new(src, summary.space, table, pointers);
+    let row_id_bound = folder.and_then(|f| f.system.row_id_bound);
+    let mut agreement = Agreement::new(src, summary.space, table, pointers, row_id_bound);
     let before = report.count();
     for (n, index) in table.indexes.iter().enumerate() {
         agreement.begin(n);

@@ -38,7 +38,9 @@ pub(super) fn check_system(
     described.extend(check.dictionary(&dictionary));
     let root = root_of_change_buffer(src);
     let buffered = root.map(|root| Buffered::read(src, &root)).unwrap_or_default();
-    (described, transactions.map(|transactions| SystemSummary { transactions, buffered }))
+    let header = src.page(dict::PAGE).ok().filter(|p| fil::page_type(p) == Some(PageType::Sys));
+    let row_id_bound = header.map(|p| DictHeader::read(&p).row_id.saturating_add(dict::ROW_ID_MARGIN));
+    (described, transactions.map(|transactions| SystemSummary { transactions, buffered, row_id_bound }))
 }
 
 /// Number of key fields of every table's clustered index.

@@ -62,7 +62,10 @@ pub(in crate::workshop) struct LeafRecord<'a> {
 
 /// Who wants to see every record of the leaves.
 pub(in crate::workshop) trait LeafObserver {
-    /// The next record, in key order.
+    /// The next leaf.
+    fn leaf(&mut self, no: PageNo, page: &[u8]);
+
+    /// The next record of it, in key order.
     fn record(&mut self, record: &LeafRecord<'_>);
 }
 
@@ -352,6 +355,9 @@ impl TreeCheck<'_, '_> {
     fn contents(&mut self, no: PageNo, page: &[u8], level: u16) {
         if level > 0 {
             return;
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.leaf(no, page);
         }
         let mut bytes = 0;
         for rec in index_page::records(page) {

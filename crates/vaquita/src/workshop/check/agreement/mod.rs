@@ -25,7 +25,8 @@ mod buffered;
 mod entry;
 mod explain;
 
-use vaquita_base::{PageNo, SpaceId};
+use vaquita_base::codec::get_uint;
+use vaquita_base::{PageNo, SpaceId, TrxId};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::header;
 use vaquita_format::{Corruption, fsp, ibuf};
@@ -104,6 +105,8 @@ pub(super) struct Agreement<'a> {
     /// Rows whose entries could not be told.
     unreadable: u64,
     pointers: Option<RollPointers<'a>>,
+    /// Every DB_ROW_ID ever given is below.
+    row_id_bound: Option<u64>,
     findings: Vec<(PageNo, Corruption)>,
     more_findings: u64,
     buf: Vec<u8>,
@@ -115,6 +118,7 @@ impl<'a> Agreement<'a> {
         space: SpaceId,
         table: &'a Described,
         pointers: Option<RollPointers<'a>>,
+        row_id_bound: Option<u64>,
     ) -> Agreement<'a> {
         let (clustered, others) = table.indexes.split_first().map_or((None, &[][..]), |(c, o)| (Some(c), o));
         let plan = |def: &IndexDef| EntryPlan::new(&clustered?.def, def, def.n_fields());
@@ -127,6 +131,7 @@ impl<'a> Agreement<'a> {
             walked: 0,
             unreadable: 0,
             pointers,
+            row_id_bound,
             findings: Vec::new(),
             more_findings: 0,
             buf: Vec::new(),
@@ -152,6 +157,7 @@ impl<'a> Agreement<'a> {
             let detail = format!("record of {name} at {}: {}", record.rec, what.detail);
             self.finding(record.no, Corruption::new(what.check, detail));
         }
+        self.row_id(&row, record);
         if record.deleted {
             return;
         }
@@ -162,6 +168,17 @@ impl<'a> Agreement<'a> {
             } else {
                 self.unreadable += 1;
             }
+        }
+    }
+
+    /// The hidden key of a table without one.
+    fn row_id(&mut self, row: &Row<'_>, record: &LeafRecord<'_>) {
+        let Some(bound) = self.row_id_bound.filter(|_| row.def.is_generated()) else { return };
+        let id = record.offsets.field(record.page, record.rec, 0).filter(|id| id.len() == 6);
+        if let Some(id) = id.map(|id| get_uint(id, 0, 6)).filter(|&id| id >= bound) {
+            let name = &self.table.name;
+            let detail = format!("record of {name} at {}: {id}, ids end before {bound}", record.rec);
+            self.finding(record.no, Corruption::new("row id", detail));
         }
     }
 
@@ -185,8 +202,8 @@ impl<'a> Agreement<'a> {
             report.page(page, what);
         }
         if self.more_findings > 0 {
-            let detail = format!("{}: {} more faults of this kind", self.table.name, self.more_findings);
-            report.whole(Corruption::new("roll pointer", detail));
+            let detail = format!("{}: {} more faults of its rows", self.table.name, self.more_findings);
+            report.whole(Corruption::new("rows", detail));
         }
         if !sound || self.tallies.is_empty() {
             return;
@@ -290,6 +307,16 @@ impl<'a> Agreement<'a> {
 }
 
 impl LeafObserver for Agreement<'_> {
+    /// The newest transaction that changed a leaf of a secondary index: who is older than that need not look at rows.
+    fn leaf(&mut self, no: PageNo, page: &[u8]) {
+        let Some(known) = self.pointers.as_ref().map(|p| p.transactions()) else { return };
+        let (newest, bound) = (TrxId(header::max_trx_id(page)), known.bound());
+        if self.walked > 0 && newest >= bound {
+            let detail = format!("{newest}: every id ever given is below {bound}");
+            self.finding(no, Corruption::new("newest transaction of a leaf", detail));
+        }
+    }
+
     fn record(&mut self, record: &LeafRecord<'_>) {
         let Some(n) = self.walked.checked_sub(1) else { return self.row(record) };
         let Some(index) = self.table.indexes.get(self.walked).filter(|_| !record.deleted) else { return };
