@@ -214,12 +214,7 @@ fn has_index(table: &TableParts, columns: &[usize]) -> bool {
 }
 
 /// Checks the foreign keys of a table to be made, and those of others that wait for it.
-pub(super) fn check_all(
-    core: &Core,
-    table: &TableParts,
-    keys: &[ForeignKey],
-    checks: bool,
-) -> Result<()> {
+pub(super) fn check_all(core: &Core, table: &TableParts, keys: &[ForeignKey], checks: bool) -> Result<()> {
     for (n, key) in keys.iter().enumerate() {
         if keys[..n].iter().any(|other| other.id.eq_ignore_ascii_case(&key.id)) {
             return Err(refused(&key.id, "the name is used twice"));

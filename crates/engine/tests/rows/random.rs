@@ -32,7 +32,7 @@ pub(crate) struct World {
     committing: Option<usize>,
 }
 
-fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<u8>> {
+pub(crate) fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<u8>> {
     if column.is_nullable() && rng.one_in(6) {
         return None;
     }
