@@ -15,7 +15,7 @@
 //! | update | `update` |
 //! | remove, and merges | `remove`, `merge` |
 //! | walking over records | [`cursor`] |
-//! | values off the page | [`off_page`] |
+//! | values off the page | [`off_page`], `off_page_free` |
 //! | building from sorted input | [`bulk`] |
 //! | what the change buffer's bitmap says of leaves | `free_bits` |
 //! | checking everything | [`mod@validate`] |
@@ -51,6 +51,7 @@ mod key;
 mod merge;
 pub mod observer;
 pub mod off_page;
+mod off_page_free;
 mod ops;
 mod path;
 mod probe;

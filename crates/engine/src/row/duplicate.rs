@@ -7,7 +7,7 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::row::clustered::duplicate_mode;
+use crate::row::cluster_insert::duplicate_mode;
 use crate::row::entry::key_text;
 use crate::row::lock::lock_secondary;
 use crate::row::scan::{At, Next, Scan};

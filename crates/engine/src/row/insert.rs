@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::entry::{Columns, Entry, Given, build, entry};
 use crate::row::lock::lock_table;
-use crate::row::{WriteOptions, clustered, foreign, secondary};
+use crate::row::{WriteOptions, cluster_insert, foreign, secondary};
 use crate::table::{Field, RowKey, Table};
 use std::sync::Arc;
 use vaquita_base::codec::put_u48;
@@ -30,7 +30,7 @@ pub(super) fn insert(
     let given = Given { values: row, row_id: &row_id };
     foreign::check_parents(core, trx, table, table.clustered(), &given, how)?;
     let fields = entry(table, table.clustered(), &given);
-    clustered::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
+    cluster_insert::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
     insert_entries(core, trx, table, &given, how)?;
     let n = table.clustered().def().n_uniq();
     Ok(RowKey::new(fields[..n].iter().map(|f| f.data.unwrap_or_default())))

@@ -9,7 +9,8 @@
 //! | index entries made of rows | [`entry`] |
 //! | undo records | [`undo_record`] |
 //! | locks and waits | [`lock`], [`scan`](mod@scan) |
-//! | changes of the clustered index, of secondary indexes | [`clustered`](mod@clustered), [`secondary`] |
+//! | changes of the clustered index | [`cluster_insert`](mod@cluster_insert), [`clustered`](mod@clustered) |
+//! | changes of secondary indexes | [`secondary`] |
 //! | uniqueness, foreign keys | [`duplicate`](mod@duplicate), [`foreign`](mod@foreign) |
 //! | the statements | [`insert`](mod@insert), [`update`](mod@update), [`delete`](mod@delete) |
 //! | taking changes back | [`rollback`](mod@rollback) |
@@ -23,6 +24,7 @@
 //! One leaf at a time, and what may be asked of the clustered index, undo and values off the page while a leaf of a
 //! secondary index is held; never the other way round. No lock is waited for with a latch held.
 
+pub(crate) mod cluster_insert;
 pub(crate) mod clustered;
 mod delete;
 pub(crate) mod duplicate;

@@ -18,7 +18,7 @@ use crate::row::entry::{Changed, Entry, build, cut, entry, index_has, same_bytes
 use crate::row::image::Image;
 use crate::row::lock::lock_table;
 use crate::row::undo_record::Modification;
-use crate::row::{WriteOptions, clustered, foreign, key_fields, secondary};
+use crate::row::{WriteOptions, cluster_insert, clustered, foreign, key_fields, secondary};
 use crate::table::{Field, FieldSource, RowKey, Table};
 use std::sync::Arc;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
@@ -161,7 +161,7 @@ fn update_key(
     foreign::parent_updated(core, trx, table, table.clustered(), row, how, cascade)?;
     foreign::check_parents_of_changed(core, trx, table, table.clustered(), row, how, cascade)?;
     let fields = new_fields(table, row, &inherited);
-    clustered::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
+    cluster_insert::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
     // The marked entry may be the one brought back.
     for index in &table.indexes[1..] {
         let old = entry(table, index, row.old);
