@@ -1,7 +1,7 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
-//! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, and the tests of the
-//! crates with unsafe code under AddressSanitizer. All run; the end names what failed.
+//! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
+//! transactions, and the tests of the crates with unsafe code under AddressSanitizer. All run; the end names what failed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use crate::fuzz::{Fuzzer, TRIPLE};
 use crate::process::{Failure, cargo, step, target_folder};
 
 const FUZZ_SECONDS_EACH: u32 = 30;
+const HISTORIES_SECONDS: u32 = 120;
 /// Crates that `docs/unsafe.md` lists.
 const UNSAFE_CRATES: [&str; 2] = ["vaquita-io", "vaquita-storage"];
 
@@ -23,6 +24,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         fuzz(given.unwrap_or(FUZZ_SECONDS_EACH)),
         given.map_or_else(cut, |seconds| simulate(Duration::from_secs(seconds.into()))),
         kill(),
+        histories(given.unwrap_or(HISTORIES_SECONDS)),
         sanitize(),
     ];
     let failed: Vec<String> = results.into_iter().filter_map(Result::err).map(|Failure(text)| text).collect();
@@ -36,6 +38,13 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
 /// Kills a writing process on the real disk, again and again.
 fn kill() -> Result<(), Failure> {
     step("kill -9, 50 times", simulator()?.args(["kills", "50"]))
+}
+
+/// Random concurrent transactions, optimized and with assertions, under the history checker.
+fn histories(seconds: u32) -> Result<(), Failure> {
+    let mut run = cargo();
+    run.args(["run", "--quiet", "--locked", "--profile", "torture", "-p", "vaquita-isolation", "--"]);
+    step("histories", run.args(["histories", &seconds.to_string()]))
 }
 
 /// Power cuts at random operations, in scenarios nobody has run before.

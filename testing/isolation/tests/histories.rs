@@ -4,7 +4,7 @@ use std::time::Duration;
 use vaquita_isolation::Level;
 use vaquita_isolation::engine::EngineDatabase;
 use vaquita_isolation::history::violations;
-use vaquita_isolation::workload::{Database, Faulty, Settings, Workload, run_threads};
+use vaquita_isolation::workload::{Database, Fault, Faulty, Settings, Workload, run_threads};
 
 const WORKLOADS: [Workload; 2] = [Workload::ListAppend, Workload::Registers];
 
@@ -34,7 +34,7 @@ fn weaker_levels_are_found() {
         (Level::RepeatableRead, Level::Serializable),
     ];
     for (really, claimed) in lies {
-        let faulty: &dyn Database = &Faulty::new(EngineDatabase::open().unwrap(), really);
+        let faulty: &dyn Database = &Faulty::new(EngineDatabase::open().unwrap(), Fault::Level(really));
         let found = (0..10).any(|seed| {
             WORKLOADS.into_iter().any(|workload| {
                 let history = run_threads(faulty, &settings(workload, claimed, seed));
@@ -42,5 +42,16 @@ fn weaker_levels_are_found() {
             })
         });
         assert!(found, "{really} passes for {claimed}");
+    }
+}
+
+#[test]
+fn a_stale_cache_is_found() {
+    let faulty = Faulty::new(EngineDatabase::open().unwrap(), Fault::StaleCache);
+    for workload in WORKLOADS {
+        for level in Level::ALL {
+            let history = run_threads(&faulty, &settings(workload, level, 1)).unwrap();
+            assert!(!violations(&history).is_empty(), "{workload:?} at {level}");
+        }
     }
 }

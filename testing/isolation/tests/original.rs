@@ -6,7 +6,7 @@ use vaquita_isolation::golden;
 use vaquita_isolation::history::violations;
 use vaquita_isolation::mysql::{self, MysqlDatabase, MysqlServer};
 use vaquita_isolation::script;
-use vaquita_isolation::workload::{Database, Faulty, Settings, Workload, run_threads};
+use vaquita_isolation::workload::{Database, Fault, Faulty, Settings, Workload, run_threads};
 
 /// A recording of all takes minutes; these have waits, timeouts apart, of every kind.
 const PLAYED_AGAIN: [&str; 4] = ["g0", "read_view_article", "two_inserters_deadlock", "secondary_next_key"];
@@ -66,7 +66,7 @@ fn lies_are_found(database: &MysqlDatabase) {
         (Level::RepeatableRead, Level::Serializable),
     ];
     for (really, claimed) in lies {
-        let faulty: &dyn Database = &Faulty::new(database.clone(), really);
+        let faulty: &dyn Database = &Faulty::new(database.clone(), Fault::Level(really));
         let found = (0..10).any(|_| {
             [Workload::ListAppend, Workload::Registers].into_iter().any(|workload| {
                 let history = run_threads(faulty, &settings(workload, claimed)).expect("the server answers");

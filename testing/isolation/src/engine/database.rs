@@ -210,12 +210,25 @@ impl Session for EngineSession {
         written.map_err(failure)?.ok_or_else(|| Failure::Broken(format!("no register {key}")))
     }
 
-    fn read(&mut self, key: u64, lock: bool) -> Result<u64, Failure> {
+    fn replace(&mut self, key: u64, value: u64) -> Result<u64, Failure> {
+        let table = self.tables.register.clone();
+        let written = self.session.run(|s| {
+            let Some((row, old)) = Self::value_of(s, &table, key, ReadLock::Exclusive)? else {
+                return Ok(None);
+            };
+            s.delete(&table, &row)?;
+            let row = [stored(key), stored(key / GROUP), stored(value)];
+            s.insert(&table, &row.each_ref().map(|field| Some(field.as_slice())))?;
+            Ok(Some(loaded(Some(&old))))
+        });
+        written.map_err(failure)?.ok_or_else(|| Failure::Broken(format!("no register {key}")))
+    }
+
+    fn read(&mut self, key: u64, lock: bool) -> Result<Option<u64>, Failure> {
         let lock = shared(lock);
         let table = self.tables.register.clone();
         let found = self.session.run(|s| Self::value_of(s, &table, key, lock)).map_err(failure)?;
-        let (_, value) = found.ok_or_else(|| Failure::Broken(format!("no register {key}")))?;
-        Ok(loaded(Some(&value)))
+        Ok(found.map(|(_, value)| loaded(Some(&value))))
     }
 
     fn group(&mut self, group: u64, lock: bool) -> Result<Vec<(u64, u64)>, Failure> {
@@ -233,6 +246,15 @@ impl Session for EngineSession {
             Ok(rows)
         });
         read.map_err(failure)
+    }
+
+    fn savepoint(&mut self) -> Result<(), Failure> {
+        self.session.savepoint("s");
+        Ok(())
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<(), Failure> {
+        self.session.rollback_to_savepoint("s").map_err(failure)
     }
 
     fn commit(&mut self) -> Result<(), Failure> {

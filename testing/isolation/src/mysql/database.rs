@@ -105,14 +105,29 @@ impl Session for MysqlSession {
         rows.first().map_or_else(|| Err(Failure::Broken(format!("no register {key}"))), |row| number(&row[0]))
     }
 
-    fn read(&mut self, key: u64, lock: bool) -> Result<u64, Failure> {
-        let rows = self.run(&format!("select v from reg where k = {key}{}", share(lock)))?;
+    fn replace(&mut self, key: u64, value: u64) -> Result<u64, Failure> {
+        let rows = self.run(&format!("select v from reg where k = {key} for update"))?;
+        self.run(&format!("delete from reg where k = {key}"))?;
+        self.run(&format!("insert into reg values ({key}, {}, {value})", key / GROUP))?;
         rows.first().map_or_else(|| Err(Failure::Broken(format!("no register {key}"))), |row| number(&row[0]))
+    }
+
+    fn read(&mut self, key: u64, lock: bool) -> Result<Option<u64>, Failure> {
+        let rows = self.run(&format!("select v from reg where k = {key}{}", share(lock)))?;
+        rows.first().map(|row| number(&row[0])).transpose()
     }
 
     fn group(&mut self, group: u64, lock: bool) -> Result<Vec<(u64, u64)>, Failure> {
         let sql = format!("select k, v from reg force index (gv) where g = {group}{}", share(lock));
         self.run(&sql)?.iter().map(|row| Ok((number(&row[0])?, number(&row[1])?))).collect()
+    }
+
+    fn savepoint(&mut self) -> Result<(), Failure> {
+        self.run("savepoint s").map(drop)
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<(), Failure> {
+        self.run("rollback to s").map(drop)
     }
 
     fn commit(&mut self) -> Result<(), Failure> {

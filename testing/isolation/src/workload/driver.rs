@@ -232,20 +232,42 @@ impl Worker<'_> {
         let window = self.run.window().min(LISTS - LISTS_HOT);
         let key = window + self.rng.below(LISTS_HOT);
         match self.rng.below(20) {
-            0..9 => {
-                let value = self.new_value();
-                let done = self.event(txn, |session| {
-                    session.append(key, value)?;
-                    Ok(vec![Op::Append { key, value }])
-                });
-                self.attempted(txn, &done, Op::Append { key, value });
-                done
-            }
+            0..8 => self.append(txn, key),
+            8 => self.take_back(txn, |worker, txn| worker.append(txn, key)),
             9..15 => self.read_list(txn, key, false),
             15..17 => self.read_list(txn, key, true),
             17 => self.read_lists(txn, window, window + LISTS_HOT, true),
             _ => self.read_lists(txn, window, window + LISTS_HOT, false),
         }
+    }
+
+    fn append(&mut self, txn: &mut Txn, key: u64) -> Result<(), Failure> {
+        let value = self.new_value();
+        let done = self.event(txn, |session| {
+            session.append(key, value)?;
+            Ok(vec![Op::Append { key, value }])
+        });
+        self.attempted(txn, &done, Op::Append { key, value });
+        done
+    }
+
+    /// A write that is rolled back to a savepoint: as if a transaction of its own had done it and was rolled back.
+    fn take_back(
+        &mut self,
+        txn: &mut Txn,
+        write: impl Fn(&mut Self, &mut Txn) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut taken_back = self.new_txn();
+        self.event(&mut taken_back, |session| session.savepoint().map(|()| Vec::new()))?;
+        let mut done = write(self, &mut taken_back);
+        if done.is_ok() && self.rng.one_in(2) {
+            done = write(self, &mut taken_back);
+        }
+        let done = done
+            .and_then(|()| self.event(txn, |session| session.rollback_to_savepoint().map(|()| Vec::new())));
+        taken_back.ended = self.run.tick();
+        self.txns.push(taken_back);
+        done
     }
 
     fn read_list(&mut self, txn: &mut Txn, key: u64, lock: bool) -> Result<(), Failure> {
@@ -273,14 +295,11 @@ impl Worker<'_> {
     fn register_operation(&mut self, txn: &mut Txn) -> Result<(), Failure> {
         let key = self.rng.below(REGISTERS);
         match self.rng.below(20) {
-            0..8 => {
-                let value = self.new_value();
-                let done = self.event(txn, |session| {
-                    let replaced = session.write(key, value)?;
-                    Ok(vec![Op::Write { key, value, replaced }])
-                });
-                self.attempted(txn, &done, Op::Write { key, value, replaced: 0 });
-                done
+            0..6 => self.write(txn, key, false),
+            6 => self.write(txn, key, true),
+            7 => {
+                let replace = self.rng.one_in(2);
+                self.take_back(txn, |worker, txn| worker.write(txn, key, replace))
             }
             8..13 => self.read_register(txn, key, false),
             13..15 => self.read_register(txn, key, true),
@@ -289,9 +308,25 @@ impl Worker<'_> {
         }
     }
 
+    fn write(&mut self, txn: &mut Txn, key: u64, replace: bool) -> Result<(), Failure> {
+        let value = self.new_value();
+        let done = self.event(txn, |session| {
+            let replaced = if replace { session.replace(key, value)? } else { session.write(key, value)? };
+            Ok(vec![Op::Write { key, value, replaced }])
+        });
+        self.attempted(txn, &done, Op::Write { key, value, replaced: 0 });
+        done
+    }
+
     fn read_register(&mut self, txn: &mut Txn, key: u64, lock: bool) -> Result<(), Failure> {
         let locking = self.locks(lock);
-        self.event(txn, |session| Ok(vec![Op::Read { key, value: session.read(key, lock)?, locking }]))
+        let dirty = self.run.settings.level == Level::ReadUncommitted && !lock;
+        self.event(txn, |session| match session.read(key, lock)? {
+            Some(value) => Ok(vec![Op::Read { key, value, locking }]),
+            // Its row was deleted and not yet inserted again.
+            None if dirty => Ok(Vec::new()),
+            None => Err(Failure::Broken(format!("there is no register {key}"))),
+        })
     }
 
     /// A scan of the secondary index gives each register once. Not without a read view and without locks of gaps: below

@@ -10,7 +10,7 @@ mod faulty;
 mod model;
 
 pub use driver::{Settings, run_interleaved, run_threads};
-pub use faulty::Faulty;
+pub use faulty::{Fault, Faulty};
 pub use model::{Behaviour, Model};
 
 use crate::Level;
@@ -78,10 +78,16 @@ pub trait Session: Send {
     fn lists(&mut self, from: u64, to: u64, lock: bool) -> Result<Vec<List>, Failure>;
     /// Overwrites a register and tells which value it had.
     fn write(&mut self, key: u64, value: u64) -> Result<u64, Failure>;
-    /// Reads a register.
-    fn read(&mut self, key: u64, lock: bool) -> Result<u64, Failure>;
+    /// As [`Session::write`], but deletes the row and inserts it again.
+    fn replace(&mut self, key: u64, value: u64) -> Result<u64, Failure>;
+    /// Reads a register; `None` if its row is not there, which only dirty reads may find.
+    fn read(&mut self, key: u64, lock: bool) -> Result<Option<u64>, Failure>;
     /// Reads the registers of a group, by the secondary index.
     fn group(&mut self, group: u64, lock: bool) -> Result<Vec<(u64, u64)>, Failure>;
+    /// Sets the savepoint, anew if it is set.
+    fn savepoint(&mut self) -> Result<(), Failure>;
+    /// Rolls back to the savepoint.
+    fn rollback_to_savepoint(&mut self) -> Result<(), Failure>;
     /// Commits.
     fn commit(&mut self) -> Result<(), Failure>;
     /// Rolls back, if the database has not done so itself.

@@ -63,6 +63,8 @@ struct ModelSession {
     me: usize,
     snapshot: Option<(Rows, HashMap<u64, u64>)>,
     written: Rows,
+    /// What was written before the savepoint.
+    saved: Rows,
 }
 
 /// Registers lie behind the lists.
@@ -90,6 +92,7 @@ impl Database for Model {
             me: shared.sessions,
             snapshot: None,
             written: Rows::new(),
+            saved: Rows::new(),
         }))
     }
 }
@@ -220,12 +223,38 @@ impl Session for ModelSession {
         Ok(replaced.first().copied().unwrap_or(0))
     }
 
-    fn read(&mut self, key: u64, lock: bool) -> Result<u64, Failure> {
-        Ok(self.row(REGISTERS_FROM + key, lock)?.first().copied().unwrap_or(0))
+    fn replace(&mut self, key: u64, value: u64) -> Result<u64, Failure> {
+        self.write(key, value)
+    }
+
+    fn read(&mut self, key: u64, lock: bool) -> Result<Option<u64>, Failure> {
+        Ok(self.row(REGISTERS_FROM + key, lock)?.first().copied())
     }
 
     fn group(&mut self, group: u64, lock: bool) -> Result<Vec<(u64, u64)>, Failure> {
-        (group * GROUP..(group + 1) * GROUP).map(|key| Ok((key, self.read(key, lock)?))).collect()
+        (group * GROUP..(group + 1) * GROUP)
+            .map(|key| Ok((key, self.read(key, lock)?.unwrap_or(0))))
+            .collect()
+    }
+
+    fn savepoint(&mut self) -> Result<(), Failure> {
+        self.saved = self.written.clone();
+        Ok(())
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Result<(), Failure> {
+        let mut shared = lock(&self.shared);
+        for key in self.written.keys() {
+            match self.saved.get(key) {
+                Some(row) if shared.dirty.contains_key(key) => {
+                    shared.dirty.insert(*key, (self.me, row.clone()));
+                }
+                Some(_) => {}
+                None => drop(shared.dirty.remove(key)),
+            }
+        }
+        self.written = self.saved.clone();
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
