@@ -74,8 +74,8 @@ pub enum WaitPolicy {
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockOutcome {
-    /// The lock is held; `true` if it was not before. (Also `false` if nothing is kept of the request: an insert
-    /// intention without anybody in the way.)
+    /// The lock is held; `true` if it was not before, or before the wait that has just ended. (Also `false` if nothing
+    /// is kept of the request: an insert intention without anybody in the way.)
     Granted(bool),
     /// Queued: call [`LockSys::wait`] without latches, then look for the record again and ask again.
     MustWait,
@@ -187,7 +187,8 @@ impl LockSys {
             None => Answer::Free(None),
         };
         match answer {
-            Answer::Covered => Ok(LockOutcome::Granted(false)),
+            // The first time after a wait it is new to the caller.
+            Answer::Covered => Ok(LockOutcome::Granted(trx.locks.take_fresh(rec.page, rec.heap))),
             Answer::Free(_) if !keep => Ok(LockOutcome::Granted(false)),
             Answer::Free(Some(at)) => {
                 shard.set(&self.pages, rec.page, at, rec.heap);
@@ -329,6 +330,7 @@ impl LockSys {
         if trx.locks.is_empty() {
             return;
         }
+        trx.locks.forget_fresh();
         // A structure change may give a lock that is still here to another page and note that one meanwhile. It does so
         // under the mutex of this page, so it is noted before this page is looked at, or there is nothing to give.
         let mut pages = trx.locks.take_pages();

@@ -150,7 +150,7 @@ impl PageLocks {
         }
         self.remove_if(|lock| lock.heaps.is_empty());
         while let Some(at) = self.waiting.iter().position(|r| r.heap != INFIMUM) {
-            self.end_request(at, super::trx_locks::Outcome::Granted);
+            self.end_request(at, super::trx_locks::Outcome::SentBack);
         }
     }
 }

@@ -220,7 +220,7 @@ impl PageLocks {
             }
             let Request { trx, claim, owner, heap } = self.take_request(at);
             self.grant(page, &trx, claim, owner, heap);
-            trx.locks.slot.end(Outcome::Granted);
+            trx.locks.slot.end(Outcome::Granted(Place::Record(page, heap)));
         }
     }
 
@@ -230,7 +230,7 @@ impl PageLocks {
         while at < self.waiting.len() {
             let request = &self.waiting[at];
             if request.heap == heap && (!insert_intentions_only || request.claim.is_insert_intention()) {
-                self.end_request(at, Outcome::Granted);
+                self.end_request(at, Outcome::SentBack);
             } else {
                 at += 1;
             }

@@ -172,7 +172,7 @@ impl Pages {
                 shard.edit(self, page, |locks| {
                     locks.remove_if(|lock| gone(lock.owner));
                     while let Some(at) = locks.waiting.iter().position(|r| gone(r.owner)) {
-                        locks.end_request(at, Outcome::Granted);
+                        locks.end_request(at, Outcome::SentBack);
                     }
                     locks.settle(page, None);
                 });

@@ -103,7 +103,7 @@ impl TableLocks {
             let TableRequest { trx, mode } = self.waiting.remove(at);
             trx.locks.sub_struct();
             self.grant(table, &trx, mode);
-            trx.locks.slot.end(Outcome::Granted);
+            trx.locks.slot.end(Outcome::Granted(Place::Table(table)));
         }
     }
 
@@ -118,7 +118,7 @@ impl TableLocks {
         self.granted.clear();
         self.counts = [0; LockMode::COUNT];
         while !self.waiting.is_empty() {
-            self.end_request(0, Outcome::Granted);
+            self.end_request(0, Outcome::SentBack);
         }
     }
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use vaquita_base::{PageId, TableId};
+use vaquita_base::{HeapNo, PageId, TableId};
 
 /// Pages a session's list keeps room for between transactions.
 const PAGES_KEPT: usize = 64;
@@ -17,8 +17,9 @@ const PAGES_KEPT: usize = 64;
 /// How a wait ended.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
-    /// Granted, or the thing waited for is gone: ask again.
-    Granted,
+    Granted(Place),
+    /// What was waited for has gone, or its gap has changed: ask again.
+    SentBack,
     TimedOut,
     Interrupted,
     Victim(Arc<DeadlockReport>),
@@ -43,6 +44,9 @@ pub struct TrxLocks {
     records: AtomicUsize,
     structs: AtomicUsize,
     held: Mutex<Held>,
+    /// The record lock that the last wait gave, until the transaction asks for it again. Its own thread's alone.
+    has_fresh: AtomicBool,
+    fresh: Mutex<Option<(PageId, HeapNo)>>,
     pub(super) slot: Slot<Place, Outcome>,
 }
 
@@ -102,6 +106,21 @@ impl TrxLocks {
 
     pub(super) fn sub_struct(&self) {
         self.structs.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A wait gave this lock.
+    pub(super) fn note_fresh(&self, page: PageId, heap: HeapNo) {
+        *self.fresh.lock() = Some((page, heap));
+        self.has_fresh.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the last wait gave this lock, and it was not asked for since.
+    #[inline]
+    pub(super) fn take_fresh(&self, page: PageId, heap: HeapNo) -> bool {
+        self.has_fresh.load(Ordering::Relaxed) && {
+            self.has_fresh.store(false, Ordering::Relaxed);
+            self.fresh.lock().take() == Some((page, heap))
+        }
     }
 
     #[inline]
@@ -169,6 +188,11 @@ impl TrxLocks {
             return Vec::new();
         }
         std::mem::take(&mut held.pages)
+    }
+
+    /// Forgets the last wait.
+    pub(super) fn forget_fresh(&self) {
+        self.has_fresh.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn take_tables(&self) -> SmallVec<[(TableId, ModeSet); 4]> {

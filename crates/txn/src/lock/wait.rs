@@ -46,7 +46,11 @@ impl LockSys {
         let Some((outcome, since_us)) = slot.finish() else { return Ok(()) };
         self.counters.end_wait(self.clock.now_us().saturating_sub(since_us));
         match outcome {
-            Outcome::Granted => Ok(()),
+            Outcome::Granted(Place::Record(page, heap)) => {
+                trx.locks.note_fresh(page, heap);
+                Ok(())
+            }
+            Outcome::Granted(Place::Table(_)) | Outcome::SentBack => Ok(()),
             Outcome::TimedOut => {
                 self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
                 Err(Error::LockWaitTimeout)

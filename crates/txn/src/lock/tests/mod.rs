@@ -2,6 +2,7 @@
 
 mod cycles;
 mod matrix;
+mod places;
 mod queue_model;
 mod slot_model;
 mod stress;

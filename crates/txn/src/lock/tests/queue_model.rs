@@ -55,12 +55,15 @@ impl Entry {
 #[derive(Default)]
 struct Model {
     entries: Vec<Entry>,
+    /// What the last wait gave to each, until they ask for something that they hold.
+    fresh: [Option<(u32, u16)>; 8],
 }
 
 impl Model {
     fn ask(&mut self, mut entry: Entry, policy: WaitPolicy) -> Option<LockOutcome> {
         if self.entries.iter().any(|e| e.covers(&entry)) {
-            return Some(LockOutcome::Granted(false));
+            let is_fresh = self.fresh[entry.trx].take() == Some((entry.page, entry.heap));
+            return Some(LockOutcome::Granted(is_fresh));
         }
         if !self.entries.iter().any(|e| entry.waits_for(e)) {
             if entry.kind == InsertIntention {
@@ -88,8 +91,10 @@ impl Model {
             me.waiting
                 && !self.entries.iter().enumerate().any(|(j, e)| me.waits_for(e) && (!e.waiting || j < i))
         }) {
-            self.entries[i].waiting = false;
-            granted.push(self.entries[i].trx);
+            let entry = &mut self.entries[i];
+            entry.waiting = false;
+            self.fresh[entry.trx] = Some((entry.page, entry.heap));
+            granted.push(entry.trx);
         }
         granted
     }
@@ -141,6 +146,7 @@ fn run(seed: u64, trxs: usize, pages: u32, heaps: u16) -> usize {
                 fetch(&model.remove(|e| e.trx == who && e.waiting));
             }
         } else if rng.below(8) == 0 {
+            model.fresh[who] = None;
             let granted = model.remove(|e| e.trx == who);
             bed.end(&all[who]);
             fetch(&granted);

@@ -45,8 +45,8 @@ impl Worker<'_> {
                     Err(e) => panic!("{e}"),
                 },
                 LockOutcome::Granted(is_new) => {
-                    // Not new, but not entered: granted while it waited.
-                    if is_new || !self.holds(n, mode) {
+                    assert_eq!(is_new, !self.holds(n, mode));
+                    if is_new {
                         self.enter(n, mode);
                     }
                     return true;

@@ -80,7 +80,8 @@ fn a_release_wakes_the_waiter() {
     });
     assert_eq!(*note.0.lock().unwrap(), ["before", "after"]);
     assert!(bed.holds(&two, rec(5), X, NextKey));
-    // The second time nobody is asked.
+    // It is new once, as its owner has not heard of it before.
+    assert_eq!(bed.ask(&two, rec(5), X, NextKey), LockOutcome::Granted(true));
     assert_eq!(bed.ask(&two, rec(5), X, NextKey), LockOutcome::Granted(false));
     assert!(bed.wait(&two).is_ok(), "nothing to wait for");
     bed.end(&two);
