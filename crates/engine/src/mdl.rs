@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Strength of a metadata lock.
@@ -88,6 +88,8 @@ pub struct MdlSys {
     names: Mutex<HashMap<String, Arc<Object>, foldhash::fast::RandomState>>,
     waits: Mutex<HashMap<Owner, (Arc<Object>, MdlMode), foldhash::fast::RandomState>>,
     next_owner: AtomicU64,
+    /// Length of `names`, to look at without its mutex.
+    n_names: AtomicUsize,
 }
 
 /// What one session holds.
@@ -95,12 +97,21 @@ pub struct MdlSys {
 pub struct MdlContext {
     owner: Owner,
     held: Vec<(Arc<Object>, MdlMode)>,
+    /// Names it used last, also after it gave them back: the next statement mostly uses them again.
+    recent: Vec<Arc<Object>>,
 }
+
+/// Names a session remembers.
+const RECENT: usize = 4;
 
 impl MdlSys {
     /// For a session, holding nothing.
     pub fn context(&self) -> MdlContext {
-        MdlContext { owner: self.next_owner.fetch_add(1, Ordering::Relaxed), held: Vec::new() }
+        MdlContext {
+            owner: self.next_owner.fetch_add(1, Ordering::Relaxed),
+            held: Vec::new(),
+            recent: Vec::new(),
+        }
     }
 
     /// Locks a name until [`MdlSys::release`]; stronger locks on the same name add to weaker ones.
@@ -125,7 +136,7 @@ impl MdlSys {
             }
             return Ok(());
         }
-        let object = self.object(name);
+        let object = self.recent(context, name);
         let done = self.lock(context.owner, &object, mode, timeout);
         match done {
             Ok(()) => context.held.push((object, mode)),
@@ -163,6 +174,20 @@ impl MdlSys {
         }
     }
 
+    /// The object of a name, which the session remembers. A remembered object is the one of its name: it is in use.
+    fn recent(&self, context: &mut MdlContext, name: &str) -> Arc<Object> {
+        if let Some(object) = context.recent.iter().find(|o| o.name == name) {
+            return object.clone();
+        }
+        let object = self.object(name);
+        if context.recent.len() == RECENT {
+            let old = context.recent.remove(0);
+            self.drop_unused(old);
+        }
+        context.recent.push(object.clone());
+        object
+    }
+
     fn object(&self, name: &str) -> Arc<Object> {
         let mut names = self.names.lock();
         if let Some(object) = names.get(name) {
@@ -171,16 +196,21 @@ impl MdlSys {
         let object =
             Arc::new(Object { name: name.to_owned(), state: Mutex::default(), changed: Condvar::new() });
         names.insert(name.to_owned(), object.clone());
+        self.n_names.store(names.len(), Ordering::Relaxed);
         object
     }
 
     /// Forgets a name that nobody uses, so that dropped tables do not pile up. Names in use stay for their next user.
     fn drop_unused(&self, object: Arc<Object>) {
         const KEPT: usize = 4_096;
+        if self.n_names.load(Ordering::Relaxed) <= KEPT {
+            return;
+        }
         let mut names = self.names.lock();
         // Two handles: the map's and this one. Nobody can take a third without the map's mutex.
-        if names.len() > KEPT && Arc::strong_count(&object) == 2 {
+        if Arc::strong_count(&object) == 2 {
             names.remove(&object.name);
+            self.n_names.store(names.len(), Ordering::Relaxed);
         }
     }
 

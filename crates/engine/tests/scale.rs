@@ -165,7 +165,8 @@ fn a_view_keeps_its_versions_from_purge() {
     while engine.core().purge_step().unwrap() {}
     let mut read = PointRead::new(table.clone(), ReadOptions::default()).unwrap();
     let mut value = |session: &mut Session| {
-        let n = session.run(|s| s.get(&mut read, &[Some(&stored::int(1))], |r| r.column(1).map(stored::to_signed)));
+        let n = session
+            .run(|s| s.get(&mut read, &[Some(&stored::int(1))], |r| r.column(1).map(stored::to_signed)));
         n.unwrap().flatten()
     };
     assert_eq!((value(&mut reader), value(&mut writer)), (Some(0), Some(500)));
