@@ -7,5 +7,6 @@ mod foreign;
 mod locks;
 mod model;
 mod random;
+mod server;
 mod single;
 mod threads;

@@ -315,6 +315,24 @@ impl World {
         let in_doubt: Vec<Changes> =
             std::mem::take(&mut self.clients).into_iter().map(|c| c.changes).collect();
         self.bed = Bed::open(self.bed.disk.restart());
+        self.check_recovered(in_doubt);
+    }
+
+    /// Changes of transactions that are under way.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.clients.iter().map(|c| c.changes.len()).sum()
+    }
+
+    /// Goes on with a folder in which all transactions under way were taken back by somebody else.
+    pub(crate) fn reopen(&mut self, bed: Bed) {
+        for mut client in std::mem::take(&mut self.clients) {
+            self.model.roll_back(&mut client.changes, 0);
+        }
+        self.bed = bed;
+        self.check_recovered(Vec::new());
+    }
+
+    fn check_recovered(&mut self, in_doubt: Vec<Changes>) {
         let core = self.bed.engine.core();
         while core.rollback_step().unwrap() {}
         self.tables = self.specs.iter().map(|spec| self.bed.table(&spec.name)).collect();
