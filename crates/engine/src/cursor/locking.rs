@@ -13,7 +13,9 @@
 //! | going backwards: the record behind the place where the scan begins | gap | none |
 //! | the clustered record of a secondary entry, unless S locks are asked for and the index has all columns | record | record |
 //!
-//! This is what MySQL 5.6.24 was observed to lock, what it keeps locked in READ COMMITTED included.
+//! This is what MySQL 5.6.24 was observed to lock, what it keeps locked in READ COMMITTED included, with one difference:
+//! going backwards it does not lock the suprema of the leaves it comes to, so that a row inserted at the end of one of
+//! them is a phantom. Here they are locked both ways.
 //!
 //! A scan by a secondary index is told of its range: the first entry beyond is locked, its row is not.
 //!

@@ -2,16 +2,19 @@
 //! rows, record by record.
 
 use crate::bed::{self, engine};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use vaquita_base::{HeapNo, PageNo};
 use vaquita_engine::ddl::TableSpec;
 use vaquita_engine::stored::int;
 use vaquita_engine::{
-    AccessMode, Column, Direction, Engine, Isolation, LockMode, ReadLock, ReadOptions, RowKey, Seek, Table,
+    AccessMode, Column, Direction, Engine, Error, Index, Isolation, LockMode, ReadLock, ReadOptions, RowKey,
+    Seek, Statement, Table,
 };
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
+use vaquita_format::record::Offsets;
 use vaquita_peers::{Mysql56, Options, Server};
 use vaquita_txn::RecordLockKind;
 use vaquita_txn::lock::report::LockTarget;
@@ -168,24 +171,32 @@ const CASES: &[(&str, Plan)] = &[
     ),
 ];
 
-/// A lock: index, heap number, mode; of the table: no index, heap number 0.
-type Locks = BTreeSet<(String, u64, String)>;
+/// A lock: index, key of the record in hexadecimal digits, mode; of the table: no index, no key. Records are named by
+/// their keys because the two sides may divide rows among pages differently.
+type Locks = BTreeSet<(String, String, String)>;
+
+const SUPREMUM: &str = "supremum";
+
+/// Fields that name a record.
+fn n_key(index: &str) -> usize {
+    match index {
+        "PRIMARY" => 1,
+        "au" => 3,
+        _ => 2,
+    }
+}
 
 fn isolations() -> [(Isolation, &'static str); 2] {
     [(Isolation::RepeatableRead, "REPEATABLE READ"), (Isolation::ReadCommitted, "READ COMMITTED")]
 }
 
-fn start_server() -> Server {
+/// A server with a table and rows, each inserted by a statement of its own.
+fn start_server(definition: &str, rows: impl Iterator<Item = String>) -> Server {
     let options = Options::new().set("innodb-status-output-locks", "ON");
     let server = Mysql56::start(options).unwrap_or_else(|e| panic!("{e}"));
-    let mut script = String::from(
-        "CREATE TABLE test.t (id INT NOT NULL PRIMARY KEY, a INT, u INT, v INT,\
-         KEY a (a), UNIQUE KEY u (u), KEY au (a, u)) ENGINE=InnoDB;\n",
-    );
-    let text = |v: Option<i32>| v.map_or("NULL".to_owned(), |v| v.to_string());
-    for row in ROWS {
-        let values: Vec<String> = row.into_iter().map(text).collect();
-        script += &format!("INSERT INTO test.t VALUES ({});\n", values.join(", "));
+    let mut script = format!("CREATE TABLE test.t ({definition}) ENGINE=InnoDB;\n");
+    for row in rows {
+        script += &format!("INSERT INTO test.t VALUES ({row});\n");
     }
     server.sql(&script).unwrap();
     server
@@ -195,22 +206,49 @@ fn start_server() -> Server {
 fn locks_of_server(server: &Server) -> Locks {
     let status = server.sql("SHOW ENGINE INNODB STATUS").unwrap().replace("\\n", "\n");
     let mut locks = Locks::new();
-    let mut current = None;
+    let (mut index, mut mode, mut key) = (String::new(), String::new(), Vec::new());
     for line in status.lines() {
         if let Some(rest) = line.strip_prefix("TABLE LOCK table `test`.`t` ") {
             let mode = rest.rsplit("lock mode ").next().unwrap().trim();
-            locks.insert((String::new(), 0, mode.to_owned()));
+            locks.insert((String::new(), String::new(), mode.to_owned()));
         } else if line.starts_with("RECORD LOCKS") && line.contains("table `test`.`t`") {
-            let index = line.split("index `").nth(1).unwrap().split('`').next().unwrap();
+            index = line.split("index `").nth(1).unwrap().split('`').next().unwrap().to_owned();
             let at = line.find("lock_mode ").or(line.find("lock mode ")).unwrap();
-            current = Some((index.to_owned(), line[at + 10..].trim().to_owned()));
-        } else if let Some(rest) = line.strip_prefix("Record lock, heap no ") {
-            let heap: u64 = rest.split(' ').next().unwrap().parse().unwrap();
-            let (index, mode) = current.clone().unwrap();
-            locks.insert((index, heap, mode));
+            mode = line[at + 10..].trim().to_owned();
+        } else if line.starts_with("Record lock, heap no 1 ") {
+            locks.insert((index.clone(), SUPREMUM.to_owned(), mode.clone()));
+            // Its field is no key.
+            key = vec![SUPREMUM.to_owned(); n_key(&index)];
+        } else if line.starts_with("Record lock, heap no ") {
+            key.clear();
+        } else if let Some((_, field)) = line.split_once(": len ").filter(|_| key.len() < n_key(&index)) {
+            key.push(field.split("hex ").nth(1).unwrap().split(';').next().unwrap().to_owned());
+            if key.len() == n_key(&index) {
+                locks.insert((index.clone(), key.join(" "), mode.clone()));
+            }
+        } else if line.contains(": SQL NULL") && key.len() < n_key(&index) {
+            key.push("NULL".to_owned());
         }
     }
     locks
+}
+
+/// The keys of an index by page and heap number.
+fn keys_of(engine: &Engine, index: &Index) -> BTreeMap<(PageNo, HeapNo), String> {
+    let mut out = BTreeMap::new();
+    let mut cursor = vaquita_btree::Cursor::new(&index.tree, &engine.core().storage);
+    let mut offsets = Offsets::new();
+    let hex = |v: &[u8]| v.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let mut more = cursor.first().unwrap();
+    while more {
+        let record = cursor.record().unwrap();
+        record.parse(index.def(), &mut offsets).unwrap();
+        let field = |i| record.field(&offsets, i).map_or("NULL".to_owned(), hex);
+        let key: Vec<String> = (0..n_key(&index.name)).map(field).collect();
+        out.insert((record.page_id.page_no, record.heap_no()), key.join(" "));
+        more = cursor.next().unwrap();
+    }
+    out
 }
 
 fn table_of_engine(engine: &Engine) -> Arc<Table> {
@@ -292,18 +330,22 @@ fn locks_of_engine(engine: &Engine, table: &Arc<Table>, isolation: Isolation, pl
             LockMode::AutoInc => "AUTO-INC",
         };
         match row.lock.target {
-            LockTarget::Table(_) => drop(locks.insert((String::new(), 0, mode.to_owned()))),
-            LockTarget::Record { index, kind, .. } => {
-                let name = &table.indexes.iter().find(|i| i.id == index).unwrap().name;
+            LockTarget::Table(_) => drop(locks.insert((String::new(), String::new(), mode.to_owned()))),
+            LockTarget::Record { index, page, kind, .. } => {
+                let index = table.indexes.iter().find(|i| i.id == index).unwrap();
                 let kind = match kind {
                     RecordLockKind::NextKey => "",
                     RecordLockKind::Gap => " locks gap before rec",
                     RecordLockKind::Record => " locks rec but not gap",
                     RecordLockKind::InsertIntention => " insert intention",
                 };
-                for heap in &row.heaps {
-                    let kind = if heap.get() == 1 { "" } else { kind };
-                    locks.insert((name.clone(), heap.get().into(), format!("{mode}{kind}")));
+                let keys = keys_of(engine, index);
+                for &heap in &row.heaps {
+                    let (key, kind) = match heap {
+                        HeapNo(1) => (SUPREMUM.to_owned(), ""),
+                        heap => (keys[&(page.page_no, heap)].clone(), kind),
+                    };
+                    locks.insert((index.name.clone(), key, format!("{mode}{kind}")));
                 }
             }
         }
@@ -312,38 +354,133 @@ fn locks_of_engine(engine: &Engine, table: &Arc<Table>, isolation: Isolation, pl
     locks
 }
 
+/// Runs every case on both sides, at two isolation levels; where the locks differ.
+fn differences(server: &Server, engine: &Engine, table: &Arc<Table>, cases: &[(&str, Plan)]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (isolation, name) in isolations() {
+        for (sql, plan) in cases {
+            let mut session = server.session().unwrap();
+            session.run("USE test").unwrap();
+            session.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {name}")).unwrap();
+            session.run("BEGIN").unwrap();
+            session.run(sql).unwrap();
+            let want = locks_of_server(server);
+            session.run("ROLLBACK").unwrap();
+            assert!(want.len() > 1 || isolation == Isolation::ReadCommitted, "{sql}: {want:?}");
+            let got = locks_of_engine(engine, table, isolation, plan);
+            if got != want {
+                let missing: Vec<_> = want.difference(&got).collect();
+                let extra: Vec<_> = got.difference(&want).collect();
+                out.push(format!("{name}: {sql}\n   missing {missing:?}\n   extra {extra:?}"));
+            }
+        }
+    }
+    out
+}
+
 #[test]
 fn reads_lock_what_the_server_locks() {
-    let server = start_server();
+    let text = |v: Option<i32>| v.map_or("NULL".to_owned(), |v| v.to_string());
+    let definition =
+        "id INT NOT NULL PRIMARY KEY, a INT, u INT, v INT, KEY a (a), UNIQUE KEY u (u), KEY au (a, u)";
+    let server = start_server(definition, ROWS.iter().map(|row| row.map(text).join(", ")));
     // Keeps purge from removing the row that is deleted.
     let mut viewer = server.session().unwrap();
     viewer.run("START TRANSACTION WITH CONSISTENT SNAPSHOT").unwrap();
     server.sql("DELETE FROM test.t WHERE id = 35").unwrap();
     let engine = engine(11, 16_384);
     let table = table_of_engine(&engine);
-    let mut differences = Vec::new();
-    for (isolation, name) in isolations() {
-        for (sql, plan) in CASES {
-            let mut session = server.session().unwrap();
-            session.run("USE test").unwrap();
-            session.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {name}")).unwrap();
-            session.run("BEGIN").unwrap();
-            session.run(sql).unwrap();
-            let want = locks_of_server(&server);
-            session.run("ROLLBACK").unwrap();
-            let got = locks_of_engine(&engine, &table, isolation, plan);
-            if got != want {
-                let missing: Vec<_> = want.difference(&got).collect();
-                let extra: Vec<_> = got.difference(&want).collect();
-                differences.push(format!("{name}: {sql}\n   missing {missing:?}\n   extra {extra:?}"));
-            }
+    let found = differences(&server, &engine, &table, CASES);
+    assert!(found.is_empty(), "{} of {}:\n{}", found.len(), 2 * CASES.len(), found.join("\n"));
+}
+
+/// Rows of half a kilobyte: the table has several leaves, whose ends are locked when they are passed. The ranges end
+/// within leaves on both sides.
+const LONG_ROWS: i32 = 100;
+
+const LONG_CASES: &[(&str, Plan)] = &[
+    ("SELECT id FROM t FORCE INDEX (PRIMARY) FOR UPDATE", X.columns(&[0])),
+    ("SELECT id FROM t FORCE INDEX (PRIMARY) ORDER BY id DESC FOR UPDATE", DESC.columns(&[0])),
+    (
+        "SELECT id FROM t WHERE id >= 440 AND id <= 800 FOR UPDATE",
+        X.seek(Seek::GreaterOrEqual, &[Some(440)]).end(&[Some(800)], true).columns(&[0]),
+    ),
+    (
+        "SELECT id FROM t WHERE id > 295 AND id < 405 ORDER BY id DESC LOCK IN SHARE MODE",
+        Plan { lock: ReadLock::Shared, ..DESC }
+            .seek(Seek::Less, &[Some(405)])
+            .end(&[Some(295)], false)
+            .columns(&[0]),
+    ),
+    ("SELECT id FROM t WHERE id > 900 FOR UPDATE", X.seek(Seek::Greater, &[Some(900)]).columns(&[0])),
+    ("SELECT id FROM t WHERE id = 995 FOR UPDATE", X.seek(Seek::Equal, &[Some(995)]).columns(&[0])),
+    ("SELECT * FROM t FORCE INDEX (a) WHERE a = 3 FOR UPDATE", X.by(A).seek(Seek::Equal, &[Some(3)])),
+];
+
+fn long_table(engine: &Engine) -> Arc<Table> {
+    let latin1 = vaquita_format::column::Charset::LATIN1;
+    let columns = vec![
+        Column::new(ColumnDef::int("id", 4, false).not_null()),
+        Column::new(ColumnDef::int("a", 4, false)),
+        Column::new(ColumnDef::char("pad", 250, latin1).not_null()),
+        Column::new(ColumnDef::char("more", 250, latin1).not_null()),
+    ];
+    let spec = TableSpec {
+        primary_key: Some(vec![KeyPart::whole(0)]),
+        indexes: vec![bed::index("a", &[KeyPart::whole(1)], false)],
+        row_format: vaquita_format::index_def::RowFormat::Compact,
+        ..TableSpec::new(bed::TABLE, columns)
+    };
+    let table = bed::create_table(engine, spec);
+    let mut session = engine.session();
+    for n in 0..LONG_ROWS {
+        session.run(|s| insert_long(s, &table, n * 10, n % 7)).unwrap();
+    }
+    let leaves = vaquita_btree::validate(&table.clustered().tree, &engine.core().storage).unwrap().leaf_pages;
+    assert!(leaves > 3, "{leaves}");
+    table
+}
+
+fn insert_long(s: &mut Statement<'_>, table: &Arc<Table>, id: i32, a: i32) -> vaquita_engine::Result<()> {
+    let pad = [b' '; 250];
+    s.insert(table, &[Some(&int(id)), Some(&int(a)), Some(&pad), Some(&pad)]).map(|_| ())
+}
+
+#[test]
+fn ends_of_leaves_are_locked_as_the_server_locks_them() {
+    let definition =
+        "id INT NOT NULL PRIMARY KEY, a INT, pad CHAR(250) NOT NULL, more CHAR(250) NOT NULL, KEY a (a)";
+    let rows = (0..LONG_ROWS).map(|n| format!("{}, {}, 'x', 'y'", n * 10, n % 7));
+    let server = start_server(definition, rows);
+    let engine = engine(12, 16_384);
+    let table = long_table(&engine);
+    let found = differences(&server, &engine, &table, LONG_CASES);
+    assert!(found.is_empty(), "{} of {}:\n{}", found.len(), 2 * LONG_CASES.len(), found.join("\n"));
+}
+
+/// Nothing can be inserted anywhere into what was read with locks, whatever the direction. (Going backwards MySQL 5.6.24
+/// leaves the gap at the end of each leaf but the first one open: a row inserted there is a phantom.)
+#[test]
+fn there_are_no_phantoms_at_the_ends_of_leaves() {
+    for dir in [Direction::Forward, Direction::Backward] {
+        let engine = engine(13, 16_384);
+        let table = long_table(&engine);
+        let mut reader = engine.session();
+        reader.begin(AccessMode::ReadWrite, false).unwrap();
+        reader
+            .run(|s| {
+                let mut cursor = s.cursor(&table, &ReadOptions::default().locking(ReadLock::Shared))?;
+                if dir == Direction::Backward {
+                    cursor.seek_last();
+                }
+                s.for_each(&mut cursor, dir, |_| ControlFlow::Continue(()))
+            })
+            .unwrap();
+        let mut writer = engine.session();
+        writer.settings.lock_wait_timeout = 0;
+        for n in -1..LONG_ROWS {
+            let refused = writer.run(|s| insert_long(s, &table, n * 10 + 5, 0));
+            assert!(matches!(refused, Err(Error::LockWaitTimeout)), "{dir:?} behind row {n}: {refused:?}");
         }
     }
-    assert!(
-        differences.is_empty(),
-        "{} of {}:\n{}",
-        differences.len(),
-        2 * CASES.len(),
-        differences.join("\n")
-    );
 }

@@ -3,6 +3,7 @@
 
 mod bed;
 mod locks;
+mod server_files;
 mod shapes;
 mod threads;
 mod visibility;
