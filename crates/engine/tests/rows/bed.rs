@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use vaquita_base::ManualClock;
+use vaquita_base::codec::push_u32;
 use vaquita_btree::Cursor;
 use vaquita_engine::check::{TableReport, check_table};
 use vaquita_engine::ddl::{IndexSpec, TableSpec};
@@ -116,7 +117,9 @@ pub(crate) fn index(name: &str, parts: &[KeyPart], unique: bool) -> IndexSpec {
 
 /// INT in stored form.
 pub(crate) fn int(n: i32) -> Option<Vec<u8>> {
-    Some(((n as u32) ^ 0x8000_0000).to_be_bytes().to_vec())
+    let mut out = Vec::new();
+    push_u32(&mut out, (n as u32) ^ 0x8000_0000);
+    Some(out)
 }
 
 /// Tables of all kinds: integer key, text key without case, no key, key of several columns with values off the page,

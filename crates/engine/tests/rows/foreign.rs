@@ -2,6 +2,7 @@
 
 use crate::bed::{Bed, column, index, int};
 use std::sync::Arc;
+use vaquita_base::codec::get_u32;
 use vaquita_engine::ddl::{ForeignKeySpec, TableSpec};
 use vaquita_engine::table::ReferentialAction::{self, Cascade, Restrict, SetNull};
 use vaquita_engine::{Error, Result, RowKey, Session, Table};
@@ -59,9 +60,7 @@ fn delete(session: &mut Session, table: &Arc<Table>, a: i32) -> Result<bool> {
 
 /// Rows as numbers.
 fn rows(bed: &Bed, table: &Table) -> Vec<Vec<Option<i32>>> {
-    let number = |v: &Option<Vec<u8>>| {
-        v.as_ref().map(|v| (u32::from_be_bytes(v[..].try_into().unwrap()) ^ 0x8000_0000) as i32)
-    };
+    let number = |v: &Option<Vec<u8>>| v.as_ref().map(|v| (get_u32(v, 0) ^ 0x8000_0000) as i32);
     bed.rows(table).iter().map(|(_, row)| row.iter().map(number).collect()).collect()
 }
 

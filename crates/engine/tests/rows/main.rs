@@ -4,6 +4,7 @@
 mod bed;
 mod crash;
 mod foreign;
+mod left_by_server;
 mod locks;
 mod model;
 mod random;

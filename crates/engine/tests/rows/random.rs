@@ -10,6 +10,9 @@ use vaquita_engine::ddl::TableSpec;
 use vaquita_engine::{AccessMode, Error, Isolation, RowKey, Session, Table};
 use vaquita_format::column::{ColumnDef, MType};
 
+/// Rows with their keys.
+type Rows = Vec<(RowKey, Row)>;
+
 struct Client {
     session: Session,
     changes: Changes,
@@ -285,9 +288,9 @@ impl World {
     }
 
     /// What a table holds and what the model does, in the same order.
-    fn both(&self, table: usize) -> (Vec<(RowKey, Row)>, Vec<(RowKey, Row)>) {
+    fn both(&self, table: usize) -> (Rows, Rows) {
         let mut found = self.bed.rows(&self.tables[table]);
-        let mut expected: Vec<(RowKey, Row)> =
+        let mut expected: Rows =
             self.model.tables[table].rows.iter().map(|r| (r.key.clone(), r.values.clone())).collect();
         let order = |(key, _): &(RowKey, Row)| key.fields().map(<[u8]>::to_vec).collect::<Vec<_>>();
         found.sort_by_key(order);
