@@ -55,6 +55,7 @@ fn run(words: &[&str]) -> Option<Result<(), String>> {
         ["databases", n, "--from", seed] => databases(seed.parse().ok()?, n.parse().ok()?),
         ["databases", n] => databases(new_seed(), n.parse().ok()?),
         ["worker", from, step] => supervise::work(from.parse().ok()?, step.parse().ok()?),
+        ["database-child", rest @ ..] => vaquita_sim::database::kill9::child(rest),
         ["child", rest @ ..] => kill9::child(rest),
         _ => return None,
     })
@@ -90,6 +91,8 @@ fn kills(n: u64, seed: u64) -> Result<(), String> {
     let exe = std::env::current_exe().map_err(|e| e.to_string())?;
     let report = kill9::rounds(&exe, n, seed)?;
     println!("{report}");
+    let durable = vaquita_sim::database::kill9::rounds(&exe, n, seed)?;
+    println!("{n} kills -9 of databases, {durable} durable transactions");
     Ok(())
 }
 

@@ -13,3 +13,10 @@ fn databases_survive_power_cuts() {
     // The seeds are such that the run is worth its name.
     assert!(report.cuts > 100 && report.nested_cuts > 5 && report.checks > 200, "{report}");
 }
+
+#[test]
+fn commits_acknowledged_too_early_are_caught() {
+    let mut simulator = DatabaseSimulator::new();
+    let caught = (0..10).filter(|&seed| simulator.run_on_lying_disk(seed).is_err()).count();
+    assert!(caught >= 5, "{caught} of 10 runs on a disk that does not sync were found wrong");
+}

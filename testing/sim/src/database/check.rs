@@ -5,6 +5,7 @@ use super::run::DIR;
 use super::shapes;
 use super::work::Halt;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::rc::Rc;
 use vaquita_engine::check::check_table;
 use vaquita_engine::{Engine, Error, ReadOptions, RowKey, Statement};
@@ -79,7 +80,7 @@ fn wrap(name: &str, shape: Shape, rows: BTreeMap<Key, Row>) -> Db {
     Db::from([(name.to_owned(), Rc::new(TableModel { shape, rows }))])
 }
 
-fn shape_of(columns: usize) -> Shape {
+pub(super) fn shape_of(columns: usize) -> Shape {
     match columns {
         4 => Shape::Simple,
         2 => Shape::Keyless,
@@ -89,6 +90,18 @@ fn shape_of(columns: usize) -> Shape {
 
 /// Nothing runs: after purge the history is empty, the indexes agree, files are those of the tables.
 pub(super) fn all_quiet_or(engine: &Engine, disk: &SimDisk, tables: &Db) -> Result<(), Halt> {
+    let files = disk.files().into_iter().map(|p| p.to_string_lossy().into_owned());
+    let files: BTreeSet<String> = files.filter(|p| p.ends_with(".ibd")).collect();
+    all_quiet_with(engine, DIR, &files, tables)
+}
+
+/// The same of a folder with these tablespace files.
+pub(super) fn all_quiet_with(
+    engine: &Engine,
+    dir: &str,
+    files: &BTreeSet<String>,
+    tables: &Db,
+) -> Result<(), Halt> {
     let core = engine.core();
     while core.rollback_step()? {}
     while core.purge_step()? {}
@@ -106,24 +119,29 @@ pub(super) fn all_quiet_or(engine: &Engine, disk: &SimDisk, tables: &Db) -> Resu
             return Err(Halt::Wrong(format!("{name} is not purged: {report:?}")));
         }
     }
-    files_are_tables(engine, disk, tables).map_err(Halt::Wrong)
+    files_are_tables(engine, dir, files, tables).map_err(Halt::Wrong)
 }
 
-fn files_are_tables(engine: &Engine, disk: &SimDisk, tables: &Db) -> Result<(), String> {
+fn files_are_tables(engine: &Engine, dir: &str, found: &BTreeSet<String>, tables: &Db) -> Result<(), String> {
     let core = engine.core();
     let mut wanted = BTreeSet::new();
     for name in tables.keys() {
         let table = core.dict.table(core, name).map_err(|e| e.to_string())?;
         if table.space.get() != 0 {
-            wanted.insert(format!("{DIR}/{name}.ibd"));
+            wanted.insert(format!("{dir}/{name}.ibd"));
         }
     }
-    let files = disk.files().into_iter().map(|p| p.to_string_lossy().into_owned());
-    let found: BTreeSet<String> = files.filter(|p| p.ends_with(".ibd")).collect();
-    match found == wanted {
+    match *found == wanted {
         true => Ok(()),
         false => Err(format!("files {found:?}, but the tables have {wanted:?}")),
     }
+}
+
+/// The tablespace files below a real folder.
+pub(super) fn ibd_files(dir: &Path) -> BTreeSet<String> {
+    let folders = std::fs::read_dir(dir).into_iter().flatten().flatten().filter(|e| e.path().is_dir());
+    let files = folders.flat_map(|f| std::fs::read_dir(f.path()).into_iter().flatten().flatten());
+    files.map(|f| f.path().to_string_lossy().into_owned()).filter(|p| p.ends_with(".ibd")).collect()
 }
 
 /// The same on a sound disk.

@@ -12,6 +12,7 @@
 //! Everything runs on one thread. A lock that is not free is a timeout at once.
 
 mod check;
+pub mod kill9;
 mod model;
 mod run;
 mod shapes;

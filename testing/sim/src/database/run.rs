@@ -99,6 +99,19 @@ impl DatabaseSimulator {
     /// # Errors
     /// What went wrong.
     pub fn run_seed(&mut self, seed: u64) -> Result<DatabaseReport, Box<DatabaseFailure>> {
+        self.run(seed, false)
+    }
+
+    /// Runs the scenario of a seed on a disk whose syncs do nothing: commits are acknowledged before they are durable.
+    /// A harness that does not catch that is blind.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn run_on_lying_disk(&mut self, seed: u64) -> Result<DatabaseReport, Box<DatabaseFailure>> {
+        self.run(seed, true)
+    }
+
+    fn run(&mut self, seed: u64, lying: bool) -> Result<DatabaseReport, Box<DatabaseFailure>> {
         let mut rng = Rng::new(seed ^ 0xDA7A_BA5E);
         let options = options(&mut rng);
         let page_len = options.storage.page_size.logical();
@@ -112,6 +125,7 @@ impl DatabaseSimulator {
             report: DatabaseReport::default(),
             round: 0,
         };
+        run.disk.lie_about_sync(lying);
         match run.all() {
             Ok(()) => Ok(run.report),
             Err(text) => Err(Box::new(DatabaseFailure { seed, round: run.round, text })),
