@@ -8,6 +8,7 @@
 //! | part | file |
 //! |---|---|
 //! | the cursor and its calls | this file, `drive` |
+//! | from record to record | `pass` |
 //! | where a scan begins and ends | [`bound`] |
 //! | which columns, where they lie, a row | `columns`, `row` |
 //! | visibility without locks | `consistent` |
@@ -39,6 +40,7 @@ mod drive;
 pub mod get;
 mod locking;
 pub mod parallel;
+mod pass;
 mod row;
 mod statement;
 

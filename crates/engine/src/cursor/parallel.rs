@@ -6,7 +6,7 @@
 use super::bound::{Direction, KeyFields, Limit};
 use super::columns::Spec;
 use super::consistent::Scratch;
-use super::drive::{Pass, Stop};
+use super::pass::{Pass, Stop};
 use super::row::RowRef;
 use super::{ReadLock, ReadOptions, is_old_enough, snapshot};
 use crate::core::Core;
