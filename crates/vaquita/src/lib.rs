@@ -10,3 +10,8 @@ pub mod workshop;
 pub use vaquita_engine::*;
 pub use vaquita_format::column::ColumnDef;
 pub use vaquita_format::index_def::KeyPart;
+
+// The program of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -134,7 +134,7 @@ impl DatabaseSimulator {
 }
 
 fn options(rng: &mut Rng) -> Options {
-    let page_bytes = [8192, 16384][rng.index(2)];
+    let page_bytes = [4096, 8192, 16384][rng.index(3)];
     let mut options = Options::new(DIR);
     let storage = &mut options.storage;
     storage.page_size = PageSize::new(page_bytes).expect("a page size");
