@@ -8,15 +8,14 @@ mod exchange;
 
 use common::{Scratch, vaquita};
 use exchange::{
-    Values, assert_same, builder, check_table, import, import_without_cfg, innochecksum, read_back, rows,
-    rows_of_twin, same_rows, server, swap,
+    Values, assert_same, builder, change_and_read_back, check_table, import, import_without_cfg, in_order,
+    innochecksum, read_back, rows, rows_of_twin, same_rows, server, swap,
 };
 use std::collections::BTreeMap;
 use vaquita_base::{Lsn, Rng};
 use vaquita_format::checksum::ChecksumAlgorithm::{self, Crc32, Innodb, None as NoChecksum};
 use vaquita_format::index_def::RowFormat::{self, Compact, Dynamic, Redundant};
 use vaquita_format::value::Value;
-use vaquita_peers::Server;
 use vaquita_testkit::table_builder::{Key, Row, TableBuilder, TableDef, TableFiles, random_row};
 
 /// Every column type, as in the fixture tables.
@@ -173,17 +172,6 @@ const CHANGES: &str = "
     delete from T where id % 4 = 1;
     insert into T (id, v_nn, c_nn, dt_nn, d_nn, v_big) select id + 5000000, 'new', 'nn', '2015-04-18', 1.5, repeat('v', id % 1000)
       from T where id % 4 = 0;";
-
-/// Runs statements on the table and on its twin; both must then hold the same, and Vaquita must read it.
-fn change_and_read_back(server: &Server, table: &TableDef, statements: &str, scratch: &Scratch) {
-    let twin = table.clone().named(&format!("{}_twin", table.name));
-    for name in [&table.name, &twin.name] {
-        server.sql(&format!("use test; {}", statements.replace(" T ", &format!(" {name} ")))).unwrap();
-    }
-    check_table(server, table);
-    assert_same(&in_order(table, rows(server, table)), &in_order(table, rows(server, &twin)));
-    read_back(server, table, scratch);
-}
 
 #[test]
 fn every_type_in_compact_and_dynamic() {
@@ -535,14 +523,4 @@ fn trees_built_in_one_go() {
             update T set id = id + 100000 where id % 7 = 3;";
         change_and_read_back(&server, &table, changes, &scratch);
     }
-}
-
-/// Rows in an order that does not depend on the hidden row ids.
-fn in_order(table: &TableDef, rows: String) -> String {
-    if table.clustered_columns().is_some() {
-        return rows;
-    }
-    let mut lines: Vec<&str> = rows.lines().collect();
-    lines[1..].sort_unstable();
-    lines.join("\n")
 }

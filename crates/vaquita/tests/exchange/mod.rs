@@ -1,6 +1,8 @@
 //! Tables that Vaquita built, in a real MySQL 5.6.24, and back.
 #![allow(dead_code, clippy::unwrap_used, reason = "tests; each file uses a part")]
 
+pub(crate) mod life;
+
 use crate::common::{Scratch, vaquita};
 use std::path::Path;
 use vaquita_format::cfg::TableMeta;
@@ -121,6 +123,17 @@ pub(crate) fn rows_of_twin<'v>(
     rows(server, &twin)
 }
 
+/// Runs statements on the table and on its twin; both must then hold the same, and Vaquita must read it.
+pub(crate) fn change_and_read_back(server: &Server, table: &TableDef, statements: &str, scratch: &Scratch) {
+    let twin = table.clone().named(&format!("{}_twin", table.name));
+    for name in [&table.name, &twin.name] {
+        server.sql(&format!("use test; {}", statements.replace(" T ", &format!(" {name} ")))).unwrap();
+    }
+    check_table(server, table);
+    assert_same(&in_order(table, rows(server, table)), &in_order(table, rows(server, &twin)));
+    read_back(server, table, scratch);
+}
+
 /// Exports the table from the server; Vaquita finds it in order and reads the same rows as the server.
 pub(crate) fn read_back(server: &Server, table: &TableDef, scratch: &Scratch) {
     let expected = rows(server, table);
@@ -152,6 +165,16 @@ pub(crate) fn assert_same(ours: &str, theirs: &str) {
         }
     }
     panic!("{} lines against {}", ours.lines().count(), theirs.lines().count());
+}
+
+/// Rows in an order that does not depend on the hidden row ids.
+pub(crate) fn in_order(table: &TableDef, rows: String) -> String {
+    if table.clustered_columns().is_some() {
+        return rows;
+    }
+    let mut lines: Vec<&str> = rows.lines().collect();
+    lines[1..].sort_unstable();
+    lines.join("\n")
 }
 
 /// Puts a built file into the place of the server's own, while the server is shut down. `build` is told the numbers

@@ -51,7 +51,21 @@ impl Key {
         }
     }
 
-    fn parts(&self, columns: &[Column]) -> Vec<KeyPart> {
+    /// What it is.
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its columns, of these, and prefixes in bytes.
+    ///
+    /// # Panics
+    /// If it names a column that is not among them.
+    pub fn parts(&self, columns: &[Column]) -> Vec<KeyPart> {
         let part = |text: &str| {
             let (name, chars) = match text.trim().trim_end_matches(')').split_once('(') {
                 Some((name, chars)) => (name, chars.parse::<u32>().expect("a prefix has a length")),
