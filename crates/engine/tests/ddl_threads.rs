@@ -1,0 +1,149 @@
+//! Sessions change rows and definitions of the same tables at once, with purge and the page cleaner running: nobody hangs,
+//! errors are those of names that come and go, and in the end files, indexes and the dictionary agree.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+use vaquita_base::{ManualClock, Rng};
+use vaquita_engine::table::ReferentialAction;
+use vaquita_engine::{
+    AccessMode, Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Result, RowKey, Session,
+    TableSpec, stored,
+};
+use vaquita_format::column::{Charset, ColumnDef};
+use vaquita_format::index_def::KeyPart;
+use vaquita_io::sim::SimDisk;
+
+const NAMES: [&str; 4] = ["a/t", "a/u", "b/v", "b/w"];
+
+fn spec(name: &str, parent: Option<&str>) -> TableSpec {
+    let columns = vec![
+        Column::new(ColumnDef::int("id", 4, false).not_null()),
+        Column::new(ColumnDef::int("n", 4, false)),
+        Column::new(ColumnDef::varchar("v", 3000, Charset::LATIN1)),
+    ];
+    let mut spec = TableSpec::new(name, columns);
+    spec.primary_key = Some(vec![KeyPart::whole(0)]);
+    spec.indexes.push(index("n"));
+    spec.file_per_table = name != "b/w";
+    if let Some(parent) = parent {
+        spec.foreign_keys.push(ForeignKeySpec {
+            name: None,
+            columns: vec!["n".into()],
+            parent: parent.into(),
+            parent_columns: vec!["id".into()],
+            on_delete: ReferentialAction::Cascade,
+            on_update: ReferentialAction::Cascade,
+        });
+    }
+    spec
+}
+
+fn index(name: &str) -> IndexSpec {
+    let parts =
+        if name == "n" { vec![KeyPart::whole(1)] } else { vec![KeyPart::prefix(2, 50), KeyPart::whole(1)] };
+    IndexSpec { name: name.into(), parts, unique: false, comment: String::new() }
+}
+
+fn define(session: &mut Session, rng: &mut Rng) -> Result<()> {
+    let (name, other) = (NAMES[rng.index(4)], NAMES[rng.index(4)]);
+    match rng.below(8) {
+        0..=2 => session.create_table(&spec(name, rng.one_in(3).then_some(other))),
+        3 => session.drop_table(name),
+        4 => session.rename_table(name, other),
+        5 => session.truncate_table(name),
+        6 => session.add_indexes(name, &[index("v")]),
+        _ => session.drop_index(name, "v"),
+    }
+}
+
+fn change(session: &mut Session, rng: &mut Rng) -> Result<()> {
+    session.begin(AccessMode::ReadWrite, false)?;
+    for _ in 0..1 + rng.below(6) {
+        let name = NAMES[rng.index(4)];
+        let id = stored::int(rng.below(60) as i32);
+        let n = stored::int(rng.below(60) as i32);
+        let v = vec![b'v'; rng.index(3000)];
+        let kind = rng.below(4);
+        session.run(|s| {
+            let table = s.table(name)?;
+            let key = RowKey::new([&id[..]]);
+            match kind {
+                0 => s.delete(&table, &key).map(|_| ()),
+                1 => s.update(&table, &key, &[(1, Some(&n)), (2, Some(&v))]).map(|_| ()),
+                _ => s.insert(&table, &[Some(&id), (kind == 2).then_some(&n), Some(&v)]).map(|_| ()),
+            }
+        })?;
+    }
+    session.commit()?.wait()
+}
+
+/// Whether two sessions at work on the same tables may get it.
+fn expected(e: &Error) -> bool {
+    matches!(
+        e,
+        Error::NoSuchTable(_)
+            | Error::TableExists(_)
+            | Error::NoSuchIndex { .. }
+            | Error::BadDefinition(_)
+            | Error::ForeignKey(_)
+            | Error::DuplicateKey { .. }
+            | Error::NoReferencedRow { .. }
+            | Error::RowIsReferenced { .. }
+            | Error::LockWaitTimeout
+            | Error::Deadlock(_)
+            | Error::MetadataLockTimeout(_)
+    )
+}
+
+#[test]
+fn rows_and_definitions_change_at_once() {
+    let disk = SimDisk::new(7);
+    disk.put_dir("/db".as_ref());
+    let mut options = Options { background: true, lock_wait_timeout: 1, ..Options::new("/db") };
+    options.storage.log_file_size = 8 << 20;
+    options.storage.buffer_pool_size = 16 << 20;
+    options.table_definition_cache = 4;
+    let engine = Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let engine = &engine;
+            scope.spawn(move || {
+                let mut rng = Rng::new(thread);
+                let mut session = engine.session();
+                session.settings.lock_wait_timeout = 1;
+                session.settings.metadata_lock_timeout = 1;
+                let mut done_count = 0;
+                for _ in 0..1000 {
+                    let done = match thread {
+                        0 | 1 => define(&mut session, &mut rng),
+                        _ => change(&mut session, &mut rng),
+                    };
+                    done_count += u32::from(done.is_ok());
+                    if let Err(e) = done {
+                        assert!(expected(&e), "thread {thread}: {e:?}");
+                        session.rollback().unwrap();
+                    }
+                }
+                assert!(done_count > 0, "thread {thread} has done nothing");
+            });
+        }
+    });
+    assert!(engine.failure().is_none(), "{:?}", engine.failure());
+    let core = engine.core();
+    while core.purge_step().unwrap() {}
+    let mut files = Vec::new();
+    for name in core.dict.user_tables(core).unwrap() {
+        let table = core.dict.table(core, &name).unwrap();
+        let records =
+            |i: &vaquita_engine::Index| vaquita_btree::validate(&i.tree, &core.storage).unwrap().records;
+        let rows = records(&table.indexes[0]);
+        assert!(table.indexes.iter().all(|i| records(i) == rows), "{name}");
+        if table.space.get() != 0 {
+            files.push(format!("/db/{name}.ibd"));
+        }
+    }
+    let have = disk.files().into_iter().map(|f| f.display().to_string());
+    let have: Vec<String> = have.filter(|f| f.ends_with(".ibd")).collect();
+    assert_eq!(have, files);
+    engine.close().unwrap();
+}
