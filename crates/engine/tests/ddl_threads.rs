@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use vaquita_base::{ManualClock, Rng};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
@@ -104,30 +105,43 @@ fn rows_and_definitions_change_at_once() {
     options.storage.buffer_pool_size = 16 << 20;
     options.table_definition_cache = 4;
     let engine = Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options).unwrap();
+    for name in NAMES {
+        engine.session().create_table(&spec(name, None)).unwrap();
+    }
+    let (defining, changed) = (AtomicU32::new(2), AtomicU32::new(0));
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let engine = &engine;
+            let (engine, defining, changed) = (&engine, &defining, &changed);
             scope.spawn(move || {
                 let mut rng = Rng::new(thread);
                 let mut session = engine.session();
                 session.settings.lock_wait_timeout = 1;
                 session.settings.metadata_lock_timeout = 1;
-                let mut done_count = 0;
-                for _ in 0..1000 {
-                    let done = match thread {
-                        0 | 1 => define(&mut session, &mut rng),
-                        _ => change(&mut session, &mut rng),
+                let mut one = |defines: bool| {
+                    let done = match defines {
+                        true => define(&mut session, &mut rng),
+                        false => change(&mut session, &mut rng),
                     };
-                    done_count += u32::from(done.is_ok());
-                    if let Err(e) = done {
-                        assert!(expected(&e), "thread {thread}: {e:?}");
-                        session.rollback().unwrap();
+                    match done {
+                        Ok(()) => _ = changed.fetch_add(u32::from(!defines), Ordering::Relaxed),
+                        Err(e) => {
+                            assert!(expected(&e), "thread {thread}: {e:?}");
+                            session.rollback().unwrap();
+                        }
+                    }
+                };
+                if thread < 2 {
+                    (0..400).for_each(|_| one(true));
+                    defining.fetch_sub(1, Ordering::Relaxed);
+                } else {
+                    while defining.load(Ordering::Relaxed) > 0 {
+                        one(false);
                     }
                 }
-                assert!(done_count > 0, "thread {thread} has done nothing");
             });
         }
     });
+    assert!(changed.into_inner() > 0, "no row was changed");
     assert!(engine.failure().is_none(), "{:?}", engine.failure());
     let core = engine.core();
     while core.purge_step().unwrap() {}

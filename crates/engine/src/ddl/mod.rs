@@ -208,20 +208,27 @@ pub fn recover(core: &Core) -> Result<()> {
     recover::recover(core)
 }
 
-/// The tables that refer to a table by foreign keys and those it refers to: their definitions change with its own.
+/// These tables and all that foreign keys connect with them, directly or by others, in the order of their names: a change
+/// of a row of one may reach rows of any.
 ///
 /// # Errors
 /// Errors of reading the dictionary.
-pub fn related_tables(core: &Core, name: &str) -> Result<Vec<String>> {
+pub fn related_tables(core: &Core, names: &[&str]) -> Result<Vec<String>> {
     let _latch = core.dict.freeze();
-    let mut out = Vec::new();
-    for key in core.dict.foreign_keys(&core.storage, foreign::BY_CHILD, name)? {
-        out.push(key.parent.clone());
+    let mut out: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+    let mut next = 0;
+    while let Some(name) = out.get(next).cloned() {
+        next += 1;
+        for by in [foreign::BY_CHILD, foreign::BY_PARENT] {
+            for key in core.dict.foreign_keys(&core.storage, by, &name)? {
+                for other in [&key.child, &key.parent] {
+                    if !out.contains(other) {
+                        out.push(other.clone());
+                    }
+                }
+            }
+        }
     }
-    for key in core.dict.foreign_keys(&core.storage, foreign::BY_PARENT, name)? {
-        out.push(key.child.clone());
-    }
-    out.retain(|other| other != name);
     out.sort();
     out.dedup();
     Ok(out)

@@ -16,8 +16,8 @@ impl Session {
     /// # Errors
     /// It exists, its definition cannot be, files.
     pub fn create_table(&mut self, spec: &TableSpec) -> Result<()> {
-        let mut names = self.with_related(&spec.name)?;
-        names.extend(spec.foreign_keys.iter().map(|f| f.parent.clone()));
+        let mut names = vec![spec.name.as_str()];
+        names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
         let checks = self.settings.foreign_key_checks;
         self.change_definition(&names, |core, trx| ddl::create_table(core, trx, spec, checks))
     }
@@ -28,8 +28,7 @@ impl Session {
     /// No such table, other tables refer to it.
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         let checks = self.settings.foreign_key_checks;
-        let names = self.with_related(name)?;
-        self.change_definition(&names, |core, trx| ddl::drop_table(core, trx, name, checks))
+        self.change_definition(&[name], |core, trx| ddl::drop_table(core, trx, name, checks))
     }
 
     /// Renames a table, also to another database.
@@ -37,9 +36,7 @@ impl Session {
     /// # Errors
     /// No such table, the new name is taken.
     pub fn rename_table(&mut self, from: &str, to: &str) -> Result<()> {
-        let mut names = self.with_related(from)?;
-        names.push(to.to_owned());
-        self.change_definition(&names, |core, trx| ddl::rename_table(core, trx, from, to))
+        self.change_definition(&[from, to], |core, trx| ddl::rename_table(core, trx, from, to))
     }
 
     /// Empties a table.
@@ -48,8 +45,7 @@ impl Session {
     /// No such table, other tables refer to it.
     pub fn truncate_table(&mut self, name: &str) -> Result<()> {
         let checks = self.settings.foreign_key_checks;
-        let names = self.with_related(name)?;
-        self.change_definition(&names, |core, trx| ddl::truncate_table(core, trx, name, checks))
+        self.change_definition(&[name], |core, trx| ddl::truncate_table(core, trx, name, checks))
     }
 
     /// Adds indexes to a table.
@@ -57,7 +53,7 @@ impl Session {
     /// # Errors
     /// No such table, duplicates, definitions that cannot be.
     pub fn add_indexes(&mut self, table: &str, indexes: &[IndexSpec]) -> Result<()> {
-        self.change_definition(&[table.to_owned()], |core, trx| ddl::add_indexes(core, trx, table, indexes))
+        self.change_definition(&[table], |core, trx| ddl::add_indexes(core, trx, table, indexes))
     }
 
     /// Drops an index.
@@ -65,7 +61,7 @@ impl Session {
     /// # Errors
     /// No such table or index, a foreign key needs it.
     pub fn drop_index(&mut self, table: &str, index: &str) -> Result<()> {
-        self.change_definition(&[table.to_owned()], |core, trx| ddl::drop_index(core, trx, table, index))
+        self.change_definition(&[table], |core, trx| ddl::drop_index(core, trx, table, index))
     }
 
     /// Adds foreign keys to a table, and the indexes they need.
@@ -73,8 +69,8 @@ impl Session {
     /// # Errors
     /// No such table, definitions that cannot be, rows without a parent.
     pub fn add_foreign_keys(&mut self, table: &str, keys: &[ForeignKeySpec]) -> Result<()> {
-        let mut names = vec![table.to_owned()];
-        names.extend(keys.iter().map(|k| k.parent.clone()));
+        let mut names = vec![table];
+        names.extend(keys.iter().map(|k| k.parent.as_str()));
         let checks = self.settings.foreign_key_checks;
         self.change_definition(&names, |core, trx| ddl::add_foreign_keys(core, trx, table, keys, checks))
     }
@@ -84,20 +80,12 @@ impl Session {
     /// # Errors
     /// No such foreign key.
     pub fn drop_foreign_key(&mut self, table: &str, name: &str) -> Result<()> {
-        let names = self.with_related(table)?;
-        self.change_definition(&names, |core, trx| ddl::drop_foreign_key(core, trx, table, name))
-    }
-
-    /// A table and those related to it by foreign keys.
-    fn with_related(&self, name: &str) -> Result<Vec<String>> {
-        let mut names = ddl::related_tables(&self.core, name)?;
-        names.push(name.to_owned());
-        Ok(names)
+        self.change_definition(&[table], |core, trx| ddl::drop_foreign_key(core, trx, table, name))
     }
 
     fn change_definition(
         &mut self,
-        names: &[String],
+        names: &[&str],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
         if self.core.storage.options().read_only {
@@ -111,18 +99,11 @@ impl Session {
 
     fn change_definition_locked(
         &mut self,
-        names: &[String],
+        names: &[&str],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
         let core = self.core.clone();
-        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
-        // In the order of names, so that two such changes do not wait for each other.
-        let mut names = names.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        for name in &names {
-            core.mdl.acquire(&mut self.mdl, name, MdlMode::Exclusive, timeout)?;
-        }
+        let names = self.lock_related(names)?;
         let mut trx = core.txn.new_trx();
         trx.set_wait_hook(self.hook.clone());
         core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
@@ -144,5 +125,25 @@ impl Session {
             }
         }
         done
+    }
+
+    /// Locks tables and all that foreign keys connect with them: a change of one row may reach any of these, whichever of
+    /// them its statement names.
+    fn lock_related(&mut self, names: &[&str]) -> Result<Vec<String>> {
+        let core = self.core.clone();
+        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        loop {
+            // In the order of names, so that two such changes do not wait for each other.
+            let related = ddl::related_tables(&core, names)?;
+            for name in &related {
+                core.mdl.acquire(&mut self.mdl, name, MdlMode::Exclusive, timeout)?;
+            }
+            let again = ddl::related_tables(&core, names)?;
+            if again.iter().all(|name| related.contains(name)) {
+                return Ok(related);
+            }
+            // They became more before they were locked.
+            core.mdl.release(&mut self.mdl);
+        }
     }
 }

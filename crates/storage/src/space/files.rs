@@ -17,6 +17,8 @@ pub struct DataFile {
     handle: Mutex<Option<Arc<dyn File>>>,
     last_used: AtomicU64,
     written: AtomicBool,
+    /// Its space was dropped, while somebody still looks at it: it is not opened any more. Set under the handle's mutex.
+    gone: AtomicBool,
 }
 
 impl DataFile {
@@ -31,6 +33,7 @@ impl DataFile {
             handle: Mutex::new(Some(file)),
             last_used: AtomicU64::new(map.use_clock.fetch_add(1, Ordering::Relaxed)),
             written: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         })
     }
 
@@ -59,19 +62,22 @@ impl DataFile {
         self.written.store(true, Ordering::Release);
     }
 
-    /// The open file, reopened if it was closed.
-    pub(super) fn handle(&self, map: &SpaceMap) -> Result<Arc<dyn File>> {
+    /// The open file, reopened if it was closed; `None` if its space was dropped.
+    pub(super) fn handle(&self, map: &SpaceMap) -> Result<Option<Arc<dyn File>>> {
         self.last_used.store(map.use_clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut handle = self.handle.lock();
         if let Some(file) = &*handle {
-            return Ok(file.clone());
+            return Ok(Some(file.clone()));
+        }
+        if self.gone.load(Ordering::Relaxed) {
+            return Ok(None);
         }
         let file = map.fs.open(&self.path.read(), map.open_options(OpenMode::ReadWrite))?;
         *handle = Some(file.clone());
         drop(handle);
         map.open_count.fetch_add(1, Ordering::Relaxed);
         map.limit_open_files();
-        Ok(file)
+        Ok(Some(file))
     }
 
     /// Syncs if anything was written since the last sync.
@@ -79,7 +85,7 @@ impl DataFile {
         if !self.written.load(Ordering::Acquire) {
             return Ok(());
         }
-        let file = self.handle(map)?;
+        let Some(file) = self.handle(map)? else { return Ok(()) };
         // Cleared before the sync: a write that comes in between is synced now or marks the file again.
         self.written.store(false, Ordering::Release);
         file.sync()?;
@@ -99,8 +105,11 @@ impl DataFile {
         Ok(())
     }
 
+    /// Closes it for good: its space was dropped.
     pub(super) fn close(&self, map: &SpaceMap) {
-        if self.handle.lock().take().is_some() {
+        let mut handle = self.handle.lock();
+        self.gone.store(true, Ordering::Relaxed);
+        if handle.take().is_some() {
             map.open_count.fetch_sub(1, Ordering::Relaxed);
         }
     }

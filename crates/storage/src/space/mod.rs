@@ -290,7 +290,7 @@ impl SpaceMap {
     pub fn grow(&self, space: &Space, pages: u32) -> Result<()> {
         // The handle first: opening a file may look at every space's file list.
         let last = space.files.read().last().expect("a space has a file").clone();
-        let handle = last.handle(self)?;
+        let handle = last.handle(self)?.ok_or(Error::NoSuchSpace(space.id))?;
         let files = space.files.write();
         let have: u32 = files.iter().map(|f| f.pages()).sum();
         if pages <= have {
@@ -318,7 +318,7 @@ impl SpaceMap {
         let Some((data_file, offset)) = space.locate(id.page_no) else {
             return Err(Error::BeyondEnd { page: id, size_pages: space.size_pages() });
         };
-        let file = data_file.handle(self)?;
+        let file = data_file.handle(self)?.ok_or(Error::NoSuchSpace(id.space))?;
         Ok(PageLocation { file, offset, data_file })
     }
 
