@@ -1,7 +1,7 @@
 //! Random statements cut off by power cuts. After recovery exactly the committed changes are there (those of a commit
 //! that the cut hit: all or nothing), every unfinished one is taken back, and all indexes agree.
 
-use crate::random::World;
+use crate::random::{WIDE, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vaquita_base::Rng;
 
@@ -9,6 +9,10 @@ fn run(seed: u64) {
     let mut rng = Rng::new(seed);
     let mut world = World::new(seed, 3);
     world.bed.engine.core().storage.flush_everything().unwrap();
+    if seed % 3 == 2 {
+        world.shape = WIDE;
+        world.compare_every = 20;
+    }
     for _ in 0..rng.below(200) {
         world.step();
     }

@@ -4,6 +4,7 @@
 use crate::bed::{Bed, column, index, int};
 use std::sync::Arc;
 use vaquita_engine::ddl::{ForeignKeySpec, TableSpec};
+use vaquita_engine::row::{self, WriteOptions};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{AccessMode, Error, Isolation, RowKey, Session, Table};
 use vaquita_format::column::ColumnDef;
@@ -14,8 +15,11 @@ const LEVELS: [Isolation; 2] = [Isolation::RepeatableRead, Isolation::ReadCommit
 
 /// Record locks of a session, as `index mode kind heap numbers`.
 fn locks(bed: &Bed, session: &Session) -> Vec<String> {
+    locks_of(bed, session.transaction().serial())
+}
+
+fn locks_of(bed: &Bed, serial: u64) -> Vec<String> {
     let core = bed.engine.core();
-    let serial = session.transaction().serial();
     let mut out: Vec<String> = Vec::new();
     for row in core.txn.locks().snapshot().locks.iter().filter(|row| row.lock.serial == serial) {
         let LockTarget::Record { table, index, kind, .. } = row.lock.target else { continue };
@@ -247,5 +251,25 @@ fn a_cascade_locks_the_children_and_the_gap_behind_them() {
                 "kb Shared Record 3"
             ]
         );
+    }
+}
+
+/// What REPLACE and ON DUPLICATE KEY UPDATE ask for: X locks on duplicates.
+#[test]
+fn duplicates_to_be_replaced_are_locked_exclusively() {
+    let how = WriteOptions { exclusive_duplicates: true, ..WriteOptions::default() };
+    for (row, expected) in [((5, 51), "PRIMARY Exclusive Record 3"), ((6, 50), "ub Exclusive NextKey 3")] {
+        let bed = Bed::new(1);
+        let table = unique_table(&bed);
+        let core = bed.engine.core();
+        let mut trx = core.txn.new_trx();
+        core.txn.start(&mut trx, Isolation::RepeatableRead, AccessMode::ReadWrite);
+        let (a, b) = (int(row.0), int(row.1));
+        let refused = row::insert(core, &mut trx, &table, &[a.as_deref(), b.as_deref()], how);
+        assert!(matches!(refused, Err(Error::DuplicateKey { .. })), "{refused:?}");
+        assert_eq!(locks_of(&bed, trx.shared().serial()), [expected]);
+        row::rollback_to(core, &mut trx, 0).unwrap();
+        core.txn.finish_rollback(&mut trx).unwrap();
+        bed.purge_and_check(&table);
     }
 }

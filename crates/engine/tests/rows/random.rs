@@ -27,15 +27,34 @@ pub(crate) struct World {
     tables: Vec<Arc<Table>>,
     model: Model,
     clients: Vec<Client>,
-    /// Values get that long.
-    long: u64,
+    pub(crate) shape: Shape,
+    /// Steps between two looks at all rows.
+    pub(crate) compare_every: u64,
+    steps: u64,
     timeouts: u64,
     duplicates: u64,
     /// Whose commit is under way.
     committing: Option<usize>,
 }
 
-pub(crate) fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<u8>> {
+/// What values are like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Most bytes of most values that may leave the page.
+    pub(crate) long: u64,
+    /// Different integers.
+    pub(crate) ints: u64,
+    /// Most letters of a text key.
+    pub(crate) letters: u64,
+}
+
+/// Few rows with many conflicts.
+pub(crate) const CROWDED: Shape = Shape { long: 40_000, ints: 40, letters: 4 };
+/// Many rows: pages are split and merged.
+pub(crate) const WIDE: Shape = Shape { long: 9_000, ints: 100_000, letters: 8 };
+
+pub(crate) fn value(rng: &mut Rng, column: &ColumnDef, shape: Shape) -> Option<Vec<u8>> {
+    let long = shape.long;
     if column.is_nullable() && rng.one_in(6) {
         return None;
     }
@@ -44,7 +63,7 @@ pub(crate) fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<
         (0..rng.below(chars + 1)).map(|_| LETTERS[rng.index(8)]).collect::<String>().into_bytes()
     };
     match column.mtype {
-        MType::Int => int(rng.below(40) as i32 - 10),
+        MType::Int => int(rng.below(shape.ints) as i32 - 10),
         MType::Char => Some(format!("{:<4}", ["a", "bc", "A"][rng.index(3)]).into_bytes()),
         MType::Blob => {
             let len = match rng.below(6) {
@@ -64,7 +83,7 @@ pub(crate) fn value(rng: &mut Rng, column: &ColumnDef, long: u64) -> Option<Vec<
             let letters = ["a", "A", "ab", "ab ", "zzz"];
             Some(letters[rng.index(5)].as_bytes().to_vec())
         }
-        _ => Some(text(rng, 4)),
+        _ => Some(text(rng, shape.letters)),
     }
 }
 
@@ -95,7 +114,9 @@ impl World {
             tables,
             model,
             clients,
-            long: 40_000,
+            shape: CROWDED,
+            compare_every: 1,
+            steps: 0,
             timeouts: 0,
             duplicates: 0,
             committing: None,
@@ -103,9 +124,9 @@ impl World {
     }
 
     fn row(&mut self, table: usize) -> Row {
-        let long = self.long;
+        let shape = self.shape;
         let columns = &self.specs[table].columns;
-        columns.iter().map(|c| value(&mut self.rng, &c.def, long)).collect()
+        columns.iter().map(|c| value(&mut self.rng, &c.def, shape)).collect()
     }
 
     fn others_are_open(&self, me: usize) -> bool {
@@ -275,11 +296,19 @@ impl World {
             6 => {
                 self.bed.engine.core().purge_step().unwrap();
             }
-            7..=18 => self.insert(me, table),
+            7..=18 => {
+                // Many rows come in crowds.
+                for _ in 0..self.compare_every.min(8) {
+                    self.insert(me, table);
+                }
+            }
             19..=32 => self.update(me, table),
             _ => self.delete(me, table),
         }
-        self.compare(table);
+        self.steps += 1;
+        if self.steps.is_multiple_of(self.compare_every) {
+            self.compare(table);
+        }
     }
 
     fn compare(&self, table: usize) {
@@ -360,6 +389,22 @@ impl World {
         (0..self.tables.len()).filter(same).collect()
     }
 
+    /// Deletes every other row, in the order of the keys.
+    fn empty_half(&mut self) {
+        for table in 0..self.tables.len() {
+            let t = self.tables[table].clone();
+            self.begin(0);
+            for key in self.bed.rows(&t).into_iter().map(|(key, _)| key) {
+                if !self.rng.one_in(3) {
+                    self.clients[0].session.run(|s| s.delete(&t, &key)).unwrap();
+                    self.model.delete(&mut self.clients[0].changes, table, &key);
+                }
+            }
+            self.end(0, true);
+        }
+        self.settle();
+    }
+
     fn settle(&mut self) {
         for me in 0..self.clients.len() {
             let commit = !self.rng.one_in(3);
@@ -384,6 +429,30 @@ fn run(seed: u64, n_clients: usize, steps: usize) {
     world.settle();
     println!("seed {seed}: {} waits refused, {} duplicates", world.timeouts, world.duplicates);
     assert!(world.duplicates > 0);
+}
+
+/// Whole trees: pages of every index are split, filled, emptied and merged, under waits that fail and rollbacks.
+#[test]
+fn many_rows() {
+    for seed in 30..31 {
+        let mut world = World::new(seed, 3);
+        world.shape = WIDE;
+        world.compare_every = 50;
+        for round in 0..4 {
+            for _ in 0..1_500 {
+                world.step();
+            }
+            world.settle();
+            if round % 2 == 1 {
+                world.empty_half();
+            }
+        }
+        let trees = || world.tables.iter().flat_map(|t| &t.indexes).map(|i| i.tree.stats());
+        let (splits, merges): (u64, u64) =
+            (trees().map(|s| s.splits.get()).sum(), trees().map(|s| s.merges.get()).sum());
+        println!("seed {seed}: {splits} splits, {merges} merges");
+        assert!(splits > 300 && merges > 200, "{splits} splits, {merges} merges");
+    }
 }
 
 #[test]

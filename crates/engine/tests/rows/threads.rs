@@ -2,7 +2,7 @@
 //! no row is lost or doubled, and that all indexes agree at the end.
 
 use crate::bed::{Row, int, options, specs};
-use crate::random::value;
+use crate::random::{CROWDED, Shape, value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::{Rng, SystemClock};
@@ -33,12 +33,13 @@ fn some_key(table: usize, rng: &mut Rng) -> (Vec<(usize, Vec<u8>)>, RowKey) {
 fn transaction(session: &mut Session, tables: &[Tab], rng: &mut Rng) -> Result<Vec<i64>> {
     session.settings.isolation = [Isolation::RepeatableRead, Isolation::ReadCommitted][rng.index(2)];
     session.begin(AccessMode::ReadWrite, rng.one_in(3))?;
+    let shape = Shape { long: 12_000, ..CROWDED };
     let mut balance = vec![0; tables.len()];
     for _ in 0..1 + rng.below(4) {
         let at = rng.index(tables.len());
         let Tab { spec, table } = &tables[at];
         let (values, key) = some_key(at, rng);
-        let mut row: Row = spec.columns.iter().map(|c| value(rng, &c.def, 12_000)).collect();
+        let mut row: Row = spec.columns.iter().map(|c| value(rng, &c.def, shape)).collect();
         values.iter().for_each(|(c, v)| row[*c] = Some(v.clone()));
         let fields: Vec<_> = row.iter().map(Option::as_deref).collect();
         let done = match rng.below(4) {
