@@ -163,3 +163,52 @@ fn with_changes_in_the_change_buffer() {
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("a change buffer that is not here"), "{out}");
 }
+
+#[test]
+fn with_undo_tablespaces() {
+    use std::os::unix::fs::FileExt;
+    use vaquita_format::{PageSize, checksum, fil, undo};
+    let mut server = Mysql56::start(workload::options().set("innodb_undo_tablespaces", 2)).unwrap();
+    workload::create(&server);
+    workload::fill(&server);
+    workload::change(&server);
+    let mut active = session(&server);
+    active.run("start transaction").unwrap();
+    active.run("update tc set price = 11, code = concat('u', id) where id % 3 = 0").unwrap();
+    active.run("insert into nopk select n, 'new' from seq").unwrap();
+    server.sql("insert into w.parent values (5000)").unwrap();
+    server.kill();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("undo001") && out.contains("undo002"), "{out}");
+    assert!(out.contains("1 transactions active, 0 prepared"), "{out}");
+
+    server.start_again().unwrap();
+    server.shutdown().unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(!out.contains("note:"), "{out}");
+
+    // An undo page of the second one is broken.
+    let path = server.datadir().join("undo002");
+    let bytes = std::fs::read(&path).unwrap();
+    const P: usize = 16384;
+    let src = vaquita::workshop::SpaceFile::open(std::slice::from_ref(&path)).unwrap();
+    let used = |no: usize| {
+        vaquita::workshop::walk::is_allocated(&src, vaquita_base::PageNo(no as u32)) == Some(true)
+    };
+    let is_undo = |page: &[u8]| fil::page_type(page) == Some(fil::PageType::UndoLog);
+    let no = bytes.chunks(P).enumerate().position(|(no, page)| is_undo(page) && used(no)).unwrap();
+    let mut page = bytes[no * P..][..P].to_vec();
+    page[undo::PAGE_TYPE + 1] = 9;
+    checksum::stamp(&mut page, PageSize::DEFAULT, checksum::ChecksumAlgorithm::Innodb);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&page, (no * P) as u64).unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 1, "{out}");
+    let lines: Vec<&str> = out.lines().collect();
+    let at = lines.iter().position(|l| l.starts_with("undo002") && l.contains("FAULTY"));
+    let at = at.unwrap_or_else(|| panic!("{out}"));
+    assert!(lines[at + 1].contains(&format!("page {no}: undo page type")), "{out}");
+    assert_eq!(lines.iter().filter(|l| l.contains("FAULTY")).count(), 1, "{out}");
+}

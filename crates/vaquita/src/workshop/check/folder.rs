@@ -18,7 +18,8 @@ use vaquita_format::{Corruption, fil};
 use super::files::{FoundFile, check_files};
 use super::outcome::Printer;
 use super::redo::{LogSummary, check_log};
-use super::space::{Described, SpaceSummary, SystemView, check_space_of};
+use super::space::{Described, SpaceSummary, SystemSummary, SystemView, UndoSpace, check_space_of};
+use super::undo_space::{check_undo_space, holds_rollback_segments};
 use crate::workshop::catalog::Catalog;
 use crate::workshop::dictionary::{DictTable, Dictionary};
 use crate::workshop::metadata::{MetadataError, MetadataFiles, table_of};
@@ -144,22 +145,32 @@ impl<'a> FolderCheck<'a> {
 
     /// A folder with its system tablespace.
     fn system_and_files(&mut self, system: &Path, files: &[FileToCheck]) -> Result<(), CheckError> {
+        let log = self.log.clone();
+        let opened = SpaceFile::open_with_followers(system).ok();
+        let src = opened.as_ref().map(|src| recovered(src, SpaceId::SYSTEM, log.as_deref()));
+        let src: Option<&dyn PageSource> = src.as_ref().map(AsRef::as_ref);
+        let undo_files: Vec<SpaceFile> = undo_files(self.dir);
+        let undo_pages: Vec<(SpaceId, Box<dyn PageSource + '_>)> = undo_files
+            .iter()
+            .map(|file| (space_of(file), recovered(file, space_of(file), log.as_deref())))
+            .collect();
+        let undo: Vec<UndoSpace<'_>> = undo_pages
+            .iter()
+            .map(|(space, pages)| UndoSpace { space: *space, src: pages.as_ref() })
+            .collect();
+        let outside = self.undo_spaces(src, &undo_files, &undo)?;
+        let before = src.map(|src| SystemView { src, system: &outside, undo: &undo });
         let file = FileToCheck { path: system.to_path_buf(), shown: "ibdata1".to_owned(), name: None };
-        let summary = self.file(&file, None)?;
+        let summary = self.file(&file, before)?;
         if let Some(summary) = &summary {
             self.shutdown_note(summary)?;
         }
-        let opened = SpaceFile::open_with_followers(system).ok();
-        let log = self.log.clone();
-        let src = opened.as_ref().map(|src| recovered(src, SpaceId::SYSTEM, log.as_deref()));
-        let src: Option<&dyn PageSource> = src.as_ref().map(AsRef::as_ref);
         if let Some(src) = src {
             // Its faults have been told.
             self.dictionary = Dictionary::read(src, &mut Report::new());
         }
-        let clean = log.as_ref().is_none_or(|log| log.is_clean());
         let system = summary.as_ref().and_then(|s| s.system.as_ref());
-        let folder = src.zip(system).map(|(src, system)| SystemView { src, system });
+        let folder = src.zip(system).map(|(src, system)| SystemView { src, system, undo: &undo });
         let mut found = Vec::new();
         for file in files {
             let summary = self.file(file, folder)?;
@@ -171,8 +182,34 @@ impl<'a> FolderCheck<'a> {
             });
         }
         let Some(folder) = folder else { return Ok(()) };
+        let clean = log.as_ref().is_none_or(|log| log.is_clean());
         let settled = clean && !folder.system.transactions.change_dictionary();
         self.catalog(folder.src, &found, settled)
+    }
+
+    /// The undo tablespaces; what they hold.
+    fn undo_spaces(
+        &mut self,
+        system: Option<&dyn PageSource>,
+        files: &[SpaceFile],
+        undo: &[UndoSpace<'_>],
+    ) -> Result<SystemSummary, CheckError> {
+        let mut out = SystemSummary::default();
+        let Some(system) = system else { return Ok(out) };
+        for (file, undo) in files.iter().zip(undo) {
+            let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let mut report = Report::new();
+            let mut progress = Progress::new(&name, u64::from(undo.src.n_pages()));
+            let (summary, transactions) = check_undo_space(*undo, system, &mut report, &mut progress);
+            drop(progress);
+            if !holds_rollback_segments(system, undo.space) {
+                report.remark("no rollback segment is in it");
+            }
+            out.transactions.merge(&transactions);
+            self.printer.space(&name, &summary, &report)?;
+            self.count(&report);
+        }
+        Ok(out)
     }
 
     fn catalog(
@@ -209,7 +246,7 @@ impl<'a> FolderCheck<'a> {
             Err(ReadError::Io(e)) => return Err(CheckError::Path(file.path.clone(), e.to_string())),
             Err(e) => {
                 report.whole(e.into_corruption());
-                if folder.is_some() && self.may_be_unfinished(file, None) {
+                if self.may_be_unfinished(file, None) {
                     report.demote();
                 }
                 self.printer.head(&file.shown, &report, "")?;
@@ -231,7 +268,7 @@ impl<'a> FolderCheck<'a> {
             let starts_file = |no| starts.contains(&no);
             check_space_of(folder, pages.as_ref(), &tables, &starts_file, &mut report, &mut progress)
         };
-        if folder.is_some() && self.may_be_unfinished(file, Some(summary.space)) {
+        if self.may_be_unfinished(file, Some(summary.space)) {
             report.demote();
         }
         if let Some(log) = &self.log
@@ -251,7 +288,10 @@ impl<'a> FolderCheck<'a> {
     /// cannot be opened and recovery makes it again.
     fn may_be_unfinished(&self, file: &FileToCheck, space: Option<SpaceId>) -> bool {
         let Some(log) = self.log.as_ref().filter(|log| !log.is_clean()) else { return false };
-        let name = file.name.as_deref().unwrap_or_default();
+        // Without a dictionary nobody knows.
+        let Some(name) = file.name.as_deref().filter(|_| !self.dictionary.tables.is_empty()) else {
+            return false;
+        };
         // No table's file holds the system tablespace: its first page is not written yet.
         let space = space.filter(|&space| space != SpaceId::SYSTEM);
         match (self.dictionary.tables.iter().find(|t| t.name == name), space) {
@@ -298,6 +338,12 @@ fn space_of(src: &SpaceFile) -> SpaceId {
         SpaceId::SYSTEM => src.page(PageNo(1)).map(|p| fil::space_id(&p)).unwrap_or_default(),
         space => space,
     }
+}
+
+/// The undo tablespaces of a folder, `undo001` and so on.
+fn undo_files(dir: &Path) -> Vec<SpaceFile> {
+    let paths = (1..128).map(|n| dir.join(format!("undo{n:03}"))).take_while(|p| p.is_file());
+    paths.map_while(|path| SpaceFile::open(&[path]).ok()).collect()
 }
 
 /// The tables in a tablespace: as the dictionary says, else as files beside it say.

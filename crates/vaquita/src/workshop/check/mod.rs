@@ -7,7 +7,7 @@
 //! | trees, off-page columns | `tree`, `loose` (without description) |
 //! | change buffer bitmaps | `bitmap` |
 //! | transaction system, dictionary, change buffer | `system` |
-//! | rollback segments, undo logs, history; roll pointers of rows | `undo` |
+//! | rollback segments, undo logs, history; roll pointers of rows | `undo`, `undo_space` |
 //! | secondary indexes against rows | `agreement` |
 //! | redo log | `redo` |
 //! | the dictionary against files, foreign keys | `files` |
@@ -29,12 +29,13 @@ pub mod space;
 pub(in crate::workshop) mod system;
 pub mod tree;
 mod undo;
+mod undo_space;
 
 pub use agreement::Buffered;
 pub use folder::{CheckError, check_path};
 pub use set::{NamedSpace, SetVerdict, check_set};
 pub use space::{
-    CheckedTree, Described, SpaceSummary, SystemSummary, SystemView, check_space, check_space_of,
+    CheckedTree, Described, SpaceSummary, SystemSummary, SystemView, UndoSpace, check_space, check_space_of,
 };
 pub use tree::TreeStats;
 pub use undo::Transactions;

@@ -46,6 +46,17 @@ pub struct SystemView<'a> {
     pub src: &'a dyn PageSource,
     /// What they hold.
     pub system: &'a SystemSummary,
+    /// Undo tablespaces.
+    pub undo: &'a [UndoSpace<'a>],
+}
+
+/// A tablespace that holds nothing but rollback segments.
+#[derive(Clone, Copy)]
+pub struct UndoSpace<'a> {
+    /// Its number.
+    pub space: SpaceId,
+    /// Its pages.
+    pub src: &'a dyn PageSource,
 }
 
 /// What a system tablespace holds that concerns all tablespaces.
@@ -109,7 +120,7 @@ pub fn check_space(
 }
 
 /// The same for a tablespace of a folder, whose system tablespace was checked before: roll pointers are followed, and
-/// changes in the change buffer count.
+/// changes in the change buffer count. For the system tablespace itself, `folder` says what undo tablespaces hold.
 pub fn check_space_of(
     folder: Option<SystemView<'_>>,
     src: &dyn PageSource,
@@ -148,8 +159,12 @@ pub fn check_space_of(
         let (inside, found) = check_system(src, &extents, &mut marks, report);
         described.extend(inside);
         system = found;
+        if let (Some(system), Some(known)) = (&mut system, folder) {
+            system.transactions.merge(&known.system.transactions);
+        }
     }
-    let folder = system.as_ref().map(|system| SystemView { src, system }).or(folder);
+    let undo = folder.map_or(&[][..], |f| f.undo);
+    let folder = system.as_ref().map(|system| SystemView { src, system, undo }).or(folder);
     summary.buffered = check_bitmaps(src, is_system, space_header.free_limit, &marks, report);
     for table in &described {
         let ctx = TreeContext { src, extents: &extents, marks: &mut marks, report, observer: None };
@@ -170,7 +185,7 @@ fn check_table(
     summary: &mut SpaceSummary,
 ) {
     let TreeContext { src, extents, marks, report, .. } = ctx;
-    let pointers = folder.map(|f| RollPointers::new(&f.system.transactions, f.src));
+    let pointers = folder.map(|f| RollPointers::new(&f.system.transactions, f.src, f.undo));
     let row_id_bound = folder.and_then(|f| f.system.row_id_bound);
     let mut agreement = Agreement::new(src, summary.space, table, pointers, row_id_bound);
     let before = report.count();
@@ -210,7 +225,7 @@ fn doublewrite_pages(src: &dyn PageSource, space: SpaceId) -> Option<trx_sys::Do
     trx_sys::Doublewrite::read(&page).ok()?
 }
 
-fn check_header(
+pub(super) fn check_header(
     src: &dyn PageSource,
     first: &[u8],
     h: &SpaceHeader,
@@ -273,7 +288,7 @@ fn undescribed_trees(
 }
 
 /// Pages in use that nothing leads to.
-fn unreachable_pages(
+pub(super) fn unreachable_pages(
     src: &dyn PageSource,
     marks: &Marks,
     extents: &Extents,

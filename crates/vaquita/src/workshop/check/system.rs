@@ -44,7 +44,7 @@ pub(super) fn check_system(
 }
 
 /// Number of key fields of every table's clustered index.
-fn key_fields(dictionary: &Dictionary) -> TableKeys {
+pub(super) fn key_fields(dictionary: &Dictionary) -> TableKeys {
     let fixed = dict::SYS_ALL.iter().filter_map(|t| Some((t.id?, t.n_key)));
     let others = dictionary.tables.iter().filter_map(|t| Some((t.id, t.indexes.first()?.def.n_uniq())));
     fixed.chain(others).collect()

@@ -55,8 +55,8 @@ pub(super) fn check_rollback_segments(ctx: UndoContext<'_>, trx_sys_page: &[u8])
     let bound = trx_sys::trx_id_store(trx_sys_page).get().saturating_add(trx_sys::TRX_ID_MARGIN);
     let before = ctx.report.count();
     let mut check = UndoCheck {
+        out: Transactions::new(TrxId(bound), ctx.space),
         ctx,
-        out: Transactions::new(TrxId(bound)),
         first_pages: HashMap::new(),
         segments: Vec::new(),
         unknown: BTreeMap::new(),

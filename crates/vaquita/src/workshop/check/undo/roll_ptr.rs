@@ -7,13 +7,14 @@
 use std::cmp::Ordering;
 
 use vaquita_base::codec::get_uint;
-use vaquita_base::{PageNo, RollPtr, TableId, TrxId};
+use vaquita_base::{PageNo, RollPtr, SpaceId, TableId, TrxId};
 use vaquita_format::Corruption;
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::record::{Offsets, compare_fields};
 use vaquita_format::undo::record::UndoRecord;
 use vaquita_format::undo::{UndoPage, UndoPlace};
 
+use super::super::space::UndoSpace;
 use super::transactions::{LogPlace, Transactions};
 use crate::workshop::source::PageSource;
 
@@ -46,18 +47,21 @@ impl<'a> Row<'a> {
 /// Follows roll pointers to undo pages.
 pub(in crate::workshop::check) struct RollPointers<'a> {
     transactions: &'a Transactions,
-    /// The tablespace of the undo logs.
-    undo: &'a dyn PageSource,
+    /// The system tablespace.
+    system: &'a dyn PageSource,
+    /// Other tablespaces with undo logs.
+    others: &'a [UndoSpace<'a>],
     /// The undo page read last: neighbouring rows were often changed together.
-    page: Option<(PageNo, Vec<u8>)>,
+    page: Option<(SpaceId, PageNo, Vec<u8>)>,
 }
 
 impl<'a> RollPointers<'a> {
     pub(in crate::workshop::check) fn new(
         transactions: &'a Transactions,
-        undo: &'a dyn PageSource,
+        system: &'a dyn PageSource,
+        others: &'a [UndoSpace<'a>],
     ) -> RollPointers<'a> {
-        RollPointers { transactions, undo, page: None }
+        RollPointers { transactions, system, others, page: None }
     }
 
     pub(in crate::workshop::check) fn transactions(&self) -> &'a Transactions {
@@ -101,7 +105,7 @@ impl<'a> RollPointers<'a> {
                 log.rseg
             ));
         }
-        if self.transactions.segment_of(no) != Some(log.segment) {
+        if self.transactions.segment_of(log.space, no) != Some(log.segment) {
             let gone = log.may_be_cut;
             let outside =
                 format!("leads to page {no}, the log of transaction {id} begins at page {}", log.first);
@@ -113,7 +117,7 @@ impl<'a> RollPointers<'a> {
             }
             return Err(format!("leads to {no}+{offset}, outside the log of transaction {id}"));
         }
-        let page = self.undo_page(no)?;
+        let page = self.undo_page(log.space, no)?;
         let at = format!("{no}+{offset}");
         let body = UndoPage::new(page).and_then(|view| view.record(offset));
         let body = body.map_err(|_| format!("leads to {at}, where no undo record begins"))?;
@@ -129,12 +133,16 @@ impl<'a> RollPointers<'a> {
         Ok(())
     }
 
-    fn undo_page(&mut self, no: PageNo) -> Result<&[u8], String> {
-        if self.page.as_ref().is_none_or(|(n, _)| *n != no) {
-            let page = self.undo.page(no).map_err(|e| e.to_string())?;
-            self.page = Some((no, page.into_owned()));
+    fn undo_page(&mut self, space: SpaceId, no: PageNo) -> Result<&[u8], String> {
+        if self.page.as_ref().is_none_or(|(s, n, _)| (*s, *n) != (space, no)) {
+            let src = match space {
+                SpaceId::SYSTEM => Some(self.system),
+                _ => self.others.iter().find(|u| u.space == space).map(|u| u.src),
+            };
+            let page = src.map(|src| src.page(no)).transpose().map_err(|e| e.to_string())?;
+            self.page = Some((space, no, page.unwrap_or_default().into_owned()));
         }
-        Ok(self.page.as_ref().map_or(&[], |(_, page)| page))
+        Ok(self.page.as_ref().map_or(&[], |(_, _, page)| page))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use vaquita_base::{PageNo, TableId, TrxId};
+use vaquita_base::{PageNo, SpaceId, TableId, TrxId};
 use vaquita_format::trx_sys::N_RSEGS;
 use vaquita_format::undo::{LOG_HEADER_SIZE, LOG_HEADER_XID_SIZE, SegmentState, UndoKind, Xid};
 
@@ -23,6 +23,7 @@ struct Live {
 /// Where a log lies whose records must still be there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogPlace {
+    pub(super) space: SpaceId,
     pub(super) rseg: usize,
     pub(super) segment: u32,
     pub(super) first: PageNo,
@@ -44,33 +45,61 @@ pub struct Transactions {
     pub(super) history: u64,
     /// Records of tables that the dictionary does not have, by table: only their heads could be read.
     pub(super) unknown_tables: BTreeMap<TableId, u64>,
+    /// The tablespace whose rollback segments are taken in.
+    space: SpaceId,
+    /// Rollback segments that exist.
     rsegs: Vec<bool>,
-    /// Whether some rollback segments lie in tablespaces that were not looked at.
-    elsewhere: bool,
+    /// Those that were looked at: others lie in tablespaces that are not at hand.
+    seen: Vec<bool>,
     /// Whether something was wrong with the undo logs.
     pub(super) damaged: bool,
     live: BTreeMap<TrxId, Live>,
     logs: HashMap<(TrxId, bool), LogPlace>,
     /// The segment of each undo page.
-    pages: HashMap<PageNo, u32>,
+    pages: HashMap<(SpaceId, PageNo), u32>,
     n_segments: u32,
 }
 
 impl Transactions {
-    pub(super) fn new(bound: TrxId) -> Transactions {
-        Transactions { bound, rsegs: vec![false; N_RSEGS], ..Transactions::default() }
+    pub(super) fn new(bound: TrxId, space: SpaceId) -> Transactions {
+        let none = vec![false; N_RSEGS];
+        Transactions { bound, space, rsegs: none.clone(), seen: none, ..Transactions::default() }
     }
 
     pub(super) fn add_rollback_segment(&mut self, slot: usize, here: bool) {
         self.rsegs[slot] = true;
-        self.elsewhere |= !here;
+        self.seen[slot] |= here;
+    }
+
+    /// Takes in what another tablespace with rollback segments holds.
+    pub(in crate::workshop::check) fn merge(&mut self, other: &Transactions) {
+        let first = self.n_segments;
+        self.bound = self.bound.max(other.bound);
+        self.history += other.history;
+        self.damaged |= other.damaged;
+        self.n_segments += other.n_segments;
+        self.seen.resize(N_RSEGS, false);
+        self.rsegs.resize(N_RSEGS, false);
+        for (seen, also) in self.seen.iter_mut().zip(&other.seen) {
+            *seen |= also;
+        }
+        for (exists, also) in self.rsegs.iter_mut().zip(&other.rsegs) {
+            *exists |= also;
+        }
+        for (table, n) in &other.unknown_tables {
+            *self.unknown_tables.entry(*table).or_default() += n;
+        }
+        self.pages.extend(other.pages.iter().map(|(page, segment)| (*page, segment + first)));
+        let moved = |log: &LogPlace| LogPlace { segment: log.segment + first, ..*log };
+        self.logs.extend(other.logs.iter().map(|(key, log)| (*key, moved(log))));
+        self.live.extend(other.live.iter().map(|(id, live)| (*id, live.clone())));
     }
 
     /// Takes in a segment; the contradiction to those before, if there is one.
     pub(super) fn add_segment(&mut self, found: &UndoSegment) -> Result<(), String> {
         let segment = self.n_segments;
         self.n_segments += 1;
-        self.pages.extend(found.pages.iter().map(|&no| (no, segment)));
+        self.pages.extend(found.pages.iter().map(|&no| ((self.space, no), segment)));
         for log in found.logs.iter().filter(|log| log.in_history) {
             self.add_log(found, log, segment);
         }
@@ -83,6 +112,7 @@ impl Transactions {
         let header_ends = |size: usize| usize::from(log.offset) + size == usize::from(log.header.start);
         let at_its_header = header_ends(LOG_HEADER_SIZE) || header_ends(LOG_HEADER_XID_SIZE);
         let place = LogPlace {
+            space: self.space,
             rseg: found.rseg,
             segment,
             first: found.first,
@@ -152,7 +182,7 @@ impl Transactions {
     /// Whether not all of this is known: some rollback segments lie in tablespaces that were not looked at, or are
     /// damaged.
     pub fn is_partial(&self) -> bool {
-        self.elsewhere || self.damaged
+        self.damaged || self.rsegs.iter().zip(&self.seen).any(|(exists, seen)| *exists && !seen)
     }
 
     /// Every transaction id ever given is below this.
@@ -168,8 +198,8 @@ impl Transactions {
         self.logs.get(&(id, insert))
     }
 
-    pub(super) fn segment_of(&self, page: PageNo) -> Option<u32> {
-        self.pages.get(&page).copied()
+    pub(super) fn segment_of(&self, space: SpaceId, page: PageNo) -> Option<u32> {
+        self.pages.get(&(space, page)).copied()
     }
 
     /// One line for each transaction that has not ended.
