@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use vaquita_base::codec::get_u32;
 use vaquita_base::{PageNo, SpaceId};
 use vaquita_format::ibuf::{self, Metadata, Operation};
+use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{Offsets, RecLayout};
 use vaquita_format::{fil, index_page};
 
@@ -41,7 +42,8 @@ impl Buffered {
         let (layout, mut offsets) = (RecLayout::redundant(), Offsets::new());
         let mut visit = |no: PageNo, page: &[u8], _: &mut Report| {
             for rec in index_page::records(page).map_while(Result::ok) {
-                if offsets.parse(page, rec, &layout).is_ok()
+                if !is_deleted(page, rec, false)
+                    && offsets.parse(page, rec, &layout).is_ok()
                     && let Some(space) = number(page, rec, &offsets, ibuf::FIELD_SPACE)
                 {
                     out.first_leaf.entry(SpaceId(space)).or_insert(no);
@@ -83,6 +85,10 @@ impl Buffered {
                     Some(n) if n > space.get() => return true,
                     Some(_) => {}
                     None => return false,
+                }
+                if is_deleted(&page, rec, false) {
+                    // Done, and not removed yet.
+                    continue;
                 }
                 if !change(&page, rec, &offsets, &mut buf, visit) {
                     return false;
