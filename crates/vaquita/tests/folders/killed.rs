@@ -204,3 +204,38 @@ fn with_undo_tablespaces() {
     assert!(lines[at + 1].contains(&format!("page {no}: undo page type")), "{out}");
     assert_eq!(lines.iter().filter(|l| l.contains("FAULTY")).count(), 1, "{out}");
 }
+
+/// Definitions are being changed when the server dies: tables and indexes that are half built are no faults.
+#[test]
+fn in_the_middle_of_definitions() {
+    let mut server = Mysql56::start(workload::options()).unwrap();
+    workload::create(&server);
+    workload::fill(&server);
+    server.sql("use w; insert into nopk select a.a, a.b from nopk a, seq s where s.n < 14").unwrap();
+    let changes = [
+        "alter table nopk add column x int default 7, algorithm=inplace",
+        "alter table nopk add key kx (b, a), algorithm=inplace",
+        "alter table nopk add column y int default 7, algorithm=copy",
+        "alter table nopk row_format=dynamic",
+        "create table nopk2 (key (a), key (b)) engine=innodb select * from nopk",
+        "truncate table tc",
+        "drop table td",
+        "rename table tr to tr2",
+    ];
+    for (round, change) in changes.iter().enumerate() {
+        let mut worker = session(&server);
+        worker.send(change).unwrap();
+        for _ in 0..2 + round % 3 {
+            server.sql("select count(*) from w.seq a, w.seq b where a.n + b.n < 5").unwrap();
+        }
+        // A commit brings the log to the system, up to where the change has come.
+        server.sql(&format!("insert into w.parent values (5000 + {round})")).unwrap();
+        server.kill();
+        let (code, out) = check(server.datadir());
+        assert_eq!(code, 0, "{change}: {out}");
+        server.start_again().unwrap();
+    }
+    server.shutdown().unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+}
