@@ -121,7 +121,7 @@ impl Cursor {
         let placed = *start != Start::Here;
         let gaps = trx.isolation() >= Isolation::RepeatableRead;
         let semi_consistent = self.semi_consistent && !gaps && !*unique;
-        let how = LockRead { mode, policy: self.wait, gaps, unique: *unique, semi_consistent };
+        let how = LockRead { mode, policy: self.wait, gaps, unique: *unique, semi_consistent, waited: false };
         if placed {
             lock_table(core, trx, &spec.table, intention(mode))?;
         }

@@ -130,7 +130,14 @@ impl PointRead {
     ) -> Result<Option<R>> {
         lock_table(core, trx, &self.spec.table, intention(mode))?;
         let gaps = trx.isolation() >= Isolation::RepeatableRead;
-        let how = LockRead { mode, policy: self.options.wait, gaps, unique: true, semi_consistent: false };
+        let how = LockRead {
+            mode,
+            policy: self.options.wait,
+            gaps,
+            unique: true,
+            semi_consistent: false,
+            waited: false,
+        };
         let mut walk = Walk::new(&self.spec.index.tree, &core.storage);
         walk.place(key, SearchMode::GreaterOrEqual)?;
         let mut once = Once::new(row);

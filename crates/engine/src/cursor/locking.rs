@@ -6,7 +6,7 @@
 //! | a record found by a unique key, all of its fields given and none NULL | record | record |
 //! | the record equal to the whole clustered key at which a `>=` or `=` scan begins, also if delete-marked | record | record |
 //! | any other live record | next-key | record |
-//! | any other delete-marked record | next-key | clustered: given back at once; secondary: record |
+//! | any other delete-marked record | next-key | clustered: given back at once, unless it was waited for; secondary: record |
 //! | the first record beyond the range | next-key | clustered: given back at once going forwards; else record |
 //! | the first record that is not equal, in a search for equal ones | gap | none |
 //! | the supremum of every leaf passed | gap | none |
@@ -48,6 +48,8 @@ pub(crate) struct LockRead {
     /// Whether at most one row can be equal to the key looked for.
     pub(crate) unique: bool,
     pub(crate) semi_consistent: bool,
+    /// Whether the record's lock has just been waited for.
+    pub(crate) waited: bool,
 }
 
 /// Locks that the last row read got and that were not held before: what may be given back if the row is not wanted.
@@ -109,7 +111,7 @@ impl Source<'_> {
             LockOutcome::Skipped => return Ok(Visited::Skip),
         }
         if deleted {
-            if clustered {
+            if clustered && !how.waited {
                 self.give_back(trx, &record, how, held);
             }
             return Ok(if clustered && how.unique { Visited::End } else { Visited::Skip });

@@ -164,7 +164,8 @@ impl LockPass<'_, '_> {
         }
         let mut again = false;
         loop {
-            if !std::mem::take(&mut again) && self.step(walk, dir)? == Step::Edge {
+            self.how.waited = std::mem::take(&mut again);
+            if !self.how.waited && self.step(walk, dir)? == Step::Edge {
                 if !self.cross(walk, dir)? {
                     return Ok(Stop::End);
                 }

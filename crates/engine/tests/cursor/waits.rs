@@ -271,6 +271,29 @@ fn plain_reads_lock_in_serializable_transactions_only() {
     assert!(reader.run(|s| s.count(&table)).unwrap() == 8);
 }
 
+/// A lock that was waited for is kept, also if the row turns out to be deleted: nobody may insert it again meanwhile.
+#[test]
+fn a_lock_waited_for_is_kept() {
+    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead] {
+        let (engine, table) = setup();
+        let mut writer = session(&engine, isolation);
+        delete(&mut writer, &table, 20);
+        let mut reader = session(&engine, isolation);
+        let found = while_waiting(
+            &mut reader,
+            |session| lock_one(session, &table, PRIMARY, &[Some(&int(20))], WaitPolicy::Wait).unwrap(),
+            || writer.commit().unwrap().wait().unwrap(),
+        );
+        assert_eq!(found, None);
+        let mut other = engine.session();
+        other.settings.lock_wait_timeout = 0;
+        let refused = other.run(|s| insert(s, &table, &one(20)));
+        assert!(matches!(refused, Err(Error::LockWaitTimeout)), "{isolation:?}: {refused:?}");
+        reader.commit().unwrap().wait().unwrap();
+        other.run(|s| insert(s, &table, &one(20))).unwrap();
+    }
+}
+
 /// A search that ends in a gap keeps others from filling it.
 #[test]
 fn a_row_that_was_not_found_stays_not_found() {
