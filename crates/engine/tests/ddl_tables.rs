@@ -7,6 +7,7 @@ use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Session, TableSpec, stored};
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{KeyPart, RowFormat};
+use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 
 fn options() -> Options {
@@ -313,6 +314,46 @@ fn definitions_that_cannot_be_are_refused() {
     let core = engine.core();
     assert!(core.dict.sys_columns(&core.storage).unwrap().iter().all(|c| c.table.get() <= 16));
     assert!(core.dict.sys_datafiles(&core.storage).unwrap().is_empty());
+}
+
+#[test]
+fn a_table_whose_file_is_gone_can_be_dropped_emptied_and_renamed() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let names = ["a/t", "a/u", "a/v"];
+    for name in names {
+        engine.session().create_table(&spec(name)).unwrap();
+    }
+    engine.close().unwrap();
+    drop(engine);
+    for name in names {
+        disk.remove_file(format!("/db/{name}.ibd").as_ref()).unwrap();
+    }
+    let engine = open(&disk);
+    let core = engine.core().clone();
+    for name in names {
+        let found = core.dict.table(&core, name);
+        assert!(
+            matches!(&found, Err(Error::TableUnusable { detail, .. }) if detail.contains("missing")),
+            "{found:?}"
+        );
+    }
+    let mut session = engine.session();
+    session.drop_table("a/t").unwrap();
+    session.truncate_table("a/u").unwrap();
+    fill(&mut session, "a/u", 0..3);
+    session.rename_table("a/v", "a/t").unwrap();
+    assert!(core.dict.table(&core, "a/t").is_err());
+    session.drop_table("a/t").unwrap();
+    assert_eq!(ibd(&disk), ["a/u.ibd"]);
+    assert_eq!(core.dict.user_tables(&core).unwrap(), ["a/u"]);
+    // A file in the way is not touched.
+    disk.put_file("/db/a/w.ibd".as_ref(), b"somebody's");
+    for refused in [session.create_table(&spec("a/w")), session.rename_table("a/u", "a/w")] {
+        assert!(matches!(refused, Err(Error::TableUnusable { .. })), "{refused:?}");
+    }
+    assert_eq!(disk.contents("/db/a/w.ibd".as_ref()).unwrap(), b"somebody's");
+    assert_eq!(records(&engine, "a/u", 1), 3);
 }
 
 #[test]

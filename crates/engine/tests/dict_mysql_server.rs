@@ -124,3 +124,42 @@ fn a_folder_travels_to_the_engine_and_back() {
     push_text(&table.columns[1], record.field(&offsets, table.cluster_fields[1]), &mut text);
     assert_eq!(text, "x");
 }
+
+/// The dictionary's names are in the order the server keeps them in, whatever case and letters they have.
+#[test]
+fn names_are_in_the_order_of_the_server() {
+    let mut server = Mysql56::start(options()).unwrap();
+    server.sql("create database d").unwrap();
+    server.sql("create table d.p (id int not null primary key) engine=innodb").unwrap();
+    let names = [
+        "Zeta", "alpha", "_u", "B1", "b0", "Ω", "ä", "z z", "$x", "[", "aa", "Ab", "AB1", "ß", "a-b", "A_B",
+        "^",
+    ];
+    for (n, name) in names.iter().enumerate() {
+        let table = format!("{}{n}", if n % 2 == 0 { 'T' } else { 't' });
+        server
+            .sql(&format!(
+                "set names utf8; create table d.`{table} {name}` (n int, key (n), \
+                 constraint `{name}` foreign key (n) references d.p (id)) engine=innodb"
+            ))
+            .unwrap();
+    }
+    let dir = server.datadir().to_owned();
+    server.shutdown_slow().unwrap();
+    let engine = open(&dir);
+    let core = engine.core();
+    for name in ["SYS_TABLES", "SYS_COLUMNS", "SYS_INDEXES", "SYS_FIELDS", "SYS_FOREIGN", "SYS_FOREIGN_COLS"]
+    {
+        let table = core.dict.table(core, name).unwrap();
+        for index in &table.indexes {
+            let report = vaquita_btree::validate(&index.tree, &core.storage);
+            assert!(report.is_ok(), "{name}.{}: {}", index.name, report.unwrap_err());
+        }
+    }
+    let parent = core.dict.table(core, "d/p").unwrap();
+    assert_eq!(parent.referenced_by.len(), names.len());
+    for name in core.dict.tables(&core.storage, "d").unwrap() {
+        let table = core.dict.table(core, &name).unwrap();
+        assert_eq!(table.foreign_keys.len(), usize::from(name != "d/p"), "{name}");
+    }
+}
