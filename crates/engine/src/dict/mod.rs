@@ -186,9 +186,11 @@ impl Dictionary {
     }
 
     /// Keeps definitions, files and trees from changing: for what works on tables without metadata locks, as purge
-    /// does. To be held shortly, and while no page is latched when it is taken.
+    /// does. To be held shortly, not twice by one thread, and taken while no page is latched. Tables can be looked up
+    /// under it.
     pub fn freeze(&self) -> RwLockReadGuard<'_, ()> {
-        self.latch.read_recursive()
+        // Behind a waiting change: many threads of purge would keep it waiting for ever.
+        self.latch.read()
     }
 
     /// The latch for changing definitions.
