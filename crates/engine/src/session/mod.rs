@@ -174,6 +174,10 @@ impl Session {
     /// Starts a statement whose end is told by [`Session::end_statement`] or [`Session::fail_statement`]: for callers
     /// that cannot hold it in a closure. The place to roll back to.
     pub fn start_statement(&mut self) -> u64 {
+        // An interrupt ends the statement it meets; one that comes too late is not for the next one.
+        if self.trx.shared().is_interrupted() {
+            self.trx.shared().clear_interrupt();
+        }
         if self.trx.state() == TrxState::NotStarted {
             self.start(AccessMode::ReadWrite);
         }

@@ -199,7 +199,9 @@ fn an_interrupted_scan_ends() {
             assert!(matches!(s.next(&mut cursor), Err(Error::WrongState(_))), "the place is lost");
             cursor.seek_first();
             assert!(s.next(&mut cursor).unwrap().is_some());
+            me.interrupt();
             session.fail_statement(from, &Error::Interrupted).unwrap();
+            assert_eq!(session.run(|s| s.count(&table)).unwrap(), 600, "the next statement is not meant");
         }
     }
 }
