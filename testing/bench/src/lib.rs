@@ -10,6 +10,7 @@
 
 pub mod database;
 pub mod engines;
+pub mod locks;
 pub mod own;
 pub mod reading;
 pub mod report;
