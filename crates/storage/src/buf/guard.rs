@@ -6,6 +6,45 @@ use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use vaquita_base::{Lsn, PageId};
 
+/// How many pages the thread has latched; counted where debug assertions are on.
+mod held {
+    use std::cell::Cell;
+
+    thread_local! {
+        static COUNT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[inline]
+    pub(super) fn enter() {
+        if cfg!(debug_assertions) {
+            COUNT.set(COUNT.get() + 1);
+        }
+    }
+
+    #[inline]
+    pub(super) fn leave() {
+        if cfg!(debug_assertions) {
+            COUNT.set(COUNT.get().checked_sub(1).expect("a page is released by the thread that latched it"));
+        }
+    }
+
+    pub(super) fn count() -> usize {
+        COUNT.get()
+    }
+}
+
+/// Asserts that the thread has no page latched: it is about to wait for something that another thread may do only with
+/// that page. Costs nothing, and finds nothing, where debug assertions are off.
+///
+/// # Panics
+/// If it has.
+#[inline]
+pub fn assert_no_page_latched(before: &str) {
+    if cfg!(debug_assertions) {
+        assert!(held::count() == 0, "{} pages are latched before {before}", held::count());
+    }
+}
+
 /// A page latched shared.
 #[derive(Debug)]
 pub struct PageReadGuard<'p> {
@@ -15,6 +54,7 @@ pub struct PageReadGuard<'p> {
 
 impl<'p> PageReadGuard<'p> {
     pub(super) fn new(pool: &'p BufferPool, frame: u32) -> Self {
+        held::enter();
         Self { pool, frame }
     }
 
@@ -45,6 +85,7 @@ impl Deref for PageReadGuard<'_> {
 impl Drop for PageReadGuard<'_> {
     #[inline]
     fn drop(&mut self) {
+        held::leave();
         self.pool.frame(self.frame).latch.unlock_shared(self.pool.lot(), self.frame as usize);
     }
 }
@@ -58,6 +99,7 @@ pub struct PageWriteGuard<'p> {
 
 impl<'p> PageWriteGuard<'p> {
     pub(super) fn new(pool: &'p BufferPool, frame: u32) -> Self {
+        held::enter();
         Self { pool, frame }
     }
 
@@ -83,9 +125,16 @@ impl<'p> PageWriteGuard<'p> {
     #[inline]
     pub fn downgrade(self) -> PageReadGuard<'p> {
         let (pool, frame) = (self.pool, self.frame);
-        std::mem::forget(self);
+        self.forget();
         pool.frame(frame).latch.downgrade(pool.lot(), frame as usize);
         PageReadGuard::new(pool, frame)
+    }
+
+    /// Gives the guard up, not the latch: somebody else answers for that now.
+    #[inline]
+    pub(super) fn forget(self) {
+        held::leave();
+        std::mem::forget(self);
     }
 
     /// End LSN of the last change.
@@ -107,6 +156,7 @@ impl Deref for PageWriteGuard<'_> {
 impl Drop for PageWriteGuard<'_> {
     #[inline]
     fn drop(&mut self) {
+        held::leave();
         self.pool.frame(self.frame).latch.unlock_exclusive(self.pool.lot(), self.frame as usize);
     }
 }

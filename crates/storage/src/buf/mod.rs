@@ -35,7 +35,7 @@ mod reader;
 pub(crate) use arena::ArenaFrame;
 pub(crate) use flush_list::FlushList;
 pub(crate) use frame::{Frame, NO_PAGE};
-pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard};
+pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard, assert_no_page_latched};
 use lru::LruList;
 use page_map::PageMap;
 pub use read_ahead::ReadAhead;

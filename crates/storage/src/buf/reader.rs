@@ -243,7 +243,7 @@ impl BufferPool {
     fn withdraw(&self, guard: PageWriteGuard<'_>) {
         let frame_no = guard.frame();
         self.map.remove(&self.frames, frame_no);
-        std::mem::forget(guard);
+        guard.forget();
         self.release_free(frame_no);
     }
 }

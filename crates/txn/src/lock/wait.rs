@@ -17,10 +17,12 @@ use crate::trx::TrxRef;
 use crate::wait::{WaitFor, WaitHook};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use vaquita_storage::buf::assert_no_page_latched;
 
 impl LockSys {
     /// Waits for the outcome of the transaction's request.
     pub(crate) fn wait_for(&self, trx: &TrxRef, timeout_us: u64, hook: &dyn WaitHook) -> Result<()> {
+        assert_no_page_latched("a wait for a lock");
         if self.deadlock_detect.load(Ordering::Relaxed) {
             self.break_cycles(trx);
         }
