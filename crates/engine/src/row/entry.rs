@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use vaquita_format::charset::Charset;
 use vaquita_format::column::MType;
 use vaquita_format::index_def::IndexDef;
-use vaquita_format::record::compare_fields;
+use vaquita_format::record::{EXTERN_REF_LEN, compare_fields};
 use vaquita_format::text::TextType;
 use vaquita_format::tuple::TupleField;
 
@@ -162,6 +162,7 @@ pub fn check_fields(table: &Table, def: &IndexDef, fields: &[TupleField<'_>]) ->
         return Err(Error::WrongState("a row does not have the columns of its table"));
     }
     let comp = def.layout().comp();
+    let local_min = def.row_format().off_page_prefix() as usize + EXTERN_REF_LEN;
     for ((field, def), layout) in fields.iter().zip(def.fields()).zip(def.layout().fields()) {
         let Some(data) = field.data else {
             if def.column.is_nullable() {
@@ -173,7 +174,7 @@ pub fn check_fields(table: &Table, def: &IndexDef, fields: &[TupleField<'_>]) ->
         let fits = match (field.external, layout.fixed_len) {
             // System fields are filled in later.
             _ if def.column.mtype == MType::Sys => true,
-            (true, _) => data.len() <= 0x3FFF,
+            (true, _) => (local_min..=0x3FFF).contains(&data.len()),
             // Names in the dictionary's tables have no length.
             (false, 0) if def.column.mtype == MType::Blob || def.column.len == 0 => true,
             (false, 0) => data.len() <= def.column.len as usize,

@@ -74,7 +74,8 @@ pub(crate) fn key_fields(key: &RowKey) -> Vec<TupleField<'_>> {
 /// is new for tables keyed by DB_ROW_ID.
 ///
 /// # Errors
-/// Duplicate key, foreign keys, lock waits, space. The caller rolls the statement back: some indexes may have the row.
+/// Duplicate key, foreign keys, lock waits, space. Some indexes may have the row then: the caller takes back what came
+/// since the undo number before ([`rollback_to`]), the statement or the row alone.
 pub fn insert(
     core: &Core,
     trx: &mut Trx,

@@ -18,7 +18,7 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::clustered::{self, DELETED, LIVE, Ownership};
-use crate::row::entry::{Entry, build, entry, same_bytes};
+use crate::row::entry::{Entry, build, check_fields, entry, same_bytes};
 use crate::row::image::Image;
 use crate::row::secondary::{self, Fate};
 use crate::row::versions::{find_row, is_seen_by_all, older_needs_entry};
@@ -112,6 +112,8 @@ fn undo_update(core: &Core, table: &Table, now: &mut Image, record: &UndoRecord<
         table.clustered().tree.free_owned(&core.storage, &Tuple::new(&key), written)?;
     }
     let fields = old.tuple_fields();
+    check_fields(table, table.clustered().def(), &fields)
+        .map_err(|e| Error::Corrupt(format!("undo record of a row of {}: {e}", table.name)))?;
     let info_bits = if was_live { LIVE } else { DELETED };
     if !clustered::replace(core, table, now, &fields, &changed, info_bits, old.sys())? {
         return Err(Error::Corrupt(format!("a row of {} changed while it was rolled back", table.name)));

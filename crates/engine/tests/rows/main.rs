@@ -3,6 +3,7 @@
 
 mod bed;
 mod crash;
+mod damage;
 mod foreign;
 mod left_by_server;
 mod locks;

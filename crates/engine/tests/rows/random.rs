@@ -24,7 +24,7 @@ pub(crate) struct World {
     pub(crate) bed: Bed,
     rng: Rng,
     specs: Vec<TableSpec>,
-    tables: Vec<Arc<Table>>,
+    pub(crate) tables: Vec<Arc<Table>>,
     model: Model,
     clients: Vec<Client>,
     pub(crate) shape: Shape,
@@ -348,6 +348,13 @@ impl World {
             std::mem::take(&mut self.clients).into_iter().map(|c| c.changes).collect();
         self.bed = Bed::open(self.bed.disk.restart());
         self.check_recovered(in_doubt);
+    }
+
+    /// Takes everything under way back, if that can be.
+    pub(crate) fn roll_back_all(&mut self) {
+        for client in &mut self.clients {
+            let _ = client.session.rollback();
+        }
     }
 
     /// Changes of transactions that are under way.
