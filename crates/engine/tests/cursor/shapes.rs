@@ -280,3 +280,35 @@ fn prefixes_of_a_key() {
         assert_eq!(got, want, "{mode:?}");
     }
 }
+
+/// An index that is younger than a view has no entries for what the view sees: it is refused, other indexes are read, and
+/// so is the index once the view is gone.
+#[test]
+fn an_index_younger_than_the_view_is_refused() {
+    let engine = engine(14, 8192);
+    let table = create(&engine, RowFormat::Dynamic);
+    let rows = random_rows(40, 14);
+    fill(&engine, &table, rows.values().cloned());
+    drop(table);
+    let mut older = engine.session();
+    older.begin(AccessMode::ReadOnly, true).unwrap();
+    let mut ddl = engine.session();
+    let key = RowKey::new([&int(3)[..]]);
+    let table = ddl.run(|s| s.table(crate::bed::TABLE)).unwrap();
+    ddl.run(|s| s.update(&table, &key, &[(3, Some(b"zz"))])).unwrap();
+    drop(table);
+    ddl.add_indexes(crate::bed::TABLE, &[index("t", &[KeyPart::whole(3)], false)]).unwrap();
+    let table = older.run(|s| s.table(crate::bed::TABLE)).unwrap();
+    let by_t = table.index("t").unwrap();
+    let mut cursor = older.run(|s| s.cursor(&table, &ReadOptions::by_index(by_t))).unwrap();
+    let refused = older.run(|s| s.next(&mut cursor).map(|row| row.is_some()));
+    assert!(matches!(refused, Err(Error::TableChanged(_))), "{refused:?}");
+    assert_eq!(older.run(|s| s.count(&table)).unwrap(), 40);
+    let mut point = PointRead::new(table.clone(), ReadOptions::default()).unwrap();
+    let seen = older.run(|s| s.get(&mut point, &[Some(&int(3))], read)).unwrap();
+    assert_eq!(seen.as_ref(), rows.get(&3), "the row as it was");
+    let _durable = older.commit().unwrap();
+    cursor.seek(&[Some(b"zz")], Seek::Equal).unwrap();
+    let found = older.run(|s| Ok(s.next(&mut cursor)?.map(|row| read(&row).id))).unwrap();
+    assert_eq!(found, Some(3));
+}

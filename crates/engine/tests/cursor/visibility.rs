@@ -263,7 +263,7 @@ fn play(seed: u64, format: RowFormat, page_size: usize, steps: u32) {
 
 #[test]
 fn views_see_what_was_committed_dynamic() {
-    play(1, RowFormat::Dynamic, 8192, 600);
+    play(1, RowFormat::Dynamic, 4096, 600);
 }
 
 #[test]
