@@ -13,6 +13,9 @@ use exchange::{
 };
 use std::path::Path;
 use vaquita_engine::check::TableReport;
+use vaquita_engine::{Engine, Options};
+use vaquita_format::PageSize;
+use vaquita_format::checksum::ChecksumAlgorithm::{Crc32, Innodb};
 use vaquita_format::index_def::RowFormat::{self, Compact, Dynamic, Redundant};
 use vaquita_peers::Server;
 use vaquita_testkit::table_builder::{Key, TableDef};
@@ -133,7 +136,7 @@ fn heights(report: &TableReport) -> Vec<u32> {
 fn tables_of_the_engine_are_imported() {
     let scratch = Scratch::new("engine-import");
     let dir = scratch.0.join("data");
-    let engine = life::open(&dir, false);
+    let engine = life::open(&dir);
     let tables = [
         (of_many_types("types_c", Compact), 250, CHANGES_OF_TYPES),
         (of_many_types("types_d", Dynamic), 250, CHANGES_OF_TYPES),
@@ -175,12 +178,91 @@ fn tables_of_the_engine_are_imported() {
     }
 }
 
+#[test]
+fn pages_of_other_sizes() {
+    let scratch = Scratch::new("engine-small");
+    for size in [4_096, 8_192] {
+        let dir = scratch.0.join(size.to_string());
+        let mut options = life::options(&dir);
+        options.storage.page_size = PageSize::new(size).unwrap();
+        options.storage.checksum_algorithm = if size == 4_096 { Crc32 } else { Innodb };
+        let engine = Engine::open(options).unwrap();
+        let tables = [
+            (narrower(of_many_types("types_d", Dynamic)), 120, CHANGES_OF_TYPES),
+            (without_a_key("nokey_c", Compact), 300, CHANGES_OF_KEYS),
+        ];
+        let mut lived = Vec::new();
+        for (seed, (table, count, changes)) in tables.into_iter().enumerate() {
+            let table = table.with_page_size(size);
+            engine.session().create_table(&life::spec(&table)).unwrap();
+            let mut life = Life::new(&engine, &table, 60 + seed as u64);
+            life.fill(count);
+            life.change(40, 200);
+            let (values, _) = life.end();
+            lived.push((life::describe(&engine, &table, &dir.join("cfg")), table, values, changes));
+        }
+        engine.close().unwrap();
+        drop(engine);
+
+        let server = server(size);
+        for (files, table, values, changes) in lived {
+            import(&server, &table, &files);
+            server_shows(&server, &table, &values);
+            change_and_read_back(&server, &table, changes, &scratch);
+        }
+    }
+}
+
+/// Rows that fit small pages.
+fn narrower(table: TableDef) -> TableDef {
+    let columns: Vec<String> =
+        table.columns.iter().map(|c| c.sql.replace("VARCHAR(600)", "VARCHAR(300)")).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    TableDef::new(&table.name, table.row_format, &columns, table.keys)
+}
+
+/// Four sessions in each table at the same time, purge and the page cleaner in their threads.
+#[test]
+fn tables_of_several_sessions() {
+    const SESSIONS: i64 = 4;
+    let scratch = Scratch::new("engine-threads");
+    let dir = scratch.0.join("data");
+    let engine = Engine::open(Options { background: true, ..life::options(&dir) }).unwrap();
+    let mut lived = Vec::new();
+    for table in [of_many_types("types_d", Dynamic), without_a_key("nokey_c", Compact)] {
+        engine.session().create_table(&life::spec(&table)).unwrap();
+        let work = |number| {
+            let mut life = Life::new(&engine, &table, 80 + number as u64).among(number, SESSIONS);
+            life.fill(100);
+            life.change(40, 60);
+            life.leave()
+        };
+        let values: Vec<Values> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..SESSIONS).map(|number| scope.spawn(move || work(number))).collect();
+            all.into_iter().flat_map(|one| one.join().unwrap()).collect()
+        });
+        life::settle(&engine, &table, &values);
+        lived.push((life::describe(&engine, &table, &scratch.0.join("cfg")), table, values));
+    }
+    assert!(engine.failure().is_none());
+    engine.close().unwrap();
+    drop(engine);
+    folder_is_sound(&dir);
+
+    let server = server(16_384);
+    for (files, table, values) in lived {
+        import(&server, &table, &files);
+        server_shows(&server, &table, &values);
+        read_back(&server, &table, &scratch);
+    }
+}
+
 /// Tables that were emptied, renamed, and have got an index over rows that were there.
 #[test]
 fn definitions_that_the_engine_changed() {
     let scratch = Scratch::new("engine-ddl");
     let dir = scratch.0.join("data");
-    let engine = life::open(&dir, false);
+    let engine = life::open(&dir);
     let mut lived = Vec::new();
     for (seed, format) in [(21, Compact), (22, Dynamic)] {
         let table = of_many_types(&format!("late_{format:?}").to_lowercase(), format);
@@ -230,7 +312,7 @@ fn tables_live_in_a_folder_of_the_server() {
     let dir = server.datadir().to_owned();
     server.shutdown_slow().unwrap();
 
-    let engine = life::open(&dir, false);
+    let engine = life::open(&dir);
     let mut lived = Vec::new();
     for (seed, (table, count, changes)) in tables.into_iter().enumerate() {
         let mut life = Life::new(&engine, &table, 40 + seed as u64);
@@ -252,7 +334,7 @@ fn tables_live_in_a_folder_of_the_server() {
         server_shows(&server, table, values);
     }
     server.shutdown_slow().unwrap();
-    let engine = life::open(&dir, true);
+    let engine = life::open_read_only(&dir);
     for (table, values, _) in &lived {
         life::shows(&engine, table, &table.name, values);
         life::shows(&engine, table, &format!("{}_twin", table.name), values);

@@ -22,13 +22,24 @@ use vaquita_testkit::table_builder::{Key, KeyKind, TableDef, TableFiles, random_
 /// A row in stored form.
 type Stored = Vec<Option<Vec<u8>>>;
 
-/// Opens a folder of a server that the peers start, or a new one. Purge works when it is told to.
-pub(crate) fn open(dir: &Path, read_only: bool) -> Engine {
+/// For a folder of a server that the peers start, or a new one. Purge works when it is told to.
+pub(crate) fn options(dir: &Path) -> Options {
     let mut options = Options { background: false, flush_log_at_trx_commit: 2, ..Options::new(dir) };
     options.storage.buffer_pool_size = 48 << 20;
     options.storage.log_file_size = 16 << 20;
     options.storage.flush_method = FlushMethod::NoSync;
-    options.storage.read_only = read_only;
+    options
+}
+
+/// Opens a folder with these options.
+pub(crate) fn open(dir: &Path) -> Engine {
+    Engine::open(options(dir)).unwrap()
+}
+
+/// The same, to read only.
+pub(crate) fn open_read_only(dir: &Path) -> Engine {
+    let mut options = options(dir);
+    options.storage.read_only = true;
     Engine::open(options).unwrap()
 }
 
@@ -79,8 +90,12 @@ pub(crate) struct Life<'e> {
     rng: Rng,
     rows: Vec<Rc<Live>>,
     made: i64,
+    /// Its number, and how many live with it.
+    among: (i64, i64),
     done: u32,
     refused: u32,
+    /// The transaction was rolled back by the engine.
+    lost: bool,
 }
 
 impl<'e> Life<'e> {
@@ -95,9 +110,17 @@ impl<'e> Life<'e> {
             rng: Rng::new(seed),
             rows: Vec::new(),
             made: 0,
+            among: (0, 1),
             done: 0,
             refused: 0,
+            lost: false,
         }
+    }
+
+    /// One of several who live in the same table at the same time, each with rows of its own.
+    pub(crate) fn among(mut self, number: i64, all: i64) -> Life<'e> {
+        self.among = (number, all);
+        self
     }
 
     /// For changes of the definition.
@@ -125,7 +148,7 @@ impl<'e> Life<'e> {
             "id" => {
                 // Every number once, in no order.
                 self.made += 1;
-                Value::Int(self.made * 7_919 % 1_000_003)
+                Value::Int((self.made * self.among.1 + self.among.0) * 7_919 % 1_000_003)
             }
             "u" if self.rng.one_in(6) => Value::Null,
             "u" => Value::Int(self.rng.below(1_000_000) as i64),
@@ -152,6 +175,10 @@ impl<'e> Life<'e> {
             }
             Err(Error::DuplicateKey { .. } | Error::RowTooBig { .. } | Error::UndoRecordTooBig(_)) => {
                 self.refused += 1;
+                None
+            }
+            Err(Error::Deadlock(_)) if self.among.1 > 1 => {
+                self.lost = true;
                 None
             }
             Err(e) => panic!("{}: {e}", self.name),
@@ -203,7 +230,7 @@ impl<'e> Life<'e> {
             let table = s.table(&self.name)?;
             s.delete(&table, &row.key)
         });
-        assert!(done.unwrap(), "the row is there");
+        assert_ne!(self.taken(done), Some(false), "the row is there");
     }
 
     fn step(&mut self) {
@@ -219,11 +246,12 @@ impl<'e> Life<'e> {
     pub(crate) fn fill(&mut self, rows: usize) {
         let all = self.rows.len() + rows;
         while self.rows.len() < all {
+            let before = self.rows.clone();
             self.session.begin(AccessMode::ReadWrite, false).unwrap();
             for _ in 0..100.min(all - self.rows.len()) {
                 self.insert();
             }
-            self.session.commit().unwrap().wait().unwrap();
+            self.end_transaction(before, false);
         }
     }
 
@@ -235,6 +263,7 @@ impl<'e> Life<'e> {
             let steps = if n == transactions { rolled_back } else { 1 + self.rng.below(25) };
             for _ in 0..steps {
                 match (self.rng.below(16), &saved) {
+                    _ if self.lost => break,
                     (0, _) => {
                         self.session.savepoint("here");
                         saved = Some(self.rows.clone());
@@ -246,34 +275,49 @@ impl<'e> Life<'e> {
                     _ => self.step(),
                 }
             }
-            if n == transactions || self.rng.one_in(4) {
-                self.session.rollback().unwrap();
-                self.rows = before;
-            } else {
-                self.session.commit().unwrap().wait().unwrap();
-            }
+            let back = n == transactions || self.rng.one_in(4);
+            self.end_transaction(before, back);
             if self.rng.one_in(12) {
                 self.engine.core().purge_step().unwrap();
             }
         }
     }
 
-    /// Purges everything; the engine is content with its table and shows its rows. Values of all rows, and what the
-    /// check counted.
+    fn end_transaction(&mut self, before: Vec<Rc<Live>>, back: bool) {
+        if std::mem::take(&mut self.lost) || back {
+            self.session.rollback().unwrap();
+            self.rows = before;
+        } else {
+            self.session.commit().unwrap().wait().unwrap();
+        }
+    }
+
+    /// The values of all rows it leaves.
+    pub(crate) fn leave(self) -> Vec<Values> {
+        let (done, refused) = (self.done, self.refused);
+        assert!(done > 5 * refused, "{}: {done} statements done, {refused} refused", self.name);
+        self.rows.iter().map(|row| row.values.clone()).collect()
+    }
+
+    /// The end of a table where nobody else lives, as [`settle`]. The values of all rows, and what the check counted.
     pub(crate) fn end(self) -> (Vec<Values>, TableReport) {
-        let Life { engine, def, name, session, rows, done, refused, .. } = self;
-        drop(session);
-        let core = engine.core();
-        while core.purge_step().unwrap() {}
-        assert!(done > 5 * refused, "{name}: {done} statements done, {refused} refused");
-        let table = core.dict.table(core, &name).unwrap();
-        let report = check_table(core, &table).unwrap();
-        assert!(report.is_purged() && report.leaked_pages() == 0, "{name}: {report:?}");
-        assert_eq!(report.rows, rows.len() as u64, "{name}");
-        let values: Vec<Values> = rows.iter().map(|row| row.values.clone()).collect();
-        shows(engine, &def, &def.name, &values);
+        let (engine, def) = (self.engine, self.def.clone());
+        let values = self.leave();
+        let report = settle(engine, &def, &values);
         (values, report)
     }
+}
+
+/// Purges everything; then the engine is content with the table and shows these rows. What the check counted.
+pub(crate) fn settle(engine: &Engine, def: &TableDef, rows: &[Values]) -> TableReport {
+    let core = engine.core();
+    while core.purge_step().unwrap() {}
+    let table = core.dict.table(core, &format!("test/{}", def.name)).unwrap();
+    let report = check_table(core, &table).unwrap();
+    assert!(report.is_purged() && report.leaked_pages() == 0, "{}: {report:?}", def.name);
+    assert_eq!(report.rows, rows.len() as u64, "{}", def.name);
+    shows(engine, def, &def.name, rows);
+    report
 }
 
 fn stored(def: &TableDef, values: &[Value<'_>]) -> Stored {
