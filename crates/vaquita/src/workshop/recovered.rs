@@ -8,7 +8,8 @@
 //! tablespace with such changes stay as they are in the file, and it is left to the caller to say so.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
 
@@ -25,6 +26,8 @@ use super::source::{PageSource, ReadError};
 
 /// Pages that a file may have grown by since the checkpoint, beyond its own length.
 const GROWTH_MAX: u32 = 1 << 16;
+/// Pages kept as they were made last: the same few are asked for again and again.
+const KEPT: usize = 256;
 /// Bytes of log records kept.
 const BYTES_MAX: usize = 1 << 30;
 
@@ -150,13 +153,35 @@ pub struct Recovered<'a> {
     redo: &'a PendingRedo,
     applies: bool,
     n_pages: u32,
+    kept: RefCell<Kept>,
+}
+
+/// Pages that changes were applied to, the oldest first.
+#[derive(Default)]
+struct Kept {
+    pages: HashMap<PageNo, Vec<u8>>,
+    order: VecDeque<PageNo>,
+}
+
+impl Kept {
+    fn add(&mut self, no: PageNo, page: &[u8]) {
+        if self.order.len() >= KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.pages.remove(&oldest);
+        }
+        if self.pages.insert(no, page.to_vec()).is_none() {
+            self.order.push_back(no);
+        }
+    }
 }
 
 impl<'a> Recovered<'a> {
     /// The pages of `src`, which are those of the tablespace `space`.
     pub fn new(src: &'a dyn PageSource, space: SpaceId, redo: &'a PendingRedo) -> Recovered<'a> {
         let (applies, n_pages) = (redo.applies_to(space, src.page_size()), src.n_pages());
-        let mut out = Recovered { src, space, redo, applies, n_pages };
+        let kept = RefCell::default();
+        let mut out = Recovered { src, space, redo, applies, n_pages, kept };
         // A file can be shorter than the log says: its growth was not durable yet. Recovery makes it grow again.
         if let Ok(first) = out.page(PageNo(0)).map(|page| SpaceHeader::read(&page))
             && first.space == space
@@ -188,6 +213,9 @@ impl PageSource for Recovered<'_> {
     }
 
     fn page(&self, no: PageNo) -> Result<Cow<'_, [u8]>, ReadError> {
+        if let Some(page) = self.kept.borrow().pages.get(&no) {
+            return Ok(Cow::Owned(page.clone()));
+        }
         let mut page = self.stored(no)?;
         let id = PageId::new(self.space, no);
         let (changes, copies) = (self.redo.pages.get(&id), self.redo.copies.get(&id));
@@ -215,6 +243,7 @@ impl PageSource for Recovered<'_> {
         if self.redo.apply(id, changes, &mut page).map_err(ReadError::Page)? {
             checksum::stamp(&mut page, self.page_size(), ChecksumAlgorithm::Crc32);
         }
+        self.kept.borrow_mut().add(no, &page);
         Ok(Cow::Owned(page))
     }
 }

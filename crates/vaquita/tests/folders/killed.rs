@@ -150,6 +150,25 @@ fn with_changes_in_the_change_buffer() {
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("change buffer: "), "{out}");
 
+    // Killed while changes are brought to their pages, and new ones come.
+    for round in 0..3 {
+        server.start_again().unwrap();
+        let mut scan = session(&server);
+        scan.send("select count(distinct a, b) from big force index (ka)").unwrap();
+        let mut writer = session(&server);
+        writer.send(&format!("update big set a = a + 7 where id % 19 = {round}")).unwrap();
+        for n in 0..3 + round * 4 {
+            server.sql(&format!("insert into w.parent values ({} + {n})", 9000 + round * 100)).unwrap();
+        }
+        server.kill();
+        let (code, out) = check(server.datadir());
+        assert_eq!(code, 0, "round {round}: {out}");
+    }
+    server.start_again().unwrap();
+    server.shutdown().unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+
     // Without the change buffer the indexes cannot be compared, and nothing is called wrong.
     let (code, out) = check(&server.datadir().join("w/big.ibd"));
     assert_eq!(code, 0, "{out}");
