@@ -225,6 +225,13 @@ impl Trx {
         self.undo.next_no()
     }
 
+    /// Says how many undo records count when the victim of a deadlock is chosen. One that is written ahead of a change
+    /// that may yet have to wait for a lock does not, until the change is made; [`crate::TrxSystem::append_undo`] counts it.
+    #[inline]
+    pub fn weigh_undo(&self, records: u64) {
+        self.shared.undo_records.store(records, Ordering::Relaxed);
+    }
+
     /// Seconds and less to wait for a lock, in microseconds (`lock_wait_timeout`).
     pub fn set_lock_wait_timeout_us(&mut self, us: u64) {
         self.lock_wait_timeout_us = us;

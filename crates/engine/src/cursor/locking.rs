@@ -48,7 +48,7 @@ pub(crate) struct LockRead {
     /// Whether at most one row can be equal to the key looked for.
     pub(crate) unique: bool,
     pub(crate) semi_consistent: bool,
-    /// Whether the record's lock has just been waited for.
+    /// Whether the record's lock has just been waited for: it stays then, whether the row is wanted or not.
     pub(crate) waited: bool,
 }
 
@@ -103,7 +103,7 @@ impl Source<'_> {
         let alone = !how.gaps || how.unique && !deleted || exact_start;
         let kind = if alone { RecordLockKind::Record } else { RecordLockKind::NextKey };
         match self.lock_entry(trx, &record, how, kind, scratch)? {
-            LockOutcome::Granted(new) => held.entry = new,
+            LockOutcome::Granted(new) => held.entry = new && !how.waited,
             LockOutcome::MustWait => return Ok(Visited::Wait),
             LockOutcome::Skipped if how.semi_consistent && clustered => {
                 return self.visit_committed(trx, record, limit, scratch, row);
@@ -111,7 +111,7 @@ impl Source<'_> {
             LockOutcome::Skipped => return Ok(Visited::Skip),
         }
         if deleted {
-            if clustered && !how.waited {
+            if clustered {
                 self.give_back(trx, &record, how, held);
             }
             return Ok(if clustered && how.unique { Visited::End } else { Visited::Skip });
@@ -190,7 +190,7 @@ impl Source<'_> {
             parse_clustered(self.table, &record, offsets)?;
             let claim = (how.mode, RecordLockKind::Record);
             match lock_clustered(self.core, trx, self.table, &record, offsets, claim, how.policy)? {
-                LockOutcome::Granted(new) => held.clustered = new,
+                LockOutcome::Granted(new) => held.clustered = new && !how.waited,
                 LockOutcome::MustWait => return Ok(Visited::Wait),
                 LockOutcome::Skipped => return Ok(Visited::Skip),
             }

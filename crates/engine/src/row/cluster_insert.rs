@@ -51,10 +51,15 @@ pub(crate) fn insert(
         let undo_no = trx.undo_no();
         let body = insert_body(undo_no, table, &fields[..n]);
         let roll_ptr = core.txn.append_undo(trx, UndoKind::Insert, &body)?;
+        // Nothing is changed while it waits behind others.
+        trx.weigh_undo(undo_no);
         let sys = SysFields { trx_id, roll_ptr };
         let (rec, moved) = encode(table, fields, sys, LIVE)?;
         match place(core, trx, table, &fields[..n], &rec, exclusive_duplicates)? {
-            Placed::Inserted => return write_values(core, table, fields, &moved, sys),
+            Placed::Inserted => {
+                trx.weigh_undo(undo_no + 1);
+                return write_values(core, table, fields, &moved, sys);
+            }
             Placed::Deleted => core.txn.forget_undo(trx, undo_no)?,
         }
         if bring_back(core, trx, table, fields)? {

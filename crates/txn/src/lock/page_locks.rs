@@ -1,7 +1,7 @@
 //! The record locks of one page: those granted, and the requests that wait.
 //!
 //! A lock structure is one transaction's locks of one mode and kind on the page, a bit for each record. A request that has
-//! to wait is a structure of its own until it is granted.
+//! to wait is a structure of its own, and stays one when it is granted.
 //!
 //! # Invariants
 //! - P1: of two transactions' granted locks on a record neither would have to wait for the other, insert intentions
@@ -219,7 +219,14 @@ impl PageLocks {
                 continue;
             }
             let Request { trx, claim, owner, heap } = self.take_request(at);
-            self.grant(page, &trx, claim, owner, heap);
+            // As in InnoDB it stays a structure of its own, and weighs as one when a victim is chosen; unless it only
+            // repeats what is there (insert intentions are asked for again and again).
+            let is_it = |l: &Granted| same(&l.trx, &trx) && l.claim == claim && l.heaps.contains(heap);
+            if !self.granted.iter().any(is_it) {
+                trx.locks.note_page(page);
+                let lock = self.create(&trx, claim, owner);
+                self.set(lock, heap);
+            }
             trx.locks.slot.end(Outcome::Granted(Place::Record(page, heap)));
         }
     }
@@ -270,7 +277,8 @@ impl PageLocks {
         use super::RecordLockKind::{Gap, NextKey, Record};
         for kind in [Record, NextKey, Gap] {
             let claim = Claim { mode, kind };
-            let at = self.granted.iter().position(|l| same(&l.trx, trx) && l.claim == claim);
+            let is_it = |l: &Granted| same(&l.trx, trx) && l.claim == claim && l.heaps.contains(heap);
+            let at = self.granted.iter().position(is_it);
             if let Some(at) = at
                 && self.clear(at, heap)
             {

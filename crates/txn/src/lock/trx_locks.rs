@@ -67,7 +67,8 @@ impl TrxLocks {
         self.records.load(Ordering::Relaxed)
     }
 
-    /// Lock structures: one for each table and mode, one for each page, mode and kind, and the request waited for.
+    /// Lock structures: one for each table and mode, one for each page, mode and kind, and one for each request that had to
+    /// wait.
     pub fn lock_structs(&self) -> usize {
         self.structs.load(Ordering::Relaxed)
     }
