@@ -201,8 +201,8 @@ impl Work<'_, '_> {
             .iter()
             .map(|(name, _)| table.column(name).ok_or_else(|| Trouble::Broken(format!("no column {name}"))));
         let columns = columns.collect::<Done<Vec<usize>>>()?;
-        let access = choose(&table, self.plan, filter)?;
-        let moves = table.indexes[access.index].parts.iter().any(|part| columns.contains(&part.column));
+        // Rows would move within the index that is read.
+        let moves = self.plan.is_some_and(|plan| plan.buffered);
         let mut found = Vec::new();
         let mut affected = 0;
         let change = |s: &mut Statement<'_>, row: &Row, key: &RowKey| -> Done<u64> {

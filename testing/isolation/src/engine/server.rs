@@ -87,6 +87,11 @@ impl EngineServer {
         self.plans = golden::plans(golden);
     }
 
+    /// The last deadlock, in the words of SHOW ENGINE INNODB STATUS.
+    pub fn last_deadlock(&self) -> Option<String> {
+        self.scratch.engine().core().txn.locks().last_deadlock().map(|report| report.text.clone())
+    }
+
     fn executor(&self, level: Level) -> Executor {
         Executor::new(self.scratch.engine().session(), &format!("play{}", self.plays), level)
     }

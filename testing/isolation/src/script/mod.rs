@@ -23,11 +23,13 @@
 //! row once for each number, which replaces `$`, and `@pad(n)` writes n letters.
 
 mod parse;
+mod random;
 mod run;
 mod server;
 mod transcript;
 
 pub use parse::{Script, Step, all, scripts_folder};
+pub use random::random;
 pub use run::play;
 pub use server::{Connection, Plan, Reply, Server};
 pub use transcript::{Entry, Outcome, Transcript};
