@@ -16,7 +16,7 @@
 //! | older versions of rows | [`version`] |
 //! | reading: cursors | [`cursor`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
-//! | counters | [`metrics`] |
+//! | counters, locks and deadlocks with names | [`metrics`], [`monitor`] |
 //! | checking tables | [`check`] |
 //! | stored forms of integers | [`stored`] |
 //!
@@ -35,6 +35,7 @@ pub mod engine;
 pub mod error;
 pub mod mdl;
 pub mod metrics;
+pub mod monitor;
 pub mod options;
 pub mod purge;
 pub mod recovery;

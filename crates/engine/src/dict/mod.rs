@@ -168,6 +168,11 @@ impl Dictionary {
         Ok(loaded.map(|table| self.cache.insert(table)))
     }
 
+    /// The table of that number, if it is in memory.
+    pub(crate) fn in_memory(&self, id: TableId) -> Option<Arc<Table>> {
+        self.cache.by_id(id).or_else(|| self.sys.all().find(|t| t.id == id).cloned())
+    }
+
     /// A new DB_ROW_ID.
     ///
     /// # Errors

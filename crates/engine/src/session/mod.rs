@@ -208,6 +208,9 @@ impl Session {
     /// The changes could not be taken back; a background service tries again.
     pub fn fail_statement(&mut self, from: u64, error: &Error) -> Result<()> {
         self.leave_statement();
+        if let Error::Deadlock(report) = error {
+            self.core.tell_deadlock(report);
+        }
         let whole = match error {
             Error::Deadlock(_) | Error::LockTableFull(_) => true,
             Error::LockWaitTimeout => self.core.options.rollback_on_timeout,
