@@ -134,9 +134,9 @@ fn steady_updates(purge: bool) -> u64 {
     let mut longest = 0;
     for n in 0..3_000 {
         let key = RowKey::new([&stored::int(n % 50)[..]]);
-        session.run(|s| s.update(&table, &key, &[(1, Some(&stored::int(n + 1)))])).unwrap();
+        session.run(|s| s.update(&table, &key, &[(1, Some(&stored::int(n + 1)))])).expect("it works");
         if purge && n % 100 == 99 {
-            engine.core().purge_step().unwrap();
+            engine.core().purge_step().expect("it works");
         }
         longest = longest.max(engine.core().txn.history_len());
     }
