@@ -2,7 +2,7 @@
 
 use crate::scenario::{Canary, DIR, Scenario};
 use crate::stop::{EngineError, Stop};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub struct Machine {
     /// End of the last mini-transaction that ended, in this life or an earlier one.
     pub issued: Lsn,
     next_space: u32,
+    /// Tablespaces whose creation is in the log, and where. A file alone may be left of one whose creation was lost.
+    pub created: BTreeMap<SpaceId, Lsn>,
     canary: Canary,
     /// Pages that a fault of the disk may have made old or wrong.
     pub suspects: BTreeSet<PageId>,
@@ -49,6 +51,7 @@ impl Machine {
             durable: Lsn::ZERO,
             issued: Lsn::ZERO,
             next_space: 1,
+            created: BTreeMap::new(),
             canary: scenario.canary,
             suspects: BTreeSet::new(),
             torn_pages_repaired: 0,

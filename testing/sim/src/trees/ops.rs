@@ -21,7 +21,9 @@ impl Trees {
         let flags =
             SpaceFlags::new(storage.options().page_size, false, false).expect("an ordinary page size");
         storage.create_table_space(id, flags, &name).map_err(Stop::file_op)?;
-        self.spaces.set(storage.log().current_lsn(), id, Some(()));
+        let lsn = storage.log().current_lsn();
+        self.spaces.set(lsn, id, Some(()));
+        machine.created.insert(id, lsn);
         Ok(())
     }
 
