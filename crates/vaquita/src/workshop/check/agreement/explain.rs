@@ -64,8 +64,17 @@ struct FoundRow {
     entry: Vec<u8>,
 }
 
+/// What the server names a table that ALTER TABLE fills, before it takes the old one's place. A crash leaves it behind, with
+/// the rows that had come over and the indexes that had been built.
+const INTERMEDIATE: &str = "#sql-ib";
+
 /// Tells the differences.
 pub(super) fn explain(subject: &Subject<'_>, tally: &Tally, report: &mut Report) {
+    let name = subject.name();
+    if name.rsplit('/').next().is_some_and(|table| table.starts_with(INTERMEDIATE)) {
+        report.remark(format!("{name}: half-built by an ALTER TABLE that a crash ended"));
+        return;
+    }
     let mut search =
         Search { subject, selected: selected(tally), odd: HashMap::new(), marked: HashMap::new() };
     search.entries();
