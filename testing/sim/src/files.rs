@@ -1,6 +1,6 @@
 //! A look at the files from outside, by the format alone.
 
-use crate::machine::Machine;
+use crate::machine::{Machine, space_path};
 use vaquita_base::PageNo;
 use vaquita_format::checksum::{self, PageState};
 use vaquita_format::{fil, trx_sys};
@@ -17,6 +17,10 @@ pub(crate) fn check_all(machine: &Machine) -> Result<(), String> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_system = name.starts_with("ibdata");
         if !is_system && !name.ends_with(".ibd") {
+            continue;
+        }
+        // A file whose creation was lost may be torn: nobody has it.
+        if !is_system && !machine.created.keys().any(|&id| path == space_path(id)) {
             continue;
         }
         let bytes = machine.disk.contents(&path).unwrap_or_default();
