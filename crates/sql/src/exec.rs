@@ -1,0 +1,1 @@
+//! Running SELECT: scans, joins, sorts, groups.

@@ -1,0 +1,48 @@
+//! SQL on the engine, without sockets: a [`Database`] is a folder opened with its accounts, variables and plans, a
+//! [`Connection`] is one client's session in it. Doors (the MySQL server, the embedded library, the shell) stand on these.
+//!
+//! | part | module |
+//! |---|---|
+//! | opening, closing, what all sessions share | [`database`] |
+//! | one session: statements, prepared statements, multi-statements | [`connection`], [`state`](mod@state) |
+//! | where results go | [`sink`] |
+//! | tables with their SQL types | [`catalog`] |
+//! | expressions, functions, aggregates: compiled, evaluated | [`expr`] |
+//! | names, access paths, join order; EXPLAIN | [`plan`] |
+//! | running SELECT: scans, joins, sorts, groups | [`exec`] |
+//! | INSERT, UPDATE, DELETE, REPLACE, LOAD DATA | [`dml`] |
+//! | definitions: CREATE, ALTER, DROP; SHOW CREATE | [`ddl`] |
+//! | plans by text | [`plan_cache`] |
+//! | system variables, status counters | [`vars`], [`status`] |
+//! | SHOW and information_schema | [`virtual_tables`] |
+//! | users, passwords, grants | [`accounts`] |
+//! | who is connected and what they do; KILL; GET_LOCK | [`process`] |
+//!
+//! # A statement's way
+//! Text → plan cache by digest, or parser (`vaquita_parser`) → plan (compiled expressions, access paths) → execution
+//! into a [`ResultSink`]. A plan is immutable and shared; what one execution needs is its own.
+#![forbid(unsafe_code)]
+
+pub mod accounts;
+pub mod catalog;
+pub mod connection;
+pub mod database;
+pub mod ddl;
+pub mod dml;
+pub mod exec;
+pub mod expr;
+pub mod plan;
+pub mod plan_cache;
+pub mod process;
+pub mod sink;
+pub mod state;
+pub mod status;
+pub mod vars;
+pub mod virtual_tables;
+
+pub use connection::{ConnectInfo, Connection, Prepared, Transport};
+pub use database::{Database, Options};
+pub use sink::{ColumnMeta, Completion, ResultSink, SessionChange};
+pub use state::SessionState;
+pub use vaquita_engine::Durability;
+pub use vaquita_types::{self as types, SqlError, SqlResult, Value};

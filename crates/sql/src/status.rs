@@ -1,0 +1,5 @@
+//! Status counters.
+
+/// The counters of a folder.
+#[derive(Debug, Default)]
+pub struct Status {}

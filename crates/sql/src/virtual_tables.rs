@@ -1,0 +1,1 @@
+//! SHOW and information_schema: tables whose rows are made when asked.

@@ -1,0 +1,1 @@
+//! Order and equality of values.

@@ -1,0 +1,31 @@
+//! SQL values: types, conversions, comparison, text forms, stored forms, errors. Pure code: no sessions, no tables.
+//!
+//! | part | module |
+//! |---|---|
+//! | a value, borrowed or owned | [`value`] |
+//! | what a column or an expression is | [`sql_type`] |
+//! | exact numbers | [`decimal`] |
+//! | dates and times: parsing, printing, arithmetic | [`temporal`] |
+//! | between types: MySQL's implicit conversions and CAST | [`convert`] |
+//! | the order of values | [`compare`] |
+//! | numbers as text | [`number`] |
+//! | between values and a column's stored bytes | [`column`] |
+//! | error numbers, SQLSTATEs, messages; warnings | [`error`] |
+#![forbid(unsafe_code)]
+
+pub mod column;
+pub mod compare;
+pub mod convert;
+pub mod decimal;
+pub mod error;
+pub mod number;
+pub mod sql_type;
+pub mod temporal;
+pub mod value;
+
+pub use column::ColumnType;
+pub use decimal::Decimal;
+pub use error::{Level, SqlError, SqlResult, Warning, Warnings};
+pub use sql_type::{Kind, SqlType};
+pub use value::Value;
+pub use vaquita_format::value::{Date, DateTime, Time, Timestamp};
