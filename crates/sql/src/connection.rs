@@ -24,6 +24,8 @@ pub enum Transport {
 /// Who connects.
 #[derive(Debug, Clone)]
 pub struct ConnectInfo {
+    /// Number of the connection, from [`crate::process::Processes::reserve_id`] if the client was told it already.
+    pub id: Option<u32>,
     /// User name as given.
     pub user: String,
     /// Host part of the account that matched: `localhost`, `%`.
@@ -116,6 +118,26 @@ impl Connection {
     /// # Errors
     /// Those of the rollback.
     pub fn reset(&mut self) -> SqlResult<()> {
+        unimplemented!()
+    }
+
+    /// Becomes another user's session (COM_CHANGE_USER): what [`Connection::reset`] does, and the new user, database and
+    /// collation. The number stays.
+    ///
+    /// # Errors
+    /// 1226 too many of this user, 1044/1049 the wanted database; the caller ends the connection then.
+    pub fn change_user(&mut self, _info: ConnectInfo) -> SqlResult<()> {
+        unimplemented!()
+    }
+
+    /// Status flags of the protocol as they are now (IN_TRANS, AUTOCOMMIT..), for replies to what is no statement.
+    pub fn status_flags(&self) -> u16 {
+        unimplemented!()
+    }
+
+    /// Called on the killer's thread when somebody ends this connection (KILL, shutdown): a door closes the socket. What
+    /// the session waits for, KILL ends by itself.
+    pub fn set_kill_hook(&mut self, _hook: Arc<dyn Fn() + Send + Sync>) {
         unimplemented!()
     }
 
