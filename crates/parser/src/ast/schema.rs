@@ -1,0 +1,171 @@
+//! Databases, views, stored programs, tablespaces.
+
+use super::{ColumnType, Ident, ObjectName, Query, Span, UserName};
+
+/// `CREATE DATABASE`, `ALTER DATABASE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Database<'a> {
+    /// `IF NOT EXISTS` (CREATE only).
+    pub if_not_exists: bool,
+    /// Name; the current database when `None` (ALTER only).
+    pub name: Option<Ident<'a>>,
+    /// `CHARACTER SET`; the inner `None` is `DEFAULT`.
+    pub charset: Option<Option<Ident<'a>>>,
+    /// `COLLATE`; the inner `None` is `DEFAULT`.
+    pub collation: Option<Option<Ident<'a>>>,
+    /// `ENCRYPTION` (8.0).
+    pub encryption: Option<&'a [u8]>,
+}
+
+/// `DROP DATABASE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropDatabase<'a> {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// Name.
+    pub name: Ident<'a>,
+}
+
+/// `CREATE VIEW`, `ALTER VIEW`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CreateView<'a> {
+    /// `ALTER` instead of `CREATE`.
+    pub alter: bool,
+    /// `OR REPLACE`.
+    pub or_replace: bool,
+    /// `ALGORITHM=`.
+    pub algorithm: ViewAlgorithm,
+    /// `DEFINER=`; the current user when `None`.
+    pub definer: Option<UserName<'a>>,
+    /// `SQL SECURITY INVOKER`.
+    pub invoker: bool,
+    /// Name.
+    pub name: ObjectName<'a>,
+    /// Column names; those of the query when empty.
+    pub columns: &'a [Ident<'a>],
+    /// The query.
+    pub query: &'a Query<'a>,
+    /// Its text.
+    pub text: Span,
+    /// `WITH … CHECK OPTION`.
+    pub check: ViewCheck,
+}
+
+/// `ALGORITHM=` of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum ViewAlgorithm {
+    #[default]
+    Undefined,
+    Merge,
+    TempTable,
+}
+
+/// `WITH [CASCADED | LOCAL] CHECK OPTION`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum ViewCheck {
+    #[default]
+    None,
+    Local,
+    Cascaded,
+}
+
+/// Kinds of stored programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ProgramKind {
+    Procedure,
+    Function,
+    Trigger,
+    Event,
+}
+
+/// `CREATE PROCEDURE | FUNCTION | TRIGGER | EVENT`: the head, and the body as text.
+///
+/// The body's end is found by its BEGIN … END structure; its statements are not parsed here.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CreateProgram<'a> {
+    /// Which.
+    pub kind: ProgramKind,
+    /// `IF NOT EXISTS` (events).
+    pub if_not_exists: bool,
+    /// `DEFINER=`; the current user when `None`.
+    pub definer: Option<UserName<'a>>,
+    /// Name.
+    pub name: ObjectName<'a>,
+    /// Parameters of procedures and functions.
+    pub params: &'a [ProgramParam<'a>],
+    /// `RETURNS` of functions.
+    pub returns: Option<ColumnType<'a>>,
+    /// Time, event and table of a trigger.
+    pub trigger: Option<TriggerHead<'a>>,
+    /// Characteristics (`DETERMINISTIC`, `COMMENT 'x'`), or an event's schedule, as text.
+    pub characteristics: Span,
+    /// The body.
+    pub body: Span,
+}
+
+/// What a trigger stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriggerHead<'a> {
+    /// `BEFORE` (true) or `AFTER`.
+    pub before: bool,
+    /// Insert, update, delete.
+    pub event: TriggerEvent,
+    /// The table.
+    pub table: ObjectName<'a>,
+}
+
+/// What fires a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum TriggerEvent {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// A parameter of a stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramParam<'a> {
+    /// In, out, both.
+    pub mode: ParamMode,
+    /// Name.
+    pub name: Ident<'a>,
+    /// Type.
+    pub data_type: ColumnType<'a>,
+}
+
+/// Direction of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ParamMode {
+    In,
+    Out,
+    InOut,
+}
+
+/// `DROP PROCEDURE | FUNCTION | TRIGGER | EVENT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropProgram<'a> {
+    /// Which.
+    pub kind: ProgramKind,
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// Name.
+    pub name: ObjectName<'a>,
+}
+
+/// `CREATE TABLESPACE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreateTablespace<'a> {
+    /// Name.
+    pub name: Ident<'a>,
+    /// `ADD DATAFILE`.
+    pub datafile: Option<&'a [u8]>,
+    /// `FILE_BLOCK_SIZE`.
+    pub file_block_size: Option<u64>,
+    /// `ENGINE`.
+    pub engine: Option<Ident<'a>>,
+}

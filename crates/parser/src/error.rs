@@ -1,0 +1,93 @@
+//! What is wrong with a text.
+
+use std::fmt;
+
+/// Bytes of the text that a syntax error quotes at most.
+const NEAR_MAX: usize = 80;
+
+/// A text that is no statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// What is wrong.
+    pub kind: ParseErrorKind,
+    /// Where, in bytes from the start of the text.
+    pub offset: usize,
+    /// Line of it, from 1.
+    pub line: u32,
+    /// The text from there on, at most 80 bytes.
+    pub near: Vec<u8>,
+}
+
+/// Kinds of errors; [`ParseError::number`] gives MySQL's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// 1064: the text at `near` does not fit.
+    Syntax,
+    /// 1065: nothing but space and comments.
+    Empty,
+    /// 1221: `Incorrect usage of %s and %s`.
+    WrongUsage(&'static str, &'static str),
+    /// 1248: a derived table without alias.
+    DerivedWithoutAlias,
+    /// 1064 too, for nesting deeper than the parser follows (MySQL: memory exhausted).
+    TooDeep,
+}
+
+impl ParseError {
+    /// A syntax error at `offset` of `sql`.
+    #[must_use]
+    pub fn syntax(sql: &[u8], offset: usize) -> Self {
+        Self::at(ParseErrorKind::Syntax, sql, offset)
+    }
+
+    /// An error of the given kind at `offset` of `sql`.
+    #[must_use]
+    pub fn at(kind: ParseErrorKind, sql: &[u8], offset: usize) -> Self {
+        let offset = offset.min(sql.len());
+        let before = &sql[..offset];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let rest = &sql[offset..];
+        let near = rest[..rest.len().min(NEAR_MAX)].to_vec();
+        Self { kind, offset, line: u32::try_from(line).unwrap_or(u32::MAX), near }
+    }
+
+    /// MySQL's error number.
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        match self.kind {
+            ParseErrorKind::Syntax | ParseErrorKind::TooDeep => 1064,
+            ParseErrorKind::Empty => 1065,
+            ParseErrorKind::WrongUsage(..) => 1221,
+            ParseErrorKind::DerivedWithoutAlias => 1248,
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    /// MySQL's message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ParseErrorKind::Syntax => write!(
+                f,
+                "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
+                 version for the right syntax to use near '{}' at line {}",
+                String::from_utf8_lossy(&self.near),
+                self.line
+            ),
+            ParseErrorKind::TooDeep => write!(
+                f,
+                "memory exhausted near '{}' at line {}",
+                String::from_utf8_lossy(&self.near),
+                self.line
+            ),
+            ParseErrorKind::Empty => f.write_str("Query was empty"),
+            ParseErrorKind::WrongUsage(first, second) => {
+                write!(f, "Incorrect usage of {first} and {second}")
+            }
+            ParseErrorKind::DerivedWithoutAlias => f.write_str("Every derived table must have its own alias"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
