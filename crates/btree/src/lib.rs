@@ -44,6 +44,7 @@
 pub mod bulk;
 pub mod cursor;
 mod descent;
+pub mod estimate;
 pub mod error;
 mod free_bits;
 mod insert;

@@ -16,6 +16,7 @@
 //! | rows fetched ahead | `batch` |
 //! | one row by a unique key | [`get`] |
 //! | counting, scans by several threads | [`count`](mod@count), [`parallel`] |
+//! | estimates of how many rows there are | [`estimate`] |
 //! | the same for a statement of a session | `statement` |
 //!
 //! # What is seen
@@ -37,6 +38,7 @@ mod columns;
 mod consistent;
 pub mod count;
 mod drive;
+pub mod estimate;
 pub mod get;
 mod locking;
 pub mod parallel;

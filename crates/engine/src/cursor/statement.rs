@@ -4,6 +4,7 @@
 //! statement is a transaction of its own, which is serializable as it is.
 
 use super::count::count;
+use super::estimate::{Bound, estimate_range, estimate_rows};
 use super::get::PointRead;
 use super::parallel::parallel_scan;
 use super::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
@@ -125,6 +126,43 @@ impl Statement<'_> {
             ControlFlow::Continue(())
         })?;
         Ok(rows)
+    }
+
+    /// Takes a cursor up again that another statement has left, perhaps one of another session: it is as
+    /// [`Statement::cursor`] would make it, but what it has allocated is still there. It must be placed before it is read.
+    ///
+    /// # Errors
+    /// The table has changed; the metadata lock was not granted in time.
+    pub fn reuse_cursor(&mut self, cursor: &mut Cursor, lock: ReadLock) -> Result<()> {
+        self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
+        cursor.lock = self.effective_lock(lock);
+        cursor.semi_consistent = false;
+        cursor.seek_first();
+        Ok(())
+    }
+
+    /// About how many records of an index lie between two bounds; see [`estimate_range`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn estimate_range(
+        &mut self,
+        table: &Arc<Table>,
+        index: usize,
+        lower: Bound<'_>,
+        upper: Bound<'_>,
+    ) -> Result<u64> {
+        self.session.use_table(table, MdlMode::SharedRead)?;
+        estimate_range(self.parts().0, table, index, lower, upper)
+    }
+
+    /// About how many rows a table has; see [`estimate_rows`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn estimate_rows(&mut self, table: &Arc<Table>) -> Result<u64> {
+        self.session.use_table(table, MdlMode::SharedRead)?;
+        estimate_rows(self.parts().0, table)
     }
 
     /// Scans an index by several threads; see [`parallel_scan`].
