@@ -15,7 +15,7 @@
 //! | plans by text | [`plan_cache`] |
 //! | system variables, status counters | [`vars`], [`status`] |
 //! | SHOW and information_schema | [`virtual_tables`] |
-//! | users, passwords, grants | [`accounts`] |
+//! | users, grants; passwords | [`accounts`], [`password`] |
 //! | who is connected and what they do; KILL; GET_LOCK | [`process`] |
 //!
 //! # A statement's way
@@ -31,6 +31,7 @@ pub mod ddl;
 pub mod dml;
 pub mod exec;
 pub mod expr;
+pub mod password;
 pub mod plan;
 pub mod plan_cache;
 pub mod process;

@@ -1,0 +1,4 @@
+//! The MySQL door: packets, authentication, connections.
+#![forbid(unsafe_code)]
+
+pub mod packet;
