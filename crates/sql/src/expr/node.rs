@@ -1,0 +1,344 @@
+//! The compiled form.
+
+use super::subquery::CompiledSubquery;
+use super::{EvalCx, row::Row};
+use vaquita_types::{SqlResult, SqlType, Value};
+
+/// Table slots of a query block, one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TableSet(pub u64);
+
+impl TableSet {
+    /// The set of one slot.
+    pub fn of(table: u16) -> TableSet {
+        TableSet(1 << (table & 63))
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn union(self, other: TableSet) -> TableSet {
+        TableSet(self.0 | other.0)
+    }
+
+    /// Whether all of these are in `other`.
+    pub fn is_subset(self, other: TableSet) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// When the value of an expression can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Constness {
+    /// Never.
+    Const,
+    /// Between executions of the plan: parameters, NOW(), variables, rows of outer query blocks.
+    Execution,
+    /// From row to row: columns, aggregates, RAND(), assignments.
+    Row,
+}
+
+/// How strongly a string insists on its collation; the lower number wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Coercibility {
+    /// COLLATE.
+    Explicit = 0,
+    /// Strings of two collations that cannot be brought together.
+    None = 1,
+    /// Columns, variables.
+    Implicit = 2,
+    /// USER(), VERSION().
+    System = 3,
+    /// Literals.
+    Coercible = 4,
+    /// Numbers, times.
+    Numeric = 5,
+    /// NULL.
+    Ignorable = 6,
+}
+
+/// Comparison operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CmpOp {
+    /// `=`
+    Eq,
+    /// `<=>`
+    NullSafeEq,
+    /// `<>`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// As what two values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CmpAs {
+    /// Integers, signed or unsigned.
+    Int,
+    /// DECIMAL.
+    Decimal,
+    /// DOUBLE.
+    Double,
+    /// Text by this collation, after conversion to its character set (which the compiler has put in).
+    Text(u16),
+    /// DATE, DATETIME, TIMESTAMP; text is read as such.
+    DateTime,
+    /// TIME; text is read as such.
+    Time,
+}
+
+/// A compiled expression. `'static`: part of cached plans.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    pub(super) node: Node,
+    pub(super) ty: SqlType,
+    pub(super) info: Info,
+}
+
+/// What is known of an expression besides its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Info {
+    /// How strongly it insists on its collation.
+    pub coercibility: Coercibility,
+    /// Text is known to be ASCII only.
+    pub ascii: bool,
+    /// When its value can change.
+    pub constness: Constness,
+    /// Tables of this query block that it looks at.
+    pub tables: TableSet,
+    /// Contains a subquery: may be evaluated on copied rows only.
+    pub has_subquery: bool,
+    /// Contains an aggregate's result.
+    pub has_aggregate: bool,
+}
+
+/// Code of a function or operator: gets its own expression (for the type) and its arguments.
+pub type EvalFn = for<'r> fn(&'r Expr, &'r [Expr], &mut EvalCx<'_>, &'r Row<'r>) -> SqlResult<Value<'r>>;
+
+/// The forms of an expression. Those that the planner looks into (comparisons, AND, IN, …) have forms of their own;
+/// everything else is a [`Node::Call`].
+#[derive(Debug, Clone)]
+pub enum Node {
+    /// A value.
+    Const(Value<'static>),
+    /// A parameter.
+    Param(u32),
+    /// A column.
+    Column {
+        /// Query blocks out.
+        level: u16,
+        /// Table slot.
+        table: u16,
+        /// Position in the table.
+        column: u16,
+    },
+    /// Result of an aggregate.
+    Aggregate(u32),
+    /// All of them are true. Two or more; flattened.
+    And(Box<[Expr]>),
+    /// One of them is true. Two or more; flattened.
+    Or(Box<[Expr]>),
+    /// Not true.
+    Not(Box<Expr>),
+    /// A comparison.
+    Compare {
+        /// Operator.
+        op: CmpOp,
+        /// As what.
+        how: CmpAs,
+        /// Left and right side.
+        sides: Box<[Expr; 2]>,
+    },
+    /// `x BETWEEN low AND high`: three expressions.
+    Between {
+        /// As what.
+        how: CmpAs,
+        /// NOT BETWEEN.
+        negated: bool,
+        /// x, low, high.
+        args: Box<[Expr; 3]>,
+    },
+    /// `x IN (list)`.
+    In(Box<InList>),
+    /// IS NULL, IS NOT NULL.
+    IsNull {
+        /// What is tested.
+        operand: Box<Expr>,
+        /// IS NOT NULL.
+        negated: bool,
+    },
+    /// `x LIKE pattern`.
+    Like(Box<Like>),
+    /// A row of values: `(a, b)`.
+    Row(Box<[Expr]>),
+    /// A subquery.
+    Subquery(Box<SubqueryNode>),
+    /// A function or any other operator.
+    Call(Box<Call>),
+}
+
+/// `x IN (list)`.
+#[derive(Debug, Clone)]
+pub struct InList {
+    /// x.
+    pub operand: Expr,
+    /// The list.
+    pub list: Box<[Expr]>,
+    /// As what x and each of the list are compared.
+    pub how: Box<[CmpAs]>,
+    /// NOT IN.
+    pub negated: bool,
+    /// If all of the list are constants of one way of comparing: sorted, without NULLs.
+    pub(super) sorted: Option<Sorted>,
+}
+
+/// Constants of an IN list.
+#[derive(Debug, Clone)]
+pub(super) enum Sorted {
+    /// Integers.
+    Int { values: Box<[i128]>, has_null: bool },
+}
+
+/// `x LIKE pattern`.
+#[derive(Debug, Clone)]
+pub struct Like {
+    /// x and the pattern.
+    pub args: [Expr; 2],
+    /// The escape character, none with NO_BACKSLASH_ESCAPES.
+    pub escape: Option<u32>,
+    /// Collation by which characters are equal.
+    pub collation: u16,
+    /// NOT LIKE.
+    pub negated: bool,
+}
+
+/// How a subquery is used.
+#[derive(Debug, Clone)]
+pub enum SubqueryUse {
+    /// A value: its one row and column; NULL without a row; error 1242 with two.
+    Scalar,
+    /// EXISTS.
+    Exists,
+    /// `left op ANY (…)`; IN is `= ANY`.
+    Any {
+        /// Operator.
+        op: CmpOp,
+        /// As what, per column.
+        how: Box<[CmpAs]>,
+    },
+    /// `left op ALL (…)`; NOT IN is `<> ALL`.
+    All {
+        /// Operator.
+        op: CmpOp,
+        /// As what, per column.
+        how: Box<[CmpAs]>,
+    },
+}
+
+/// A subquery in an expression.
+#[derive(Debug, Clone)]
+pub struct SubqueryNode {
+    /// The subquery.
+    pub query: CompiledSubquery,
+    /// How it is used.
+    pub usage: SubqueryUse,
+    /// What its rows are compared with; empty for scalar ones and EXISTS.
+    pub left: Box<[Expr]>,
+}
+
+/// A function call or an operator without a form of its own.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Name, in lower case: `concat`, `+`.
+    pub name: &'static str,
+    /// Its code.
+    pub(super) eval: EvalFn,
+    /// Its arguments.
+    pub args: Box<[Expr]>,
+    /// What the compiler has prepared.
+    pub(super) data: Data,
+}
+
+/// What the compiler has prepared for a call.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Data {
+    /// Nothing.
+    #[default]
+    None,
+}
+
+impl Expr {
+    /// Its type.
+    pub fn ty(&self) -> &SqlType {
+        &self.ty
+    }
+
+    /// Its form.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// What is known of it besides its type.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// When its value can change.
+    pub fn constness(&self) -> Constness {
+        self.info.constness
+    }
+
+    /// Tables of this query block that it looks at.
+    pub fn tables(&self) -> TableSet {
+        self.info.tables
+    }
+
+    /// Its value for a row.
+    ///
+    /// # Errors
+    /// Of functions and operators; a subquery where none can run.
+    pub fn eval<'r>(&'r self, cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
+        let _ = (cx, row);
+        unimplemented!()
+    }
+
+    /// Its truth for a row: `None` is unknown.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`].
+    pub fn eval_bool(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<bool>> {
+        let _ = (cx, row);
+        unimplemented!()
+    }
+
+    /// Calls `visit` for this expression and all below, parents first.
+    pub fn walk<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        visit(self);
+        self.children(&mut |child| child.walk(visit));
+    }
+
+    /// Calls `visit` for the expressions right below.
+    pub fn children<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        match &self.node {
+            Node::Const(_) | Node::Param(_) | Node::Column { .. } | Node::Aggregate(_) => {}
+            Node::And(list) | Node::Or(list) | Node::Row(list) => list.iter().for_each(visit),
+            Node::Not(operand) | Node::IsNull { operand, .. } => visit(operand),
+            Node::Compare { sides, .. } => sides.iter().for_each(visit),
+            Node::Between { args, .. } => args.iter().for_each(visit),
+            Node::In(list) => std::iter::once(&list.operand).chain(&list.list).for_each(visit),
+            Node::Like(like) => like.args.iter().for_each(visit),
+            Node::Subquery(sub) => sub.left.iter().for_each(visit),
+            Node::Call(call) => call.args.iter().for_each(visit),
+        }
+    }
+}
