@@ -10,6 +10,8 @@
 //! | the order of values | [`compare`] |
 //! | numbers as text | [`number`] |
 //! | between values and a column's stored bytes | [`column`] |
+//! | `sql_mode` | [`sql_mode`] |
+//! | between UTC and local time | [`time_zone`] |
 //! | error numbers, SQLSTATEs, messages; warnings | [`error`] |
 #![forbid(unsafe_code)]
 
@@ -19,13 +21,18 @@ pub mod convert;
 pub mod decimal;
 pub mod error;
 pub mod number;
+pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
+pub mod time_zone;
 pub mod value;
 
 pub use column::ColumnType;
+pub use convert::Cx;
 pub use decimal::Decimal;
 pub use error::{Level, SqlError, SqlResult, Warning, Warnings};
+pub use sql_mode::SqlMode;
 pub use sql_type::{Kind, SqlType};
+pub use time_zone::TimeZone;
 pub use value::Value;
 pub use vaquita_format::value::{Date, DateTime, Time, Timestamp};

@@ -1,1 +1,0 @@
-//! Dates and times: parsing, printing, arithmetic, with zero parts as the server has them.
