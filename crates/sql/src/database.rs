@@ -1,6 +1,7 @@
 //! A folder opened as a database.
 
 use crate::accounts::Accounts;
+use crate::catalog::Catalog;
 use crate::connection::{ConnectInfo, Connection};
 use crate::plan_cache::PlanCache;
 use crate::process::Processes;
@@ -35,6 +36,8 @@ pub struct Database {
     pub(crate) accounts: Accounts,
     /// Plans by text.
     pub(crate) plans: PlanCache,
+    /// Tables with their SQL types.
+    pub(crate) catalog: Catalog,
 }
 
 impl Database {

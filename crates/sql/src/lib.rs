@@ -7,6 +7,7 @@
 //! | one session: statements, prepared statements, multi-statements | [`connection`], [`state`](mod@state) |
 //! | where results go | [`sink`] |
 //! | tables with their SQL types | [`catalog`] |
+//! | the engine's errors in MySQL's words | [`error`] |
 //! | expressions, functions, aggregates: compiled, evaluated | [`expr`] |
 //! | names, access paths, join order; EXPLAIN | [`plan`] |
 //! | running SELECT: scans, joins, sorts, groups | [`exec`] |
@@ -29,6 +30,7 @@ pub mod connection;
 pub mod database;
 pub mod ddl;
 pub mod dml;
+pub mod error;
 pub mod exec;
 pub mod expr;
 pub mod password;

@@ -1,0 +1,358 @@
+//! Tables as SQL sees them: the engine's table with the SQL types of its columns, made once per engine table object.
+//!
+//! | part | file |
+//! |---|---|
+//! | what the engine keeps for this layer as text | [`extra`] |
+//! | types of columns, to and from their declared text | [`declared`] |
+//! | names of tables and databases | `names` |
+//!
+//! Names are UTF-8 and kept as written; names of tables and databases are compared byte by byte
+//! (`lower_case_table_names` 0), those of columns and indexes without case.
+
+pub mod declared;
+pub mod extra;
+mod names;
+
+pub use names::{check_database, engine_name, file_name, same_name, sql_name};
+
+use crate::error;
+use extra::Extra;
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::sync::Arc;
+use vaquita_engine::table::DefaultValue;
+use vaquita_engine::{MdlMode, Statement, Table};
+use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
+
+/// Flags of a column in the protocol.
+pub mod flag {
+    #![allow(missing_docs, reason = "named as in the protocol's documentation")]
+    pub const NOT_NULL: u16 = 1;
+    pub const PRI_KEY: u16 = 2;
+    pub const UNIQUE_KEY: u16 = 4;
+    pub const MULTIPLE_KEY: u16 = 8;
+    pub const BLOB: u16 = 16;
+    pub const UNSIGNED: u16 = 32;
+    pub const ZEROFILL: u16 = 64;
+    pub const BINARY: u16 = 128;
+    pub const ENUM: u16 = 256;
+    pub const AUTO_INCREMENT: u16 = 512;
+    pub const TIMESTAMP: u16 = 1024;
+    pub const SET: u16 = 2048;
+    pub const NO_DEFAULT_VALUE: u16 = 4096;
+    pub const ON_UPDATE_NOW: u16 = 8192;
+    pub const PART_KEY: u16 = 16384;
+    pub const NUM: u16 = 32768;
+}
+
+/// A column.
+#[derive(Debug)]
+pub struct ColumnInfo {
+    /// Name as declared.
+    pub name: String,
+    /// SQL type and codec.
+    pub ty: ColumnType,
+    /// Type as SHOW COLUMNS prints it.
+    pub declared: String,
+    /// Its default; constants are in stored form.
+    pub default: DefaultValue,
+    /// What it gets in lax mode if it has no default and NULL is not allowed: stored form of 0, '' and the like.
+    pub implicit: Box<[u8]>,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// Flags of the protocol.
+    pub flags: u16,
+    /// Options; see [`extra`].
+    pub extra: Extra,
+}
+
+impl ColumnInfo {
+    /// The type.
+    pub fn sql_type(&self) -> &SqlType {
+        &self.ty.ty
+    }
+
+    /// Whether NULL is allowed.
+    pub fn is_nullable(&self) -> bool {
+        self.ty.ty.nullable
+    }
+}
+
+/// A column of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPartInfo {
+    /// Position in the table.
+    pub column: usize,
+    /// Characters (bytes of binary strings) of the prefix; `None`: the whole column.
+    pub prefix: Option<u32>,
+}
+
+/// A key.
+#[derive(Debug)]
+pub struct KeyInfo {
+    /// Name.
+    pub name: String,
+    /// Position in [`Table::indexes`].
+    pub index: usize,
+    /// Whether it is unique.
+    pub unique: bool,
+    /// Whether it is the primary key.
+    pub primary: bool,
+    /// Its columns.
+    pub parts: Vec<KeyPartInfo>,
+}
+
+/// A table with the SQL types of its columns; made once per engine table object.
+#[derive(Debug)]
+pub struct TableInfo {
+    /// Database.
+    pub database: String,
+    /// Name.
+    pub name: String,
+    /// The engine's object.
+    pub table: Arc<Table>,
+    /// Columns in order.
+    pub columns: Vec<ColumnInfo>,
+    /// Keys as SHOW INDEX lists them, the hidden clustered index left out.
+    pub keys: Vec<KeyInfo>,
+    /// Position of the AUTO_INCREMENT column.
+    pub auto_increment: Option<usize>,
+    /// Columns with ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: Vec<usize>,
+    /// Options; see [`extra`].
+    pub extra: Extra,
+}
+
+impl TableInfo {
+    /// The SQL view of an engine table.
+    ///
+    /// # Errors
+    /// Its name is not of this engine's form; a column's stored form contradicts its type (1105).
+    pub fn new(table: Arc<Table>) -> SqlResult<TableInfo> {
+        let (database, name) = sql_name(&table.name);
+        let mut columns = Vec::with_capacity(table.columns.len());
+        for column in &table.columns {
+            columns.push(column_info(column, &table)?);
+        }
+        let keys = keys_of(&table);
+        for key in &keys {
+            for (i, part) in key.parts.iter().enumerate() {
+                let flags = &mut columns[part.column].flags;
+                *flags |= flag::PART_KEY;
+                *flags |= match (key.primary, key.unique && key.parts.len() == 1) {
+                    (true, _) => flag::PRI_KEY,
+                    (false, true) => flag::UNIQUE_KEY,
+                    (false, false) if i == 0 => flag::MULTIPLE_KEY,
+                    (false, false) => 0,
+                };
+            }
+        }
+        Ok(TableInfo {
+            auto_increment: columns.iter().position(|c| c.auto_increment),
+            on_update_now: (0..columns.len()).filter(|&i| columns[i].on_update_now).collect(),
+            extra: Extra::parse(&table.extra),
+            database,
+            name,
+            columns,
+            keys,
+            table,
+        })
+    }
+
+    /// Position of a column, by name without case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| same_name(&c.name, name))
+    }
+
+    /// A key, by name without case.
+    pub fn key(&self, name: &str) -> Option<&KeyInfo> {
+        self.keys.iter().find(|k| same_name(&k.name, name))
+    }
+
+    /// The primary key.
+    pub fn primary_key(&self) -> Option<&KeyInfo> {
+        self.keys.iter().find(|k| k.primary)
+    }
+}
+
+fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<ColumnInfo> {
+    let extra = Extra::parse(&column.extra);
+    let sql_type = declared::sql_type(column, table.collation, &extra);
+    let declared = match extra.head.as_str() {
+        "" => declared::type_text(&sql_type, &column.labels),
+        head => head.to_owned(),
+    };
+    let flags = flags_of(column, &sql_type);
+    let implicit = implicit_default(&sql_type, table, column);
+    Ok(ColumnInfo {
+        name: column.def.name.clone(),
+        ty: ColumnType { ty: sql_type },
+        declared,
+        default: column.default.clone(),
+        implicit,
+        auto_increment: column.auto_increment,
+        on_update_now: column.on_update_now,
+        flags,
+        extra,
+    })
+}
+
+fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
+    let blob = matches!(
+        ty.kind,
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
+    );
+    let number = ty.kind.is_integer() || matches!(ty.kind, Kind::Decimal | Kind::Float | Kind::Double);
+    let no_default = !ty.nullable && column.default == DefaultValue::None && !column.auto_increment;
+    let binary = ty.kind.is_temporal()
+        || (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set | Kind::Json))
+            && (ty.collation == vaquita_types::sql_type::BINARY || is_bin_collation(ty.collation));
+    [
+        (flag::NOT_NULL, !ty.nullable),
+        (flag::BLOB, blob),
+        (flag::UNSIGNED, ty.unsigned),
+        (flag::ZEROFILL, ty.zerofill),
+        (flag::BINARY, binary),
+        (flag::ENUM, ty.kind == Kind::Enum),
+        (flag::AUTO_INCREMENT, column.auto_increment),
+        (flag::TIMESTAMP, ty.kind == Kind::Timestamp && column.default == DefaultValue::Now),
+        (flag::SET, ty.kind == Kind::Set),
+        (flag::NO_DEFAULT_VALUE, no_default),
+        (flag::ON_UPDATE_NOW, column.on_update_now),
+        (flag::NUM, number),
+    ]
+    .into_iter()
+    .filter(|(_, on)| *on)
+    .fold(0, |flags, (bit, _)| flags | bit)
+}
+
+fn is_bin_collation(id: u16) -> bool {
+    vaquita_format::collation::name(id).is_some_and(|name| name.ends_with("_bin"))
+}
+
+/// The stored form of a type's own default: all zero, empty, or the first label.
+fn implicit_default(ty: &SqlType, table: &Table, column: &vaquita_engine::Column) -> Box<[u8]> {
+    use vaquita_format::value::{DateTime, Time, Timestamp, Value, ValueType};
+    let value = match ty.kind {
+        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt if !ty.unsigned => {
+            Value::Int(0)
+        }
+        Kind::Year => Value::Year(0),
+        Kind::Enum => Value::UInt(1),
+        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt => Value::UInt(0),
+        Kind::Bit | Kind::Set => Value::UInt(0),
+        Kind::Float => Value::Float(0.0),
+        Kind::Double => Value::Double(0.0),
+        Kind::Decimal => Value::Decimal("0".into()),
+        Kind::Date => Value::Date(vaquita_types::Date::default()),
+        Kind::Time => Value::Time(Time::default()),
+        Kind::DateTime => Value::DateTime(DateTime::default()),
+        Kind::Timestamp => Value::Timestamp(Timestamp::default()),
+        _ => Value::Bytes((&[][..]).into()),
+    };
+    let mut out = Vec::new();
+    if let Ok(stored) = ValueType::of_column(&column.def, table.row_format, column.decimal) {
+        // A type that has no such value keeps its column from being left out, which is then an error of the engine.
+        let _ = stored.encode(&value, &mut out);
+    }
+    out.into()
+}
+
+fn keys_of(table: &Table) -> Vec<KeyInfo> {
+    let mut keys = Vec::new();
+    for (i, index) in table.indexes.iter().enumerate() {
+        if index.parts.is_empty() {
+            continue;
+        }
+        let part = |p: &vaquita_format::index_def::KeyPart| {
+            let width = u32::from(table.columns[p.column].def.mbmaxlen.max(1));
+            KeyPartInfo { column: p.column, prefix: (p.prefix_len > 0).then(|| p.prefix_len / width) }
+        };
+        keys.push(KeyInfo {
+            name: index.name.clone(),
+            index: i,
+            unique: index.is_unique(),
+            primary: index.name == "PRIMARY",
+            parts: index.parts.iter().map(part).collect(),
+        });
+    }
+    // As MySQL sorts them: the primary key, unique keys without NULL, other unique ones, the rest.
+    let class = |k: &KeyInfo| {
+        let nullable = k.parts.iter().any(|p| table.columns[p.column].def.is_nullable());
+        match (k.primary, k.unique, nullable) {
+            (true, _, _) => 0,
+            (_, true, false) => 1,
+            (_, true, true) => 2,
+            _ => 3,
+        }
+    };
+    keys.sort_by_key(class);
+    keys
+}
+
+/// Table objects of a folder, by name.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    shards: [RwLock<Shard>; 16],
+}
+
+type Shard = HashMap<String, Arc<TableInfo>, foldhash::fast::RandomState>;
+
+/// Tables kept by one shard before it looks for unused ones.
+const SHARD_TABLES: usize = 256;
+
+impl Catalog {
+    /// The SQL view of an engine table, made if need be.
+    ///
+    /// # Errors
+    /// As [`TableInfo::new`].
+    pub fn info(&self, table: &Arc<Table>) -> SqlResult<Arc<TableInfo>> {
+        let shard = self.shard(&table.name);
+        if let Some(info) = shard.read().get(&table.name)
+            && Arc::ptr_eq(&info.table, table)
+        {
+            return Ok(info.clone());
+        }
+        let info = Arc::new(TableInfo::new(table.clone())?);
+        let mut tables = shard.write();
+        if tables.len() >= SHARD_TABLES {
+            tables.retain(|_, info| Arc::strong_count(info) > 1);
+        }
+        tables.insert(table.name.clone(), info.clone());
+        Ok(info)
+    }
+
+    /// Forgets a table that was dropped or renamed; `name` is the engine's.
+    pub fn forget(&self, name: &str) {
+        self.shard(name).write().remove(name);
+    }
+
+    fn shard(&self, name: &str) -> &RwLock<Shard> {
+        let hash = name.bytes().fold(0usize, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
+        &self.shards[hash % self.shards.len()]
+    }
+}
+
+/// Opens a table under a metadata lock that lasts to the end of the transaction.
+///
+/// # Errors
+/// 1046 no database, 1146 no such table, 1205 metadata lock, 1812 and the like: it cannot be used.
+pub fn open_table(
+    catalog: &Catalog,
+    statement: &mut Statement<'_>,
+    database: &str,
+    name: &str,
+    mode: MdlMode,
+) -> SqlResult<Arc<TableInfo>> {
+    if database.is_empty() {
+        return Err(SqlError::new(1046, "No database selected"));
+    }
+    let engine_name = engine_name(database, name)?;
+    match statement.table_for(&engine_name, mode) {
+        Ok(table) => catalog.info(&table),
+        Err(vaquita_engine::Error::NoSuchTable(_)) => Err(error::no_such_table(database, name)),
+        Err(e) => Err(error::engine(&e)),
+    }
+}

@@ -1,0 +1,144 @@
+//! Errors of the engine as SQL errors.
+
+use vaquita_engine::Error;
+use vaquita_engine::table::{ForeignKey, ReferentialAction};
+use vaquita_types::{SqlError, SqlResult};
+
+/// An engine error with MySQL's number and message. What names rows, keys and constraints is told better by who knows
+/// the table: see the module `dml`.
+pub fn engine(e: &Error) -> SqlError {
+    match e {
+        Error::DuplicateKey { index, value, .. } => duplicate_entry(value, index),
+        Error::NoReferencedRow { table, constraint, .. } => SqlError::new(
+            1452,
+            format!(
+                "Cannot add or update a child row: a foreign key constraint fails ({}, CONSTRAINT `{}`)",
+                quoted(table),
+                constraint_name(constraint)
+            ),
+        ),
+        Error::RowIsReferenced { table, constraint, .. } => SqlError::new(
+            1451,
+            format!(
+                "Cannot delete or update a parent row: a foreign key constraint fails ({}, CONSTRAINT `{}`)",
+                quoted(table),
+                constraint_name(constraint)
+            ),
+        ),
+        Error::NullNotAllowed { column, .. } => null_not_allowed(column),
+        Error::RowTooBig { limit, .. } => SqlError::new(
+            1118,
+            format!(
+                "Row size too large (> {limit}). Changing some columns to TEXT or BLOB may help. In current row \
+                 format, BLOB prefix of 0 bytes is stored inline."
+            ),
+        ),
+        Error::UndoRecordTooBig(_) => SqlError::new(1713, "Undo log record is too big."),
+        Error::LockWaitTimeout | Error::MetadataLockTimeout(_) => {
+            SqlError::new(1205, "Lock wait timeout exceeded; try restarting transaction")
+        }
+        Error::Deadlock(_) => {
+            SqlError::new(1213, "Deadlock found when trying to get lock; try restarting transaction")
+        }
+        Error::LockNotAvailable => SqlError::new(
+            3572,
+            "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.",
+        ),
+        Error::Interrupted => SqlError::new(1317, "Query execution was interrupted"),
+        Error::LockTableFull(_) => {
+            SqlError::new(1206, "The total number of locks exceeds the lock table size")
+        }
+        Error::TooManyTransactions => SqlError::new(1637, "Too many active concurrent transactions"),
+        Error::ReadOnly => SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."),
+        Error::NoSuchTable(name) => {
+            let (database, table) = crate::catalog::sql_name(name);
+            no_such_table(&database, &table)
+        }
+        Error::TableExists(name) => {
+            SqlError::new(1050, format!("Table '{}' already exists", crate::catalog::sql_name(name).1))
+        }
+        Error::TableChanged(_) => {
+            SqlError::new(1412, "Table definition has changed, please retry transaction")
+        }
+        Error::NoSuchIndex { table, index } => SqlError::new(
+            1176,
+            format!("Key '{index}' doesn't exist in table '{}'", crate::catalog::sql_name(table).1),
+        ),
+        Error::NoSuchSavepoint(name) => SqlError::new(1305, format!("SAVEPOINT {name} does not exist")),
+        Error::AutoIncrementExhausted(_) => {
+            SqlError::new(1467, "Failed to read auto-increment value from storage engine")
+        }
+        Error::NoSuchXid => SqlError::new(1397, "XAER_NOTA: Unknown XID"),
+        Error::TableUnusable { table, detail } => {
+            SqlError::new(1812, format!("Tablespace is missing for table {}: {detail}", quoted(table)))
+        }
+        Error::Corrupt(detail) => SqlError::new(1034, format!("Incorrect key file for table: {detail}")),
+        Error::BadDefinition(detail) | Error::ForeignKey(detail) | Error::Config(detail) => {
+            SqlError::new(1105, detail.clone())
+        }
+        other => SqlError::new(1105, other.to_string()),
+    }
+}
+
+/// For `map_err`.
+///
+/// # Errors
+/// That one.
+pub fn of_engine<T>(result: vaquita_engine::Result<T>) -> SqlResult<T> {
+    result.map_err(|e| engine(&e))
+}
+
+/// 1146.
+pub fn no_such_table(database: &str, table: &str) -> SqlError {
+    SqlError::new(1146, format!("Table '{database}.{table}' doesn't exist"))
+}
+
+/// 1048.
+pub fn null_not_allowed(column: &str) -> SqlError {
+    SqlError::new(1048, format!("Column '{column}' cannot be null"))
+}
+
+/// 1062.
+pub fn duplicate_entry(value: &str, index: &str) -> SqlError {
+    SqlError::new(1062, format!("Duplicate entry '{value}' for key '{index}'"))
+}
+
+/// A foreign key as error messages describe it.
+pub fn foreign_key_text(key: &ForeignKey) -> String {
+    let child_db = key.child.split_once('/').map_or("", |(db, _)| db);
+    let (parent_db, parent) = key.parent.split_once('/').unwrap_or(("", &key.parent));
+    let columns = |names: &[String]| {
+        names.iter().map(|n| format!("`{}`", n.replace('`', "``"))).collect::<Vec<_>>().join(", ")
+    };
+    let plain = |s: &str| vaquita_format::filename::decode(s).unwrap_or_else(|| s.to_owned());
+    let parent = match parent_db == child_db {
+        true => format!("`{}`", plain(parent)),
+        false => format!("`{}`.`{}`", plain(parent_db), plain(parent)),
+    };
+    let action = |on: &str, action: ReferentialAction| match action {
+        ReferentialAction::Restrict => String::new(),
+        ReferentialAction::NoAction => format!(" ON {on} NO ACTION"),
+        ReferentialAction::Cascade => format!(" ON {on} CASCADE"),
+        ReferentialAction::SetNull => format!(" ON {on} SET NULL"),
+    };
+    format!(
+        "{}, CONSTRAINT `{}` FOREIGN KEY ({}) REFERENCES {parent} ({}){}{}",
+        quoted(&key.child),
+        constraint_name(&key.id),
+        columns(&key.child_columns),
+        columns(&key.parent_columns),
+        action("DELETE", key.on_delete),
+        action("UPDATE", key.on_update)
+    )
+}
+
+/// A constraint's name without its database.
+fn constraint_name(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, name)| name)
+}
+
+/// An engine's table name in backquotes.
+fn quoted(name: &str) -> String {
+    let (database, table) = crate::catalog::sql_name(name);
+    format!("`{database}`.`{table}`")
+}
