@@ -10,7 +10,7 @@ use std::error::Error as StdError;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use vaquita::{
+use vaquita::engine::{
     AccessMode, Column, ColumnDef, Direction, Engine, Error, KeyPart, Options, PointRead, ReadLock,
     ReadOptions, RowKey, Statement, Table, TableSpec, stored,
 };
