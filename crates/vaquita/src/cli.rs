@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use vaquita_base::SpaceId;
 
+use crate::shell::{self, ShellArgs};
 use crate::workshop::check::{CheckError, check_path};
 use crate::workshop::dictionary::Dictionary;
 use crate::workshop::dump::{DumpOptions, Format, dump_table};
@@ -39,6 +40,8 @@ enum Command {
     Check(CheckArgs),
     /// Write all rows of a table
     Dump(DumpArgs),
+    /// A shell for SQL: on a data folder in this process, or on a server
+    Sql(ShellArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -141,6 +144,7 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
         Command::Inspect(args) => inspect_command(&args, &mut out),
         Command::Check(args) => check_command(&args, &mut out),
         Command::Dump(args) => dump_command(&args, &mut out, err),
+        Command::Sql(args) => return shell::run(&args, &mut out, err),
     };
     let flushed = done.and_then(|sound| until_closed(out.flush().map(|()| sound)));
     match flushed {

@@ -1,17 +1,26 @@
-//! Vaquita: InnoDB's files and engine as a library, and the `vaquita` command.
+//! Vaquita: InnoDB, rebuilt: the library people embed, and the `vaquita` command.
 //!
-//! An [`Engine`] is a folder opened as a database inside this process: see the example `bank`. [`workshop`] works on files
-//! of any MySQL 5.6 server: look, check, dump. [`cli`] is the command line over it.
+//! | | |
+//! |---|---|
+//! | a folder as an SQL database in this process | [`Database`], [`Connection`] ([`embedded`]) |
+//! | the engine below, without SQL | [`engine`]; see the example `bank` |
+//! | files of any MySQL 5.6 server: look, check, dump | [`workshop`] |
+//! | the command line | [`cli`] |
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod embedded;
+pub mod engine;
+mod shell;
 pub mod workshop;
 
-pub use vaquita_engine::*;
-pub use vaquita_format::column::ColumnDef;
-pub use vaquita_format::index_def::KeyPart;
+pub use embedded::{
+    Connection, Database, FromValue, OpenOptions, Outcome, Params, Row, Rows, Statement, ToValue, Transaction,
+};
+pub use vaquita_sql::types::{Date, DateTime, Decimal, Time};
+pub use vaquita_sql::{SqlError as Error, Value};
 
-// The program of the README compiles.
+// The programs of the README compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,0 +1,1 @@
+//! Plans of statements: names, access paths, join order; EXPLAIN.
