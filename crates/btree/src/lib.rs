@@ -44,8 +44,8 @@
 pub mod bulk;
 pub mod cursor;
 mod descent;
-pub mod error;
 pub mod estimate;
+pub mod error;
 mod free_bits;
 mod insert;
 mod key;

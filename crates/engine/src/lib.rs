@@ -46,6 +46,11 @@ pub mod stored;
 pub mod table;
 pub mod version;
 
+/// Character sets and collations: the order of text in indexes is the order of text in expressions.
+pub mod text {
+    pub use vaquita_format::{charset, collation};
+}
+
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{ForeignKeySpec, IndexSpec, TableSpec};
 pub use crate::engine::Engine;

@@ -12,12 +12,22 @@
 //!
 //! Malformed text decodes with U+FFFD in the place of each byte that fits nowhere.
 
+mod check;
+mod convert;
+pub mod list;
 mod sjis;
 
 use std::borrow::Cow;
 
+pub use check::bad_value;
+pub use convert::{Converted, convert};
+use vaquita_base::codec;
+
+/// Code of malformed byte 0; above every character's.
+pub(crate) const MALFORMED: u32 = 0x20_0000;
+
 /// A character set of MySQL 5.6.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Charset {
     /// MySQL's name.
     pub name: &'static str,
@@ -25,21 +35,59 @@ pub struct Charset {
     pub mb_min_len: u8,
     /// Most bytes of a character.
     pub mb_max_len: u8,
+    form: Form,
 }
 
-const fn charset(name: &'static str, mb_min_len: u8, mb_max_len: u8) -> Charset {
-    Charset { name, mb_min_len, mb_max_len }
+/// How characters become bytes.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Binary,
+    Ascii,
+    Latin1,
+    /// Another 8-bit character set; without a way to Unicode.
+    EightBit,
+    Utf8,
+    Utf8mb4,
+    Ucs2,
+    Utf16,
+    Utf16le,
+    Utf32,
+    Sjis,
+    Cp932,
+    Big5,
+    Gbk,
+    Gb2312,
+    Euckr,
+    Eucjp,
+}
+
+impl PartialEq for Charset {
+    fn eq(&self, other: &Charset) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Charset {}
+
+const fn charset(name: &'static str, mb_min_len: u8, mb_max_len: u8, form: Form) -> Charset {
+    Charset { name, mb_min_len, mb_max_len, form }
+}
+
+const fn eight_bit(name: &'static str) -> Charset {
+    charset(name, 1, 1, Form::EightBit)
 }
 
 impl Charset {
     /// Raw bytes.
-    pub const BINARY: Charset = charset("binary", 1, 1);
+    pub const BINARY: Charset = charset("binary", 1, 1, Form::Binary);
+    /// Seven bits; bytes above are kept but mean nothing.
+    pub const ASCII: Charset = charset("ascii", 1, 1, Form::Ascii);
     /// Windows-1252.
-    pub const LATIN1: Charset = charset("latin1", 1, 1);
+    pub const LATIN1: Charset = charset("latin1", 1, 1, Form::Latin1);
     /// UTF-8 of the BMP.
-    pub const UTF8: Charset = charset("utf8", 1, 3);
+    pub const UTF8: Charset = charset("utf8", 1, 3, Form::Utf8);
     /// UTF-8.
-    pub const UTF8MB4: Charset = charset("utf8mb4", 1, 4);
+    pub const UTF8MB4: Charset = charset("utf8mb4", 1, 4, Form::Utf8mb4);
 
     /// The character set of a collation of MySQL 5.6.
     pub fn of_collation(id: u16) -> Option<Charset> {
@@ -47,43 +95,43 @@ impl Charset {
             63 => Charset::BINARY,
             5 | 8 | 15 | 31 | 47..=49 | 94 => Charset::LATIN1,
             33 | 83 | 192..=215 | 223 => Charset::UTF8,
-            45..=46 | 224..=247 => Charset::UTF8MB4,
-            11 | 65 => charset("ascii", 1, 1),
-            35 | 90 | 128..=151 | 159 => charset("ucs2", 2, 2),
-            54..=55 | 101..=124 => charset("utf16", 2, 4),
-            56 | 62 => charset("utf16le", 2, 4),
-            60..=61 | 160..=183 => charset("utf32", 4, 4),
-            13 | 88 => charset("sjis", 1, 2),
-            95..=96 => charset("cp932", 1, 2),
-            1 | 84 => charset("big5", 1, 2),
-            19 | 85 => charset("euckr", 1, 2),
-            24 | 86 => charset("gb2312", 1, 2),
-            28 | 87 => charset("gbk", 1, 2),
-            12 | 91 => charset("ujis", 1, 3),
-            97..=98 => charset("eucjpms", 1, 3),
-            3 | 69 => charset("dec8", 1, 1),
-            4 | 80 => charset("cp850", 1, 1),
-            6 | 72 => charset("hp8", 1, 1),
-            7 | 74 => charset("koi8r", 1, 1),
-            2 | 9 | 21 | 27 | 77 => charset("latin2", 1, 1),
-            10 | 82 => charset("swe7", 1, 1),
-            16 | 71 => charset("hebrew", 1, 1),
-            18 | 89 => charset("tis620", 1, 1),
-            22 | 75 => charset("koi8u", 1, 1),
-            25 | 70 => charset("greek", 1, 1),
-            26 | 34 | 44 | 66 | 99 => charset("cp1250", 1, 1),
-            30 | 78 => charset("latin5", 1, 1),
-            32 | 64 => charset("armscii8", 1, 1),
-            36 | 68 => charset("cp866", 1, 1),
-            37 | 73 => charset("keybcs2", 1, 1),
-            38 | 43 => charset("macce", 1, 1),
-            39 | 53 => charset("macroman", 1, 1),
-            40 | 81 => charset("cp852", 1, 1),
-            20 | 41..=42 | 79 => charset("latin7", 1, 1),
-            14 | 23 | 50..=52 => charset("cp1251", 1, 1),
-            57 | 67 => charset("cp1256", 1, 1),
-            29 | 58..=59 => charset("cp1257", 1, 1),
-            92..=93 => charset("geostd8", 1, 1),
+            45..=46 | 224..=247 | 255 => Charset::UTF8MB4,
+            11 | 65 => Charset::ASCII,
+            35 | 90 | 128..=151 | 159 => charset("ucs2", 2, 2, Form::Ucs2),
+            54..=55 | 101..=124 => charset("utf16", 2, 4, Form::Utf16),
+            56 | 62 => charset("utf16le", 2, 4, Form::Utf16le),
+            60..=61 | 160..=183 => charset("utf32", 4, 4, Form::Utf32),
+            13 | 88 => charset("sjis", 1, 2, Form::Sjis),
+            95..=96 => charset("cp932", 1, 2, Form::Cp932),
+            1 | 84 => charset("big5", 1, 2, Form::Big5),
+            19 | 85 => charset("euckr", 1, 2, Form::Euckr),
+            24 | 86 => charset("gb2312", 1, 2, Form::Gb2312),
+            28 | 87 => charset("gbk", 1, 2, Form::Gbk),
+            12 | 91 => charset("ujis", 1, 3, Form::Eucjp),
+            97..=98 => charset("eucjpms", 1, 3, Form::Eucjp),
+            3 | 69 => eight_bit("dec8"),
+            4 | 80 => eight_bit("cp850"),
+            6 | 72 => eight_bit("hp8"),
+            7 | 74 => eight_bit("koi8r"),
+            2 | 9 | 21 | 27 | 77 => eight_bit("latin2"),
+            10 | 82 => eight_bit("swe7"),
+            16 | 71 => eight_bit("hebrew"),
+            18 | 89 => eight_bit("tis620"),
+            22 | 75 => eight_bit("koi8u"),
+            25 | 70 => eight_bit("greek"),
+            26 | 34 | 44 | 66 | 99 => eight_bit("cp1250"),
+            30 | 78 => eight_bit("latin5"),
+            32 | 64 => eight_bit("armscii8"),
+            36 | 68 => eight_bit("cp866"),
+            37 | 73 => eight_bit("keybcs2"),
+            38 | 43 => eight_bit("macce"),
+            39 | 53 => eight_bit("macroman"),
+            40 | 81 => eight_bit("cp852"),
+            20 | 41..=42 | 79 => eight_bit("latin7"),
+            14 | 23 | 50..=52 => eight_bit("cp1251"),
+            57 | 67 => eight_bit("cp1256"),
+            29 | 58..=59 => eight_bit("cp1257"),
+            92..=93 => eight_bit("geostd8"),
             _ => return None,
         })
     }
@@ -93,20 +141,115 @@ impl Charset {
         u32::from(self.mb_max_len) * 5 + u32::from(self.mb_min_len)
     }
 
+    /// The character set with this name (of MySQL 5.6; case does not matter).
+    pub fn by_name(name: &str) -> Option<Charset> {
+        list::default_collation(name).and_then(Charset::of_collation)
+    }
+
+    /// Number of its default collation.
+    pub fn default_collation(self) -> u16 {
+        list::default_collation(self.name).unwrap_or(63)
+    }
+
+    /// Number of its collation by code.
+    pub fn binary_collation(self) -> u16 {
+        list::binary_collation(self.name).unwrap_or(63)
+    }
+
+    /// Whether ASCII characters have their own bytes, and these bytes always mean them... in all but the sets of whole
+    /// 16- and 32-bit units.
+    pub fn is_ascii_based(self) -> bool {
+        self.mb_min_len == 1
+    }
+
+    /// Whether every character of it is one of Unicode's by number: converting to it from anything loses nothing
+    /// (`utf8` and `ucs2` apart, for what lies above the BMP).
+    pub fn is_unicode(self) -> bool {
+        matches!(
+            self.form,
+            Form::Utf8 | Form::Utf8mb4 | Form::Ucs2 | Form::Utf16 | Form::Utf16le | Form::Utf32
+        )
+    }
+
     /// The text in Unicode; `None` if the character set cannot be decoded here (show hexadecimal digits then).
     pub fn decode<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
-        Some(match self.name {
-            "utf8" | "utf8mb4" => decode_utf8(bytes),
-            "latin1" | "ascii" if bytes.is_ascii() => decode_utf8(bytes),
-            "latin1" => Cow::Owned(bytes.iter().map(|&b| latin1(b)).collect()),
-            "ascii" => decode_by(bytes, |s| s[0].is_ascii().then_some((u32::from(s[0]), 1))),
-            "ucs2" => decode_by(bytes, next_ucs2),
-            "utf16" => decode_by(bytes, next_utf16),
-            "utf16le" => decode_by(bytes, next_utf16le),
-            "utf32" => decode_by(bytes, next_utf32),
-            "sjis" => decode_by(bytes, next_sjis),
+        Some(match self.form {
+            Form::Utf8 | Form::Utf8mb4 => decode_utf8(bytes),
+            Form::Latin1 | Form::Ascii if bytes.is_ascii() => decode_utf8(bytes),
+            Form::Latin1 => Cow::Owned(bytes.iter().map(|&b| latin1(b)).collect()),
+            _ if self.is_convertible() => decode_by(bytes, |s| self.next(s)),
             _ => return None,
         })
+    }
+
+    /// Whether its characters can be told in Unicode here. Of the others, ASCII characters alone can be converted.
+    pub fn is_convertible(self) -> bool {
+        !matches!(
+            self.form,
+            Form::Binary
+                | Form::EightBit
+                | Form::Cp932
+                | Form::Big5
+                | Form::Gbk
+                | Form::Gb2312
+                | Form::Euckr
+                | Form::Eucjp
+        )
+    }
+
+    /// Unicode code point and length of the first character of a text that is not empty; `None` if it is malformed or
+    /// not in Unicode.
+    #[inline]
+    pub fn next(self, s: &[u8]) -> Option<(u32, usize)> {
+        match self.form {
+            Form::Utf8 => next_utf8(s).filter(|&(code, _)| code <= 0xFFFF),
+            Form::Utf8mb4 => next_utf8(s),
+            Form::Latin1 => Some((u32::from(latin1(s[0])), 1)),
+            Form::Ucs2 => next_ucs2(s),
+            Form::Utf16 => next_utf16(s),
+            Form::Utf16le => next_utf16le(s),
+            Form::Utf32 => next_utf32(s),
+            Form::Sjis => next_sjis(s).filter(|&(code, _)| code != 0xFFFD),
+            _ => s[0].is_ascii().then_some((u32::from(s[0]), 1)),
+        }
+    }
+
+    /// Appends the character with this code point; `false` if the character set has none.
+    #[inline]
+    pub fn push(self, code: u32, out: &mut Vec<u8>) -> bool {
+        match self.form {
+            Form::Utf8 if code <= 0xFFFF => push_utf8(code, out),
+            Form::Utf8mb4 if code <= 0x10_FFFF => push_utf8(code, out),
+            Form::Latin1 => match latin1_byte(code) {
+                Some(byte) => out.push(byte),
+                None => return false,
+            },
+            Form::Ucs2 if code <= 0xFFFF => codec::push_uint(out, 2, u64::from(code)),
+            Form::Utf16 | Form::Utf16le => return push_utf16(code, matches!(self.form, Form::Utf16le), out),
+            Form::Utf32 if code <= 0x10_FFFF => codec::push_uint(out, 4, u64::from(code)),
+            Form::Utf8 | Form::Utf8mb4 | Form::Ucs2 | Form::Utf32 => return false,
+            _ if code < 0x80 => out.push(code as u8),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A number for the first character of a text that is not empty, and its length: Unicode's where the character set
+    /// is Unicode's, otherwise its bytes as a number (so ASCII characters have their own). A malformed byte is a
+    /// character beyond all others.
+    #[inline]
+    pub fn code(self, s: &[u8]) -> (u32, usize) {
+        let decoded = match self.form {
+            Form::Utf8 | Form::Utf8mb4 => next_utf8(s),
+            Form::Ucs2 => next_ucs2(s),
+            Form::Utf16 => next_utf16(s),
+            Form::Utf16le => next_utf16le(s),
+            Form::Utf32 => next_utf32(s),
+            _ => self
+                .char_len(s)
+                .map(|len| (s[..len].iter().fold(0, |code, &byte| code << 8 | u32::from(byte)), len)),
+        };
+        decoded.unwrap_or((MALFORMED + u32::from(s[0]), 1))
     }
 
     /// Bytes of the longest prefix of `bytes` with at most `chars` whole characters; what an index on a column
@@ -129,12 +272,28 @@ impl Charset {
 
     /// Characters in a text; a malformed byte counts as one.
     pub fn char_count(self, bytes: &[u8]) -> usize {
+        if self.mb_max_len == 1 {
+            return bytes.len();
+        }
+        if self.is_utf8() {
+            return check::utf8_char_count(bytes);
+        }
         let (mut at, mut chars) = (0, 0);
         while at < bytes.len() {
             at += self.char_len(&bytes[at..]).unwrap_or(1);
             chars += 1;
         }
         chars
+    }
+
+    /// The characters of `bytes` after the first `from`, at most `count` of them.
+    pub fn substring(self, bytes: &[u8], from: usize, count: usize) -> &[u8] {
+        let rest = &bytes[self.prefix_len(bytes, from)..];
+        &rest[..self.prefix_len(rest, count)]
+    }
+
+    fn is_utf8(self) -> bool {
+        matches!(self.form, Form::Utf8 | Form::Utf8mb4)
     }
 
     /// Bytes of the whole characters at the start of a piece of text: what is left may be the start of a character
@@ -156,29 +315,30 @@ impl Charset {
     }
 
     /// Bytes of the first character of a text that is not empty; `None` if it is malformed.
-    fn char_len(self, s: &[u8]) -> Option<usize> {
-        match self.name {
-            "utf8" | "utf8mb4" => next_utf8(s).map(|(_, len)| len),
-            "ucs2" => (s.len() >= 2).then_some(2),
-            "utf16" => next_utf16(s).map(|(_, len)| len),
-            "utf16le" => next_utf16le(s).map(|(_, len)| len),
-            "utf32" => (s.len() >= 4).then_some(4),
-            "sjis" | "cp932" => sjis_len(s),
-            "big5" => two_byte(s, 0xA1..=0xF9, |t| matches!(t, 0x40..=0x7E | 0xA1..=0xFE)),
-            "gbk" => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x40..=0x7E | 0x80..=0xFE)),
-            "gb2312" => two_byte(s, 0xA1..=0xF7, |t| matches!(t, 0xA1..=0xFE)),
-            "euckr" => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x41..=0x5A | 0x61..=0x7A | 0x81..=0xFE)),
-            "ujis" | "eucjpms" => euc_jp_len(s),
-            _ => Some(1),
+    #[inline]
+    pub fn char_len(self, s: &[u8]) -> Option<usize> {
+        match self.form {
+            Form::Utf8 | Form::Utf8mb4 => next_utf8(s).map(|(_, len)| len),
+            Form::Ucs2 => (s.len() >= 2).then_some(2),
+            Form::Utf16 => next_utf16(s).map(|(_, len)| len),
+            Form::Utf16le => next_utf16le(s).map(|(_, len)| len),
+            Form::Utf32 => (s.len() >= 4).then_some(4),
+            Form::Sjis | Form::Cp932 => sjis_len(s),
+            Form::Big5 => two_byte(s, 0xA1..=0xF9, |t| matches!(t, 0x40..=0x7E | 0xA1..=0xFE)),
+            Form::Gbk => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x40..=0x7E | 0x80..=0xFE)),
+            Form::Gb2312 => two_byte(s, 0xA1..=0xF7, |t| matches!(t, 0xA1..=0xFE)),
+            Form::Euckr => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x41..=0x5A | 0x61..=0x7A | 0x81..=0xFE)),
+            Form::Eucjp => euc_jp_len(s),
+            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit => Some(1),
         }
     }
 
     /// The space that pads CHAR columns and comparisons.
     pub fn space(self) -> &'static [u8] {
-        match self.name {
-            "ucs2" | "utf16" => b"\0 ",
-            "utf16le" => b" \0",
-            "utf32" => b"\0\0\0 ",
+        match self.form {
+            Form::Ucs2 | Form::Utf16 => b"\0 ",
+            Form::Utf16le => b" \0",
+            Form::Utf32 => b"\0\0\0 ",
             _ => b" ",
         }
     }
@@ -200,16 +360,56 @@ fn decode_by(bytes: &[u8], next: impl Fn(&[u8]) -> Option<(u32, usize)>) -> Cow<
     Cow::Owned(out)
 }
 
+/// Windows-1252's characters of 0x80..=0x9F; where it has none, the C1 control of that number.
+const LATIN1_HIGH: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}', '\u{90}',
+    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
+];
+
+#[inline]
 fn latin1(byte: u8) -> char {
-    /// Windows-1252's characters of 0x80..=0x9F; where it has none, the C1 control of that number.
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}',
-        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
-    ];
     match byte {
-        0x80..=0x9F => HIGH[usize::from(byte - 0x80)],
+        0x80..=0x9F => LATIN1_HIGH[usize::from(byte - 0x80)],
         _ => char::from(byte),
     }
+}
+
+#[inline]
+fn latin1_byte(code: u32) -> Option<u8> {
+    match code {
+        0..0x80 | 0xA0..0x100 => Some(code as u8),
+        _ => {
+            let at = LATIN1_HIGH.iter().position(|&c| u32::from(c) == code)?;
+            Some(0x80 + at as u8)
+        }
+    }
+}
+
+fn push_utf8(code: u32, out: &mut Vec<u8>) {
+    let tail = |shift: u32| 0x80 | (code >> shift & 0x3F) as u8;
+    match code {
+        0..0x80 => out.push(code as u8),
+        0x80..0x800 => out.extend_from_slice(&[0xC0 | (code >> 6) as u8, tail(0)]),
+        // Halves of surrogate pairs, too: MySQL knows no better.
+        0x800..0x1_0000 => out.extend_from_slice(&[0xE0 | (code >> 12) as u8, tail(6), tail(0)]),
+        _ => out.extend_from_slice(&[0xF0 | (code >> 18) as u8, tail(12), tail(6), tail(0)]),
+    }
+}
+
+fn push_utf16(code: u32, little_endian: bool, out: &mut Vec<u8>) -> bool {
+    let mut unit = |unit: u32| {
+        let (high, low) = ((unit >> 8) as u8, unit as u8);
+        out.extend_from_slice(&if little_endian { [low, high] } else { [high, low] });
+    };
+    match code {
+        0xD800..0xE000 | 0x11_0000.. => return false,
+        0..0x1_0000 => unit(code),
+        _ => {
+            unit(0xD800 | (code - 0x1_0000) >> 10);
+            unit(0xDC00 | (code - 0x1_0000) & 0x3FF);
+        }
+    }
+    true
 }
 
 /// The first UTF-8 character (of at most four bytes) and its length; `None` if malformed.

@@ -1,38 +1,57 @@
-//! Collations: the order of text in index keys.
+//! Collations: the order of text in index keys and in expressions.
 //!
-//! A collation gives every character a weight; texts compare by their sequences of weights, the shorter one padded
-//! with the weight of a space for ever (PAD SPACE). `binary` (63) alone compares bytes and lengths. Equal is not
-//! identical: `'a'` and `'A '` are equal in `latin1_swedish_ci`.
+//! A collation gives every character a weight (or several, or none); texts compare by their sequences of weights, the
+//! shorter one padded with the weight of a space for ever (PAD SPACE). `binary` (63) compares bytes and lengths, and
+//! the collations of Unicode 9.0 do not pad either. Equal is not identical: `'a'` and `'A '` are equal in
+//! `latin1_swedish_ci`.
 //!
 //! | order | ids |
 //! |---|---|
 //! | bytes, no padding | 63 `binary` |
 //! | bytes, padded | `*_bin` of the 8-bit, East Asian and UTF-8 character sets (byte order is code point order in UTF-8) |
-//! | a weight per byte | 8 `latin1_swedish_ci`, 48 `latin1_general_ci`, 11 `ascii_general_ci` |
+//! | a weight per byte | 5 `latin1_german1_ci`, 8 `latin1_swedish_ci`, 15 `latin1_danish_ci`, 48 and 49 `latin1_general_ci` and `_cs`, 94 `latin1_spanish_ci`, 11 `ascii_general_ci` |
 //! | a weight per character of the BMP, 0xFFFD above | 33 `utf8`, 45 `utf8mb4`, 35 `ucs2`, 54 `utf16`, 60 `utf32` `_general_ci` |
+//! | the Unicode Collation Algorithm, first level | 192, 224 `_unicode_ci`; 214, 246 `_unicode_520_ci`; 255 `utf8mb4_0900_ai_ci` ([`uca`]) |
 //! | code points | 90 `ucs2_bin`, 55 `utf16_bin`, 61 `utf32_bin` |
 //! | lower case folded, then bytes | 13 `sjis_japanese_ci` |
+//!
+//! What is done with an order: comparing and hashing ([`Collation::compare`], [`Collation::equal`],
+//! [`Collation::hash`]), keys that sort as bytes ([`Collation::sort_key`]), WEIGHT_STRING() ([`Collation::weight_string`]),
+//! LIKE ([`Collation::like`], [`Collation::like_range`]), searching ([`Collation::find`]), and which collation two
+//! texts are compared by ([`aggregate`]).
 //!
 //! # Invariants
 //! - I1: every order is total on arbitrary bytes, malformed text included: a malformed byte weighs more than every
 //!   character, so sorting and searching never contradict themselves.
 //! - I2: the tables give what WEIGHT_STRING() of MySQL 5.6.24 gives, for every character (checked by the tests
 //!   through checksums of the server's answers).
+//! - I3: `equal`, `hash` and `sort_key` agree with `compare`.
 
+pub mod aggregate;
+pub(crate) mod ascii;
 mod general_ci;
+mod key;
 mod latin;
+mod like;
+pub mod list;
 mod names;
+mod scheme;
+mod search;
 
 use std::cmp::Ordering;
 
-use crate::charset;
+pub use like::LikeRange;
+pub use search::find_bytes;
 
-/// Weight of malformed byte 0; above every character's.
-const MALFORMED: u32 = 0x20_0000;
+use crate::charset::{self, Charset};
+use scheme::{General, Scheme, with_scheme};
 
 /// How the texts of a collation compare.
 #[derive(Debug, Clone, Copy)]
-pub struct Collation(Order);
+pub struct Collation {
+    id: u16,
+    order: Order,
+}
 
 #[derive(Debug, Clone, Copy)]
 enum Order {
@@ -54,9 +73,12 @@ enum Order {
 }
 
 impl Collation {
+    /// Bytes and lengths: what is not text.
+    pub const BINARY: Collation = Collation { id: 63, order: Order::Binary };
+
     /// The collation with this number, if its order is known here.
     pub fn of(id: u16) -> Option<Collation> {
-        Some(Collation(match id {
+        let order = match id {
             63 => Order::Binary,
             8 => Order::Table(&latin::LATIN1_SWEDISH_CI),
             48 => Order::Table(&latin::LATIN1_GENERAL_CI),
@@ -75,23 +97,57 @@ impl Collation {
             // big5 euckr gb2312 gbk sjis ujis cp932 eucjpms
             84..=88 | 91 | 96 | 98 => Order::Bytes,
             _ => return None,
-        }))
+        };
+        Some(Collation { id, order })
+    }
+
+    /// Its number.
+    pub fn id(self) -> u16 {
+        self.id
+    }
+
+    /// MySQL's name.
+    pub fn name(self) -> &'static str {
+        name(self.id).unwrap_or("binary")
+    }
+
+    /// The character set of its texts.
+    pub fn charset(self) -> Charset {
+        Charset::of_collation(self.id).unwrap_or(Charset::BINARY)
+    }
+
+    /// Whether the shorter of two texts compares as if spaces followed it.
+    pub fn pads(self) -> bool {
+        !matches!(self.order, Order::Binary)
+    }
+
+    /// Whether it is `binary` or one of the `*_bin`: equal texts are identical but for spaces at the end.
+    pub fn is_binary(self) -> bool {
+        matches!(
+            self.order,
+            Order::Binary | Order::Bytes | Order::Ucs2Bin | Order::Utf16Bin | Order::Utf32Bin
+        )
     }
 
     /// Compares two texts.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
-        match self.0 {
+        match self.order {
             Order::Binary => a.cmp(b),
             Order::Bytes => by_bytes(a, b),
             Order::Table(weights) => by_table(weights, a, b),
             Order::Utf8General => by_utf8_general(a, b),
-            Order::Ucs2Bin => by_weights(a, b, |s| code_point(charset::next_ucs2(s), s)),
-            Order::Ucs2General => by_weights(a, b, |s| general(charset::next_ucs2(s), s)),
-            Order::Utf16Bin => by_weights(a, b, |s| code_point(charset::next_utf16(s), s)),
-            Order::Utf16General => by_weights(a, b, |s| general(charset::next_utf16(s), s)),
-            Order::Utf32Bin => by_weights(a, b, |s| code_point(charset::next_utf32(s), s)),
-            Order::Utf32General => by_weights(a, b, |s| general(charset::next_utf32(s), s)),
-            Order::Sjis => by_weights(a, b, sjis_weight),
+            _ => with_scheme!(self, scheme => by_weights(scheme, a, b)),
+        }
+    }
+
+    /// Whether two texts are equal: faster than comparing where the order does not matter.
+    #[inline]
+    pub fn equal(self, a: &[u8], b: &[u8]) -> bool {
+        match self.order {
+            Order::Binary => a == b,
+            Order::Bytes => trim_spaces(a) == trim_spaces(b),
+            // Identical texts are equal in every collation.
+            _ => a == b || self.compare(a, b).is_eq(),
         }
     }
 }
@@ -121,7 +177,7 @@ pub fn is_primary(id: u16) -> bool {
 /// (a total order, though not the server's: ask [`is_known`] before judging the order of a file).
 #[inline]
 pub fn compare(id: u16, a: &[u8], b: &[u8]) -> Ordering {
-    Collation::of(id).unwrap_or(Collation(Order::Bytes)).compare(a, b)
+    Collation::of(id).unwrap_or(Collation { id, order: Order::Bytes }).compare(a, b)
 }
 
 /// Weight of a character in the `*_general_ci` collations of Unicode.
@@ -132,6 +188,12 @@ pub fn general_weight(c: u32) -> u16 {
         255 => c,
         page => general_ci::PAGES[usize::from(page)][usize::from(c & 0xFF)],
     }
+}
+
+/// Without the spaces at the end.
+fn trim_spaces(s: &[u8]) -> &[u8] {
+    let len = s.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &s[..len]
 }
 
 fn by_bytes(a: &[u8], b: &[u8]) -> Ordering {
@@ -163,8 +225,8 @@ fn by_table(weights: &[u8; 256], a: &[u8], b: &[u8]) -> Ordering {
 }
 
 fn by_utf8_general(a: &[u8], b: &[u8]) -> Ordering {
-    let mut ascii = 0;
-    for (&x, &y) in a.iter().zip(b) {
+    let mut ascii = ascii::common_prefix_ignoring_case(a, b);
+    for (&x, &y) in a[ascii..].iter().zip(&b[ascii..]) {
         if (x | y) >= 0x80 {
             break;
         }
@@ -174,47 +236,23 @@ fn by_utf8_general(a: &[u8], b: &[u8]) -> Ordering {
         }
         ascii += 1;
     }
-    by_weights(&a[ascii..], &b[ascii..], |s| general(charset::next_utf8(s), s))
+    by_weights(General(charset::next_utf8), &a[ascii..], &b[ascii..])
 }
 
-/// Compares the sequences of weights; `next` gives the first weight of a text that is not empty and its length.
+/// Compares the sequences of weights.
 #[inline]
-fn by_weights(mut a: &[u8], mut b: &[u8], next: impl Fn(&[u8]) -> (u32, usize)) -> Ordering {
-    const SPACE: u32 = b' ' as u32;
-    while !(a.is_empty() && b.is_empty()) {
-        let (x, x_len) = if a.is_empty() { (SPACE, 0) } else { next(a) };
-        let (y, y_len) = if b.is_empty() { (SPACE, 0) } else { next(b) };
+fn by_weights<S: Scheme>(scheme: S, a: &[u8], b: &[u8]) -> Ordering {
+    let (mut a, mut b) = (scheme.weights(a), scheme.weights(b));
+    let pad = scheme.pad();
+    loop {
+        let (x, y) = match (a.next(), b.next()) {
+            (None, None) => return Ordering::Equal,
+            // Without padding the end is less than any weight.
+            (x, y) => (x.or(pad), y.or(pad)),
+        };
         if x != y {
             return x.cmp(&y);
         }
-        (a, b) = (&a[x_len..], &b[y_len..]);
-    }
-    Ordering::Equal
-}
-
-fn malformed(s: &[u8]) -> (u32, usize) {
-    (MALFORMED + u32::from(s[0]), 1)
-}
-
-#[inline]
-fn code_point(decoded: Option<(u32, usize)>, s: &[u8]) -> (u32, usize) {
-    decoded.unwrap_or_else(|| malformed(s))
-}
-
-#[inline]
-fn general(decoded: Option<(u32, usize)>, s: &[u8]) -> (u32, usize) {
-    decoded.map_or_else(|| malformed(s), |(c, len)| (u32::from(general_weight(c)), len))
-}
-
-/// Two-byte characters weigh their code and one-byte characters as if a zero byte followed, so the order is that of
-/// the bytes; spaces keep the weight of the padding and control characters stay below it.
-fn sjis_weight(s: &[u8]) -> (u32, usize) {
-    match charset::sjis_len(s) {
-        Some(2) => (u32::from(s[0]) << 8 | u32::from(s[1]), 2),
-        Some(_) if s[0] == b' ' => (u32::from(b' '), 1),
-        Some(_) if s[0] < b' ' => (u32::from(s[0]), 1),
-        Some(_) => (u32::from(s[0].to_ascii_uppercase()) << 8, 1),
-        None => malformed(s),
     }
 }
 

@@ -1,8 +1,8 @@
-//! Names of MySQL 5.6's collations, as information_schema.COLLATIONS lists them.
+//! Names of MySQL 5.6's collations, as information_schema.COLLATIONS lists them, and of the one of MySQL 8.0 there is here.
 
 /// Number and name of every collation, in order of number.
 #[rustfmt::skip]
-pub(super) static NAMES: [(u16, &str); 219] = [
+pub(super) static NAMES: [(u16, &str); 220] = [
     (1, "big5_chinese_ci"), (2, "latin2_czech_cs"), (3, "dec8_swedish_ci"), (4, "cp850_general_ci"),
     (5, "latin1_german1_ci"), (6, "hp8_english_ci"), (7, "koi8r_general_ci"), (8, "latin1_swedish_ci"),
     (9, "latin2_general_ci"), (10, "swe7_swedish_ci"), (11, "ascii_general_ci"), (12, "ujis_japanese_ci"),
@@ -58,6 +58,7 @@ pub(super) static NAMES: [(u16, &str); 219] = [
     (239, "utf8mb4_roman_ci"), (240, "utf8mb4_persian_ci"), (241, "utf8mb4_esperanto_ci"),
     (242, "utf8mb4_hungarian_ci"), (243, "utf8mb4_sinhala_ci"), (244, "utf8mb4_german2_ci"),
     (245, "utf8mb4_croatian_ci"), (246, "utf8mb4_unicode_520_ci"), (247, "utf8mb4_vietnamese_ci"),
+    (255, "utf8mb4_0900_ai_ci"),
 ];
 
 /// Default collations of their character sets.

@@ -1,0 +1,57 @@
+//! Eight ASCII characters at a time.
+
+use vaquita_base::codec;
+
+/// The bits that no byte of ASCII has.
+pub(crate) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Bytes two texts have in common at their start but for case, all of them ASCII: a multiple of eight.
+#[inline]
+pub(crate) fn common_prefix_ignoring_case(a: &[u8], b: &[u8]) -> usize {
+    let mut len = 0;
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        let (x, y) = (codec::get_u64(x, 0), codec::get_u64(y, 0));
+        if (x | y) & HIGH_BITS != 0 || x != y && upper_word(x) != upper_word(y) {
+            break;
+        }
+        len += 8;
+    }
+    len
+}
+
+/// Eight ASCII characters in upper case.
+#[inline]
+pub(crate) fn upper_word(word: u64) -> u64 {
+    // The high bit of each byte tells whether it is at least 'a', and whether it is above 'z'.
+    let from_a = word + ONES * (0x80 - b'a' as u64);
+    let above_z = word + ONES * (0x7F - b'z' as u64);
+    let lower = from_a & !above_z & HIGH_BITS;
+    word ^ lower >> 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upper_case_of_every_ascii_byte() {
+        for byte in 0..0x80u8 {
+            let word = codec::get_u64(&[byte, b'a', byte, 0x7F, b'z', b'{', byte, b'Z'], 0);
+            let upper = byte.to_ascii_uppercase();
+            assert_eq!(
+                upper_word(word),
+                codec::get_u64(&[upper, b'A', upper, 0x7F, b'Z', b'{', upper, b'Z'], 0)
+            );
+        }
+    }
+
+    #[test]
+    fn common_starts() {
+        let a = b"abcdefghABCDEFGHxyzxyzxyz";
+        let b = b"abcdefghabcdefghxyzxyzxyZ";
+        assert_eq!((common_prefix_ignoring_case(a, b), common_prefix_ignoring_case(b, a)), (24, 24));
+        assert_eq!(common_prefix_ignoring_case("abcdefgé".as_bytes(), "abcdefgé".as_bytes()), 0);
+        assert_eq!(common_prefix_ignoring_case(b"abc", b"abc"), 0);
+    }
+}

@@ -1,0 +1,229 @@
+//! Forms of a text that stand for its place in the order: hashes, sort keys, WEIGHT_STRING().
+
+use vaquita_base::codec;
+
+use super::scheme::{CodePoint, General, MALFORMED, Scheme, with_scheme};
+use super::{Collation, Order, ascii, trim_spaces};
+use crate::charset::{self, Charset};
+
+impl Collation {
+    /// A hash of the text: equal texts, whatever their bytes, have equal hashes. Not for untrusted keys without a
+    /// `seed` of one's own.
+    pub fn hash(self, text: &[u8], seed: u64) -> u64 {
+        match self.order {
+            Order::Binary => hash_bytes(text, seed),
+            Order::Bytes => hash_bytes(trim_spaces(text), seed),
+            Order::Utf8General => hash_utf8_general(trim_spaces(text), seed),
+            _ => with_scheme!(self, scheme => hash_weights(scheme, text, seed)),
+        }
+    }
+
+    /// Appends the key of the text: keys compare as bytes as the texts compare, and no key is the start of another one
+    /// that is not equal to it, so keys of several columns may be put one after the other.
+    ///
+    /// Every weight takes as many bytes as the widest of its order. Where texts are padded, a run of spaces is
+    /// followed by a byte that tells whether what comes next is less than a space (1), nothing (2) or more (3), and by
+    /// the length of the run: so the spaces that pad a text need not be written.
+    pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
+        with_scheme!(self, scheme => match scheme.pad() {
+            Some(space) => padded_key(scheme, text, space, out),
+            None => bare_key(scheme, text, out),
+        });
+    }
+
+    /// Appends what WEIGHT_STRING() of MySQL returns.
+    pub fn weight_string(self, text: &[u8], out: &mut Vec<u8>) {
+        match self.order {
+            Order::Bytes if self.charset() == Charset::UTF8 => code_points(text, 2, out),
+            Order::Bytes if self.charset() == Charset::UTF8MB4 => code_points(text, 3, out),
+            Order::Ucs2Bin => out.extend_from_slice(text),
+            Order::Sjis => sjis_weights(text, out),
+            _ => with_scheme!(self, scheme => weights(scheme, text, out)),
+        }
+    }
+}
+
+const SPACES_THEN_LESS: u8 = 1;
+const SPACES_THEN_NOTHING: u8 = 2;
+const SPACES_THEN_MORE: u8 = 3;
+
+fn padded_key<S: Scheme>(scheme: S, text: &[u8], space: u32, out: &mut Vec<u8>) {
+    let mut spaces = 0usize;
+    for weight in scheme.weights(text) {
+        if weight == space {
+            spaces += 1;
+            continue;
+        }
+        if spaces > 0 {
+            push_weight::<S>(space, out);
+            push_run(spaces, weight > space, out);
+            spaces = 0;
+        }
+        push_weight::<S>(weight, out);
+    }
+    push_weight::<S>(space, out);
+    out.push(SPACES_THEN_NOTHING);
+}
+
+/// A longer run comes later if less than a space follows it, earlier if more follows.
+fn push_run(spaces: usize, then_more: bool, out: &mut Vec<u8>) {
+    let flip = if then_more { 0xFF } else { 0 };
+    out.push(if then_more { SPACES_THEN_MORE } else { SPACES_THEN_LESS });
+    let mut rest = spaces;
+    while rest >= 0xFF {
+        out.push(0xFF ^ flip);
+        rest -= 0xFF;
+    }
+    out.push(rest as u8 ^ flip);
+}
+
+/// A zero ends the key; a weight of zero is followed by 0xFF.
+fn bare_key<S: Scheme>(scheme: S, text: &[u8], out: &mut Vec<u8>) {
+    for weight in scheme.weights(text) {
+        push_weight::<S>(weight, out);
+        if weight == 0 {
+            out.push(0xFF);
+        }
+    }
+    push_weight::<S>(0, out);
+    out.push(0);
+}
+
+/// Weights of malformed bytes do not fit two bytes: they are written after 0xFFFF, and so is 0xFFFF itself.
+#[inline]
+fn push_weight<S: Scheme>(weight: u32, out: &mut Vec<u8>) {
+    if S::WIDTH == 2 && weight >= 0xFFFF {
+        codec::push_u16(out, 0xFFFF);
+        codec::push_uint(out, 3, u64::from(weight));
+    } else {
+        codec::push_uint(out, S::WIDTH, u64::from(weight));
+    }
+}
+
+/// Code points of a text in UTF-8; 0 and the end at a malformed byte.
+fn code_points(text: &[u8], width: usize, out: &mut Vec<u8>) {
+    for code in CodePoint(charset::next_utf8).weights(text).take_while(|&code| code < MALFORMED) {
+        codec::push_uint(out, width, u64::from(code));
+    }
+}
+
+fn weights<S: Scheme>(scheme: S, text: &[u8], out: &mut Vec<u8>) {
+    for weight in scheme.weights(text).take_while(|&weight| weight < MALFORMED) {
+        codec::push_uint(out, S::WIDTH, u64::from(weight));
+    }
+}
+
+/// One byte or two, lower case folded.
+fn sjis_weights(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        match charset::sjis_len(rest) {
+            Some(2) => {
+                out.extend_from_slice(&rest[..2]);
+                rest = &rest[2..];
+            }
+            _ => {
+                out.push(rest[0].to_ascii_uppercase());
+                rest = &rest[1..];
+            }
+        }
+    }
+}
+
+fn hash_bytes(text: &[u8], seed: u64) -> u64 {
+    let mut mixer = Mixer::new(seed);
+    let mut words = text.chunks_exact(8);
+    for word in &mut words {
+        mixer.whole(codec::get_u64(word, 0));
+    }
+    for &byte in words.remainder() {
+        mixer.byte(byte);
+    }
+    mixer.finish()
+}
+
+fn hash_utf8_general(text: &[u8], seed: u64) -> u64 {
+    let mut mixer = Mixer::new(seed);
+    let mut words = text.chunks_exact(8);
+    let mut done = 0;
+    for word in &mut words {
+        let word = codec::get_u64(word, 0);
+        if word & ascii::HIGH_BITS != 0 {
+            break;
+        }
+        mixer.whole(ascii::upper_word(word));
+        done += 8;
+    }
+    // No space is left at the end, so the weights need no look at the padding.
+    for weight in General(charset::next_utf8).weights(&text[done..]) {
+        mixer.weight(weight);
+    }
+    mixer.finish()
+}
+
+fn hash_weights<S: Scheme>(scheme: S, text: &[u8], seed: u64) -> u64 {
+    let mut mixer = Mixer::new(seed);
+    let pad = scheme.pad();
+    let mut spaces = 0;
+    for weight in scheme.weights(text) {
+        if Some(weight) == pad {
+            spaces += 1;
+            continue;
+        }
+        for _ in 0..std::mem::take(&mut spaces) {
+            mixer.weight(pad.unwrap_or(0));
+        }
+        mixer.weight(weight);
+    }
+    mixer.finish()
+}
+
+/// Mixes bytes, eight at a time.
+struct Mixer {
+    state: u64,
+    word: u64,
+    bytes: u64,
+}
+
+impl Mixer {
+    fn new(seed: u64) -> Mixer {
+        Mixer { state: seed ^ 0x243F_6A88_85A3_08D3, word: 0, bytes: 0 }
+    }
+
+    /// Eight bytes; none may be waiting.
+    #[inline]
+    fn whole(&mut self, word: u64) {
+        let product = u128::from(self.state ^ word) * u128::from(0x9E37_79B9_7F4A_7C15u64);
+        self.state = (product as u64 ^ (product >> 64) as u64).wrapping_add(0x1319_8A2E_0370_7344);
+        self.bytes += 8;
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        self.word = self.word << 8 | u64::from(byte);
+        self.bytes += 1;
+        if self.bytes.is_multiple_of(8) {
+            self.bytes -= 8;
+            self.whole(self.word);
+            self.word = 0;
+        }
+    }
+
+    /// Small weights take a byte, so that ASCII can be mixed eight characters at a time.
+    #[inline]
+    fn weight(&mut self, weight: u32) {
+        if weight > 0xFFFF {
+            self.byte((weight >> 16) as u8);
+        }
+        if weight >= 0x80 {
+            self.byte((weight >> 8) as u8);
+        }
+        self.byte(weight as u8);
+    }
+
+    fn finish(mut self) -> u64 {
+        self.whole(self.word);
+        self.whole(self.bytes);
+        self.state
+    }
+}

@@ -1,1 +1,0 @@
-//! Plans of statements: names, access paths, join order; EXPLAIN.
