@@ -23,6 +23,7 @@ usage: cargo xtask COMMAND
   torture [SECONDS]       all three for a long time
   bench                   rows, transactions, views, locks, and other engines beside; release build
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
+  bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own
   peers path              print where they are
 ";
@@ -71,13 +72,22 @@ fn peers_install() -> Result<(), Failure> {
 /// Words that the benchmarks know themselves go to them as they are; others choose what is compared with other engines.
 /// Without words: rows and transactions through the engine's API, read views, locks, and the comparison.
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
-    const OWN: [&str; 9] =
-        ["own", "views", "locks", "reading", "database", "lookups", "reads", "recovery", "memory"];
+    const OWN: [&str; 10] =
+        ["oltp", "own", "views", "locks", "reading", "database", "lookups", "reads", "recovery", "memory"];
     let run = |words: &[&str]| {
         let mut command = process::cargo();
         command.args(["run", "--quiet", "--locked", "--release", "-p", "vaquita-bench", "--"]);
         process::step(&words.join(" "), command.args(words))
     };
+    if arguments.first() == Some(&"oltp") {
+        // Beside the benchmark's own binary: the servers it starts.
+        peers_install()?;
+        let mut build = process::cargo();
+        process::step(
+            "build vaquita",
+            build.args(["build", "--quiet", "--locked", "--release", "-p", "vaquita"]),
+        )?;
+    }
     match arguments {
         [] => {
             [&["database", "1000000"][..], &["views"], &["locks"], &["compare"]].into_iter().try_for_each(run)

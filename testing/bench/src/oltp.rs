@@ -1,0 +1,219 @@
+//! `vaquita-bench oltp`: sysbench's workloads on Vaquita, MySQL 5.6.24 and MariaDB 10.11, in the same run with equal
+//! settings: queries per second, 95th percentile, server CPU per query.
+//!
+//! The load generator runs beside the servers and takes its share of the same cores, as it does for all. Servers take
+//! turns in every row, so that a slow minute of the machine hits all alike; those that wait are idle.
+
+mod rivals;
+mod sysbench;
+
+use crate::Failure;
+use rivals::Rival;
+use std::time::Duration;
+use sysbench::{Figures, Sysbench};
+
+/// sysbench's scripts, and whether they change rows.
+const WORKLOADS: [(&str, bool); 10] = [
+    ("oltp_point_select", false),
+    ("oltp_read_only", false),
+    ("select_random_points", false),
+    ("select_random_ranges", false),
+    ("oltp_update_index", true),
+    ("oltp_update_non_index", true),
+    ("oltp_insert", true),
+    ("oltp_delete", true),
+    ("oltp_read_write", true),
+    ("oltp_write_only", true),
+];
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Tables.
+    pub tables: u32,
+    /// Rows of each.
+    pub rows: u32,
+    /// Seconds of each measurement.
+    pub seconds: u32,
+    /// Client threads, one row of the table each.
+    pub threads: Vec<u32>,
+    /// Workloads whose name contains one of these; all if empty.
+    pub workloads: Vec<String>,
+    /// Whether prepared statements are used: with, without, or both.
+    pub prepared: Vec<bool>,
+    /// Names of the servers; all if empty.
+    pub servers: Vec<String>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            tables: 4,
+            rows: 250_000,
+            seconds: 10,
+            threads: vec![1, 8, 64, 256, 1024],
+            workloads: Vec::new(),
+            prepared: vec![true, false],
+            servers: Vec::new(),
+        }
+    }
+}
+
+impl Plan {
+    /// Reads `NAME=VALUE` words: `rows=100000 seconds=5 threads=1,8 workloads=point,insert prepared=yes servers=vaquita`.
+    ///
+    /// # Errors
+    /// A word that is none of these.
+    pub fn parse(words: &[&str]) -> Result<Plan, Failure> {
+        let mut plan = Plan::default();
+        for word in words {
+            let (name, value) =
+                word.split_once('=').ok_or_else(|| format!("{word}: wanted is NAME=VALUE"))?;
+            let list = || value.split(',').map(str::to_owned).collect::<Vec<String>>();
+            match name {
+                "tables" => plan.tables = value.parse()?,
+                "rows" => plan.rows = value.parse()?,
+                "seconds" => plan.seconds = value.parse()?,
+                "threads" => plan.threads = list().iter().map(|n| n.parse()).collect::<Result<_, _>>()?,
+                "workloads" => plan.workloads = list(),
+                "servers" => plan.servers = list(),
+                "prepared" => {
+                    plan.prepared = match value {
+                        "yes" => vec![true],
+                        "no" => vec![false],
+                        "both" => vec![true, false],
+                        _ => return Err(format!("prepared={value}: yes, no or both").into()),
+                    }
+                }
+                _ => return Err(format!("{name} is nothing that can be set").into()),
+            }
+        }
+        Ok(plan)
+    }
+
+    fn wants(&self, workload: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|w| workload.contains(w.as_str()))
+    }
+}
+
+/// Runs it and prints the table.
+///
+/// # Errors
+/// A server or sysbench fails; rows are lost.
+pub fn oltp(plan: &Plan) -> Result<(), Failure> {
+    let mut rivals = rivals::start(&plan.servers)?;
+    for rival in &mut rivals {
+        let sysbench = Sysbench::new(rival, plan)?;
+        let took = sysbench.prepare()?;
+        println!(
+            "{:<8} prepared {} x {} rows in {:.1} s",
+            rival.name(),
+            plan.tables,
+            plan.rows,
+            took.as_secs_f64()
+        );
+    }
+    println!(
+        "{:<22} {:>7} {:>4}  {:<8} {:>9} {:>9} {:>10} {:>7} {:>7}",
+        "workload", "threads", "ps", "server", "queries/s", "p95 ms", "CPU us/q", "x rate", "x CPU"
+    );
+    for prepared in &plan.prepared {
+        for (workload, changes) in WORKLOADS.iter().filter(|(name, _)| plan.wants(name)) {
+            for threads in &plan.threads {
+                row(&mut rivals, plan, workload, *threads, *prepared)?;
+            }
+            if *changes {
+                for rival in &mut rivals {
+                    check(rival, plan, workload)?;
+                }
+            }
+        }
+    }
+    for rival in &mut rivals {
+        idle(rival, plan)?;
+    }
+    for rival in rivals {
+        rival.finish()?;
+    }
+    Ok(())
+}
+
+/// One workload with so many threads on every server. Ratios are to the last server, MariaDB.
+fn row(
+    rivals: &mut [Rival],
+    plan: &Plan,
+    workload: &str,
+    threads: u32,
+    prepared: bool,
+) -> Result<(), Failure> {
+    let mut figures: Vec<(&'static str, Figures, f64)> = Vec::new();
+    for rival in rivals.iter_mut() {
+        let before = rival.cpu_us()?;
+        let got = Sysbench::new(rival, plan)?.run(workload, threads, prepared, plan.seconds)?;
+        let cpu = (rival.cpu_us()? - before) as f64 / got.queries.max(1) as f64;
+        figures.push((rival.name(), got, cpu));
+    }
+    let (base_rate, base_cpu) = figures.last().map_or((1.0, 1.0), |(_, f, cpu)| (f.rate, *cpu));
+    for (i, (name, f, cpu)) in figures.iter().enumerate() {
+        let (workload, threads, ps) = match i {
+            0 => (workload, threads.to_string(), if prepared { "yes" } else { "no" }),
+            _ => ("", String::new(), ""),
+        };
+        println!(
+            "{workload:<22} {threads:>7} {ps:>4}  {name:<8} {:>9.0} {:>9.2} {cpu:>10.1} {:>7.2} {:>7.2}",
+            f.rate,
+            f.p95_ms,
+            f.rate / base_rate,
+            cpu / base_cpu
+        );
+    }
+    Ok(())
+}
+
+/// After changes: tables and indexes agree. Delete and insert workloads change the number of rows, the others must not:
+/// what they delete they insert again.
+fn check(rival: &mut Rival, plan: &Plan, workload: &str) -> Result<(), Failure> {
+    for table in 1..=plan.tables {
+        let found = rival.ask(&format!("check table sbtest.sbtest{table}"))?;
+        if !found.trim_end().ends_with("OK") {
+            return Err(format!("{} after {workload}: {found}", rival.name()).into());
+        }
+        let by_key: u64 = rival
+            .ask(&format!("select count(*) from sbtest.sbtest{table} force index (primary)"))?
+            .trim()
+            .parse()?;
+        let by_index: u64 = rival
+            .ask(&format!("select count(k) from sbtest.sbtest{table} force index (k_{table})"))?
+            .trim()
+            .parse()?;
+        if by_key != by_index {
+            return Err(format!(
+                "{} after {workload}: sbtest{table} has {by_key} rows, its index {by_index}",
+                rival.name()
+            )
+            .into());
+        }
+    }
+    if matches!(workload, "oltp_insert" | "oltp_delete") {
+        // The next workload wants the rows it knows.
+        let sysbench = Sysbench::new(rival, plan)?;
+        sysbench.cleanup()?;
+        sysbench.prepare()?;
+    }
+    Ok(())
+}
+
+/// Memory of a thousand idle connections, and how long a start on the existing folder takes.
+fn idle(rival: &mut Rival, plan: &Plan) -> Result<(), Failure> {
+    let before = rival.resident_kib()?;
+    let with =
+        Sysbench::new(rival, plan)?.with_idle(1_000, Duration::from_secs(8), || rival.resident_kib())??;
+    let start = rival.restart()?;
+    println!(
+        "{:<8} 1000 idle connections: {:.1} MB more; start on the folder: {:.0} ms",
+        rival.name(),
+        with.saturating_sub(before) as f64 / 1024.0,
+        start.as_secs_f64() * 1000.0
+    );
+    Ok(())
+}
