@@ -44,8 +44,8 @@
 pub mod bulk;
 pub mod cursor;
 mod descent;
-pub mod estimate;
 pub mod error;
+pub mod estimate;
 mod free_bits;
 mod insert;
 mod key;

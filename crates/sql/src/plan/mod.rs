@@ -64,14 +64,7 @@ impl<'p> Planner<'p> {
         params: &'p [Value<'p>],
         virtual_tables: source::FindVirtual,
     ) -> Planner<'p> {
-        Planner {
-            db,
-            session: RefCell::new(session),
-            sql,
-            params,
-            virtual_tables,
-            uses: RefCell::default(),
-        }
+        Planner { db, session: RefCell::new(session), sql, params, virtual_tables, uses: RefCell::default() }
     }
 }
 

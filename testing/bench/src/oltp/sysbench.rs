@@ -82,7 +82,6 @@ impl Sysbench {
             format!("--time={seconds}"),
             format!("--db-ps-mode={ps}"),
             "--events=0".to_owned(),
-            "--thread-init-timeout=120".to_owned(),
         ];
         let text = Self::output(self.command(script, "run", &more))?;
         figures(&text).ok_or_else(|| format!("no figures in what {script} printed:\n{text}").into())
@@ -95,12 +94,7 @@ impl Sysbench {
         time: Duration,
         look: impl FnOnce() -> R,
     ) -> Result<R, Failure> {
-        let more = [
-            format!("--threads={n}"),
-            format!("--time={}", time.as_secs()),
-            "--rate=1".to_owned(),
-            "--thread-init-timeout=120".to_owned(),
-        ];
+        let more = [format!("--threads={n}"), format!("--time={}", time.as_secs()), "--rate=1".to_owned()];
         let mut command = self.command("oltp_point_select", "run", &more);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         std::thread::sleep(time / 2);
