@@ -12,6 +12,8 @@
 //! | between values and a column's stored bytes | [`column`] |
 //! | `sql_mode` | [`sql_mode`] |
 //! | between UTC and local time | [`time_zone`] |
+//! | types as clients see them | [`meta`] |
+//! | JSON documents | [`json`] |
 //! | error numbers, SQLSTATEs, messages; warnings | [`error`] |
 #![forbid(unsafe_code)]
 
@@ -20,6 +22,8 @@ pub mod compare;
 pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod json;
+pub mod meta;
 pub mod number;
 pub mod sql_mode;
 pub mod sql_type;

@@ -188,7 +188,7 @@ fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<Colu
     let implicit = implicit_default(&sql_type, table, column);
     Ok(ColumnInfo {
         name: column.def.name.clone(),
-        ty: ColumnType { ty: sql_type },
+        ty: ColumnType::of_def(sql_type, &column.def, table.row_format),
         declared,
         default: column.default.clone(),
         implicit,
