@@ -97,21 +97,65 @@ def swedish():
     return out
 
 
-def latin1_general():
-    """Upper case, then every accented letter after its base letter with a weight of its own; signs around the letters
-    in code order. Æ follows A, Ð follows D, Ø follows O; ß S, Þ and ÿ have their places, too."""
-    letters = ['A', 'À', 'Á', 'Â', 'Ã', 'Ä', 'Å', 'Æ', 'B', 'C', 'Ç', 'D', 'Ð', 'E', 'È', 'É', 'Ê', 'Ë', 'F', 'G', 'H', 'I',
-               'Ì', 'Í', 'Î', 'Ï', 'J', 'K', 'L', 'M', 'N', 'Ñ', 'O', 'Ò', 'Ó', 'Ô', 'Õ', 'Ö', 'Ø', 'P', 'Q', 'R', 'S', 'ß',
-               'T', 'U', 'Ù', 'Ú', 'Û', 'Ü', 'V', 'W', 'X', 'Y', 'Ý', 'ÿ', 'Z', 'Þ']
-    order = [chr(c) for c in range(0x41)] + letters
-    order += list('[\\]^_`{|}~') + ['×', '÷', '\x7f']
-    order += [chr(c) for c in range(0x80, 0xC0)]
-    rank = {ch: i for i, ch in enumerate(order)}
+def german1():
+    """DIN 5007-1: every letter as its base letter. Ø is O, Æ A, ß S; ð, þ and ÿ only fold case or not at all."""
+    special = {'Æ': 'A', 'Ø': 'O', 'ß': 'S'}
     out = []
     for c in range(256):
         ch = chr(c)
-        up = ch.upper() if ch not in 'ßÿµ' else ch
-        out.append(rank[up])
+        up = ch if 0x80 <= c < 0xC0 or ch in '×÷ßÿ' else ch.upper()
+        up = up if len(up) == 1 and ord(up) < 256 else ch
+        base = special.get(up) or (unicodedata.normalize('NFD', up)[0] if c >= 0xC0 and ch != 'ÿ' else up)
+        out.append(ord(base))
+    return out
+
+
+def danish():
+    """As german1, but Æ and Ä 5B, Ø and Ö 5C, Å 5D follow Z; Ü is Y; Ð is D; ß is no S."""
+    special = {'Å': 0x5D, 'Ä': 0x5B, 'Æ': 0x5B, 'Ö': 0x5C, 'Ø': 0x5C, 'Ü': 0x59, 'Ð': 0x44}
+    out = []
+    for c, weight in enumerate(german1()):
+        up = chr(c).upper() if chr(c) not in 'ßÿ' else chr(c)
+        out.append(special.get(up, c if chr(c) == 'ß' else weight))
+    return out
+
+
+def latin1_general_order():
+    """Every accented letter after its base letter, small letters after capital ones; signs around the letters in code
+    order. Æ follows A, Ð follows D, Ø follows O; ß S, Þ and ÿ have their places, too."""
+    letters = ['A', 'À', 'Á', 'Â', 'Ã', 'Ä', 'Å', 'Æ', 'B', 'C', 'Ç', 'D', 'Ð', 'E', 'È', 'É', 'Ê', 'Ë', 'F', 'G', 'H', 'I',
+               'Ì', 'Í', 'Î', 'Ï', 'J', 'K', 'L', 'M', 'N', 'Ñ', 'O', 'Ò', 'Ó', 'Ô', 'Õ', 'Ö', 'Ø', 'P', 'Q', 'R', 'S', 'ß',
+               'T', 'U', 'Ù', 'Ú', 'Û', 'Ü', 'V', 'W', 'X', 'Y', 'Ý', 'ÿ', 'Z', 'Þ']
+    order = [chr(c) for c in range(0x41)]
+    for ch in letters:
+        order += [ch] if ch in 'ßÿ' else [ch, ch.lower()]
+    order += list('[\\]^_`{|}~') + ['×', '÷', '\x7f']
+    order += [chr(c) for c in range(0x80, 0xC0)]
+    assert len(order) == 256
+    return order
+
+
+def latin1_general_cs():
+    rank = {ch: i for i, ch in enumerate(latin1_general_order())}
+    return [rank[chr(c)] for c in range(256)]
+
+
+def latin1_general_ci():
+    """Small letters as capital ones."""
+    rank = {ch: i for i, ch in enumerate(latin1_general_order())}
+    return [rank[chr(c).upper() if chr(c) not in 'ßÿµ' else chr(c)] for c in range(256)]
+
+
+def spanish():
+    """Letters as their base letters; ñ is a letter of its own, Æ is A, Ð D, Ø O, ÿ Y; ß and þ have their places."""
+    rank = {ch: i for i, ch in enumerate(latin1_general_order())}
+    special = {'Æ': 'A', 'Ð': 'D', 'Ø': 'O', 'Ñ': 'Ñ', 'ÿ': 'Y'}
+    out = []
+    for c in range(256):
+        ch = chr(c)
+        up = ch if ch in 'ßÿµ' else ch.upper()
+        base = special.get(up) or (unicodedata.normalize('NFD', up)[0] if c >= 0xC0 else up)
+        out.append(rank[base])
     return out
 
 
@@ -121,9 +165,12 @@ def ascii_general():
 
 def latin():
     body = ''
-    for name, table in (('LATIN1_SWEDISH_CI', swedish()), ('LATIN1_GENERAL_CI', latin1_general()), ('ASCII_CI', ascii_general())):
-        body += '/// Weights of `%s`.\n' % name.lower().replace('ascii_ci', 'ascii_general_ci')
-        body += '#[rustfmt::skip]\npub(super) static %s: [u8; 256] = [\n%s];\n\n' % (name, numbers(table, '0x%02X', 32))
+    tables = (('latin1_german1_ci', german1()), ('latin1_swedish_ci', swedish()), ('latin1_danish_ci', danish()),
+              ('latin1_general_ci', latin1_general_ci()), ('latin1_general_cs', latin1_general_cs()),
+              ('latin1_spanish_ci', spanish()), ('ascii_general_ci', ascii_general()))
+    for name, table in tables:
+        body += '/// Weights of `%s`.\n' % name
+        body += '#[rustfmt::skip]\npub(super) static %s: [u8; 256] = [\n%s];\n\n' % (name.upper(), numbers(table, '0x%02X', 32))
     write('collation/latin.rs', 'Weights of 8-bit collations.', body.rstrip('\n') + '\n')
 
 

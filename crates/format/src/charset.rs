@@ -12,6 +12,7 @@
 //!
 //! Malformed text decodes with U+FFFD in the place of each byte that fits nowhere.
 
+mod case;
 mod check;
 mod convert;
 pub mod list;
@@ -19,6 +20,7 @@ mod sjis;
 
 use std::borrow::Cow;
 
+pub use case::{Case, CaseVersion, change as change_case};
 pub use check::bad_value;
 pub use convert::{Converted, convert};
 use vaquita_base::codec;

@@ -37,14 +37,16 @@ pub mod list;
 mod names;
 mod scheme;
 mod search;
+mod uca;
 
 use std::cmp::Ordering;
 
 pub use like::LikeRange;
 pub use search::find_bytes;
 
-use crate::charset::{self, Charset};
+use crate::charset::{self, Case, CaseVersion, Charset};
 use scheme::{General, Scheme, with_scheme};
+use uca::Uca;
 
 /// How the texts of a collation compare.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +72,8 @@ enum Order {
     Utf32Bin,
     Utf32General,
     Sjis,
+    /// Unicode Collation Algorithm over UTF-8.
+    Uca(Uca),
 }
 
 impl Collation {
@@ -80,9 +84,13 @@ impl Collation {
     pub fn of(id: u16) -> Option<Collation> {
         let order = match id {
             63 => Order::Binary,
+            5 => Order::Table(&latin::LATIN1_GERMAN1_CI),
             8 => Order::Table(&latin::LATIN1_SWEDISH_CI),
+            11 => Order::Table(&latin::ASCII_GENERAL_CI),
+            15 => Order::Table(&latin::LATIN1_DANISH_CI),
             48 => Order::Table(&latin::LATIN1_GENERAL_CI),
-            11 => Order::Table(&latin::ASCII_CI),
+            49 => Order::Table(&latin::LATIN1_GENERAL_CS),
+            94 => Order::Table(&latin::LATIN1_SPANISH_CI),
             33 | 45 => Order::Utf8General,
             35 => Order::Ucs2General,
             90 => Order::Ucs2Bin,
@@ -91,6 +99,9 @@ impl Collation {
             60 => Order::Utf32General,
             61 => Order::Utf32Bin,
             13 => Order::Sjis,
+            192 | 224 => Order::Uca(Uca::V400),
+            214 | 246 => Order::Uca(Uca::V520),
+            255 => Order::Uca(Uca::V900),
             // 8-bit: cp1251 macroman cp1257 armscii8 ascii cp1250 cp1256 cp866 dec8 greek hebrew hp8 keybcs2 koi8r
             // koi8u latin2 latin5 latin7 cp850 cp852 swe7 tis620 geostd8 macce latin1; UTF-8: utf8mb4 utf8.
             43 | 46 | 47 | 50 | 53 | 58 | 64..=75 | 77..=83 | 89 | 93 => Order::Bytes,
@@ -118,7 +129,7 @@ impl Collation {
 
     /// Whether the shorter of two texts compares as if spaces followed it.
     pub fn pads(self) -> bool {
-        !matches!(self.order, Order::Binary)
+        !matches!(self.order, Order::Binary | Order::Uca(Uca::V900))
     }
 
     /// Whether it is `binary` or one of the `*_bin`: equal texts are identical but for spaces at the end.
@@ -136,6 +147,7 @@ impl Collation {
             Order::Bytes => by_bytes(a, b),
             Order::Table(weights) => by_table(weights, a, b),
             Order::Utf8General => by_utf8_general(a, b),
+            Order::Uca(version) => version.compare(a, b),
             _ => with_scheme!(self, scheme => by_weights(scheme, a, b)),
         }
     }
@@ -148,6 +160,24 @@ impl Collation {
             Order::Bytes => trim_spaces(a) == trim_spaces(b),
             // Identical texts are equal in every collation.
             _ => a == b || self.compare(a, b).is_eq(),
+        }
+    }
+
+    /// Appends `text` in upper case, character by character: `'ß'` stays.
+    pub fn upper(self, text: &[u8], out: &mut Vec<u8>) {
+        self.charset().change_case(Case::Upper, self.case_version(), text, out);
+    }
+
+    /// Appends `text` in lower case, character by character.
+    pub fn lower(self, text: &[u8], out: &mut Vec<u8>) {
+        self.charset().change_case(Case::Lower, self.case_version(), text, out);
+    }
+
+    fn case_version(self) -> CaseVersion {
+        match self.order {
+            Order::Uca(Uca::V900) => CaseVersion::V900,
+            Order::Uca(Uca::V520) => CaseVersion::V520,
+            _ => CaseVersion::V300,
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Character by character, as the standard has it: an expansion does not match the characters it sorts as (`'ß' LIKE
 //! 'ss'` is false in every collation), and spaces at the end count. `%` stands for any text, `_` for one character; the
 //! character after the escape character stands for itself. Where the escape character is one of the two: `%` stays what
-//! it is; `_` escapes, but not right after `%`, and not in 8-bit character sets. (All as observed.)
+//! it is; `_` escapes, but not right after `%`, and only in collations over Unicode's code points. (All as observed.)
+
+use vaquita_base::codec;
 
 use super::scheme::{Scheme, with_scheme};
 use super::{Collation, Order};
@@ -24,17 +26,18 @@ pub struct LikeRange {
 }
 
 impl Collation {
-    /// Whether `text` matches `pattern`. `escape` is the code of the escape character (`Some('\\' as u32)` unless the
-    /// statement says otherwise); `None`: there is none.
+    /// Whether `text` matches `pattern`. `escape` is the code of the escape character; `None`: there is none. (A
+    /// statement that names none means the backslash, or none under NO_BACKSLASH_ESCAPES; the same goes for ESCAPE ''
+    /// in MySQL 5.6, but for `binary`.)
     pub fn like(self, text: &[u8], pattern: &[u8], escape: Option<u32>) -> bool {
-        let one_escapes = self.charset().mb_max_len > 1;
+        let one_escapes = self.one_escapes();
         with_scheme!(self, scheme => like(scheme, text, pattern, escape, one_escapes))
     }
 
     /// Where the matching texts of at most `chars` characters lie; `None` if the pattern starts with a wildcard, so
     /// that they lie anywhere. What lies there need not match.
     pub fn like_range(self, pattern: &[u8], escape: Option<u32>, chars: usize) -> Option<LikeRange> {
-        let one_escapes = self.charset().mb_max_len > 1;
+        let one_escapes = self.one_escapes();
         let (start, exact) = with_scheme!(self, scheme => start(scheme, pattern, escape, one_escapes));
         if exact {
             return Some(LikeRange { min: start.clone(), max: start, exact });
@@ -48,12 +51,21 @@ impl Collation {
         let fill = |code: u32| {
             let mut bound = start.clone();
             for _ in 0..room {
-                charset.push(code, &mut bound);
+                if charset.is_unicode() {
+                    charset.push(code, &mut bound);
+                } else {
+                    codec::push_uint(&mut bound, if code > 0xFF { 2 } else { 1 }, u64::from(code));
+                }
             }
             bound
         };
         // Without padding the start itself is the least of all texts that begin with it.
         Some(LikeRange { min: if self.pads() { fill(low) } else { start.clone() }, max: fill(high), exact })
+    }
+
+    /// Whether `_` escapes where it is the escape character.
+    fn one_escapes(self) -> bool {
+        !matches!(self.order, Order::Binary | Order::Bytes | Order::Table(_) | Order::Sjis)
     }
 
     /// Codes of a character with the least weight and one with the greatest.
@@ -71,6 +83,7 @@ impl Collation {
             }
             Order::Ucs2Bin => (0, 0xFFFF),
             Order::Utf16Bin | Order::Utf32Bin => (0, 0x10_FFFF),
+            Order::Uca(version) => version.extremes(self.charset() == Charset::UTF8),
         }
     }
 }

@@ -16,6 +16,8 @@ pub(super) type Decode = fn(&[u8]) -> Option<(u32, usize)>;
 pub(super) trait Scheme: Copy {
     /// Bytes that hold any weight of a well-formed character.
     const WIDTH: usize;
+    /// There are characters without weight.
+    const WEIGHTLESS: bool = false;
 
     /// Weight of the space that pads the shorter text; `None`: it is not padded.
     fn pad(self) -> Option<u32> {
@@ -55,6 +57,7 @@ macro_rules! with_scheme {
             Order::Utf16Bin => case!(kinds::CodePoint($crate::charset::next_utf16)),
             Order::Utf32Bin => case!(kinds::CodePoint($crate::charset::next_utf32)),
             Order::Sjis => case!(kinds::Sjis),
+            Order::Uca(version) => case!(version),
         }
     }};
 }

@@ -1,6 +1,6 @@
 //! Searching a text for another: INSTR(), LOCATE(), POSITION().
 
-use super::scheme::{Scheme, with_scheme};
+use super::scheme::{MALFORMED, Scheme, with_scheme};
 use super::{Collation, Order};
 
 impl Collation {
@@ -38,7 +38,9 @@ fn find<S: Scheme>(scheme: S, text: &[u8], needle: &[u8]) -> Option<usize> {
     let mut at = 0;
     while at + needle.len() <= text.len() {
         let piece = &text[at..at + needle.len()];
-        if piece == needle || scheme.weights(piece).eq(scheme.weights(needle)) {
+        // The piece may end within a character: then what there is of it counts for nothing where characters may, too.
+        let counts = |weight: &u32| !(S::WEIGHTLESS && *weight >= MALFORMED);
+        if piece == needle || scheme.weights(piece).take_while(counts).eq(scheme.weights(needle)) {
             return Some(at);
         }
         at += scheme.code(&text[at..]).1;

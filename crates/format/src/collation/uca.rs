@@ -1,0 +1,294 @@
+//! The Unicode Collation Algorithm, first level: letters without accents and case.
+//!
+//! | version | collations | padded | contractions | above the BMP |
+//! |---|---|---|---|---|
+//! | 4.0.0 | `utf8_unicode_ci`, `utf8mb4_unicode_ci` | yes | no | all weigh 0xFFFD |
+//! | 5.2.0 | `utf8_unicode_520_ci`, `utf8mb4_unicode_520_ci` | yes | no | as the table has them |
+//! | 9.0.0 | `utf8mb4_0900_ai_ci` | no | of characters that follow each other | as the table has them |
+//!
+//! Variable elements (spaces, punctuation) are not ignored. A character may weigh nothing, once, or several times;
+//! those that the table does not know weigh twice, as derived from their codes, Hangul syllables of 9.0 as the letters
+//! they are made of. What MySQL does differently from the standard is in the table above, and that Extension B
+//! ideographs count as unknown in 5.2.0 (observed).
+
+mod v400;
+mod v520;
+mod v900;
+
+use std::cmp::Ordering;
+
+use super::scheme::{MALFORMED, Scheme, malformed};
+use super::{ascii, by_weights};
+use crate::charset::next_utf8;
+
+/// A version of the algorithm's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Uca {
+    V400,
+    V520,
+    V900,
+}
+
+/// Weights of characters.
+struct Table {
+    /// Of ASCII; 0: none.
+    ascii: &'static [u16; 128],
+    /// Page of a character's high bits in `pages`; 255: none.
+    page_of: &'static [u8],
+    /// 0: no weight; below 0x8000: the only weight; [`UNKNOWN`]; else [`POOLED`] and a place in the pool.
+    pages: &'static [[u16; 256]],
+    /// Runs of weights: their number, and [`STARTS`] if contractions begin with the character; the weights.
+    pool: &'static [u16],
+    contractions: &'static [Contraction],
+}
+
+/// Two or three characters that weigh something else together; 0 for a third that is not.
+struct Contraction {
+    chars: [u32; 3],
+    place: u16,
+}
+
+const UNKNOWN: u16 = 0xFFFF;
+const POOLED: u16 = 0x8000;
+const STARTS: u16 = 0x100;
+
+/// Weight of what lies above the BMP in 4.0.0.
+const REPLACEMENT: u16 = 0xFFFD;
+
+impl Uca {
+    #[inline]
+    fn table(self) -> &'static Table {
+        match self {
+            Uca::V400 => &v400::TABLE,
+            Uca::V520 => &v520::TABLE,
+            Uca::V900 => &v900::TABLE,
+        }
+    }
+
+    /// Whether the shorter text is padded.
+    #[inline]
+    pub(super) fn pads(self) -> bool {
+        self != Uca::V900
+    }
+
+    /// Compares two texts in UTF-8.
+    pub(super) fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        let table = self.table();
+        let mut same = ascii::common_prefix_ignoring_case(a, b);
+        let is_ascii = |text: &[u8], at: usize| text.get(at).is_none_or(u8::is_ascii);
+        for (&x, &y) in a[same..].iter().zip(&b[same..]) {
+            if !(x.is_ascii() && y.is_ascii()) {
+                break;
+            }
+            let (x, y) = (table.ascii[usize::from(x)], table.ascii[usize::from(y)]);
+            if x != y {
+                // Where one weighs nothing, or may weigh something else together with the next one: the long way.
+                if x == 0 || y == 0 || !is_ascii(a, same + 1) || !is_ascii(b, same + 1) {
+                    break;
+                }
+                return x.cmp(&y);
+            }
+            same += 1;
+        }
+        if !is_ascii(a, same) || !is_ascii(b, same) {
+            // The last ASCII character may begin a contraction.
+            same = same.saturating_sub(1);
+        }
+        by_weights(self, &a[same..], &b[same..])
+    }
+
+    /// Codes of a character with the least weight and one with the greatest.
+    pub(super) fn extremes(self, bmp_only: bool) -> (u32, u32) {
+        // U+0009 begins the table; the derived weights of the last code points are the greatest but REPLACEMENT.
+        let high = match self {
+            _ if bmp_only => 0xFFFF,
+            Uca::V400 => 0x1_0000,
+            Uca::V520 | Uca::V900 => 0x10_FFFF,
+        };
+        (u32::from(b'\t'), high)
+    }
+}
+
+impl Scheme for Uca {
+    const WIDTH: usize = 2;
+    const WEIGHTLESS: bool = true;
+
+    fn pad(self) -> Option<u32> {
+        self.pads().then(|| u32::from(self.table().ascii[usize::from(b' ')]))
+    }
+
+    fn weights(self, text: &[u8]) -> impl Iterator<Item = u32> {
+        Weights { version: self, table: self.table(), text, pooled: &[], derived: [0; 6], derived_len: 0 }
+    }
+
+    #[inline]
+    fn code(self, text: &[u8]) -> (u32, usize) {
+        next_utf8(text).unwrap_or_else(|| malformed(text))
+    }
+
+    #[inline]
+    fn same(self, a: &[u8], b: &[u8]) -> Option<(usize, usize)> {
+        let ((x, x_len), (y, y_len)) = (self.code(a), self.code(b));
+        // Characters without weights are all the same.
+        let equal = x == y || x.max(y) < MALFORMED && self.weights(&a[..x_len]).eq(self.weights(&b[..y_len]));
+        equal.then_some((x_len, y_len))
+    }
+}
+
+/// The weights of a text.
+struct Weights<'a> {
+    version: Uca,
+    table: &'static Table,
+    text: &'a [u8],
+    /// Weights of the last character that are still to come.
+    pooled: &'static [u16],
+    /// The same of a character that is not in the table, last one first.
+    derived: [u16; 6],
+    derived_len: u8,
+}
+
+impl Iterator for Weights<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if let Some((&weight, rest)) = self.pooled.split_first() {
+                self.pooled = rest;
+                return Some(u32::from(weight));
+            }
+            if self.derived_len > 0 {
+                self.derived_len -= 1;
+                return Some(u32::from(self.derived[usize::from(self.derived_len)]));
+            }
+            let &first = self.text.first()?;
+            if first < 0x80 && !self.may_contract(first) {
+                self.text = &self.text[1..];
+                match self.table.ascii[usize::from(first)] {
+                    0 => continue,
+                    weight => return Some(u32::from(weight)),
+                }
+            }
+            if let Some(weight) = self.character() {
+                return Some(weight);
+            }
+        }
+    }
+}
+
+impl Weights<'_> {
+    /// Whether an ASCII character may begin a contraction: only with what is not ASCII.
+    #[inline]
+    fn may_contract(&self, _first: u8) -> bool {
+        !self.table.contractions.is_empty() && self.text.get(1).is_some_and(|&byte| byte >= 0x80)
+    }
+
+    /// Takes a character from the text; gives its only weight, or prepares the others.
+    fn character(&mut self) -> Option<u32> {
+        let Some((code, len)) = next_utf8(self.text) else {
+            let (weight, len) = malformed(self.text);
+            self.text = &self.text[len..];
+            return Some(weight);
+        };
+        let entry = self.table.entry(code);
+        let rest = &self.text[len..];
+        self.text = rest;
+        if entry < POOLED {
+            return (entry != 0).then_some(u32::from(entry));
+        }
+        if entry == UNKNOWN {
+            self.derive(code);
+            return None;
+        }
+        let place = entry - POOLED;
+        self.pooled = self.table.pooled(place);
+        if self.table.pool[usize::from(place)] & STARTS != 0
+            && let Some((place, len)) = self.table.contraction(code, rest)
+        {
+            self.pooled = self.table.pooled(place);
+            self.text = &rest[len..];
+        }
+        None
+    }
+
+    fn derive(&mut self, code: u32) {
+        if self.version == Uca::V400 && code > 0xFFFF {
+            (self.derived[0], self.derived_len) = (REPLACEMENT, 1);
+        } else if self.version == Uca::V900 && (0xAC00..0xD7A4).contains(&code) {
+            self.derive_hangul(code);
+        } else {
+            let (high, low) = implicit(self.version, code);
+            (self.derived[0], self.derived[1], self.derived_len) = (low, high, 2);
+        }
+    }
+
+    /// A syllable weighs as its two or three letters.
+    fn derive_hangul(&mut self, code: u32) {
+        const VOWELS: u32 = 21;
+        const TAILS: u32 = 28;
+        let at = code - 0xAC00;
+        let letters = [0x1100 + at / (VOWELS * TAILS), 0x1161 + at / TAILS % VOWELS, 0x11A7 + at % TAILS];
+        let letters = if at.is_multiple_of(TAILS) { &letters[..2] } else { &letters[..] };
+        self.derived_len = 0;
+        for &letter in letters.iter().rev() {
+            let entry = self.table.entry(letter);
+            if entry != 0 && entry < POOLED {
+                self.derived[usize::from(self.derived_len)] = entry;
+                self.derived_len += 1;
+            }
+        }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn entry(&self, code: u32) -> u16 {
+        match self.page_of.get((code >> 8) as usize) {
+            None | Some(255) => UNKNOWN,
+            Some(&page) => self.pages[usize::from(page)][(code & 0xFF) as usize],
+        }
+    }
+
+    #[inline]
+    fn pooled(&self, place: u16) -> &'static [u16] {
+        let at = usize::from(place);
+        let len = usize::from(self.pool[at] & (STARTS - 1));
+        &self.pool[at + 1..at + 1 + len]
+    }
+
+    /// The longest contraction of a character and those after it; its place in the pool and the bytes of the others.
+    fn contraction(&self, first: u32, rest: &[u8]) -> Option<(u16, usize)> {
+        let (second, second_len) = next_utf8(rest.get(..1).and(Some(rest))?)?;
+        let find = |chars: [u32; 3]| {
+            let at = self.contractions.binary_search_by(|c| c.chars.cmp(&chars)).ok()?;
+            Some(self.contractions[at].place)
+        };
+        let after = &rest[second_len..];
+        let third = if after.is_empty() { None } else { next_utf8(after) };
+        third
+            .and_then(|(third, third_len)| Some((find([first, second, third])?, second_len + third_len)))
+            .or_else(|| Some((find([first, second, 0])?, second_len)))
+    }
+}
+
+/// Both weights of a character that is not in the table.
+fn implicit(version: Uca, code: u32) -> (u16, u16) {
+    let (unified, extension) = match version {
+        Uca::V400 | Uca::V520 => (matches!(code, 0x4E00..=0x9FA5), matches!(code, 0x3400..=0x4DB5)),
+        Uca::V900 => (
+            matches!(code, 0x4E00..=0x9FD5 | 0xFA0E..=0xFA0F | 0xFA11 | 0xFA13..=0xFA14 | 0xFA1F | 0xFA21
+                | 0xFA23..=0xFA24 | 0xFA27..=0xFA29),
+            matches!(code, 0x3400..=0x4DB5 | 0x2_0000..=0x2_A6D6 | 0x2_A700..=0x2_B734 | 0x2_B740..=0x2_B81D
+                | 0x2_B820..=0x2_CEA1),
+        ),
+    };
+    if version == Uca::V900 && matches!(code, 0x1_7000..=0x1_87EC | 0x1_8800..=0x1_8AF2) {
+        return (0xFB00, (code - 0x1_7000) as u16 | 0x8000);
+    }
+    let base = match (unified, extension) {
+        (true, _) => 0xFB40,
+        (_, true) => 0xFB80,
+        _ => 0xFBC0,
+    };
+    (base + (code >> 15) as u16, (code & 0x7FFF) as u16 | 0x8000)
+}
