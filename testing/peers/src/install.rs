@@ -17,8 +17,8 @@ const MYSQL56_SHA512: &str = "ecf411906e2c2ae0c85cd5c365ff1daa66f13fa496a4cc9d40
 pub(crate) const MYSQL56_FOLDER: &str = "mysql-5.6.24002";
 
 /// Raise the number when the package list changes: the folder is then made anew.
-pub(crate) const DEBIAN_FOLDER: &str = "debian-1";
-const DEBIAN_PACKAGES: [&str; 7] = [
+pub(crate) const DEBIAN_FOLDER: &str = "debian-2";
+const DEBIAN_PACKAGES: [&str; 9] = [
     "mariadb-server-core",
     "mariadb-client-core",
     "mariadb-client",
@@ -27,6 +27,9 @@ const DEBIAN_PACKAGES: [&str; 7] = [
     "sysbench",
     "memcached",
     "libmemcached-tools",
+    // What Python's mysqlclient is built on.
+    "libmariadb-dev",
+    "libmariadb3",
 ];
 
 /// Installs what is missing and returns where it is. Prints what it does to standard error.
