@@ -6,6 +6,7 @@
 //! | opening, closing, what all sessions share | [`database`] |
 //! | one session: statements, prepared statements, multi-statements | [`connection`], [`state`](mod@state) |
 //! | where results go | [`sink`] |
+//! | statements as the session runs them | [`statement`] |
 //! | tables with their SQL types | [`catalog`] |
 //! | the engine's errors in MySQL's words | [`error`] |
 //! | expressions, functions, aggregates: compiled, evaluated | [`expr`] |
@@ -39,13 +40,18 @@ pub mod plan_cache;
 pub mod process;
 pub mod sink;
 pub mod state;
+pub mod statement;
 pub mod status;
 pub mod vars;
 pub mod virtual_tables;
+
+/// What `@@version` and the greeting say: clients look for features by the number.
+pub const VERSION: &str = concat!("5.7.44-vaquita-", env!("CARGO_PKG_VERSION"));
 
 pub use connection::{ConnectInfo, Connection, Prepared, Transport};
 pub use database::{Database, Options};
 pub use sink::{ColumnMeta, Completion, ResultSink, SessionChange};
 pub use state::SessionState;
+pub use statement::{Outcome, PlanCx, Planned, StmtCx};
 pub use vaquita_engine::Durability;
 pub use vaquita_types::{self as types, SqlError, SqlResult, Value};

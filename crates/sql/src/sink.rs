@@ -26,6 +26,33 @@ pub struct ColumnMeta {
     pub flags: u16,
 }
 
+impl ColumnMeta {
+    /// A column that is no table's; NOT_NULL, UNSIGNED, BINARY and NUM follow from the type.
+    pub fn new(name: &str, ty: SqlType) -> ColumnMeta {
+        use crate::catalog::flag;
+        let number = ty.kind.is_integer()
+            || matches!(
+                ty.kind,
+                vaquita_types::Kind::Decimal | vaquita_types::Kind::Float | vaquita_types::Kind::Double
+            );
+        let flags = [
+            (!ty.nullable, flag::NOT_NULL),
+            (ty.unsigned, flag::UNSIGNED),
+            (ty.collation == vaquita_types::sql_type::BINARY, flag::BINARY),
+            (number, flag::NUM),
+        ];
+        ColumnMeta {
+            schema: Box::default(),
+            table: Box::default(),
+            org_table: Box::default(),
+            name: name.as_bytes().into(),
+            org_name: Box::default(),
+            flags: flags.iter().filter(|(on, _)| *on).fold(0, |all, (_, flag)| all | flag),
+            ty,
+        }
+    }
+}
+
 /// A change of the session that a client may follow (session tracking).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChange {

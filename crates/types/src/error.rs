@@ -84,6 +84,11 @@ impl Warnings {
         Warnings { list: Vec::new(), count: 0, limit }
     }
 
+    /// Keeps up to so many from now on.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.list.clear();

@@ -93,7 +93,7 @@ impl Session {
         }
         self.commit()?.wait()?;
         let done = self.change_definition_locked(names, change);
-        self.core.mdl.release(&mut self.mdl);
+        self.release_locks();
         done
     }
 
@@ -143,7 +143,7 @@ impl Session {
                 return Ok(related);
             }
             // They became more before they were locked.
-            core.mdl.release(&mut self.mdl);
+            self.release_locks();
         }
     }
 }

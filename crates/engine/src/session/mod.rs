@@ -38,6 +38,8 @@ use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxHandle, TrxRef, TrxSt
 pub struct Settings {
     /// Isolation level of the transactions to come.
     pub isolation: Isolation,
+    /// Whether transactions that statements start may change anything.
+    pub access: AccessMode,
     /// Each statement outside [`Session::begin`] is a transaction.
     pub autocommit: bool,
     /// Check foreign keys.
@@ -72,12 +74,15 @@ pub struct Session {
     /// Tables whose metadata lock the transaction holds, and of which it knows that they are the current ones.
     used: SmallVec<[(TableId, MdlMode); 4]>,
     hook: Arc<dyn WaitHook>,
+    /// The first metadata locks, which stay when a transaction ends: those of LOCK TABLES.
+    kept_locks: usize,
 }
 
 impl Session {
     pub(crate) fn new(core: Arc<Core>) -> Session {
         let settings = Settings {
             isolation: Isolation::default(),
+            access: AccessMode::ReadWrite,
             autocommit: true,
             foreign_key_checks: true,
             unique_checks: true,
@@ -97,6 +102,7 @@ impl Session {
             savepoints: Vec::new(),
             used: SmallVec::new(),
             hook,
+            kept_locks: 0,
         }
     }
 
@@ -111,6 +117,11 @@ impl Session {
         self.trx.shared().clone()
     }
 
+    /// Puts a number on the transaction that monitors show with it: the connection's.
+    pub fn set_tag(&self, tag: u64) {
+        self.trx.set_tag(tag);
+    }
+
     /// Reaches the session's transaction, the present one or a later one, from other threads: to end its wait.
     /// Good until the session gives its transaction away (XA PREPARE).
     pub fn handle(&self) -> TrxHandle {
@@ -120,6 +131,31 @@ impl Session {
     /// Whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
         self.explicit || self.trx.state() != TrxState::NotStarted
+    }
+
+    /// Whether the present transaction may change anything.
+    pub fn transaction_access(&self) -> AccessMode {
+        self.trx.access()
+    }
+
+    /// Locks a table's name until [`Session::unlock_tables`], whatever transactions come and go (LOCK TABLES). What is open
+    /// is to be committed first.
+    ///
+    /// # Errors
+    /// The lock was not granted in time.
+    pub fn lock_table_name(&mut self, name: &str, mode: MdlMode) -> Result<()> {
+        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        self.core.mdl.acquire(&mut self.mdl, name, mode, timeout)?;
+        self.kept_locks = self.core.mdl.held(&self.mdl);
+        Ok(())
+    }
+
+    /// Gives the locks of [`Session::lock_table_name`] back; a transaction that is open keeps its own.
+    pub fn unlock_tables(&mut self) {
+        self.kept_locks = 0;
+        if !self.in_transaction() {
+            self.core.mdl.release(&mut self.mdl);
+        }
     }
 
     /// Begins a transaction, committing one that is open.
@@ -179,7 +215,7 @@ impl Session {
             self.trx.shared().clear_interrupt();
         }
         if self.trx.state() == TrxState::NotStarted {
-            self.start(AccessMode::ReadWrite);
+            self.start(self.settings.access);
         }
         self.trx.undo_no()
     }
@@ -207,7 +243,6 @@ impl Session {
     /// # Errors
     /// The changes could not be taken back; a background service tries again.
     pub fn fail_statement(&mut self, from: u64, error: &Error) -> Result<()> {
-        self.leave_statement();
         if let Error::Deadlock(report) = error {
             self.core.tell_deadlock(report);
         }
@@ -216,6 +251,16 @@ impl Session {
             Error::LockWaitTimeout => self.core.options.rollback_on_timeout,
             _ => false,
         };
+        self.take_back(from, whole)
+    }
+
+    /// As [`Session::fail_statement`], for callers that know the error no more: `whole` if it calls for the rollback of the
+    /// whole transaction (deadlock, too many locks, a timeout under `rollback_on_timeout`).
+    ///
+    /// # Errors
+    /// As [`Session::fail_statement`].
+    pub fn take_back(&mut self, from: u64, whole: bool) -> Result<()> {
+        self.leave_statement();
         if whole || self.is_own_transaction() {
             // What was begun stays begun: later statements belong to a transaction that has lost its first part, and
             // are not committed one by one.
@@ -278,7 +323,12 @@ impl Session {
         self.explicit = false;
         self.savepoints.clear();
         self.used.clear();
-        self.core.mdl.release(&mut self.mdl);
+        self.release_locks();
+    }
+
+    /// Gives metadata locks back, those of LOCK TABLES excepted.
+    fn release_locks(&mut self) {
+        self.core.mdl.release_from(&mut self.mdl, self.kept_locks);
     }
 
     fn durability(&self, lsn: Option<vaquita_base::Lsn>) -> Durability {
@@ -373,5 +423,6 @@ impl Drop for Session {
     fn drop(&mut self) {
         // Nobody is there to be told; what cannot be taken back now is taken back later.
         let _ = self.rollback();
+        self.unlock_tables();
     }
 }

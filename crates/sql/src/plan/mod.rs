@@ -135,3 +135,21 @@ impl SelectPlan {
 pub fn is_stale(error: &SqlError) -> bool {
     error.code == 1412
 }
+
+/// Columns of EXPLAIN.
+pub(crate) fn explain_columns(_explain: &ast::Explain<'_>) -> Arc<[ColumnMeta]> {
+    Arc::from([])
+}
+
+/// EXPLAIN, in a started statement of the engine.
+///
+/// # Errors
+/// Those of planning what is explained.
+pub(crate) fn explain(
+    _cx: &mut crate::statement::StmtCx<'_>,
+    _explain: &ast::Explain<'_>,
+    _sql: &[u8],
+    _sink: &mut dyn ResultSink,
+) -> SqlResult<crate::statement::Outcome> {
+    Err(SqlError::unsupported("EXPLAIN"))
+}

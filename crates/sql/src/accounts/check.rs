@@ -1,0 +1,182 @@
+//! Checks of statements.
+
+use super::{Priv, Wanted};
+use crate::connection::Connection;
+use crate::statement::Outcome;
+use vaquita_parser::ast::{self, Stmt};
+use vaquita_types::{SqlError, SqlResult};
+
+impl Connection {
+    /// Looks at the grants again if they have changed.
+    #[inline]
+    pub(crate) fn refresh_privileges(&mut self) {
+        if self.state.privileges.version != self.db.accounts.version() {
+            let state = &mut self.state;
+            state.privileges = self.db.accounts.privileges(&state.account_user, &state.account_host);
+        }
+    }
+
+    /// Whether the session has a global privilege.
+    ///
+    /// # Errors
+    /// 1227.
+    pub(crate) fn needs(&mut self, privilege: Priv) -> SqlResult<()> {
+        self.refresh_privileges();
+        if self.state.privileges.global.has(privilege) {
+            return Ok(());
+        }
+        let name = privilege.first_name();
+        Err(SqlError::new(
+            1227,
+            format!("Access denied; you need (at least one of) the {name} privilege(s) for this operation"),
+        ))
+    }
+
+    /// Whether the session has what a statement wants.
+    ///
+    /// # Errors
+    /// 1142 of a table, 1143 of a column, 1044 of a database.
+    #[inline]
+    pub(crate) fn check_wanted(&mut self, wanted: &[Wanted]) -> SqlResult<()> {
+        self.refresh_privileges();
+        let global = self.state.privileges.global;
+        if wanted.iter().all(|w| global.has(w.privileges | w.any_of)) {
+            return Ok(());
+        }
+        wanted.iter().try_for_each(|w| self.check_one(w))
+    }
+
+    #[cold]
+    fn check_one(&self, want: &Wanted) -> SqlResult<()> {
+        let privileges = &self.state.privileges;
+        let database = privileges.global | privileges.in_database(&want.database);
+        if want.table.is_empty() {
+            return match database.has(want.privileges) {
+                true => Ok(()),
+                false => Err(self.denied_database(&want.database)),
+            };
+        }
+        let grant = privileges.on_table(&want.database, &want.table);
+        let table = database | grant.map_or(Priv::NONE, |g| g.privileges);
+        if !want.any_of.is_none() && !table.any(want.any_of) {
+            return Err(self.denied_table(want.any_of, &want.table));
+        }
+        let missing = want.privileges - table;
+        if missing.is_none() {
+            return Ok(());
+        }
+        let columns = grant.map_or(&[][..], |g| &g.columns);
+        let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+        if !on_columns.any(missing) || want.columns.is_empty() && !on_columns.has(missing) {
+            return Err(self.denied_table(missing, &want.table));
+        }
+        for (name, needed) in &want.columns {
+            let needed = *needed & missing;
+            let has =
+                columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or(Priv::NONE, |(_, p)| *p);
+            if !has.has(needed) {
+                let (user, host) = (&self.state.account_user, &self.state.host);
+                return Err(SqlError::new(
+                    1143,
+                    format!(
+                        "{} command denied to user '{user}'@'{host}' for column '{name}' in table '{}'",
+                        (needed - has).first_name(),
+                        want.table
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn denied_table(&self, missing: Priv, table: &str) -> SqlError {
+        let (user, host) = (&self.state.account_user, &self.state.host);
+        let command = missing.first_name();
+        SqlError::new(1142, format!("{command} command denied to user '{user}'@'{host}' for table '{table}'"))
+    }
+
+    fn denied_database(&self, database: &str) -> SqlError {
+        let (user, host) = (&self.state.account_user, &self.state.account_host);
+        SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
+    }
+
+    /// Whether the session may change this definition.
+    ///
+    /// # Errors
+    /// As [`Connection::check_wanted`].
+    pub(crate) fn check_ddl(&mut self, stmt: &Stmt<'_>) -> SqlResult<()> {
+        let current = self.state.database.clone();
+        let mut wanted = Vec::new();
+        let mut want = |name: &ast::ObjectName<'_>, privileges: Priv| {
+            let database = name.schema.map_or_else(|| current.clone(), |s| s.to_string());
+            wanted.push(Wanted::table(&database, &name.name.to_string(), privileges));
+        };
+        match stmt {
+            Stmt::CreateTable(create) => {
+                let on_table = if create.temporary { Priv::CREATE_TMP } else { Priv::CREATE };
+                want(&create.name, on_table);
+                if let Some(like) = &create.like {
+                    want(like, Priv::SELECT);
+                }
+            }
+            Stmt::AlterTable(alter) => want(&alter.name, Priv::ALTER),
+            Stmt::DropTable(drop) | Stmt::DropView(drop) => {
+                drop.names.iter().for_each(|n| want(n, Priv::DROP))
+            }
+            Stmt::Truncate(name) => want(name, Priv::DROP),
+            Stmt::RenameTables(pairs) => {
+                for (from, to) in *pairs {
+                    want(from, Priv::ALTER | Priv::DROP);
+                    want(to, Priv::CREATE | Priv::INSERT);
+                }
+            }
+            Stmt::CreateIndex(create) => want(&create.table, Priv::INDEX),
+            Stmt::DropIndex(drop) => want(&drop.table, Priv::INDEX),
+            Stmt::Maintain(maintain) => {
+                let privileges = match maintain.action {
+                    ast::MaintainAction::Check | ast::MaintainAction::Checksum => Priv::SELECT,
+                    _ => Priv::SELECT | Priv::INSERT,
+                };
+                maintain.tables.iter().for_each(|n| want(n, privileges));
+            }
+            Stmt::CreateDatabase(database) => {
+                let name = database.name.map_or_else(|| current.clone(), |n| n.to_string());
+                wanted.push(Wanted::table(&name, "", Priv::CREATE));
+            }
+            Stmt::AlterDatabase(database) => {
+                let name = database.name.map_or_else(|| current.clone(), |n| n.to_string());
+                wanted.push(Wanted::table(&name, "", Priv::ALTER));
+            }
+            Stmt::DropDatabase(drop) => wanted.push(Wanted::table(&drop.name.to_string(), "", Priv::DROP)),
+            _ => {}
+        }
+        self.check_wanted(&wanted)
+    }
+
+    /// Whether the session may load this file into this table.
+    ///
+    /// # Errors
+    /// 1045 of files, 1142 of the table.
+    pub(crate) fn check_load(&mut self, load: &ast::LoadData<'_>) -> SqlResult<()> {
+        if !load.local {
+            self.needs(Priv::FILE)?;
+        }
+        let database = load.table.schema.map_or_else(|| self.state.database.clone(), |s| s.to_string());
+        let delete = if load.duplicates == ast::LoadDuplicates::Replace { Priv::DELETE } else { Priv::NONE };
+        self.check_wanted(&[Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)])
+    }
+
+    /// CREATE USER, GRANT and the like.
+    pub(crate) fn account_statement(&mut self, _stmt: &Stmt<'_>) -> SqlResult<Outcome> {
+        Err(SqlError::unsupported("users and grants"))
+    }
+
+    /// SET PASSWORD.
+    pub(crate) fn set_password(
+        &mut self,
+        _user: Option<&ast::UserName<'_>>,
+        _value: &ast::SetPassword<'_>,
+    ) -> SqlResult<()> {
+        Err(SqlError::unsupported("SET PASSWORD"))
+    }
+}

@@ -1,0 +1,215 @@
+//! What accounts have, in memory: an image of the tables of `mysql`, replaced as a whole when it changes.
+
+use super::{Account, Priv};
+use crate::connection::Transport;
+
+/// An account and its privileges.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AccountGrants {
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) plugin: String,
+    pub(crate) authentication: Vec<u8>,
+    pub(crate) ssl: SslKind,
+    pub(crate) password_expired: bool,
+    pub(crate) locked: bool,
+    pub(crate) limits: [u64; 3],
+    pub(crate) max_user_connections: u64,
+    pub(crate) global: Priv,
+    /// Only over loopback and the socket, as long as it has no password.
+    pub(crate) local_only: bool,
+}
+
+/// REQUIRE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SslKind {
+    #[default]
+    None,
+    Any,
+    X509,
+    Specified,
+}
+
+/// Privileges of somebody in a database (a pattern).
+#[derive(Debug, Clone)]
+pub(crate) struct DatabaseGrant {
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) database: String,
+    pub(crate) privileges: Priv,
+}
+
+/// Privileges of somebody on a table and its columns.
+#[derive(Debug, Clone)]
+pub(crate) struct TableGrant {
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) database: String,
+    pub(crate) table: String,
+    pub(crate) grantor: String,
+    pub(crate) privileges: Priv,
+    pub(crate) columns: Vec<(String, Priv)>,
+}
+
+/// All of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Grants {
+    /// The most specific host first, then the most specific user.
+    pub(crate) accounts: Vec<AccountGrants>,
+    pub(crate) databases: Vec<DatabaseGrant>,
+    pub(crate) tables: Vec<TableGrant>,
+}
+
+/// What an account may do, as a session keeps it.
+#[derive(Debug, Default)]
+pub struct Privileges {
+    /// Everywhere.
+    pub global: Priv,
+    /// Which state of the grants this is.
+    pub(crate) version: u64,
+    pub(crate) databases: Vec<DatabaseGrant>,
+    pub(crate) tables: Vec<TableGrant>,
+    pub(crate) password_expired: bool,
+}
+
+impl Privileges {
+    /// In a database.
+    pub(crate) fn in_database(&self, database: &str) -> Priv {
+        let granted = self.databases.iter().filter(|g| like(&g.database, database, true));
+        // The most specific pattern counts.
+        granted.max_by_key(|g| specificity(&g.database)).map_or(Priv::NONE, |g| g.privileges)
+    }
+
+    /// On a table and on its columns.
+    pub(crate) fn on_table(&self, database: &str, table: &str) -> Option<&TableGrant> {
+        self.tables.iter().find(|g| g.database == database && g.table == table)
+    }
+
+    /// Whether there is any privilege in a database or on something in it.
+    pub fn any_in_database(&self, database: &str) -> bool {
+        let on_anything = Priv::ALL
+            - (Priv::RELOAD
+                | Priv::SHUTDOWN
+                | Priv::PROCESS
+                | Priv::FILE
+                | Priv::SUPER
+                | Priv::SHOW_DB
+                | Priv::REPL_SLAVE
+                | Priv::REPL_CLIENT
+                | Priv::CREATE_USER
+                | Priv::CREATE_TABLESPACE);
+        self.global.any(on_anything)
+            || !self.in_database(database).is_none()
+            || self.tables.iter().any(|g| g.database == database)
+    }
+}
+
+/// Characters before the first wildcard.
+fn specificity(pattern: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in pattern.char_indices() {
+        match c {
+            '\\' if !escaped => {
+                escaped = true;
+                continue;
+            }
+            '%' | '_' if !escaped => return at,
+            _ => {}
+        }
+        escaped = false;
+    }
+    usize::MAX
+}
+
+/// Whether a text matches a pattern of LIKE with `\` as escape.
+pub(crate) fn like(pattern: &str, text: &str, case: bool) -> bool {
+    fn matches(p: &[char], t: &[char], same: &dyn Fn(char, char) -> bool) -> bool {
+        match p {
+            [] => t.is_empty(),
+            ['%', rest @ ..] => (0..=t.len()).any(|at| matches(rest, &t[at..], same)),
+            ['_', rest @ ..] => !t.is_empty() && matches(rest, &t[1..], same),
+            ['\\', c, rest @ ..] | [c, rest @ ..] => {
+                t.first().is_some_and(|&first| same(*c, first)) && matches(rest, &t[1..], same)
+            }
+        }
+    }
+    let (p, t): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let same = |a: char, b: char| a == b || (!case && a.to_lowercase().eq(b.to_lowercase()));
+    matches(&p, &t, &same)
+}
+
+/// Whether a host pattern is for a client's host.
+fn host_matches(pattern: &str, host: &str) -> bool {
+    if let Some((network, mask)) = pattern.split_once('/') {
+        let parse = |s: &str| s.parse::<std::net::Ipv4Addr>().ok().map(u32::from);
+        return match (parse(network), parse(mask), parse(host)) {
+            (Some(network), Some(mask), Some(host)) => host & mask == network,
+            _ => false,
+        };
+    }
+    like(pattern, host, false)
+}
+
+impl Grants {
+    /// Those of a new folder.
+    pub(crate) fn initial() -> Grants {
+        let root = AccountGrants {
+            user: "root".into(),
+            host: "localhost".into(),
+            plugin: crate::password::NATIVE.into(),
+            global: Priv::ALL | Priv::GRANT,
+            local_only: true,
+            ..AccountGrants::default()
+        };
+        Grants { accounts: vec![root], ..Grants::default() }
+    }
+
+    /// In the order in which they are looked at.
+    pub(crate) fn sort(&mut self) {
+        self.accounts.sort_by(|a, b| {
+            let key = |g: &AccountGrants| (std::cmp::Reverse(specificity(&g.host)), g.user.is_empty());
+            key(a).cmp(&key(b))
+        });
+    }
+
+    /// The account of exactly that name.
+    pub(crate) fn account(&self, user: &str, host: &str) -> Option<&AccountGrants> {
+        self.accounts.iter().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host))
+    }
+
+    pub(crate) fn find(&self, user: &str, host: &str, transport: &Transport) -> Option<Account> {
+        let local = match transport {
+            Transport::Embedded | Transport::Socket => true,
+            Transport::Tcp(at) | Transport::Tls(at) => at.ip().is_loopback(),
+        };
+        let found = self.accounts.iter().find(|a| {
+            // Over loopback a client is `localhost` too.
+            let from_here = host_matches(&a.host, host) || (local && host_matches(&a.host, "localhost"));
+            let may = !a.local_only || !a.authentication.is_empty() || local;
+            (a.user.is_empty() || a.user == user) && from_here && may
+        })?;
+        Some(Account {
+            user: found.user.clone(),
+            host: found.host.clone(),
+            plugin: found.plugin.clone(),
+            authentication: found.authentication.clone(),
+            require_ssl: found.ssl != SslKind::None,
+            password_expired: found.password_expired,
+            locked: found.locked,
+        })
+    }
+
+    pub(crate) fn privileges(&self, user: &str, host: &str, version: u64) -> Privileges {
+        let Some(account) = self.account(user, host) else {
+            return Privileges { version, ..Privileges::default() };
+        };
+        let of_account = |u: &str, h: &str| (u.is_empty() || u == user) && h.eq_ignore_ascii_case(host);
+        Privileges {
+            global: account.global,
+            version,
+            databases: self.databases.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
+            tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
+            password_expired: account.password_expired,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! From a syntax tree to who executes it.
+
+use super::Connection;
+use crate::sink::ResultSink;
+use crate::statement::{Outcome, StmtCx};
+use vaquita_parser::ast::{self, Stmt};
+use vaquita_types::{SqlError, SqlResult};
+
+impl Connection {
+    /// Executes a statement that was parsed without lifting; `sql` is the text its spans point into.
+    pub(super) fn dispatch(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        match stmt {
+            Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) => {
+                self.plan_and_run(stmt, sql, &[], None, sink)
+            }
+            Stmt::LoadData(load) => self.load_data(load, sink),
+            Stmt::Do(exprs) => self.do_exprs(exprs, sql),
+            Stmt::Explain(explain) => self.explain(explain, sql, sink),
+            Stmt::Txn(txn) => self.txn(txn, sink),
+            Stmt::Set(items) => self.set(items, sql),
+            Stmt::Use(name) => self.use_database(&super::text_of(*name)).map(|()| Outcome::default()),
+            Stmt::Show(show) => self.show(show, sink),
+            Stmt::Prepare(prepare) => self.sql_prepare(prepare),
+            Stmt::Execute(execute) => self.sql_execute(execute, sink),
+            Stmt::Deallocate(name) => self.sql_deallocate(&super::text_of(*name)),
+            Stmt::Kill(kill) => self.kill(kill, sql),
+            Stmt::Flush(flush) => self.flush(flush),
+            Stmt::Reset(_) => Ok(Outcome::default()),
+            Stmt::Help(_) => Err(SqlError::unsupported("HELP")),
+            Stmt::Shutdown => self.shutdown(),
+            Stmt::CreateUser(_) | Stmt::DropUser(_) | Stmt::RenameUsers(_) | Stmt::Grant(_) => {
+                self.account_statement(stmt)
+            }
+            Stmt::CreateTable(_)
+            | Stmt::AlterTable(_)
+            | Stmt::DropTable(_)
+            | Stmt::Truncate(_)
+            | Stmt::RenameTables(_)
+            | Stmt::CreateIndex(_)
+            | Stmt::DropIndex(_)
+            | Stmt::CreateDatabase(_)
+            | Stmt::AlterDatabase(_)
+            | Stmt::DropDatabase(_)
+            | Stmt::CreateView(_)
+            | Stmt::DropView(_)
+            | Stmt::CreateProgram(_)
+            | Stmt::DropProgram(_)
+            | Stmt::CreateTablespace(_)
+            | Stmt::DropTablespace(_)
+            | Stmt::Maintain(_) => self.define(stmt, sql, sink),
+            Stmt::Call(_) => Err(SqlError::unsupported("CALL")),
+            Stmt::Handler(_) => Err(SqlError::unsupported("HANDLER")),
+            Stmt::Unsupported { feature } => Err(SqlError::unsupported(feature)),
+        }
+    }
+
+    /// Definitions: what is open is committed before and after.
+    fn define(&mut self, stmt: &Stmt<'_>, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        self.check_ddl(stmt)?;
+        self.xa.check_ddl()?;
+        self.implicit_commit()?;
+        let done = crate::ddl::execute(&mut self.cx(), stmt, sql, sink);
+        // Whatever was done of it, plans of the old definitions are of no use.
+        self.db.plans.clear();
+        let done = done?;
+        if let Stmt::DropDatabase(drop) = stmt {
+            self.database_dropped(&super::text_of(drop.name));
+        }
+        self.implicit_commit()?;
+        Ok(done)
+    }
+
+    fn load_data(&mut self, load: &ast::LoadData<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        self.check_load(load)?;
+        self.xa.check_statement()?;
+        self.in_statement(|connection| crate::dml::load_data(&mut connection.cx(), load, sink))
+    }
+
+    fn explain(
+        &mut self,
+        explain: &ast::Explain<'_>,
+        sql: &[u8],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.in_statement(|connection| crate::plan::explain(&mut connection.cx(), explain, sql, sink))
+    }
+
+    fn show(&mut self, show: &ast::Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        self.refresh_privileges();
+        self.without_transaction(|connection| {
+            let mut cx: StmtCx<'_> = connection.cx();
+            crate::virtual_tables::show(&mut cx, show, sink)
+        })
+    }
+
+    /// Runs what only looks at things in a statement of the engine that leaves no transaction behind.
+    pub(super) fn without_transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut Connection) -> SqlResult<R>,
+    ) -> SqlResult<R> {
+        let inside = self.engine.in_transaction();
+        self.engine.start_statement();
+        let done = body(self);
+        if !inside {
+            crate::error::of_engine(self.engine.rollback())?;
+        }
+        done
+    }
+}

@@ -1,0 +1,103 @@
+//! LOCK TABLES: metadata locks that are held until UNLOCK TABLES, and what may be used meanwhile.
+
+use super::{Connection, text_of};
+use crate::accounts::{Priv, Wanted};
+use crate::error;
+use crate::statement::Outcome;
+use vaquita_engine::MdlMode;
+use vaquita_parser::ast::{TableLock, TableLockKind};
+use vaquita_types::{SqlError, SqlResult};
+
+/// Tables that LOCK TABLES has locked.
+#[derive(Debug, Default)]
+pub(super) struct LockedTables {
+    tables: Vec<Locked>,
+    active: bool,
+}
+
+#[derive(Debug)]
+struct Locked {
+    database: String,
+    name: String,
+    write: bool,
+}
+
+impl LockedTables {
+    pub(super) fn is_active(&self) -> bool {
+        self.active
+    }
+}
+
+impl Connection {
+    pub(super) fn lock_tables(&mut self, locks: &[TableLock<'_>]) -> SqlResult<Outcome> {
+        self.xa.check_ddl()?;
+        self.unlock_tables();
+        self.implicit_commit()?;
+        let mut tables = Vec::with_capacity(locks.len());
+        for lock in locks {
+            let database = match lock.name.schema {
+                Some(schema) => text_of(schema),
+                None if self.state.database.is_empty() => {
+                    return Err(SqlError::new(1046, "No database selected"));
+                }
+                None => self.state.database.clone(),
+            };
+            let name = text_of(lock.name.name);
+            self.check_wanted(&[Wanted::table(&database, &name, Priv::LOCK_TABLES | Priv::SELECT)])?;
+            tables.push(Locked { database, name, write: lock.kind == TableLockKind::Write });
+        }
+        // In the order of names, so that two such statements do not wait for each other.
+        tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
+        for table in &tables {
+            let engine_name = crate::catalog::engine_name(&table.database, &table.name)?;
+            let mode = if table.write { MdlMode::SharedNoReadWrite } else { MdlMode::SharedNoWrite };
+            let locked = self.engine.lock_table_name(&engine_name, mode);
+            if let Err(e) = error::of_engine(locked) {
+                self.engine.unlock_tables();
+                return Err(e);
+            }
+        }
+        self.locked = LockedTables { tables, active: true };
+        Ok(Outcome::default())
+    }
+
+    /// Gives table locks back; whether there were any.
+    pub(super) fn unlock_tables(&mut self) -> bool {
+        if !std::mem::take(&mut self.locked).active {
+            return false;
+        }
+        self.engine.unlock_tables();
+        true
+    }
+
+    /// Whether a statement may use its tables while others are locked.
+    ///
+    /// # Errors
+    /// 1099 locked with READ only, 1100 not locked.
+    pub(super) fn check_locked(&self, wanted: &[Wanted]) -> SqlResult<()> {
+        if !self.locked.active {
+            return Ok(());
+        }
+        for want in wanted.iter().filter(|w| !w.table.is_empty()) {
+            let found =
+                self.locked.tables.iter().find(|t| *t.name == *want.table && *t.database == *want.database);
+            let changes = want.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);
+            match found {
+                None => {
+                    return Err(SqlError::new(
+                        1100,
+                        format!("Table '{}' was not locked with LOCK TABLES", want.table),
+                    ));
+                }
+                Some(table) if changes && !table.write => {
+                    return Err(SqlError::new(
+                        1099,
+                        format!("Table '{}' was locked with a READ lock and can't be updated", want.table),
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,383 @@
+//! One client's session: runs statements for it.
+//!
+//! | part | file |
+//! |---|---|
+//! | texts: plan cache, parser, several statements | `text` |
+//! | what happens around every statement | `run` |
+//! | from a syntax tree to who executes it | `dispatch` |
+//! | prepared statements, of the protocol and of SQL | `prepared` |
+//! | BEGIN, COMMIT, savepoints, SET TRANSACTION | `transaction` |
+//! | XA | `xa` |
+//! | LOCK TABLES | `lock_tables` |
+//! | SET, USE, DO, KILL, FLUSH | `admin` |
+
+mod admin;
+mod dispatch;
+mod lock_tables;
+mod plans;
+mod prepared;
+mod run;
+mod text;
+mod transaction;
+mod xa;
+
+use crate::database::Database;
+use crate::error;
+use crate::process::Process;
+use crate::sink::{ColumnMeta, SessionChange};
+use crate::state::SessionState;
+use crate::statement::StmtCx;
+use crate::status::Com;
+use crate::vars::{self, id};
+use bumpalo::Bump;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+use vaquita_engine::{Durability, Session};
+use vaquita_parser::ParseMode;
+use vaquita_types::{Level, SqlError, SqlMode, SqlResult};
+
+/// How a client came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// Inside the process.
+    Embedded,
+    /// Unix socket.
+    Socket,
+    /// TCP.
+    Tcp(SocketAddr),
+    /// TCP under TLS.
+    Tls(SocketAddr),
+}
+
+/// Who connects.
+#[derive(Debug, Clone)]
+pub struct ConnectInfo {
+    /// Number of the connection, from [`crate::process::Processes::reserve_id`] if the client was told it already.
+    pub id: Option<u32>,
+    /// User name as given.
+    pub user: String,
+    /// Host part of the account that matched: `localhost`, `%`.
+    pub account_host: String,
+    /// Host the client comes from: `localhost`, an address.
+    pub host: String,
+    /// How.
+    pub transport: Transport,
+    /// Database to begin in.
+    pub database: Option<String>,
+    /// Collation the client asked for; its character set is that of the connection.
+    pub collation: u16,
+    /// Affected rows are those found, not those changed (CLIENT_FOUND_ROWS).
+    pub found_rows: bool,
+    /// Several statements in one text are allowed (CLIENT_MULTI_STATEMENTS).
+    pub multi_statements: bool,
+    /// `interactive_timeout` applies.
+    pub interactive: bool,
+    /// Connection attributes.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// A prepared statement as a door sees it.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// Number, unique in the session.
+    pub id: u32,
+    /// Number of `?`.
+    pub params: u16,
+    /// Columns of its result; none if it has no result.
+    pub columns: Arc<[ColumnMeta]>,
+    /// Warnings of preparing.
+    pub warnings: u16,
+}
+
+/// Status flags of the protocol.
+pub(crate) mod flag {
+    pub(crate) const IN_TRANS: u16 = 1;
+    pub(crate) const AUTOCOMMIT: u16 = 2;
+    pub(crate) const MORE_RESULTS: u16 = 8;
+    pub(crate) const NO_BACKSLASH_ESCAPES: u16 = 512;
+    pub(crate) const IN_TRANS_READONLY: u16 = 8192;
+    pub(crate) const SESSION_CHANGED: u16 = 16384;
+}
+
+/// A session.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) db: Arc<Database>,
+    pub(crate) engine: Session,
+    pub(crate) state: SessionState,
+    process: Arc<Process>,
+    prepared: prepared::Statements,
+    transaction: transaction::Characteristics,
+    xa: xa::XaState,
+    locked: lock_tables::LockedTables,
+    multi_statements: bool,
+    interactive: bool,
+    /// What to do with a statement's memory afterwards: the arena of syntax trees is kept.
+    arena: Bump,
+    scratch: text::Scratch,
+    /// Whether commits are waited for here.
+    waits_for_log: bool,
+    /// What the present statement committed.
+    durability: Option<Durability>,
+    statement_start: Instant,
+    kind: Com,
+    /// Something that session tracking calls state has changed.
+    state_changed: bool,
+}
+
+/// A name as text. Names are UTF-8 here whatever the connection's character set.
+fn text_of(name: vaquita_parser::ast::Ident<'_>) -> String {
+    String::from_utf8_lossy(name.name).into_owned()
+}
+
+impl Connection {
+    pub(crate) fn new(db: Arc<Database>, info: ConnectInfo) -> SqlResult<Connection> {
+        let id = info.id.unwrap_or_else(|| db.processes.reserve_id());
+        let engine = db.engine.session();
+        let state = SessionState::new(id, db.globals.session());
+        let process = db.processes.enter(id, &info.user, &info.host, state.interrupt.clone());
+        *process.waits.lock() = Some(engine.handle());
+        // From here on dropping the connection takes it off the list again.
+        let mut connection = Connection {
+            db,
+            engine,
+            state,
+            process,
+            prepared: prepared::Statements::default(),
+            transaction: transaction::Characteristics::default(),
+            xa: xa::XaState::default(),
+            locked: lock_tables::LockedTables::default(),
+            multi_statements: false,
+            interactive: false,
+            arena: Bump::new(),
+            scratch: text::Scratch::default(),
+            waits_for_log: false,
+            durability: None,
+            statement_start: Instant::now(),
+            kind: Com::Other,
+            state_changed: false,
+        };
+        connection.engine.set_tag(u64::from(id));
+        connection.become_user(info)?;
+        Ok(connection)
+    }
+
+    /// Takes over who somebody is, and what they start with.
+    fn become_user(&mut self, info: ConnectInfo) -> SqlResult<()> {
+        let accounts = self.db.accounts();
+        let limit = accounts.max_connections(&info.user, &info.account_host);
+        let general = self.db.globals.get(id::MAX_USER_CONNECTIONS).uint();
+        let limit = if limit == 0 { general } else { limit };
+        if limit != 0 && self.db.processes.of_user(&info.user) as u64 > limit {
+            let text = format!("User '{}' has exceeded the 'max_user_connections' resource", info.user);
+            return Err(SqlError::new(1226, format!("{text} (current value: {limit})")));
+        }
+        let address = match info.transport {
+            Transport::Tcp(at) | Transport::Tls(at) => format!("{}:{}", info.host, at.port()),
+            Transport::Embedded | Transport::Socket => info.host.clone(),
+        };
+        self.process.set_user(&info.user, &address);
+        self.state.user = info.user.clone();
+        self.state.host = info.host;
+        self.state.account_user = accounts.account_user(&info.user, &info.account_host);
+        self.state.account_host = info.account_host;
+        self.state.privileges = accounts.privileges(&self.state.account_user, &self.state.account_host);
+        self.state.client_found_rows = info.found_rows;
+        self.multi_statements = info.multi_statements;
+        self.interactive = info.interactive;
+        vars::connect_collation(&mut self.state, info.collation);
+        if info.interactive {
+            let timeout = self.db.globals.get(id::INTERACTIVE_TIMEOUT);
+            self.state.vars.put(id::WAIT_TIMEOUT, timeout);
+        }
+        self.settings_changed();
+        match info.database {
+            Some(name) if !name.is_empty() => self.use_database(&name),
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of the connection: CONNECTION_ID().
+    pub fn id(&self) -> u32 {
+        self.state.connection_id
+    }
+
+    /// Waits for the log at every commit, instead of leaving it to the sink (see [`crate::Completion::durability`]).
+    pub fn set_waits_for_log(&mut self, waits: bool) {
+        self.waits_for_log = waits;
+    }
+
+    /// USE.
+    ///
+    /// # Errors
+    /// 1049 no such database, 1044 not allowed.
+    pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        let collation = self.database_collation(name)?;
+        self.refresh_privileges();
+        if !crate::virtual_tables::is_virtual_database(name) && !self.state.privileges.any_in_database(name) {
+            return Err(self.database_denied(name));
+        }
+        self.state.database = name.to_owned();
+        self.process.set_database(name);
+        self.state.vars.put(id::COLLATION_DATABASE, vars::VarValue::UInt(collation.into()));
+        self.state
+            .vars
+            .put(id::CHARACTER_SET_DATABASE, vars::VarValue::UInt(vars::primary(collation).into()));
+        if self.state.vars.get(id::SESSION_TRACK_SCHEMA).uint() != 0 {
+            self.state.changes.push(SessionChange::Schema(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Error 1044.
+    fn database_denied(&self, database: &str) -> SqlError {
+        let (user, host) = (&self.state.account_user, &self.state.account_host);
+        SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
+    }
+
+    /// Default collation of a database.
+    ///
+    /// # Errors
+    /// 1049 no such database.
+    fn database_collation(&self, name: &str) -> SqlResult<u16> {
+        if crate::virtual_tables::is_virtual_database(name) {
+            return Ok(33);
+        }
+        let unknown = || SqlError::new(1049, format!("Unknown database '{name}'"));
+        let file_name = crate::catalog::file_name(name).map_err(|_| unknown())?;
+        let found = crate::virtual_tables::database_options(&self.db, &file_name)?;
+        found.map(|collation| collation.unwrap_or(self.state.vars.collation_server)).ok_or_else(unknown)
+    }
+
+    /// Back to the state after connecting (COM_RESET_CONNECTION): transaction rolled back, variables, prepared
+    /// statements, locks and user variables forgotten.
+    ///
+    /// # Errors
+    /// Those of the rollback.
+    pub fn reset(&mut self) -> SqlResult<()> {
+        let done = error::of_engine(self.engine.rollback());
+        self.unlock_tables();
+        self.xa = xa::XaState::default();
+        self.close_all_statements();
+        self.transaction = transaction::Characteristics::default();
+        self.db.processes.locks().release_all(self.id());
+        let collation = self.state.vars.collation_connection;
+        self.state.vars = self.db.globals.session();
+        vars::connect_collation(&mut self.state, collation);
+        self.state.warnings = vaquita_types::Warnings::new(self.state.vars.max_error_count);
+        self.state.user_vars.clear();
+        self.state.last_insert_id = 0;
+        self.state.found_rows = 0;
+        self.state.row_count = 0;
+        self.settings_changed();
+        done
+    }
+
+    /// Becomes another user's session (COM_CHANGE_USER): what [`Connection::reset`] does, and the new user, database and
+    /// collation. The number stays.
+    ///
+    /// # Errors
+    /// 1226 too many of this user, 1044/1049 the wanted database; the caller ends the connection then.
+    pub fn change_user(&mut self, info: ConnectInfo) -> SqlResult<()> {
+        self.reset()?;
+        self.state.database.clear();
+        self.become_user(info)
+    }
+
+    /// Status flags of the protocol as they are now (IN_TRANS, AUTOCOMMIT..), for replies to what is no statement.
+    pub fn status_flags(&self) -> u16 {
+        let mut flags = 0;
+        if self.engine.in_transaction() {
+            flags |= flag::IN_TRANS;
+            if self.engine.transaction_access() == vaquita_engine::AccessMode::ReadOnly {
+                flags |= flag::IN_TRANS_READONLY;
+            }
+        }
+        if self.state.vars.autocommit {
+            flags |= flag::AUTOCOMMIT;
+        }
+        if self.state.vars.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) {
+            flags |= flag::NO_BACKSLASH_ESCAPES;
+        }
+        flags
+    }
+
+    /// Called on the killer's thread when somebody ends this connection (KILL, shutdown): a door closes the socket. What
+    /// the session waits for, KILL ends by itself.
+    pub fn set_kill_hook(&mut self, hook: Arc<dyn Fn() + Send + Sync>) {
+        *self.process.kill_hook.lock() = Some(hook);
+    }
+
+    /// The session's state, for the status flags and limits doors need.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// The same, for what doors count.
+    pub fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
+
+    /// The database it is a session of.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.db
+    }
+
+    /// Whether somebody has ended the connection: nothing more is to be run.
+    pub fn is_killed(&self) -> bool {
+        self.state.interrupt.ends_connection()
+    }
+
+    /// The engine's session: for the wait hook and the handle that ends waits.
+    pub fn engine(&mut self) -> &mut Session {
+        &mut self.engine
+    }
+
+    /// Called about every millisecond of a statement that goes on: a server gives its loop to another thread at the
+    /// first call. No latch is held.
+    pub fn set_yield_hook(&mut self, hook: Arc<dyn Fn() + Send + Sync>) {
+        self.state.yield_hook = Some(hook);
+    }
+
+    /// Counts an error that a door found (malformed packet) as the session's last one.
+    pub fn note_error(&mut self, error: &SqlError) {
+        self.state.warnings.clear();
+        self.state.error_count = 1;
+        self.state.warnings.push(Level::Error, error.code, error.message.clone());
+    }
+
+    /// What statements run in.
+    fn cx(&mut self) -> StmtCx<'_> {
+        StmtCx { db: &self.db, engine: &mut self.engine, state: &mut self.state }
+    }
+
+    /// How the present session reads texts.
+    fn parse_mode(&self, lift: bool) -> ParseMode {
+        ParseMode { sql_mode: vars::for_parser(self.state.vars.sql_mode), lift, ..ParseMode::default() }
+    }
+
+    /// Tells the engine's session of variables that are its settings.
+    fn settings_changed(&mut self) {
+        let vars = &self.state.vars;
+        let settings = &mut self.engine.settings;
+        settings.autocommit = vars.autocommit;
+        settings.foreign_key_checks = vars.foreign_key_checks;
+        settings.unique_checks = vars.unique_checks;
+        settings.lock_wait_timeout = vars.get(id::INNODB_LOCK_WAIT_TIMEOUT).uint() as u32;
+        settings.metadata_lock_timeout = vars.get(id::LOCK_WAIT_TIMEOUT).uint() as u32;
+        settings.flush_log_at_trx_commit =
+            self.db.globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
+        self.apply_characteristics();
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // The transaction is rolled back by the engine's session.
+        self.unlock_tables();
+        self.close_all_statements();
+        self.db.processes.leave(self.state.connection_id);
+        self.db.status.ended.lock().add(&self.state.status);
+    }
+}

@@ -1,0 +1,131 @@
+//! From syntax to plans: SELECT and what changes rows.
+
+use super::Connection;
+use super::text::type_of;
+use crate::accounts::{Priv, Wanted};
+use crate::expr::{CompileCx, EvalCx};
+use crate::plan::{self, Planner, SelectPlan};
+use crate::plan_cache::Cached;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use vaquita_parser::ast::{self, Stmt};
+use vaquita_types::{SqlResult, SqlType, Value};
+
+/// Times a statement is planned anew because definitions change under it.
+const REPLANS: usize = 8;
+
+/// A SELECT.
+#[derive(Debug)]
+struct Select {
+    plan: SelectPlan,
+    wanted: Vec<Wanted>,
+    has_result: bool,
+}
+
+impl Planned for Select {
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>> {
+        self.has_result.then(|| self.plan.columns())
+    }
+
+    fn wants(&self) -> &[Wanted] {
+        &self.wanted
+    }
+
+    fn run(
+        &self,
+        cx: &mut StmtCx<'_>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        let mut eval = EvalCx { db: Some(cx.db), state: &mut *cx.state, engine: Some(&mut *cx.engine) };
+        let done = self.plan.run(&mut eval, params, sink)?;
+        Ok(Outcome {
+            affected_rows: done.rows,
+            has_result: !done.stored,
+            found_rows: Some(done.found_rows),
+            ..Outcome::default()
+        })
+    }
+}
+
+/// What a SELECT needs, from what it reads.
+pub(crate) fn wanted_of(uses: &[plan::TableUse]) -> Vec<Wanted> {
+    let one = |u: &plan::TableUse| {
+        let mut wanted = Wanted::select(&u.database, &u.table, u.columns.iter().map(String::as_str));
+        if u.locked {
+            // Any privilege to change the table; MySQL asks for one of UPDATE, DELETE, LOCK TABLES.
+            wanted.any_of = Priv::UPDATE | Priv::DELETE | Priv::LOCK_TABLES;
+        }
+        wanted
+    };
+    uses.iter().filter(|u| !u.database.eq_ignore_ascii_case("information_schema")).map(one).collect()
+}
+
+/// Plans a statement.
+///
+/// # Errors
+/// Names, types, what is not supported.
+pub(crate) fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>> {
+    match stmt {
+        Stmt::Query(query) => plan_select(cx, query),
+        _ => crate::dml::plan(cx, stmt),
+    }
+}
+
+fn plan_select(cx: &mut PlanCx<'_>, query: &ast::Query<'_>) -> SqlResult<Arc<dyn Planned>> {
+    let db: &crate::Database = cx.stmt.db;
+    let planner = Planner::new(db, cx.stmt.engine, cx.sql, cx.params, crate::virtual_tables::find);
+    let mut compile =
+        CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(db), &mut *cx.stmt.state) };
+    let plan = plan::plan_select(&planner, query, &mut compile)?;
+    let wanted = wanted_of(plan.uses());
+    Ok(Arc::new(Select { plan, wanted, has_result: query.into.is_none() }))
+}
+
+impl Connection {
+    /// Plans a statement and runs it; the plan is kept under `key`.
+    pub(super) fn plan_and_run(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        key: Option<&[u8]>,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.xa.check_statement()?;
+        let collation = self.state.vars.collation_connection;
+        let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| type_of(v, collation)).collect();
+        let mut tries = 0;
+        loop {
+            let done = self.in_statement(|connection| {
+                let plan = connection.plan(stmt, sql, params, &types)?;
+                let outcome = connection.run_started(&plan, params, sink)?;
+                Ok((plan, outcome))
+            });
+            match done {
+                Err(e) if plan::is_stale(&e) && tries < REPLANS => tries += 1,
+                Err(e) => return Err(e),
+                Ok((plan, outcome)) => {
+                    if let (Some(key), true) = (key, plan.is_reusable()) {
+                        self.db.plans.insert(key, Cached::new(plan, self.kind));
+                    }
+                    return Ok(outcome);
+                }
+            }
+        }
+    }
+
+    /// Plans a statement, in a started statement of the engine: tables are opened under metadata locks.
+    pub(super) fn plan(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        param_types: &[SqlType],
+    ) -> SqlResult<Arc<dyn Planned>> {
+        self.state.status.plans_made += 1;
+        plan(&mut PlanCx { stmt: self.cx(), params, param_types, sql }, stmt)
+    }
+}

@@ -1,0 +1,338 @@
+//! Prepared statements, of the protocol and of SQL.
+
+use super::text::{is_planned, syntax_error, type_of};
+use super::{Connection, Prepared, text_of};
+use crate::plan;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::statement::{Outcome, Planned};
+use crate::status::Com;
+use bumpalo::Bump;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vaquita_parser::ast::{self, PrepareSource, Stmt};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+
+/// The prepared statements of a session.
+#[derive(Debug, Default)]
+pub(super) struct Statements {
+    by_id: HashMap<u32, Entry, foldhash::fast::RandomState>,
+    by_name: HashMap<String, u32>,
+    last_id: u32,
+}
+
+#[derive(Debug)]
+struct Entry {
+    sql: Arc<[u8]>,
+    params: u16,
+    kind: Com,
+    /// The plan of the last execution, and what it was made for.
+    plan: Option<(Arc<dyn Planned>, Made)>,
+    planned: bool,
+}
+
+/// What a plan of a prepared statement was made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Made {
+    fingerprint: u64,
+    database: String,
+    types: SmallVec<[Tag; 8]>,
+    generation: u64,
+}
+
+/// What of a parameter's type matters.
+type Tag = u8;
+
+fn tag(value: &Value<'_>) -> Tag {
+    match value {
+        Value::Null => 0,
+        Value::Int(_) => 1,
+        Value::UInt(_) => 2,
+        Value::Float(_) | Value::Double(_) => 3,
+        Value::Decimal(_) => 4,
+        Value::Bytes(_) | Value::Label { .. } => 5,
+        Value::Bit { .. } => 6,
+        Value::Date(_) => 7,
+        Value::Time(_) => 8,
+        Value::DateTime(_) => 9,
+        Value::Json(_) => 10,
+    }
+}
+
+impl Connection {
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// Syntax, names, what cannot be prepared (1295), too many (1461).
+    pub fn prepare(&mut self, sql: &[u8]) -> SqlResult<Prepared> {
+        self.begin("Prepare", sql, Com::Prepare);
+        let done = self.make_prepared(sql);
+        if let Err(e) = &done {
+            self.fail(e);
+        }
+        self.process.idle();
+        let (id, columns) = done?;
+        let params = self.prepared.by_id.get(&id).map_or(0, |s| s.params);
+        let warnings = u16::try_from(self.state.warnings.count()).unwrap_or(u16::MAX);
+        Ok(Prepared { id, params, columns, warnings })
+    }
+
+    fn make_prepared(&mut self, sql: &[u8]) -> SqlResult<(u32, Arc<[ColumnMeta]>)> {
+        let limit = self.db.globals().uint("max_prepared_stmt_count");
+        if self.db.prepared_count.load(Ordering::Relaxed) >= limit {
+            return Err(SqlError::new(
+                1461,
+                format!("Can't create more than max_prepared_stmt_count statements (current value: {limit})"),
+            ));
+        }
+        let arena = Bump::new();
+        let parsed =
+            vaquita_parser::parse(sql, &arena, self.parse_mode(false)).map_err(|e| syntax_error(&e))?;
+        if let Some(next) = parsed.next {
+            return Err(syntax_error(&vaquita_parser::ParseError::syntax(sql, next)));
+        }
+        if !can_be_prepared(&parsed.stmt) {
+            return Err(SqlError::new(
+                1295,
+                "This command is not supported in the prepared statement protocol yet",
+            ));
+        }
+        let params = u16::try_from(parsed.params)
+            .map_err(|_| SqlError::new(1390, "Prepared statement contains too many placeholders"))?;
+        let planned = is_planned(&parsed.stmt);
+        let mut columns: Arc<[ColumnMeta]> = Arc::from([]);
+        let mut plan = None;
+        if planned {
+            // Types of parameters are not known yet.
+            let unknown = SqlType::varchar(16_383, self.state.vars.collation_connection);
+            let types = vec![unknown; params.into()];
+            let made = self.without_transaction(|c| {
+                let plan = c.plan(&parsed.stmt, sql, &[], &types)?;
+                c.check_wanted(plan.wants())?;
+                Ok(plan)
+            })?;
+            if let Some(of_plan) = made.columns() {
+                columns = of_plan.clone();
+            }
+            if params == 0 && made.is_reusable() {
+                plan = Some((made, self.made_for(&[])));
+            }
+        } else if let Stmt::Show(show) = &parsed.stmt {
+            columns = crate::virtual_tables::show_columns(show);
+        } else if let Stmt::Explain(explain) = &parsed.stmt {
+            columns = plan::explain_columns(explain);
+        }
+        let kind = Com::of(&parsed.stmt);
+        self.prepared.last_id = self.prepared.last_id.wrapping_add(1).max(1);
+        let id = self.prepared.last_id;
+        self.prepared.by_id.insert(id, Entry { sql: sql.into(), params, kind, plan, planned });
+        self.db.prepared_count.fetch_add(1, Ordering::Relaxed);
+        Ok((id, columns))
+    }
+
+    /// Runs a prepared statement.
+    ///
+    /// # Errors
+    /// 1243 no such statement, 1210 wrong number of parameters, those of the statement.
+    pub fn execute(&mut self, id: u32, params: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let Some(entry) = self.prepared.by_id.get(&id) else {
+            let e = SqlError::new(
+                1243,
+                format!("Unknown prepared statement handler ({id}) given to mysqld_stmt_execute"),
+            );
+            self.begin("Execute", b"", Com::Execute);
+            return self.end(Err(e), 0, sink);
+        };
+        let (sql, kind) = (entry.sql.clone(), entry.kind);
+        self.begin("Execute", &sql, kind);
+        self.state.status.count(Com::Execute);
+        let done = self.run_prepared(id, params, sink);
+        self.end(done, 0, sink)
+    }
+
+    fn run_prepared(
+        &mut self,
+        id: u32,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        let Some(entry) = self.prepared.by_id.get_mut(&id) else {
+            return Err(SqlError::new(1243, "Unknown prepared statement handler given to EXECUTE"));
+        };
+        if params.len() != usize::from(entry.params) {
+            return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
+        }
+        // Taken out while it runs: a hit must neither allocate nor count references.
+        let taken = entry.plan.take();
+        let sql = entry.sql.clone();
+        let planned = entry.planned;
+        if let Some((plan, made)) = taken {
+            if self.fits(&made, params) {
+                self.state.status.plans_reused += 1;
+                let done = self.run_plan(&plan, params, sink);
+                match done {
+                    Err(e) if plan::is_stale(&e) => {}
+                    done => {
+                        if let Some(entry) = self.prepared.by_id.get_mut(&id) {
+                            entry.plan = Some((plan, made));
+                        }
+                        return done;
+                    }
+                }
+            }
+        }
+        let arena = Bump::new();
+        let parsed =
+            vaquita_parser::parse(&sql, &arena, self.parse_mode(false)).map_err(|e| syntax_error(&e))?;
+        if !planned {
+            return self.dispatch(&parsed.stmt, &sql, sink);
+        }
+        self.plan_and_keep(id, &parsed.stmt, &sql, params, sink)
+    }
+
+    fn plan_and_keep(
+        &mut self,
+        id: u32,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.xa.check_statement()?;
+        let collation = self.state.vars.collation_connection;
+        let types: SmallVec<[SqlType; 8]> = params
+            .iter()
+            .map(|v| match type_of(v, collation) {
+                // Text of any length may come next time.
+                ty if ty.kind == Kind::VarChar => SqlType::varchar(16_383, ty.collation),
+                ty => SqlType { nullable: true, ..ty },
+            })
+            .collect();
+        for _ in 0..8 {
+            let done = self.in_statement(|c| {
+                let plan = c.plan(stmt, sql, params, &types)?;
+                let outcome = c.run_started(&plan, params, sink)?;
+                Ok((plan, outcome))
+            });
+            match done {
+                Err(e) if plan::is_stale(&e) => {}
+                Err(e) => return Err(e),
+                Ok((plan, outcome)) => {
+                    let made = self.made_for(params);
+                    if plan.is_reusable()
+                        && let Some(entry) = self.prepared.by_id.get_mut(&id)
+                    {
+                        entry.plan = Some((plan, made));
+                    }
+                    return Ok(outcome);
+                }
+            }
+        }
+        Err(SqlError::new(1615, "Prepared statement needs to be re-prepared"))
+    }
+
+    fn made_for(&self, params: &[Value<'_>]) -> Made {
+        Made {
+            fingerprint: self.state.vars.plan_fingerprint(),
+            database: self.state.database.clone(),
+            types: params.iter().map(tag).collect(),
+            generation: self.db.plans.generation(),
+        }
+    }
+
+    fn fits(&self, made: &Made, params: &[Value<'_>]) -> bool {
+        made.fingerprint == self.state.vars.plan_fingerprint()
+            && made.generation == self.db.plans.generation()
+            && made.database == self.state.database
+            // NULL is of every type.
+            && params.iter().zip(&made.types).all(|(v, &t)| tag(v) == t || v.is_null())
+    }
+
+    /// Forgets a prepared statement; one that is not there is ignored.
+    pub fn close_statement(&mut self, id: u32) {
+        if self.prepared.by_id.remove(&id).is_some() {
+            self.prepared.by_name.retain(|_, named| *named != id);
+            self.db.prepared_count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Forgets all of them.
+    pub(super) fn close_all_statements(&mut self) {
+        let n = self.prepared.by_id.len() as u64;
+        self.db.prepared_count.fetch_sub(n, Ordering::Relaxed);
+        self.prepared = Statements::default();
+    }
+
+    /// PREPARE.
+    pub(super) fn sql_prepare(&mut self, prepare: &ast::Prepare<'_>) -> SqlResult<Outcome> {
+        let name = text_of(prepare.name).to_lowercase();
+        let sql = match prepare.source {
+            PrepareSource::Text(text) => text.to_vec(),
+            PrepareSource::Var(var) => match self.state.user_vars.get(var.name) {
+                Some(var) => var.value.to_text(&var.ty).into_owned(),
+                None => b"NULL".to_vec(),
+            },
+        };
+        // A statement of that name goes even if the new one cannot be prepared.
+        if let Some(old) = self.prepared.by_name.get(&name).copied() {
+            self.close_statement(old);
+        }
+        let (id, _) = self.make_prepared(&sql)?;
+        self.prepared.by_name.insert(name, id);
+        Ok(Outcome { info: "Statement prepared".to_owned(), ..Outcome::default() })
+    }
+
+    /// EXECUTE.
+    pub(super) fn sql_execute(
+        &mut self,
+        execute: &ast::Execute<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        let name = text_of(execute.name);
+        let Some(&id) = self.prepared.by_name.get(&name.to_lowercase()) else {
+            return Err(SqlError::new(
+                1243,
+                format!("Unknown prepared statement handler ({name}) given to EXECUTE"),
+            ));
+        };
+        let var = |var: &ast::Ident<'_>| {
+            self.state.user_vars.get(var.name).map_or(Value::Null, |v| v.value.clone())
+        };
+        let params: SmallVec<[Value<'static>; 8]> = execute.using.iter().map(var).collect();
+        if let Some(entry) = self.prepared.by_id.get(&id) {
+            self.kind = entry.kind;
+        }
+        self.run_prepared(id, &params, sink)
+    }
+
+    /// DEALLOCATE PREPARE.
+    pub(super) fn sql_deallocate(&mut self, name: &str) -> SqlResult<Outcome> {
+        match self.prepared.by_name.remove(&name.to_lowercase()) {
+            Some(id) => {
+                self.close_statement(id);
+                Ok(Outcome::default())
+            }
+            None => Err(SqlError::new(
+                1243,
+                format!("Unknown prepared statement handler ({name}) given to DEALLOCATE PREPARE"),
+            )),
+        }
+    }
+}
+
+/// Statements that work as prepared ones.
+fn can_be_prepared(stmt: &Stmt<'_>) -> bool {
+    !matches!(
+        stmt,
+        Stmt::Prepare(_)
+            | Stmt::Execute(_)
+            | Stmt::Deallocate(_)
+            | Stmt::Use(_)
+            | Stmt::LoadData(_)
+            | Stmt::Handler(_)
+            | Stmt::Help(_)
+            | Stmt::Shutdown
+            | Stmt::Txn(ast::Txn::LockTables(_) | ast::Txn::UnlockTables)
+    )
+}

@@ -1,0 +1,181 @@
+//! What happens around every statement.
+
+use super::{Connection, flag};
+use crate::error;
+use crate::sink::{Completion, ResultSink, SessionChange};
+use crate::statement::{Outcome, Planned};
+use crate::status::Com;
+use crate::vars::id;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use vaquita_engine::Durability;
+use vaquita_types::{Level, SqlError, SqlResult, Value};
+
+impl Connection {
+    /// A statement begins.
+    pub(super) fn begin(&mut self, command: &'static str, text: &[u8], kind: Com) {
+        let now = Instant::now();
+        self.state.interrupt.clear_query();
+        self.state.begin_statement();
+        self.statement_start = now;
+        if self.state.vars.max_execution_time != 0 && kind == Com::Select {
+            self.state.deadline = Some(now + Duration::from_millis(self.state.vars.max_execution_time));
+        }
+        self.process.begin(command, text, now);
+        self.state.status.questions += 1;
+        self.state.status.queries += 1;
+        self.state.status.count(kind);
+        // Diagnostics stay for the statements that show them.
+        if !kind.keeps_warnings() {
+            self.state.warnings.clear();
+        }
+        self.state.changes.clear();
+        self.durability = None;
+        self.kind = kind;
+    }
+
+    /// Runs a plan as a statement of the engine: committed if it is a transaction of its own, taken back if it fails.
+    pub(super) fn run_plan(
+        &mut self,
+        plan: &Arc<dyn Planned>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.xa.check_statement()?;
+        self.in_statement(|connection| connection.run_started(plan, params, sink))
+    }
+
+    /// The same, in a started statement.
+    pub(super) fn run_started(
+        &mut self,
+        plan: &Arc<dyn Planned>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.check_wanted(plan.wants())?;
+        self.check_locked(plan.wants())?;
+        plan.run(&mut self.cx(), params, sink)
+    }
+
+    /// Runs `body` as a statement of the engine.
+    pub(super) fn in_statement<R>(
+        &mut self,
+        body: impl FnOnce(&mut Connection) -> SqlResult<R>,
+    ) -> SqlResult<R> {
+        if !self.engine.in_transaction() {
+            self.uses_characteristics();
+        }
+        let from = self.engine.start_statement();
+        match body(self) {
+            Ok(value) => {
+                let durability = error::of_engine(self.engine.end_statement())?;
+                self.committed(durability);
+                Ok(value)
+            }
+            Err(e) => {
+                let whole = match e.code {
+                    1213 | 1206 => true,
+                    1205 => self.db.globals.is_on("innodb_rollback_on_timeout"),
+                    _ => false,
+                };
+                // What cannot be taken back now is taken back by a background service.
+                let _ = self.engine.take_back(from, whole);
+                if whole {
+                    self.xa_lost();
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Remembers what is not durable yet.
+    pub(super) fn committed(&mut self, durability: Durability) {
+        if durability.lsn().is_some() {
+            self.durability = Some(durability);
+        }
+    }
+
+    /// The statement is over: the client is told, or the error is counted.
+    pub(super) fn end(
+        &mut self,
+        done: SqlResult<Outcome>,
+        status: u16,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let ended = match done {
+            Ok(outcome) => self.succeed(outcome, status, sink),
+            Err(e) => Err(e),
+        };
+        if let Err(e) = &ended {
+            self.fail(e);
+        }
+        if !self.engine.in_transaction() {
+            self.transaction_over();
+        }
+        let micros = self.statement_start.elapsed().as_micros() as u64;
+        if micros >= self.state.vars.long_query_time_us {
+            self.state.status.slow_queries += 1;
+        }
+        self.process.idle();
+        ended
+    }
+
+    fn succeed(&mut self, outcome: Outcome, status: u16, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        if let Some(id) = self.state.new_insert_id.take() {
+            self.state.last_insert_id = id;
+        }
+        if let Some(rows) = outcome.found_rows {
+            self.state.found_rows = rows;
+        }
+        if !self.kind.keeps_warnings() {
+            self.state.row_count = if outcome.has_result { -1 } else { outcome.affected_rows as i64 };
+            self.state.error_count = 0;
+        }
+        let mut durability = self.durability.take();
+        if self.waits_for_log
+            && let Some(durability) = durability.take()
+        {
+            error::of_engine(durability.wait())?;
+        }
+        let mut flags = self.status_flags() | status | outcome.status;
+        let changes = std::mem::take(&mut self.state.changes);
+        if !changes.is_empty() || self.changed_state() {
+            flags |= flag::SESSION_CHANGED;
+        }
+        sink.end(Completion {
+            affected_rows: outcome.affected_rows,
+            insert_id: outcome.insert_id,
+            warnings: u16::try_from(self.state.warnings.count()).unwrap_or(u16::MAX),
+            status: flags,
+            info: outcome.info,
+            changes,
+            durability,
+        })
+    }
+
+    /// Whether the client wants to hear of changes that are none of variables and schema.
+    fn changed_state(&mut self) -> bool {
+        let changed = std::mem::take(&mut self.state_changed);
+        let tracked = self.state.vars.get(id::SESSION_TRACK_STATE_CHANGE).uint() != 0;
+        if changed && tracked {
+            self.state.changes.push(SessionChange::State);
+        }
+        changed && tracked
+    }
+
+    pub(super) fn fail(&mut self, e: &SqlError) {
+        if self.kind.keeps_warnings() {
+            self.state.warnings.clear();
+        }
+        self.state.row_count = -1;
+        self.state.error_count = 1;
+        self.state.new_insert_id = None;
+        let has = |w: &vaquita_types::Warning| {
+            w.level == Level::Error && w.code == e.code && w.message == e.message
+        };
+        if !self.state.warnings.list().iter().any(has) {
+            self.state.warnings.push(Level::Error, e.code, e.message.clone());
+        }
+        self.durability = None;
+    }
+}

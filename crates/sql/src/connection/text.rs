@@ -1,0 +1,231 @@
+//! Texts: found in the plan cache by their digest, or parsed; one statement after the other.
+
+use super::{Connection, flag};
+use crate::plan_cache::Cached;
+use crate::sink::ResultSink;
+use bumpalo::Bump;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseMode, ast};
+use vaquita_types::{Decimal, Kind, SqlError, SqlResult, SqlType, Value};
+
+/// Values of lifted literals.
+pub(super) type Literals<'a> = SmallVec<[Value<'a>; 8]>;
+
+/// What the reading of a text needs, kept from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    digest: Digest,
+    pub(super) key: Vec<u8>,
+}
+
+/// A syntax error as clients see it.
+pub(super) fn syntax_error(e: &ParseError) -> SqlError {
+    SqlError::new(e.number(), e.to_string())
+}
+
+impl Connection {
+    /// Runs a text: one statement, or several if the client may. Results go to `sink`, statement by statement.
+    ///
+    /// # Errors
+    /// Of the statement that failed; those before it are done.
+    pub fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let mut at = 0;
+        loop {
+            let text = &sql[at..];
+            match self.query_one(text, sink)? {
+                Some(next) => at += next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Runs the statement at the start of a text; where the next one starts.
+    fn query_one(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Option<usize>> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mode = self.parse_mode(true);
+        let found = match vaquita_parser::digest(sql, mode, &mut scratch.digest) {
+            true if scratch.digest.params == 0 => {
+                self.plan_key(&scratch.digest.key, &mut scratch.key);
+                self.db.plans.find(&scratch.key)
+            }
+            true => {
+                scratch.key.clear();
+                None
+            }
+            false => {
+                scratch.key.clear();
+                None
+            }
+        };
+        let done = match found {
+            Some(cached) => self.run_cached(&cached, sql, mode, &scratch, sink).map(|()| None),
+            None => self.parse_and_run(sql, &scratch, sink),
+        };
+        self.scratch = scratch;
+        done
+    }
+
+    /// The hit: no syntax tree, no planning.
+    fn run_cached(
+        &mut self,
+        cached: &Arc<Cached>,
+        sql: &[u8],
+        mode: ParseMode,
+        scratch: &Scratch,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        let literals = literal_values(&scratch.digest.literals, sql, mode)?;
+        self.begin("Query", sql, cached.kind);
+        self.state.status.plans_reused += 1;
+        let done = self.run_plan(&cached.plan, &literals, sink);
+        let done = match done {
+            // Whoever changed the definition has not thrown the plan away yet, or did so this moment.
+            Err(e) if crate::plan::is_stale(&e) => {
+                self.db.plans.remove(&scratch.key);
+                return self.parse_and_run(sql, scratch, sink).map(|_| ());
+            }
+            done => done,
+        };
+        self.end(done, 0, sink)
+    }
+
+    fn parse_and_run(
+        &mut self,
+        sql: &[u8],
+        scratch: &Scratch,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Option<usize>> {
+        let mut arena = std::mem::take(&mut self.arena);
+        let done = self.parse_and_run_in(&arena, sql, scratch, sink);
+        arena.reset();
+        // Not more than one large statement's memory is kept per session.
+        if arena.allocated_bytes() <= ARENA_KEPT {
+            self.arena = arena;
+        }
+        done
+    }
+
+    fn parse_and_run_in(
+        &mut self,
+        arena: &Bump,
+        sql: &[u8],
+        scratch: &Scratch,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Option<usize>> {
+        let lift = !scratch.key.is_empty();
+        let mode = self.parse_mode(lift);
+        let parsed = match vaquita_parser::parse(sql, arena, mode) {
+            Ok(parsed) => parsed,
+            Err(e) => {
+                self.begin("Query", sql, crate::status::Com::Other);
+                let failed = Err(syntax_error(&e));
+                return self.end(failed, 0, sink).map(|()| None);
+            }
+        };
+        let more = parsed.next.filter(|_| true);
+        if let Some(next) = more
+            && !self.multi_statements
+        {
+            self.begin("Query", sql, crate::status::Com::Other);
+            let e = ParseError::syntax(sql, next);
+            return self.end(Err(syntax_error(&e)), 0, sink).map(|()| None);
+        }
+        if parsed.params > 0 {
+            self.begin("Query", sql, crate::status::Com::Other);
+            let at = sql.iter().position(|&b| b == b'?').unwrap_or(0);
+            let e = ParseError::syntax(sql, at);
+            return self.end(Err(syntax_error(&e)), 0, sink).map(|()| None);
+        }
+        let text = parsed.span.of(sql);
+        self.begin("Query", text, crate::status::Com::of(&parsed.stmt));
+        let status = if more.is_some() { flag::MORE_RESULTS } else { 0 };
+        let done = match lift {
+            true => {
+                let literals = literal_values(&scratch.digest.literals, sql, mode);
+                literals.and_then(|literals| {
+                    self.plan_and_run(&parsed.stmt, sql, &literals, Some(&scratch.key), sink)
+                })
+            }
+            false => self.dispatch(&parsed.stmt, sql, sink),
+        };
+        self.end(done, status, sink)?;
+        Ok(more)
+    }
+
+    /// What plans of a text depend on besides the text.
+    pub(super) fn plan_key(&self, text: &[u8], key: &mut Vec<u8>) {
+        key.clear();
+        key.extend_from_slice(&self.state.vars.plan_fingerprint().to_le_bytes());
+        key.extend_from_slice(self.state.database.as_bytes());
+        key.push(0);
+        key.extend_from_slice(text);
+    }
+}
+
+/// Bytes of an arena that is kept for the next statement.
+const ARENA_KEPT: usize = 64 << 10;
+
+/// Values of the literals that the digest lifted out of a text.
+///
+/// # Errors
+/// 1367 a number that is none.
+pub(super) fn literal_values<'s>(
+    literals: &[LiftedLiteral],
+    sql: &'s [u8],
+    mode: ParseMode,
+) -> SqlResult<Literals<'s>> {
+    let value = |literal: &LiftedLiteral| {
+        Ok(match literal {
+            LiftedLiteral::Int(n) => match i64::try_from(*n) {
+                Ok(n) => Value::Int(n),
+                Err(_) => Value::UInt(*n),
+            },
+            LiftedLiteral::Decimal(_) => {
+                let digits = literal.bytes(sql, mode);
+                Value::Decimal(Decimal::parse(&digits).value)
+            }
+            LiftedLiteral::Float(_) => {
+                let digits = literal.bytes(sql, mode);
+                let text = std::str::from_utf8(&digits).ok().and_then(|t| t.parse::<f64>().ok());
+                match text.filter(|n| n.is_finite()) {
+                    Some(n) => Value::Double(n),
+                    None => {
+                        let shown = String::from_utf8_lossy(&digits).into_owned();
+                        return Err(SqlError::new(
+                            1367,
+                            format!("Illegal double '{shown}' value found during parsing"),
+                        ));
+                    }
+                }
+            }
+            LiftedLiteral::String { .. } => Value::Bytes(literal.bytes(sql, mode)),
+        })
+    };
+    literals.iter().map(value).collect()
+}
+
+/// Type of a parameter with that value.
+pub(super) fn type_of(value: &Value<'_>, collation: u16) -> SqlType {
+    let ty = match value {
+        Value::Null => return SqlType::new(Kind::Null),
+        Value::Int(_) => SqlType::bigint(false),
+        Value::UInt(_) => SqlType::bigint(true),
+        Value::Float(_) => SqlType::new(Kind::Float),
+        Value::Double(_) => SqlType::double(),
+        Value::Decimal(_) => SqlType::decimal(65, 30),
+        Value::Bytes(bytes) => SqlType::varchar(bytes.len().max(1) as u32, collation),
+        Value::Label { .. } => SqlType::varchar(255, collation),
+        Value::Bit { bytes, .. } => SqlType::varchar(u32::from(*bytes), vaquita_types::sql_type::BINARY),
+        Value::Date(_) => SqlType { length: 10, ..SqlType::new(Kind::Date) },
+        Value::Time(_) => SqlType { decimals: 6, length: 17, ..SqlType::new(Kind::Time) },
+        Value::DateTime(_) => SqlType { decimals: 6, length: 26, ..SqlType::new(Kind::DateTime) },
+        Value::Json(_) => SqlType::new(Kind::Json),
+    };
+    ty.not_null()
+}
+
+/// Whether a statement is planned, and its plan kept.
+pub(super) fn is_planned(stmt: &ast::Stmt<'_>) -> bool {
+    matches!(stmt, ast::Stmt::Query(_) | ast::Stmt::Insert(_) | ast::Stmt::Update(_) | ast::Stmt::Delete(_))
+}

@@ -1,0 +1,244 @@
+//! BEGIN, COMMIT, savepoints, SET TRANSACTION.
+
+use super::{Connection, text_of};
+use crate::accounts::Priv;
+use crate::error;
+use crate::sink::ResultSink;
+use crate::statement::Outcome;
+use crate::vars::{VarValue, id};
+use vaquita_engine::{AccessMode, Isolation};
+use vaquita_parser::ast::{self, Completion, Txn, VarScope};
+use vaquita_types::{SqlError, SqlResult};
+
+/// What SET TRANSACTION without a scope says of the next transaction.
+#[derive(Debug, Default)]
+pub(super) struct Characteristics {
+    isolation: Option<Isolation>,
+    access: Option<AccessMode>,
+    /// A transaction has begun with them: they end with it.
+    in_use: bool,
+}
+
+fn isolation_of(level: u8) -> Isolation {
+    match level {
+        0 => Isolation::ReadUncommitted,
+        1 => Isolation::ReadCommitted,
+        2 => Isolation::RepeatableRead,
+        _ => Isolation::Serializable,
+    }
+}
+
+fn level_of(isolation: ast::Isolation) -> u8 {
+    match isolation {
+        ast::Isolation::ReadUncommitted => 0,
+        ast::Isolation::ReadCommitted => 1,
+        ast::Isolation::RepeatableRead => 2,
+        ast::Isolation::Serializable => 3,
+    }
+}
+
+fn access_of(access: ast::AccessMode) -> AccessMode {
+    match access {
+        ast::AccessMode::ReadOnly => AccessMode::ReadOnly,
+        ast::AccessMode::ReadWrite => AccessMode::ReadWrite,
+    }
+}
+
+fn done() -> SqlResult<Outcome> {
+    Ok(Outcome::default())
+}
+
+impl Connection {
+    /// Statements about transactions.
+    pub(super) fn txn(&mut self, txn: &Txn<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        match txn {
+            Txn::Start { consistent_snapshot, access } => {
+                self.xa.check_local()?;
+                self.start_transaction(*consistent_snapshot, access.map(access_of))
+            }
+            Txn::Commit(how) => {
+                self.xa.check_local()?;
+                self.commit()?;
+                self.complete(how)
+            }
+            Txn::Rollback(how) => {
+                self.xa.check_local()?;
+                self.state.status.handler_rollback += 1;
+                error::of_engine(self.engine.rollback())?;
+                self.complete(how)
+            }
+            Txn::Savepoint(name) => {
+                self.xa.check_savepoint()?;
+                self.state.status.handler_savepoint += 1;
+                self.engine.savepoint(&text_of(*name));
+                done()
+            }
+            Txn::RollbackTo(name) => {
+                self.xa.check_savepoint()?;
+                self.state.status.handler_savepoint_rollback += 1;
+                error::of_engine(self.engine.rollback_to_savepoint(&text_of(*name)))?;
+                done()
+            }
+            Txn::Release(name) => {
+                self.xa.check_savepoint()?;
+                error::of_engine(self.engine.release_savepoint(&text_of(*name)))?;
+                done()
+            }
+            Txn::Set { scope, isolation, access } => {
+                self.set_transaction(*scope, isolation.map(level_of), access.map(access_of))
+            }
+            Txn::Xa(xa) => self.run_xa(xa, sink),
+            Txn::LockTables(locks) => self.lock_tables(locks),
+            Txn::UnlockTables => {
+                self.xa.check_ddl()?;
+                if self.unlock_tables() {
+                    self.commit()?;
+                }
+                done()
+            }
+        }
+    }
+
+    fn start_transaction(&mut self, snapshot: bool, access: Option<AccessMode>) -> SqlResult<Outcome> {
+        if access == Some(AccessMode::ReadWrite) && self.db.globals.get(id::READ_ONLY).uint() != 0 {
+            self.check_read_only()?;
+        }
+        self.unlock_tables();
+        self.commit()?;
+        let access = access.unwrap_or(self.engine.settings.access);
+        self.transaction.in_use = true;
+        error::of_engine(self.engine.begin(access, snapshot))?;
+        self.state_changed = true;
+        done()
+    }
+
+    /// Commits; what is not durable yet is remembered.
+    pub(super) fn commit(&mut self) -> SqlResult<()> {
+        self.state.status.handler_commit += 1;
+        let durability = error::of_engine(self.engine.commit())?;
+        self.committed(durability);
+        Ok(())
+    }
+
+    /// What definitions and the like do before and after.
+    pub(super) fn implicit_commit(&mut self) -> SqlResult<()> {
+        if !self.engine.in_transaction() {
+            return Ok(());
+        }
+        self.commit()
+    }
+
+    /// AND CHAIN, RELEASE, or what `completion_type` says.
+    fn complete(&mut self, how: &Completion) -> SqlResult<Outcome> {
+        let by_default = self.state.vars.completion_type;
+        let chain = how.chain.unwrap_or(by_default == 1 && how.release != Some(true));
+        let release = how.release.unwrap_or(by_default == 2 && how.chain != Some(true));
+        if chain {
+            // The next transaction is like the one that ended.
+            let access = self.engine.settings.access;
+            error::of_engine(self.engine.begin(access, false))?;
+        } else if release {
+            self.state.interrupt.set(true);
+        }
+        self.state_changed = true;
+        done()
+    }
+
+    /// Nobody is in a transaction any more: what was said of one transaction only is over.
+    pub(super) fn transaction_over(&mut self) {
+        if std::mem::take(&mut self.transaction.in_use) {
+            self.transaction = Characteristics::default();
+            self.apply_characteristics();
+        }
+    }
+
+    /// Tells the engine how the next transaction is to be.
+    pub(super) fn apply_characteristics(&mut self) {
+        let (isolation, access) = (self.transaction.isolation, self.transaction.access);
+        let of_session = match self.state.vars.tx_read_only {
+            true => AccessMode::ReadOnly,
+            false => AccessMode::ReadWrite,
+        };
+        self.engine.settings.isolation = isolation.unwrap_or(isolation_of(self.state.vars.tx_isolation));
+        self.engine.settings.access = access.unwrap_or(of_session);
+    }
+
+    /// A statement that is a transaction begins one.
+    pub(super) fn uses_characteristics(&mut self) {
+        if self.transaction.isolation.is_some() || self.transaction.access.is_some() {
+            self.transaction.in_use = true;
+        }
+    }
+
+    fn set_transaction(
+        &mut self,
+        scope: VarScope,
+        isolation: Option<u8>,
+        access: Option<AccessMode>,
+    ) -> SqlResult<Outcome> {
+        let read_only = access.map(|a| u64::from(a == AccessMode::ReadOnly));
+        let pairs = [(id::TX_ISOLATION, isolation.map(u64::from)), (id::TX_READ_ONLY, read_only)];
+        match scope {
+            VarScope::Global => {
+                self.needs(Priv::SUPER)?;
+                for (var, value) in pairs {
+                    if let Some(value) = value {
+                        self.db.set_global(var, VarValue::UInt(value));
+                    }
+                }
+            }
+            VarScope::Session => {
+                for (var, value) in pairs {
+                    if let Some(value) = value {
+                        crate::vars::assign(var, false, VarValue::UInt(value), &self.db, &mut self.state);
+                    }
+                }
+                self.apply_characteristics();
+            }
+            VarScope::Implicit => self.set_next_transaction(isolation, access)?,
+        }
+        self.state_changed = true;
+        done()
+    }
+
+    /// The next transaction only.
+    ///
+    /// # Errors
+    /// 1568 one is open.
+    pub(super) fn set_next_transaction(
+        &mut self,
+        isolation: Option<u8>,
+        access: Option<AccessMode>,
+    ) -> SqlResult<()> {
+        if self.engine.in_transaction() {
+            return Err(SqlError::new(
+                1568,
+                "Transaction characteristics can't be changed while a transaction is in progress",
+            ));
+        }
+        self.transaction.isolation = isolation.map(isolation_of).or(self.transaction.isolation);
+        self.transaction.access = access.or(self.transaction.access);
+        self.apply_characteristics();
+        Ok(())
+    }
+
+    /// Whether changes are refused because the server is read-only.
+    ///
+    /// # Errors
+    /// 1290.
+    pub(super) fn check_read_only(&self) -> SqlResult<()> {
+        let globals = &self.db.globals;
+        let option = match globals.get(id::SUPER_READ_ONLY).uint() {
+            0 if globals.get(id::READ_ONLY).uint() == 0 => return Ok(()),
+            0 if self.state.privileges.global.has(Priv::SUPER) => return Ok(()),
+            0 => "--read-only",
+            _ => "--super-read-only",
+        };
+        Err(SqlError::new(
+            1290,
+            format!(
+                "The MySQL server is running with the {option} option so it cannot execute this statement"
+            ),
+        ))
+    }
+}

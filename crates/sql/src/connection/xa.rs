@@ -1,0 +1,235 @@
+//! XA: the states of a session's branch, and what is allowed in them.
+
+use super::Connection;
+use crate::error;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::statement::Outcome;
+use std::sync::Arc;
+use vaquita_engine::Xid;
+use vaquita_parser::ast::{self, Xa, XaStartOption};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+
+/// Where a session's branch is.
+#[derive(Debug, Default)]
+pub(super) enum XaState {
+    /// There is none.
+    #[default]
+    None,
+    /// Between XA START and XA END.
+    Active(Xid),
+    /// After XA END.
+    Idle(Xid),
+    /// After XA PREPARE: the transaction has left the session.
+    Prepared(Xid),
+    /// Rolled back by a deadlock or the like: only XA ROLLBACK is allowed.
+    RolledBack(Xid),
+}
+
+impl XaState {
+    fn name(&self) -> &'static str {
+        match self {
+            XaState::None => "NON-EXISTING",
+            XaState::Active(_) => "ACTIVE",
+            XaState::Idle(_) => "IDLE",
+            XaState::Prepared(_) => "PREPARED",
+            XaState::RolledBack(_) => "ROLLBACK ONLY",
+        }
+    }
+
+    fn wrong(&self) -> SqlError {
+        let state = self.name();
+        SqlError::new(
+            1399,
+            format!(
+                "XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state"
+            ),
+        )
+    }
+
+    /// Statements on rows: none in a branch that has ended.
+    pub(super) fn check_statement(&self) -> SqlResult<()> {
+        match self {
+            XaState::None | XaState::Active(_) => Ok(()),
+            _ => Err(self.wrong()),
+        }
+    }
+
+    /// BEGIN, COMMIT, ROLLBACK: none in a branch.
+    pub(super) fn check_local(&self) -> SqlResult<()> {
+        match self {
+            XaState::None => Ok(()),
+            _ => Err(self.wrong()),
+        }
+    }
+
+    /// What commits implicitly: none in a branch.
+    pub(super) fn check_ddl(&self) -> SqlResult<()> {
+        self.check_local()
+    }
+
+    /// Savepoints: within a branch too.
+    pub(super) fn check_savepoint(&self) -> SqlResult<()> {
+        self.check_statement()
+    }
+
+    fn xid(&self) -> Option<&Xid> {
+        match self {
+            XaState::None => None,
+            XaState::Active(xid) | XaState::Idle(xid) | XaState::Prepared(xid) | XaState::RolledBack(xid) => {
+                Some(xid)
+            }
+        }
+    }
+}
+
+fn not_found() -> SqlError {
+    SqlError::new(1397, "XAER_NOTA: Unknown XID")
+}
+
+fn xid_of(xid: &ast::Xid<'_>) -> SqlResult<Xid> {
+    let invalid = || SqlError::new(1398, "XAER_INVAL: Invalid arguments (or unsupported command)");
+    let format = u32::try_from(xid.format).map_err(|_| invalid())?;
+    Xid::new(format, xid.gtrid, xid.bqual).map_err(|_| invalid())
+}
+
+impl Connection {
+    pub(super) fn run_xa(&mut self, xa: &Xa<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        match xa {
+            Xa::Start { xid, option } => self.xa_start(xid_of(xid)?, *option)?,
+            Xa::End { xid, suspend } => self.xa_end(&xid_of(xid)?, *suspend)?,
+            Xa::Prepare(xid) => self.xa_prepare(xid_of(xid)?)?,
+            Xa::Commit { xid, one_phase } => self.xa_commit(&xid_of(xid)?, *one_phase)?,
+            Xa::Rollback(xid) => self.xa_rollback(&xid_of(xid)?)?,
+            Xa::Recover { convert } => return self.xa_recover(*convert, sink),
+        }
+        self.state_changed = true;
+        Ok(Outcome::default())
+    }
+
+    fn xa_start(&mut self, xid: Xid, option: XaStartOption) -> SqlResult<()> {
+        match (option, &self.xa) {
+            (XaStartOption::Resume, XaState::Idle(own)) => {
+                if *own != xid {
+                    return Err(not_found());
+                }
+                self.xa = XaState::Active(xid);
+                return Ok(());
+            }
+            (XaStartOption::Join | XaStartOption::Resume, _) => {
+                return Err(SqlError::new(1398, "XAER_INVAL: Invalid arguments (or unsupported command)"));
+            }
+            (XaStartOption::None, XaState::None) => {}
+            (XaStartOption::None, state) => return Err(state.wrong()),
+        }
+        if self.locked.is_active() || self.engine.in_transaction() {
+            return Err(SqlError::new(1400, "XAER_OUTSIDE: Some work is done outside global transaction"));
+        }
+        if self.db.engine.xa_recover().contains(&xid) {
+            return Err(SqlError::new(1440, "XAER_DUPID: The XID already exists"));
+        }
+        let access = self.engine.settings.access;
+        error::of_engine(self.engine.begin(access, false))?;
+        self.xa = XaState::Active(xid);
+        Ok(())
+    }
+
+    fn xa_end(&mut self, xid: &Xid, suspend: bool) -> SqlResult<()> {
+        if suspend {
+            return Err(SqlError::new(1398, "XAER_INVAL: Invalid arguments (or unsupported command)"));
+        }
+        match &self.xa {
+            XaState::Active(own) if own == xid => {
+                self.xa = XaState::Idle(xid.clone());
+                Ok(())
+            }
+            XaState::Active(_) => Err(not_found()),
+            state => Err(state.wrong()),
+        }
+    }
+
+    fn xa_prepare(&mut self, xid: Xid) -> SqlResult<()> {
+        match &self.xa {
+            XaState::Idle(own) if *own == xid => {}
+            XaState::Idle(_) => return Err(not_found()),
+            state => return Err(state.wrong()),
+        }
+        self.state.status.handler_prepare += 1;
+        let durability = error::of_engine(self.engine.xa_prepare(xid.clone()))?;
+        self.committed(durability);
+        *self.process.waits.lock() = Some(self.engine.handle());
+        self.engine.set_tag(u64::from(self.state.connection_id));
+        self.xa = XaState::Prepared(xid);
+        Ok(())
+    }
+
+    fn xa_commit(&mut self, xid: &Xid, one_phase: bool) -> SqlResult<()> {
+        match &self.xa {
+            XaState::Idle(own) if own == xid && one_phase => {
+                self.xa = XaState::None;
+                self.commit()
+            }
+            XaState::Prepared(own) if own == xid && !one_phase => {
+                self.xa = XaState::None;
+                self.xa_commit_prepared(xid)
+            }
+            XaState::None if !one_phase => self.xa_commit_prepared(xid),
+            XaState::None => Err(not_found()),
+            state => Err(state.wrong()),
+        }
+    }
+
+    fn xa_commit_prepared(&mut self, xid: &Xid) -> SqlResult<()> {
+        let durability = error::of_engine(self.db.engine.xa_commit(xid))?;
+        self.committed(durability);
+        Ok(())
+    }
+
+    fn xa_rollback(&mut self, xid: &Xid) -> SqlResult<()> {
+        let own = self.xa.xid() == Some(xid);
+        match &self.xa {
+            XaState::Idle(_) | XaState::RolledBack(_) if own => {
+                self.xa = XaState::None;
+                error::of_engine(self.engine.rollback())
+            }
+            XaState::Prepared(_) if own => {
+                self.xa = XaState::None;
+                error::of_engine(self.db.engine.xa_rollback(xid))
+            }
+            XaState::None => error::of_engine(self.db.engine.xa_rollback(xid)),
+            state => Err(state.wrong()),
+        }
+    }
+
+    /// A deadlock took the branch's work: it can only be rolled back.
+    pub(super) fn xa_lost(&mut self) {
+        if let XaState::Active(xid) | XaState::Idle(xid) = &self.xa {
+            self.xa = XaState::RolledBack(xid.clone());
+        }
+    }
+
+    fn xa_recover(&self, convert: bool, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let number = |name: &str| ColumnMeta::new(name, SqlType::bigint(false).not_null());
+        let data = ColumnMeta::new("data", SqlType::varchar(128, 33).not_null());
+        let columns: Arc<[ColumnMeta]> =
+            [number("formatID"), number("gtrid_length"), number("bqual_length"), data].into();
+        sink.columns(&columns)?;
+        let xids = self.db.engine.xa_recover();
+        for xid in &xids {
+            let bytes = [xid.gtrid(), xid.bqual()].concat();
+            let data = match convert {
+                false => Value::owned(bytes),
+                true => {
+                    let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
+                    Value::owned(format!("0x{digits}").into_bytes())
+                }
+            };
+            sink.row(&[
+                Value::Int(xid.format.into()),
+                Value::Int(xid.gtrid().len() as i64),
+                Value::Int(xid.bqual().len() as i64),
+                data,
+            ])?;
+        }
+        Ok(Outcome { affected_rows: xids.len() as u64, has_result: true, ..Outcome::default() })
+    }
+}

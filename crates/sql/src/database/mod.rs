@@ -1,0 +1,182 @@
+//! A folder opened as a database.
+
+mod live;
+mod options;
+
+use crate::accounts::Accounts;
+use crate::catalog::Catalog;
+use crate::connection::{ConnectInfo, Connection};
+use crate::plan_cache::PlanCache;
+use crate::process::Processes;
+use crate::status::Status;
+use crate::vars::{Globals, VarId, VarValue, id};
+use parking_lot::Mutex;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use vaquita_engine::Engine;
+use vaquita_types::{SqlError, SqlResult};
+
+/// How to open.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder; created if it is not there.
+    pub dir: PathBuf,
+    /// System variables, by name, as text: what `--name=value` and option files give.
+    pub variables: Vec<(String, String)>,
+}
+
+/// What the sessions of a folder share.
+pub struct Database {
+    /// The engine.
+    pub(crate) engine: Engine,
+    /// Tables with their SQL types.
+    pub(crate) catalog: Catalog,
+    /// Global system variables.
+    pub(crate) globals: Globals,
+    /// Status counters.
+    pub(crate) status: Status,
+    /// Connected sessions, named locks.
+    pub(crate) processes: Processes,
+    /// Users and grants.
+    pub(crate) accounts: Accounts,
+    /// Plans by text.
+    pub(crate) plans: PlanCache,
+    /// When it was opened.
+    pub(crate) opened: Instant,
+    /// Prepared statements of all sessions.
+    pub(crate) prepared_count: AtomicU64,
+    shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Opens a folder; a new one gets its system tables and `root@localhost`.
+    ///
+    /// # Errors
+    /// The folder cannot be used, a variable is unknown or has a value it cannot have.
+    pub fn open(options: Options) -> SqlResult<Arc<Database>> {
+        let globals = Globals::new(&options.variables)?;
+        let engine_options = options::engine_options(&options.dir, &globals)?;
+        let engine = Engine::open(engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
+        Self::on(engine, globals, &options.dir)
+    }
+
+    /// On an engine that is open already: for simulations.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn on_engine(engine: Engine, variables: &[(String, String)]) -> SqlResult<Arc<Database>> {
+        let globals = Globals::new(variables)?;
+        Self::on(engine, globals, "/".as_ref())
+    }
+
+    fn on(engine: Engine, globals: Globals, dir: &std::path::Path) -> SqlResult<Arc<Database>> {
+        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        globals.put(id::DATADIR, VarValue::Text(format!("{}/", dir.display()).into()));
+        if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
+            globals.put(id::HOSTNAME, VarValue::Text(name.trim().into()));
+        }
+        let accounts = Accounts::open(&engine)?;
+        Ok(Arc::new(Database {
+            catalog: Catalog::default(),
+            globals,
+            status: Status::default(),
+            processes: Processes::default(),
+            accounts,
+            plans: PlanCache::default(),
+            opened: Instant::now(),
+            prepared_count: AtomicU64::new(0),
+            shutdown_hook: Mutex::default(),
+            engine,
+        }))
+    }
+
+    /// A session for somebody who is already authenticated.
+    ///
+    /// # Errors
+    /// 1040 too many connections, 1226 too many of this user, 1044/1049 the wanted database.
+    pub fn connect(self: &Arc<Self>, info: ConnectInfo) -> SqlResult<Connection> {
+        self.status.count_connection();
+        let limit = self.globals.get(id::MAX_CONNECTIONS).uint() as usize;
+        let there = self.processes.len();
+        if there > limit || (there == limit && !self.accounts.is_super(&info.user, &info.account_host)) {
+            self.status.connection_errors_max_connections.fetch_add(1, Ordering::Relaxed);
+            return Err(SqlError::new(1040, "Too many connections"));
+        }
+        self.status.max_used_connections.fetch_max(there as u64 + 1, Ordering::Relaxed);
+        Connection::new(self.clone(), info)
+    }
+
+    /// Users, passwords, grants.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// Global variables.
+    pub fn globals(&self) -> &Globals {
+        &self.globals
+    }
+
+    /// Status counters; doors count here what they see.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Who is connected.
+    pub fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// Tables as SQL sees them.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Sets a global variable, here and in the engine if it is one of its.
+    pub(crate) fn set_global(&self, var: VarId, value: VarValue) {
+        live::apply(self, var, &value);
+        self.globals.put(var, value);
+    }
+
+    /// Who is told when SHUTDOWN is asked for: the server.
+    pub fn set_shutdown_hook(&self, hook: Arc<dyn Fn() + Send + Sync>) {
+        *self.shutdown_hook.lock() = Some(hook);
+    }
+
+    /// SHUTDOWN.
+    pub fn request_shutdown(&self) {
+        let hook = self.shutdown_hook.lock().clone();
+        if let Some(hook) = hook {
+            hook();
+        }
+    }
+
+    /// Ends all sessions' waits, rolls back what is open, writes a checkpoint.
+    ///
+    /// # Errors
+    /// Sessions do not end; files.
+    pub fn close(&self) -> SqlResult<()> {
+        /// How long sessions may take to notice that they are over.
+        const PATIENCE: Duration = Duration::from_secs(10);
+        self.processes.kill_all();
+        let start = Instant::now();
+        while !self.processes.is_empty() && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Plans keep tables, tables keep trees.
+        self.plans.clear();
+        self.engine.close().map_err(|e| SqlError::new(1105, e.to_string()))
+    }
+}

@@ -1,0 +1,206 @@
+//! Who is connected, what they do; KILL, named locks.
+
+mod locks;
+
+pub use locks::NamedLocks;
+
+use crate::state::Interrupt;
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+use vaquita_txn::TrxHandle;
+
+/// The connected sessions of a folder.
+#[derive(Debug, Default)]
+pub struct Processes {
+    last_id: AtomicU32,
+    sessions: RwLock<BTreeMap<u32, Arc<Process>>>,
+    locks: NamedLocks,
+}
+
+/// A connected session, as others see it.
+pub struct Process {
+    /// Number of the connection.
+    pub id: u32,
+    /// When it connected.
+    pub since: Instant,
+    pub(crate) interrupt: Arc<Interrupt>,
+    /// Ends its waits for locks.
+    pub(crate) waits: Mutex<Option<TrxHandle>>,
+    pub(crate) kill_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+    doing: Mutex<Doing>,
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// What a session does.
+#[derive(Debug, Clone)]
+pub struct Doing {
+    /// User as given.
+    pub user: String,
+    /// Where the client is: `localhost`, `address:port`.
+    pub host: String,
+    /// Current database.
+    pub database: String,
+    /// Sleep, Query, Execute, Prepare …
+    pub command: &'static str,
+    /// Since when.
+    pub since: Instant,
+    /// State of the statement.
+    pub state: &'static str,
+    /// The statement's text, the first kilobytes of it; empty: none.
+    pub text: Vec<u8>,
+}
+
+/// Bytes of a statement that others can see.
+const TEXT_MAX: usize = 4_096;
+
+impl Process {
+    /// A statement begins.
+    pub(crate) fn begin(&self, command: &'static str, text: &[u8], now: Instant) {
+        let mut doing = self.doing.lock();
+        doing.command = command;
+        doing.since = now;
+        doing.state = "executing";
+        doing.text.clear();
+        doing.text.extend_from_slice(&text[..text.len().min(TEXT_MAX)]);
+    }
+
+    /// It is over.
+    pub(crate) fn idle(&self) {
+        let mut doing = self.doing.lock();
+        doing.command = "Sleep";
+        doing.state = "";
+        doing.since = Instant::now();
+        doing.text.clear();
+    }
+
+    /// Says what it does now.
+    pub(crate) fn set_state(&self, state: &'static str) {
+        self.doing.lock().state = state;
+    }
+
+    /// The current database is another one.
+    pub(crate) fn set_database(&self, database: &str) {
+        self.doing.lock().database = database.to_owned();
+    }
+
+    /// It is another user's now.
+    pub(crate) fn set_user(&self, user: &str, host: &str) {
+        let mut doing = self.doing.lock();
+        doing.user = user.to_owned();
+        doing.host = host.to_owned();
+    }
+
+    /// What it does.
+    pub fn doing(&self) -> Doing {
+        self.doing.lock().clone()
+    }
+
+    fn end(&self, connection: bool) {
+        self.interrupt.set(connection);
+        if let Some(waits) = &*self.waits.lock() {
+            waits.interrupt();
+        }
+        if connection {
+            let hook = self.kill_hook.lock().clone();
+            if let Some(hook) = hook {
+                hook();
+            }
+        }
+    }
+}
+
+impl Processes {
+    /// A number for a connection to come, never given twice.
+    pub fn reserve_id(&self) -> u32 {
+        self.last_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A session begins.
+    pub(crate) fn enter(&self, id: u32, user: &str, host: &str, interrupt: Arc<Interrupt>) -> Arc<Process> {
+        let now = Instant::now();
+        let doing = Doing {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            database: String::new(),
+            command: "Sleep",
+            since: now,
+            state: "",
+            text: Vec::new(),
+        };
+        let process = Arc::new(Process {
+            id,
+            since: now,
+            interrupt,
+            waits: Mutex::default(),
+            kill_hook: Mutex::default(),
+            doing: Mutex::new(doing),
+        });
+        self.sessions.write().insert(id, process.clone());
+        process
+    }
+
+    /// A session is over.
+    pub(crate) fn leave(&self, id: u32) {
+        self.locks.release_all(id);
+        self.sessions.write().remove(&id);
+    }
+
+    /// KILL: ends a connection, or (`query_only`) its present statement. Whether there is such a connection.
+    pub fn kill(&self, id: u32, query_only: bool) -> bool {
+        let found = self.sessions.read().get(&id).cloned();
+        if let Some(process) = &found {
+            process.end(!query_only);
+            self.locks.wake();
+        }
+        found.is_some()
+    }
+
+    /// Ends all connections.
+    pub fn kill_all(&self) {
+        self.list().iter().for_each(|process| process.end(true));
+        self.locks.wake();
+    }
+
+    /// The session of that number.
+    pub fn find(&self, id: u32) -> Option<Arc<Process>> {
+        self.sessions.read().get(&id).cloned()
+    }
+
+    /// All sessions, by number.
+    pub fn list(&self) -> Vec<Arc<Process>> {
+        self.sessions.read().values().cloned().collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sessions.read().len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many run a statement.
+    pub(crate) fn running(&self) -> usize {
+        self.sessions.read().values().filter(|p| p.doing.lock().command != "Sleep").count()
+    }
+
+    /// Sessions of that user.
+    pub(crate) fn of_user(&self, user: &str) -> usize {
+        self.sessions.read().values().filter(|p| p.doing.lock().user == user).count()
+    }
+
+    /// Named locks: GET_LOCK and its kin.
+    pub fn locks(&self) -> &NamedLocks {
+        &self.locks
+    }
+}

@@ -1,0 +1,182 @@
+//! What a session remembers between statements, and what a statement remembers between rows; everything that needs no
+//! engine session, so that expressions can be evaluated while a cursor is open.
+
+mod interrupt;
+mod user_vars;
+
+pub use interrupt::Interrupt;
+pub use user_vars::{UserVar, UserVars};
+
+use crate::accounts::Privileges;
+use crate::sink::SessionChange;
+use crate::status::SessionStatus;
+use crate::vars::SessionVars;
+use std::sync::Arc;
+use std::time::Instant;
+use vaquita_types::{SqlError, SqlResult, Warnings};
+
+/// A session's state.
+pub struct SessionState {
+    /// CONNECTION_ID().
+    pub connection_id: u32,
+    /// User as given, for USER().
+    pub user: String,
+    /// Host the client comes from.
+    pub host: String,
+    /// User of the account that matched, for CURRENT_USER().
+    pub account_user: String,
+    /// Host of the account that matched: a pattern.
+    pub account_host: String,
+    /// The current database; none: empty.
+    pub database: String,
+    /// Session values of system variables.
+    pub vars: SessionVars,
+    /// User variables.
+    pub user_vars: UserVars,
+    /// Conditions of the present statement, or of the last one.
+    pub warnings: Warnings,
+    /// LAST_INSERT_ID(): the first value that the last inserting statement generated, or `LAST_INSERT_ID(n)`.
+    pub last_insert_id: u64,
+    /// What the present statement generates; becomes `last_insert_id` when it ends well. Set by INSERT (the first value)
+    /// and by `LAST_INSERT_ID(n)`.
+    pub new_insert_id: Option<u64>,
+    /// ROW_COUNT() of the last statement.
+    pub row_count: i64,
+    /// FOUND_ROWS() of the last SELECT.
+    pub found_rows: u64,
+    /// The statement's time: microseconds since 1970, UTC; NOW() of every expression in it.
+    pub now_us: i64,
+    /// RAND() without a seed: both halves, from 0 to 2^30 - 2.
+    pub rand: [u32; 2],
+    /// Affected rows are those found (CLIENT_FOUND_ROWS).
+    pub client_found_rows: bool,
+    /// Counters of the session.
+    pub status: SessionStatus,
+    /// What the session may do, as of the last look at the grants.
+    pub privileges: Arc<Privileges>,
+    /// What of the session changed in the present statement (session tracking).
+    pub changes: Vec<SessionChange>,
+    /// Number of errors of the last statement: `@@error_count`.
+    pub error_count: u32,
+    /// How others end what it does.
+    pub interrupt: Arc<Interrupt>,
+    /// Whether a result goes out to a client of 5.7 or later that needs no EOF: nobody here cares.
+    pub(crate) prepared_protocol: bool,
+    /// When the present statement is to end (`max_execution_time`).
+    pub(crate) deadline: Option<Instant>,
+    /// Told about every millisecond of a statement.
+    pub(crate) yield_hook: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Rows since the clock was looked at.
+    polls: u32,
+    /// When it was.
+    last_poll: Instant,
+}
+
+impl std::fmt::Debug for SessionState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let fields = (self.connection_id, &self.user, &self.database);
+        f.debug_tuple("SessionState").field(&fields).finish_non_exhaustive()
+    }
+}
+
+/// Rows between two looks at the clock.
+const POLL_ROWS: u32 = 64;
+
+impl SessionState {
+    /// A session's state to begin with.
+    pub(crate) fn new(connection_id: u32, vars: SessionVars) -> SessionState {
+        let warnings = Warnings::new(vars.max_error_count);
+        SessionState {
+            connection_id,
+            user: String::new(),
+            host: String::new(),
+            account_user: String::new(),
+            account_host: String::new(),
+            database: String::new(),
+            vars,
+            user_vars: UserVars::default(),
+            warnings,
+            last_insert_id: 0,
+            new_insert_id: None,
+            row_count: 0,
+            found_rows: 0,
+            now_us: 0,
+            rand: [
+                connection_id.wrapping_mul(0x10001) + 55_555_555,
+                connection_id.wrapping_mul(0x1_0000_001),
+            ]
+            .map(|seed| seed % 0x3FFF_FFFF),
+            client_found_rows: false,
+            status: SessionStatus::default(),
+            privileges: Arc::default(),
+            changes: Vec::new(),
+            error_count: 0,
+            interrupt: Arc::default(),
+            prepared_protocol: false,
+            deadline: None,
+            yield_hook: None,
+            polls: 0,
+            last_poll: Instant::now(),
+        }
+    }
+
+    /// A state without a connection, for tests and for what runs before there are sessions: default variables.
+    ///
+    /// # Errors
+    /// None in practice: the defaults are what variables can hold.
+    pub fn detached() -> SqlResult<SessionState> {
+        Ok(SessionState::new(0, crate::vars::Globals::new(&[])?.session()))
+    }
+
+    /// To be called for every row, or step of some work, while no latch is held: ends the statement if somebody killed it
+    /// or its time is over, and lets a server give its loop away.
+    ///
+    /// # Errors
+    /// 1317 interrupted, 3024 too long.
+    #[inline]
+    pub fn poll(&mut self) -> SqlResult<()> {
+        self.polls += 1;
+        if self.polls < POLL_ROWS && !self.interrupt.is_set() {
+            return Ok(());
+        }
+        self.poll_now()
+    }
+
+    #[cold]
+    fn poll_now(&mut self) -> SqlResult<()> {
+        self.polls = 0;
+        if self.interrupt.is_set() {
+            return Err(SqlError::new(1317, "Query execution was interrupted"));
+        }
+        if self.deadline.is_none() && self.yield_hook.is_none() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            return Err(SqlError::new(
+                3024,
+                "Query execution was interrupted, maximum statement execution time exceeded",
+            ));
+        }
+        if let Some(hook) = &self.yield_hook
+            && now.duration_since(self.last_poll).as_micros() >= 1_000
+        {
+            self.last_poll = now;
+            hook();
+        }
+        Ok(())
+    }
+
+    /// A statement begins: its time, its limits.
+    pub(crate) fn begin_statement(&mut self) {
+        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let wall = wall.map_or(0, |d| d.as_micros() as i64);
+        self.now_us = self.vars.timestamp_us.unwrap_or(wall);
+        self.new_insert_id = None;
+        self.polls = 0;
+        self.deadline = None;
+        if self.yield_hook.is_some() {
+            self.last_poll = Instant::now();
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What statements look like to the session that runs them: made by the modules that own their kind (`plan`, `dml`,
+//! `virtual_tables`), kept in the plan cache, run by [`crate::Connection`].
+
+use crate::accounts::Wanted;
+use crate::database::Database;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::state::SessionState;
+use std::fmt::Debug;
+use std::sync::Arc;
+use vaquita_engine::Session;
+use vaquita_types::{SqlResult, SqlType, Value};
+
+/// What planning and running a statement need.
+#[derive(Debug)]
+pub struct StmtCx<'c> {
+    /// The folder.
+    pub db: &'c Arc<Database>,
+    /// The engine's session. Its statement is started and ended by the caller: use [`Session::statement`].
+    pub engine: &'c mut Session,
+    /// The session.
+    pub state: &'c mut SessionState,
+}
+
+impl StmtCx<'_> {
+    /// The same, borrowed for a shorter time.
+    pub fn reborrow(&mut self) -> StmtCx<'_> {
+        StmtCx { db: self.db, engine: &mut *self.engine, state: &mut *self.state }
+    }
+}
+
+/// What planning needs besides.
+#[derive(Debug)]
+pub struct PlanCx<'c> {
+    /// The session.
+    pub stmt: StmtCx<'c>,
+    /// Values of the parameters of the first execution; empty if they are not known.
+    pub params: &'c [Value<'c>],
+    /// Types of the parameters: literals that were lifted out, or `?` (text until they are known).
+    pub param_types: &'c [SqlType],
+    /// The statement's text, which spans point into.
+    pub sql: &'c [u8],
+}
+
+/// What a statement did.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Rows changed (or found, under CLIENT_FOUND_ROWS); rows sent by a SELECT.
+    pub affected_rows: u64,
+    /// Whether rows were sent: ROW_COUNT() is -1 then.
+    pub has_result: bool,
+    /// What the client is told as insert id; 0: none. LAST_INSERT_ID() is in [`SessionState::new_insert_id`].
+    pub insert_id: u64,
+    /// FOUND_ROWS(), of a SELECT.
+    pub found_rows: Option<u64>,
+    /// Text such as `Records: 3  Duplicates: 0  Warnings: 0`.
+    pub info: String,
+    /// Status flags of the protocol that only the statement knows: NO_INDEX (32), NO_GOOD_INDEX (16).
+    pub status: u16,
+}
+
+/// A planned statement: immutable, shared by sessions, run many times.
+pub trait Planned: Debug + Send + Sync {
+    /// Columns of its result; `None` if it has none.
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>>;
+
+    /// Privileges it needs; checked before every run.
+    fn wants(&self) -> &[Wanted];
+
+    /// Runs it. Sends columns and rows (or nothing), not the end. Notices by error 1412
+    /// (`vaquita_engine::Error::TableChanged`), before anything is sent, that a definition is not the one it was planned
+    /// for: the caller plans anew.
+    ///
+    /// # Errors
+    /// Of the statement, of the sink. The caller takes its changes back.
+    fn run(&self, cx: &mut StmtCx<'_>, params: &[Value<'_>], sink: &mut dyn ResultSink)
+    -> SqlResult<Outcome>;
+
+    /// Whether the plan may be kept for the next execution of the same text.
+    fn is_reusable(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,134 @@
+//! Global values.
+
+use super::session::{SessionVars, id};
+use super::{Access, Given, Scope, VarId, VarValue, parse};
+use parking_lot::RwLock;
+use std::sync::Arc;
+use vaquita_types::{SqlError, SqlResult, Warnings};
+
+/// Global values. Sessions start with a copy that they share until they set something.
+#[derive(Debug)]
+pub struct Globals {
+    state: RwLock<State>,
+    /// What SET … = DEFAULT goes back to: the table's defaults with what was given at start.
+    compiled: Box<[VarValue]>,
+}
+
+#[derive(Debug)]
+struct State {
+    values: Arc<[VarValue]>,
+    /// What a session starts with.
+    template: SessionVars,
+}
+
+impl Globals {
+    /// The defaults, changed by what option files and the command line say. Names may be written with `-` for `_`.
+    ///
+    /// # Errors
+    /// 1193 unknown names, 1238 those that cannot be given, 1231 and 1232 wrong values.
+    pub fn new(given: &[(String, String)]) -> SqlResult<Globals> {
+        let compiled: Box<[VarValue]> = super::all().iter().map(parse::default_value).collect();
+        let mut values = compiled.to_vec();
+        for (name, value) in given {
+            let name = name.replace('-', "_");
+            let id = VarId::find(name.as_bytes()).ok_or_else(|| unknown(&name))?;
+            let def = id.def();
+            if def.access == Access::Fact || def.scope == Scope::Session {
+                return Err(SqlError::new(1238, format!("Variable '{name}' is a read only variable")));
+            }
+            values[id.at()] = parse::parse(def, Given::Option(value), false, &mut Warnings::new(0))?;
+            for (other, value) in together(id, &values[id.at()]) {
+                values[other.at()] = value;
+            }
+        }
+        let values: Arc<[VarValue]> = values.into();
+        let template = SessionVars::new(values.clone());
+        Ok(Globals { state: RwLock::new(State { values, template }), compiled })
+    }
+
+    /// A session's values to begin with.
+    pub fn session(&self) -> SessionVars {
+        self.state.read().template.clone()
+    }
+
+    /// A value.
+    pub(crate) fn get(&self, id: VarId) -> VarValue {
+        self.state.read().values[id.at()].clone()
+    }
+
+    /// All values at this moment.
+    pub(crate) fn snapshot(&self) -> Arc<[VarValue]> {
+        self.state.read().values.clone()
+    }
+
+    /// What SET … = DEFAULT gives.
+    pub(crate) fn compiled(&self, id: VarId) -> VarValue {
+        self.compiled[id.at()].clone()
+    }
+
+    /// Sets a value.
+    pub(crate) fn put(&self, id: VarId, value: VarValue) {
+        let mut state = self.state.write();
+        let mut values = state.values.to_vec();
+        for (other, value) in together(id, &value) {
+            values[other.at()] = value;
+        }
+        values[id.at()] = value;
+        let values: Arc<[VarValue]> = values.into();
+        *state = State { template: SessionVars::new(values.clone()), values };
+    }
+
+    /// A number, for doors and the executor: 0 if there is no such variable.
+    pub fn uint(&self, name: &str) -> u64 {
+        VarId::find(name.as_bytes()).map_or(0, |id| self.state.read().values[id.at()].uint())
+    }
+
+    /// Whether a flag is set.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.uint(name) != 0
+    }
+
+    /// A value as text; `None` if it is NULL or there is no such variable.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let id = VarId::find(name.as_bytes())?;
+        self.state.read().values[id.at()].text(id.def().kind)
+    }
+
+    /// Sets a fact that is known only after opening (`hostname`, `port`, `have_ssl`, `socket`): by doors.
+    ///
+    /// # Errors
+    /// As [`Globals::new`].
+    pub fn set_fact(&self, name: &str, value: &str) -> SqlResult<()> {
+        let id = VarId::find(name.as_bytes()).ok_or_else(|| unknown(name))?;
+        let value = parse::parse(id.def(), Given::Option(value), false, &mut Warnings::new(0))?;
+        self.put(id, value);
+        Ok(())
+    }
+}
+
+/// Error 1193.
+pub(super) fn unknown(name: &str) -> SqlError {
+    SqlError::new(1193, format!("Unknown system variable '{name}'"))
+}
+
+/// Variables that change with another one: a collation with its character set and the other way round, two names of one
+/// thing.
+pub(super) fn together(changed: VarId, value: &VarValue) -> Vec<(VarId, VarValue)> {
+    let collation = |other: VarId| vec![(other, value.clone())];
+    let charset = |other: VarId| vec![(other, VarValue::UInt(parse::primary(value.uint() as u16).into()))];
+    match changed {
+        id::CHARACTER_SET_CONNECTION => collation(id::COLLATION_CONNECTION),
+        id::CHARACTER_SET_DATABASE => collation(id::COLLATION_DATABASE),
+        id::CHARACTER_SET_SERVER => collation(id::COLLATION_SERVER),
+        id::COLLATION_CONNECTION => charset(id::CHARACTER_SET_CONNECTION),
+        id::COLLATION_DATABASE => charset(id::CHARACTER_SET_DATABASE),
+        id::COLLATION_SERVER => charset(id::CHARACTER_SET_SERVER),
+        id::TX_ISOLATION => vec![(id::TRANSACTION_ISOLATION, value.clone())],
+        id::TRANSACTION_ISOLATION => vec![(id::TX_ISOLATION, value.clone())],
+        id::TX_READ_ONLY => vec![(id::TRANSACTION_READ_ONLY, value.clone())],
+        id::TRANSACTION_READ_ONLY => vec![(id::TX_READ_ONLY, value.clone())],
+        id::LAST_INSERT_ID => vec![(id::IDENTITY, value.clone())],
+        id::IDENTITY => vec![(id::LAST_INSERT_ID, value.clone())],
+        _ => Vec::new(),
+    }
+}

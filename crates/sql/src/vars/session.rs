@@ -1,0 +1,339 @@
+//! A session's values.
+
+use super::{VarId, VarValue, parse};
+use std::sync::Arc;
+use vaquita_types::{SqlMode, TimeZone};
+
+/// Session values. What many statements read is a plain field, kept in step with the variable of its name; the others are
+/// read by [`SessionVars::get`].
+#[derive(Debug, Clone)]
+pub struct SessionVars {
+    /// `auto_increment_increment`.
+    pub auto_increment_increment: u64,
+    /// `auto_increment_offset`.
+    pub auto_increment_offset: u64,
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// Default collation of `character_set_client`.
+    pub character_set_client: u16,
+    /// Default collation of `character_set_results`; `None`: texts go out as they are.
+    pub character_set_results: Option<u16>,
+    /// `collation_connection`; its character set is `character_set_connection`.
+    pub collation_connection: u16,
+    /// `collation_database`: of the current database.
+    pub collation_database: u16,
+    /// `collation_server`.
+    pub collation_server: u16,
+    /// `completion_type`: 0 nothing, 1 CHAIN, 2 RELEASE.
+    pub completion_type: u8,
+    /// `default_week_format`.
+    pub default_week_format: u32,
+    /// `div_precision_increment`.
+    pub div_precision_increment: u8,
+    /// `eq_range_index_dive_limit`.
+    pub eq_range_index_dive_limit: u32,
+    /// `explicit_defaults_for_timestamp`.
+    pub explicit_defaults_for_timestamp: bool,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+    /// `group_concat_max_len`.
+    pub group_concat_max_len: u64,
+    /// `join_buffer_size`.
+    pub join_buffer_size: u64,
+    /// `long_query_time` in microseconds.
+    pub long_query_time_us: u64,
+    /// `max_allowed_packet`.
+    pub max_allowed_packet: u64,
+    /// `max_error_count`.
+    pub max_error_count: usize,
+    /// `max_execution_time` in milliseconds; 0: no limit.
+    pub max_execution_time: u64,
+    /// `max_join_size`, unless `sql_big_selects`.
+    pub max_join_size: u64,
+    /// `max_sort_length`.
+    pub max_sort_length: u32,
+    /// `sort_buffer_size`.
+    pub sort_buffer_size: u64,
+    /// `sql_auto_is_null`.
+    pub sql_auto_is_null: bool,
+    /// `sql_big_selects`.
+    pub sql_big_selects: bool,
+    /// `sql_mode`.
+    pub sql_mode: SqlMode,
+    /// `sql_notes`: conditions of level Note are kept.
+    pub sql_notes: bool,
+    /// `sql_quote_show_create`.
+    pub sql_quote_show_create: bool,
+    /// `sql_safe_updates`.
+    pub sql_safe_updates: bool,
+    /// `sql_select_limit`; `u64::MAX`: none.
+    pub sql_select_limit: u64,
+    /// `time_zone`.
+    pub time_zone: Arc<TimeZone>,
+    /// `timestamp` in microseconds, if it is set: NOW() stands still.
+    pub timestamp_us: Option<i64>,
+    /// `insert_id`: the next AUTO_INCREMENT value, 0 if it is not set; the next INSERT takes it.
+    pub insert_id: u64,
+    /// `tx_isolation`: 0 READ-UNCOMMITTED to 3 SERIALIZABLE.
+    pub tx_isolation: u8,
+    /// `tx_read_only`.
+    pub tx_read_only: bool,
+    /// `unique_checks`.
+    pub unique_checks: bool,
+    /// `wait_timeout`.
+    pub wait_timeout: u32,
+    /// Of all that plans of statements depend on.
+    fingerprint: u64,
+    /// The values it began with.
+    base: Arc<[VarValue]>,
+    /// What it has set since.
+    own: Vec<(VarId, VarValue)>,
+}
+
+macro_rules! ids {
+    ($($id:ident)*) => {
+        /// Places of variables in the table.
+        #[allow(missing_docs)]
+        pub(crate) mod id {
+            use super::VarId;
+            $(pub(crate) const $id: VarId = VarId::of(lower(stringify!($id)).as_str());)*
+
+            pub(super) struct Lower([u8; 64], usize);
+            impl Lower {
+                pub(super) const fn as_str(&self) -> &str {
+                    let (name, _) = self.0.split_at(self.1);
+                    match std::str::from_utf8(name) {
+                        Ok(name) => name,
+                        Err(_) => panic!("names are ASCII"),
+                    }
+                }
+            }
+            const fn lower(name: &str) -> Lower {
+                let (mut out, mut at) = ([0; 64], 0);
+                while at < name.len() {
+                    out[at] = name.as_bytes()[at].to_ascii_lowercase();
+                    at += 1;
+                }
+                Lower(out, at)
+            }
+        }
+    };
+}
+
+ids! {
+    AUTO_INCREMENT_INCREMENT AUTO_INCREMENT_OFFSET AUTOCOMMIT CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION
+    CHARACTER_SET_DATABASE CHARACTER_SET_RESULTS CHARACTER_SET_SERVER COLLATION_CONNECTION COLLATION_DATABASE
+    COLLATION_SERVER COMPLETION_TYPE DEFAULT_WEEK_FORMAT DIV_PRECISION_INCREMENT EQ_RANGE_INDEX_DIVE_LIMIT
+    ERROR_COUNT EXPLICIT_DEFAULTS_FOR_TIMESTAMP FOREIGN_KEY_CHECKS GROUP_CONCAT_MAX_LEN IDENTITY INSERT_ID
+    INNODB_FLUSH_LOG_AT_TRX_COMMIT INNODB_LOCK_WAIT_TIMEOUT INTERACTIVE_TIMEOUT JOIN_BUFFER_SIZE LAST_INSERT_ID
+    LOCK_WAIT_TIMEOUT LONG_QUERY_TIME MAX_ALLOWED_PACKET MAX_CONNECTIONS MAX_ERROR_COUNT MAX_EXECUTION_TIME
+    MAX_JOIN_SIZE MAX_PREPARED_STMT_COUNT MAX_SORT_LENGTH MAX_USER_CONNECTIONS PSEUDO_THREAD_ID RAND_SEED1 RAND_SEED2
+    READ_ONLY SESSION_TRACK_SCHEMA SESSION_TRACK_STATE_CHANGE SESSION_TRACK_SYSTEM_VARIABLES
+    SESSION_TRACK_TRANSACTION_INFO SLOW_QUERY_LOG SORT_BUFFER_SIZE SQL_AUTO_IS_NULL
+    SQL_BIG_SELECTS SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
+    TIME_ZONE TIMESTAMP TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
+    WARNING_COUNT DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH SERVER_UUID SKIP_SHOW_DATABASE SYSTEM_TIME_ZONE
+}
+
+/// Variables that plans of statements depend on.
+const PLANS_DEPEND_ON: &[VarId] = &[
+    id::SQL_MODE,
+    id::CHARACTER_SET_CLIENT,
+    id::CHARACTER_SET_RESULTS,
+    id::COLLATION_CONNECTION,
+    id::COLLATION_DATABASE,
+    id::TIME_ZONE,
+    id::DIV_PRECISION_INCREMENT,
+    id::SQL_AUTO_IS_NULL,
+    id::DEFAULT_WEEK_FORMAT,
+    id::GROUP_CONCAT_MAX_LEN,
+    id::MAX_SORT_LENGTH,
+    id::SQL_BIG_SELECTS,
+    id::SQL_SELECT_LIMIT,
+    id::MAX_JOIN_SIZE,
+    id::SQL_SAFE_UPDATES,
+    id::OPTIMIZER_SWITCH,
+    id::LC_TIME_NAMES,
+];
+
+impl SessionVars {
+    /// A session's values to begin with.
+    pub(super) fn new(base: Arc<[VarValue]>) -> SessionVars {
+        let mut vars = SessionVars {
+            auto_increment_increment: 1,
+            auto_increment_offset: 1,
+            autocommit: true,
+            character_set_client: 0,
+            character_set_results: None,
+            collation_connection: 0,
+            collation_database: 0,
+            collation_server: 0,
+            completion_type: 0,
+            default_week_format: 0,
+            div_precision_increment: 4,
+            eq_range_index_dive_limit: 0,
+            explicit_defaults_for_timestamp: false,
+            foreign_key_checks: true,
+            group_concat_max_len: 0,
+            join_buffer_size: 0,
+            long_query_time_us: 0,
+            max_allowed_packet: 0,
+            max_error_count: 0,
+            max_execution_time: 0,
+            max_join_size: 0,
+            max_sort_length: 0,
+            sort_buffer_size: 0,
+            sql_auto_is_null: false,
+            sql_big_selects: true,
+            sql_mode: SqlMode::default(),
+            sql_notes: true,
+            sql_quote_show_create: true,
+            sql_safe_updates: false,
+            sql_select_limit: 0,
+            time_zone: Arc::new(TimeZone::UTC),
+            timestamp_us: None,
+            insert_id: 0,
+            tx_isolation: 2,
+            tx_read_only: false,
+            unique_checks: true,
+            wait_timeout: 0,
+            fingerprint: 0,
+            base,
+            own: Vec::new(),
+        };
+        VarId::all().for_each(|id| vars.apply(id));
+        vars.fingerprint = vars.calculate_fingerprint();
+        vars
+    }
+
+    /// The value of a variable that sessions have.
+    pub(crate) fn get(&self, id: VarId) -> &VarValue {
+        match self.own.iter().find(|(own, _)| *own == id) {
+            Some((_, value)) => value,
+            None => &self.base[id.at()],
+        }
+    }
+
+    /// Sets a variable, and the field of its name.
+    pub(crate) fn put(&mut self, id: VarId, value: VarValue) {
+        match self.own.iter_mut().find(|(own, _)| *own == id) {
+            Some((_, old)) => *old = value,
+            None => self.own.push((id, value)),
+        }
+        self.apply(id);
+        if PLANS_DEPEND_ON.contains(&id) {
+            self.fingerprint = self.calculate_fingerprint();
+        }
+    }
+
+    /// A number that is the same for settings under which a text means the same.
+    #[inline]
+    pub(crate) fn plan_fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    fn calculate_fingerprint(&self) -> u64 {
+        use std::hash::{BuildHasher, Hash, Hasher};
+        let mut hasher = foldhash::quality::FixedState::with_seed(0).build_hasher();
+        for &id in PLANS_DEPEND_ON {
+            match self.get(id) {
+                VarValue::Null => u64::MAX.hash(&mut hasher),
+                VarValue::Int(n) => n.hash(&mut hasher),
+                VarValue::UInt(n) => n.hash(&mut hasher),
+                VarValue::Double(n) => n.to_bits().hash(&mut hasher),
+                VarValue::Text(text) => text.hash(&mut hasher),
+            }
+        }
+        hasher.finish()
+    }
+
+    fn apply(&mut self, changed: VarId) {
+        let value = match self.own.iter().find(|(own, _)| *own == changed) {
+            Some((_, value)) => value,
+            None => &self.base[changed.at()],
+        };
+        let number = value.uint();
+        let on = number != 0;
+        let small = u32::try_from(number).unwrap_or(u32::MAX);
+        match changed {
+            id::AUTO_INCREMENT_INCREMENT => self.auto_increment_increment = number,
+            id::AUTO_INCREMENT_OFFSET => self.auto_increment_offset = number,
+            id::AUTOCOMMIT => self.autocommit = on,
+            id::CHARACTER_SET_CLIENT => self.character_set_client = number as u16,
+            id::CHARACTER_SET_RESULTS => {
+                self.character_set_results = (*value != VarValue::Null).then_some(number as u16);
+            }
+            id::COLLATION_CONNECTION => self.collation_connection = number as u16,
+            id::COLLATION_DATABASE => self.collation_database = number as u16,
+            id::COLLATION_SERVER => self.collation_server = number as u16,
+            id::COMPLETION_TYPE => self.completion_type = number as u8,
+            id::DEFAULT_WEEK_FORMAT => self.default_week_format = small,
+            id::DIV_PRECISION_INCREMENT => self.div_precision_increment = number as u8,
+            id::EQ_RANGE_INDEX_DIVE_LIMIT => self.eq_range_index_dive_limit = small,
+            id::EXPLICIT_DEFAULTS_FOR_TIMESTAMP => self.explicit_defaults_for_timestamp = on,
+            id::FOREIGN_KEY_CHECKS => self.foreign_key_checks = on,
+            id::GROUP_CONCAT_MAX_LEN => self.group_concat_max_len = number,
+            id::JOIN_BUFFER_SIZE => self.join_buffer_size = number,
+            id::LONG_QUERY_TIME => {
+                if let VarValue::Double(seconds) = value {
+                    self.long_query_time_us = (seconds * 1e6) as u64;
+                }
+            }
+            id::MAX_ALLOWED_PACKET => self.max_allowed_packet = number,
+            id::MAX_ERROR_COUNT => self.max_error_count = small as usize,
+            id::MAX_EXECUTION_TIME => self.max_execution_time = number,
+            id::MAX_JOIN_SIZE => self.max_join_size = number,
+            id::MAX_SORT_LENGTH => self.max_sort_length = small,
+            id::SORT_BUFFER_SIZE => self.sort_buffer_size = number,
+            id::SQL_AUTO_IS_NULL => self.sql_auto_is_null = on,
+            id::SQL_BIG_SELECTS => self.sql_big_selects = on,
+            id::SQL_MODE => self.sql_mode = SqlMode(number),
+            id::SQL_NOTES => self.sql_notes = on,
+            id::SQL_QUOTE_SHOW_CREATE => self.sql_quote_show_create = on,
+            id::SQL_SAFE_UPDATES => self.sql_safe_updates = on,
+            id::SQL_SELECT_LIMIT => self.sql_select_limit = number,
+            id::TIME_ZONE => {
+                if let VarValue::Text(name) = value
+                    && let Some(zone) = time_zone(name)
+                {
+                    self.time_zone = Arc::new(zone);
+                }
+            }
+            id::TIMESTAMP => {
+                self.timestamp_us = match value {
+                    VarValue::Double(seconds) if *seconds > 0.0 => Some((seconds * 1e6).round() as i64),
+                    _ => None,
+                };
+            }
+            id::INSERT_ID => self.insert_id = number,
+            id::TX_ISOLATION => self.tx_isolation = number as u8,
+            id::TX_READ_ONLY => self.tx_read_only = on,
+            id::UNIQUE_CHECKS => self.unique_checks = on,
+            id::WAIT_TIMEOUT => self.wait_timeout = small,
+            _ => {}
+        }
+    }
+
+    /// Name of `character_set_results`, for what converts; `None`: nothing is converted.
+    pub fn results_charset(&self) -> Option<&'static str> {
+        self.character_set_results.map(parse::charset_name)
+    }
+}
+
+/// The time zone of that name.
+pub(super) fn time_zone(name: &str) -> Option<TimeZone> {
+    let Some(sign) = name.chars().next().filter(|c| matches!(c, '+' | '-')) else {
+        return name.eq_ignore_ascii_case("SYSTEM").then_some(TimeZone::UTC);
+    };
+    let (hours, minutes) = name[1..].split_once(':')?;
+    let number = |s: &str| match (1..=2).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit()) {
+        true => s.parse::<i32>().ok(),
+        false => None,
+    };
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    let seconds = hours * 3_600 + minutes * 60;
+    let offset = if sign == '-' { -seconds } else { seconds };
+    // MySQL 5.6: from -12:59 to +13:00.
+    let valid = minutes < 60 && offset > -13 * 3_600 && offset <= 13 * 3_600;
+    valid.then(|| TimeZone::fixed(offset))
+}

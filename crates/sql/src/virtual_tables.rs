@@ -1,1 +1,0 @@
-//! SHOW and information_schema: tables whose rows are made when asked.
