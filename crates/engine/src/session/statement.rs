@@ -69,7 +69,21 @@ impl Statement<'_> {
     /// # Errors
     /// Duplicate key, foreign key, lock waits.
     pub fn insert(&mut self, table: &Arc<Table>, row: &[Field<'_>]) -> Result<RowKey> {
-        let how = self.before_change(table)?;
+        self.insert_as(table, row, false)
+    }
+
+    /// Inserts a row; with `exclusive_duplicates` a row that is in its way is locked X, because it will be replaced or
+    /// updated.
+    ///
+    /// # Errors
+    /// As [`Statement::insert`].
+    pub fn insert_as(
+        &mut self,
+        table: &Arc<Table>,
+        row: &[Field<'_>],
+        exclusive_duplicates: bool,
+    ) -> Result<RowKey> {
+        let how = WriteOptions { exclusive_duplicates, ..self.before_change(table)? };
         let (core, trx) = self.parts();
         let key = row::insert(core, trx, table, row, how)?;
         core.metrics.rows_inserted.add(1);
@@ -103,5 +117,23 @@ impl Statement<'_> {
         let deleted = row::delete(core, trx, table, key, how)?;
         core.metrics.rows_deleted.add(u64::from(deleted));
         Ok(deleted)
+    }
+
+    /// The place in the transaction's changes to which [`Statement::take_back`] goes back.
+    pub fn mark(&self) -> u64 {
+        self.session.trx.undo_no()
+    }
+
+    /// Takes back what was changed since a mark of this statement; locks stay. For a row that failed while the
+    /// statement goes on.
+    ///
+    /// # Errors
+    /// The changes could not be taken back: the statement must fail.
+    pub fn take_back(&mut self, mark: u64) -> Result<()> {
+        let (core, trx) = self.parts();
+        match trx.undo_no() == mark {
+            true => Ok(()),
+            false => row::rollback_to(core, trx, mark),
+        }
     }
 }

@@ -1,0 +1,225 @@
+//! AUTO_INCREMENT values of one statement.
+//!
+//! At the first row that needs a value, a statement of known length reserves as many as it has rows; what it needs after
+//! that, and one of unknown length from the start, it takes in blocks that double. Values of rows that were not inserted
+//! after all are used again. LAST_INSERT_ID() is the first value generated for a row that was inserted.
+
+use super::row::RowBuffer;
+use super::store::Store;
+use crate::catalog::TableInfo;
+use crate::state::SessionState;
+use vaquita_engine::auto_inc::{AutoIncRange, Wanted};
+use vaquita_engine::{Error, Session};
+use vaquita_types::{Kind, SqlError, SqlMode, SqlResult, SqlType, Value};
+
+/// Values taken at once at most.
+const BLOCK_MAX: u64 = 65_535;
+
+/// The counter of one execution of an inserting statement.
+#[derive(Debug)]
+pub(crate) struct AutoInc {
+    column: usize,
+    /// Rows the statement will insert, if that is known.
+    rows: Option<u64>,
+    step: u64,
+    offset: u64,
+    /// Reserved values not used yet.
+    left: AutoIncRange,
+    blocks: u32,
+    zero_is_value: bool,
+    /// `insert_id`: the first value.
+    forced: Option<u64>,
+    /// Generated for the row at hand.
+    present: Option<u64>,
+    /// Whether the row at hand has a value of its own.
+    explicit: bool,
+    /// First value generated for a row that was inserted.
+    first: Option<u64>,
+    /// Value of the last row that was inserted.
+    last: u64,
+}
+
+impl AutoInc {
+    /// For a table, if it has such a column.
+    pub(crate) fn new(info: &TableInfo, state: &mut SessionState, rows: Option<u64>) -> Option<AutoInc> {
+        let column = info.auto_increment?;
+        let forced = std::mem::take(&mut state.vars.insert_id);
+        let step = state.vars.auto_increment_increment;
+        Some(AutoInc {
+            column,
+            rows,
+            step,
+            offset: state.vars.auto_increment_offset,
+            left: AutoIncRange { first: 0, step, count: 0 },
+            blocks: 0,
+            zero_is_value: state.vars.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+            forced: (forced > 0).then_some(forced),
+            present: None,
+            explicit: false,
+            first: None,
+            last: 0,
+        })
+    }
+
+    /// The column.
+    pub(crate) fn column(&self) -> usize {
+        self.column
+    }
+
+    /// A new row begins.
+    pub(crate) fn begin_row(&mut self) {
+        self.present = None;
+        self.explicit = false;
+    }
+
+    /// The row gives the column itself. A value of 0 asks for a generated one, unless `sql_mode` says otherwise.
+    pub(crate) fn given(&mut self, row: &RowBuffer, info: &TableInfo) {
+        let zero =
+            row.field(info, self.column).is_none_or(|stored| value_of(info, self.column, stored) == Some(0));
+        self.explicit = !zero || self.zero_is_value;
+    }
+
+    /// Generates the row's value if it has none.
+    ///
+    /// # Errors
+    /// 1467, 1264; lock waits.
+    pub(crate) fn generate(
+        &mut self,
+        engine: &mut Session,
+        state: &mut SessionState,
+        store: &Store<'_>,
+        row: &mut RowBuffer,
+    ) -> SqlResult<()> {
+        if self.explicit {
+            return Ok(());
+        }
+        let value = match self.forced.take() {
+            Some(value) => value,
+            None => self.next(engine, state, store)?,
+        };
+        self.present = Some(value);
+        store.value(self.column, &Value::UInt(value), &SqlType::bigint(true), state, row)
+    }
+
+    fn next(&mut self, engine: &mut Session, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
+        if self.left.count == 0 {
+            let block = (1u64 << self.blocks.min(16)).min(BLOCK_MAX);
+            let wanted = match (self.rows, self.blocks) {
+                (Some(rows), 0) => Wanted::Exactly(rows.max(1)),
+                (Some(_), _) => Wanted::Exactly(block),
+                (None, _) => Wanted::AtLeast(block),
+            };
+            let table = &store.info.table;
+            match engine.statement().reserve_auto_inc(table, wanted, self.step, self.offset) {
+                Ok(range) => self.left = range,
+                Err(Error::AutoIncrementExhausted(_)) => return self.exhausted(state, store),
+                Err(e) => return Err(super::message::failure(&e, store.info)),
+            }
+            self.blocks += 1;
+        }
+        let value = self.left.first;
+        self.left.first = value.saturating_add(self.step);
+        self.left.count -= 1;
+        Ok(value)
+    }
+
+    /// Beyond the column's range MySQL tries the greatest value again, which mostly is a duplicate.
+    fn exhausted(&self, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
+        let info = &store.info.columns[self.column];
+        let ty = info.sql_type();
+        let limit: u64 = match (ty.kind, ty.unsigned) {
+            (Kind::TinyInt, false) => 0x7F,
+            (Kind::TinyInt, true) => 0xFF,
+            (Kind::SmallInt, false) => 0x7FFF,
+            (Kind::SmallInt, true) => 0xFFFF,
+            (Kind::MediumInt, false) => 0x7F_FFFF,
+            (Kind::MediumInt, true) => 0xFF_FFFF,
+            (Kind::Int, false) => 0x7FFF_FFFF,
+            (Kind::Int, true) => 0xFFFF_FFFF,
+            (Kind::BigInt, false) => i64::MAX as u64,
+            _ => return Err(SqlError::new(1467, "Failed to read auto-increment value from storage engine")),
+        };
+        if self.blocks > 0 {
+            let text = format!("Out of range value for column '{}' at row {}", info.name, store.row);
+            if store.strict {
+                return Err(SqlError::new(1264, text));
+            }
+            state.warnings.warn(1264, text);
+        }
+        Ok(limit)
+    }
+
+    /// The row is in the table.
+    ///
+    /// # Errors
+    /// Of reading the greatest value at first use.
+    pub(crate) fn inserted(
+        &mut self,
+        engine: &mut Session,
+        info: &TableInfo,
+        row: &RowBuffer,
+    ) -> SqlResult<()> {
+        if let Some(value) = self.present {
+            self.first = self.first.or(Some(value));
+            self.last = value;
+        }
+        if self.explicit {
+            self.note(engine, info, row)?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that later values are above the row's own.
+    pub(crate) fn note(&mut self, engine: &mut Session, info: &TableInfo, row: &RowBuffer) -> SqlResult<()> {
+        let Some(stored) = row.field(info, self.column) else { return Ok(()) };
+        let value = value_of(info, self.column, stored);
+        self.last = value.unwrap_or(0);
+        match value {
+            Some(value) if value > 0 => {
+                engine
+                    .statement()
+                    .note_auto_inc(&info.table, stored)
+                    .map_err(|e| super::message::failure(&e, info))?;
+                while self.left.count > 0 && self.left.first <= value {
+                    self.left.first = self.left.first.saturating_add(self.step);
+                    self.left.count -= 1;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The row did not come in: its value is used again.
+    pub(crate) fn give_back(&mut self) {
+        if let Some(value) = self.present.take() {
+            self.left = AutoIncRange { first: value, step: self.step, count: self.left.count + 1 };
+        }
+    }
+
+    /// LAST_INSERT_ID() of the statement.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.first
+    }
+
+    /// Value of the last row that came in.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+}
+
+/// The value of a stored AUTO_INCREMENT column; `None` if it is below zero.
+fn value_of(info: &TableInfo, column: usize, stored: &[u8]) -> Option<u64> {
+    use vaquita_base::codec::le;
+    let ty = info.columns[column].sql_type();
+    match ty.kind {
+        Kind::Float => {
+            Some(f32::from_bits(le::get_uint(stored, 0, 4) as u32)).filter(|v| *v >= 0.0).map(|v| v as u64)
+        }
+        Kind::Double => {
+            Some(f64::from_bits(le::get_uint(stored, 0, 8))).filter(|v| *v >= 0.0).map(|v| v as u64)
+        }
+        _ if ty.unsigned => Some(vaquita_engine::stored::to_unsigned(stored)),
+        _ => u64::try_from(vaquita_engine::stored::to_signed(stored)).ok(),
+    }
+}

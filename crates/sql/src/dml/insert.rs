@@ -1,0 +1,353 @@
+//! INSERT and REPLACE.
+//!
+//! A statement with few rows is compiled as a whole, so that its plan can be kept ([`plan_insert`]). One with many rows
+//! of literals is compiled without its rows, which are then read from the syntax tree one by one ([`insert_rows`]):
+//! nothing is made per row but its stored form.
+
+use super::literal::Literals;
+use super::scope::TableScope;
+use super::store::must_be_given;
+use super::writer::{Assigned, OnDuplicate, Writer};
+use crate::accounts::{Priv, Wanted};
+use crate::catalog::{self, TableInfo};
+use crate::expr::{CompileCx, EvalCx, Expr, Row, TableRow, compile};
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::state::SessionState;
+use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
+use std::sync::Arc;
+use vaquita_engine::MdlMode;
+use vaquita_parser::ast;
+use vaquita_types::{SqlError, SqlResult, Value};
+
+/// A value of a row: `None` is DEFAULT.
+type Cell = Option<Expr>;
+
+/// Where the rows come from.
+#[derive(Debug)]
+enum Source {
+    /// VALUES, SET.
+    Rows(Box<[Box<[Cell]>]>),
+    /// Rows are handed over by the caller.
+    Caller,
+}
+
+/// A planned INSERT or REPLACE.
+#[derive(Debug)]
+pub struct InsertPlan {
+    info: Arc<TableInfo>,
+    replace: bool,
+    ignore: bool,
+    /// Columns given, in the order of the values.
+    targets: Box<[usize]>,
+    /// Columns not given.
+    missing: Box<[usize]>,
+    /// Of these the first without a default.
+    without_default: Box<[usize]>,
+    source: Source,
+    /// Values look at columns of the row.
+    reads_row: bool,
+    on_duplicate: Box<[Assigned]>,
+    wants: Box<[Wanted]>,
+}
+
+/// Plans an INSERT or REPLACE with its rows.
+///
+/// # Errors
+/// 1146, 1054, 1110, 1136, those of expressions.
+pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
+    let mut plan = plan_header(ast, cx)?;
+    match ast.source {
+        ast::InsertSource::Values(rows) => {
+            check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
+            plan.source = Source::Rows(plan.compile_rows(ast, rows, cx)?);
+            Ok(plan)
+        }
+        ast::InsertSource::Query(_) => Err(SqlError::unsupported("INSERT ... SELECT")),
+    }
+}
+
+/// Runs an INSERT ... VALUES straight from its syntax tree: for statements with so many rows that keeping a plan is of
+/// no use. `check` is asked whether the session may.
+///
+/// # Errors
+/// As [`plan_insert`], those of `check`, and of the statement.
+pub fn insert_rows(
+    ast: &ast::Insert<'_>,
+    cx: &mut PlanCx<'_>,
+    check: &mut dyn FnMut(&[Wanted], &SessionState) -> SqlResult<()>,
+) -> SqlResult<Outcome> {
+    let ast::InsertSource::Values(rows) = ast.source else {
+        return Err(SqlError::unsupported("INSERT ... SELECT"));
+    };
+    let plan = plan_header(ast, cx)?;
+    check(&plan.wants, cx.stmt.state)?;
+    check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
+    let literals = Literals::new(cx.stmt.state);
+    let db = cx.stmt.db.clone();
+    let mut writer = plan.writer(cx.stmt.state, Some(rows.len() as u64));
+    plan.check_missing(&writer, cx.stmt.state)?;
+    for &row in rows {
+        writer.begin_row(&plan.missing, cx.stmt.state);
+        for (cell, &column) in row.iter().zip(&plan.targets) {
+            if matches!(cell.kind, ast::ExprKind::Default) {
+                writer.set_default(column, cx.stmt.state)?;
+                continue;
+            }
+            if let Some((value, ty)) = literals.value(cell) {
+                writer.set_value(column, &value, ty, cx.stmt.state)?;
+                continue;
+            }
+            let scope = plan.scope();
+            let mut compile_cx =
+                CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(&db), cx.stmt.state) };
+            let expr = compile(cell, &scope, &mut compile_cx)?;
+            let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
+            plan.set_expr(&mut writer, column, &expr, &mut eval, &[])?;
+        }
+        let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
+        writer.write(&mut eval, &[])?;
+    }
+    Ok(plan.outcome(&writer, cx.stmt.state))
+}
+
+/// Everything but the rows.
+fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
+    if !ast.partitions.is_empty() {
+        return Err(SqlError::unsupported("PARTITION"));
+    }
+    let info = open_for_change(&ast.table, &mut cx.stmt)?;
+    let scope = TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref() };
+    let targets = match ast.columns {
+        // INSERT INTO t () VALUES ()
+        Some(columns) => {
+            let mut targets: Vec<usize> = Vec::with_capacity(columns.len());
+            for name in columns {
+                let column = scope.position(name)?;
+                if targets.contains(&column) {
+                    return Err(SqlError::new(1110, format!("Column '{}' specified twice", name.name)));
+                }
+                targets.push(column);
+            }
+            targets
+        }
+        None => match ast.source {
+            ast::InsertSource::Values([row, ..]) if row.is_empty() => Vec::new(),
+            _ => (0..info.columns.len()).collect(),
+        },
+    };
+    let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !targets.contains(c)).collect();
+    let without_default = missing.iter().copied().filter(|&c| must_be_given(&info.columns[c])).collect();
+    let mut on_duplicate = Vec::with_capacity(ast.on_duplicate.len());
+    for assignment in ast.on_duplicate {
+        let column = scope.position(&assignment.column)?;
+        let value = match assignment.value.kind {
+            ast::ExprKind::Default => None,
+            _ => Some(compile(&assignment.value, &scope, &mut compile_cx(cx))?),
+        };
+        on_duplicate.push(Assigned { column, value });
+    }
+    let wants = wants(ast, &info, &targets, &on_duplicate);
+    Ok(InsertPlan {
+        replace: ast.replace,
+        ignore: ast.ignore,
+        targets: targets.into(),
+        missing,
+        without_default,
+        source: Source::Caller,
+        reads_row: false,
+        on_duplicate: on_duplicate.into(),
+        wants,
+        info,
+    })
+}
+
+fn compile_cx<'c>(cx: &'c mut PlanCx<'_>) -> CompileCx<'c> {
+    CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(cx.stmt.db), cx.stmt.state) }
+}
+
+/// Opens a table whose rows are to be changed.
+///
+/// # Errors
+/// 1046, 1146.
+pub(crate) fn open_for_change(name: &ast::ObjectName<'_>, cx: &mut StmtCx<'_>) -> SqlResult<Arc<TableInfo>> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let table = name.name.to_string();
+    catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, MdlMode::SharedWrite)
+}
+
+/// Every row has as many values as columns were named.
+fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlResult<()> {
+    // `INSERT INTO t VALUES ()` gives every column its default.
+    let wanted = if all && rows.first().is_some_and(|r| r.is_empty()) { 0 } else { columns };
+    match rows.iter().position(|row| row.len() != wanted) {
+        Some(at) => {
+            Err(SqlError::new(1136, format!("Column count doesn't match value count at row {}", at + 1)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[Assigned]) -> Box<[Wanted]> {
+    let name = |c: usize| info.columns[c].name.as_str().into();
+    let mut columns: Vec<(Box<str>, Priv)> = targets.iter().map(|&c| (name(c), Priv::INSERT)).collect();
+    columns.extend(updates.iter().map(|u| (name(u.column), Priv::UPDATE)));
+    let mut wants = vec![Wanted {
+        database: info.database.as_str().into(),
+        table: info.name.as_str().into(),
+        privileges: Priv::INSERT,
+        columns: columns.into(),
+        any_of: Priv::NONE,
+    }];
+    if ast.replace {
+        wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
+    }
+    wants.into()
+}
+
+impl InsertPlan {
+    fn scope(&self) -> TableScope<'_> {
+        TableScope { info: &self.info, on_duplicate: false, alias: None }
+    }
+
+    fn compile_rows(
+        &mut self,
+        ast: &ast::Insert<'_>,
+        rows: &[&[ast::Expr<'_>]],
+        cx: &mut PlanCx<'_>,
+    ) -> SqlResult<Box<[Box<[Cell]>]>> {
+        let _ = ast;
+        let mut reads_row = false;
+        let mut out = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut cells = Vec::with_capacity(row.len());
+            for cell in *row {
+                let value = match cell.kind {
+                    ast::ExprKind::Default => None,
+                    _ => Some(compile(cell, &self.scope(), &mut compile_cx(cx))?),
+                };
+                reads_row |= value.as_ref().is_some_and(|v| !v.tables().is_empty());
+                cells.push(value);
+            }
+            out.push(cells.into());
+        }
+        self.reads_row = reads_row;
+        Ok(out.into())
+    }
+
+    fn writer(&self, state: &mut SessionState, rows: Option<u64>) -> Writer<'_> {
+        let on_duplicate = match (self.replace, self.on_duplicate.is_empty(), self.ignore) {
+            (true, _, _) => OnDuplicate::Replace,
+            (_, false, ignore) => OnDuplicate::Update { assignments: &self.on_duplicate, ignore },
+            (_, _, true) => OnDuplicate::Ignore,
+            _ => OnDuplicate::Fail,
+        };
+        Writer::new(&self.info, state, rows, self.ignore, on_duplicate)
+    }
+
+    /// Columns that must be given and are not: once for the statement.
+    fn check_missing(&self, writer: &Writer<'_>, state: &mut SessionState) -> SqlResult<()> {
+        self.without_default.iter().try_for_each(|&c| writer.store.missing(&self.info.columns[c], state))
+    }
+
+    /// Evaluates and sets a column.
+    fn set_expr(
+        &self,
+        writer: &mut Writer<'_>,
+        column: usize,
+        expr: &Expr,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        if expr.tables().is_empty() {
+            let row = Row::constant(params);
+            let value = expr.eval(cx, &row)?;
+            return writer.set_value(column, &value, expr.ty(), cx.state);
+        }
+        // Columns that were set before have their values, the others their defaults.
+        let tz = cx.state.vars.time_zone.clone();
+        let columns = self.info.columns.iter().enumerate();
+        let values: Vec<Value<'static>> =
+            columns.map(|(i, c)| c.ty.decode(writer.row.field(&self.info, i), &tz).into_owned()).collect();
+        let tables = [TableRow::Values(&values)];
+        let row = Row { tables: &tables, params, ..Row::default() };
+        let value = expr.eval(cx, &row)?;
+        writer.set_value(column, &value, expr.ty(), cx.state)
+    }
+
+    fn run_rows(
+        &self,
+        rows: &[Box<[Cell]>],
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<Outcome> {
+        let mut writer = self.writer(cx.state, Some(rows.len() as u64));
+        self.check_missing(&writer, cx.state)?;
+        for row in rows {
+            writer.begin_row(&self.missing, cx.state);
+            if self.reads_row {
+                self.targets.iter().for_each(|&c| writer.store.absent(c, cx.state, &mut writer.row));
+            }
+            for (cell, &column) in row.iter().zip(&self.targets) {
+                match cell {
+                    Some(expr) => self.set_expr(&mut writer, column, expr, cx, params)?,
+                    None => writer.set_default(column, cx.state)?,
+                }
+            }
+            writer.write(cx, params)?;
+        }
+        Ok(self.outcome(&writer, cx.state))
+    }
+
+    /// What the client is told.
+    fn outcome(&self, writer: &Writer<'_>, state: &mut SessionState) -> Outcome {
+        let counts = writer.counts;
+        let found = if state.client_found_rows { counts.touched } else { counts.updated };
+        let mut insert_id = 0;
+        if let Some(auto) = &writer.auto_inc {
+            state.new_insert_id = auto.first().or(state.new_insert_id);
+            insert_id = auto.first().or(state.new_insert_id).unwrap_or(if counts.copied > 0 {
+                auto.last()
+            } else {
+                0
+            });
+        }
+        let duplicates = match self.ignore {
+            true => counts.records - counts.copied.min(counts.records),
+            false => counts.deleted + counts.updated,
+        };
+        let info = match &self.source {
+            Source::Rows(rows) if rows.len() <= 1 => String::new(),
+            _ if counts.records <= 1 => String::new(),
+            _ => format!(
+                "Records: {}  Duplicates: {duplicates}  Warnings: {}",
+                counts.records,
+                state.warnings.count()
+            ),
+        };
+        // An update that changed something counts once as copied, once as updated.
+        Outcome {
+            affected_rows: counts.copied + counts.deleted + found,
+            insert_id,
+            info,
+            ..Outcome::default()
+        }
+    }
+}
+
+impl Planned for InsertPlan {
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>> {
+        None
+    }
+
+    fn wants(&self) -> &[Wanted] {
+        &self.wants
+    }
+
+    fn run(&self, cx: &mut StmtCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: Some(cx.engine) };
+        match &self.source {
+            Source::Rows(rows) => self.run_rows(rows, &mut eval, params),
+            Source::Caller => Err(super::writer::no_engine()),
+        }
+    }
+}

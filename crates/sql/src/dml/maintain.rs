@@ -1,0 +1,137 @@
+//! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE.
+
+use super::checksum::checksum;
+use crate::catalog;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::statement::{Outcome, StmtCx};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vaquita_engine::{MdlMode, check};
+use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
+use vaquita_types::{Level, SqlResult, SqlType, Value};
+
+/// Collation of names and messages.
+const UTF8: u16 = 33;
+
+/// Runs the statement and sends its result, in a statement of the engine.
+///
+/// # Errors
+/// 1046; of the sink. What is wrong with a table is told in the result.
+pub fn maintain(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    if ast.action == MaintainAction::Checksum {
+        return checksums(cx, ast, sink);
+    }
+    let columns: Vec<ColumnMeta> =
+        [("Table", 192), ("Op", 10), ("Msg_type", 10), ("Msg_text", 393_216)].map(|(n, l)| text(n, l)).into();
+    sink.columns(&Arc::from(columns))?;
+    let mut rows = 0;
+    for name in ast.tables {
+        for (kind, message) in one(cx, ast.action, name)? {
+            let full = full_name(cx, name);
+            let op = match ast.action {
+                MaintainAction::Analyze => "analyze",
+                MaintainAction::Check => "check",
+                MaintainAction::Optimize => "optimize",
+                MaintainAction::Repair => "repair",
+                MaintainAction::Checksum => "checksum",
+            };
+            let row = [full.as_str(), op, kind, message.as_str()].map(|s| Value::bytes(s.as_bytes()));
+            sink.row(&row)?;
+            rows += 1;
+        }
+    }
+    Ok(Outcome { affected_rows: rows, has_result: true, ..Outcome::default() })
+}
+
+fn full_name(cx: &StmtCx<'_>, name: &ObjectName<'_>) -> String {
+    match name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => format!("{}.{}", cx.state.database, name.name),
+    }
+}
+
+type Line = (&'static str, String);
+
+/// What is said of one table.
+fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> SqlResult<Vec<Line>> {
+    let ok = || ("status", "OK".to_owned());
+    let mode = match action {
+        // Nobody may change what is checked.
+        MaintainAction::Check => MdlMode::SharedNoWrite,
+        _ => MdlMode::SharedRead,
+    };
+    let info = match open(cx, name, mode) {
+        Ok(info) => info,
+        Err(e) if e.code == 1046 => return Err(e),
+        Err(e) => {
+            return Ok(vec![("Error", e.message.into_owned()), ("status", "Operation failed".to_owned())]);
+        }
+    };
+    Ok(match action {
+        MaintainAction::Analyze | MaintainAction::Optimize => {
+            let mut lines = Vec::new();
+            if action == MaintainAction::Optimize {
+                let text = "Table does not support optimize, doing recreate + analyze instead";
+                lines.push(("note", text.to_owned()));
+            }
+            match cx.engine.statement().estimate_rows(&info.table) {
+                Ok(rows) => {
+                    info.table.stats.rows.store(rows, Ordering::Relaxed);
+                    lines.push(ok());
+                }
+                Err(e) => lines.push(("Error", crate::error::engine(&e).message.into_owned())),
+            }
+            lines
+        }
+        MaintainAction::Check => {
+            let core = cx.db.engine().core();
+            match check::check_table(core, &info.table) {
+                Ok(_) => vec![ok()],
+                Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
+            }
+        }
+        MaintainAction::Repair => {
+            vec![("note", "The storage engine for the table doesn't support repair".to_owned())]
+        }
+        MaintainAction::Checksum => Vec::new(),
+    })
+}
+
+fn open(cx: &mut StmtCx<'_>, name: &ObjectName<'_>, mode: MdlMode) -> SqlResult<Arc<catalog::TableInfo>> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let table = name.name.to_string();
+    catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, mode)
+}
+
+fn checksums(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    let number = ColumnMeta { ty: SqlType::bigint(false), ..text("Checksum", 0) };
+    sink.columns(&Arc::from([text("Table", 192), number]))?;
+    for name in ast.tables {
+        let full = full_name(cx, name);
+        let sum = match open(cx, name, MdlMode::SharedRead) {
+            // No live checksums are kept.
+            Ok(_) if ast.options.quick => Value::Null,
+            Ok(info) => Value::Int(checksum(&mut cx.engine.statement(), &info)?.into()),
+            Err(e) if e.code == 1146 => {
+                cx.state.warnings.push(Level::Error, e.code, e.message);
+                Value::Null
+            }
+            Err(e) => return Err(e),
+        };
+        sink.row(&[Value::bytes(full.as_bytes()), sum])?;
+    }
+    Ok(Outcome { affected_rows: ast.tables.len() as u64, has_result: true, ..Outcome::default() })
+}
+
+/// Description of a text column.
+fn text(name: &str, chars: u32) -> ColumnMeta {
+    ColumnMeta {
+        schema: Box::default(),
+        table: Box::default(),
+        org_table: Box::default(),
+        name: name.as_bytes().into(),
+        org_name: Box::default(),
+        ty: SqlType::varchar(chars, UTF8),
+        flags: 0,
+    }
+}
