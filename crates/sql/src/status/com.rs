@@ -126,7 +126,6 @@ impl Com {
             | Stmt::Handler(_)
             | Stmt::Help(_)
             | Stmt::Shutdown
-            | Stmt::Empty
             | Stmt::Unsupported { .. } => Com::Other,
         }
     }

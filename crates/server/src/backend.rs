@@ -1,0 +1,155 @@
+//! What the door needs of the house: sessions, accounts, settings. The database implements it ([`crate::database`]); tests
+//! of the door have a small house of their own.
+
+use std::sync::Arc;
+use vaquita_engine::WaitHook;
+use vaquita_sql::accounts::Account;
+use vaquita_sql::{ConnectInfo, Prepared, ResultSink, SqlError, SqlResult, Transport, Value};
+
+/// The database behind the door.
+pub trait Backend: Send + Sync + 'static {
+    /// A number for a connection to come.
+    fn reserve_id(&self) -> u32;
+
+    /// The account for a user that comes from there.
+    fn account(&self, user: &str, host: &str, transport: &Transport) -> Option<Account>;
+
+    /// A session for somebody who is authenticated.
+    ///
+    /// # Errors
+    /// 1040 too many connections, 1226 too many of this user, 1044/1049 the wanted database.
+    fn connect(&self, info: ConnectInfo, hooks: Hooks) -> SqlResult<Box<dyn Client>>;
+
+    /// Ends a connection's statement and then the connection.
+    fn kill(&self, id: u32);
+
+    /// Settings for all connections, as they are now.
+    fn limits(&self) -> DoorLimits;
+
+    /// The line of COM_STATISTICS.
+    fn statistics(&self) -> String;
+
+    /// The default collation of the server, for the greeting.
+    fn collation(&self) -> u16;
+}
+
+/// A session.
+pub trait Client: Send {
+    /// Runs a text.
+    ///
+    /// # Errors
+    /// Of the statement that failed.
+    fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<()>;
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// Those of the text.
+    fn prepare(&mut self, sql: &[u8]) -> SqlResult<Prepared>;
+
+    /// Runs a prepared statement.
+    ///
+    /// # Errors
+    /// Of the statement.
+    fn execute(&mut self, id: u32, params: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<()>;
+
+    /// Forgets a prepared statement.
+    fn close_statement(&mut self, id: u32);
+
+    /// USE.
+    ///
+    /// # Errors
+    /// 1049, 1044.
+    fn use_database(&mut self, name: &str) -> SqlResult<()>;
+
+    /// As freshly connected.
+    ///
+    /// # Errors
+    /// Those of the rollback.
+    fn reset(&mut self) -> SqlResult<()>;
+
+    /// Becomes another user's session.
+    ///
+    /// # Errors
+    /// As [`Backend::connect`].
+    fn change_user(&mut self, info: ConnectInfo) -> SqlResult<()>;
+
+    /// Several statements in one text are allowed from now on, or not (COM_SET_OPTION).
+    fn set_multi_statements(&mut self, allowed: bool);
+
+    /// Status flags of the protocol as they are now.
+    fn status_flags(&self) -> u16;
+
+    /// The session's settings as they are now.
+    fn limits(&self) -> SessionLimits;
+
+    /// An error that the door found is the session's last one.
+    fn note_error(&mut self, error: &SqlError);
+}
+
+/// Whom a session tells what.
+#[derive(Clone)]
+pub struct Hooks {
+    /// Before it waits.
+    pub wait: Arc<dyn WaitHook>,
+    /// About every millisecond of a long statement.
+    pub pause: Arc<dyn Fn() + Send + Sync>,
+    /// When somebody ends the connection.
+    pub kill: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hooks")
+    }
+}
+
+/// Settings for all connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DoorLimits {
+    /// `max_connections`.
+    pub max_connections: u32,
+    /// `max_connect_errors`.
+    pub max_connect_errors: u64,
+    /// `connect_timeout`, seconds.
+    pub connect_timeout_s: u32,
+    /// `require_secure_transport`.
+    pub require_secure_transport: bool,
+}
+
+impl Default for DoorLimits {
+    /// MySQL's defaults.
+    fn default() -> Self {
+        DoorLimits {
+            max_connections: 151,
+            max_connect_errors: 100,
+            connect_timeout_s: 10,
+            require_secure_transport: false,
+        }
+    }
+}
+
+/// Settings of one session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// `max_allowed_packet`, bytes.
+    pub max_allowed_packet: usize,
+    /// `wait_timeout` or `interactive_timeout`, seconds.
+    pub idle_timeout_s: u32,
+    /// `net_read_timeout`, seconds.
+    pub net_read_timeout_s: u32,
+    /// `net_write_timeout`, seconds.
+    pub net_write_timeout_s: u32,
+}
+
+impl Default for SessionLimits {
+    /// MySQL's defaults.
+    fn default() -> Self {
+        SessionLimits {
+            max_allowed_packet: 4 << 20,
+            idle_timeout_s: 28_800,
+            net_read_timeout_s: 30,
+            net_write_timeout_s: 60,
+        }
+    }
+}

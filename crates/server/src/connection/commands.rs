@@ -1,0 +1,344 @@
+//! Commands of a logged-in client.
+
+use super::active::{Active, Statement};
+use super::fields::{Fields, is_like};
+use super::reply::{Form, Reply};
+use crate::channel::Channel;
+use crate::errors;
+use crate::packet::Output;
+use crate::protocol::Capabilities;
+use crate::protocol::columns::{push_definitions, push_field, push_parameter};
+use crate::protocol::command::{CURSOR_READ_ONLY, Command};
+use crate::protocol::params;
+use crate::protocol::reply::{push_end_of_rows, push_eof, push_error, push_plain_ok, status};
+use crate::reactor::handover::hand_over_if_busy;
+use crate::server::Shared;
+use vaquita_sql::{Completion, Durability, SqlError, SqlResult};
+
+/// FLUSH by the bits of COM_REFRESH.
+const REFRESH: [(u8, &str); 5] =
+    [(1, "PRIVILEGES"), (2, "LOGS"), (4, "TABLES"), (8, "HOSTS"), (16, "STATUS")];
+
+/// What a reply goes out by.
+#[derive(Debug)]
+pub(super) struct Line<'l> {
+    pub(super) channel: &'l mut Channel,
+    pub(super) out: &'l mut Output,
+    /// The latest commit that replies in `out` tell of.
+    pub(super) durable: &'l mut Option<Durability>,
+    /// What came behind a file, to be put back into the input.
+    pub(super) leftover: Vec<u8>,
+}
+
+impl Line<'_> {
+    /// Sends everything, waiting for a slow client, and first for the commits it tells of.
+    ///
+    /// # Errors
+    /// The client is gone or takes nothing for too long; a commit is not durable.
+    pub(super) fn send_all(&mut self, timeout_s: u32) -> SqlResult<()> {
+        if let Some(durable) = self.durable.take() {
+            durable.wait().map_err(|e| SqlError::new(1180, format!("Got error {e} during COMMIT")))?;
+        }
+        let mut done = self.channel.send(&mut self.out.buf).map_err(|_| errors::writing())?;
+        while !done {
+            hand_over_if_busy();
+            if !self.channel.wait_writable(timeout_s).map_err(|_| errors::writing())? {
+                return Err(errors::writing_timeout());
+            }
+            done = self.channel.flush().map_err(|_| errors::writing())?;
+        }
+        Ok(())
+    }
+}
+
+/// What a command means for the connection.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// Answered, or to be left unanswered.
+    Done,
+    /// The client says good-bye, or is to be left.
+    Quit,
+    /// A new login begins.
+    ChangeUser,
+    /// The client is gone.
+    Gone(SqlError),
+}
+
+impl Active {
+    /// Answers a command.
+    pub(super) fn command(&mut self, shared: &Shared, payload: &[u8], line: &mut Line<'_>) -> Outcome {
+        let Ok(command) = Command::parse(payload) else {
+            return self.error(line, &errors::malformed_packet());
+        };
+        match command {
+            Command::Query(sql) => self.query(sql, line),
+            Command::Execute(id, flags, bytes) => self.execute(id, flags, bytes, line),
+            Command::Prepare(sql) => self.prepare(sql, line),
+            Command::CloseStatement(id) => {
+                self.statements.remove(&id);
+                self.client.close_statement(id);
+                Outcome::Done
+            }
+            Command::SendLongData(id, param, bytes) => {
+                self.long_data(id, param, bytes);
+                Outcome::Done
+            }
+            Command::ResetStatement(id) => self.reset_statement(id, line),
+            Command::Fetch(id, rows) => self.fetch(id, rows, line),
+            Command::Quit => Outcome::Quit,
+            Command::Ping => self.ok(line),
+            Command::InitDb(name) => self.init_db(name, line),
+            Command::FieldList(table, wild) => self.field_list(table, wild, line),
+            Command::Statistics => {
+                line.out.packet(shared.backend.statistics().as_bytes());
+                Outcome::Done
+            }
+            Command::ProcessInfo => self.query(b"SHOW PROCESSLIST", line),
+            Command::ProcessKill(id) => self.query(format!("KILL {id}").as_bytes(), line),
+            Command::Debug => self.end_of_data(line),
+            Command::Refresh(what) => self.refresh(what, line),
+            Command::Shutdown => self.shutdown(shared, line),
+            Command::SetOption(option) => self.set_option(option, line),
+            Command::ResetConnection => match self.client.reset() {
+                Ok(()) => {
+                    self.forget();
+                    self.ok(line)
+                }
+                Err(error) => self.error(line, &error),
+            },
+            Command::ChangeUser(_) => Outcome::ChangeUser,
+            Command::Unknown(_) => self.error(line, &errors::unknown_command()),
+        }
+    }
+
+    fn ok(&mut self, line: &mut Line<'_>) -> Outcome {
+        push_plain_ok(line.out, self.client.status_flags());
+        Outcome::Done
+    }
+
+    fn error(&mut self, line: &mut Line<'_>, error: &SqlError) -> Outcome {
+        self.client.note_error(error);
+        push_error(line.out, error);
+        Outcome::Done
+    }
+
+    /// An EOF packet, or an OK packet in its clothes.
+    fn end_of_data(&mut self, line: &mut Line<'_>) -> Outcome {
+        let done = Completion { status: self.client.status_flags(), ..Completion::default() };
+        push_end_of_rows(line.out, self.capabilities, &done);
+        Outcome::Done
+    }
+
+    fn query(&mut self, sql: &[u8], line: &mut Line<'_>) -> Outcome {
+        let limits = self.client.limits();
+        let status = self.client.status_flags();
+        let mut reply = Reply::new(line, self.capabilities, limits, status, Form::Text);
+        let done = self.client.query(sql, &mut reply);
+        let gone = reply.gone.take();
+        finish(line, done, gone)
+    }
+
+    fn prepare(&mut self, sql: &[u8], line: &mut Line<'_>) -> Outcome {
+        let prepared = match self.client.prepare(sql) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                push_error(line.out, &error);
+                return Outcome::Done;
+            }
+        };
+        let out = &mut *line.out;
+        let mark = out.begin();
+        out.buf.push(0);
+        out.buf.extend_from_slice(&prepared.id.to_le_bytes());
+        out.buf.extend_from_slice(&(prepared.columns.len() as u16).to_le_bytes());
+        out.buf.extend_from_slice(&prepared.params.to_le_bytes());
+        out.buf.push(0);
+        out.buf.extend_from_slice(&prepared.warnings.to_le_bytes());
+        out.end(mark);
+        let status = self.client.status_flags();
+        let with_eof = !self.capabilities.has(Capabilities::DEPRECATE_EOF);
+        if prepared.params > 0 {
+            (0..prepared.params).for_each(|_| push_parameter(out));
+            if with_eof {
+                push_eof(out, 0, status);
+            }
+        }
+        if !prepared.columns.is_empty() {
+            push_definitions(out, &prepared.columns);
+            if with_eof {
+                push_eof(out, 0, status);
+            }
+        }
+        let statement = Statement { params: prepared.params, ..Statement::default() };
+        self.statements.insert(prepared.id, statement);
+        Outcome::Done
+    }
+
+    fn execute(&mut self, id: u32, flags: u8, bytes: &[u8], line: &mut Line<'_>) -> Outcome {
+        const FUNCTION: &str = "mysqld_stmt_execute";
+        let Some(statement) = self.statements.get_mut(&id) else {
+            return self.error(line, &errors::unknown_statement(id, FUNCTION));
+        };
+        statement.cursor = None;
+        let pieces = std::mem::take(&mut statement.pieces);
+        if std::mem::take(&mut statement.pieces_too_long) {
+            return self.error(line, &errors::parameter_too_long());
+        }
+        let piece = |i: usize| {
+            let found = pieces.iter().find(|(param, _)| usize::from(*param) == i);
+            found.map(|(_, bytes)| bytes.as_slice())
+        };
+        let Ok(params) = params::parse(bytes, statement.params, &mut statement.types, piece) else {
+            return self.error(line, &errors::wrong_arguments(FUNCTION));
+        };
+        let form =
+            if flags & CURSOR_READ_ONLY != 0 { Form::Cursor(Default::default()) } else { Form::Binary };
+        let limits = self.client.limits();
+        let status = self.client.status_flags();
+        let mut reply = Reply::new(line, self.capabilities, limits, status, form);
+        let done = self.client.execute(id, &params, &mut reply);
+        let gone = reply.gone.take();
+        let form = std::mem::replace(&mut reply.form, Form::Binary);
+        if let (Form::Cursor(cursor), Ok(())) = (form, &done) {
+            statement.cursor = cursor.columns.is_some().then_some(cursor);
+        }
+        finish(line, done, gone)
+    }
+
+    fn long_data(&mut self, id: u32, param: u16, bytes: &[u8]) {
+        let limit = self.client.limits().max_allowed_packet;
+        // Not answered, whatever is wrong: the execution tells.
+        let Some(statement) = self.statements.get_mut(&id) else { return };
+        if param >= statement.params {
+            return;
+        }
+        let pieces = &mut statement.pieces;
+        let at = pieces.iter().position(|(p, _)| *p == param).unwrap_or_else(|| {
+            pieces.push((param, Vec::new()));
+            pieces.len() - 1
+        });
+        if pieces[at].1.len() + bytes.len() > limit {
+            statement.pieces_too_long = true;
+            pieces[at].1 = Vec::new();
+            return;
+        }
+        pieces[at].1.extend_from_slice(bytes);
+    }
+
+    fn reset_statement(&mut self, id: u32, line: &mut Line<'_>) -> Outcome {
+        let Some(statement) = self.statements.get_mut(&id) else {
+            return self.error(line, &errors::unknown_statement(id, "mysqld_stmt_reset"));
+        };
+        statement.pieces = Vec::new();
+        statement.pieces_too_long = false;
+        statement.cursor = None;
+        self.ok(line)
+    }
+
+    fn fetch(&mut self, id: u32, rows: u32, line: &mut Line<'_>) -> Outcome {
+        let Some(statement) = self.statements.get_mut(&id) else {
+            return self.error(line, &errors::unknown_statement(id, "mysqld_stmt_fetch"));
+        };
+        let Some(cursor) = &mut statement.cursor else {
+            return self.error(line, &errors::no_cursor(id));
+        };
+        let limits = self.client.limits();
+        for _ in 0..rows {
+            let Some(row) = cursor.next() else { break };
+            line.out.packet(row);
+            if line.out.buf.len() >= super::OUTPUT_FULL
+                && let Err(error) = line.send_all(limits.net_write_timeout_s)
+            {
+                return Outcome::Gone(error);
+            }
+        }
+        let mut status = self.client.status_flags();
+        if cursor.is_empty() {
+            status |= status::LAST_ROW_SENT;
+            statement.cursor = None;
+        } else {
+            status |= status::CURSOR_EXISTS;
+        }
+        let done = Completion { status, ..Completion::default() };
+        push_end_of_rows(line.out, self.capabilities, &done);
+        Outcome::Done
+    }
+
+    fn init_db(&mut self, name: &[u8], line: &mut Line<'_>) -> Outcome {
+        let name = String::from_utf8_lossy(name).into_owned();
+        match self.client.use_database(&name) {
+            Ok(()) => {
+                self.database = name;
+                self.ok(line)
+            }
+            Err(error) => {
+                push_error(line.out, &error);
+                Outcome::Done
+            }
+        }
+    }
+
+    fn field_list(&mut self, table: &[u8], wild: &[u8], line: &mut Line<'_>) -> Outcome {
+        let mut sql = b"SELECT * FROM `".to_vec();
+        for &byte in table {
+            sql.extend_from_slice(if byte == b'`' { b"``" } else { std::slice::from_ref(&byte) });
+        }
+        sql.extend_from_slice(b"` LIMIT 0");
+        let mut fields = Fields::default();
+        if let Err(error) = self.client.query(&sql, &mut fields) {
+            push_error(line.out, &error);
+            return Outcome::Done;
+        }
+        for column in fields.columns.iter().flat_map(|columns| columns.iter()) {
+            if wild.is_empty() || is_like(&column.name, wild) {
+                push_field(line.out, column);
+            }
+        }
+        self.end_of_data(line)
+    }
+
+    fn refresh(&mut self, what: u8, line: &mut Line<'_>) -> Outcome {
+        for (_, name) in REFRESH.iter().filter(|(bit, _)| what & bit != 0) {
+            let sql = format!("FLUSH {name}");
+            if let Err(error) = self.client.query(sql.as_bytes(), &mut Fields::default()) {
+                push_error(line.out, &error);
+                return Outcome::Done;
+            }
+        }
+        self.ok(line)
+    }
+
+    /// Whether this user may is for the statement to say.
+    fn shutdown(&mut self, shared: &Shared, line: &mut Line<'_>) -> Outcome {
+        if let Err(error) = self.client.query(b"SHUTDOWN", &mut Fields::default()) {
+            push_error(line.out, &error);
+            return Outcome::Done;
+        }
+        self.end_of_data(line);
+        hand_over_if_busy();
+        shared.request_shutdown();
+        Outcome::Done
+    }
+
+    fn set_option(&mut self, option: u16, line: &mut Line<'_>) -> Outcome {
+        match option {
+            0 | 1 => {
+                self.client.set_multi_statements(option == 0);
+                self.end_of_data(line)
+            }
+            _ => self.error(line, &errors::unknown_command()),
+        }
+    }
+}
+
+/// The end of a statement's reply.
+fn finish(line: &mut Line<'_>, done: SqlResult<()>, gone: Option<SqlError>) -> Outcome {
+    match (done, gone) {
+        (_, Some(error)) => Outcome::Gone(error),
+        (Ok(()), None) => Outcome::Done,
+        (Err(error), None) => {
+            push_error(line.out, &error);
+            Outcome::Done
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The sink that turns results into packets.
+
+use super::OUTPUT_FULL;
+use super::active::Cursor;
+use super::commands::Line;
+use crate::backend::SessionLimits;
+use crate::channel::Received;
+use crate::errors;
+use crate::packet::{Input, Mark};
+use crate::protocol::Capabilities;
+use crate::protocol::columns::push_columns;
+use crate::protocol::reply::{push_end_of_rows, push_eof, push_ok, status};
+use crate::protocol::{binary_row, text_row};
+use crate::reactor::handover::hand_over_if_busy;
+use std::sync::Arc;
+use vaquita_sql::{ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value};
+
+/// How rows are encoded.
+#[derive(Debug)]
+pub(super) enum Form {
+    Text,
+    Binary,
+    /// Binary, kept to be fetched later.
+    Cursor(Cursor),
+}
+
+/// Encodes the results of one command.
+pub(super) struct Reply<'r, 'l> {
+    pub(super) line: &'r mut Line<'l>,
+    pub(super) capabilities: Capabilities,
+    pub(super) limits: SessionLimits,
+    /// Status flags before the statement.
+    pub(super) status: u16,
+    pub(super) form: Form,
+    /// Columns of the result that is being sent.
+    columns: Option<Arc<[ColumnMeta]>>,
+    /// Where the present result began.
+    began: Mark,
+    /// The client is gone: nothing more can be told to it.
+    pub(super) gone: Option<SqlError>,
+}
+
+impl<'r, 'l> Reply<'r, 'l> {
+    pub(super) fn new(
+        line: &'r mut Line<'l>,
+        capabilities: Capabilities,
+        limits: SessionLimits,
+        status: u16,
+        form: Form,
+    ) -> Self {
+        let began = line.out.mark();
+        Reply { line, capabilities, limits, status, form, columns: None, began, gone: None }
+    }
+
+    fn has(&self, capability: Capabilities) -> bool {
+        self.capabilities.has(capability)
+    }
+
+    fn lost<T>(&mut self, error: SqlError) -> SqlResult<T> {
+        self.gone = Some(error.clone());
+        Err(error)
+    }
+
+    /// The metadata of a result whose rows wait in the cursor.
+    fn open_cursor(&mut self, columns: &[ColumnMeta], done: &Completion) {
+        push_columns(self.line.out, columns);
+        let status = done.status | status::CURSOR_EXISTS;
+        let opened = Completion { status, warnings: done.warnings, ..Completion::default() };
+        push_end_of_rows(self.line.out, self.capabilities, &opened);
+    }
+}
+
+impl ResultSink for Reply<'_, '_> {
+    fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()> {
+        self.columns = Some(columns.clone());
+        if let Form::Cursor(cursor) = &mut self.form {
+            cursor.columns = Some(columns.clone());
+            return Ok(());
+        }
+        push_columns(self.line.out, columns);
+        if !self.has(Capabilities::DEPRECATE_EOF) {
+            push_eof(self.line.out, 0, self.status);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        let Some(columns) = &self.columns else { return Ok(()) };
+        match &mut self.form {
+            Form::Text => text_row::push_row(self.line.out, columns, values),
+            Form::Binary => binary_row::push_row(self.line.out, columns, values),
+            Form::Cursor(cursor) => {
+                let at = cursor.rows.len();
+                cursor.rows.extend_from_slice(&[0; 4]);
+                binary_row::push_payload(&mut cursor.rows, columns, values);
+                let len = (cursor.rows.len() - at - 4) as u32;
+                cursor.rows[at..at + 4].copy_from_slice(&len.to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.line.out.buf.len() >= OUTPUT_FULL
+    }
+
+    fn flush(&mut self) -> SqlResult<()> {
+        match self.line.send_all(self.limits.net_write_timeout_s) {
+            Ok(()) => Ok(()),
+            Err(error) => self.lost(error),
+        }
+    }
+
+    fn end(&mut self, mut done: Completion) -> SqlResult<()> {
+        if let Some(durability) = done.durability.take() {
+            // A later commit is durable only after an earlier one.
+            if durability.lsn().is_some() {
+                *self.line.durable = Some(durability);
+            }
+        }
+        match (self.columns.take(), &self.form) {
+            (None, _) => push_ok(self.line.out, self.capabilities, &done),
+            (Some(columns), Form::Cursor(_)) => self.open_cursor(&columns, &done),
+            (Some(_), _) => push_end_of_rows(self.line.out, self.capabilities, &done),
+        }
+        self.began = self.line.out.mark();
+        Ok(())
+    }
+
+    fn local_infile(&mut self, name: &[u8], take: &mut dyn FnMut(&[u8]) -> SqlResult<()>) -> SqlResult<()> {
+        if !self.has(Capabilities::LOCAL_FILES) {
+            return Err(errors::local_files_not_allowed());
+        }
+        let mark = self.line.out.begin();
+        self.line.out.buf.push(0xFB);
+        self.line.out.buf.extend_from_slice(name);
+        self.line.out.end(mark);
+        self.flush()?;
+        let mut input = Input::default();
+        input.expect_seq(self.line.out.seq);
+        let taken = match self.receive_file(&mut input, take) {
+            Ok(taken) => taken,
+            Err(error) => return self.lost(error),
+        };
+        self.line.leftover = input.take_raw();
+        taken
+    }
+}
+
+impl Reply<'_, '_> {
+    /// Receives packets up to an empty one. The outer error is the client's end; after the inner one the rest of the file
+    /// is still received, so that the error can be told.
+    fn receive_file(
+        &mut self,
+        input: &mut Input,
+        take: &mut dyn FnMut(&[u8]) -> SqlResult<()>,
+    ) -> SqlResult<SqlResult<()>> {
+        let mut raw = Vec::new();
+        let mut taken = Ok(());
+        let max = usize::MAX >> 1;
+        loop {
+            while let Some(packet) = input.next(max).map_err(errors::packet)? {
+                self.line.out.seq = packet.seq.wrapping_add(1);
+                let piece = input.payload(&packet);
+                if piece.is_empty() {
+                    return Ok(taken);
+                }
+                if taken.is_ok() {
+                    taken = take(piece);
+                }
+            }
+            let received = self.line.channel.receive(input, &mut raw, max);
+            match received.map_err(|_| errors::reading())? {
+                Received::Bytes(_) => {}
+                Received::End => return Err(errors::reading()),
+                Received::Nothing => {
+                    hand_over_if_busy();
+                    let timeout_s = self.limits.net_read_timeout_s;
+                    let ready = self.line.channel.wait_readable(timeout_s);
+                    if !ready.map_err(|_| errors::reading())? {
+                        return Err(errors::reading_timeout());
+                    }
+                }
+            }
+        }
+    }
+}

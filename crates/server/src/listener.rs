@@ -1,0 +1,97 @@
+//! Where clients come in: TCP and the Unix socket.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// A listening socket.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    /// Removes its file when it is dropped.
+    Unix(UnixListener, PathBuf),
+}
+
+/// A client that has just come in.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) fd: OwnedFd,
+    /// `None`: by the Unix socket.
+    pub(crate) addr: Option<SocketAddr>,
+}
+
+impl Listener {
+    pub(crate) fn tcp(addr: SocketAddr) -> io::Result<Listener> {
+        let listener = TcpListener::bind(addr)?;
+        listener.set_nonblocking(true)?;
+        Ok(Listener::Tcp(listener))
+    }
+
+    /// A socket file that nobody answers any more is replaced.
+    pub(crate) fn unix(path: &Path) -> io::Result<Listener> {
+        if path.exists() {
+            match UnixStream::connect(path) {
+                Ok(_) => {
+                    return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server answers there"));
+                }
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path)?,
+                Err(e) => return Err(e),
+            }
+        }
+        let listener = UnixListener::bind(path)?;
+        listener.set_nonblocking(true)?;
+        // As in MySQL: who may connect is for accounts to say, not for file permissions.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
+        Ok(Listener::Unix(listener, path.to_owned()))
+    }
+
+    /// The next client; `None` if there is none at present.
+    pub(crate) fn accept(&self) -> io::Result<Option<Accepted>> {
+        let accepted = match self {
+            Listener::Tcp(listener) => listener.accept().and_then(|(stream, addr)| {
+                stream.set_nonblocking(true)?;
+                stream.set_nodelay(true)?;
+                // A client whose machine is gone is noticed some day.
+                rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
+                Ok(Accepted { fd: stream.into(), addr: Some(addr) })
+            }),
+            Listener::Unix(listener, _) => listener.accept().and_then(|(stream, _)| {
+                stream.set_nonblocking(true)?;
+                Ok(Accepted { fd: stream.into(), addr: None })
+            }),
+        };
+        match accepted {
+            Ok(accepted) => Ok(Some(accepted)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr().ok(),
+            Listener::Unix(..) => None,
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Tcp(listener) => listener.as_fd(),
+            Listener::Unix(listener, _) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            let _ = fs::remove_file(path);
+        }
+    }
+}

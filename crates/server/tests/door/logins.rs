@@ -1,0 +1,174 @@
+//! Who gets in.
+
+use crate::client::{Answer, CAPS, Client, Login, text};
+use crate::{Door, until};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering;
+use vaquita_server::protocol::Capabilities;
+use vaquita_server::{ServerOptions, tls};
+use vaquita_sql::Transport;
+
+const SHA2: &str = "caching_sha2_password";
+const NATIVE: &str = "mysql_native_password";
+
+fn log_in(door: &Door, login: &Login<'_>) -> (Client<std::net::TcpStream>, Answer) {
+    let mut client = Client::dial(door.addr());
+    let answer = client.log_in(login);
+    (client, answer)
+}
+
+fn is_ok(answer: &Answer) -> bool {
+    matches!(answer, Answer::Ok { .. })
+}
+
+#[test]
+fn native_passwords() {
+    let door = Door::open();
+    let right = Login { user: "native", password: "secret", ..Login::default() };
+    let (mut client, answer) = log_in(&door, &right);
+    assert!(is_ok(&answer), "{answer:?}");
+    assert_eq!(client.query("ECHO hello"), text("hello"));
+    let wrong = Login { user: "native", password: "Secret", ..Login::default() };
+    let message = "Access denied for user 'native'@'localhost' (using password: YES)";
+    assert_eq!(log_in(&door, &wrong).1, Answer::Error(1045, message.into()));
+    let none = Login { user: "native", ..Login::default() };
+    let message = "Access denied for user 'native'@'localhost' (using password: NO)";
+    assert_eq!(log_in(&door, &none).1, Answer::Error(1045, message.into()));
+    let nobody = Login { user: "nobody", password: "x", ..Login::default() };
+    assert_eq!(log_in(&door, &nobody).1.code(), 1045);
+    let locked = Login { user: "locked", ..Login::default() };
+    assert_eq!(log_in(&door, &locked).1.code(), 3118);
+    until(|| door.server.counters().aborted_connects.load(Ordering::Relaxed) == 4);
+}
+
+#[test]
+fn the_method_is_switched_to_that_of_the_account() {
+    let door = Door::open();
+    let login = Login { user: "native", password: "secret", plugin: SHA2, ..Login::default() };
+    assert!(is_ok(&log_in(&door, &login).1));
+    let wrong = Login { password: "x", ..login };
+    assert_eq!(log_in(&door, &wrong).1.code(), 1045);
+    let empty = Login { user: "shaempty", plugin: NATIVE, ..Login::default() };
+    assert!(is_ok(&log_in(&door, &empty).1));
+}
+
+#[test]
+fn sha2_asks_for_the_password_once_and_over_a_secure_channel_only() {
+    let dir = std::env::temp_dir().join(format!("vaquita-door-{}", std::process::id()));
+    let options = ServerOptions { socket: Some(dir.clone()), ..ServerOptions::default() };
+    let door = Door::with(options);
+    let login = Login { user: "sha", password: "secret", plugin: SHA2, ..Login::default() };
+    // Over TCP in clear the password cannot be asked for.
+    let (_, refused) = log_in(&door, &login);
+    assert_eq!(refused.code(), 1045, "{refused:?}");
+    let mut by_socket = Client::over(UnixStream::connect(&dir).unwrap());
+    assert!(is_ok(&by_socket.log_in(&login)));
+    assert_eq!(by_socket.query("ECHO 1"), text("1"));
+    // Now a proof is enough.
+    assert!(is_ok(&log_in(&door, &login).1));
+    assert!(is_ok(&log_in(&door, &Login { plugin: NATIVE, ..login }).1));
+    let wrong = Login { user: "sha", password: "wrong", plugin: SHA2, ..Login::default() };
+    assert_eq!(log_in(&door, &wrong).1.code(), 1045);
+    let mut by_socket = Client::over(UnixStream::connect(&dir).unwrap());
+    assert_eq!(by_socket.log_in(&wrong).code(), 1045);
+    drop(door);
+    assert!(!dir.exists(), "the socket's file goes with the server");
+}
+
+#[test]
+fn what_a_login_says_reaches_the_session() {
+    let door = Door::open();
+    let login = Login {
+        database: "test",
+        caps: Capabilities(CAPS.0 & !Capabilities::INTERACTIVE.0),
+        ..Login::default()
+    };
+    assert!(is_ok(&log_in(&door, &login).1));
+    let infos = door.house.infos.lock();
+    let info = &infos[0];
+    assert_eq!((info.user.as_str(), info.host.as_str()), ("root", "localhost"));
+    assert_eq!(info.database.as_deref(), Some("test"));
+    assert_eq!(info.collation, 45);
+    assert!(info.found_rows && info.multi_statements && !info.interactive);
+    assert!(matches!(info.transport, Transport::Tcp(_)));
+    assert_eq!(info.attributes, [("who".to_owned(), "tester".to_owned())]);
+    drop(infos);
+    let unknown = Login { database: "nowhere", ..Login::default() };
+    assert_eq!(log_in(&door, &unknown).1, Answer::Error(1049, "Unknown database 'nowhere'".into()));
+}
+
+#[test]
+fn change_of_user() {
+    let door = Door::open();
+    let (mut client, _) = log_in(&door, &Login::default());
+    // Asked for another method, the client proves itself to a new challenge.
+    let login = Login { user: "native", password: "secret", ..Login::default() };
+    client.command(b"\x11native\0\0test\0\x2d\0caching_sha2_password\0");
+    assert!(is_ok(&client.finish_login(&login)));
+    assert_eq!(client.query("ECHO native"), text("native"));
+    assert_eq!(door.house.infos.lock()[1].user, "native");
+    client.command(b"\x11nobody\0\0\0\x2d\0mysql_native_password\0");
+    assert_eq!(client.answer().code(), 1045);
+    assert_eq!(client.answer(), Answer::Gone);
+}
+
+#[test]
+fn too_many_are_refused_before_the_greeting() {
+    let door = Door::open();
+    door.house.door.lock().max_connections = 2;
+    let _first = door.client();
+    let second = door.client();
+    let (_, refused) = log_in(&door, &Login::default());
+    assert_eq!(refused, Answer::Error(1040, "Too many connections".into()));
+    drop(second);
+    door.until_connected(1);
+    assert!(is_ok(&log_in(&door, &Login::default()).1));
+}
+
+#[test]
+fn tls() {
+    let dir = std::env::temp_dir().join(format!("vaquita-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let files = tls::files_of(&dir).unwrap();
+    assert_eq!(tls::files_of(&dir).unwrap(), files, "made once");
+    let config = tls::config(&files).unwrap();
+    let door = Door::with(ServerOptions { tls: Some(config), ..ServerOptions::default() });
+    door.house.door.lock().require_secure_transport = true;
+    let login = Login { user: "sha", password: "secret", plugin: SHA2, ..Login::default() };
+    assert_eq!(log_in(&door, &login).1.code(), 3159);
+
+    let mut roots = rustls::RootCertStore::empty();
+    let ca = <rustls::pki_types::CertificateDer<'_> as rustls::pki_types::pem::PemObject>::from_pem_file(
+        dir.join("ca.pem"),
+    );
+    roots.add(ca.unwrap()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let config = std::sync::Arc::new(config);
+    for compress in [Capabilities(0), Capabilities::COMPRESS] {
+        let mut plain = Client::dial(door.addr());
+        let challenge = plain.greeting().unwrap();
+        let caps = CAPS.with(Capabilities::SSL).with(compress);
+        let mut request = caps.0.to_le_bytes().to_vec();
+        request.extend_from_slice(&[0, 0, 0, 1, 45]);
+        request.extend_from_slice(&[0; 23]);
+        plain.send(&request);
+        let name = "localhost".try_into().unwrap();
+        let session = rustls::ClientConnection::new(config.clone(), name).unwrap();
+        let stream = rustls::StreamOwned::new(session, plain.stream);
+        let mut client = Client::over(stream);
+        client.seq = plain.seq;
+        let login = Login { user: "sha", password: "secret", plugin: SHA2, caps, ..Login::default() };
+        assert!(is_ok(&client.log_in_to(&login, &challenge)));
+        assert_eq!(client.query("ECHO under TLS"), text("under TLS"));
+        let Answer::Rows(rows, _) = client.query("ROWS 3000 100") else { panic!("no rows") };
+        assert_eq!(rows.len(), 3000);
+    }
+    assert!(matches!(door.house.infos.lock()[0].transport, Transport::Tls(_)));
+    drop(door);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
