@@ -132,7 +132,12 @@ impl ResultSink for Sink<'_> {
         if let Some(durability) = done.durability {
             durability.wait().map_err(|e| SqlError::new(1180, format!("Got error during COMMIT: {e}")))?;
         }
-        let summary = Summary { affected_rows: done.affected_rows, warnings: done.warnings, info: done.info };
+        let summary = Summary {
+            affected_rows: done.affected_rows,
+            insert_id: done.insert_id,
+            warnings: done.warnings,
+            info: done.info,
+        };
         written(self.output.end(summary))
     }
 

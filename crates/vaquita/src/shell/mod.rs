@@ -7,6 +7,7 @@
 //! | where statements run: a folder, a server | [`backend`], [`remote`] |
 //! | the dialogue: line editing, history | [`dialogue`] |
 //! | how long a statement runs | [`progress`] |
+//! | what was asked and answered, for comparing | [`transcript`] |
 //!
 //! Exit codes: 0 all statements worked, 1 one failed, 2 there was nobody to run them.
 
@@ -16,6 +17,7 @@ mod input;
 mod print;
 mod progress;
 mod remote;
+mod transcript;
 
 use backend::{Backend, Local};
 use input::{Piece, Splitter};
@@ -51,6 +53,9 @@ pub(crate) struct ShellArgs {
     /// Go on after an error
     #[arg(short, long)]
     force: bool,
+    /// Write down what was asked and answered, with counts, warnings and errors: to compare servers
+    #[arg(long, conflicts_with_all = ["table", "batch", "vertical"])]
+    transcript: bool,
     /// System variables of the folder, as NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     variables: Vec<String>,
@@ -63,6 +68,7 @@ struct Shell<'o> {
     /// Counts and times after every statement; progress of long ones.
     talkative: bool,
     force: bool,
+    transcript: bool,
     failed: bool,
     out: &'o mut dyn Write,
     err: &'o mut dyn Write,
@@ -83,8 +89,16 @@ pub(crate) fn run(args: &ShellArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         vertical: args.vertical,
         names: !args.skip_column_names,
     };
-    let mut shell =
-        Shell { backend, layout, talkative: by_hand, force: args.force || by_hand, failed: false, out, err };
+    let mut shell = Shell {
+        backend,
+        layout,
+        talkative: by_hand && !args.transcript,
+        force: args.force || by_hand || args.transcript,
+        transcript: args.transcript,
+        failed: false,
+        out,
+        err,
+    };
     let done = if !args.execute.is_empty() {
         shell.run_text(&mut args.execute.join(";\n").as_bytes())
     } else if by_hand {
@@ -105,7 +119,7 @@ pub(crate) fn run(args: &ShellArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         let _ = writeln!(err, "vaquita: {e}");
         return 2;
     }
-    u8::from(failed && !by_hand)
+    u8::from(failed && !by_hand && !args.transcript)
 }
 
 fn connect(args: &ShellArgs) -> Result<Box<dyn Backend>, String> {
@@ -177,6 +191,9 @@ impl Shell<'_> {
     }
 
     fn statement(&mut self, text: &[u8], vertical: bool, line: usize) -> io::Result<()> {
+        if self.transcript {
+            return transcript::statement(self.backend.as_mut(), text, self.out);
+        }
         let layout = Layout { vertical: vertical || self.layout.vertical, ..self.layout };
         let start = Instant::now();
         let mut printer = Printer::new(layout, self.talkative, self.out);

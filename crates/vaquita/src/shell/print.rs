@@ -29,6 +29,7 @@ pub(super) struct Heading {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Summary {
     pub(super) affected_rows: u64,
+    pub(super) insert_id: u64,
     pub(super) warnings: u16,
     pub(super) info: String,
 }
@@ -195,7 +196,7 @@ impl<'o> Printer<'o> {
 }
 
 /// Tabs, line ends, NUL and backslashes would break tab-separated lines.
-fn write_escaped(out: &mut dyn Write, value: &[u8]) -> io::Result<()> {
+pub(super) fn write_escaped(out: &mut dyn Write, value: &[u8]) -> io::Result<()> {
     let mut plain = 0;
     for (i, byte) in value.iter().enumerate() {
         let escape = match byte {

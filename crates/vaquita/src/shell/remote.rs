@@ -413,11 +413,13 @@ impl Remote {
 fn ok(payload: &[u8]) -> Result<(Summary, u16), Malformed> {
     let mut r = Reader::new(&payload[1..]);
     let affected_rows = r.int()?;
-    r.int()?;
+    let insert_id = r.int()?;
     let status = r.u16()?;
     let warnings = r.u16()?;
-    let info = String::from_utf8_lossy(r.rest()).into_owned();
-    Ok((Summary { affected_rows, warnings, info }, status))
+    // Servers send the text with its length before it.
+    let info = if r.is_empty() { &[][..] } else { r.string()? };
+    let info = String::from_utf8_lossy(info).into_owned();
+    Ok((Summary { affected_rows, insert_id, warnings, info }, status))
 }
 
 fn heading(payload: &[u8]) -> Result<Heading, Malformed> {
