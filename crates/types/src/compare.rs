@@ -1,8 +1,19 @@
 //! Order and equality of values.
 
-use crate::sql_type::SqlType;
+use crate::convert::Cx;
+use crate::decimal::Decimal;
+use crate::error::Warnings;
+use crate::json;
+use crate::sql_mode::SqlMode;
+use crate::sql_type::{Kind, SqlType};
+use crate::temporal::calendar::time_micros;
+use crate::temporal::{Date, DateContext, DateTime};
+use crate::time_zone::TimeZone;
 use crate::value::Value;
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use vaquita_base::codec::push_u64;
+use vaquita_format::collation::{self, Collation};
 
 /// As what two values compare; decided once per expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,34 +47,299 @@ pub struct Operand<'t> {
     pub column: bool,
 }
 
+/// Families of types that compare alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Null,
+    Int,
+    Decimal,
+    Double,
+    Text,
+    /// ENUM and SET: numbers beside numbers, else text.
+    Label,
+    Date,
+    DateTime,
+    Time,
+    Json,
+}
+
+fn family(ty: &SqlType) -> Family {
+    match ty.kind {
+        Kind::Null => Family::Null,
+        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt => Family::Int,
+        Kind::Bit | Kind::Year => Family::Int,
+        Kind::Decimal => Family::Decimal,
+        Kind::Float | Kind::Double => Family::Double,
+        Kind::Date => Family::Date,
+        Kind::DateTime | Kind::Timestamp => Family::DateTime,
+        Kind::Time => Family::Time,
+        Kind::Enum | Kind::Set => Family::Label,
+        Kind::Json => Family::Json,
+        _ => Family::Text,
+    }
+}
+
 impl CompareAs {
     /// How MySQL compares such operands. Text compares by `collation`, the one that coercion gave.
+    ///
+    /// | operands | compare as |
+    /// |---|---|
+    /// | text and text; ENUM or SET and text | text |
+    /// | integers; BIT and YEAR are some | integers |
+    /// | DECIMAL and a DECIMAL or integer; a BIGINT column and constant text | exact numbers |
+    /// | times of one kind | that kind |
+    /// | times of two kinds, a date and constant text or number | date with time |
+    /// | TIME and constant text or number | TIME |
+    /// | JSON and anything | JSON |
+    /// | everything else | DOUBLE |
     pub fn of(a: Operand<'_>, b: Operand<'_>, collation: u16) -> CompareAs {
-        let _ = (a, b, collation);
-        todo!()
+        use Family as F;
+        let (fa, fb) = (family(a.ty), family(b.ty));
+        match (fa, fb) {
+            (F::Json, _) | (_, F::Json) => CompareAs::Json,
+            (F::Null, F::Null) => CompareAs::Int,
+            (F::Null, _) => CompareAs::of(b, b, collation),
+            (_, F::Null) => CompareAs::of(a, a, collation),
+            (F::Text | F::Label, F::Text | F::Label) => CompareAs::Text(collation),
+            (F::Int | F::Label, F::Int | F::Label) => CompareAs::Int,
+            (F::Decimal | F::Int | F::Label, F::Decimal | F::Int | F::Label) => CompareAs::Decimal,
+            (F::Date, F::Date) => CompareAs::Date,
+            (F::Time, F::Time) => CompareAs::Time,
+            (F::Date | F::DateTime | F::Time, F::Date | F::DateTime | F::Time) => CompareAs::DateTime,
+            (F::Date | F::DateTime | F::Time, _) => with_time(fa, a, fb, b, collation),
+            (_, F::Date | F::DateTime | F::Time) => with_time(fb, b, fa, a, collation),
+            (F::Int, F::Text) if is_bigint(a) && b.constant => CompareAs::Decimal,
+            (F::Text, F::Int) if is_bigint(b) && a.constant => CompareAs::Decimal,
+            _ => CompareAs::Double,
+        }
     }
 
     /// Compares two values; `None` if one is NULL. Text that is no number or date gives its warning.
-    pub fn compare(self, a: &Value<'_>, b: &Value<'_>, cx: &mut crate::convert::Cx<'_>) -> Option<Ordering> {
-        let _ = (a, b, cx);
-        todo!()
+    #[inline]
+    pub fn compare(self, a: &Value<'_>, b: &Value<'_>, cx: &mut Cx<'_>) -> Option<Ordering> {
+        match (self, a, b) {
+            (CompareAs::Int, Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+            (CompareAs::Text(id), Value::Bytes(a), Value::Bytes(b)) => Some(collation::compare(id, a, b)),
+            (_, Value::Null, _) | (_, _, Value::Null) => None,
+            _ => Some(self.compare_present(a, b, cx)),
+        }
+    }
+
+    fn compare_present(self, a: &Value<'_>, b: &Value<'_>, cx: &mut Cx<'_>) -> Ordering {
+        match self {
+            CompareAs::Int => integer(a, cx).cmp(&integer(b, cx)),
+            CompareAs::Double => a.to_f64(cx).total_cmp_zero(b.to_f64(cx)),
+            CompareAs::Decimal => a.to_decimal(cx).cmp(&b.to_decimal(cx)),
+            CompareAs::Text(id) => collation::compare(id, &plain_text(a), &plain_text(b)),
+            CompareAs::Date | CompareAs::DateTime => match (moment(a, cx), moment(b, cx)) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                // What is no date compares as text.
+                _ => plain_text(a).cmp(&plain_text(b)),
+            },
+            CompareAs::Time => match (a.to_time(cx), b.to_time(cx)) {
+                (Some(a), Some(b)) => time_micros(a).cmp(&time_micros(b)),
+                _ => plain_text(a).cmp(&plain_text(b)),
+            },
+            CompareAs::Json => json::compare(&document(a), &document(b)),
+        }
     }
 
     /// Order of ORDER BY, GROUP BY, keys: NULL equals NULL and comes first; no warnings.
     pub fn order(self, a: &Value<'_>, b: &Value<'_>) -> Ordering {
-        let _ = (a, b);
-        todo!()
+        match (a.is_null(), b.is_null()) {
+            (false, false) => quietly(|cx| self.compare_present(a, b, cx)),
+            (a, b) => b.cmp(&a),
+        }
     }
 
     /// Hash for grouping and joining: equal values (in this comparison) hash equally.
     pub fn hash<H: std::hash::Hasher>(self, v: &Value<'_>, state: &mut H) {
-        let _ = (v, state);
-        todo!()
+        use std::hash::Hash as _;
+        if v.is_null() {
+            return state.write_u8(0);
+        }
+        quietly(|cx| match self {
+            CompareAs::Int => integer(v, cx).hash(state),
+            // Adding zero takes the sign from a negative zero.
+            CompareAs::Double => (v.to_f64(cx) + 0.0).to_bits().hash(state),
+            CompareAs::Decimal => v.to_decimal(cx).hash(state),
+            CompareAs::Text(id) => match Collation::of(id) {
+                Some(c) => state.write_u64(c.hash(&plain_text(v), 0)),
+                None => trim(&plain_text(v)).hash(state),
+            },
+            CompareAs::Date | CompareAs::DateTime => moment(v, cx).hash(state),
+            CompareAs::Time => v.to_time(cx).map(time_micros).hash(state),
+            CompareAs::Json => json::hash(&document(v), state),
+        });
     }
 
-    /// Appends a key whose bytes order as the values do, NULL first.
+    /// Appends a key whose bytes order as the values do, NULL first. No key is the start of another one: keys of several
+    /// columns may follow each other.
     pub fn push_sort_key(self, v: &Value<'_>, out: &mut Vec<u8>) {
-        let _ = (v, out);
-        todo!()
+        if v.is_null() {
+            return out.push(0);
+        }
+        quietly(|cx| match self {
+            CompareAs::Int => {
+                let v = integer(v, cx);
+                out.push(if v < 0 { 1 } else { 2 });
+                push_u64(out, v as u64);
+            }
+            CompareAs::Double => {
+                out.push(1);
+                push_u64(out, ordered_bits(v.to_f64(cx)));
+            }
+            CompareAs::Decimal => push_decimal_key(&v.to_decimal(cx), out),
+            CompareAs::Text(id) => {
+                out.push(1);
+                let text = plain_text(v);
+                match Collation::of(id) {
+                    Some(c) => c.sort_key(&text, out),
+                    None => push_bytes_key(trim(&text), out),
+                }
+            }
+            CompareAs::Date | CompareAs::DateTime => {
+                out.push(1);
+                push_u64(out, moment(v, cx).map_or(0, packed));
+            }
+            CompareAs::Time => {
+                out.push(1);
+                push_u64(out, v.to_time(cx).map_or(0, time_micros) as u64 ^ 1 << 63);
+            }
+            CompareAs::Json => {
+                out.push(1);
+                json::push_sort_key(&document(v), out);
+            }
+        });
     }
 }
+
+fn is_bigint(o: Operand<'_>) -> bool {
+    o.column && o.ty.kind == Kind::BigInt
+}
+
+/// A time beside something that is none.
+fn with_time(time: Family, t: Operand<'_>, other: Family, o: Operand<'_>, collation: u16) -> CompareAs {
+    let text = matches!(other, Family::Text | Family::Label);
+    if o.constant && (text || t.column) {
+        return if time == Family::Time { CompareAs::Time } else { CompareAs::DateTime };
+    }
+    if text { CompareAs::Text(collation) } else { CompareAs::Double }
+}
+
+/// Runs a conversion whose warnings nobody wants.
+fn quietly<R>(f: impl FnOnce(&mut Cx<'_>) -> R) -> R {
+    let utc = TimeZone::UTC;
+    let mut warnings = Warnings::new(0);
+    let date = DateContext { mode: SqlMode::default(), today: Date::default() };
+    f(&mut Cx { date, time_zone: &utc, warnings: &mut warnings })
+}
+
+#[inline]
+fn integer(v: &Value<'_>, cx: &mut Cx<'_>) -> i128 {
+    match v {
+        &Value::Int(v) => v.into(),
+        &Value::UInt(v) => v.into(),
+        Value::Bit { value, .. } => (*value).into(),
+        Value::Label { number, .. } => (*number).into(),
+        _ => v.to_i64(cx).into(),
+    }
+}
+
+fn moment(v: &Value<'_>, cx: &mut Cx<'_>) -> Option<DateTime> {
+    match v {
+        &Value::DateTime(d) => Some(d),
+        &Value::Date(date) => Some(DateTime { date, ..DateTime::default() }),
+        _ => {
+            let date = cx.date;
+            cx.date = date.relaxed();
+            let d = v.to_datetime(cx);
+            cx.date = date;
+            d
+        }
+    }
+}
+
+/// A number that orders as the dates do, zero parts included.
+fn packed(d: DateTime) -> u64 {
+    let month = u64::from(d.date.year) * 13 + u64::from(d.date.month);
+    let day = month << 5 | u64::from(d.date.day);
+    let clock = u64::from(d.hour) << 12 | u64::from(d.minute) << 6 | u64::from(d.second);
+    (day << 17 | clock) << 20 | u64::from(d.micros)
+}
+
+fn plain_text<'v>(v: &'v Value<'_>) -> Cow<'v, [u8]> {
+    match v {
+        Value::Bytes(text) | Value::Label { text, .. } => Cow::Borrowed(text),
+        _ => v.to_text(&SqlType::new(Kind::Null)),
+    }
+}
+
+/// A value as a JSON document.
+fn document<'v>(v: &'v Value<'_>) -> Cow<'v, [u8]> {
+    match v {
+        Value::Json(doc) => Cow::Borrowed(doc),
+        _ => Cow::Owned(json::from_scalar(v)),
+    }
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    let len = text.iter().rposition(|&b| b != b' ').map_or(0, |i| i + 1);
+    &text[..len]
+}
+
+/// Zero bytes escaped, two zero bytes at the end.
+pub(crate) fn push_bytes_key(text: &[u8], out: &mut Vec<u8>) {
+    for &b in text {
+        out.push(b);
+        if b == 0 {
+            out.push(1);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// The bits of a float, ordered as it is.
+pub(crate) fn ordered_bits(v: f64) -> u64 {
+    let bits = (v + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// Sign; number of digits before the point; pairs of digits, each pair plus one; 0. All inverted below zero.
+pub(crate) fn push_decimal_key(d: &Decimal, out: &mut Vec<u8>) {
+    let v = d.normalized();
+    let mut text = Vec::with_capacity(80);
+    v.abs().push_text(&mut text);
+    let (ints, fraction) = match text.iter().position(|&b| b == b'.') {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (&text[..], &b""[..]),
+    };
+    let ints = if ints == b"0" { b"" } else { ints };
+    let start = out.len();
+    out.push(2);
+    out.push(ints.len() as u8);
+    let digits: Vec<u8> = ints.iter().chain(fraction).map(|b| b - b'0').collect();
+    for pair in digits.chunks(2) {
+        out.push(pair[0] * 10 + pair.get(1).copied().unwrap_or(0) + 1);
+    }
+    out.push(0);
+    if v.is_negative() {
+        out[start..].iter_mut().for_each(|b| *b = !*b);
+        out[start] = 1;
+    }
+}
+
+/// Order of floats in which both zeros are equal.
+trait TotalCmpZero {
+    fn total_cmp_zero(self, other: f64) -> Ordering;
+}
+
+impl TotalCmpZero for f64 {
+    #[inline]
+    fn total_cmp_zero(self, other: f64) -> Ordering {
+        self.partial_cmp(&other).unwrap_or_else(|| self.total_cmp(&other))
+    }
+}
+
+#[cfg(test)]
+mod tests;

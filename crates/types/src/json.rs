@@ -26,3 +26,24 @@ pub fn from_value(v: &Value<'_>, from: &SqlType) -> SqlResult<Vec<u8>> {
     let _ = (v, from);
     Err(SqlError::unsupported("JSON"))
 }
+
+/// Order of documents.
+pub fn compare(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+    a.cmp(b)
+}
+
+/// Hash of a document: equal ones hash equally.
+pub fn hash<H: std::hash::Hasher>(doc: &[u8], state: &mut H) {
+    state.write(doc);
+}
+
+/// Appends a key that orders as the documents.
+pub fn push_sort_key(doc: &[u8], out: &mut Vec<u8>) {
+    crate::compare::push_bytes_key(doc, out);
+}
+
+/// A value as a scalar document.
+pub fn from_scalar(v: &Value<'_>) -> Vec<u8> {
+    let _ = v;
+    NULL.to_vec()
+}

@@ -227,10 +227,12 @@ impl Value<'_> {
 
     /// A number as a date.
     pub(crate) fn number_as_datetime(&self, date: &DateContext) -> ParsedDate {
-        const NONE: ParsedDate = ParsedDate { value: None, has_time: false, truncated: true };
+        const NONE: ParsedDate =
+            ParsedDate { value: None, has_time: false, truncated: true, out_of_range: false };
         match self.split_number() {
             Some((false, whole, micros)) => parse::datetime_from_number(whole, micros, date),
-            _ => NONE,
+            Some(_) => ParsedDate { out_of_range: true, ..NONE },
+            None => NONE,
         }
     }
 
@@ -240,7 +242,9 @@ impl Value<'_> {
             Some((negative, whole, micros)) => {
                 parse::time_from_number(if negative { -whole } else { whole }, micros, negative)
             }
-            None => ParsedTime { value: Some(parse::MAX_TIME), truncated: false, clipped: true },
+            None => {
+                ParsedTime { value: Some(parse::MAX_TIME), truncated: false, clipped: true, had_date: false }
+            }
         }
     }
 

@@ -52,6 +52,8 @@ pub struct ParsedDate {
     pub has_time: bool,
     /// Something follows that does not belong to it, or parts were cut or clipped: warning 1292 or note 1265.
     pub truncated: bool,
+    /// It is no date only by the calendar or by `sql_mode`.
+    pub out_of_range: bool,
 }
 
 /// What a parse found.
@@ -63,4 +65,6 @@ pub struct ParsedTime {
     pub truncated: bool,
     /// It was beyond 838:59:59.
     pub clipped: bool,
+    /// It was a date with a time.
+    pub had_date: bool,
 }

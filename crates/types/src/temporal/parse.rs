@@ -14,8 +14,10 @@ use crate::sql_mode::SqlMode;
 enum NoDate {
     /// It does not look like one.
     Form,
-    /// A part is out of range, or `sql_mode` forbids it.
+    /// A part is out of range.
     Range,
+    /// The calendar or `sql_mode` forbids it.
+    Calendar,
 }
 
 /// Whether `sql_mode` allows a date with parts in their general ranges.
@@ -29,11 +31,14 @@ pub fn is_allowed(d: Date, mode: SqlMode) -> bool {
     d.day <= days_in_month(d.year, d.month) || mode.has(SqlMode::ALLOW_INVALID_DATES)
 }
 
+const NO_DATE: ParsedDate = ParsedDate { value: None, has_time: false, truncated: true, out_of_range: false };
+const NO_TIME: ParsedTime = ParsedTime { value: None, truncated: true, clipped: false, had_date: false };
+
 /// A date with or without time from text in any of the relaxed formats; the fraction rounded to microseconds.
 pub fn parse_datetime(text: &[u8], cx: &DateContext) -> ParsedDate {
     match scan_datetime(text, cx.mode, false) {
         Ok(parsed) => parsed,
-        Err(_) => ParsedDate { value: None, has_time: false, truncated: true },
+        Err(e) => ParsedDate { out_of_range: e == NoDate::Calendar, ..NO_DATE },
     }
 }
 
@@ -75,15 +80,15 @@ fn scan_datetime(text: &[u8], mode: SqlMode, needs_space: bool) -> Result<Parsed
     }
     let date = Date { year: year as u16, month: month as u8, day: day as u8 };
     if !is_allowed(date, mode) {
-        return Err(NoDate::Range);
+        return Err(NoDate::Calendar);
     }
     let (hour, minute, second) = (hour as u8, minute as u8, second as u8);
     let mut value = DateTime { date, hour, minute, second, micros: parts.micros };
     if parts.carry {
-        value = next_second(value).ok_or(NoDate::Range)?;
+        value = next_second(value).ok_or(NoDate::Calendar)?;
     }
     let truncated = !body[parts.used..].iter().all(|&b| is_space(b));
-    Ok(ParsedDate { value: Some(value), has_time: parts.count > 3, truncated })
+    Ok(ParsedDate { value: Some(value), has_time: parts.count > 3, truncated, out_of_range: false })
 }
 
 /// Digits alone: two for each part, `T` between date and time.
@@ -177,28 +182,28 @@ pub const MAX_TIME: Time = Time { negative: false, hours: 838, minutes: 59, seco
 
 /// A time from text: `[-][days ]hh:mm:ss[.f]`, `hhmmss`, or a date with time whose time it takes.
 pub fn parse_time(text: &[u8]) -> ParsedTime {
-    const NONE: ParsedTime = ParsedTime { value: None, truncated: true, clipped: false };
     let start = text.iter().take_while(|b| is_space(**b)).count();
     let negative = text.get(start) == Some(&b'-');
     let body = &text[start + usize::from(negative)..];
     if body.is_empty() {
-        return NONE;
+        return NO_TIME;
     }
     // So long a text may be a date with a time.
     if body.len() >= 12 {
         match scan_datetime(body, SqlMode::default(), true) {
             Ok(parsed) => {
-                return parsed.value.map_or(NONE, |v| ParsedTime {
+                return parsed.value.map_or(NO_TIME, |v| ParsedTime {
                     value: Some(time_of(v)),
                     truncated: parsed.truncated,
                     clipped: false,
+                    had_date: true,
                 });
             }
-            Err(NoDate::Range) => return NONE,
+            Err(NoDate::Range | NoDate::Calendar) => return NO_TIME,
             Err(NoDate::Form) => {}
         }
     }
-    scan_time(body, negative).unwrap_or(NONE)
+    scan_time(body, negative).unwrap_or(NO_TIME)
 }
 
 /// The time of day.
@@ -245,7 +250,7 @@ fn scan_time(body: &[u8], negative: bool) -> Option<ParsedTime> {
     let truncated = !body[at..].iter().all(|&b| is_space(b));
     let total = hours.saturating_mul(3600) + u64::from(minutes) * 60 + u64::from(seconds) + u64::from(carry);
     let (value, clipped) = time_of_seconds(negative, total, micros);
-    Some(ParsedTime { value: Some(value), truncated, clipped })
+    Some(ParsedTime { value: Some(value), truncated, clipped, had_date: false })
 }
 
 /// Clipped to the greatest TIME.
@@ -261,17 +266,18 @@ pub(super) fn time_of_seconds(negative: bool, total: u64, micros: u32) -> (Time,
 
 /// A date with or without time from a number YYMMDD to YYYYMMDDhhmmss and its microseconds.
 pub fn datetime_from_number(v: i64, micros: u32, cx: &DateContext) -> ParsedDate {
-    const NONE: ParsedDate = ParsedDate { value: None, has_time: false, truncated: true };
-    let Some((full, has_time)) = widen_number(v) else { return NONE };
+    let Some((full, has_time)) = widen_number(v) else {
+        return ParsedDate { out_of_range: v < 0, ..NO_DATE };
+    };
     let (ymd, hms) = ((full / 1_000_000) as u32, (full % 1_000_000) as u32);
     let date = Date { year: (ymd / 10_000) as u16, month: (ymd / 100 % 100) as u8, day: (ymd % 100) as u8 };
     let (hour, minute, second) = ((hms / 10_000) as u8, (hms / 100 % 100) as u8, (hms % 100) as u8);
     let in_range = date.month <= 12 && date.day <= 31 && hour <= 23 && minute <= 59 && second <= 59;
     if !in_range || ymd > 9999_12_31 || !is_allowed(date, cx.mode) {
-        return NONE;
+        return ParsedDate { out_of_range: v == 0, ..NO_DATE };
     }
     let value = DateTime { date, hour, minute, second, micros: if has_time { micros } else { 0 } };
-    ParsedDate { value: Some(value), has_time, truncated: !has_time && micros > 0 }
+    ParsedDate { value: Some(value), has_time, truncated: !has_time && micros > 0, out_of_range: false }
 }
 
 /// The number as YYYYMMDDhhmmss, and whether it had a time.
@@ -300,17 +306,18 @@ pub fn time_from_number(v: i64, micros: u32, negative: bool) -> ParsedTime {
         {
             let any = DateContext { mode: SqlMode::default(), today: Date::default() };
             if let Some(d) = datetime_from_number(v, micros, &any).value {
-                return ParsedTime { value: Some(time_of(d)), truncated: false, clipped: false };
+                let value = Some(time_of(d));
+                return ParsedTime { value, truncated: false, clipped: false, had_date: true };
             }
         }
         let value = Time { negative, ..MAX_TIME };
-        return ParsedTime { value: Some(value), truncated: false, clipped: true };
+        return ParsedTime { value: Some(value), truncated: false, clipped: true, had_date: false };
     }
     let (minutes, seconds) = (magnitude / 100 % 100, magnitude % 100);
     if minutes > 59 || seconds > 59 {
-        return ParsedTime { value: None, truncated: true, clipped: false };
+        return NO_TIME;
     }
     let total = magnitude / 10_000 * 3600 + minutes * 60 + seconds;
     let (value, clipped) = time_of_seconds(negative, total, micros);
-    ParsedTime { value: Some(value), truncated: false, clipped }
+    ParsedTime { value: Some(value), truncated: false, clipped, had_date: false }
 }
