@@ -1,7 +1,7 @@
 //! Golden files: `golden/SCRIPT.LEVEL`, written by the recorder from the real server, read by everybody else.
 
 use crate::Level;
-use crate::script::{Plan, Script, Transcript};
+use crate::script::{self, Plan, Script, Server, Transcript};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -61,6 +61,49 @@ pub fn difference(golden: &str, played: &str) -> Option<String> {
         lines.join("\n")
     };
     Some(format!("line {}:\n--- golden\n{}\n--- played\n{}\n", same + 1, part(golden), part(played)))
+}
+
+/// How plays on a server with an optimizer of its own went.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// Plays made.
+    pub plays: usize,
+    /// Other outcomes although all statements before found their rows the same way.
+    pub wrong: Vec<String>,
+    /// Other outcomes after a statement that found its rows another way: other rows were locked.
+    pub other_plan: Vec<String>,
+}
+
+/// Plays the scripts that are `wanted` at all levels on a server and compares with the golden files.
+///
+/// # Errors
+/// Scripts or golden files cannot be read.
+pub fn compare(server: &mut dyn Server, wanted: impl Fn(&str) -> bool) -> Result<Comparison, String> {
+    let mut comparison = Comparison::default();
+    for script in script::all()?.iter().filter(|script| wanted(&script.name)) {
+        for level in Level::ALL {
+            let golden = read(&script.name, level)?;
+            comparison.plays += 1;
+            let played = script::play(script, level, server).map_or_else(|e| e, |played| played.to_string());
+            let outcomes = |text: &str| -> String {
+                text.lines().filter(|line| Plan::parse(line).is_none()).collect::<Vec<_>>().join("\n")
+            };
+            let (wanted, got) = (outcomes(&golden), outcomes(&played));
+            let Some(text) = difference(&wanted, &got) else { continue };
+            let same = wanted.lines().zip(got.lines()).take_while(|(a, b)| a == b);
+            let reached = same.filter(|(line, _)| !line.starts_with(' ')).last();
+            let step: usize = reached.and_then(|(line, _)| line.split(' ').next()?.parse().ok()).unwrap_or(0);
+            let before =
+                |text: &str| plans(text).into_iter().filter(|(at, _)| *at <= step).collect::<Vec<_>>();
+            let list = if before(&golden) == before(&played) {
+                &mut comparison.wrong
+            } else {
+                &mut comparison.other_plan
+            };
+            list.push(format!("{} at {level}: {text}", script.name));
+        }
+    }
+    Ok(comparison)
 }
 
 #[cfg(test)]

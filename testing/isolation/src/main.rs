@@ -1,6 +1,7 @@
 //! `vaquita-isolation`: records golden files from the real server, plays scripts, checks random histories for long.
 #![forbid(unsafe_code)]
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use vaquita_isolation::engine::{EngineDatabase, EngineServer};
@@ -12,6 +13,7 @@ use vaquita_isolation::{Level, golden, script};
 const USAGE: &str = "\
 usage: vaquita-isolation record [SCRIPT..]     write golden files from a real MySQL 5.6.24
        vaquita-isolation play [SCRIPT..]       play scripts on the engine, show where it differs
+       vaquita-isolation play-at SOCKET [SCRIPT..]     play scripts in SQL on a Vaquita server, show where it differs
        vaquita-isolation compare N [SEED]      play N random scripts on both and compare
        vaquita-isolation histories SECONDS     check random histories of the engine for so long";
 
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["record", names @ ..] => record(names),
         ["play", names @ ..] => play(names),
+        ["play-at", socket, names @ ..] => play_at(Path::new(socket), names),
         ["compare", count, rest @ ..] => {
             let seed = rest.first().map_or(Ok(1), |seed| seed.parse());
             match (count.parse(), seed) {
@@ -92,6 +95,16 @@ fn play(names: &[&str]) -> Result<(), String> {
     }
     println!("{played} plays");
     if different == 0 { Ok(()) } else { Err(format!("{different} of {played} plays differ")) }
+}
+
+/// Plays the named scripts, or all, in SQL on a server of ours, and compares.
+fn play_at(socket: &Path, names: &[&str]) -> Result<(), String> {
+    let mut server = MysqlServer::connect_to(socket)?.asked_often();
+    let compared = golden::compare(&mut server, |script| names.is_empty() || names.contains(&script))?;
+    compared.wrong.iter().for_each(|text| println!("{text}"));
+    compared.other_plan.iter().for_each(|text| println!("other plan: {text}"));
+    println!("{} plays, {} after another plan", compared.plays, compared.other_plan.len());
+    if compared.wrong.is_empty() { Ok(()) } else { Err(format!("{} plays differ", compared.wrong.len())) }
 }
 
 /// Plays random scripts on the real server and on the engine, each at one level, and compares.
