@@ -12,21 +12,40 @@
 //! | what the planner tells the compiler | [`scope`] |
 //! | from syntax to compiled form | [`compile`](mod@compile) |
 //! | aggregate functions | [`aggregate`] |
+//! | literals, variables, operators | `literal`, `variables`, `arith`, `compare`, `pattern`, `cast`, `control` |
+//! | functions, by family | `functions` |
 //! | subqueries as expressions see them | [`subquery`] |
 
+mod access;
 pub mod aggregate;
+mod arith;
+mod build;
+mod cast;
+mod compare;
 pub mod compile;
+pub mod control;
+mod env;
+mod eval;
+mod functions;
+pub mod literal;
 pub mod node;
+mod pattern;
+mod print;
 pub mod row;
 pub mod scope;
 pub mod subquery;
+pub mod variables;
 
-pub use aggregate::{Accumulator, Aggregate};
+pub use aggregate::{Accumulator, Aggregate, order_of};
 pub use compile::{compile, compile_condition};
-pub use node::{Coercibility, Constness, Expr, Node, TableSet};
+pub use control::{as_type, merge, union_type};
+pub use functions::is_function;
+pub use literal::literal;
+pub use node::{Constness, Derivation, Expr, Node, TableSet};
 pub use row::{ColumnMap, Row, TableRow};
 pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
-pub use subquery::{CompiledSubquery, Subquery};
+pub use subquery::{CompiledSubquery, Subquery, TakeRow};
+pub use variables::set_user_variable;
 
 use crate::database::Database;
 use crate::state::SessionState;

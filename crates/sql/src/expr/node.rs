@@ -2,7 +2,13 @@
 
 use super::subquery::CompiledSubquery;
 use super::{EvalCx, row::Row};
-use vaquita_types::{SqlResult, SqlType, Value};
+use std::sync::Arc;
+pub use vaquita_engine::text::collation::aggregate::Derivation;
+use vaquita_types::SqlResult;
+pub use vaquita_types::compare::CompareAs;
+use vaquita_types::convert::cast::Target;
+use vaquita_types::temporal::interval::Unit;
+use vaquita_types::{SqlType, Value};
 
 /// Table slots of a query block, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -42,25 +48,6 @@ pub enum Constness {
     Row,
 }
 
-/// How strongly a string insists on its collation; the lower number wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Coercibility {
-    /// COLLATE.
-    Explicit = 0,
-    /// Strings of two collations that cannot be brought together.
-    None = 1,
-    /// Columns, variables.
-    Implicit = 2,
-    /// USER(), VERSION().
-    System = 3,
-    /// Literals.
-    Coercible = 4,
-    /// Numbers, times.
-    Numeric = 5,
-    /// NULL.
-    Ignorable = 6,
-}
-
 /// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CmpOp {
@@ -80,23 +67,6 @@ pub enum CmpOp {
     Ge,
 }
 
-/// As what two values are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CmpAs {
-    /// Integers, signed or unsigned.
-    Int,
-    /// DECIMAL.
-    Decimal,
-    /// DOUBLE.
-    Double,
-    /// Text by this collation, after conversion to its character set (which the compiler has put in).
-    Text(u16),
-    /// DATE, DATETIME, TIMESTAMP; text is read as such.
-    DateTime,
-    /// TIME; text is read as such.
-    Time,
-}
-
 /// A compiled expression. `'static`: part of cached plans.
 #[derive(Debug, Clone)]
 pub struct Expr {
@@ -109,7 +79,7 @@ pub struct Expr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Info {
     /// How strongly it insists on its collation.
-    pub coercibility: Coercibility,
+    pub derivation: Derivation,
     /// Text is known to be ASCII only.
     pub ascii: bool,
     /// When its value can change.
@@ -141,6 +111,8 @@ pub enum Node {
         table: u16,
         /// Position in the table.
         column: u16,
+        /// How messages call it: `` `d`.`t`.`c` ``.
+        name: Arc<str>,
     },
     /// Result of an aggregate.
     Aggregate(u32),
@@ -155,14 +127,14 @@ pub enum Node {
         /// Operator.
         op: CmpOp,
         /// As what.
-        how: CmpAs,
+        how: CompareAs,
         /// Left and right side.
         sides: Box<[Expr; 2]>,
     },
     /// `x BETWEEN low AND high`: three expressions.
     Between {
         /// As what.
-        how: CmpAs,
+        how: CompareAs,
         /// NOT BETWEEN.
         negated: bool,
         /// x, low, high.
@@ -195,18 +167,20 @@ pub struct InList {
     /// The list.
     pub list: Box<[Expr]>,
     /// As what x and each of the list are compared.
-    pub how: Box<[CmpAs]>,
+    pub how: Box<[CompareAs]>,
     /// NOT IN.
     pub negated: bool,
     /// If all of the list are constants of one way of comparing: sorted, without NULLs.
     pub(super) sorted: Option<Sorted>,
 }
 
-/// Constants of an IN list.
+/// Constants of an IN list: integers, in order.
 #[derive(Debug, Clone)]
-pub(super) enum Sorted {
-    /// Integers.
-    Int { values: Box<[i128]>, has_null: bool },
+pub(super) struct Sorted {
+    /// Without NULLs.
+    pub(super) values: Box<[i128]>,
+    /// NULL is among them.
+    pub(super) has_null: bool,
 }
 
 /// `x LIKE pattern`.
@@ -234,14 +208,14 @@ pub enum SubqueryUse {
         /// Operator.
         op: CmpOp,
         /// As what, per column.
-        how: Box<[CmpAs]>,
+        how: Box<[CompareAs]>,
     },
     /// `left op ALL (…)`; NOT IN is `<> ALL`.
     All {
         /// Operator.
         op: CmpOp,
         /// As what, per column.
-        how: Box<[CmpAs]>,
+        how: Box<[CompareAs]>,
     },
 }
 
@@ -275,6 +249,20 @@ pub(super) enum Data {
     /// Nothing.
     #[default]
     None,
+    /// A number whose meaning the function knows.
+    Number(u64),
+    /// Comparisons of CASE, NULLIF, GREATEST, LEAST, FIELD, STRCMP.
+    Compare(Box<[CompareAs]>),
+    /// Target of a cast.
+    Cast(Target),
+    /// Unit of an interval.
+    Unit(Unit),
+    /// Name of a user variable.
+    Bytes(Box<[u8]>),
+    /// A system variable.
+    Variable(crate::vars::VarRef),
+    /// A regular expression that is constant; `None`: it is none (NULL).
+    Regex(Arc<regex::bytes::Regex>),
 }
 
 impl Expr {
@@ -303,24 +291,6 @@ impl Expr {
         self.info.tables
     }
 
-    /// Its value for a row.
-    ///
-    /// # Errors
-    /// Of functions and operators; a subquery where none can run.
-    pub fn eval<'r>(&'r self, cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
-        let _ = (cx, row);
-        unimplemented!()
-    }
-
-    /// Its truth for a row: `None` is unknown.
-    ///
-    /// # Errors
-    /// As [`Expr::eval`].
-    pub fn eval_bool(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<bool>> {
-        let _ = (cx, row);
-        unimplemented!()
-    }
-
     /// Calls `visit` for this expression and all below, parents first.
     pub fn walk<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         visit(self);
@@ -339,6 +309,53 @@ impl Expr {
             Node::Like(like) => like.args.iter().for_each(visit),
             Node::Subquery(sub) => sub.left.iter().for_each(visit),
             Node::Call(call) => call.args.iter().for_each(visit),
+        }
+    }
+
+    /// Whether both are the same expression: same form, same columns, same constants. Two calls of what changes with every
+    /// call (RAND()) never are.
+    pub fn same_as(&self, other: &Expr) -> bool {
+        let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_as(b));
+        match (&self.node, &other.node) {
+            (Node::Const(a), Node::Const(b)) => a == b && self.ty == other.ty,
+            (Node::Param(a), Node::Param(b)) => a == b,
+            (Node::Aggregate(a), Node::Aggregate(b)) => a == b,
+            (
+                Node::Column { level: a, table: b, column: c, .. },
+                Node::Column { level: x, table: y, column: z, .. },
+            ) => (a, b, c) == (x, y, z),
+            (Node::And(a), Node::And(b)) | (Node::Or(a), Node::Or(b)) | (Node::Row(a), Node::Row(b)) => {
+                all(a, b)
+            }
+            (Node::Not(a), Node::Not(b)) => a.same_as(b),
+            (Node::Compare { op: a, how: x, sides: s }, Node::Compare { op: b, how: y, sides: t }) => {
+                a == b && x == y && all(&s[..], &t[..])
+            }
+            (
+                Node::Between { how: x, negated: a, args: s },
+                Node::Between { how: y, negated: b, args: t },
+            ) => a == b && x == y && all(&s[..], &t[..]),
+            (Node::In(a), Node::In(b)) => {
+                a.negated == b.negated
+                    && a.how == b.how
+                    && a.operand.same_as(&b.operand)
+                    && all(&a.list, &b.list)
+            }
+            (Node::IsNull { operand: a, negated: x }, Node::IsNull { operand: b, negated: y }) => {
+                x == y && a.same_as(b)
+            }
+            (Node::Like(a), Node::Like(b)) => {
+                a.negated == b.negated
+                    && a.escape == b.escape
+                    && a.collation == b.collation
+                    && all(&a.args, &b.args)
+            }
+            (Node::Call(a), Node::Call(b)) => {
+                let pure = !(self.info.constness == Constness::Row && self.info.tables.is_empty());
+                let data = format!("{:?}", a.data) == format!("{:?}", b.data);
+                pure && a.name == b.name && self.ty == other.ty && data && all(&a.args, &b.args)
+            }
+            _ => false,
         }
     }
 }

@@ -38,6 +38,13 @@ pub trait Scope {
     /// 1054 unknown, 1052 ambiguous.
     fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved>;
 
+    /// How messages call a column that [`Scope::resolve`] gave for a name: `` `d`.`t`.`c` ``.
+    fn full_name(&self, column: &ResolvedColumn, written: &ast::ColumnRef<'_>) -> String {
+        let _ = column;
+        let parts = [written.schema, written.table, Some(written.name)];
+        parts.into_iter().flatten().map(|part| format!("`{part}`")).collect::<Vec<_>>().join(".")
+    }
+
     /// Whether aggregate functions may stand here.
     fn allows_aggregates(&self) -> bool {
         false

@@ -48,6 +48,8 @@ pub struct SessionState {
     pub now_us: i64,
     /// RAND() without a seed: both halves, from 0 to 2^30 - 2.
     pub rand: [u32; 2],
+    /// RAND() with a seed: for each place in the statement the generator's state.
+    seeded: std::collections::HashMap<usize, [u32; 2], foldhash::fast::RandomState>,
     /// Affected rows are those found (CLIENT_FOUND_ROWS).
     pub client_found_rows: bool,
     /// Counters of the session.
@@ -106,6 +108,7 @@ impl SessionState {
                 connection_id.wrapping_mul(0x1_0000_001),
             ]
             .map(|seed| seed % 0x3FFF_FFFF),
+            seeded: std::collections::HashMap::default(),
             client_found_rows: false,
             status: SessionStatus::default(),
             privileges: Arc::default(),
@@ -167,12 +170,22 @@ impl SessionState {
         Ok(())
     }
 
+    /// The generator of a RAND(seed), begun with `fresh` in each statement (`anew`: with each call).
+    pub(crate) fn seeded_random(&mut self, place: usize, fresh: [u32; 2], anew: bool) -> &mut [u32; 2] {
+        let state = self.seeded.entry(place).or_insert(fresh);
+        if anew {
+            *state = fresh;
+        }
+        state
+    }
+
     /// A statement begins: its time, its limits.
     pub(crate) fn begin_statement(&mut self) {
         let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let wall = wall.map_or(0, |d| d.as_micros() as i64);
         self.now_us = self.vars.timestamp_us.unwrap_or(wall);
         self.new_insert_id = None;
+        self.seeded.clear();
         self.polls = 0;
         self.deadline = None;
         if self.yield_hook.is_some() {

@@ -1,0 +1,138 @@
+//! Values of expressions as one type or another: what functions ask of their arguments.
+
+use super::node::Expr;
+use super::{EvalCx, row::Row};
+use std::borrow::Cow;
+use vaquita_types::temporal::{Date, DateTime, Time};
+use vaquita_types::{Decimal, SqlResult, Value};
+
+impl Expr {
+    /// As a DOUBLE; `None` for NULL.
+    pub(super) fn double(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<f64>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::Double(v) => Some(v),
+            Value::Int(v) => Some(v as f64),
+            v => Some(v.to_f64(&mut cx.convert())),
+        })
+    }
+
+    /// As an integer of either signedness. Numbers are rounded, text is read up to what is no digit.
+    pub(super) fn integer(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<i128>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::Int(v) => Some(i128::from(v)),
+            Value::UInt(v) => Some(i128::from(v)),
+            v => Some(integer_of(&v, cx)),
+        })
+    }
+
+    /// As a signed 64 bit integer: unsigned ones wrap around.
+    pub(super) fn int(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<i64>> {
+        Ok(self.integer(cx, row)?.map(|v| v as i64))
+    }
+
+    /// As a DECIMAL.
+    pub(super) fn decimal(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Decimal>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::Decimal(v) => Some(v),
+            Value::Int(v) => Some(Decimal::from(v)),
+            v => Some(v.to_decimal(&mut cx.convert())),
+        })
+    }
+
+    /// As text in its collation's character set; numbers and times are ASCII.
+    pub(super) fn text<'r>(
+        &'r self,
+        cx: &mut EvalCx<'_>,
+        row: &'r Row<'r>,
+    ) -> SqlResult<Option<Cow<'r, [u8]>>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::Bytes(v) | Value::Label { text: v, .. } => Some(v),
+            v => {
+                let mut out = Vec::new();
+                v.push_text(&self.ty, &mut out);
+                Some(Cow::Owned(out))
+            }
+        })
+    }
+
+    /// As a date with time; `None` also for what is no date (a warning is given). Zero parts are let through.
+    pub(super) fn datetime(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<DateTime>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::DateTime(v) => Some(v),
+            Value::Date(date) => Some(DateTime { date, ..DateTime::default() }),
+            v => v.to_datetime(&mut cx.convert()),
+        })
+    }
+
+    /// As [`Expr::datetime`], but dates that `sql_mode` refuses are none.
+    pub(super) fn real_datetime(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<DateTime>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            v => v.to_datetime(&mut cx.convert_strictly()),
+        })
+    }
+
+    /// As a date.
+    pub(super) fn date(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Date>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::DateTime(v) => Some(v.date),
+            Value::Date(v) => Some(v),
+            v => v.to_date(&mut cx.convert()),
+        })
+    }
+
+    /// As a time.
+    pub(super) fn time(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Time>> {
+        Ok(match self.eval(cx, row)? {
+            Value::Null => None,
+            Value::Time(v) => Some(v),
+            v => v.to_time(&mut cx.convert()),
+        })
+    }
+}
+
+/// A value that is not NULL as an integer.
+pub(super) fn integer_of(v: &Value<'_>, cx: &mut EvalCx<'_>) -> i128 {
+    match v {
+        Value::Int(v) => i128::from(*v),
+        Value::UInt(v) => i128::from(*v),
+        Value::Bit { value, .. } => i128::from(*value),
+        Value::Label { number, .. } => i128::from(*number),
+        Value::Decimal(d) if !d.is_negative() => match d.to_u64() {
+            Ok(v) => i128::from(v),
+            Err(v) => i128::from(v.min(i64::MAX as u64)),
+        },
+        Value::Double(d) => double_as_integer(*d),
+        Value::Float(d) => double_as_integer(f64::from(*d)),
+        Value::Bytes(text) => {
+            let leading = vaquita_types::number::parse_int(text);
+            if !leading.clean {
+                let text = String::from_utf8_lossy(text).into_owned();
+                cx.warn(1292, format!("Truncated incorrect INTEGER value: '{text}'"));
+            }
+            match leading.value {
+                vaquita_types::number::Integer::Signed(v) => i128::from(v),
+                vaquita_types::number::Integer::Unsigned(v) => i128::from(v),
+            }
+        }
+        v => i128::from(v.to_i64(&mut cx.convert())),
+    }
+}
+
+/// Rounded half to even as `rint` does; clipped to 64 bits.
+fn double_as_integer(v: f64) -> i128 {
+    let v = v.round_ties_even();
+    if v >= 9_223_372_036_854_775_807.0 {
+        i128::from(i64::MAX)
+    } else if v <= -9_223_372_036_854_775_808.0 {
+        i128::from(i64::MIN)
+    } else {
+        v as i128
+    }
+}

@@ -1,0 +1,83 @@
+//! What expressions need of the session.
+
+use super::EvalCx;
+use crate::database::Database;
+use crate::state::SessionState;
+use vaquita_engine::Session;
+use vaquita_types::temporal::{Date, DateContext, calendar};
+use vaquita_types::{Cx, SqlMode, TimeZone};
+
+impl<'c> EvalCx<'c> {
+    /// For one execution of a statement.
+    pub fn new(
+        db: Option<&'c Database>,
+        state: &'c mut SessionState,
+        engine: Option<&'c mut Session>,
+    ) -> EvalCx<'c> {
+        EvalCx { db, state, engine }
+    }
+
+    /// For conversions of expressions: zero dates are let through.
+    #[inline]
+    pub fn convert(&mut self) -> Cx<'_> {
+        let date = self.date_context().relaxed();
+        Cx { date, time_zone: &self.state.vars.time_zone, warnings: &mut self.state.warnings }
+    }
+
+    /// For conversions that refuse zero dates where `sql_mode` does.
+    pub fn convert_strictly(&mut self) -> Cx<'_> {
+        let date = self.date_context();
+        Cx { date, time_zone: &self.state.vars.time_zone, warnings: &mut self.state.warnings }
+    }
+
+    fn date_context(&self) -> DateContext {
+        DateContext { mode: sql_mode(self.state), today: today(self.state) }
+    }
+
+    /// Adds a warning.
+    pub(super) fn warn(&mut self, code: u16, message: impl Into<std::borrow::Cow<'static, str>>) {
+        self.state.warnings.warn(code, message);
+    }
+}
+
+/// The session's time zone.
+pub(super) fn time_zone(state: &SessionState) -> &TimeZone {
+    &state.vars.time_zone
+}
+
+/// The session's `sql_mode`.
+pub(super) fn sql_mode(state: &SessionState) -> SqlMode {
+    state.vars.sql_mode
+}
+
+/// `collation_connection`.
+pub(super) fn collation_connection(state: &SessionState) -> u16 {
+    state.vars.collation_connection
+}
+
+/// `div_precision_increment`.
+pub(super) fn div_precision_increment(state: &SessionState) -> u8 {
+    state.vars.div_precision_increment
+}
+
+/// `group_concat_max_len`, bytes.
+pub(super) fn group_concat_max_len(state: &SessionState) -> usize {
+    state.vars.group_concat_max_len as usize
+}
+
+/// `max_allowed_packet`, bytes: the longest result of a string function.
+pub(super) fn max_allowed_packet(state: &SessionState) -> usize {
+    state.vars.max_allowed_packet as usize
+}
+
+/// `default_week_format`.
+pub(super) fn default_week_format(state: &SessionState) -> u8 {
+    state.vars.default_week_format as u8
+}
+
+/// The date of the statement in the session's time zone.
+fn today(state: &SessionState) -> Date {
+    let utc = state.now_us.div_euclid(1_000_000);
+    let local = utc + i64::from(time_zone(state).offset_at(utc));
+    calendar::from_unix(local, 0).map_or(Date::default(), |d| d.date)
+}
