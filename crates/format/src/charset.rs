@@ -451,7 +451,7 @@ pub(crate) fn next_utf16(s: &[u8]) -> Option<(u32, usize)> {
     }
 }
 
-fn next_utf16le(s: &[u8]) -> Option<(u32, usize)> {
+pub(crate) fn next_utf16le(s: &[u8]) -> Option<(u32, usize)> {
     let swapped = match *s {
         [a, b, c, d, ..] => [b, a, d, c],
         [a, b, ..] => return next_utf16(&[b, a]),

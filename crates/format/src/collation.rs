@@ -10,9 +10,9 @@
 //! | bytes, no padding | 63 `binary` |
 //! | bytes, padded | `*_bin` of the 8-bit, East Asian and UTF-8 character sets (byte order is code point order in UTF-8) |
 //! | a weight per byte | 5 `latin1_german1_ci`, 8 `latin1_swedish_ci`, 15 `latin1_danish_ci`, 48 and 49 `latin1_general_ci` and `_cs`, 94 `latin1_spanish_ci`, 11 `ascii_general_ci` |
-//! | a weight per character of the BMP, 0xFFFD above | 33 `utf8`, 45 `utf8mb4`, 35 `ucs2`, 54 `utf16`, 60 `utf32` `_general_ci` |
-//! | the Unicode Collation Algorithm, first level | 192, 224 `_unicode_ci`; 214, 246 `_unicode_520_ci`; 255 `utf8mb4_0900_ai_ci` ([`uca`]) |
-//! | code points | 90 `ucs2_bin`, 55 `utf16_bin`, 61 `utf32_bin` |
+//! | a weight per character of the BMP, 0xFFFD above | 33 `utf8`, 45 `utf8mb4`, 35 `ucs2`, 54 `utf16`, 56 `utf16le`, 60 `utf32` `_general_ci`; 223, 159 `_general_mysql500_ci` |
+//! | the Unicode Collation Algorithm, first level | `_unicode_ci`: 192 `utf8`, 224 `utf8mb4`, 128 `ucs2`, 101 `utf16`, 160 `utf32`; `_unicode_520_ci`: 214, 246, 150, 123, 182; 255 `utf8mb4_0900_ai_ci` |
+//! | code points | 90 `ucs2_bin`, 55 `utf16_bin`, 62 `utf16le_bin`, 61 `utf32_bin` |
 //! | lower case folded, then bytes | 13 `sjis_japanese_ci` |
 //!
 //! What is done with an order: comparing and hashing ([`Collation::compare`], [`Collation::equal`],
@@ -44,8 +44,8 @@ use std::cmp::Ordering;
 pub use like::LikeRange;
 pub use search::find_bytes;
 
-use crate::charset::{self, Case, CaseVersion, Charset};
-use scheme::{General, Scheme, with_scheme};
+use crate::charset::{Case, CaseVersion, Charset};
+use scheme::{General, Scheme, Utf8, with_scheme};
 use uca::Uca;
 
 /// How the texts of a collation compare.
@@ -65,15 +65,22 @@ enum Order {
     Table(&'static [u8; 256]),
     /// `utf8_general_ci` and `utf8mb4_general_ci`.
     Utf8General,
+    Utf8OldGeneral,
     Ucs2Bin,
     Ucs2General,
+    Ucs2OldGeneral,
     Utf16Bin,
     Utf16General,
     Utf32Bin,
     Utf32General,
     Sjis,
+    Utf16leBin,
+    Utf16leGeneral,
     /// Unicode Collation Algorithm over UTF-8.
     Uca(Uca),
+    Ucs2Uca(Uca),
+    Utf16Uca(Uca),
+    Utf32Uca(Uca),
 }
 
 impl Collation {
@@ -92,15 +99,25 @@ impl Collation {
             49 => Order::Table(&latin::LATIN1_GENERAL_CS),
             94 => Order::Table(&latin::LATIN1_SPANISH_CI),
             33 | 45 => Order::Utf8General,
+            223 => Order::Utf8OldGeneral,
             35 => Order::Ucs2General,
+            159 => Order::Ucs2OldGeneral,
             90 => Order::Ucs2Bin,
             54 => Order::Utf16General,
             55 => Order::Utf16Bin,
             60 => Order::Utf32General,
             61 => Order::Utf32Bin,
             13 => Order::Sjis,
+            56 => Order::Utf16leGeneral,
+            62 => Order::Utf16leBin,
             192 | 224 => Order::Uca(Uca::V400),
+            128 => Order::Ucs2Uca(Uca::V400),
+            101 => Order::Utf16Uca(Uca::V400),
+            160 => Order::Utf32Uca(Uca::V400),
             214 | 246 => Order::Uca(Uca::V520),
+            150 => Order::Ucs2Uca(Uca::V520),
+            123 => Order::Utf16Uca(Uca::V520),
+            182 => Order::Utf32Uca(Uca::V520),
             255 => Order::Uca(Uca::V900),
             // 8-bit: cp1251 macroman cp1257 armscii8 ascii cp1250 cp1256 cp866 dec8 greek hebrew hp8 keybcs2 koi8r
             // koi8u latin2 latin5 latin7 cp850 cp852 swe7 tis620 geostd8 macce latin1; UTF-8: utf8mb4 utf8.
@@ -136,7 +153,12 @@ impl Collation {
     pub fn is_binary(self) -> bool {
         matches!(
             self.order,
-            Order::Binary | Order::Bytes | Order::Ucs2Bin | Order::Utf16Bin | Order::Utf32Bin
+            Order::Binary
+                | Order::Bytes
+                | Order::Ucs2Bin
+                | Order::Utf16Bin
+                | Order::Utf16leBin
+                | Order::Utf32Bin
         )
     }
 
@@ -176,7 +198,10 @@ impl Collation {
     fn case_version(self) -> CaseVersion {
         match self.order {
             Order::Uca(Uca::V900) => CaseVersion::V900,
-            Order::Uca(Uca::V520) => CaseVersion::V520,
+            Order::Uca(Uca::V520)
+            | Order::Ucs2Uca(Uca::V520)
+            | Order::Utf16Uca(Uca::V520)
+            | Order::Utf32Uca(Uca::V520) => CaseVersion::V520,
             _ => CaseVersion::V300,
         }
     }
@@ -255,8 +280,9 @@ fn by_table(weights: &[u8; 256], a: &[u8], b: &[u8]) -> Ordering {
 }
 
 fn by_utf8_general(a: &[u8], b: &[u8]) -> Ordering {
-    let mut ascii = ascii::common_prefix_ignoring_case(a, b);
-    for (&x, &y) in a[ascii..].iter().zip(&b[ascii..]) {
+    let mut same = ascii::common_characters(a, b);
+    same += ascii::common_prefix_ignoring_case(&a[same..], &b[same..]);
+    for (&x, &y) in a[same..].iter().zip(&b[same..]) {
         if (x | y) >= 0x80 {
             break;
         }
@@ -264,9 +290,9 @@ fn by_utf8_general(a: &[u8], b: &[u8]) -> Ordering {
         if x != y {
             return x.cmp(&y);
         }
-        ascii += 1;
+        same += 1;
     }
-    by_weights(General(charset::next_utf8), &a[ascii..], &b[ascii..])
+    by_weights(General(Utf8), &a[same..], &b[same..])
 }
 
 /// Compares the sequences of weights.

@@ -32,20 +32,22 @@ impl Charset {
     /// in the character set. In character sets that cannot be told in Unicode here, ASCII letters alone change;
     /// `binary` has no letters.
     pub fn change_case(self, case: Case, version: CaseVersion, text: &[u8], out: &mut Vec<u8>) {
-        let ascii = match self.form {
-            Form::Binary => text.len(),
-            _ if self.is_ascii_based() => super::convert::ascii_len(text),
-            _ => 0,
-        };
-        let start = out.len();
-        out.extend_from_slice(&text[..ascii]);
-        match case {
-            _ if matches!(self.form, Form::Binary) => {}
-            Case::Upper => out[start..].make_ascii_uppercase(),
-            Case::Lower => out[start..].make_ascii_lowercase(),
+        if matches!(self.form, Form::Binary) {
+            return out.extend_from_slice(text);
         }
-        let mut rest = &text[ascii..];
+        let mut rest = text;
         while !rest.is_empty() {
+            if self.is_ascii_based() && rest[0].is_ascii() {
+                let (ascii, after) = rest.split_at(super::convert::ascii_len(rest));
+                let start = out.len();
+                out.extend_from_slice(ascii);
+                match case {
+                    Case::Upper => out[start..].make_ascii_uppercase(),
+                    Case::Lower => out[start..].make_ascii_lowercase(),
+                }
+                rest = after;
+                continue;
+            }
             let len = self.char_len(rest).unwrap_or(1);
             let (character, after) = rest.split_at(len);
             let changed = match self.form {

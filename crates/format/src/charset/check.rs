@@ -49,6 +49,9 @@ fn first_malformed_utf8(bytes: &[u8], bmp_only: bool) -> Option<usize> {
 
 /// Characters of a text in UTF-8; a malformed byte counts as one.
 pub(super) fn utf8_char_count(bytes: &[u8]) -> usize {
+    if bytes.is_ascii() {
+        return bytes.len();
+    }
     if std::str::from_utf8(bytes).is_ok() {
         return bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
     }

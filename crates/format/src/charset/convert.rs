@@ -47,8 +47,16 @@ pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
 fn by_character(from: Charset, to: Charset, bytes: &[u8], start: usize, out: &mut Vec<u8>) -> Converted {
     let mut outcome = Converted::default();
     let mut at = start;
+    let both_ascii = from.is_ascii_based() && to.is_ascii_based();
     while at < bytes.len() {
         let rest = &bytes[at..];
+        if both_ascii && rest[0].is_ascii() {
+            let len = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            // Bytes of ASCII may be the second ones of characters, but not the first.
+            out.extend_from_slice(&rest[..len]);
+            at += len;
+            continue;
+        }
         let next = from.next(rest);
         if !next.is_some_and(|(code, _)| to.push(code, out)) {
             outcome.replaced += 1;

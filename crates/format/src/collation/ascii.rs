@@ -1,10 +1,29 @@
-//! Eight ASCII characters at a time.
+//! Eight bytes at a time.
 
 use vaquita_base::codec;
 
 /// The bits that no byte of ASCII has.
 pub(crate) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Bytes two texts in UTF-8 have in common at their start, up to where a character begins in both.
+#[inline]
+pub(crate) fn common_characters(a: &[u8], b: &[u8]) -> usize {
+    let mut len = 0;
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        if codec::get_u64(x, 0) != codec::get_u64(y, 0) {
+            break;
+        }
+        len += 8;
+    }
+    len += a[len..].iter().zip(&b[len..]).take_while(|(x, y)| x == y).count();
+    let begins = |at: usize| [a, b].iter().all(|text| text.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80));
+    // A byte that is not in the middle of a character begins one, whatever came before it.
+    while len > 0 && !begins(len) {
+        len -= 1;
+    }
+    len
+}
 
 /// Bytes two texts have in common at their start but for case, all of them ASCII: a multiple of eight.
 #[inline]
@@ -48,6 +67,12 @@ mod tests {
 
     #[test]
     fn common_starts() {
+        let common = |a: &str, b: &str| common_characters(a.as_bytes(), b.as_bytes());
+        assert_eq!(common("abcdefghé", "abcdefghè"), 8);
+        assert_eq!(common("中文中文中文", "中文中文中文"), 18);
+        assert_eq!(common("中文中", "中文中文"), 9);
+        assert_eq!(common("", "a"), 0);
+        assert_eq!(common_characters(b"a\xE4", b"a\xE4\xB8"), 1);
         let a = b"abcdefghABCDEFGHxyzxyzxyz";
         let b = b"abcdefghabcdefghxyzxyzxyZ";
         assert_eq!((common_prefix_ignoring_case(a, b), common_prefix_ignoring_case(b, a)), (24, 24));

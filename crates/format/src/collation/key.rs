@@ -2,7 +2,7 @@
 
 use vaquita_base::codec;
 
-use super::scheme::{CodePoint, General, MALFORMED, Scheme, with_scheme};
+use super::scheme::{CodePoint, General, MALFORMED, Scheme, Utf8, with_scheme};
 use super::{Collation, Order, ascii, trim_spaces};
 use crate::charset::{self, Charset};
 
@@ -13,6 +13,7 @@ impl Collation {
         match self.order {
             Order::Binary => hash_bytes(text, seed),
             Order::Bytes => hash_bytes(trim_spaces(text), seed),
+            Order::Table(weights) => hash_table(weights, text, seed),
             Order::Utf8General => hash_utf8_general(trim_spaces(text), seed),
             _ => with_scheme!(self, scheme => hash_weights(scheme, text, seed)),
         }
@@ -48,6 +49,7 @@ const SPACES_THEN_NOTHING: u8 = 2;
 const SPACES_THEN_MORE: u8 = 3;
 
 fn padded_key<S: Scheme>(scheme: S, text: &[u8], space: u32, out: &mut Vec<u8>) {
+    out.reserve(text.len() * S::WIDTH + S::WIDTH + 1);
     let mut spaces = 0usize;
     for weight in scheme.weights(text) {
         if weight == space {
@@ -92,17 +94,18 @@ fn bare_key<S: Scheme>(scheme: S, text: &[u8], out: &mut Vec<u8>) {
 /// Weights of malformed bytes do not fit two bytes: they are written after 0xFFFF, and so is 0xFFFF itself.
 #[inline]
 fn push_weight<S: Scheme>(weight: u32, out: &mut Vec<u8>) {
-    if S::WIDTH == 2 && weight >= 0xFFFF {
-        codec::push_u16(out, 0xFFFF);
-        codec::push_uint(out, 3, u64::from(weight));
-    } else {
-        codec::push_uint(out, S::WIDTH, u64::from(weight));
+    let [upper, high, low] = [(weight >> 16) as u8, (weight >> 8) as u8, weight as u8];
+    match S::WIDTH {
+        1 => out.push(low),
+        2 if weight < 0xFFFF => out.extend_from_slice(&[high, low]),
+        2 => out.extend_from_slice(&[0xFF, 0xFF, upper, high, low]),
+        _ => out.extend_from_slice(&[upper, high, low]),
     }
 }
 
 /// Code points of a text in UTF-8; 0 and the end at a malformed byte.
 fn code_points(text: &[u8], width: usize, out: &mut Vec<u8>) {
-    for code in CodePoint(charset::next_utf8).weights(text).take_while(|&code| code < MALFORMED) {
+    for code in CodePoint(Utf8).weights(text).take_while(|&code| code < MALFORMED) {
         codec::push_uint(out, width, u64::from(code));
     }
 }
@@ -155,7 +158,7 @@ fn hash_utf8_general(text: &[u8], seed: u64) -> u64 {
         done += 8;
     }
     // No space is left at the end, so the weights need no look at the padding.
-    for weight in General(charset::next_utf8).weights(&text[done..]) {
+    for weight in General(Utf8).weights(&text[done..]) {
         mixer.weight(weight);
     }
     mixer.finish()
@@ -171,9 +174,17 @@ fn hash_weights<S: Scheme>(scheme: S, text: &[u8], seed: u64) -> u64 {
             continue;
         }
         for _ in 0..std::mem::take(&mut spaces) {
-            mixer.weight(pad.unwrap_or(0));
+            mixer.half_word(pad.unwrap_or(0));
         }
-        mixer.weight(weight);
+        mixer.half_word(weight);
+    }
+    mixer.finish()
+}
+
+fn hash_table(weights: &[u8; 256], text: &[u8], seed: u64) -> u64 {
+    let mut mixer = Mixer::new(seed);
+    for byte in trim_spaces(text) {
+        mixer.byte(weights[usize::from(*byte)]);
     }
     mixer.finish()
 }
@@ -202,6 +213,18 @@ impl Mixer {
     fn byte(&mut self, byte: u8) {
         self.word = self.word << 8 | u64::from(byte);
         self.bytes += 1;
+        if self.bytes.is_multiple_of(8) {
+            self.bytes -= 8;
+            self.whole(self.word);
+            self.word = 0;
+        }
+    }
+
+    /// A weight of any kind. Not to be mixed with the other ways of taking weights.
+    #[inline]
+    fn half_word(&mut self, weight: u32) {
+        self.word = self.word << 16 ^ u64::from(weight);
+        self.bytes += 2;
         if self.bytes.is_multiple_of(8) {
             self.bytes -= 8;
             self.whole(self.word);

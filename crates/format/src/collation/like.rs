@@ -78,12 +78,18 @@ impl Collation {
                 (u32::from(least), u32::from((0..=255u8).max_by_key(by).unwrap_or(255)))
             }
             Order::Bytes | Order::Sjis => (0, greatest(self.charset())),
-            Order::Utf8General | Order::Ucs2General | Order::Utf16General | Order::Utf32General => {
-                (0, 0xFFFF)
-            }
-            Order::Ucs2Bin => (0, 0xFFFF),
-            Order::Utf16Bin | Order::Utf32Bin => (0, 0x10_FFFF),
+            Order::Utf8General
+            | Order::Utf8OldGeneral
+            | Order::Ucs2General
+            | Order::Ucs2OldGeneral
+            | Order::Utf16General
+            | Order::Utf16leGeneral
+            | Order::Utf32General
+            | Order::Ucs2Bin => (0, 0xFFFF),
+            Order::Utf16Bin | Order::Utf16leBin | Order::Utf32Bin => (0, 0x10_FFFF),
             Order::Uca(version) => version.extremes(self.charset() == Charset::UTF8),
+            Order::Ucs2Uca(version) => version.extremes(true),
+            Order::Utf16Uca(version) | Order::Utf32Uca(version) => version.extremes(false),
         }
     }
 }
@@ -120,11 +126,12 @@ fn like<S: Scheme>(
                 if pattern.is_empty() {
                     return true;
                 }
-                text = rest;
+                text = seek(scheme, rest, pattern, escape, one_escapes);
                 retry = Some((pattern, text));
                 continue;
             }
             _ if text.is_empty() => return false,
+            Step::Never => None,
             Step::One(len) => Some((scheme.code(text).1, len)),
             Step::Char(skip) => scheme.same(text, &pattern[skip..]).map(|(len, of)| (len, skip + of)),
         };
@@ -137,8 +144,27 @@ fn like<S: Scheme>(
             return false;
         }
         (pattern, text) = (again, &from[scheme.code(from).1..]);
+        text = seek(scheme, text, pattern, escape, one_escapes);
         retry = Some((pattern, text));
     }
+}
+
+/// Passes the ASCII characters of the text that are not what the pattern, which follows a `%`, begins with.
+#[inline]
+fn seek<'t, S: Scheme>(
+    scheme: S,
+    text: &'t [u8],
+    pattern: &[u8],
+    escape: Option<u32>,
+    one_escapes: bool,
+) -> &'t [u8] {
+    let Step::Char(skip) = Step::of(scheme, pattern, escape, one_escapes) else { return text };
+    let len = scheme.code(&pattern[skip..]).1;
+    let wanted = scheme.weights(&pattern[skip..skip + len]).next();
+    let passed = text.iter().take_while(|&&byte| {
+        byte < 0x80 && scheme.ascii_weight(byte).is_some_and(|weight| Some(weight) != wanted)
+    });
+    &text[passed.count()..]
 }
 
 /// Passes the wildcards at the start of a pattern, and a character of the text for each `_` among them.
@@ -165,6 +191,8 @@ enum Step {
     One(usize),
     /// A character after so many bytes of escape.
     Char(usize),
+    /// An escape character with nothing after it: matches nothing in Unicode's collations, itself in the others.
+    Never,
 }
 
 impl Step {
@@ -177,6 +205,7 @@ impl Step {
         let escapes = Some(code) == escape && len < pattern.len();
         match code {
             ANY => Step::Any,
+            _ if Some(code) == escape && !escapes && S::WEIGHTLESS => Step::Never,
             ONE if !(escapes && one_escapes) => Step::One(len),
             _ if escapes => Step::Char(len),
             _ => Step::Char(0),
@@ -191,7 +220,7 @@ fn start<S: Scheme>(scheme: S, pattern: &[u8], escape: Option<u32>, one_escapes:
     loop {
         match Step::of(scheme, rest, escape, one_escapes) {
             Step::End => return (start, true),
-            Step::Any | Step::One(_) => return (start, false),
+            Step::Any | Step::One(_) | Step::Never => return (start, false),
             Step::Char(skip) => {
                 let len = skip + scheme.code(&rest[skip..]).1;
                 start.extend_from_slice(&rest[skip..len]);

@@ -35,11 +35,20 @@ pub fn find_bytes(text: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 fn find<S: Scheme>(scheme: S, text: &[u8], needle: &[u8]) -> Option<usize> {
+    let first = scheme.weights(needle).next();
+    // The piece may end within a character: then what there is of it counts for nothing where characters may, too.
+    let counts = |weight: &u32| !(S::WEIGHTLESS && *weight >= MALFORMED);
     let mut at = 0;
     while at + needle.len() <= text.len() {
+        let byte = text.get(at).copied().unwrap_or(b' ');
+        if byte < 0x80
+            && scheme.ascii_weight(byte).is_some_and(|weight| Some(weight) != first)
+            && !needle.is_empty()
+        {
+            at += 1;
+            continue;
+        }
         let piece = &text[at..at + needle.len()];
-        // The piece may end within a character: then what there is of it counts for nothing where characters may, too.
-        let counts = |weight: &u32| !(S::WEIGHTLESS && *weight >= MALFORMED);
         if piece == needle || scheme.weights(piece).take_while(counts).eq(scheme.weights(needle)) {
             return Some(at);
         }

@@ -17,9 +17,8 @@ mod v900;
 
 use std::cmp::Ordering;
 
-use super::scheme::{MALFORMED, Scheme, malformed};
+use super::scheme::{Decode, MALFORMED, Scheme, Utf8, malformed};
 use super::{ascii, by_weights};
-use crate::charset::next_utf8;
 
 /// A version of the algorithm's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +73,17 @@ impl Uca {
     /// Compares two texts in UTF-8.
     pub(super) fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         let table = self.table();
-        let mut same = ascii::common_prefix_ignoring_case(a, b);
+        let mut same = ascii::common_characters(a, b);
+        if !table.contractions.is_empty() {
+            // A contraction may span what is common and what is not: back to a character that only begins some.
+            while same > 0 {
+                same -= 1;
+                if only_begins(a[same]) {
+                    break;
+                }
+            }
+        }
+        same += ascii::common_prefix_ignoring_case(&a[same..], &b[same..]);
         let is_ascii = |text: &[u8], at: usize| text.get(at).is_none_or(u8::is_ascii);
         for (&x, &y) in a[same..].iter().zip(&b[same..]) {
             if !(x.is_ascii() && y.is_ascii()) {
@@ -94,7 +103,7 @@ impl Uca {
             // The last ASCII character may begin a contraction.
             same = same.saturating_sub(1);
         }
-        by_weights(self, &a[same..], &b[same..])
+        by_weights(Elements(self, Utf8), &a[same..], &b[same..])
     }
 
     /// Codes of a character with the least weight and one with the greatest.
@@ -109,21 +118,49 @@ impl Uca {
     }
 }
 
-impl Scheme for Uca {
+/// Whether a byte of UTF-8 begins a character that is never the second or third one of a contraction: ASCII, letters of
+/// Latin-1, Cyrillic ones, kana and ideographs.
+#[inline]
+fn only_begins(byte: u8) -> bool {
+    matches!(byte, 0..0x80 | 0xC3 | 0xD0 | 0xD1 | 0xE3..=0xE9)
+}
+
+/// The algorithm over the texts of a character set.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<D>(pub(super) Uca, pub(super) D);
+
+impl<D: Decode> Scheme for Elements<D> {
     const WIDTH: usize = 2;
     const WEIGHTLESS: bool = true;
 
     fn pad(self) -> Option<u32> {
-        self.pads().then(|| u32::from(self.table().ascii[usize::from(b' ')]))
+        self.0.pads().then(|| u32::from(self.0.table().ascii[usize::from(b' ')]))
     }
 
     fn weights(self, text: &[u8]) -> impl Iterator<Item = u32> {
-        Weights { version: self, table: self.table(), text, pooled: &[], derived: [0; 6], derived_len: 0 }
+        let table = self.0.table();
+        let contracts = !table.contractions.is_empty();
+        Weights {
+            version: self.0,
+            decode: self.1,
+            table,
+            contracts,
+            text,
+            pooled: &[],
+            derived: [0; 3],
+            derived_len: 0,
+        }
     }
 
     #[inline]
     fn code(self, text: &[u8]) -> (u32, usize) {
-        next_utf8(text).unwrap_or_else(|| malformed(text))
+        D::next(text).unwrap_or_else(|| malformed(text))
+    }
+
+    #[inline]
+    fn ascii_weight(self, byte: u8) -> Option<u32> {
+        let weight = self.0.table().ascii[usize::from(byte)];
+        (D::ASCII && weight != 0).then_some(u32::from(weight))
     }
 
     #[inline]
@@ -136,18 +173,21 @@ impl Scheme for Uca {
 }
 
 /// The weights of a text.
-struct Weights<'a> {
+struct Weights<'a, D> {
     version: Uca,
+    #[expect(dead_code, reason = "only its type matters")]
+    decode: D,
     table: &'static Table,
+    contracts: bool,
     text: &'a [u8],
     /// Weights of the last character that are still to come.
     pooled: &'static [u16],
     /// The same of a character that is not in the table, last one first.
-    derived: [u16; 6],
+    derived: [u16; 3],
     derived_len: u8,
 }
 
-impl Iterator for Weights<'_> {
+impl<D: Decode> Iterator for Weights<'_, D> {
     type Item = u32;
 
     #[inline]
@@ -162,7 +202,11 @@ impl Iterator for Weights<'_> {
                 return Some(u32::from(self.derived[usize::from(self.derived_len)]));
             }
             let &first = self.text.first()?;
-            if first < 0x80 && !self.may_contract(first) {
+            // An ASCII character begins contractions only with what is not ASCII.
+            if D::ASCII
+                && first < 0x80
+                && !(self.contracts && self.text.get(1).is_some_and(|&byte| byte >= 0x80))
+            {
                 self.text = &self.text[1..];
                 match self.table.ascii[usize::from(first)] {
                     0 => continue,
@@ -176,16 +220,10 @@ impl Iterator for Weights<'_> {
     }
 }
 
-impl Weights<'_> {
-    /// Whether an ASCII character may begin a contraction: only with what is not ASCII.
-    #[inline]
-    fn may_contract(&self, _first: u8) -> bool {
-        !self.table.contractions.is_empty() && self.text.get(1).is_some_and(|&byte| byte >= 0x80)
-    }
-
+impl<D: Decode> Weights<'_, D> {
     /// Takes a character from the text; gives its only weight, or prepares the others.
     fn character(&mut self) -> Option<u32> {
-        let Some((code, len)) = next_utf8(self.text) else {
+        let Some((code, len)) = D::next(self.text) else {
             let (weight, len) = malformed(self.text);
             self.text = &self.text[len..];
             return Some(weight);
@@ -197,13 +235,12 @@ impl Weights<'_> {
             return (entry != 0).then_some(u32::from(entry));
         }
         if entry == UNKNOWN {
-            self.derive(code);
-            return None;
+            return Some(self.derive(code));
         }
         let place = entry - POOLED;
         self.pooled = self.table.pooled(place);
         if self.table.pool[usize::from(place)] & STARTS != 0
-            && let Some((place, len)) = self.table.contraction(code, rest)
+            && let Some((place, len)) = self.table.contraction::<D>(code, rest)
         {
             self.pooled = self.table.pooled(place);
             self.text = &rest[len..];
@@ -211,32 +248,32 @@ impl Weights<'_> {
         None
     }
 
-    fn derive(&mut self, code: u32) {
+    /// The first weight of a character that is not in the table; prepares the others.
+    fn derive(&mut self, code: u32) -> u32 {
         if self.version == Uca::V400 && code > 0xFFFF {
-            (self.derived[0], self.derived_len) = (REPLACEMENT, 1);
-        } else if self.version == Uca::V900 && (0xAC00..0xD7A4).contains(&code) {
-            self.derive_hangul(code);
-        } else {
-            let (high, low) = implicit(self.version, code);
-            (self.derived[0], self.derived[1], self.derived_len) = (low, high, 2);
+            return u32::from(REPLACEMENT);
         }
+        if self.version == Uca::V900 && (0xAC00..0xD7A4).contains(&code) {
+            return self.derive_hangul(code);
+        }
+        let (high, low) = implicit(self.version, code);
+        (self.derived[0], self.derived_len) = (low, 1);
+        u32::from(high)
     }
 
     /// A syllable weighs as its two or three letters.
-    fn derive_hangul(&mut self, code: u32) {
+    fn derive_hangul(&mut self, code: u32) -> u32 {
         const VOWELS: u32 = 21;
         const TAILS: u32 = 28;
         let at = code - 0xAC00;
-        let letters = [0x1100 + at / (VOWELS * TAILS), 0x1161 + at / TAILS % VOWELS, 0x11A7 + at % TAILS];
-        let letters = if at.is_multiple_of(TAILS) { &letters[..2] } else { &letters[..] };
         self.derived_len = 0;
-        for &letter in letters.iter().rev() {
-            let entry = self.table.entry(letter);
-            if entry != 0 && entry < POOLED {
-                self.derived[usize::from(self.derived_len)] = entry;
-                self.derived_len += 1;
-            }
+        if !at.is_multiple_of(TAILS) {
+            self.derived[0] = self.table.entry(0x11A7 + at % TAILS);
+            self.derived_len = 1;
         }
+        self.derived[usize::from(self.derived_len)] = self.table.entry(0x1161 + at / TAILS % VOWELS);
+        self.derived_len += 1;
+        u32::from(self.table.entry(0x1100 + at / (VOWELS * TAILS)))
     }
 }
 
@@ -257,15 +294,14 @@ impl Table {
     }
 
     /// The longest contraction of a character and those after it; its place in the pool and the bytes of the others.
-    fn contraction(&self, first: u32, rest: &[u8]) -> Option<(u16, usize)> {
-        let (second, second_len) = next_utf8(rest.get(..1).and(Some(rest))?)?;
+    fn contraction<D: Decode>(&self, first: u32, rest: &[u8]) -> Option<(u16, usize)> {
+        let next = |text: &[u8]| if text.is_empty() { None } else { D::next(text) };
+        let (second, second_len) = next(rest)?;
         let find = |chars: [u32; 3]| {
             let at = self.contractions.binary_search_by(|c| c.chars.cmp(&chars)).ok()?;
             Some(self.contractions[at].place)
         };
-        let after = &rest[second_len..];
-        let third = if after.is_empty() { None } else { next_utf8(after) };
-        third
+        next(&rest[second_len..])
             .and_then(|(third, third_len)| Some((find([first, second, third])?, second_len + third_len)))
             .or_else(|| Some((find([first, second, 0])?, second_len)))
     }
@@ -291,4 +327,20 @@ fn implicit(version: Uca, code: u32) -> (u16, u16) {
         _ => 0xFBC0,
     };
     (base + (code >> 15) as u16, (code & 0x7FFF) as u16 | 0x8000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contractions_are_found_again_from_their_first_characters() {
+        for contraction in v900::TABLE.contractions {
+            for &later in contraction.chars[1..].iter().filter(|&&c| c != 0) {
+                let text = char::from_u32(later).unwrap().to_string();
+                assert!(!only_begins(text.as_bytes()[0]), "{text}");
+            }
+        }
+        assert!(v900::TABLE.contractions.is_sorted_by(|a, b| a.chars < b.chars));
+    }
 }
