@@ -4,11 +4,23 @@
 //! statement are lifted out: the key has their type only, and the values are listed. [`crate::parse`] with
 //! [`crate::ParseMode::lift`] turns the same literals, in the same order, into
 //! [`crate::ast::ExprKind::Lifted`] nodes.
+//!
+//! The key is the text itself with one control byte for each lifted literal. No such byte can stand outside of
+//! quotes in a text that has tokens only, so different statements have different keys. Space and comments are cut
+//! at both ends; comments are dropped where the text does not name columns, since tracers put a new one into every
+//! statement.
 
 use std::borrow::Cow;
 
 use crate::ast::Span;
+use crate::lexer::Lexer;
+use crate::lift::Lifter;
 use crate::mode::ParseMode;
+use crate::text;
+use crate::token::{T, Token};
+
+/// Statements with more lifted literals are rather bulk inserts than repeated.
+const LITERALS_MAX: usize = 256;
 
 /// A statement's key and its lifted literals. Kept and reused, so that a digest allocates nothing in the long run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,25 +42,56 @@ pub enum LiftedLiteral {
     Decimal(Span),
     /// A number with an exponent: its text.
     Float(Span),
-    /// A string: the text between its quotes.
+    /// A string.
     String {
-        /// Where.
+        /// The string with its quotes.
         span: Span,
-        /// It has escapes or doubled quotes: [`LiftedLiteral::bytes`] resolves them.
-        escaped: bool,
+        /// The text between the quotes is the value; otherwise [`LiftedLiteral::bytes`] has to resolve escapes,
+        /// doubled quotes or a further string that goes on.
+        plain: bool,
     },
 }
 
 impl LiftedLiteral {
-    /// The bytes of a decimal, float or string in the text they were lifted from; a whole number has none.
+    /// The byte that stands for it in the key: its type.
+    fn tag(self) -> u8 {
+        match self {
+            Self::Int(_) => 1,
+            Self::Decimal(_) => 2,
+            Self::Float(_) => 3,
+            Self::String { .. } => 4,
+        }
+    }
+
+    /// The bytes of a decimal or float (its text) or of a string (its value) of the text `sql` it was lifted from;
+    /// a whole number has none.
     #[must_use]
     pub fn bytes<'s>(&self, sql: &'s [u8], mode: ParseMode) -> Cow<'s, [u8]> {
-        let _ = mode;
-        match self {
+        match *self {
             Self::Int(_) => Cow::Borrowed(&[]),
-            Self::Decimal(span) | Self::Float(span) | Self::String { span, .. } => {
-                Cow::Borrowed(span.of(sql))
+            Self::Decimal(span) | Self::Float(span) => Cow::Borrowed(span.of(sql)),
+            Self::String { span, plain: true } => {
+                Cow::Borrowed(Span { start: span.start + 1, end: span.end.saturating_sub(1) }.of(sql))
             }
+            Self::String { span, plain: false } => {
+                let mut lexer = Lexer::new(&sql[span.start as usize..], mode);
+                let token = lexer.next();
+                let mut value = Vec::with_capacity(token.end as usize);
+                text::resolve(&sql[span.start as usize..], &token, 0, &lexer, |bytes| {
+                    value.extend_from_slice(bytes);
+                });
+                Cow::Owned(value)
+            }
+        }
+    }
+
+    fn of(sql: &[u8], token: &Token) -> Self {
+        let span = token.span();
+        match token.kind {
+            T::Int => text::int_value(span.of(sql)).map_or(Self::Decimal(span), Self::Int),
+            T::Decimal => Self::Decimal(span),
+            T::Float => Self::Float(span),
+            _ => Self::String { span, plain: token.flags == 0 },
         }
     }
 }
@@ -60,9 +103,66 @@ impl LiftedLiteral {
 /// that is no statement at all; hundreds of literals.
 #[must_use]
 pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
-    let _ = (sql, mode);
     digest.key.clear();
     digest.literals.clear();
     digest.params = 0;
-    false
+    if u32::try_from(sql.len()).is_err() {
+        return false;
+    }
+    let mut lexer = Lexer::new(sql, mode);
+    let mut lifter = Lifter::new();
+    // The text from `copied` to `end` is still to be put into the key.
+    let mut copied = 0;
+    let mut end = 0;
+    loop {
+        let token = lexer.next();
+        let start = token.start as usize;
+        if lexer.comments && (end == 0 || !lifter.in_select_list()) {
+            digest.key.extend_from_slice(&sql[copied..end]);
+            if end != 0 {
+                digest.key.push(b' ');
+            }
+            copied = start;
+        } else if end == 0 {
+            copied = start;
+        }
+        match token.kind {
+            T::Eof => break,
+            T::Semi => {
+                if lexer.next().kind == T::Eof {
+                    break;
+                }
+                return false;
+            }
+            T::Param => digest.params += 1,
+            _ => {}
+        }
+        if lifter.step(&token) {
+            let literal = LiftedLiteral::of(sql, &token);
+            digest.key.extend_from_slice(&sql[copied..start]);
+            digest.key.push(literal.tag());
+            digest.literals.push(literal);
+            copied = lexer.position();
+            end = copied;
+            if digest.literals.len() > LITERALS_MAX {
+                return false;
+            }
+        } else {
+            end = lexer.position();
+            if end == token.start as usize {
+                return false;
+            }
+        }
+        if !lifter.is_cacheable() {
+            return false;
+        }
+    }
+    if copied < end {
+        digest.key.extend_from_slice(&sql[copied..end]);
+    }
+    // Trailing comments leave a space behind.
+    while digest.key.last() == Some(&b' ') {
+        digest.key.pop();
+    }
+    lifter.is_cacheable() && !lexer.executable
 }

@@ -8,7 +8,13 @@
 pub mod ast;
 mod digest;
 mod error;
+mod keyword;
+mod lexer;
+mod lift;
 mod mode;
+mod parser;
+mod text;
+mod token;
 
 use bumpalo::Bump;
 
@@ -37,8 +43,7 @@ pub struct Parsed<'a> {
 /// count from the start of the `sql` given to the call.
 ///
 /// # Errors
-/// [`ParseErrorKind::Empty`] if there is nothing but space and comments; otherwise what is wrong, and where.
+/// [`ParseErrorKind::Empty`] if there is nothing, not even a comment; otherwise what is wrong, and where.
 pub fn parse<'a>(sql: &'a [u8], arena: &'a Bump, mode: ParseMode) -> Result<Parsed<'a>, ParseError> {
-    let _ = (arena, mode);
-    Err(ParseError::syntax(sql, 0))
+    parser::Parser::new(sql, arena, mode).statement()
 }

@@ -44,10 +44,12 @@ pub struct ParseMode {
     pub server_version: u32,
     /// Literals that [`crate::digest`] lifts become [`crate::ast::ExprKind::Lifted`].
     pub lift: bool,
+    /// `?` is a parameter; otherwise, as in a text that is run at once, a syntax error.
+    pub params: bool,
 }
 
 impl Default for ParseMode {
     fn default() -> Self {
-        Self { sql_mode: SqlMode::default(), server_version: 50_744, lift: false }
+        Self { sql_mode: SqlMode::default(), server_version: 50_744, lift: false, params: true }
     }
 }

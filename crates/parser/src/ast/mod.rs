@@ -186,6 +186,8 @@ pub enum Stmt<'a> {
     /// GRANT, REVOKE.
     Grant(&'a Grant<'a>),
 
+    /// Nothing but comments: succeeds and does nothing.
+    Empty,
     /// A statement of MySQL that is read loosely, up to its end, and that nothing here can execute: error 1235
     /// names the feature.
     Unsupported {

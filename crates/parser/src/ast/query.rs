@@ -15,6 +15,8 @@ pub struct Query<'a> {
     pub limit: Option<&'a Limit<'a>>,
     /// `FOR UPDATE`, `LOCK IN SHARE MODE`, `FOR SHARE`: at most one before 8.0, where several name tables.
     pub locking: &'a [Locking<'a>],
+    /// `PROCEDURE ANALYSE(…)`: the arguments.
+    pub procedure: Option<&'a [Expr<'a>]>,
     /// `INTO …`, wherever it was written.
     pub into: Option<&'a IntoClause<'a>>,
     /// The text, without surrounding parentheses.
@@ -97,8 +99,6 @@ pub struct Select<'a> {
     pub having: Option<&'a Expr<'a>>,
     /// `WINDOW`.
     pub windows: &'a [NamedWindow<'a>],
-    /// `PROCEDURE ANALYSE(…)`: the arguments.
-    pub procedure: Option<&'a [Expr<'a>]>,
     /// From SELECT to the end of its last clause.
     pub span: Span,
 }

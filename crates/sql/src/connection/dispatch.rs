@@ -30,7 +30,7 @@ impl Connection {
             Stmt::Deallocate(name) => self.sql_deallocate(&super::text_of(*name)),
             Stmt::Kill(kill) => self.kill(kill, sql),
             Stmt::Flush(flush) => self.flush(flush),
-            Stmt::Reset(_) => Ok(Outcome::default()),
+            Stmt::Reset(_) | Stmt::Empty => Ok(Outcome::default()),
             Stmt::Help(_) => Err(SqlError::unsupported("HELP")),
             Stmt::Shutdown => self.shutdown(),
             Stmt::CreateUser(_) | Stmt::DropUser(_) | Stmt::RenameUsers(_) | Stmt::Grant(_) => {

@@ -97,6 +97,11 @@ impl Connection {
         self.xa.check_statement()?;
         let collation = self.state.vars.collation_connection;
         let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| type_of(v, collation)).collect();
+        if let Stmt::Insert(insert) = stmt
+            && crate::dml::is_bulk(insert)
+        {
+            return self.in_statement(|connection| connection.insert_bulk(insert, sql, params, &types));
+        }
         let mut tries = 0;
         loop {
             let done = self.in_statement(|connection| {
@@ -115,6 +120,20 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// INSERT of many rows: they are read from the syntax tree one by one.
+    fn insert_bulk(
+        &mut self,
+        insert: &ast::Insert<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        param_types: &[SqlType],
+    ) -> SqlResult<Outcome> {
+        let plan = crate::dml::plan_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })?;
+        self.check_wanted(plan.wants())?;
+        self.check_locked(plan.wants())?;
+        plan.run_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })
     }
 
     /// Plans a statement, in a started statement of the engine: tables are opened under metadata locks.

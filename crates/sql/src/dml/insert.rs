@@ -1,7 +1,7 @@
 //! INSERT and REPLACE.
 //!
 //! A statement with few rows is compiled as a whole, so that its plan can be kept ([`plan_insert`]). One with many rows
-//! of literals is compiled without its rows, which are then read from the syntax tree one by one ([`insert_rows`]):
+//! of literals is compiled without its rows, which are then read from the syntax tree one by one ([`plan_bulk`]):
 //! nothing is made per row but its stored form.
 
 use super::literal::Literals;
@@ -66,48 +66,25 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
     }
 }
 
-/// Runs an INSERT ... VALUES straight from its syntax tree: for statements with so many rows that keeping a plan is of
-/// no use. `check` is asked whether the session may.
+/// Rows from which on a statement's rows are read from its syntax tree.
+const BULK: usize = 8;
+
+/// Whether an INSERT has so many rows that keeping a plan of it is of no use: to be planned by [`plan_bulk`] and run by
+/// [`InsertPlan::run_bulk`].
+pub fn is_bulk(ast: &ast::Insert<'_>) -> bool {
+    matches!(ast.source, ast::InsertSource::Values(rows) if rows.len() >= BULK)
+}
+
+/// Plans an INSERT ... VALUES without its rows.
 ///
 /// # Errors
-/// As [`plan_insert`], those of `check`, and of the statement.
-pub fn insert_rows(
-    ast: &ast::Insert<'_>,
-    cx: &mut PlanCx<'_>,
-    check: &mut dyn FnMut(&[Wanted], &SessionState) -> SqlResult<()>,
-) -> SqlResult<Outcome> {
-    let ast::InsertSource::Values(rows) = ast.source else {
-        return Err(SqlError::unsupported("INSERT ... SELECT"));
-    };
+/// As [`plan_insert`].
+pub fn plan_bulk(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
     let plan = plan_header(ast, cx)?;
-    check(&plan.wants, cx.stmt.state)?;
-    check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
-    let literals = Literals::new(cx.stmt.state);
-    let db = cx.stmt.db.clone();
-    let mut writer = plan.writer(cx.stmt.state, Some(rows.len() as u64));
-    plan.check_missing(&writer, cx.stmt.state)?;
-    for &row in rows {
-        writer.begin_row(&plan.missing, cx.stmt.state);
-        for (cell, &column) in row.iter().zip(&plan.targets) {
-            if matches!(cell.kind, ast::ExprKind::Default) {
-                writer.set_default(column, cx.stmt.state)?;
-                continue;
-            }
-            if let Some((value, ty)) = literals.value(cell) {
-                writer.set_value(column, &value, ty, cx.stmt.state)?;
-                continue;
-            }
-            let scope = plan.scope();
-            let mut compile_cx =
-                CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(&db), cx.stmt.state) };
-            let expr = compile(cell, &scope, &mut compile_cx)?;
-            let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
-            plan.set_expr(&mut writer, column, &expr, &mut eval, &[])?;
-        }
-        let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
-        writer.write(&mut eval, &[])?;
+    if let ast::InsertSource::Values(rows) = ast.source {
+        check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
     }
-    Ok(plan.outcome(&writer, cx.stmt.state))
+    Ok(plan)
 }
 
 /// Everything but the rows.
@@ -296,6 +273,39 @@ impl InsertPlan {
             writer.write(cx, params)?;
         }
         Ok(self.outcome(&writer, cx.state))
+    }
+
+    /// Runs a plan made by [`plan_bulk`] with the rows of the statement.
+    ///
+    /// # Errors
+    /// Of the statement.
+    pub fn run_bulk(&self, ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Outcome> {
+        let ast::InsertSource::Values(rows) = ast.source else {
+            return Err(SqlError::unsupported("INSERT ... SELECT"));
+        };
+        let literals = Literals::new(cx.stmt.state);
+        let db = cx.stmt.db.clone();
+        let mut writer = self.writer(cx.stmt.state, Some(rows.len() as u64));
+        self.check_missing(&writer, cx.stmt.state)?;
+        for &row in rows {
+            writer.begin_row(&self.missing, cx.stmt.state);
+            for (cell, &column) in row.iter().zip(&self.targets) {
+                if matches!(cell.kind, ast::ExprKind::Default) {
+                    writer.set_default(column, cx.stmt.state)?;
+                    continue;
+                }
+                if let Some((value, ty)) = literals.value(cell) {
+                    writer.set_value(column, &value, ty, cx.stmt.state)?;
+                    continue;
+                }
+                let expr = compile(cell, &self.scope(), &mut compile_cx(cx))?;
+                let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
+                self.set_expr(&mut writer, column, &expr, &mut eval, cx.params)?;
+            }
+            let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
+            writer.write(&mut eval, cx.params)?;
+        }
+        Ok(self.outcome(&writer, cx.stmt.state))
     }
 
     /// What the client is told.

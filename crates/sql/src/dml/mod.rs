@@ -33,7 +33,7 @@ mod writer;
 
 pub use delete::DeletePlan;
 pub use file_format::FileFormat;
-pub use insert::{InsertPlan, insert_rows, plan_insert};
+pub use insert::{InsertPlan, is_bulk, plan_bulk, plan_insert};
 pub use load::{LoadPlan, plan_load};
 pub use maintain::maintain;
 pub use scope::default_value;

@@ -126,6 +126,7 @@ impl Com {
             | Stmt::Handler(_)
             | Stmt::Help(_)
             | Stmt::Shutdown
+            | Stmt::Empty
             | Stmt::Unsupported { .. } => Com::Other,
         }
     }
