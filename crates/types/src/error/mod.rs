@@ -1,7 +1,10 @@
 //! Errors and warnings with MySQL's numbers, SQLSTATEs and messages.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
+
+mod make;
+mod table;
 
 /// Result of an SQL operation.
 pub type SqlResult<T> = std::result::Result<T, SqlError>;
@@ -23,6 +26,17 @@ impl SqlError {
         SqlError { code, sqlstate: sqlstate(code), message: message.into() }
     }
 
+    /// An error with the message of its number and these arguments.
+    ///
+    /// ```
+    /// # use vaquita_types::SqlError;
+    /// let e = SqlError::of(1146, &[&"test", &"t"]);
+    /// assert_eq!(e.to_string(), "ERROR 1146 (42S02): Table 'test.t' doesn't exist");
+    /// ```
+    pub fn of(code: u16, args: &[&dyn fmt::Display]) -> SqlError {
+        SqlError::new(code, message(code, args))
+    }
+
     /// 1235: something that is not there yet.
     pub fn unsupported(feature: &str) -> SqlError {
         SqlError::new(1235, format!("This version of Vaquita doesn't yet support '{feature}'"))
@@ -37,15 +51,56 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
+/// What is known of an error number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorInfo {
+    /// Number.
+    pub code: u16,
+    /// Name: `ER_DUP_ENTRY`.
+    pub name: &'static str,
+    /// SQLSTATE, five characters.
+    pub sqlstate: &'static str,
+    /// Message with `%s` and `%d` where arguments go.
+    pub format: &'static str,
+}
+
+/// What is known of an error number.
+pub fn info(code: u16) -> Option<&'static ErrorInfo> {
+    let at = table::TABLE.binary_search_by_key(&code, |e| e.code).ok()?;
+    table::TABLE.get(at)
+}
+
+/// All error numbers known, in order.
+pub fn all() -> &'static [ErrorInfo] {
+    table::TABLE
+}
+
 /// SQLSTATE of an error number; `HY000` for those without one of their own.
 pub fn sqlstate(code: u16) -> &'static str {
-    match code {
-        1062 | 1586 => "23000",
-        1064 => "42000",
-        1146 => "42S02",
-        1235 => "42000",
-        _ => "HY000",
+    info(code).map_or("HY000", |e| e.sqlstate)
+}
+
+/// The message of an error number with its arguments in their places.
+pub fn message(code: u16, args: &[&dyn fmt::Display]) -> String {
+    let format = info(code).map_or("Unknown error", |e| e.format);
+    let mut out = String::with_capacity(format.len() + 16 * args.len());
+    let (mut rest, mut args) = (format, args.iter());
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let (place, after) = rest[at..].split_at(2.min(rest.len() - at));
+        match place {
+            "%s" | "%d" => {
+                // A missing argument leaves nothing. Writing to a string does not fail.
+                if let Some(arg) = args.next() {
+                    let _ = write!(out, "{arg}");
+                }
+            }
+            _ => out.push_str(place),
+        }
+        rest = after;
     }
+    out.push_str(rest);
+    out
 }
 
 /// How grave a condition is.
@@ -118,3 +173,6 @@ impl Warnings {
         &self.list
     }
 }
+
+#[cfg(test)]
+mod tests;
