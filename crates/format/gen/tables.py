@@ -4,6 +4,7 @@
   src/collation/general_ci.rs   weights of utf8_general_ci, utf8mb4_general_ci, ucs2/utf16/utf32_general_ci
   src/collation/latin.rs        weights of the 8-bit collations
   src/charset/sjis.rs           Shift_JIS to Unicode
+  src/charset/eight_bit.rs      8-bit character sets to Unicode
   src/filename/pairs.rs         two-character codes of table names on disk (from filename-charset.tsv)
 
 Everything follows from the Unicode character database that Python carries, from Python's codecs, and from the rules
@@ -174,6 +175,49 @@ def latin():
     write('collation/latin.rs', 'Weights of 8-bit collations.', body.rstrip('\n') + '\n')
 
 
+# ------------------------------------------------------------------------------------------------ 8-bit sets
+# MySQL's name, Python's codec, what MySQL has otherwise (0: no character).
+EIGHT_BIT = (
+    ('dec8', 'latin-1', {0xA4: 0, 0xA6: 0, 0xA8: 0xA4, 0xAC: 0, 0xAD: 0, 0xAE: 0, 0xAF: 0, 0xB4: 0, 0xB8: 0, 0xBE: 0, 0xD0: 0,
+                         0xD7: 0x152, 0xDD: 0x178, 0xDE: 0, 0xF0: 0, 0xF7: 0x153, 0xFD: 0xFF, 0xFE: 0, 0xFF: 0}),
+    ('cp850', 'cp850', {}),
+    ('hp8', 'hp-roman8', {}),
+    ('koi8r', 'koi8-r', {}),
+    ('latin2', 'iso8859-2', {}),
+    ('hebrew', 'iso8859-8', {0xAF: 0x203E}),
+    ('tis620', 'tis-620', {}),
+    ('koi8u', 'koi8-u', {0x95: 0x2022}),
+    # The first edition of ISO 8859-7.
+    ('greek', 'iso8859-7', {0xA1: 0x2BD, 0xA2: 0x2BC, 0xA4: 0, 0xA5: 0, 0xAA: 0}),
+    ('cp1250', 'cp1250', {}),
+    ('latin5', 'iso8859-9', {}),
+    ('cp866', 'cp866', {0xFC: 0x207F, 0xFD: 0xB2}),
+    ('macce', 'mac_latin2', {}),
+    ('macroman', 'mac_roman', {}),
+    ('cp852', 'cp852', {}),
+    ('latin7', 'iso8859-13', {}),
+    ('cp1251', 'cp1251', {}),
+    # Before Microsoft filled the gaps.
+    ('cp1256', 'cp1256', {0x8A: 0, 0x8F: 0, 0x98: 0, 0x9A: 0, 0x9F: 0, 0xAA: 0, 0xC0: 0, 0xFF: 0}),
+    ('cp1257', 'cp1257', {}),
+)
+
+
+def eight_bit():
+    body = ''
+    for name, codec, other in EIGHT_BIT:
+        codes = []
+        for byte in range(0x80, 0x100):
+            try:
+                code = ord(bytes([byte]).decode(codec))
+            except UnicodeDecodeError:
+                code = 0
+            codes.append(other.get(byte, code))
+        body += '/// Bytes 0x80 and above of `%s`; 0: no character.\n#[rustfmt::skip]\n' % name
+        body += 'pub(super) static %s: [u16; 128] = [\n%s];\n\n' % (name.upper(), numbers(codes, '0x%04X', 16))
+    write('charset/eight_bit.rs', '8-bit character sets.', body.rstrip('\n') + '\n')
+
+
 # ------------------------------------------------------------------------------------------------ sjis
 def sjis():
     """JIS X 0208 through Python's shift_jis, without vendor extensions, as MySQL's `sjis` (those are in cp932).
@@ -223,5 +267,6 @@ def filename():
 if __name__ == '__main__':
     general_ci()
     latin()
+    eight_bit()
     sjis()
     filename()

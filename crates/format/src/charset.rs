@@ -7,14 +7,16 @@
 //! | utf8, utf8mb4 | 1-3, 1-4 | yes |
 //! | ucs2, utf16, utf16le, utf32 | 2, 2 or 4, 2 or 4, 4 | yes, big-endian but for utf16le |
 //! | sjis | 1-2 | yes: JIS X 0208, half-width katakana |
+//! | cp850 cp852 cp866 cp1250 cp1251 cp1256 cp1257 dec8 greek hebrew hp8 koi8r koi8u latin2 latin5 latin7 macce macroman tis620 | 1 | yes |
 //! | binary | 1 | no: bytes are not text |
-//! | all others of MySQL 5.6 | 1-3 | no |
+//! | armscii8 geostd8 keybcs2 swe7; big5 cp932 eucjpms euckr gb2312 gbk ujis | 1; 1-3 | ASCII alone |
 //!
 //! Malformed text decodes with U+FFFD in the place of each byte that fits nowhere.
 
 mod case;
 mod check;
 mod convert;
+mod eight_bit;
 pub mod list;
 mod sjis;
 
@@ -46,8 +48,10 @@ enum Form {
     Binary,
     Ascii,
     Latin1,
-    /// Another 8-bit character set; without a way to Unicode.
-    EightBit,
+    /// Another 8-bit character set: the characters of bytes above ASCII.
+    EightBit(&'static [u16; 128]),
+    /// One without a way to Unicode here.
+    UnknownEightBit,
     Utf8,
     Utf8mb4,
     Ucs2,
@@ -75,8 +79,8 @@ const fn charset(name: &'static str, mb_min_len: u8, mb_max_len: u8, form: Form)
     Charset { name, mb_min_len, mb_max_len, form }
 }
 
-const fn eight_bit(name: &'static str) -> Charset {
-    charset(name, 1, 1, Form::EightBit)
+const fn eight_bit(name: &'static str, high: &'static [u16; 128]) -> Charset {
+    charset(name, 1, 1, Form::EightBit(high))
 }
 
 impl Charset {
@@ -111,29 +115,29 @@ impl Charset {
             28 | 87 => charset("gbk", 1, 2, Form::Gbk),
             12 | 91 => charset("ujis", 1, 3, Form::Eucjp),
             97..=98 => charset("eucjpms", 1, 3, Form::Eucjp),
-            3 | 69 => eight_bit("dec8"),
-            4 | 80 => eight_bit("cp850"),
-            6 | 72 => eight_bit("hp8"),
-            7 | 74 => eight_bit("koi8r"),
-            2 | 9 | 21 | 27 | 77 => eight_bit("latin2"),
-            10 | 82 => eight_bit("swe7"),
-            16 | 71 => eight_bit("hebrew"),
-            18 | 89 => eight_bit("tis620"),
-            22 | 75 => eight_bit("koi8u"),
-            25 | 70 => eight_bit("greek"),
-            26 | 34 | 44 | 66 | 99 => eight_bit("cp1250"),
-            30 | 78 => eight_bit("latin5"),
-            32 | 64 => eight_bit("armscii8"),
-            36 | 68 => eight_bit("cp866"),
-            37 | 73 => eight_bit("keybcs2"),
-            38 | 43 => eight_bit("macce"),
-            39 | 53 => eight_bit("macroman"),
-            40 | 81 => eight_bit("cp852"),
-            20 | 41..=42 | 79 => eight_bit("latin7"),
-            14 | 23 | 50..=52 => eight_bit("cp1251"),
-            57 | 67 => eight_bit("cp1256"),
-            29 | 58..=59 => eight_bit("cp1257"),
-            92..=93 => eight_bit("geostd8"),
+            3 | 69 => eight_bit("dec8", &eight_bit::DEC8),
+            4 | 80 => eight_bit("cp850", &eight_bit::CP850),
+            6 | 72 => eight_bit("hp8", &eight_bit::HP8),
+            7 | 74 => eight_bit("koi8r", &eight_bit::KOI8R),
+            2 | 9 | 21 | 27 | 77 => eight_bit("latin2", &eight_bit::LATIN2),
+            10 | 82 => charset("swe7", 1, 1, Form::UnknownEightBit),
+            16 | 71 => eight_bit("hebrew", &eight_bit::HEBREW),
+            18 | 89 => eight_bit("tis620", &eight_bit::TIS620),
+            22 | 75 => eight_bit("koi8u", &eight_bit::KOI8U),
+            25 | 70 => eight_bit("greek", &eight_bit::GREEK),
+            26 | 34 | 44 | 66 | 99 => eight_bit("cp1250", &eight_bit::CP1250),
+            30 | 78 => eight_bit("latin5", &eight_bit::LATIN5),
+            32 | 64 => charset("armscii8", 1, 1, Form::UnknownEightBit),
+            36 | 68 => eight_bit("cp866", &eight_bit::CP866),
+            37 | 73 => charset("keybcs2", 1, 1, Form::UnknownEightBit),
+            38 | 43 => eight_bit("macce", &eight_bit::MACCE),
+            39 | 53 => eight_bit("macroman", &eight_bit::MACROMAN),
+            40 | 81 => eight_bit("cp852", &eight_bit::CP852),
+            20 | 41..=42 | 79 => eight_bit("latin7", &eight_bit::LATIN7),
+            14 | 23 | 50..=52 => eight_bit("cp1251", &eight_bit::CP1251),
+            57 | 67 => eight_bit("cp1256", &eight_bit::CP1256),
+            29 | 58..=59 => eight_bit("cp1257", &eight_bit::CP1257),
+            92..=93 => charset("geostd8", 1, 1, Form::UnknownEightBit),
             _ => return None,
         })
     }
@@ -189,7 +193,7 @@ impl Charset {
         !matches!(
             self.form,
             Form::Binary
-                | Form::EightBit
+                | Form::UnknownEightBit
                 | Form::Cp932
                 | Form::Big5
                 | Form::Gbk
@@ -207,6 +211,9 @@ impl Charset {
             Form::Utf8 => next_utf8(s).filter(|&(code, _)| code <= 0xFFFF),
             Form::Utf8mb4 => next_utf8(s),
             Form::Latin1 => Some((u32::from(latin1(s[0])), 1)),
+            Form::EightBit(high) if s[0] >= 0x80 => {
+                Some((u32::from(high[usize::from(s[0] - 0x80)]), 1)).filter(|&(code, _)| code != 0)
+            }
             Form::Ucs2 => next_ucs2(s),
             Form::Utf16 => next_utf16(s),
             Form::Utf16le => next_utf16le(s),
@@ -224,6 +231,10 @@ impl Charset {
             Form::Utf8mb4 if code <= 0x10_FFFF => push_utf8(code, out),
             Form::Latin1 => match latin1_byte(code) {
                 Some(byte) => out.push(byte),
+                None => return false,
+            },
+            Form::EightBit(high) if code >= 0x80 => match high.iter().position(|&c| u32::from(c) == code) {
+                Some(at) => out.push(0x80 + at as u8),
                 None => return false,
             },
             Form::Ucs2 if code <= 0xFFFF => codec::push_uint(out, 2, u64::from(code)),
@@ -331,7 +342,7 @@ impl Charset {
             Form::Gb2312 => two_byte(s, 0xA1..=0xF7, |t| matches!(t, 0xA1..=0xFE)),
             Form::Euckr => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x41..=0x5A | 0x61..=0x7A | 0x81..=0xFE)),
             Form::Eucjp => euc_jp_len(s),
-            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit => Some(1),
+            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit(_) | Form::UnknownEightBit => Some(1),
         }
     }
 
@@ -543,6 +554,37 @@ mod tests {
             }
         }
         assert_eq!(crc32c(&all), 0xC322_B4AC);
+    }
+
+    #[test]
+    fn eight_bit_sets_are_those_of_a_real_server() {
+        // CRC-32C of CONVERT(.. USING utf16) of bytes 0x80 and above of each set, on MySQL 5.6.24.
+        let sets = "dec8 cp850 hp8 koi8r latin2 hebrew tis620 koi8u greek cp1250 latin5 cp866 macce macroman cp852 \
+                    latin7 cp1251 cp1256 cp1257";
+        let mut all = Vec::new();
+        for name in sets.split(' ') {
+            let charset = Charset::by_name(name).unwrap();
+            let none = if name == "tis620" { 0xFFFD } else { u32::from(b'?') };
+            for byte in 0x80..=0xFFu8 {
+                let code = charset.next(&[byte]).map(|(code, _)| code);
+                vaquita_base::codec::push_u16(&mut all, code.unwrap_or(none) as u16);
+                if let Some(code) = code {
+                    let mut back = Vec::new();
+                    assert!(charset.push(code, &mut back) && back == [byte], "{name} {byte:x}");
+                }
+            }
+        }
+        assert_eq!(crc32c(&all), 0x1103_035A);
+        assert_eq!(Charset::by_name("KOI8R"), Charset::of_collation(7));
+        let upper = |name: &str, text: &[u8]| {
+            let mut out = Vec::new();
+            let charset = Charset::by_name(name).unwrap();
+            charset.change_case(Case::Upper, CaseVersion::V300, text, &mut out);
+            out
+        };
+        assert_eq!(upper("cp1251", b"\xE6a\xFF"), b"\xC6A\xDF");
+        assert_eq!(upper("swe7", b"\xE6a"), b"\xE6A");
+        assert_eq!(upper("binary", b"a"), b"a");
     }
 
     #[test]
