@@ -28,6 +28,8 @@ mod message;
 mod row;
 mod scope;
 mod store;
+#[cfg(test)]
+mod tests;
 pub mod update;
 mod writer;
 
