@@ -93,12 +93,17 @@ impl AutoInc {
         if self.explicit {
             return Ok(());
         }
-        let value = match self.forced.take() {
+        let forced = self.forced.take();
+        let value = match forced {
             Some(value) => value,
             None => self.next(engine, state, store)?,
         };
         self.present = Some(value);
-        store.value(self.column, &Value::UInt(value), &SqlType::bigint(true), state, row)
+        store.value(self.column, &Value::UInt(value), &SqlType::bigint(true), state, row)?;
+        match forced {
+            Some(_) => self.note(engine, store.info, row),
+            None => Ok(()),
+        }
     }
 
     fn next(&mut self, engine: &mut Session, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
