@@ -60,5 +60,6 @@ pub use crate::options::Options;
 pub use crate::session::{Durability, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use vaquita_format::undo::Xid;
+pub use vaquita_txn::lock::WaitPolicy;
 pub use vaquita_txn::wait::{WaitFor, WaitHook};
 pub use vaquita_txn::{AccessMode, Isolation, LockMode, TrxHandle};

@@ -6,6 +6,9 @@ use super::bound::key_fields;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::table::{Field, Table};
+use std::ops::ControlFlow;
+use vaquita_btree::OwnedKey;
+use vaquita_format::record::Offsets;
 use vaquita_format::tuple::Tuple;
 
 /// A bound of a range: the first fields of an index in stored form, and whether records equal to it belong to the range.
@@ -47,3 +50,48 @@ pub fn estimate_rows(core: &Core, table: &Table) -> Result<u64> {
     let (first, last) = (tree.place_of_start(&core.storage)?, tree.place_of_end(&core.storage)?);
     Ok(((first.records + last.records) / 2.0).round() as u64)
 }
+
+/// Places in an index that are looked at to know how many records share a key.
+const SAMPLES: usize = 8;
+
+/// About how many records share the first `n` fields of an index with one that is picked at random.
+///
+/// # Errors
+/// If there is no such index; errors of pages, damage.
+pub fn estimate_per_key(core: &Core, table: &Table, index: usize, n: usize) -> Result<f64> {
+    let definition = table.indexes.get(index).ok_or(Error::WrongState("there is no such index"))?;
+    let tree = &definition.tree;
+    let (mut rows, mut samples) = (0, 0u64);
+    for key in tree.split_points(&core.storage, SAMPLES)? {
+        let fields: Vec<Field<'_>> = key.iter().take(n).map(|f| f.data).collect();
+        if fields.len() == n {
+            rows += estimate_range(core, table, index, Some((&fields, true)), Some((&fields, true)))?.max(1);
+            samples += 1;
+        }
+    }
+    if samples > 0 {
+        return Ok(rows as f64 / samples as f64);
+    }
+    // One page: its keys are counted.
+    let mut walk = vaquita_btree::Cursor::new(tree, &core.storage);
+    let (mut before, mut key) = (OwnedKey::default(), OwnedKey::default());
+    let mut offsets = Offsets::default();
+    let (mut records, mut keys) = (0u32, 0u32);
+    if walk.first()? {
+        walk.for_each(|record| {
+            if record.parse(definition.def(), &mut offsets).is_err() || records == PAGE_RECORDS_MAX {
+                return ControlFlow::Break(());
+            }
+            key.clear();
+            (0..n.min(offsets.n_fields())).for_each(|i| key.push(record.field(&offsets, i)));
+            keys += u32::from(records == 0 || key.order(definition.def(), &before).is_ne());
+            records += 1;
+            std::mem::swap(&mut key, &mut before);
+            ControlFlow::Continue(())
+        })?;
+    }
+    Ok(f64::from(records.max(1)) / f64::from(keys.max(1)))
+}
+
+/// Records of a small index that are looked at.
+const PAGE_RECORDS_MAX: u32 = 500;

@@ -288,6 +288,12 @@ impl Cursor {
         self.fetch(core, trx, Direction::Backward)
     }
 
+    /// The row that [`Cursor::next`] or [`Cursor::prev`] gave last, once more: borrowed of the cursor alone, so that others
+    /// can be read while it is looked at.
+    pub fn current<'a>(&'a self, core: &'a Core) -> Option<RowRef<'a>> {
+        self.batch.current().map(|row| self.batch_row(core, row))
+    }
+
     /// Calls `each` for the following rows, until it breaks or the range ends. Whether it broke; the cursor is on that row
     /// then.
     ///

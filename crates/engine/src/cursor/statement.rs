@@ -4,7 +4,7 @@
 //! statement is a transaction of its own, which is serializable as it is.
 
 use super::count::count;
-use super::estimate::{Bound, estimate_range, estimate_rows};
+use super::estimate::{Bound, estimate_per_key, estimate_range, estimate_rows};
 use super::get::PointRead;
 use super::parallel::parallel_scan;
 use super::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
@@ -24,6 +24,16 @@ impl Statement<'_> {
             && self.session.trx.isolation() == Isolation::Serializable
             && !self.session.is_own_transaction();
         if serializable { ReadLock::Shared } else { wanted }
+    }
+
+    /// Makes sure that a table opened earlier is still the one of its name, and keeps its definition from changing until the
+    /// transaction ends.
+    ///
+    /// # Errors
+    /// The table has changed; the metadata lock was not granted in time.
+    #[inline]
+    pub fn hold_table(&mut self, table: &Arc<Table>) -> Result<()> {
+        self.session.use_table(table, MdlMode::SharedRead)
     }
 
     /// A cursor before the first record of an index. It may be kept and placed anew by later statements of the same
@@ -163,6 +173,15 @@ impl Statement<'_> {
     pub fn estimate_rows(&mut self, table: &Arc<Table>) -> Result<u64> {
         self.session.use_table(table, MdlMode::SharedRead)?;
         estimate_rows(self.parts().0, table)
+    }
+
+    /// About how many records share the first `n` fields of an index; see [`estimate_per_key`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn estimate_per_key(&mut self, table: &Arc<Table>, index: usize, n: usize) -> Result<f64> {
+        self.session.use_table(table, MdlMode::SharedRead)?;
+        estimate_per_key(self.parts().0, table, index, n)
     }
 
     /// Scans an index by several threads; see [`parallel_scan`].

@@ -1,1 +1,385 @@
 //! Running SELECT: scans, joins, sorts, groups.
+//!
+//! Rows are pushed: a scan calls what follows for each row. A block of one table whose expressions run no subqueries looks
+//! at rows in place, on their latched pages, and hands them on from there; everything else works on rows in cursors' batches
+//! or copies, with no latch held.
+//!
+//! | part | file |
+//! |---|---|
+//! | queries, unions, limits, subqueries | this file |
+//! | reading tables, joins | `scan` |
+//! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
+//! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
+//! | intervals of indexes, bounds | `ranges`, `bound` |
+//! | sorting | `sort` |
+//! | rows and keys as bytes | `values` |
+
+pub(crate) mod bound;
+mod group;
+mod kept;
+mod pipeline;
+pub(crate) mod pool;
+pub(crate) mod ranges;
+mod scan;
+mod sort;
+pub(crate) mod values;
+
+use crate::expr::subquery::TakeRow;
+use crate::expr::{EvalCx, Expr, Row, Subquery};
+use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
+use sort::Sorter;
+use std::collections::HashSet;
+use values::{Values, push_key, push_value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+
+pub(crate) use scan::Workspace;
+
+/// What is to happen after a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The next row.
+    Go,
+    /// [`Output::pause`] without latches, then the next row.
+    Pause,
+    /// No more rows.
+    Stop,
+}
+
+/// Takes the rows of a query.
+pub(crate) trait Output {
+    /// A row.
+    fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow>;
+
+    /// Called without latches after [`Flow::Pause`].
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        let _ = cx;
+        Ok(())
+    }
+
+    /// Whether rows may come while a page is latched.
+    fn in_place(&self) -> bool {
+        false
+    }
+}
+
+/// Runs a query for a row of the block around it. The number of rows that LIMIT left out is counted if `count_all`.
+pub(crate) fn run_query(
+    plan: &QueryPlan,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+    count_all: bool,
+    out: &mut dyn Output,
+) -> SqlResult<u64> {
+    match &plan.body {
+        Body::Block(block) => pipeline::run_block(block, cx, row, count_all, out),
+        Body::Union { .. } => run_union(plan, cx, row, count_all, out),
+    }
+}
+
+/// LIMIT at work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) skip: u64,
+    pub(crate) take: u64,
+    /// Rows beyond are counted, not refused.
+    pub(crate) count_all: bool,
+    /// Rows that came.
+    pub(crate) seen: u64,
+}
+
+impl Limit {
+    pub(crate) fn of(
+        plan: Option<&LimitPlan>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        count_all: bool,
+    ) -> SqlResult<Limit> {
+        let Some(plan) = plan else {
+            return Ok(Limit { skip: 0, take: u64::MAX, count_all, seen: 0 });
+        };
+        let take = limit_value(&plan.count, cx, row)?;
+        let skip = match &plan.offset {
+            Some(offset) => limit_value(offset, cx, row)?,
+            None => 0,
+        };
+        Ok(Limit { skip, take, count_all, seen: 0 })
+    }
+
+    /// Rows that are needed, if there is an end.
+    pub(crate) fn first(&self) -> Option<u64> {
+        (self.take != u64::MAX && !self.count_all).then(|| self.skip.saturating_add(self.take))
+    }
+
+    /// Whether no row is wanted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.take == 0 && !self.count_all
+    }
+
+    /// A row comes: whether it is to be shown.
+    #[inline]
+    pub(crate) fn shows(&mut self) -> bool {
+        self.seen += 1;
+        self.seen > self.skip && self.seen - self.skip <= self.take
+    }
+
+    /// Whether all rows have come.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        !self.count_all && self.seen >= self.skip.saturating_add(self.take)
+    }
+}
+
+fn limit_value(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<u64> {
+    let constant = Row { tables: &[], ..*row };
+    match e.eval(cx, &constant)? {
+        Value::Int(v) if v >= 0 => Ok(v as u64),
+        Value::UInt(v) => Ok(v),
+        Value::Null => Ok(0),
+        _ => Err(SqlError::new(1210, "Incorrect arguments to LIMIT")),
+    }
+}
+
+/// Duplicates of rows: those that came already are known by their keys.
+#[derive(Debug, Default)]
+pub(crate) struct Distinct {
+    seen: HashSet<Box<[u8]>, foldhash::fast::RandomState>,
+    key: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Distinct {
+    /// Whether a row is new.
+    pub(crate) fn is_new(&mut self, values: &[Value<'_>], types: impl Iterator<Item = vaquita_types::compare::CompareAs>) -> bool {
+        self.key.clear();
+        for (value, how) in values.iter().zip(types) {
+            push_key(how, value, false, &mut self.key, &mut self.scratch);
+        }
+        if self.seen.contains(&self.key[..]) {
+            return false;
+        }
+        self.seen.insert(self.key.as_slice().into())
+    }
+}
+
+/// Rows of a union, all of one type.
+struct UnionOutput<'o> {
+    types: &'o [SqlType],
+    from: &'o [SqlType],
+    distinct: Option<&'o mut Distinct>,
+    order: &'o [OrderKey],
+    sorter: Option<&'o mut Sorter>,
+    limit: &'o mut Limit,
+    out: &'o mut dyn Output,
+    key: Vec<u8>,
+    body: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Output for UnionOutput<'_> {
+    fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        let mut converted = Vec::with_capacity(values.len());
+        for ((value, from), to) in values.iter().zip(self.from).zip(self.types) {
+            converted.push(convert(value, from, to, cx));
+        }
+        if let Some(distinct) = &mut self.distinct
+            && !distinct.is_new(&converted, self.types.iter().map(crate::plan::block::order_of))
+        {
+            return Ok(Flow::Go);
+        }
+        if let Some(sorter) = &mut self.sorter {
+            self.key.clear();
+            for key in self.order {
+                if let SortValue::Item(at) = key.value {
+                    push_key(key.how, &converted[at], key.descending, &mut self.key, &mut self.scratch);
+                }
+            }
+            self.body.clear();
+            converted.iter().for_each(|v| push_value(v, &mut self.body));
+            sorter.push(&self.key, &self.body)?;
+            return Ok(Flow::Go);
+        }
+        let mut flow = Flow::Go;
+        if self.limit.shows() {
+            flow = self.out.row(cx, &converted)?;
+        }
+        Ok(if self.limit.is_over() { Flow::Stop } else { flow })
+    }
+
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.out.pause(cx)
+    }
+
+    fn in_place(&self) -> bool {
+        self.out.in_place()
+    }
+}
+
+fn run_union(
+    plan: &QueryPlan,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+    count_all: bool,
+    out: &mut dyn Output,
+) -> SqlResult<u64> {
+    let Body::Union { parts } = &plan.body else { return Ok(0) };
+    let mut limit = Limit::of(plan.limit.as_ref(), cx, row, count_all)?;
+    let sorted = !plan.order.is_empty();
+    let memory = cx.state.vars.sort_buffer_size as usize;
+    let mut sorter = sorted.then(|| Sorter::new(memory, limit.first()));
+    // Up to the last part that asks for it duplicates go; those behind may repeat what came before.
+    let last_distinct = parts.iter().rposition(|p| p.distinct);
+    let mut distinct = Distinct::default();
+    for (i, part) in parts.iter().enumerate() {
+        if limit.is_over() && !sorted {
+            break;
+        }
+        let mut union = UnionOutput {
+            types: &plan.types,
+            from: &part.plan.types,
+            distinct: last_distinct.is_some_and(|last| i <= last).then_some(&mut distinct),
+            order: &plan.order,
+            sorter: sorter.as_mut(),
+            limit: &mut limit,
+            out,
+            key: Vec::new(),
+            body: Vec::new(),
+            scratch: Vec::new(),
+        };
+        run_query(&part.plan, cx, row, false, &mut union)?;
+    }
+    if let Some(sorter) = sorter {
+        let mut values = Vec::new();
+        sorter.finish(|_, body| {
+            let mut row = values::recycled(std::mem::take(&mut values));
+            row.extend(Values::new(body));
+            let more = give(&row, &mut limit, cx, out)?;
+            values = values::recycled(row);
+            Ok(more)
+        })?;
+    }
+    Ok(limit.seen)
+}
+
+/// Hands on a row as a limit has it, without latches; whether more are wanted.
+pub(crate) fn give(
+    row: &[Value<'_>],
+    limit: &mut Limit,
+    cx: &mut EvalCx<'_>,
+    out: &mut dyn Output,
+) -> SqlResult<bool> {
+    if limit.is_over() {
+        return Ok(false);
+    }
+    if limit.shows() {
+        match out.row(cx, row)? {
+            Flow::Go => {}
+            Flow::Pause => out.pause(cx)?,
+            Flow::Stop => return Ok(false),
+        }
+    }
+    Ok(!limit.is_over())
+}
+
+/// A value in the common type of a union's column.
+fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut EvalCx<'_>) -> Value<'v> {
+    if value.is_null() || from.kind == to.kind && from.decimals == to.decimals && from.collation == to.collation {
+        return value.borrowed();
+    }
+    match to.kind {
+        Kind::Decimal => {
+            let decimal = value.to_decimal(&mut cx.convert());
+            Value::Decimal(decimal.fit(to.length.max(1), to.decimals).0)
+        }
+        Kind::Float | Kind::Double => Value::Double(value.to_f64(&mut cx.convert())),
+        Kind::DateTime | Kind::Timestamp => {
+            value.to_datetime(&mut cx.convert()).map_or(Value::Null, Value::DateTime)
+        }
+        kind if kind.is_string() => {
+            let mut text = Vec::new();
+            match value {
+                Value::Bytes(b) => text.extend_from_slice(b),
+                Value::Label { text: t, .. } => text.extend_from_slice(t),
+                value => value.push_text(from, &mut text),
+            }
+            use vaquita_engine::text::charset::{self, Charset};
+            let is_text = from.kind.is_string() || matches!(from.kind, Kind::Enum | Kind::Set);
+            let source = if is_text { from.collation } else { to.collation };
+            match (Charset::of_collation(source), Charset::of_collation(to.collation)) {
+                (Some(a), Some(b)) if a != b => {
+                    let mut out = Vec::with_capacity(text.len());
+                    charset::convert(a, b, &text, &mut out);
+                    Value::owned(out)
+                }
+                _ => Value::owned(text),
+            }
+        }
+        _ => value.borrowed(),
+    }
+}
+
+/// A planned subquery.
+#[derive(Debug)]
+pub(crate) struct SubqueryPlan {
+    plan: QueryPlan,
+}
+
+impl SubqueryPlan {
+    pub(crate) fn new(plan: QueryPlan) -> SubqueryPlan {
+        SubqueryPlan { plan }
+    }
+
+    pub(crate) fn plan(&self) -> &QueryPlan {
+        &self.plan
+    }
+}
+
+struct Taking<'t, 'f> {
+    take: &'t mut TakeRow<'f>,
+}
+
+impl Output for Taking<'_, '_> {
+    fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        Ok(if (self.take)(cx, values)? { Flow::Go } else { Flow::Stop })
+    }
+}
+
+impl Subquery for SubqueryPlan {
+    fn rows(&self, cx: &mut EvalCx<'_>, outer: &Row<'_>, take: &mut TakeRow<'_>) -> SqlResult<()> {
+        let row = Row { tables: &[], params: outer.params, aggregates: &[], outer: Some(outer) };
+        run_query(&self.plan, cx, &row, false, &mut Taking { take })?;
+        Ok(())
+    }
+}
+
+/// A column of a row.
+pub(crate) fn column<'r>(
+    row: &Row<'r>,
+    slot: usize,
+    column: usize,
+    cx: &mut EvalCx<'_>,
+) -> SqlResult<Value<'r>> {
+    use crate::expr::{ColumnMap, TableRow};
+    let (stored, map) = match row.tables.get(slot) {
+        Some(TableRow::Values(values)) => return Ok(values.get(column).map_or(Value::Null, Value::borrowed)),
+        Some(&TableRow::Stored { row, map }) => (row, map),
+        _ => return Ok(Value::Null),
+    };
+    let (Some(ty), Some(&at)) = (map.types.get(column), map.fetched.get(column)) else { return Ok(Value::Null) };
+    if at == ColumnMap::NOT_FETCHED {
+        return Ok(Value::Null);
+    }
+    let at = usize::from(at);
+    if stored.is_off_page(at) {
+        let mut whole = Vec::new();
+        crate::error::of_engine(stored.read_column(at, &mut whole))?;
+        return Ok(match ty.ty.kind {
+            Kind::Json => Value::Json(whole.into()),
+            _ => Value::owned(whole),
+        });
+    }
+    Ok(ty.decode(stored.column(at), cx.convert().time_zone))
+}
+
+fn error_engine() -> SqlError {
+    SqlError::new(1105, "A table cannot be read here")
+}

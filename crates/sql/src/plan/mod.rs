@@ -6,24 +6,46 @@
 //!
 //! | part | file |
 //! |---|---|
+//! | names: scopes of query blocks | `names` |
+//! | FROM: tables, the tree of joins | `from` |
+//! | query blocks and unions | `block`, `group`, `union` |
+//! | conditions an index can help with | `sarg` |
+//! | access paths and their costs; join order | `access`, `join` |
 //! | virtual tables | [`source`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
 
+mod access;
+pub(crate) mod block;
+mod from;
+mod group;
+mod into;
+mod join;
 pub mod matching;
+pub(crate) mod names;
+pub(crate) mod sarg;
 pub mod source;
+mod union;
 
 pub use matching::{MatchPlan, MatchRequest, Matched};
 pub use source::{VirtualColumn, VirtualTable, Wanted};
 
 use crate::catalog::TableInfo;
 use crate::database::Database;
-use crate::expr::{CompileCx, EvalCx};
+use crate::error;
+use crate::exec::pool::Pool;
+use crate::exec::{Flow, Output, run_query};
+use crate::expr::{Aggregate, ColumnMap, CompileCx, EvalCx, Expr, Row};
 use crate::sink::{ColumnMeta, ResultSink};
+use names::Source;
+use sarg::Sarg;
 use std::cell::RefCell;
 use std::sync::Arc;
-use vaquita_engine::Session;
+use vaquita_engine::{ReadLock, Session};
 use vaquita_parser::ast;
-use vaquita_types::{SqlError, SqlResult, Value};
+use vaquita_engine::text::charset::{self, Charset};
+use vaquita_engine::WaitPolicy;
+use vaquita_types::compare::CompareAs;
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 /// What planning needs besides what compiling expressions needs.
 #[derive(Debug)]
@@ -66,6 +88,243 @@ impl<'p> Planner<'p> {
     ) -> Planner<'p> {
         Planner { db, session: RefCell::new(session), sql, params, virtual_tables, uses: RefCell::default() }
     }
+
+    fn note_uses(&self, uses: Vec<TableUse>) {
+        self.uses.borrow_mut().extend(uses);
+    }
+}
+
+/// A query expression: rows, and what is done with all of them.
+#[derive(Debug)]
+pub(crate) struct QueryPlan {
+    pub(crate) body: Body,
+    /// Order of a union's rows; a block has its own.
+    pub(crate) order: Vec<OrderKey>,
+    /// Limit of a union's rows; a block has its own.
+    pub(crate) limit: Option<LimitPlan>,
+    pub(crate) types: Arc<[SqlType]>,
+    pub(crate) calc_found_rows: bool,
+}
+
+/// Where rows come from.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// A SELECT.
+    Block(Box<BlockPlan>),
+    /// Several, one after the other.
+    Union { parts: Vec<UnionPart> },
+}
+
+/// A part of a union.
+#[derive(Debug)]
+pub(crate) struct UnionPart {
+    pub(crate) plan: QueryPlan,
+    /// Duplicates go from what the parts up to this one give.
+    pub(crate) distinct: bool,
+}
+
+/// LIMIT.
+#[derive(Debug)]
+pub(crate) struct LimitPlan {
+    pub(crate) count: Expr,
+    pub(crate) offset: Option<Expr>,
+}
+
+/// A key of ORDER BY or GROUP BY.
+#[derive(Debug, Clone)]
+pub(crate) struct OrderKey {
+    pub(crate) value: SortValue,
+    pub(crate) descending: bool,
+    pub(crate) how: CompareAs,
+}
+
+/// What is sorted by.
+#[derive(Debug, Clone)]
+pub(crate) enum SortValue {
+    /// An item of the select list.
+    Item(usize),
+    /// An expression on the row.
+    Expr(Expr),
+}
+
+impl SortValue {
+    pub(crate) fn expr(&self) -> Option<&Expr> {
+        match self {
+            SortValue::Item(_) => None,
+            SortValue::Expr(expr) => Some(expr),
+        }
+    }
+}
+
+/// GROUP BY and aggregates.
+#[derive(Debug)]
+pub(crate) struct GroupPlan {
+    /// Empty: one group.
+    pub(crate) keys: Vec<OrderKey>,
+    pub(crate) aggregates: Vec<Aggregate>,
+    /// Columns (slot, position) that are taken from the first row of a group.
+    pub(crate) carried: Vec<(usize, usize)>,
+    pub(crate) rollup: bool,
+    /// Items of the select list that are a group key: which.
+    pub(crate) rollup_items: Vec<Option<usize>>,
+    /// Rows come in the order of the keys.
+    pub(crate) sorted_input: bool,
+}
+
+/// One SELECT.
+#[derive(Debug)]
+pub(crate) struct BlockPlan {
+    /// One for each table slot.
+    pub(crate) reads: Vec<Read>,
+    /// The joins.
+    pub(crate) steps: Vec<Step>,
+    /// Conditions that look at no table: evaluated once.
+    pub(crate) const_filter: Vec<Expr>,
+    pub(crate) items: Vec<Expr>,
+    pub(crate) group: Option<GroupPlan>,
+    pub(crate) having: Option<Expr>,
+    pub(crate) distinct: bool,
+    pub(crate) order: Vec<OrderKey>,
+    /// Rows come in that order.
+    pub(crate) order_done: bool,
+    pub(crate) order_by_null: bool,
+    pub(crate) limit: Option<LimitPlan>,
+    /// Something in it runs subqueries: rows cannot be looked at in place.
+    pub(crate) has_subquery: bool,
+    /// The rows of the one table are counted, nothing else is asked.
+    pub(crate) count_rows: bool,
+    /// What executions use again.
+    pub(crate) pool: Pool<crate::exec::Workspace>,
+}
+
+impl BlockPlan {
+    fn new(
+        items: Vec<Expr>,
+        group: Option<GroupPlan>,
+        having: Option<Expr>,
+        distinct: bool,
+        order: Vec<OrderKey>,
+        limit: Option<LimitPlan>,
+    ) -> BlockPlan {
+        BlockPlan {
+            reads: Vec::new(),
+            steps: Vec::new(),
+            const_filter: Vec::new(),
+            items,
+            group,
+            having,
+            distinct,
+            order,
+            order_done: false,
+            order_by_null: false,
+            limit,
+            has_subquery: false,
+            count_rows: false,
+            pool: Pool::default(),
+        }
+    }
+}
+
+/// How a table is read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// As the statement calls it.
+    pub(crate) alias: String,
+    pub(crate) source: Source,
+    /// Number of its columns.
+    pub(crate) width: usize,
+    /// Columns that are fetched, of stored tables.
+    pub(crate) columns: Vec<usize>,
+    /// Where they are then.
+    pub(crate) map: ColumnMap,
+    pub(crate) path: Path,
+    pub(crate) lock: ReadLock,
+    pub(crate) wait: WaitPolicy,
+    /// Rows are kept in memory, found again by these pairs of inner and outer values: the table is read once.
+    pub(crate) hash: Option<Vec<HashKey>>,
+    /// Indexes that could have been used, by position in the engine's table.
+    pub(crate) possible: Vec<usize>,
+    /// Rows that are looked at for one row of the tables before, estimated.
+    pub(crate) rows: f64,
+    /// Share of them that satisfies the conditions.
+    pub(crate) selectivity: f64,
+    /// The index has all columns that are looked at.
+    pub(crate) covering: bool,
+}
+
+/// A pair of values by which rows of a hash join meet.
+#[derive(Debug)]
+pub(crate) struct HashKey {
+    pub(crate) inner: Expr,
+    pub(crate) outer: Expr,
+    pub(crate) how: CompareAs,
+    /// `<=>`: NULL meets NULL.
+    pub(crate) null_safe: bool,
+}
+
+/// How rows are found.
+#[derive(Debug, Clone)]
+pub(crate) enum Path {
+    /// All of an index.
+    Full { index: usize, reverse: bool },
+    /// The one row of a unique key.
+    Point { index: usize, key: Vec<KeyValue> },
+    /// The rows whose first key fields are these.
+    Ref { index: usize, key: Vec<KeyValue>, reverse: bool },
+    /// Rows within intervals.
+    Range { index: usize, sarg: Sarg, reverse: bool },
+    /// Rows of a derived or virtual table.
+    Rows,
+}
+
+impl Path {
+    /// The index it reads.
+    pub(crate) fn index(&self) -> Option<usize> {
+        match self {
+            Path::Full { index, .. }
+            | Path::Point { index, .. }
+            | Path::Ref { index, .. }
+            | Path::Range { index, .. } => Some(*index),
+            Path::Rows => None,
+        }
+    }
+}
+
+/// A value that a key field must have.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyValue {
+    /// Column position in the table.
+    pub(crate) column: usize,
+    /// Bytes of the prefix that the index has, 0 for the whole column.
+    pub(crate) prefix_len: u32,
+    pub(crate) value: KeyTest,
+}
+
+/// What a key field is equal to.
+#[derive(Debug, Clone)]
+pub(crate) enum KeyTest {
+    /// A value, by this comparison; with `null_safe` NULL equals NULL.
+    Value { expr: Expr, how: CompareAs, null_safe: bool },
+    /// NULL.
+    Null,
+}
+
+/// A step of a join.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// For each row of a table that satisfies these conditions.
+    Table { slot: usize, filter: Vec<Expr> },
+    /// For each combination of inner rows, or once with NULLs if there is none.
+    Outer {
+        /// How inner rows are found.
+        steps: Vec<Step>,
+        /// Inner tables.
+        slots: Vec<usize>,
+        /// Conditions of ON that look at outer tables only.
+        before: Vec<Expr>,
+        /// Conditions of WHERE that are checked then.
+        filter: Vec<Expr>,
+    },
 }
 
 /// How a SELECT ended.
@@ -82,9 +341,14 @@ pub struct Selected {
 /// A planned SELECT.
 #[derive(Debug)]
 pub struct SelectPlan {
+    query: QueryPlan,
     columns: Arc<[ColumnMeta]>,
     uses: Vec<TableUse>,
     tables: Vec<Arc<TableInfo>>,
+    into: Option<into::Into>,
+    /// Character sets that columns are converted from and to.
+    conversions: Vec<Option<(Charset, Charset)>>,
+    converts: bool,
 }
 
 /// Plans a SELECT or UNION.
@@ -96,8 +360,107 @@ pub fn plan_select(
     query: &ast::Query<'_>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<SelectPlan> {
-    let _ = (planner, query, cx);
-    Err(SqlError::unsupported("SELECT"))
+    let planned = block::plan_query(planner, query, None, cx)?;
+    let into = query.into.map(|into| into::Into::new(into, planned.columns.len(), cx)).transpose()?;
+    let mut columns = planned.columns;
+    let results = cx.state.vars.character_set_results.filter(|_| into.is_none());
+    let mut conversions = vec![None; columns.len()];
+    if let Some((to, results)) = results.and_then(|id| Some((Charset::of_collation(id)?, id))) {
+        for (column, conversion) in columns.iter_mut().zip(&mut conversions) {
+            let kind = column.ty.kind;
+            let text = kind.is_string() || matches!(kind, vaquita_types::Kind::Enum | vaquita_types::Kind::Set);
+            if !text || column.ty.collation == vaquita_types::sql_type::BINARY {
+                continue;
+            }
+            let from = Charset::of_collation(column.ty.collation);
+            *conversion = from.filter(|&from| from != to && to != Charset::BINARY).map(|from| (from, to));
+            column.ty.collation = results;
+        }
+    }
+    let mut tables = Vec::new();
+    planned.plan.tables(&mut tables);
+    Ok(SelectPlan {
+        query: planned.plan,
+        columns: columns.into(),
+        uses: planner.uses.take(),
+        tables,
+        into,
+        converts: conversions.iter().any(Option::is_some),
+        conversions,
+    })
+}
+
+impl QueryPlan {
+    /// All stored tables it reads, those of subqueries too.
+    fn tables(&self, out: &mut Vec<Arc<TableInfo>>) {
+        match &self.body {
+            Body::Union { parts } => parts.iter().for_each(|p| p.plan.tables(out)),
+            Body::Block(block) => {
+                for read in &block.reads {
+                    match &read.source {
+                        Source::Stored(info) if !out.iter().any(|t| Arc::ptr_eq(t, info)) => {
+                            out.push(info.clone());
+                        }
+                        Source::Derived(plan) => plan.tables(out),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sends rows to a sink.
+struct ToSink<'s> {
+    sink: &'s mut dyn ResultSink,
+    plan: &'s SelectPlan,
+    rows: u64,
+}
+
+impl Output for ToSink<'_> {
+    #[inline]
+    fn row(&mut self, _: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        self.rows += 1;
+        if self.plan.converts {
+            self.converted(values)?;
+        } else {
+            self.sink.row(values)?;
+        }
+        Ok(if self.sink.is_full() { Flow::Pause } else { Flow::Go })
+    }
+
+    fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.sink.flush()
+    }
+
+    fn in_place(&self) -> bool {
+        true
+    }
+}
+
+impl ToSink<'_> {
+    fn converted(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        let convert = |(value, conversion): (&'_ Value<'_>, &Option<(Charset, Charset)>)| {
+            let (text, Some((from, to))) = (
+                match value {
+                    Value::Bytes(text) | Value::Label { text, .. } if !text.is_ascii() => Some(text),
+                    _ => None,
+                },
+                conversion,
+            ) else {
+                return value.borrowed().into_owned();
+            };
+            let Some(text) = text else { return value.borrowed().into_owned() };
+            let mut out = Vec::with_capacity(text.len() + 8);
+            charset::convert(*from, *to, text, &mut out);
+            match value {
+                Value::Label { number, .. } => Value::Label { number: *number, text: out.into() },
+                _ => Value::owned(out),
+            }
+        };
+        let row: Vec<Value<'_>> = values.iter().zip(&self.plan.conversions).map(convert).collect();
+        self.sink.row(&row)
+    }
 }
 
 impl SelectPlan {
@@ -116,6 +479,21 @@ impl SelectPlan {
         &self.tables
     }
 
+    /// Its rows, for INSERT … SELECT and the like.
+    pub(crate) fn query(&self) -> &QueryPlan {
+        &self.query
+    }
+
+    /// Makes sure that all tables are still as they were.
+    fn hold_tables(&self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        let Some(session) = &mut cx.engine else { return Ok(()) };
+        let mut statement = session.statement();
+        for info in &self.tables {
+            error::of_engine(statement.hold_table(&info.table))?;
+        }
+        Ok(())
+    }
+
     /// Runs it in a started statement of `cx.engine`: calls `sink.columns` and `sink.row`, not `sink.end`.
     ///
     /// # Errors
@@ -126,10 +504,45 @@ impl SelectPlan {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Selected> {
-        let _ = (cx, params, sink);
-        Err(SqlError::unsupported("SELECT"))
+        self.hold_tables(cx)?;
+        let row = Row::constant(params);
+        let count_all = self.query.calc_found_rows;
+        if let Some(into) = &self.into {
+            let mut out = into.output(&self.query.types, cx)?;
+            let found_rows = run_query(&self.query, cx, &row, count_all, &mut out)?;
+            let rows = out.finish(cx)?;
+            return Ok(Selected { rows, found_rows: if count_all { found_rows } else { rows }, stored: true });
+        }
+        sink.columns(&self.columns)?;
+        let mut out = ToSink { sink, plan: self, rows: 0 };
+        let found_rows = run_query(&self.query, cx, &row, count_all, &mut out)?;
+        let rows = out.rows;
+        Ok(Selected { rows, found_rows: if count_all { found_rows } else { rows }, stored: false })
+    }
+
+    /// Calls `each` for every row, without latches held; for INSERT … SELECT and the like.
+    ///
+    /// # Errors
+    /// As [`SelectPlan::run`]; those of `each`.
+    pub fn for_each(
+        &self,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+        each: &mut dyn FnMut(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        struct Each<'e>(&'e mut EachRow<'e>);
+        impl Output for Each<'_> {
+            fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+                (self.0)(cx, values).map(|()| Flow::Go)
+            }
+        }
+        self.hold_tables(cx)?;
+        run_query(&self.query, cx, &Row::constant(params), false, &mut Each(each))?;
+        Ok(())
     }
 }
+
+type EachRow<'e> = dyn FnMut(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<()> + 'e;
 
 /// Whether an error says that a table has changed since the plan was made.
 pub fn is_stale(error: &SqlError) -> bool {

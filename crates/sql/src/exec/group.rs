@@ -1,0 +1,456 @@
+//! Groups and aggregates.
+//!
+//! Rows of one group meet in one of three ways: they come one after the other (by an index), their keys meet in a hash
+//! table, or, for ROLLUP, they are sorted first. What of a group's columns is looked at outside of aggregates is taken
+//! from its first row.
+
+use super::pipeline::{Tail, read};
+use super::scan::{Consumer, Exec};
+use super::sort::Sorter;
+use super::values::{Values, push_key, push_value};
+use super::{Flow, error_engine};
+use crate::error;
+use crate::expr::{Accumulator, EvalCx, Row, TableRow};
+use crate::plan::names::Source;
+use crate::plan::{BlockPlan, GroupPlan, SortValue};
+use std::collections::HashMap;
+use vaquita_types::{SqlResult, Value};
+
+/// Whether groups are given only when all rows have been read.
+pub(super) fn is_collected(block: &BlockPlan) -> bool {
+    block.group.as_ref().is_some_and(|g| g.keys.is_empty() || g.rollup || !g.sorted_input)
+}
+
+/// One group.
+struct Group {
+    carried: Box<[Value<'static>]>,
+    accumulators: Box<[Accumulator]>,
+}
+
+impl Group {
+    fn empty(plan: &GroupPlan) -> Group {
+        Group {
+            carried: vec![Value::Null; plan.carried.len()].into(),
+            accumulators: plan.aggregates.iter().map(crate::expr::Aggregate::accumulator).collect(),
+        }
+    }
+
+    fn of_row(plan: &GroupPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Group> {
+        let mut group = Group::empty(plan);
+        group.carry(plan, cx, row)?;
+        Ok(group)
+    }
+
+    fn carry(&mut self, plan: &GroupPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
+        for (value, &(slot, column)) in self.carried.iter_mut().zip(&plan.carried) {
+            *value = super::column(row, slot, column, cx)?.into_owned();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn add(&mut self, plan: &GroupPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
+        for (accumulator, of) in self.accumulators.iter_mut().zip(&plan.aggregates) {
+            accumulator.add(of, cx, row)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, plan: &GroupPlan, cx: &mut EvalCx<'_>) -> SqlResult<Vec<Value<'static>>> {
+        let mut results = Vec::with_capacity(self.accumulators.len());
+        for (accumulator, of) in self.accumulators.iter_mut().zip(&plan.aggregates) {
+            results.push(accumulator.finish(of, cx)?);
+        }
+        Ok(results)
+    }
+}
+
+/// Groups the rows of a block; without `possible` there are none.
+pub(super) fn run(
+    block: &BlockPlan,
+    possible: bool,
+    in_place: bool,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    tail: &mut Tail<'_, '_>,
+) -> SqlResult<()> {
+    let Some(plan) = &block.group else { return Ok(()) };
+    if plan.keys.is_empty() {
+        return one_group(block, plan, possible, in_place, cx, base, tail);
+    }
+    if !possible {
+        return Ok(());
+    }
+    if plan.rollup {
+        return rollup(block, plan, in_place, cx, base, tail);
+    }
+    if plan.sorted_input {
+        let mut groups = Sorted { plan, base: *base, tail, present: None, key: Vec::new(), next_key: Vec::new(), scratch: Vec::new() };
+        if block.reads.is_empty() {
+            return Ok(());
+        }
+        read(block, in_place, cx, base, &mut groups)?;
+        if let Some(group) = groups.present.take() {
+            let flow = give(plan, group, cx, base, groups.tail)?;
+            if flow == Flow::Pause {
+                groups.tail.out.pause(cx)?;
+            }
+        }
+        return Ok(());
+    }
+    let mut groups = Hashed { plan, by_key: HashMap::default(), groups: Vec::new(), key: Vec::new(), scratch: Vec::new() };
+    match block.reads.is_empty() {
+        true => groups.take(cx, base)?,
+        false => read(block, in_place, cx, base, &mut groups)?,
+    }
+    for group in groups.groups {
+        match give(plan, group, cx, base, tail)? {
+            Flow::Go => {}
+            Flow::Pause => tail.out.pause(cx)?,
+            Flow::Stop => break,
+        }
+    }
+    Ok(())
+}
+
+/// Evaluates a group and hands it on.
+fn give(
+    plan: &GroupPlan,
+    mut group: Group,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    tail: &mut Tail<'_, '_>,
+) -> SqlResult<Flow> {
+    let results = group.finish(plan, cx)?;
+    give_row(plan, &group.carried, &results, cx, base, tail)
+}
+
+fn give_row(
+    plan: &GroupPlan,
+    carried: &[Value<'_>],
+    results: &[Value<'_>],
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    tail: &mut Tail<'_, '_>,
+) -> SqlResult<Flow> {
+    let block = tail.block;
+    let mut values: Vec<Vec<Value<'_>>> = vec![Vec::new(); block.reads.len()];
+    for (value, &(slot, column)) in carried.iter().zip(&plan.carried) {
+        if values[slot].is_empty() {
+            values[slot] = vec![Value::Null; block.reads[slot].width];
+        }
+        values[slot][column] = value.borrowed();
+    }
+    let tables: Vec<TableRow<'_>> = values
+        .iter()
+        .map(|v| if v.is_empty() { TableRow::Null } else { TableRow::Values(v) })
+        .collect();
+    let row = Row { tables: &tables, aggregates: results, ..*base };
+    tail.give_row(cx, &row)
+}
+
+/// All rows are one group, also if there are none.
+fn one_group(
+    block: &BlockPlan,
+    plan: &GroupPlan,
+    possible: bool,
+    in_place: bool,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    tail: &mut Tail<'_, '_>,
+) -> SqlResult<()> {
+    let mut one = One { plan, group: Group::empty(plan), rows: 0 };
+    let flow = if possible && block.count_rows {
+        let n = count(block, cx)?;
+        let results = vec![Value::Int(n as i64); plan.aggregates.len()];
+        give_row(plan, &[], &results, cx, base, tail)?
+    } else {
+        match (possible, block.reads.is_empty()) {
+            (false, _) => {}
+            (true, true) => one.take(cx, base)?,
+            (true, false) => read(block, in_place, cx, base, &mut one)?,
+        }
+        give(plan, one.group, cx, base, tail)?
+    };
+    if flow == Flow::Pause {
+        tail.out.pause(cx)?;
+    }
+    Ok(())
+}
+
+/// The number of rows of the block's one table.
+fn count(block: &BlockPlan, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
+    let (Some(Source::Stored(info)), Some(session)) =
+        (block.reads.first().map(|r| &r.source), cx.engine.as_mut())
+    else {
+        return Err(error_engine());
+    };
+    error::of_engine(session.statement().count(&info.table))
+}
+
+struct One<'p> {
+    plan: &'p GroupPlan,
+    group: Group,
+    rows: u64,
+}
+
+impl One<'_> {
+    #[inline]
+    fn take(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
+        if self.rows == 0 {
+            self.group.carry(self.plan, cx, row)?;
+        }
+        self.rows += 1;
+        self.group.add(self.plan, cx, row)
+    }
+}
+
+impl Consumer for One<'_> {
+    fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        self.take(cx, row)?;
+        Ok(Flow::Go)
+    }
+
+    fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
+        Ok(())
+    }
+}
+
+/// Replaces `out` by the key of a row's group.
+fn key_of(
+    plan: &GroupPlan,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+    out: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> SqlResult<()> {
+    out.clear();
+    for key in &plan.keys {
+        if let SortValue::Expr(expr) = &key.value {
+            let value = expr.eval(cx, row)?;
+            push_key(key.how, &value, key.descending, out, scratch);
+        }
+    }
+    Ok(())
+}
+
+/// Groups whose rows come one after the other.
+struct Sorted<'p, 't, 'b, 'o, 'q> {
+    plan: &'p GroupPlan,
+    base: Row<'b>,
+    tail: &'t mut Tail<'q, 'o>,
+    present: Option<Group>,
+    key: Vec<u8>,
+    next_key: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Consumer for Sorted<'_, '_, '_, '_, '_> {
+    fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        key_of(self.plan, cx, row, &mut self.next_key, &mut self.scratch)?;
+        let mut flow = Flow::Go;
+        if self.present.is_none() || self.key != self.next_key {
+            if let Some(group) = self.present.take() {
+                flow = give(self.plan, group, cx, &self.base, self.tail)?;
+                if flow == Flow::Stop {
+                    return Ok(flow);
+                }
+            }
+            std::mem::swap(&mut self.key, &mut self.next_key);
+            self.present = Some(Group::of_row(self.plan, cx, row)?);
+        }
+        if let Some(group) = &mut self.present {
+            group.add(self.plan, cx, row)?;
+        }
+        Ok(flow)
+    }
+
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.tail.out.pause(cx)
+    }
+}
+
+/// Groups that meet in a hash table; they are given in the order of their first rows.
+struct Hashed<'p> {
+    plan: &'p GroupPlan,
+    by_key: HashMap<Box<[u8]>, usize, foldhash::fast::RandomState>,
+    groups: Vec<Group>,
+    key: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Hashed<'_> {
+    fn take(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
+        key_of(self.plan, cx, row, &mut self.key, &mut self.scratch)?;
+        let at = match self.by_key.get(&self.key[..]) {
+            Some(&at) => at,
+            None => {
+                self.groups.push(Group::of_row(self.plan, cx, row)?);
+                self.by_key.insert(self.key.as_slice().into(), self.groups.len() - 1);
+                self.groups.len() - 1
+            }
+        };
+        self.groups[at].add(self.plan, cx, row)
+    }
+}
+
+impl Consumer for Hashed<'_> {
+    fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        self.take(cx, row)?;
+        Ok(Flow::Go)
+    }
+
+    fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
+        Ok(())
+    }
+}
+
+/// All columns of a block that are looked at.
+fn used_columns(block: &BlockPlan) -> Vec<(usize, usize)> {
+    let of = |(slot, read): (usize, &crate::plan::Read)| match &read.source {
+        Source::Stored(_) => read.columns.iter().map(|&c| (slot, c)).collect::<Vec<_>>(),
+        _ => (0..read.width).map(|c| (slot, c)).collect(),
+    };
+    block.reads.iter().enumerate().flat_map(of).collect()
+}
+
+/// Collects rows in the order of their groups' keys.
+struct SortRows<'p> {
+    plan: &'p GroupPlan,
+    columns: &'p [(usize, usize)],
+    sorter: Sorter,
+    key: Vec<u8>,
+    body: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Consumer for SortRows<'_> {
+    fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        key_of(self.plan, cx, row, &mut self.key, &mut self.scratch)?;
+        self.body.clear();
+        for &(slot, column) in self.columns {
+            push_value(&super::column(row, slot, column, cx)?, &mut self.body);
+        }
+        self.sorter.push(&self.key, &self.body)?;
+        Ok(Flow::Go)
+    }
+
+    fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
+        Ok(())
+    }
+}
+
+/// GROUP BY … WITH ROLLUP: behind the groups of equal first keys comes their sum.
+fn rollup(
+    block: &BlockPlan,
+    plan: &GroupPlan,
+    in_place: bool,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    tail: &mut Tail<'_, '_>,
+) -> SqlResult<()> {
+    let columns = used_columns(block);
+    let memory = cx.state.vars.sort_buffer_size as usize;
+    let mut rows = SortRows {
+        plan,
+        columns: &columns,
+        sorter: Sorter::new(memory, None),
+        key: Vec::new(),
+        body: Vec::new(),
+        scratch: Vec::new(),
+    };
+    if !block.reads.is_empty() {
+        read(block, in_place, cx, base, &mut rows)?;
+    }
+    let mut levels = Levels { plan, groups: Vec::new(), keys: Vec::new() };
+    let mut stopped = false;
+    rows.sorter.finish(|_, body| {
+        let mut values: Vec<Vec<Value<'_>>> =
+            block.reads.iter().map(|r| vec![Value::Null; r.width]).collect();
+        for (value, &(slot, column)) in Values::new(body).zip(&columns) {
+            values[slot][column] = value;
+        }
+        let tables: Vec<TableRow<'_>> = values.iter().map(|v| TableRow::Values(v)).collect();
+        let row = Row { tables: &tables, ..*base };
+        stopped = levels.take(cx, &row, base, tail)? == Flow::Stop;
+        Ok(!stopped)
+    })?;
+    if !stopped {
+        levels.close(0, cx, base, tail)?;
+    }
+    Ok(())
+}
+
+/// One group for every number of leading keys.
+struct Levels<'p> {
+    plan: &'p GroupPlan,
+    groups: Vec<Group>,
+    keys: Vec<Vec<u8>>,
+}
+
+impl Levels<'_> {
+    fn take(
+        &mut self,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        base: &Row<'_>,
+        tail: &mut Tail<'_, '_>,
+    ) -> SqlResult<Flow> {
+        let plan = self.plan;
+        let (mut keys, mut scratch) = (Vec::with_capacity(plan.keys.len()), Vec::new());
+        for key in &plan.keys {
+            let mut bytes = Vec::new();
+            if let SortValue::Expr(expr) = &key.value {
+                let value = expr.eval(cx, row)?;
+                push_key(key.how, &value, false, &mut bytes, &mut scratch);
+            }
+            keys.push(bytes);
+        }
+        if !self.groups.is_empty() {
+            let same = keys.iter().zip(&self.keys).take_while(|(a, b)| a == b).count();
+            if same < keys.len() && self.close(same + 1, cx, base, tail)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        while self.groups.len() <= plan.keys.len() {
+            self.groups.push(Group::of_row(plan, cx, row)?);
+        }
+        self.keys = keys;
+        for group in &mut self.groups {
+            group.add(plan, cx, row)?;
+        }
+        Ok(Flow::Go)
+    }
+
+    /// Gives the groups of `from` keys and more, the longest first.
+    fn close(
+        &mut self,
+        from: usize,
+        cx: &mut EvalCx<'_>,
+        base: &Row<'_>,
+        tail: &mut Tail<'_, '_>,
+    ) -> SqlResult<Flow> {
+        while self.groups.len() > from {
+            let Some(mut group) = self.groups.pop() else { break };
+            let level = self.groups.len();
+            let results = group.finish(self.plan, cx)?;
+            for key in &self.plan.keys[level.min(self.plan.keys.len())..] {
+                let column = key.value.expr().and_then(crate::plan::names::column_of_block);
+                for (value, at) in group.carried.iter_mut().zip(&self.plan.carried) {
+                    if Some(*at) == column {
+                        *value = Value::Null;
+                    }
+                }
+            }
+            tail.nulled = if level < self.plan.keys.len() { level } else { usize::MAX };
+            let flow = give_row(self.plan, &group.carried, &results, cx, base, tail)?;
+            tail.nulled = usize::MAX;
+            match flow {
+                Flow::Go => {}
+                Flow::Pause => tail.out.pause(cx)?,
+                Flow::Stop => return Ok(Flow::Stop),
+            }
+        }
+        Ok(Flow::Go)
+    }
+}

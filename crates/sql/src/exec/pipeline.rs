@@ -1,0 +1,232 @@
+//! What becomes of the rows of a block: HAVING, the select list, DISTINCT, ORDER BY, LIMIT.
+
+use super::scan::{Consumer, Exec, Workspace, all_true};
+use super::sort::Sorter;
+use super::values::{Values, push_key, push_value, recycled};
+use super::{Distinct, Flow, Limit, Output, give, group};
+use crate::expr::{EvalCx, Row};
+use crate::plan::block::order_of;
+use crate::plan::{BlockPlan, SortValue};
+use smallvec::SmallVec;
+use vaquita_types::{SqlResult, Value};
+
+/// Runs a block for a row of the block around it; rows that came, those included that LIMIT skipped (or cut off, if
+/// `count_all`).
+pub(super) fn run_block(
+    block: &BlockPlan,
+    cx: &mut EvalCx<'_>,
+    outer: &Row<'_>,
+    count_all: bool,
+    out: &mut dyn Output,
+) -> SqlResult<u64> {
+    let base = Row { tables: &[], aggregates: &[], ..*outer };
+    let limit = Limit::of(block.limit.as_ref(), cx, &base, count_all)?;
+    if limit.is_empty() {
+        return Ok(0);
+    }
+    let possible = all_true(&block.const_filter, cx, &base)?;
+    let sorted = !block.order.is_empty() && !block.order_done;
+    let memory = cx.state.vars.sort_buffer_size as usize;
+    // Rows that are given at once may be given in place; what is sorted or grouped is given when no latch is held.
+    let in_place = sorted || out.in_place() || group::is_collected(block);
+    let mut tail = Tail {
+        block,
+        distinct: block.distinct.then(Distinct::default),
+        sorter: sorted.then(|| Sorter::new(memory, limit.first().filter(|_| !block.distinct))),
+        limit,
+        out,
+        nulled: usize::MAX,
+        key: Vec::new(),
+        body: Vec::new(),
+        scratch: Vec::new(),
+    };
+    if block.group.is_some() {
+        group::run(block, possible, in_place, cx, &base, &mut tail)?;
+    } else if possible && block.reads.is_empty() {
+        let flow = tail.give_row(cx, &base)?;
+        if flow == Flow::Pause {
+            tail.out.pause(cx)?;
+        }
+    } else if possible {
+        read(block, in_place, cx, &base, &mut tail)?;
+    }
+    tail.finish(cx)
+}
+
+/// Reads and joins the tables of a block.
+pub(super) fn read(
+    block: &BlockPlan,
+    in_place: bool,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    next: &mut dyn Consumer,
+) -> SqlResult<()> {
+    let mut workspace = block.pool.take();
+    let mut exec = Exec::new(block, std::mem::take(&mut *workspace), in_place);
+    let done = exec.run(cx, base, next);
+    // After an error a cursor may be anywhere: it is placed anew before it is read again.
+    *workspace = if done.is_ok() { exec.into_workspace() } else { Workspace::default() };
+    block.pool.give(workspace);
+    done.map(|_| ())
+}
+
+/// The end of a block: from rows, joined or grouped, to its output.
+pub(super) struct Tail<'p, 'o> {
+    pub(super) block: &'p BlockPlan,
+    distinct: Option<Distinct>,
+    sorter: Option<Sorter>,
+    limit: Limit,
+    pub(super) out: &'o mut dyn Output,
+    /// Of a ROLLUP's row: group keys from this one on are NULL.
+    pub(super) nulled: usize,
+    key: Vec<u8>,
+    body: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Consumer for Tail<'_, '_> {
+    #[inline]
+    fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        self.give_row(cx, row)
+    }
+
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.out.pause(cx)
+    }
+}
+
+impl Tail<'_, '_> {
+    /// A row, joined or grouped.
+    pub(super) fn give_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        if let Some(having) = &self.block.having
+            && having.eval_bool(cx, row)? != Some(true)
+        {
+            return Ok(Flow::Go);
+        }
+        if self.sorter.is_some() {
+            return self.sort_row(cx, row);
+        }
+        if self.distinct.is_none() {
+            let shown = self.limit.shows();
+            let flow = if shown { self.put(cx, row)? } else { Flow::Go };
+            return Ok(if self.limit.is_over() { Flow::Stop } else { flow });
+        }
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        self.evaluate(cx, row, &mut values)?;
+        if !self.is_new(&values) {
+            return Ok(Flow::Go);
+        }
+        let flow = if self.limit.shows() { self.out.row(cx, &values)? } else { Flow::Go };
+        Ok(if self.limit.is_over() { Flow::Stop } else { flow })
+    }
+
+    /// Evaluates the select list and hands it on.
+    #[inline]
+    fn put(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        self.evaluate(cx, row, &mut values)?;
+        self.out.row(cx, &values)
+    }
+
+    #[inline]
+    fn evaluate<'v>(
+        &self,
+        cx: &mut EvalCx<'_>,
+        row: &'v Row<'v>,
+        values: &mut SmallVec<[Value<'v>; 8]>,
+    ) -> SqlResult<()>
+    where
+        Self: 'v,
+    {
+        let block: &BlockPlan = self.block;
+        evaluate(block, self.nulled, cx, row, values)
+    }
+
+    fn is_new(&mut self, values: &[Value<'_>]) -> bool {
+        let types = self.block.items.iter().map(|item| order_of(item.ty()));
+        self.distinct.as_mut().is_none_or(|distinct| distinct.is_new(values, types))
+    }
+
+    fn sort_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        let block = self.block;
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        if self.distinct.is_some() {
+            evaluate(block, self.nulled, cx, row, &mut values)?;
+            if !self.is_new(&values) {
+                self.key = key;
+                return Ok(Flow::Go);
+            }
+        }
+        for part in &block.order {
+            let value = match &part.value {
+                SortValue::Item(at) => match values.get(*at) {
+                    Some(value) => value.borrowed(),
+                    None => match block.items.get(*at) {
+                        Some(item) => item.eval(cx, row)?,
+                        None => Value::Null,
+                    },
+                },
+                SortValue::Expr(expr) => expr.eval(cx, row)?,
+            };
+            push_key(part.how, &value, part.descending, &mut key, &mut self.scratch);
+        }
+        self.limit.seen += 1;
+        let wanted = self.sorter.as_ref().is_some_and(|s| s.wants(&key));
+        if wanted {
+            if values.is_empty() {
+                evaluate(block, self.nulled, cx, row, &mut values)?;
+            }
+            self.body.clear();
+            for value in &values {
+                push_value(value, &mut self.body);
+            }
+            if let Some(sorter) = &mut self.sorter {
+                sorter.push(&key, &self.body)?;
+            }
+        }
+        self.key = key;
+        Ok(Flow::Go)
+    }
+
+    /// All rows have come: those that were sorted are given. The number of rows.
+    fn finish(self, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
+        let Tail { sorter, mut limit, out, .. } = self;
+        let Some(sorter) = sorter else { return Ok(limit.seen) };
+        let came = limit.seen;
+        limit.seen = 0;
+        let mut values = Vec::new();
+        sorter.finish(|_, body| {
+            let mut row = recycled(std::mem::take(&mut values));
+            row.extend(Values::new(body));
+            let more = give(&row, &mut limit, cx, out)?;
+            values = recycled(row);
+            cx.state.poll()?;
+            Ok(more && !(limit.count_all && limit.seen >= limit.skip.saturating_add(limit.take)))
+        })?;
+        Ok(came)
+    }
+}
+
+/// The select list of a row.
+#[inline]
+fn evaluate<'v>(
+    block: &'v BlockPlan,
+    nulled: usize,
+    cx: &mut EvalCx<'_>,
+    row: &'v Row<'v>,
+    values: &mut SmallVec<[Value<'v>; 8]>,
+) -> SqlResult<()> {
+    for (i, item) in block.items.iter().enumerate() {
+        if nulled != usize::MAX
+            && let Some(group) = &block.group
+            && group.rollup_items.get(i).copied().flatten().is_some_and(|k| k >= nulled)
+        {
+            values.push(Value::Null);
+            continue;
+        }
+        values.push(item.eval(cx, row)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! Sorting rows: in memory up to a limit of bytes, then in runs in a temporary file that are merged.
+//!
+//! A row has a key, which compares as bytes, and a body. Rows of equal keys stay in the order in which they came. If only
+//! the first rows are wanted, no more than these are kept.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use vaquita_types::{SqlError, SqlResult};
+
+/// Rows that are kept in a heap at most; beyond, sorting all of them costs as little.
+const HEAP_MAX: u64 = 100_000;
+
+/// Sorts rows.
+#[derive(Debug)]
+pub(crate) struct Sorter {
+    /// Bytes kept in memory.
+    limit: usize,
+    /// Keys and bodies, one row behind the other.
+    bytes: Vec<u8>,
+    rows: Vec<Place>,
+    runs: Vec<Run>,
+    file: Option<File>,
+    /// If only so many rows are wanted.
+    first: Option<First>,
+    sequence: u64,
+    pub(crate) spilled: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: usize,
+    key_end: usize,
+    end: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: u64,
+    end: u64,
+}
+
+#[derive(Debug)]
+struct First {
+    n: usize,
+    heap: BinaryHeap<Kept>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kept {
+    key: Vec<u8>,
+    sequence: u64,
+    body: Vec<u8>,
+}
+
+fn io(e: &std::io::Error) -> SqlError {
+    SqlError::new(3, format!("Error writing file of a sort (Errcode: {e})"))
+}
+
+impl Sorter {
+    /// With so many bytes of memory; if `first` is given, only so many rows are wanted.
+    pub(crate) fn new(limit: usize, first: Option<u64>) -> Sorter {
+        let first = first.filter(|&n| n <= HEAP_MAX);
+        Sorter {
+            limit: limit.max(32 << 10),
+            bytes: Vec::new(),
+            rows: Vec::new(),
+            runs: Vec::new(),
+            file: None,
+            first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new() }),
+            sequence: 0,
+            spilled: false,
+        }
+    }
+
+    /// Whether a row with this key can be among those wanted: its body need not be made otherwise.
+    pub(crate) fn wants(&self, key: &[u8]) -> bool {
+        match &self.first {
+            Some(first) if first.heap.len() >= first.n => {
+                first.heap.peek().is_some_and(|greatest| key < &greatest.key[..])
+            }
+            _ => true,
+        }
+    }
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// The temporary file.
+    pub(crate) fn push(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+        if let Some(first) = &mut self.first {
+            if first.n == 0 {
+                return Ok(());
+            }
+            let mut kept = match first.heap.len() < first.n {
+                true => Kept { key: Vec::new(), sequence: 0, body: Vec::new() },
+                false => match first.heap.pop() {
+                    Some(greatest) if key < &greatest.key[..] => greatest,
+                    Some(greatest) => {
+                        first.heap.push(greatest);
+                        return Ok(());
+                    }
+                    None => return Ok(()),
+                },
+            };
+            kept.key.clear();
+            kept.key.extend_from_slice(key);
+            kept.body.clear();
+            kept.body.extend_from_slice(body);
+            kept.sequence = self.sequence;
+            self.sequence += 1;
+            first.heap.push(kept);
+            return Ok(());
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(body);
+        self.rows.push(Place { start, key_end, end: self.bytes.len() });
+        if self.bytes.len() + self.rows.len() * size_of::<Place>() > self.limit {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        let bytes = &self.bytes;
+        // Equal keys: the order they came in, which is that of their places.
+        self.rows.sort_unstable_by(|a, b| {
+            bytes[a.start..a.key_end].cmp(&bytes[b.start..b.key_end]).then(a.start.cmp(&b.start))
+        });
+    }
+
+    /// Writes what is in memory as a sorted run.
+    fn spill(&mut self) -> SqlResult<()> {
+        self.sort();
+        self.spilled = true;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(temporary_file().map_err(|e| io(&e))?),
+        };
+        let start = file.seek(SeekFrom::End(0)).map_err(|e| io(&e))?;
+        let mut out = BufWriter::with_capacity(256 << 10, &*file);
+        let mut len = 0;
+        for row in &self.rows {
+            let (key, body) = (&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end]);
+            let mut write = || {
+                out.write_all(&(key.len() as u32).to_le_bytes())?;
+                out.write_all(&(body.len() as u32).to_le_bytes())?;
+                out.write_all(key)?;
+                out.write_all(body)
+            };
+            write().map_err(|e| io(&e))?;
+            len += 8 + key.len() as u64 + body.len() as u64;
+        }
+        out.flush().map_err(|e| io(&e))?;
+        drop(out);
+        self.runs.push(Run { start, end: start + len });
+        self.bytes.clear();
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Calls `each` with key and body of every row in order, until it says `false`.
+    ///
+    /// # Errors
+    /// The temporary file; those of `each`.
+    pub(crate) fn finish(
+        mut self,
+        mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>,
+    ) -> SqlResult<()> {
+        if let Some(first) = self.first.take() {
+            for kept in first.heap.into_sorted_vec() {
+                if !each(&kept.key, &kept.body)? {
+                    return Ok(());
+                }
+            }
+            return Ok(());
+        }
+        if self.runs.is_empty() {
+            self.sort();
+            for row in &self.rows {
+                if !each(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])? {
+                    return Ok(());
+                }
+            }
+            return Ok(());
+        }
+        if !self.rows.is_empty() {
+            self.spill()?;
+        }
+        self.merge(each)
+    }
+
+    fn merge(self, mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>) -> SqlResult<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let buffer = (self.limit / self.runs.len().max(1)).clamp(4 << 10, 256 << 10);
+        let mut readers = Vec::with_capacity(self.runs.len());
+        let mut heap = BinaryHeap::new();
+        for (i, run) in self.runs.iter().enumerate() {
+            let part = Part { file, at: run.start, end: run.end };
+            let mut reader = BufReader::with_capacity(buffer, part);
+            if let Some(row) = read_row(&mut reader).map_err(|e| io(&e))? {
+                heap.push(Next { key: row.0, body: row.1, run: i });
+            }
+            readers.push(reader);
+        }
+        while let Some(next) = heap.pop() {
+            if !each(&next.key, &next.body)? {
+                return Ok(());
+            }
+            if let Some(row) = read_row(&mut readers[next.run]).map_err(|e| io(&e))? {
+                heap.push(Next { key: row.0, body: row.1, run: next.run });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The next row of a run; the least key is on top of a heap, of equal ones the earliest run.
+#[derive(Debug, PartialEq, Eq)]
+struct Next {
+    key: Vec<u8>,
+    body: Vec<u8>,
+    run: usize,
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key).then(other.run.cmp(&self.run))
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A part of a file, read at its own place.
+#[derive(Debug)]
+struct Part<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        use std::os::unix::fs::FileExt;
+        let len = out.len().min((self.end - self.at) as usize);
+        let n = self.file.read_at(&mut out[..len], self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+type KeyAndBody = (Vec<u8>, Vec<u8>);
+
+fn read_row(reader: &mut impl Read) -> std::io::Result<Option<KeyAndBody>> {
+    let mut lengths = [0; 8];
+    match reader.read(&mut lengths[..1])? {
+        0 => return Ok(None),
+        _ => reader.read_exact(&mut lengths[1..])?,
+    }
+    let [a, b, c, d, e, f, g, h] = lengths;
+    let mut key = vec![0; u32::from_le_bytes([a, b, c, d]) as usize];
+    let mut body = vec![0; u32::from_le_bytes([e, f, g, h]) as usize];
+    reader.read_exact(&mut key)?;
+    reader.read_exact(&mut body)?;
+    Ok(Some((key, body)))
+}
+
+/// A file that is gone when it is closed.
+fn temporary_file() -> std::io::Result<File> {
+    loop {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let n = now.map_or(0, |d| d.as_nanos());
+        let path = std::env::temp_dir().join(format!("vaquita-sort-{}-{n}", std::process::id()));
+        match File::options().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => {
+                // It stays usable without a name.
+                std::fs::remove_file(&path)?;
+                return Ok(file);
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(limit: usize, first: Option<u64>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
+        let mut sorter = Sorter::new(limit, first);
+        let mut x = 12345u32;
+        for i in 0..20_000u32 {
+            x = x.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            let key = [(x >> 24) as u8, (x >> 16) as u8];
+            sorter.push(&key, &i.to_le_bytes()).unwrap();
+        }
+        let spilled = sorter.spilled;
+        let mut out = Vec::new();
+        sorter
+            .finish(|key, body| {
+                out.push((key.to_vec(), body.to_vec()));
+                Ok(true)
+            })
+            .unwrap();
+        (out, spilled)
+    }
+
+    #[test]
+    fn rows_in_a_file_come_out_as_rows_in_memory() {
+        let (memory, no) = sorted(usize::MAX / 2, None);
+        let (file, yes) = sorted(64 << 10, None);
+        assert!(!no && yes);
+        assert_eq!(memory.len(), 20_000);
+        let order = |row: &(Vec<u8>, Vec<u8>)| {
+            (row.0.clone(), u32::from_le_bytes([row.1[0], row.1[1], row.1[2], row.1[3]]))
+        };
+        assert!(memory.windows(2).all(|w| order(&w[0]) < order(&w[1])));
+        assert!(memory == file);
+        let (some, _) = sorted(64 << 10, Some(50));
+        assert!(some == memory[..50]);
+    }
+}

@@ -1,0 +1,296 @@
+//! Names of a query block: what the compiler of expressions asks.
+//!
+//! Every table in FROM has a *slot*. Unqualified names are looked up among the *visible* columns: those of all tables,
+//! but of columns that NATURAL or USING merge only one. Which are visible differs from clause to clause (ON sees its own
+//! operands), as does whether select aliases count and which come first.
+
+use super::{Planner, block};
+use crate::catalog::{TableInfo, same_name};
+use crate::expr::scope::unknown_column;
+use crate::expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope, TableSet};
+use crate::plan::source::VirtualTable;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use vaquita_parser::ast;
+use vaquita_types::{SqlError, SqlResult, SqlType};
+
+/// Most tables of a query block.
+pub(super) const TABLES_MAX: usize = 61;
+
+/// Where the rows of a table come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// The engine.
+    Stored(Arc<TableInfo>),
+    /// A query: a derived table.
+    Derived(Arc<super::QueryPlan>),
+    /// Made when asked.
+    Virtual(Arc<dyn VirtualTable>),
+}
+
+/// A column of a table in FROM.
+#[derive(Debug, Clone)]
+pub(crate) struct SlotColumn {
+    pub(crate) name: String,
+    pub(crate) ty: SqlType,
+}
+
+/// A table in FROM.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Database; empty for derived tables.
+    pub(crate) database: String,
+    /// Name in the database; empty for derived tables.
+    pub(crate) name: String,
+    /// As the statement calls it.
+    pub(crate) alias: String,
+    pub(crate) source: Source,
+    pub(crate) columns: Vec<SlotColumn>,
+    /// It is inner to an outer join: its columns can be NULL.
+    pub(crate) nullable: Cell<bool>,
+    /// Columns that are looked at.
+    pub(crate) used: RefCell<Vec<bool>>,
+    /// Indexes that hints allow, by position in the engine's table; `None`: all.
+    pub(crate) allowed: Option<Vec<usize>>,
+    /// FORCE INDEX: a full scan is a last resort.
+    pub(crate) force: bool,
+}
+
+/// A column that can be named without its table.
+#[derive(Debug, Clone)]
+pub(super) struct Visible {
+    pub(super) slot: usize,
+    pub(super) column: usize,
+}
+
+/// Whether names may be select aliases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aliases {
+    /// No.
+    Ignored,
+    /// If no column has the name (GROUP BY, expressions in ORDER BY).
+    Last,
+    /// Rather than a column (HAVING, ORDER BY of a plain name).
+    First,
+}
+
+/// An item of the select list that can be referred to.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// Its alias, or the column's name.
+    pub(super) name: String,
+    pub(super) expr: Expr,
+    /// It has an alias of its own.
+    pub(super) aliased: bool,
+}
+
+/// The names of one query block.
+pub(crate) struct BlockScope<'s, 'p> {
+    pub(super) planner: &'s Planner<'p>,
+    pub(super) outer: Option<&'s BlockScope<'s, 'p>>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) visible: RefCell<Vec<Visible>>,
+    pub(super) clause: Cell<&'static str>,
+    pub(super) aggregates: Cell<bool>,
+    pub(super) aliases: Cell<Aliases>,
+    pub(super) items: RefCell<Vec<Item>>,
+    /// Tables of the enclosing block that this one refers to.
+    pub(super) outer_tables: Cell<TableSet>,
+    /// It refers to some row further out.
+    pub(super) correlated: Cell<bool>,
+}
+
+impl<'s, 'p> BlockScope<'s, 'p> {
+    pub(super) fn new(planner: &'s Planner<'p>, outer: Option<&'s BlockScope<'s, 'p>>, slots: Vec<Slot>) -> Self {
+        BlockScope {
+            planner,
+            outer,
+            slots,
+            visible: RefCell::default(),
+            clause: Cell::new("field list"),
+            aggregates: Cell::new(false),
+            aliases: Cell::new(Aliases::Ignored),
+            items: RefCell::default(),
+            outer_tables: Cell::default(),
+            correlated: Cell::new(false),
+        }
+    }
+
+    /// Marks a column as looked at and describes it.
+    pub(super) fn column(&self, slot: usize, column: usize) -> ResolvedColumn {
+        let table = &self.slots[slot];
+        table.used.borrow_mut()[column] = true;
+        let mut ty = table.columns[column].ty.clone();
+        ty.nullable |= table.nullable.get();
+        ResolvedColumn { level: 0, table: slot as u16, column: column as u16, ty }
+    }
+
+    /// Whether a slot is the one a name's table part means.
+    pub(super) fn is_slot(slot: &Slot, schema: Option<ast::Ident<'_>>, table: ast::Ident<'_>) -> bool {
+        slot.alias.as_bytes() == table.name
+            && schema.is_none_or(|s| !slot.database.is_empty() && same_database(&slot.database, s.name))
+    }
+
+    fn find(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<(usize, usize)>> {
+        let wanted = name.name.to_string();
+        let mut found = None;
+        let mut add = |slot: usize, column: usize| match found {
+            Some(at) if at != (slot, column) => Err(self.ambiguous(name)),
+            _ => {
+                found = Some((slot, column));
+                Ok(())
+            }
+        };
+        match name.table {
+            None => {
+                for v in &*self.visible.borrow() {
+                    if same_name(&self.slots[v.slot].columns[v.column].name, &wanted) {
+                        add(v.slot, v.column)?;
+                    }
+                }
+            }
+            Some(table) => {
+                let visible = self.visible.borrow();
+                for (i, slot) in self.slots.iter().enumerate() {
+                    if !Self::is_slot(slot, name.schema, table)
+                        || self.clause.get() == "on clause" && !visible.iter().any(|v| v.slot == i)
+                    {
+                        continue;
+                    }
+                    if let Some(c) = slot.columns.iter().position(|c| same_name(&c.name, &wanted)) {
+                        add(i, c)?;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn ambiguous(&self, name: &ast::ColumnRef<'_>) -> SqlError {
+        let table = name.table.map_or(String::new(), |t| format!("{t}."));
+        SqlError::new(1052, format!("Column '{table}{}' in {} is ambiguous", name.name, self.clause.get()))
+    }
+
+    fn find_item(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Expr>> {
+        if name.table.is_some() {
+            return Ok(None);
+        }
+        let wanted = name.name.to_string();
+        let items = self.items.borrow();
+        let mut matching = items.iter().filter(|i| same_name(&i.name, &wanted));
+        let Some(first) = matching.next() else { return Ok(None) };
+        for other in matching {
+            let same = match (column_of(&first.expr), column_of(&other.expr)) {
+                (Some(a), Some(b)) => a == b,
+                _ => false,
+            };
+            if !same {
+                return Err(self.ambiguous(name));
+            }
+        }
+        Ok(Some(first.expr.clone()))
+    }
+
+    /// A name in this block only.
+    fn resolve_here(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Resolved>> {
+        let aliases = self.aliases.get();
+        if aliases == Aliases::First
+            && let Some(expr) = self.find_item(name)?
+        {
+            return Ok(Some(Resolved::Expr(expr)));
+        }
+        if let Some((slot, column)) = self.find(name)? {
+            return Ok(Some(Resolved::Column(self.column(slot, column))));
+        }
+        if aliases == Aliases::Last
+            && let Some(expr) = self.find_item(name)?
+        {
+            return Ok(Some(Resolved::Expr(expr)));
+        }
+        Ok(None)
+    }
+}
+
+/// A column of this block, if an expression is one.
+pub(super) fn column_of(expr: &Expr) -> Option<(usize, usize)> {
+    match expr.node() {
+        crate::expr::Node::Column { level: 0, table, column, .. } => Some((usize::from(*table), usize::from(*column))),
+        _ => None,
+    }
+}
+
+fn same_database(a: &str, b: &[u8]) -> bool {
+    a.as_bytes() == b
+        || a.eq_ignore_ascii_case("information_schema") && b.eq_ignore_ascii_case(b"information_schema")
+}
+
+impl Scope for BlockScope<'_, '_> {
+    fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        if let Some(found) = self.resolve_here(name)? {
+            return Ok(found);
+        }
+        let (mut level, mut inner, mut scope) = (1, self, self.outer);
+        let mut between: Vec<&BlockScope<'_, '_>> = Vec::new();
+        while let Some(outer) = scope {
+            if let Some((slot, column)) = outer.find(name)? {
+                let mut found = outer.column(slot, column);
+                found.level = level;
+                inner.outer_tables.set(inner.outer_tables.get().union(TableSet::of(slot as u16)));
+                self.correlated.set(true);
+                between.iter().for_each(|b| b.correlated.set(true));
+                return Ok(Resolved::Column(found));
+            }
+            between.push(outer);
+            (level, inner, scope) = (level + 1, outer, outer.outer);
+        }
+        Err(unknown_column(name, self.clause.get()))
+    }
+
+    fn full_name(&self, column: &ResolvedColumn, _: &ast::ColumnRef<'_>) -> String {
+        let mut scope = self;
+        for _ in 0..column.level {
+            match scope.outer {
+                Some(outer) => scope = outer,
+                None => return String::new(),
+            }
+        }
+        let table = &scope.slots[usize::from(column.table)];
+        let name = &table.columns[usize::from(column.column)].name;
+        match table.database.as_str() {
+            "" => format!("`{}`.`{name}`", table.alias),
+            database => format!("`{database}`.`{}`.`{name}`", table.alias),
+        }
+    }
+
+    fn allows_aggregates(&self) -> bool {
+        self.aggregates.get()
+    }
+
+    fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
+        let aggregates = std::mem::take(&mut cx.aggregates);
+        let planned = block::plan_query(self.planner, query, Some(self), cx);
+        cx.aggregates = aggregates;
+        let planned = planned?;
+        Ok(CompiledSubquery {
+            columns: planned.plan.types.clone(),
+            plan: Arc::new(crate::exec::SubqueryPlan::new(planned.plan)),
+            outer_tables: planned.outer_tables,
+            constness: if planned.correlated { Constness::Row } else { Constness::Execution },
+        })
+    }
+
+    fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
+        let _ = column;
+        Err(SqlError::unsupported("DEFAULT() in a query"))
+    }
+}
+
+/// The column of one table, if an expression is one.
+pub(crate) fn column_of_slot(expr: &Expr, slot: usize) -> Option<usize> {
+    column_of(expr).filter(|&(s, _)| s == slot).map(|(_, column)| column)
+}
+
+/// A column of this block, if an expression is one.
+pub(crate) fn column_of_block(expr: &Expr) -> Option<(usize, usize)> {
+    column_of(expr)
+}
