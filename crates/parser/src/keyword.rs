@@ -53,6 +53,46 @@ impl Kw {
         }
     }
 
+    /// Whether it is a function, and no name, when a parenthesis follows at once.
+    pub(crate) fn is_function(self) -> bool {
+        use Kw::*;
+        matches!(
+            self,
+            Adddate
+                | BitAnd
+                | BitOr
+                | BitXor
+                | Cast
+                | Count
+                | Curdate
+                | Curtime
+                | DateAdd
+                | DateSub
+                | Extract
+                | GroupConcat
+                | Max
+                | Mid
+                | Min
+                | Now
+                | Position
+                | SessionUser
+                | Std
+                | Stddev
+                | StddevPop
+                | StddevSamp
+                | Subdate
+                | Substr
+                | Substring
+                | Sum
+                | Sysdate
+                | SystemUser
+                | Trim
+                | Variance
+                | VarPop
+                | VarSamp
+        )
+    }
+
     /// Whether 5.6 refuses it as a name without quotes.
     #[inline]
     pub(crate) fn is_reserved(self) -> bool {

@@ -277,6 +277,10 @@ impl<'a> Lexer<'a> {
         if byte == b'_' && is_charset(&text[1..]) {
             return self.token(T::Introducer, start, end);
         }
+        if self.at(end) == b'.' && is(self.at(end + 1), NAME) {
+            // What a dot and a name follow is a name, whatever word it is.
+            return self.token(T::Word, start, end);
+        }
         Token { kind: T::Word, flags: 0, kw: Kw::of(text), start: start as u32, end: end as u32 }
     }
 
@@ -374,7 +378,7 @@ impl<'a> Lexer<'a> {
         self.pos = end;
         // Usually a comma or parenthesis follows; only after space may another string go on.
         let next = self.at(end);
-        if is(next, SPACE) || next == b'/' || next == b'#' {
+        if is(next, SPACE) || matches!(next, b'/' | b'#' | b'\'' | b'"') {
             let bookmark = *self;
             if self.skip_space() && self.is_string_quote(self.at(self.pos)) {
                 flags |= JOINED;

@@ -193,6 +193,7 @@ impl<'a> Parser<'a> {
         if !revoke {
             grant.require = self.require()?;
             if self.eat_kw(Kw::With) {
+                let mut any = false;
                 loop {
                     if self.eat_kw(Kw::Grant) {
                         self.expect_kw(Kw::Option)?;
@@ -200,6 +201,10 @@ impl<'a> Parser<'a> {
                     } else if !self.resource_limit(&mut grant.limits)? {
                         break;
                     }
+                    any = true;
+                }
+                if !any {
+                    return self.fail();
                 }
             }
         }

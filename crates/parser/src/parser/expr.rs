@@ -476,10 +476,15 @@ impl<'a> Parser<'a> {
     /// `@@[scope.]name`.
     pub(super) fn system_var(&mut self) -> R<&'a SystemVar<'a>> {
         self.expect(T::AtAt)?;
-        let scope = match self.kw() {
-            Kw::Global => VarScope::Global,
-            Kw::Session | Kw::Local => VarScope::Session,
-            _ => VarScope::Implicit,
+        if self.s.tok.start != self.s.prev_end {
+            return self.fail();
+        }
+        let scope = if self.word_is(b"global") {
+            VarScope::Global
+        } else if self.word_is(b"session") || self.word_is(b"local") {
+            VarScope::Session
+        } else {
+            VarScope::Implicit
         };
         if scope != VarScope::Implicit && self.peek().kind == T::Dot {
             self.advance();
@@ -491,15 +496,9 @@ impl<'a> Parser<'a> {
         Ok(self.alloc(SystemVar { scope: VarScope::Implicit, instance, name }))
     }
 
-    /// `[instance.]name`; `DEFAULT.name` too.
+    /// `[instance.]name`.
     pub(super) fn variable_name(&mut self) -> R<(Option<Ident<'a>>, Ident<'a>)> {
-        let first = if self.at_kw(Kw::Default) && self.peek().kind == T::Dot {
-            let default = self.ident_text();
-            self.advance();
-            default
-        } else {
-            self.ident()?
-        };
+        let first = self.ident()?;
         if self.eat(T::Dot) {
             let name = self.ident()?;
             return Ok((Some(first), name));
@@ -518,7 +517,7 @@ impl<'a> Parser<'a> {
         }
         let first = self.ident()?;
         match self.s.tok.kind {
-            T::LParen => self.call(None, first, start),
+            T::LParen => self.call(None, first, start, true),
             T::Dot => self.qualified(first, start, star_allowed),
             _ => Ok(self.column_expr(None, None, first, start)),
         }
@@ -531,7 +530,7 @@ impl<'a> Parser<'a> {
         }
         let second = self.ident()?;
         if self.at(T::LParen) {
-            return self.call(Some(first), second, start);
+            return self.call(Some(first), second, start, true);
         }
         if !self.eat(T::Dot) {
             return Ok(self.column_expr(None, Some(first), second, start));

@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
             | Kw::Database => {
                 let name = self.ident_text();
                 self.advance();
-                return self.call(None, name, start);
+                return self.call(None, name, start, false);
             }
             _ => return self.fail(),
         };
@@ -89,6 +89,10 @@ impl<'a> Parser<'a> {
                     kind
                 } else if let Some(kind) = self.special(kw)? {
                     kind
+                } else if kw.is_function() && self.calls() {
+                    let name = self.ident_text();
+                    self.advance();
+                    return self.call(None, name, start, false);
                 } else {
                     return self.name(start, star_allowed);
                 }
@@ -222,18 +226,25 @@ impl<'a> Parser<'a> {
 
     fn renamed_call(&mut self, name: &'static [u8], start: u32) -> R<Expr<'a>> {
         self.advance();
-        self.call(None, Ident::new(name), start)
+        self.call(None, Ident::new(name), start, false)
     }
 
-    /// `( [arg [[AS] name], …] ) [OVER …]` after a function's name.
-    pub(super) fn call(&mut self, schema: Option<Ident<'a>>, name: Ident<'a>, start: u32) -> R<Expr<'a>> {
+    /// `( [arg [[AS] name], …] ) [OVER …]` after a function's name. Names of arguments are for functions that the
+    /// grammar does not know: loadable ones have a use for them.
+    pub(super) fn call(
+        &mut self,
+        schema: Option<Ident<'a>>,
+        name: Ident<'a>,
+        start: u32,
+        named: bool,
+    ) -> R<Expr<'a>> {
         self.expect(T::LParen)?;
         let base = self.scratch.len();
         let mut names = self.new_list();
         while !self.at(T::RParen) {
             let arg = self.expr()?;
             self.scratch.push(arg);
-            if !self.at(T::Comma) && !self.at(T::RParen) {
+            if named && !self.at(T::Comma) && !self.at(T::RParen) {
                 self.eat_kw(Kw::As);
                 let alias = self.ident_or_text()?;
                 names.resize(self.scratch.len() - base - 1, None);

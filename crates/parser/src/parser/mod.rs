@@ -34,7 +34,7 @@ use crate::lexer::Lexer;
 use crate::lift::Lifter;
 use crate::mode::{ParseMode, SqlMode};
 use crate::text;
-use crate::token::{ESCAPED, T, Token};
+use crate::token::{ESCAPED, JOINED, T, Token};
 
 /// Deepest nesting of parentheses, calls and queries.
 const DEPTH_MAX: u32 = 200;
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn statement(mut self) -> Result<Parsed<'a>, ParseError> {
         self.advance();
         let start = self.s.tok.start;
-        if self.s.tok.kind == T::Eof {
+        if self.at_end() {
             return self.no_statement();
         }
         let stmt = match self.any_statement() {
@@ -145,7 +145,8 @@ impl<'a> Parser<'a> {
             return Err(ParseError::at(ParseErrorKind::Empty, self.sql, 0));
         }
         let end = self.s.tok.start;
-        Ok(Parsed { stmt: Stmt::Empty, span: Span { start: end, end }, next: None, params: 0, lifted: 0 })
+        let next = if self.at(T::Semi) { self.next_statement() } else { None };
+        Ok(Parsed { stmt: Stmt::Empty, span: Span { start: end, end }, next, params: 0, lifted: 0 })
     }
 
     /// At the semicolon: where text follows, if any does.
@@ -168,6 +169,13 @@ impl<'a> Parser<'a> {
     #[cold]
     fn fail_as<V>(&mut self, kind: ParseErrorKind) -> R<V> {
         let mut offset = self.s.tok.start as usize;
+        // MySQL's lexer has by then passed over a comma, and looked past WITH for CUBE and ROLLUP.
+        if self.at_kw(Kw::With) {
+            let next = self.peek();
+            offset = if next.kind == T::Comma { next.end } else { next.start } as usize;
+        } else if self.at(T::Comma) {
+            offset = self.s.tok.end as usize;
+        }
         if self.s.tok.kind == T::Eof {
             // Lines are counted up to the last byte that says something.
             let text = self.sql[..offset].trim_ascii_end();
@@ -276,7 +284,9 @@ impl<'a> Parser<'a> {
     #[inline]
     fn at_ident(&self) -> bool {
         match self.s.tok.kind {
-            T::Word => !self.s.tok.kw.is_reserved(),
+            T::Word if self.kw() == Kw::Other => true,
+            T::Word if self.kw().is_reserved() => false,
+            T::Word => !self.kw().is_function() || !self.calls(),
             T::Quoted | T::Introducer => true,
             _ => false,
         }
@@ -366,6 +376,13 @@ impl<'a> Parser<'a> {
     fn text(&mut self) -> R<&'a [u8]> {
         if !self.at(T::String) {
             return self.fail();
+        }
+        if self.s.tok.flags & JOINED != 0 {
+            // Only literals of expressions may go on in another string.
+            let next = self.s.lexer.joined(self.s.tok.end as usize).next();
+            let offset = next.map_or(self.s.tok.end as usize, |(start, _)| start);
+            self.failure.get_or_insert((ParseErrorKind::Syntax, offset));
+            return Err(Fail);
         }
         let value = text::string_value(self.sql, &self.s.tok, 0, &self.s.lexer, self.arena);
         self.advance();

@@ -30,6 +30,9 @@ impl<'a> Parser<'a> {
     fn partition_method(&mut self) -> R<PartitionMethod<'a>> {
         let linear = self.eat_kw(Kw::Linear);
         let kw = self.kw();
+        if !matches!(kw, Kw::Hash | Kw::Key) && (linear || !matches!(kw, Kw::Range | Kw::List)) {
+            return self.fail();
+        }
         self.advance();
         match kw {
             Kw::Hash => Ok(PartitionMethod::Hash { linear, expr: self.expr_in_parens()? }),
@@ -44,7 +47,6 @@ impl<'a> Parser<'a> {
                 self.expect(T::RParen)?;
                 Ok(PartitionMethod::Key { linear, algorithm, columns })
             }
-            Kw::Range | Kw::List if linear => self.fail(),
             Kw::Range if self.eat_kw(Kw::Columns) => {
                 self.ident_list_in_parens().map(PartitionMethod::RangeColumns)
             }

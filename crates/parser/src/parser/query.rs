@@ -397,11 +397,11 @@ impl<'a> Parser<'a> {
 
     /// `CHARACTER SET cs` of a file.
     pub(super) fn file_charset(&mut self) -> R<Option<Ident<'a>>> {
-        if self.eat_kw(Kw::Charset) || self.eat_kws(Kw::Character, Kw::Set) || self.eat_kws(Kw::Char, Kw::Set)
-        {
-            return self.charset_name().map(Some);
+        if !matches!(self.kw(), Kw::Charset | Kw::Character | Kw::Char) {
+            return Ok(None);
         }
-        Ok(None)
+        self.charset_words()?;
+        self.charset_name().map(Some)
     }
 
     /// `[FIELDS | COLUMNS …] [LINES …]`.
@@ -409,6 +409,9 @@ impl<'a> Parser<'a> {
         let mut format = FileFormat::default();
         if matches!(self.kw(), Kw::Fields | Kw::Columns) {
             self.advance();
+            if !matches!(self.kw(), Kw::Terminated | Kw::Optionally | Kw::Enclosed | Kw::Escaped) {
+                return self.fail();
+            }
             loop {
                 match self.kw() {
                     Kw::Terminated => format.fields_terminated = Some(self.word_by_text()?),
@@ -424,6 +427,9 @@ impl<'a> Parser<'a> {
             }
         }
         if self.eat_kw(Kw::Lines) {
+            if !matches!(self.kw(), Kw::Terminated | Kw::Starting) {
+                return self.fail();
+            }
             loop {
                 match self.kw() {
                     Kw::Terminated => format.lines_terminated = Some(self.word_by_text()?),

@@ -136,7 +136,10 @@ impl<'a> Parser<'a> {
 
     /// `COUNT(*) WARNINGS | ERRORS`.
     fn show_count(&mut self) -> R<Show<'a>> {
-        self.expect(T::LParen)?;
+        if !self.at(T::LParen) {
+            return self.fail_at_previous();
+        }
+        self.advance();
         self.expect(T::Star)?;
         self.expect(T::RParen)?;
         if self.eat_kw(Kw::Warnings) {

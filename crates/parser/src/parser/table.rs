@@ -44,9 +44,6 @@ impl<'a> Parser<'a> {
             table.partitioning = Some(self.partitioning()?);
         }
         self.create_select(&mut table)?;
-        if table.elements.is_empty() && table.select.is_none() {
-            return self.fail();
-        }
         Ok(Stmt::CreateTable(self.alloc(table)))
     }
 

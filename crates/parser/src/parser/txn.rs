@@ -147,7 +147,12 @@ impl<'a> Parser<'a> {
     pub(super) fn xa(&mut self) -> R<Stmt<'a>> {
         self.expect_kw(Kw::Xa)?;
         let kw = self.kw();
-        self.advance();
+        match kw {
+            Kw::Start | Kw::Begin | Kw::End | Kw::Prepare | Kw::Commit | Kw::Rollback | Kw::Recover => {
+                self.advance();
+            }
+            _ => return self.fail(),
+        }
         let xa = match kw {
             Kw::Start | Kw::Begin => {
                 let xid = self.xid()?;
@@ -178,14 +183,13 @@ impl<'a> Parser<'a> {
                 Xa::Commit { xid, one_phase }
             }
             Kw::Rollback => Xa::Rollback(self.xid()?),
-            Kw::Recover => {
+            _ => {
                 let convert = self.eat_kw(Kw::Convert);
                 if convert {
                     self.expect_kw(Kw::Xid)?;
                 }
                 Xa::Recover { convert }
             }
-            _ => return self.fail(),
         };
         Ok(self.txn(Txn::Xa(xa)))
     }

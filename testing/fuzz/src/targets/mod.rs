@@ -6,6 +6,7 @@ mod names;
 mod page;
 mod redo;
 mod space;
+mod sql;
 mod system;
 mod undo;
 mod workshop;
@@ -33,6 +34,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "text", run: meta::text, seeds: meta::text_seeds },
     Target { name: "values", run: meta::values, seeds: meta::text_seeds },
     Target { name: "names", run: names::names, seeds: names::seeds },
+    Target { name: "lexer", run: sql::lexer, seeds: sql::seeds },
+    Target { name: "parser", run: sql::parser, seeds: sql::seeds },
 ];
 
 pub(crate) const CANARY: Target = Target { name: "canary", run: canary, seeds: || vec![b"vaq".to_vec()] };
