@@ -10,7 +10,7 @@ allkeys-5.2.0.txt and allkeys-9.0.0.txt (they are in the PyPI package pyuca 1.2)
   src/charset/case/tables.rs  upper and lower case of the three versions
 
 Unicode's data files: Copyright (c) 1991-2017 Unicode, Inc.; used under the Unicode License
-(https://www.unicode.org/license.txt). Where a real MySQL 5.6.24 answers differently, the difference is listed here.
+(LICENSE-UNICODE beside this file). Where a real MySQL 5.6.24 answers differently, the difference is listed here.
 """
 import os
 import re
@@ -19,8 +19,8 @@ import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.join(HERE, '..', 'src')
-NOTE = ('//! Written by `gen/unicode.py` from Unicode\'s data files (Copyright (c) 1991-2017 Unicode, Inc., Unicode License,\n'
-        '//! <https://www.unicode.org/license.txt>).\n\n')
+NOTE = ('//! Written by `gen/unicode.py` from Unicode\'s data files (Copyright (c) 1991-2017 Unicode, Inc., under\n'
+        '//! `gen/LICENSE-UNICODE`).\n\n')
 
 
 def write(path, doc, body):
@@ -116,7 +116,7 @@ def table(name, doc, single, sequences):
     assert all(len(single[c]) <= 1 for c in range(0x80))
     ascii_weights = [single[c][0] if single[c] else 0 for c in range(0x80)]
 
-    body = 'use super::{Contraction, Table};\n\n'
+    body = '// tidy: long-file because it is one table.\nuse super::{Contraction, Table};\n\n'
     body += '/// %s\npub(super) static TABLE: Table =\n' % doc
     body += '    Table { ascii: &ASCII, page_of: &PAGE_OF, pages: &PAGES, pool: &POOL, contractions: &CONTRACTIONS };\n\n'
     body += '#[rustfmt::skip]\nstatic ASCII: [u16; 128] = [\n%s];\n\n' % numbers(ascii_weights, '0x%04X', 16)

@@ -38,7 +38,13 @@ impl Collation {
     /// that they lie anywhere. What lies there need not match.
     pub fn like_range(self, pattern: &[u8], escape: Option<u32>, chars: usize) -> Option<LikeRange> {
         let one_escapes = self.one_escapes();
-        let (start, exact) = with_scheme!(self, scheme => start(scheme, pattern, escape, one_escapes));
+        let (mut start, mut exact) =
+            with_scheme!(self, scheme => start(scheme, pattern, escape, one_escapes));
+        if let Order::Uca(version) = self.order {
+            let settled = version.settled_len(&start);
+            exact &= settled == start.len();
+            start.truncate(settled);
+        }
         if exact {
             return Some(LikeRange { min: start.clone(), max: start, exact });
         }

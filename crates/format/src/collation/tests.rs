@@ -102,6 +102,41 @@ fn orders_are_total_on_any_bytes() {
     }
 }
 
+#[test]
+fn nothing_fails_on_any_bytes() {
+    let mut rng = Rng::new(3);
+    let alphabet = [
+        0, b' ', b'a', b'l', b'%', b'_', b'\\', 0xB7, 0xC2, 0xCC, 0x80, 0x81, 0xD0, 0xB8, 0xE0, 0xB9, 0xED,
+        0xF0, 0x9F, 0xFF,
+    ];
+    for id in known() {
+        let collation = Collation::of(id).unwrap();
+        for _ in 0..500 {
+            let [a, b] = [(); 2].map(|()| {
+                let len = rng.index(9);
+                (0..len).map(|_| alphabet[rng.index(alphabet.len())]).collect::<Vec<u8>>()
+            });
+            let mut out = Vec::new();
+            collation.like(&a, &b, Some(u32::from(b'\\')));
+            collation.like_range(&b, None, 5);
+            assert!(collation.find(&a, &b, 0).is_none_or(|at| at + b.len() <= a.len()));
+            collation.weight_string(&a, &mut out);
+            collation.upper(&a, &mut out);
+            collation.lower(&a, &mut out);
+            for to in [8, 33, 35, 45, 54, 63] {
+                let to = Charset::of_collation(to).unwrap();
+                out.clear();
+                crate::charset::convert(collation.charset(), to, &a, &mut out);
+                if collation.charset() != Charset::BINARY {
+                    assert_eq!(to.first_malformed(&out), None, "{id} {a:x?}");
+                }
+            }
+        }
+        assert_eq!(collation.like(b"", b"%", None), collation.charset().is_ascii_based());
+        assert_eq!(collation.find(b"", b"", 0), Some(0));
+    }
+}
+
 /// Equality, hashes and sort keys say what comparing says; keys can be put one after the other.
 fn agrees(collation: Collation, a: &[u8], b: &[u8]) {
     let order = collation.compare(a, b);

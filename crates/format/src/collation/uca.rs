@@ -118,6 +118,27 @@ impl Uca {
     }
 }
 
+impl Uca {
+    /// Bytes at the start of a text in UTF-8 whose weights every text that LIKE takes for the same begins with, whatever
+    /// follows: not those of a character that weighs something else together with the next one.
+    pub(super) fn settled_len(self, text: &[u8]) -> usize {
+        let table = self.table();
+        if table.contractions.is_empty() {
+            return text.len();
+        }
+        let mut at = 0;
+        while at < text.len() {
+            let (code, len) = Utf8::next(&text[at..]).unwrap_or((0, 1));
+            let next_only_begins = text.get(at + len).is_some_and(|&byte| only_begins(byte));
+            if !next_only_begins && table.is_unsettled(code) {
+                return at;
+            }
+            at += len;
+        }
+        at
+    }
+}
+
 /// Whether a byte of UTF-8 begins a character that is never the second or third one of a contraction: ASCII, letters of
 /// Latin-1, Cyrillic ones, kana and ideographs.
 #[inline]
@@ -291,6 +312,18 @@ impl Table {
         let at = usize::from(place);
         let len = usize::from(self.pool[at] & (STARTS - 1));
         &self.pool[at + 1..at + 1 + len]
+    }
+
+    /// Whether a contraction begins with the character but not with its weights.
+    fn is_unsettled(&self, code: u32) -> bool {
+        let entry = self.entry(code);
+        if entry < POOLED || entry == UNKNOWN || self.pool[usize::from(entry - POOLED)] & STARTS == 0 {
+            return false;
+        }
+        let own = self.pooled(entry - POOLED);
+        let first = self.contractions.partition_point(|c| c.chars[0] < code);
+        let mut with_it = self.contractions[first..].iter().take_while(|c| c.chars[0] == code);
+        with_it.any(|c| !self.pooled(c.place).starts_with(own))
     }
 
     /// The longest contraction of a character and those after it; its place in the pool and the bytes of the others.

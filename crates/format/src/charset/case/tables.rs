@@ -1,7 +1,7 @@
 //! Upper and lower case.
 //!
-//! Written by `gen/unicode.py` from Unicode's data files (Copyright (c) 1991-2017 Unicode, Inc., Unicode License,
-//! <https://www.unicode.org/license.txt>).
+//! Written by `gen/unicode.py` from Unicode's data files (Copyright (c) 1991-2017 Unicode, Inc., under
+//! `gen/LICENSE-UNICODE`).
 
 use super::Run;
 

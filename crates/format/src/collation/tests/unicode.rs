@@ -96,6 +96,43 @@ fn long_ascii_texts_with_something_else_at_the_end() {
     }
 }
 
+#[test]
+fn ranges_of_like_hold_contractions() {
+    let texts = [
+        "и",
+        "и\u{306}",
+        "й",
+        "йод",
+        "и\u{306}од",
+        "иод",
+        "l\u{B7}",
+        "LL",
+        "เก",
+        "เขา",
+        "กเ",
+        "ель",
+        "мир",
+        "миг",
+    ];
+    for pattern in ["и%", "и\u{306}", "й%", "l%", "l\u{B7}%", "เ%", "เก%", "กเ%", "ми%", "ми_", "е%", "иод"]
+    {
+        let range = ai_ci().like_range(pattern.as_bytes(), None, 6);
+        for text in texts.iter().map(|text| text.as_bytes()) {
+            let Some(range) = range.as_ref().filter(|_| ai_ci().like(text, pattern.as_bytes(), None)) else {
+                continue;
+            };
+            let within =
+                ai_ci().compare(&range.min, text).is_le() && ai_ci().compare(text, &range.max).is_le();
+            assert!(within, "{pattern} {text:x?} {range:x?}");
+        }
+    }
+    let start = |pattern: &str| ai_ci().like_range(pattern.as_bytes(), None, 6).map(|range| range.min);
+    assert_eq!(start("мир%").unwrap(), "мир".as_bytes());
+    assert_eq!(start("ми%").unwrap(), "м".as_bytes());
+    assert_eq!(start("hello%").unwrap(), b"hello");
+    assert_eq!(start("เ%"), None);
+}
+
 /// Compares without the fast path for ASCII.
 fn by_weights_of(collation: Collation, a: &str, b: &str) -> Ordering {
     let Order::Uca(version) = collation.order else { panic!("not of Unicode") };

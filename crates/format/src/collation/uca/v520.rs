@@ -1,8 +1,9 @@
 //! Weights of Unicode 5.2.0, first level.
 //!
-//! Written by `gen/unicode.py` from Unicode's data files (Copyright (c) 1991-2017 Unicode, Inc., Unicode License,
-//! <https://www.unicode.org/license.txt>).
+//! Written by `gen/unicode.py` from Unicode's data files (Copyright (c) 1991-2017 Unicode, Inc., under
+//! `gen/LICENSE-UNICODE`).
 
+// tidy: long-file because it is one table.
 use super::{Contraction, Table};
 
 /// Weights of Unicode 5.2.0, first level.
