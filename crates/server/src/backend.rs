@@ -31,6 +31,20 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The default collation of the server, for the greeting.
     fn collation(&self) -> u16;
+
+    /// Counts what the door sees.
+    fn count(&self, what: Happening);
+}
+
+/// What only a door sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// A client did not get in.
+    AbortedConnect,
+    /// A client left without good-bye.
+    AbortedClient,
+    /// A client was refused because there were too many.
+    TooMany,
 }
 
 /// A session.
@@ -85,6 +99,9 @@ pub trait Client: Send {
 
     /// An error that the door found is the session's last one.
     fn note_error(&mut self, error: &SqlError);
+
+    /// Counts what came and went.
+    fn count_bytes(&mut self, received: u64, sent: u64);
 }
 
 /// Whom a session tells what.

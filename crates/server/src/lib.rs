@@ -8,7 +8,7 @@
 //! | loops, threads, waits | `reactor` |
 //! | one client from greeting to good-bye | `connection` |
 //! | sockets with TLS and compression | `channel`, [`tls`] |
-//! | the house behind the door | [`backend`] |
+//! | the house behind the door; the database as one | [`backend`], [`database`] |
 //! | hosts that are shut out | [`hosts`] |
 //! | the error log | [`error_log`] |
 //!
@@ -20,6 +20,7 @@
 pub mod backend;
 mod channel;
 mod connection;
+pub mod database;
 pub mod error_log;
 mod errors;
 pub mod hosts;
@@ -31,5 +32,6 @@ pub mod server;
 mod sha2_cache;
 pub mod tls;
 
+pub use database::DatabaseBackend;
 pub use error_log::ErrorLog;
-pub use server::{Server, ServerOptions, VERSION};
+pub use server::{Server, ServerOptions};

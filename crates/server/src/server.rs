@@ -1,6 +1,6 @@
 //! The server: its loops, its listeners, what they share.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Happening};
 use crate::connection::Scratch;
 use crate::error_log::ErrorLog;
 use crate::errors;
@@ -13,14 +13,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use vaquita_base::ShardedCounter;
 use vaquita_sql::SqlError;
 use vaquita_sql::password::CHALLENGE_LEN;
-
-/// What the server says it is. Clients and ORMs choose their queries by it: those of 5.7.
-pub const VERSION: &str = "5.7.44-vaquita";
 
 /// How a server is started.
 #[derive(Debug)]
@@ -48,26 +44,9 @@ impl Default for ServerOptions {
             loops: 0,
             tls: None,
             log: Arc::new(ErrorLog::nowhere()),
-            version: VERSION.to_owned(),
+            version: vaquita_sql::VERSION.to_owned(),
         }
     }
-}
-
-/// What the door counts.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Clients that came in.
-    pub connections: AtomicU64,
-    /// Clients that did not get in.
-    pub aborted_connects: AtomicU64,
-    /// Clients that left without good-bye.
-    pub aborted_clients: AtomicU64,
-    /// Clients refused because there were too many.
-    pub max_connections_errors: AtomicU64,
-    /// Bytes received.
-    pub bytes_received: ShardedCounter,
-    /// Bytes sent.
-    pub bytes_sent: ShardedCounter,
 }
 
 /// What the loops of a server share.
@@ -78,7 +57,6 @@ pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) inboxes: Vec<Arc<Inbox>>,
     pub(crate) hosts: Hosts,
-    pub(crate) counters: Arc<Counters>,
     pub(crate) sha2_cache: Sha2Cache,
     pub(crate) stopping: AtomicBool,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
@@ -102,17 +80,16 @@ impl Shared {
     /// Counts a client in, or refuses it. Whoever is counted in is counted out by [`Shared::left`].
     pub(crate) fn admit(&self, accepted: &Accepted) -> Result<(), SqlError> {
         let limits = self.backend.limits();
-        self.counters.connections.fetch_add(1, Ordering::Relaxed);
         if let Some(addr) = accepted.addr
             && self.hosts.is_blocked(addr.ip(), limits.max_connect_errors)
         {
-            self.counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+            self.backend.count(Happening::AbortedConnect);
             return Err(errors::host_blocked(&addr.ip().to_string()));
         }
         let room = |n: usize| (n < limits.max_connections as usize).then_some(n + 1);
         if self.connected.fetch_update(Ordering::AcqRel, Ordering::Acquire, room).is_err() {
-            self.counters.max_connections_errors.fetch_add(1, Ordering::Relaxed);
-            self.counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+            self.backend.count(Happening::TooMany);
+            self.backend.count(Happening::AbortedConnect);
             return Err(errors::too_many_connections());
         }
         Ok(())
@@ -120,11 +97,6 @@ impl Shared {
 
     pub(crate) fn left(&self) {
         self.connected.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    pub(crate) fn count_bytes(&self, (received, sent): (u64, u64)) {
-        self.counters.bytes_received.add(received);
-        self.counters.bytes_sent.add(sent);
     }
 
     pub(crate) fn loop_ended(&self) {
@@ -184,7 +156,6 @@ impl Server {
             pool: Pool::new(Scratch::new),
             inboxes,
             hosts: Hosts::default(),
-            counters: Arc::default(),
             sha2_cache: Sha2Cache::default(),
             stopping: AtomicBool::new(false),
             tls: Mutex::new(options.tls),
@@ -209,11 +180,6 @@ impl Server {
     /// The TCP address it listens on.
     pub fn addr(&self) -> Option<SocketAddr> {
         self.addr
-    }
-
-    /// What it counts.
-    pub fn counters(&self) -> &Arc<Counters> {
-        &self.shared.counters
     }
 
     /// Clients that are connected or log in.

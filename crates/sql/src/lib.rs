@@ -49,7 +49,7 @@ pub mod virtual_tables;
 pub const VERSION: &str = concat!("5.7.44-vaquita-", env!("CARGO_PKG_VERSION"));
 
 pub use connection::{ConnectInfo, Connection, Prepared, Transport};
-pub use database::{Database, Options};
+pub use database::{Database, DoorFlush, Options};
 pub use sink::{ColumnMeta, Completion, ResultSink, SessionChange};
 pub use state::SessionState;
 pub use statement::{Outcome, PlanCx, Planned, StmtCx};

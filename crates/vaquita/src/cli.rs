@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use vaquita_base::SpaceId;
 
+use crate::serve::{self, ServeArgs};
 use crate::shell::{self, ShellArgs};
 use crate::workshop::check::{CheckError, check_path};
 use crate::workshop::dictionary::Dictionary;
@@ -40,6 +41,8 @@ enum Command {
     Check(CheckArgs),
     /// Write all rows of a table
     Dump(DumpArgs),
+    /// Serve a data folder to MySQL's clients
+    Serve(ServeArgs),
     /// A shell for SQL: on a data folder in this process, or on a server
     Sql(ShellArgs),
 }
@@ -144,6 +147,7 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
         Command::Inspect(args) => inspect_command(&args, &mut out),
         Command::Check(args) => check_command(&args, &mut out),
         Command::Dump(args) => dump_command(&args, &mut out, err),
+        Command::Serve(args) => return serve::run(&args, &mut out, err),
         Command::Sql(args) => return shell::run(&args, &mut out, err),
     };
     let flushed = done.and_then(|sound| until_closed(out.flush().map(|()| sound)));

@@ -2,13 +2,13 @@
 
 use super::active::Active;
 use super::{Connection, Scratch};
+use crate::backend::Happening;
 use crate::errors;
 use crate::packet::{Output, Packet};
 use crate::protocol::Capabilities;
 use crate::protocol::login::{Greeting, Login, Response, push_more, push_switch};
 use crate::protocol::reply::{push_plain_ok, status};
 use crate::reactor::handover::hand_over_if_busy;
-use std::sync::atomic::Ordering;
 use vaquita_sql::accounts::Account;
 use vaquita_sql::password::{
     CACHING_SHA2, CHALLENGE_LEN, NATIVE, native_check, sha2_check_password, sha2_check_proof, sha2_digest,
@@ -290,6 +290,6 @@ impl Connection {
     }
 
     fn count_refusal(&self) {
-        self.shared.counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+        self.shared.backend.count(Happening::AbortedConnect);
     }
 }

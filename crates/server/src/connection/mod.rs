@@ -10,7 +10,7 @@ mod fields;
 mod login;
 mod reply;
 
-use crate::backend::{Hooks, SessionLimits};
+use crate::backend::{Happening, Hooks, SessionLimits};
 use crate::channel::{Channel, ChannelError, Received};
 use crate::error_log::Gravity;
 use crate::errors;
@@ -250,7 +250,10 @@ impl Connection {
         if next == Next::Closed {
             self.close();
         }
-        self.shared.count_bytes(self.channel.take_counts());
+        if let Some(active) = &mut self.active {
+            let (received, sent) = self.channel.take_counts();
+            active.client.count_bytes(received, sent);
+        }
         next
     }
 
@@ -423,16 +426,15 @@ impl Connection {
 
     /// For the log and the counters: the connection ends, and not because the client said good-bye.
     fn broke_off(&mut self, why: &str) {
-        let counters = &self.shared.counters;
         match &self.active {
             None => {
-                counters.aborted_connects.fetch_add(1, Ordering::Relaxed);
+                self.shared.backend.count(Happening::AbortedConnect);
                 if let Some(ip) = self.ip() {
                     self.shared.hosts.failed(ip);
                 }
             }
             Some(active) => {
-                counters.aborted_clients.fetch_add(1, Ordering::Relaxed);
+                self.shared.backend.count(Happening::AbortedClient);
                 let text = format!(
                     "Aborted connection {} to db: '{}' user: '{}' host: '{}' ({why})",
                     self.id, active.database, active.user, self.peer.host

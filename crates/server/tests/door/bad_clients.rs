@@ -37,7 +37,7 @@ fn truncated_and_random_handshakes() {
     }
     door.until_connected(0);
     is_well(&door);
-    assert!(door.server.counters().aborted_connects.load(Ordering::Relaxed) > 100);
+    assert!(door.house.aborted_connects.load(Ordering::Relaxed) > 100);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_login_takes_no_longer_than_connect_timeout() {
     let mut slow = Client::dial(door.addr());
     slow.greeting().unwrap();
     assert_eq!(slow.packet(), None);
-    until(|| door.server.counters().aborted_connects.load(Ordering::Relaxed) == 1);
+    until(|| door.house.aborted_connects.load(Ordering::Relaxed) == 1);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_flood_is_refused_and_passes() {
     let door = Door::open();
     door.house.door.lock().max_connections = 20;
     let flood: Vec<_> = (0..300).filter_map(|_| TcpStream::connect(door.addr()).ok()).collect();
-    until(|| door.server.counters().max_connections_errors.load(Ordering::Relaxed) == 280);
+    until(|| door.house.too_many.load(Ordering::Relaxed) == 280);
     assert_eq!(door.server.connected(), 20);
     drop(flood);
     door.until_connected(0);

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use vaquita_engine::WaitFor;
-use vaquita_server::backend::{Backend, Client, DoorLimits, Hooks, SessionLimits};
+use vaquita_server::backend::{Backend, Client, DoorLimits, Happening, Hooks, SessionLimits};
 use vaquita_sql::accounts::Account;
 use vaquita_sql::password::{CACHING_SHA2, NATIVE, native_stored, sha2_stored};
 use vaquita_sql::types::{Kind, SqlType};
@@ -50,6 +50,9 @@ pub(crate) struct Rooms {
     kills: Mutex<HashMap<u32, Hooks>>,
     pub(crate) infos: Mutex<Vec<ConnectInfo>>,
     pub(crate) sessions_ended: AtomicU64,
+    pub(crate) aborted_connects: AtomicU64,
+    pub(crate) aborted_clients: AtomicU64,
+    pub(crate) too_many: AtomicU64,
 }
 
 #[derive(Default)]
@@ -155,6 +158,15 @@ impl Backend for House {
 
     fn collation(&self) -> u16 {
         45
+    }
+
+    fn count(&self, what: Happening) {
+        let counter = match what {
+            Happening::AbortedConnect => &self.aborted_connects,
+            Happening::AbortedClient => &self.aborted_clients,
+            Happening::TooMany => &self.too_many,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -344,4 +356,6 @@ impl Client for Guest {
     }
 
     fn note_error(&mut self, _: &SqlError) {}
+
+    fn count_bytes(&mut self, _: u64, _: u64) {}
 }

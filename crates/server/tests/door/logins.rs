@@ -38,7 +38,7 @@ fn native_passwords() {
     assert_eq!(log_in(&door, &nobody).1.code(), 1045);
     let locked = Login { user: "locked", ..Login::default() };
     assert_eq!(log_in(&door, &locked).1.code(), 3118);
-    until(|| door.server.counters().aborted_connects.load(Ordering::Relaxed) == 4);
+    until(|| door.house.aborted_connects.load(Ordering::Relaxed) == 4);
 }
 
 #[test]

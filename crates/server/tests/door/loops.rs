@@ -135,5 +135,5 @@ fn idle_clients_are_sent_away() {
     door.house.session.lock().idle_timeout_s = 1;
     let mut client = door.client();
     assert_eq!(client.answer(), Answer::Gone);
-    until(|| door.server.counters().aborted_clients.load(Ordering::Relaxed) == 1);
+    until(|| door.house.aborted_clients.load(Ordering::Relaxed) == 1);
 }

@@ -2,6 +2,7 @@
 
 use super::{Connection, text_of};
 use crate::accounts::Priv;
+use crate::database::DoorFlush;
 use crate::expr::scope::NoTables;
 use crate::expr::{CompileCx, EvalCx, Row, compile};
 use crate::sink::SessionChange;
@@ -187,10 +188,10 @@ impl Connection {
                     match option {
                         FlushOption::Privileges => self.db.accounts().reload(&self.db.engine)?,
                         FlushOption::Status => *self.db.status.ended.lock() = Default::default(),
+                        FlushOption::Hosts => self.db.flush_door(DoorFlush::Hosts),
+                        FlushOption::Logs => self.db.flush_door(DoorFlush::Logs),
                         // Nothing of these is kept here.
-                        FlushOption::Logs
-                        | FlushOption::Hosts
-                        | FlushOption::QueryCache
+                        FlushOption::QueryCache
                         | FlushOption::DesKeyFile
                         | FlushOption::UserResources
                         | FlushOption::Master

@@ -303,6 +303,11 @@ impl Connection {
         flags
     }
 
+    /// Several statements in one text are allowed from now on, or not (COM_SET_OPTION).
+    pub fn set_multi_statements(&mut self, allowed: bool) {
+        self.multi_statements = allowed;
+    }
+
     /// Called on the killer's thread when somebody ends this connection (KILL, shutdown): a door closes the socket. What
     /// the session waits for, KILL ends by itself.
     pub fn set_kill_hook(&mut self, hook: Arc<dyn Fn() + Send + Sync>) {

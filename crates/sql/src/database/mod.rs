@@ -27,6 +27,17 @@ pub struct Options {
     pub variables: Vec<(String, String)>,
 }
 
+/// What only a door can flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoorFlush {
+    /// FLUSH HOSTS: hosts that were shut out.
+    Hosts,
+    /// FLUSH LOGS: files of logs, which somebody has moved away.
+    Logs,
+}
+
+type FlushHook = Arc<dyn Fn(DoorFlush) + Send + Sync>;
+
 /// What the sessions of a folder share.
 pub struct Database {
     /// The engine.
@@ -48,6 +59,7 @@ pub struct Database {
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+    flush_hook: Mutex<Option<FlushHook>>,
 }
 
 impl std::fmt::Debug for Database {
@@ -94,6 +106,7 @@ impl Database {
             opened: Instant::now(),
             prepared_count: AtomicU64::new(0),
             shutdown_hook: Mutex::default(),
+            flush_hook: Mutex::default(),
             engine,
         }))
     }
@@ -153,6 +166,23 @@ impl Database {
     /// Who is told when SHUTDOWN is asked for: the server.
     pub fn set_shutdown_hook(&self, hook: Arc<dyn Fn() + Send + Sync>) {
         *self.shutdown_hook.lock() = Some(hook);
+    }
+
+    /// Who is told of FLUSH HOSTS and FLUSH LOGS: the server.
+    pub fn set_flush_hook(&self, hook: FlushHook) {
+        *self.flush_hook.lock() = Some(hook);
+    }
+
+    pub(crate) fn flush_door(&self, what: DoorFlush) {
+        let hook = self.flush_hook.lock().clone();
+        if let Some(hook) = hook {
+            hook(what);
+        }
+    }
+
+    /// Since when it is open.
+    pub fn opened(&self) -> Instant {
+        self.opened
     }
 
     /// SHUTDOWN.

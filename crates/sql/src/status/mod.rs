@@ -142,6 +142,11 @@ impl Status {
         self.connections.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Statements of sessions that have ended.
+    pub fn questions(&self) -> u64 {
+        self.ended.lock().questions
+    }
+
     /// A connection failed before it was a session.
     pub fn count_aborted_connect(&self) {
         self.aborted_connects.fetch_add(1, Ordering::Relaxed);

@@ -132,7 +132,7 @@ ids! {
     SESSION_TRACK_TRANSACTION_INFO SLOW_QUERY_LOG SORT_BUFFER_SIZE SQL_AUTO_IS_NULL
     SQL_BIG_SELECTS SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
     TIME_ZONE TIMESTAMP TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
-    WARNING_COUNT DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH SERVER_UUID SKIP_SHOW_DATABASE SYSTEM_TIME_ZONE
+    WARNING_COUNT DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT SERVER_UUID SKIP_SHOW_DATABASE SYSTEM_TIME_ZONE
 }
 
 /// Variables that plans of statements depend on.
@@ -204,6 +204,16 @@ impl SessionVars {
         VarId::all().for_each(|id| vars.apply(id));
         vars.fingerprint = vars.calculate_fingerprint();
         vars
+    }
+
+    /// `net_read_timeout`, seconds.
+    pub fn net_read_timeout(&self) -> u32 {
+        self.get(id::NET_READ_TIMEOUT).uint().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// `net_write_timeout`, seconds.
+    pub fn net_write_timeout(&self) -> u32 {
+        self.get(id::NET_WRITE_TIMEOUT).uint().try_into().unwrap_or(u32::MAX)
     }
 
     /// The value of a variable that sessions have.

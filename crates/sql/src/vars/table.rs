@@ -442,6 +442,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("table_open_cache_instances", Global, Fixed, uint(1, 64, 1), "16", Ignored),
     v("thread_cache_size", Global, Live, uint(0, 16384, 1), "9", Ignored),
     v("thread_handling", Global, Fixed, Kind::Text, "one-thread-per-connection", Ignored),
+    v("thread_pool_size", Global, Fixed, uint(0, 64, 1), "0", Works),
     v("thread_stack", Global, Fixed, uint(0, MAX, 1), "262144", Ignored),
     v("time_format", Global, Fact, Kind::Text, "%H:%i:%s", Ignored),
     v("time_zone", Both, Live, Kind::TimeZone, "SYSTEM", Works),

@@ -1,0 +1,134 @@
+//! The database as the house behind the door.
+
+use crate::backend::{Backend, Client, DoorLimits, Happening, Hooks, SessionLimits};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vaquita_sql::accounts::Account;
+use vaquita_sql::{
+    ConnectInfo, Connection, Database, Prepared, ResultSink, SqlError, SqlResult, Transport, Value,
+};
+
+/// A database to put a door in front of.
+#[derive(Debug, Clone)]
+pub struct DatabaseBackend(pub Arc<Database>);
+
+impl Backend for DatabaseBackend {
+    fn reserve_id(&self) -> u32 {
+        self.0.processes().reserve_id()
+    }
+
+    fn account(&self, user: &str, host: &str, transport: &Transport) -> Option<Account> {
+        self.0.accounts().find(user, host, transport)
+    }
+
+    fn connect(&self, info: ConnectInfo, hooks: Hooks) -> SqlResult<Box<dyn Client>> {
+        let mut connection = self.0.connect(info)?;
+        connection.engine().set_wait_hook(hooks.wait);
+        connection.set_yield_hook(hooks.pause);
+        connection.set_kill_hook(hooks.kill);
+        Ok(Box::new(Session(connection)))
+    }
+
+    fn kill(&self, id: u32) {
+        self.0.processes().kill(id, false);
+    }
+
+    fn limits(&self) -> DoorLimits {
+        let globals = self.0.globals();
+        let number = |name: &str| globals.uint(name).try_into().unwrap_or(u32::MAX);
+        DoorLimits {
+            max_connections: number("max_connections"),
+            max_connect_errors: globals.uint("max_connect_errors"),
+            connect_timeout_s: number("connect_timeout"),
+            require_secure_transport: globals.is_on("require_secure_transport"),
+        }
+    }
+
+    fn statistics(&self) -> String {
+        let uptime = self.0.opened().elapsed().as_secs();
+        let questions = self.0.status().questions();
+        let threads = self.0.processes().len();
+        let average = questions as f64 / uptime.max(1) as f64;
+        format!(
+            "Uptime: {uptime}  Threads: {threads}  Questions: {questions}  Slow queries: 0  Opens: 0  \
+             Flush tables: 1  Open tables: 0  Queries per second avg: {average:.3}"
+        )
+    }
+
+    fn collation(&self) -> u16 {
+        self.0.globals().session().collation_server
+    }
+
+    fn count(&self, what: Happening) {
+        let status = self.0.status();
+        match what {
+            Happening::AbortedConnect => status.count_aborted_connect(),
+            Happening::AbortedClient => status.count_aborted_client(),
+            Happening::TooMany => {
+                // A connection that was tried, too.
+                status.count_connection();
+                status.connection_errors_max_connections.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+struct Session(Connection);
+
+impl Client for Session {
+    fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<()> {
+        self.0.query(sql, sink)
+    }
+
+    fn prepare(&mut self, sql: &[u8]) -> SqlResult<Prepared> {
+        self.0.prepare(sql)
+    }
+
+    fn execute(&mut self, id: u32, params: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<()> {
+        self.0.execute(id, params, sink)
+    }
+
+    fn close_statement(&mut self, id: u32) {
+        self.0.close_statement(id);
+    }
+
+    fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        self.0.use_database(name)
+    }
+
+    fn reset(&mut self) -> SqlResult<()> {
+        self.0.reset()
+    }
+
+    fn change_user(&mut self, info: ConnectInfo) -> SqlResult<()> {
+        self.0.change_user(info)
+    }
+
+    fn set_multi_statements(&mut self, allowed: bool) {
+        self.0.set_multi_statements(allowed);
+    }
+
+    fn status_flags(&self) -> u16 {
+        self.0.status_flags()
+    }
+
+    fn limits(&self) -> SessionLimits {
+        let vars = &self.0.state().vars;
+        SessionLimits {
+            max_allowed_packet: vars.max_allowed_packet as usize,
+            idle_timeout_s: vars.wait_timeout,
+            net_read_timeout_s: vars.net_read_timeout(),
+            net_write_timeout_s: vars.net_write_timeout(),
+        }
+    }
+
+    fn note_error(&mut self, error: &SqlError) {
+        self.0.note_error(error);
+    }
+
+    fn count_bytes(&mut self, received: u64, sent: u64) {
+        let status = &mut self.0.state_mut().status;
+        status.bytes_received += received;
+        status.bytes_sent += sent;
+    }
+}

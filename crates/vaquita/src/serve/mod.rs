@@ -1,0 +1,273 @@
+//! `vaquita serve`: a data folder served to MySQL's clients, until SIGTERM, SIGINT or SHUTDOWN.
+//!
+//! | exit code | |
+//! |---|---|
+//! | 0 | ended as asked |
+//! | 1 | it ran, and could not end cleanly |
+//! | 2 | it could not start |
+//!
+//! Exactly one line goes to standard output, when clients are accepted: `ready: mysql=HOST:PORT socket=PATH`.
+
+mod option_file;
+mod options;
+mod suggest;
+
+use options::Settings;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use vaquita_server::{DatabaseBackend, ErrorLog, Server, ServerOptions, tls};
+use vaquita_sql::{Database, DoorFlush, Options, Transport};
+
+/// How long sessions may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Arguments of `vaquita serve`.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct ServeArgs {
+    /// The data folder, made if it is not there, and options: `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "DIR | --OPTION")]
+    args: Vec<OsString>,
+}
+
+const HELP: &str = "\
+Serve a data folder to MySQL's clients
+
+Usage: vaquita serve DIR [OPTIONS]
+
+Options:
+      --port=N                TCP port; 0: no TCP [default: 3306]
+      --bind=ADDRESS          Address to listen on [default: 127.0.0.1]
+      --socket=PATH           Unix socket
+      --config=FILE           Option file (my.cnf): groups [mysqld], [server], [vaquita]
+      --log-error=FILE        Error log [default: standard error]
+      --SYSTEM-VARIABLE=VALUE Any system variable that can be set at start: SHOW VARIABLES names them
+      --skip-VARIABLE         The same as --VARIABLE=OFF
+      --help                  Print this
+";
+
+/// Runs the server. Gives the exit code.
+pub(crate) fn run(args: &ServeArgs, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    if args.args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        let _ = out.write_all(HELP.as_bytes());
+        return 0;
+    }
+    let settings = match Settings::from_arguments(&args.args) {
+        Ok(settings) => settings,
+        Err(why) => {
+            let _ = writeln!(err, "vaquita serve: {why}");
+            return 2;
+        }
+    };
+    let log = match error_log(&settings) {
+        Ok(log) => Arc::new(log),
+        Err(why) => {
+            let _ = writeln!(err, "vaquita serve: {why}");
+            return 2;
+        }
+    };
+    settings.warnings.iter().for_each(|warning| log.warning(warning));
+    match Running::start(&settings, log.clone()) {
+        Ok(running) => {
+            let _ = writeln!(out, "ready: {}", running.places());
+            let _ = out.flush();
+            running.until_the_end()
+        }
+        Err(why) => {
+            log.error(&why);
+            log.error("Aborting");
+            2
+        }
+    }
+}
+
+fn error_log(settings: &Settings) -> Result<ErrorLog, String> {
+    match settings.value("log_error").filter(|path| !matches!(*path, "" | "stderr")) {
+        None => Ok(ErrorLog::to_stderr()),
+        Some(path) => {
+            fs::create_dir_all(&settings.dir).map_err(|e| format!("{}: {e}", settings.dir.display()))?;
+            ErrorLog::to_file(settings.dir.join(path)).map_err(|e| format!("{path}: {e}"))
+        }
+    }
+}
+
+/// A database with its server.
+struct Running {
+    db: Arc<Database>,
+    server: Arc<Server>,
+    log: Arc<ErrorLog>,
+    socket: Option<PathBuf>,
+    pid_file: Option<PathBuf>,
+}
+
+impl Running {
+    fn start(settings: &Settings, log: Arc<ErrorLog>) -> Result<Running, String> {
+        let began = Instant::now();
+        let version = vaquita_sql::VERSION;
+        log.note(&format!("vaquita {version} starting as process {}", std::process::id()));
+        let options = Options { dir: settings.dir.clone(), variables: settings.variables.clone() };
+        let dir = settings.dir.display();
+        let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
+        log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
+        warn_of_open_root(&db, &log);
+
+        let globals = db.globals();
+        let port = globals.uint("port") as u16;
+        let tcp = match port {
+            0 => None,
+            _ if globals.is_on("skip_networking") => None,
+            _ => Some(SocketAddr::new(bind_address(&db)?, port)),
+        };
+        let socket = settings.value("socket").filter(|path| !path.is_empty()).map(|p| settings.dir.join(p));
+        if tcp.is_none() && socket.is_none() {
+            return Err("nothing to listen on: give --port or --socket".into());
+        }
+        let server_options = ServerOptions {
+            tcp,
+            socket: socket.clone(),
+            loops: globals.uint("thread_pool_size") as usize,
+            tls: tls_config(&db, &settings.dir, &log),
+            log: log.clone(),
+            version: version.to_owned(),
+        };
+        let backend = Arc::new(DatabaseBackend(db.clone()));
+        let server = match Server::start(backend, server_options) {
+            Ok(server) => Arc::new(server),
+            Err(e) => {
+                let place = tcp.map_or_else(|| "the socket".to_owned(), |addr| addr.to_string());
+                let _ = db.close();
+                return Err(format!("Can't start server: {place}: {e}"));
+            }
+        };
+        let socket_name = socket.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let _ = db.globals().set_fact("socket", &socket_name);
+        let pid_file = write_pid_file(settings, &log);
+        let running = Running { db, server, log, socket, pid_file };
+        running.listen_to_requests()?;
+        running
+            .log
+            .note(&format!("vaquita: ready for connections. Version: '{version}'  {}", running.places()));
+        Ok(running)
+    }
+
+    /// Where clients come in.
+    fn places(&self) -> String {
+        let tcp = self.server.addr().map(|addr| format!("mysql={addr}"));
+        let socket = self.socket.as_ref().map(|path| format!("socket={}", path.display()));
+        tcp.into_iter().chain(socket).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Signals, SHUTDOWN, FLUSH.
+    fn listen_to_requests(&self) -> Result<(), String> {
+        let requester = Arc::new(self.server.shutdown_requester());
+        let asked = requester.clone();
+        self.db.set_shutdown_hook(Arc::new(move || asked()));
+        let (server, log) = (Arc::downgrade(&self.server), self.log.clone());
+        self.db.set_flush_hook(Arc::new(move |what| match (what, server.upgrade()) {
+            (DoorFlush::Hosts, Some(server)) => server.flush_hosts(),
+            (DoorFlush::Hosts, None) => {}
+            (DoorFlush::Logs, _) => reopen(&log),
+        }));
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(|e| format!("signals: {e}"))?;
+        let log = self.log.clone();
+        let handler = std::thread::Builder::new().name("vaquita-signals".into()).spawn(move || {
+            for signal in signals.forever() {
+                if signal == SIGHUP {
+                    reopen(&log);
+                    continue;
+                }
+                log.note(&format!("Got signal {signal} to shut down"));
+                requester();
+            }
+        });
+        handler.map(drop).map_err(|e| format!("signals: {e}"))
+    }
+
+    fn until_the_end(self) -> u8 {
+        self.server.wait_for_shutdown_request();
+        let began = Instant::now();
+        self.log.note("Shutting down: ending connections");
+        let ended = self.server.shutdown(PATIENCE);
+        if !ended {
+            self.log.error("Some connections could not be ended");
+        }
+        let closed = self.db.close();
+        if let Err(error) = &closed {
+            self.log.error(&format!("The folder could not be closed: {}", error.message));
+        }
+        if let Some(path) = &self.pid_file {
+            let _ = fs::remove_file(path);
+        }
+        let code = u8::from(!ended || closed.is_err());
+        if code == 0 {
+            self.log.note("Everything is rolled back or committed, a checkpoint is written");
+        }
+        self.log.note(&format!("Shutdown complete after {} ms", began.elapsed().as_millis()));
+        code
+    }
+}
+
+fn reopen(log: &ErrorLog) {
+    if let Err(e) = log.reopen() {
+        log.error(&format!("The error log could not be opened anew: {e}"));
+    }
+}
+
+/// Whoever can reach the machine's loopback or the socket is root of a new folder.
+fn warn_of_open_root(db: &Database, log: &ErrorLog) {
+    let root = db.accounts().find("root", "localhost", &Transport::Socket);
+    if root.is_some_and(|account| account.authentication.is_empty() && !account.locked) {
+        log.warning(
+            "root@localhost has no password: everybody on this machine can log in as root. It is accepted over \
+             loopback and the socket only. Set one: SET PASSWORD FOR root@localhost = '..'",
+        );
+    }
+}
+
+fn bind_address(db: &Database) -> Result<IpAddr, String> {
+    let text = db.globals().text("bind_address").unwrap_or_default();
+    match text.as_str() {
+        "*" => Ok(IpAddr::from([0_u16; 8])),
+        "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
+        other => other.parse().map_err(|_| format!("bind_address: '{other}' is no address")),
+    }
+}
+
+/// TLS with given files, or with files of the folder's own making. A server without TLS still serves.
+fn tls_config(db: &Database, dir: &Path, log: &ErrorLog) -> Option<Arc<rustls::ServerConfig>> {
+    let globals = db.globals();
+    let given = |name: &str| globals.text(name).filter(|p| !p.is_empty()).map(|p| dir.join(p));
+    let files = match (given("ssl_cert"), given("ssl_key")) {
+        (Some(cert), Some(key)) => Ok(tls::TlsFiles { cert, key, ca: given("ssl_ca") }),
+        _ if globals.is_on("auto_generate_certs") => tls::files_of(dir),
+        _ => return None,
+    };
+    let config = files.and_then(|files| {
+        let config = tls::config(&files)?;
+        let _ = globals.set_fact("ssl_cert", &files.cert.display().to_string());
+        let _ = globals.set_fact("ssl_key", &files.key.display().to_string());
+        Ok(config)
+    });
+    let yes_or_no = if config.is_ok() { "YES" } else { "DISABLED" };
+    let _ = globals.set_fact("have_ssl", yes_or_no);
+    let _ = globals.set_fact("have_openssl", yes_or_no);
+    config.map_err(|e| log.warning(&format!("Failed to set up TLS: {e}"))).ok()
+}
+
+fn write_pid_file(settings: &Settings, log: &ErrorLog) -> Option<PathBuf> {
+    let path = settings.dir.join(settings.value("pid_file").filter(|path| !path.is_empty())?);
+    match fs::write(&path, format!("{}\n", std::process::id())) {
+        Ok(()) => Some(path),
+        Err(e) => {
+            log.warning(&format!("{}: {e}", path.display()));
+            None
+        }
+    }
+}
