@@ -138,3 +138,54 @@ pub trait ResultSink {
         Err(SqlError::new(1148, "The used command is not allowed with this MySQL version"))
     }
 }
+
+/// A sink that keeps everything as text, and waits for commits: for tests and small tools.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// One for every statement.
+    pub results: Vec<CollectedResult>,
+    columns: Option<Arc<[ColumnMeta]>>,
+    rows: Vec<Vec<Option<String>>>,
+}
+
+/// Result of one statement.
+#[derive(Debug, Default)]
+pub struct CollectedResult {
+    /// Its columns; empty if it has no result.
+    pub columns: Vec<ColumnMeta>,
+    /// Its rows as a text client shows them; `None` is NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// How it ended.
+    pub done: Completion,
+}
+
+impl ResultSink for Collected {
+    fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()> {
+        self.columns = Some(columns.clone());
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        let Some(columns) = &self.columns else {
+            return Err(SqlError::new(1105, "a row before its columns"));
+        };
+        let cell = |(value, column): (&Value<'_>, &ColumnMeta)| match value {
+            Value::Null => None,
+            value => Some(String::from_utf8_lossy(&value.to_text(&column.ty)).into_owned()),
+        };
+        self.rows.push(values.iter().zip(columns.iter()).map(cell).collect());
+        Ok(())
+    }
+
+    fn end(&mut self, mut done: Completion) -> SqlResult<()> {
+        if let Some(durability) = done.durability.take() {
+            durability.wait().map_err(|e| SqlError::new(1180, format!("Got error during COMMIT: {e}")))?;
+        }
+        self.results.push(CollectedResult {
+            columns: self.columns.take().map_or(Vec::new(), |c| c.to_vec()),
+            rows: std::mem::take(&mut self.rows),
+            done,
+        });
+        Ok(())
+    }
+}

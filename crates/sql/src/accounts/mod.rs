@@ -14,12 +14,15 @@ pub use grants::Privileges;
 pub use privilege::{Priv, Wanted};
 
 use crate::connection::Transport;
+use crate::statement::StmtCx;
+use crate::virtual_tables::Listing;
 use grants::Grants;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_engine::Engine;
-use vaquita_types::SqlResult;
+use vaquita_parser::ast;
+use vaquita_types::{SqlError, SqlResult};
 
 /// What a door needs to authenticate somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,4 +99,20 @@ impl Accounts {
         let anonymous = grants.account(user, host).is_none() && grants.account("", host).is_some();
         if anonymous { String::new() } else { user.to_owned() }
     }
+}
+
+/// SHOW CREATE USER.
+///
+/// # Errors
+/// 1141 no such account.
+pub(crate) fn show_create_user(_cx: &StmtCx<'_>, _user: &ast::UserName<'_>) -> SqlResult<Listing> {
+    Err(SqlError::unsupported("SHOW CREATE USER"))
+}
+
+/// SHOW GRANTS.
+///
+/// # Errors
+/// 1141 no such account.
+pub(crate) fn show_grants(_cx: &StmtCx<'_>, _user: Option<&ast::UserName<'_>>) -> SqlResult<Listing> {
+    Err(SqlError::unsupported("SHOW GRANTS"))
 }

@@ -1,9 +1,11 @@
 //! Status counters.
 
 mod com;
+mod list;
 
 pub(crate) use com::COM_NAMES;
 pub use com::Com;
+pub(crate) use list::list;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -215,7 +215,7 @@ pub(super) fn parse(
         }
         Kind::TimeZone => {
             let text = given.text().ok_or_else(|| unknown_time_zone(&given.shown()))?;
-            super::session::time_zone(&text)
+            vaquita_types::TimeZone::find(&text)
                 .map(|_| VarValue::Text(text.as_ref().into()))
                 .ok_or_else(|| unknown_time_zone(&text))
         }

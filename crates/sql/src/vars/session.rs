@@ -304,7 +304,7 @@ impl SessionVars {
             id::SQL_SELECT_LIMIT => self.sql_select_limit = number,
             id::TIME_ZONE => {
                 if let VarValue::Text(name) = value
-                    && let Some(zone) = time_zone(name)
+                    && let Some(zone) = TimeZone::find(name)
                 {
                     self.time_zone = Arc::new(zone);
                 }
@@ -328,22 +328,4 @@ impl SessionVars {
     pub fn results_charset(&self) -> Option<&'static str> {
         self.character_set_results.map(parse::charset_name)
     }
-}
-
-/// The time zone of that name.
-pub(super) fn time_zone(name: &str) -> Option<TimeZone> {
-    let Some(sign) = name.chars().next().filter(|c| matches!(c, '+' | '-')) else {
-        return name.eq_ignore_ascii_case("SYSTEM").then_some(TimeZone::UTC);
-    };
-    let (hours, minutes) = name[1..].split_once(':')?;
-    let number = |s: &str| match (1..=2).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit()) {
-        true => s.parse::<i32>().ok(),
-        false => None,
-    };
-    let (hours, minutes) = (number(hours)?, number(minutes)?);
-    let seconds = hours * 3_600 + minutes * 60;
-    let offset = if sign == '-' { -seconds } else { seconds };
-    // MySQL 5.6: from -12:59 to +13:00.
-    let valid = minutes < 60 && offset > -13 * 3_600 && offset <= 13 * 3_600;
-    valid.then(|| TimeZone::fixed(offset))
 }

@@ -1,11 +1,32 @@
 //! SHOW and information_schema: tables whose rows are made when asked.
+//!
+//! | part | file |
+//! |---|---|
+//! | columns of the tables | `definitions` |
+//! | how rows are made | `making` |
+//! | databases, tables, columns, keys | `schema_tables` |
+//! | engines, character sets, sessions, variables, privileges | `server_tables` |
+//! | transactions, locks, the engine's dictionary | `innodb_tables` |
+//! | SHOW, its answers | `show`, `listing`, `privilege_list` |
+//! | SHOW ENGINE INNODB STATUS | `monitor` |
+
+mod definitions;
+mod innodb_tables;
+mod listing;
+mod making;
+mod monitor;
+mod privilege_list;
+mod schema_tables;
+mod server_tables;
+mod show;
+
+pub(crate) use listing::Listing;
+pub(crate) use making::text;
+pub(crate) use show::{show, show_columns};
 
 use crate::database::Database;
 use crate::plan::VirtualTable;
-use crate::sink::{ColumnMeta, ResultSink};
-use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
-use vaquita_parser::ast;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Whether a database has virtual tables only.
@@ -14,8 +35,11 @@ pub(crate) fn is_virtual_database(name: &str) -> bool {
 }
 
 /// Finds a virtual table.
-pub(crate) fn find(_database: &str, _name: &str) -> Option<Arc<dyn VirtualTable>> {
-    None
+pub(crate) fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
+    if !is_virtual_database(database) {
+        return None;
+    }
+    making::table(name).map(|table| table.clone() as Arc<dyn VirtualTable>)
 }
 
 /// Default collation of a database, `Some(None)` if it says nothing; `None`: there is no such database. The name is as
@@ -46,19 +70,61 @@ fn read_small(storage: &vaquita_storage::Storage, path: &std::path::Path) -> Sql
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Columns of SHOW, for prepared statements.
-pub(crate) fn show_columns(_show: &ast::Show<'_>) -> Arc<[ColumnMeta]> {
-    Arc::from([])
+/// CREATE TABLE of a virtual table, as SHOW CREATE TABLE has it.
+fn create_virtual(name: &str) -> String {
+    let found = definitions::TABLES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
+    let column = |(name, ty): &(&str, &str)| match ty.strip_suffix('!') {
+        Some(ty) => {
+            let default = if ty.starts_with("varchar") || *ty == *"longtext" { "''" } else { "'0'" };
+            format!("  `{name}` {ty} NOT NULL DEFAULT {default}")
+        }
+        None => format!("  `{name}` {ty} DEFAULT NULL"),
+    };
+    let columns: Vec<String> = found.map_or(Vec::new(), |(_, columns)| columns.iter().map(column).collect());
+    format!(
+        "CREATE TEMPORARY TABLE `{name}` (\n{}\n) ENGINE=MEMORY DEFAULT CHARSET=utf8",
+        columns.join(",\n")
+    )
 }
 
-/// SHOW.
-///
-/// # Errors
-/// Of the statement.
-pub(crate) fn show(
-    _cx: &mut StmtCx<'_>,
-    _show: &ast::Show<'_>,
-    _sink: &mut dyn ResultSink,
-) -> SqlResult<Outcome> {
-    Err(SqlError::unsupported("SHOW"))
+/// What makes the rows of a table; `None`: it is always empty.
+fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>> {
+    Some(match name {
+        "SCHEMATA" => schema_tables::schemata,
+        "TABLES" => schema_tables::tables,
+        "COLUMNS" => schema_tables::columns,
+        "STATISTICS" => schema_tables::statistics,
+        "KEY_COLUMN_USAGE" => schema_tables::key_column_usage,
+        "TABLE_CONSTRAINTS" => schema_tables::table_constraints,
+        "REFERENTIAL_CONSTRAINTS" => schema_tables::referential_constraints,
+        "PARTITIONS" => schema_tables::partitions,
+        "ENGINES" => server_tables::engines,
+        "CHARACTER_SETS" => server_tables::character_sets,
+        "COLLATIONS" => server_tables::collations,
+        "COLLATION_CHARACTER_SET_APPLICABILITY" => server_tables::collation_applicability,
+        "PROCESSLIST" => server_tables::processlist,
+        "GLOBAL_VARIABLES" => server_tables::global_variables,
+        "SESSION_VARIABLES" => server_tables::session_variables,
+        "GLOBAL_STATUS" => server_tables::global_status,
+        "SESSION_STATUS" => server_tables::session_status,
+        "PLUGINS" => server_tables::plugins,
+        "USER_PRIVILEGES" => server_tables::user_privileges,
+        "SCHEMA_PRIVILEGES" => server_tables::schema_privileges,
+        "TABLE_PRIVILEGES" => server_tables::table_privileges,
+        "COLUMN_PRIVILEGES" => server_tables::column_privileges,
+        "INNODB_TRX" => innodb_tables::trx,
+        "INNODB_LOCKS" => innodb_tables::locks,
+        "INNODB_LOCK_WAITS" => innodb_tables::lock_waits,
+        "INNODB_METRICS" => innodb_tables::metrics,
+        "INNODB_SYS_TABLES" => innodb_tables::sys_tables,
+        "INNODB_SYS_COLUMNS" => innodb_tables::sys_columns,
+        "INNODB_SYS_INDEXES" => innodb_tables::sys_indexes,
+        "INNODB_SYS_FIELDS" => innodb_tables::sys_fields,
+        "INNODB_SYS_FOREIGN" => innodb_tables::sys_foreign,
+        "INNODB_SYS_FOREIGN_COLS" => innodb_tables::sys_foreign_cols,
+        "INNODB_SYS_TABLESPACES" => innodb_tables::sys_tablespaces,
+        "INNODB_SYS_DATAFILES" => innodb_tables::sys_datafiles,
+        "INNODB_SYS_TABLESTATS" => innodb_tables::sys_tablestats,
+        _ => return None,
+    })
 }

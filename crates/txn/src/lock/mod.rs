@@ -40,7 +40,7 @@ mod wait;
 
 pub use metrics::LockMetrics;
 pub use modes::{LockMode, RecordLockKind};
-pub use report::{DeadlockReport, LockInfo, LockSnapshot, Names};
+pub use report::{DeadlockReport, LockInfo, LockRow, LockSnapshot, LockTarget, Names, WaitRow};
 pub use trx_locks::TrxLocks;
 
 use crate::error::{Error, Result};

@@ -1,0 +1,147 @@
+//! Lines of SHOW STATUS.
+
+use super::{COM_NAMES, SessionStatus};
+use crate::database::Database;
+use crate::state::SessionState;
+use std::sync::atomic::Ordering;
+
+/// Names and values: of a session, or of all.
+pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String, String)> {
+    let counters = match session {
+        Some(state) => state.status.clone(),
+        None => total(db),
+    };
+    let mut out: Vec<(String, String)> = Vec::with_capacity(400);
+    let mut push = |name: &str, value: u64| out.push((name.to_owned(), value.to_string()));
+    for (name, value) in counters.list() {
+        push(name, value);
+    }
+    for (at, name) in COM_NAMES.iter().enumerate() {
+        push(&format!("Com_{name}"), counters.com.get(at).copied().unwrap_or(0));
+    }
+    let status = db.status();
+    push("Aborted_clients", status.aborted_clients.load(Ordering::Relaxed));
+    push("Aborted_connects", status.aborted_connects.load(Ordering::Relaxed));
+    push("Connections", status.connections.load(Ordering::Relaxed));
+    let refused = status.connection_errors_max_connections.load(Ordering::Relaxed);
+    push("Connection_errors_max_connections", refused);
+    push("Max_used_connections", status.max_used_connections.load(Ordering::Relaxed));
+    push("Threads_connected", db.processes().len() as u64);
+    push("Threads_running", db.processes().running() as u64);
+    push("Threads_created", status.connections.load(Ordering::Relaxed));
+    push("Threads_cached", 0);
+    push("Uptime", db.opened.elapsed().as_secs());
+    push("Uptime_since_flush_status", db.opened.elapsed().as_secs());
+    push("Prepared_stmt_count", db.prepared_count.load(Ordering::Relaxed));
+    push("Open_tables", db.engine.core().dict.tables_in_memory() as u64);
+    push("Open_table_definitions", db.engine.core().dict.tables_in_memory() as u64);
+    push("Vaquita_plans", db.plans.len() as u64);
+    for name in NEVER {
+        push(name, 0);
+    }
+    for (name, value) in innodb(db) {
+        push(name, value);
+    }
+    for (name, value) in [
+        ("Compression", "OFF"),
+        ("Innodb_have_atomic_builtins", "ON"),
+        ("Last_query_cost", "0.000000"),
+        ("Rpl_status", "AUTH_MASTER"),
+        ("Slave_running", "OFF"),
+        ("Ssl_cipher", ""),
+        ("Ssl_version", ""),
+    ] {
+        out.push((name.to_owned(), value.to_owned()));
+    }
+    out.sort();
+    out
+}
+
+/// What is never counted here, for programs that ask.
+const NEVER: &[&str] = &[
+    "Binlog_cache_disk_use",
+    "Binlog_cache_use",
+    "Delayed_errors",
+    "Delayed_insert_threads",
+    "Delayed_writes",
+    "Key_blocks_not_flushed",
+    "Key_blocks_unused",
+    "Key_blocks_used",
+    "Key_read_requests",
+    "Key_reads",
+    "Key_write_requests",
+    "Key_writes",
+    "Not_flushed_delayed_rows",
+    "Open_files",
+    "Open_streams",
+    "Opened_files",
+    "Opened_table_definitions",
+    "Opened_tables",
+    "Qcache_free_blocks",
+    "Qcache_free_memory",
+    "Qcache_hits",
+    "Qcache_inserts",
+    "Qcache_lowmem_prunes",
+    "Qcache_not_cached",
+    "Qcache_queries_in_cache",
+    "Qcache_total_blocks",
+    "Slave_open_temp_tables",
+    "Slow_launch_threads",
+    "Table_locks_immediate",
+    "Table_locks_waited",
+    "Table_open_cache_hits",
+    "Table_open_cache_misses",
+    "Table_open_cache_overflows",
+];
+
+/// Of sessions that have ended and of those there are, as far as they have told.
+fn total(db: &Database) -> SessionStatus {
+    db.status().ended.lock().clone()
+}
+
+fn innodb(db: &Database) -> Vec<(&'static str, u64)> {
+    let core = db.engine.core();
+    let metrics = core.metrics();
+    let metric = |name: &str| metrics.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| *value);
+    let pool = core.storage.pool();
+    let (stats, log) = (&pool.stats, core.storage.log().stats());
+    let page = core.storage.options().page_size.logical() as u64;
+    let (frames, free, dirty) =
+        (pool.frame_count() as u64, pool.free_count() as u64, pool.dirty_count() as u64);
+    let waits = metric("lock_rec_lock_waits");
+    let time = metric("lock_row_lock_time");
+    vec![
+        ("Innodb_buffer_pool_pages_data", frames - free),
+        ("Innodb_buffer_pool_bytes_data", (frames - free) * page),
+        ("Innodb_buffer_pool_pages_dirty", dirty),
+        ("Innodb_buffer_pool_bytes_dirty", dirty * page),
+        ("Innodb_buffer_pool_pages_free", free),
+        ("Innodb_buffer_pool_pages_misc", 0),
+        ("Innodb_buffer_pool_pages_total", frames),
+        ("Innodb_buffer_pool_read_ahead", stats.read_ahead.get()),
+        ("Innodb_buffer_pool_read_ahead_evicted", stats.read_ahead_evicted.get()),
+        ("Innodb_buffer_pool_read_requests", stats.requests.get()),
+        ("Innodb_buffer_pool_reads", stats.reads.get()),
+        ("Innodb_buffer_pool_wait_free", stats.wait_free.get()),
+        ("Innodb_data_reads", stats.reads.get()),
+        ("Innodb_data_read", stats.reads.get() * page),
+        ("Innodb_pages_read", stats.reads.get()),
+        ("Innodb_log_waits", log.buffer_waits.get()),
+        ("Innodb_log_write_requests", log.appends.get()),
+        ("Innodb_log_writes", log.writes.get()),
+        ("Innodb_os_log_fsyncs", log.syncs.get()),
+        ("Innodb_os_log_written", log.written_bytes.get()),
+        ("Innodb_page_size", page),
+        ("Innodb_row_lock_current_waits", metric("lock_row_lock_current_waits")),
+        ("Innodb_row_lock_time", time),
+        ("Innodb_row_lock_time_avg", time.checked_div(waits).unwrap_or(0)),
+        ("Innodb_row_lock_time_max", metric("lock_row_lock_time_max")),
+        ("Innodb_row_lock_waits", waits),
+        ("Innodb_rows_deleted", metric("dml_deletes")),
+        ("Innodb_rows_inserted", metric("dml_inserts")),
+        ("Innodb_rows_read", metric("dml_reads")),
+        ("Innodb_rows_updated", metric("dml_updates")),
+        ("Innodb_num_open_files", core.storage.spaces().open_file_count().into()),
+        ("Innodb_available_undo_logs", core.options.txn.rollback_segments as u64),
+    ]
+}

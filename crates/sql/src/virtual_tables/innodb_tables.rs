@@ -1,0 +1,324 @@
+//! INNODB_TRX, INNODB_LOCKS, INNODB_METRICS, and the engine's own dictionary.
+
+use super::making::{Making, text, text_or_null};
+use crate::accounts::Priv;
+use crate::error;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use vaquita_format::index_def::RowFormat;
+use vaquita_txn::lock::{LockInfo, LockTarget, Names};
+use vaquita_txn::{Isolation, TrxState};
+use vaquita_types::{SqlResult, Value};
+
+/// Who may not look at other people's work sees nothing.
+fn may_look(m: &Making<'_, '_>) -> bool {
+    m.state().privileges.global.has(Priv::PROCESS)
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadUncommitted => "READ UNCOMMITTED",
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+pub(super) fn trx(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    if !may_look(m) {
+        return Ok(());
+    }
+    let core = m.db.engine.core();
+    let waits: HashMap<u64, String> = core
+        .txn
+        .locks()
+        .snapshot()
+        .waits
+        .iter()
+        .map(|wait| (wait.requested.serial, wait.requested.id()))
+        .collect();
+    let now_us = core.storage.clock().now_us();
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs() as i64);
+    let moment = |us: u64| now - (now_us.saturating_sub(us) / 1_000_000) as i64;
+    for info in core.txn.describe() {
+        let query = m.db.processes().find(info.tag as u32).map(|p| p.doing().text).filter(|t| !t.is_empty());
+        let waiting = info.waiting_since_us.is_some();
+        let started = m.local(moment(info.started_us));
+        let wait_started = info.waiting_since_us.map_or(Value::Null, |us| m.local(moment(us)));
+        m.push(vec![
+            text(info.id.to_string()),
+            text(if waiting { "LOCK WAIT" } else { "RUNNING" }),
+            started,
+            text_or_null(waits.get(&info.serial).cloned()),
+            wait_started,
+            Value::UInt(info.undo_records + info.lock_structs as u64),
+            Value::UInt(info.tag),
+            text_or_null(query),
+            match (info.state, waiting) {
+                (TrxState::Prepared, _) => text("prepared"),
+                (_, true) => text("starting index read"),
+                _ => Value::Null,
+            },
+            Value::UInt(0),
+            Value::UInt(info.tables_locked as u64),
+            Value::UInt(info.lock_structs as u64),
+            Value::UInt(info.lock_structs as u64 * 128),
+            Value::UInt(info.records_locked as u64),
+            Value::UInt(info.undo_records),
+            Value::UInt(0),
+            text(isolation_name(info.isolation)),
+            Value::Int(1),
+            Value::Int(1),
+            Value::Null,
+            Value::Int(0),
+            Value::UInt(0),
+            Value::Int(i64::from(info.read_only)),
+            Value::Int(0),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn locks(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    if !may_look(m) {
+        return Ok(());
+    }
+    let core = m.db.engine.core();
+    let snapshot = core.txn.locks().snapshot();
+    // As in MySQL: locks that are waited for, and the requests.
+    let mut all: Vec<&LockInfo> = snapshot.waits.iter().flat_map(|w| [&w.requested, &w.blocking]).collect();
+    all.sort_by_key(|lock| lock.id());
+    all.dedup_by_key(|lock| lock.id());
+    for lock in all {
+        let (table, index, page) = match lock.target {
+            LockTarget::Table(table) => (table, None, None),
+            LockTarget::Record { table, index, page, heap, .. } => (table, Some(index), Some((page, heap))),
+        };
+        let part = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
+        m.push(vec![
+            text(lock.id()),
+            text(lock.trx.to_string()),
+            text(lock.mode_column()),
+            text(lock.type_column()),
+            text(core.table(table)),
+            text_or_null(index.map(|index| core.index(table, index))),
+            part(page.map(|(page, _)| page.space.get().into())),
+            part(page.map(|(page, _)| page.page_no.get().into())),
+            part(page.map(|(_, heap)| heap.get().into())),
+            Value::Null,
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn lock_waits(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    if !may_look(m) {
+        return Ok(());
+    }
+    for wait in m.db.engine.core().txn.locks().snapshot().waits {
+        m.push(vec![
+            text(wait.requested.trx.to_string()),
+            text(wait.requested.id()),
+            text(wait.blocking.trx.to_string()),
+            text(wait.blocking.id()),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn metrics(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    if !may_look(m) {
+        return Ok(());
+    }
+    for (name, value) in m.db.engine.core().metrics() {
+        let subsystem = match name.split('_').next().unwrap_or_default() {
+            "trx" => "transaction",
+            "buffer" => "buffer",
+            "log" => "recovery",
+            "lock" => "lock",
+            "purge" => "purge",
+            "dml" => "dml",
+            _ => "metadata",
+        };
+        let count = Value::UInt(value);
+        m.push(vec![
+            text(name),
+            text(subsystem),
+            count.clone(),
+            count.clone(),
+            Value::Null,
+            Value::Null,
+            count.clone(),
+            count,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            text("enabled"),
+            text("counter"),
+            text(""),
+        ]);
+    }
+    Ok(())
+}
+
+/// File format and row format, as the tables name them.
+fn formats(row_format: RowFormat) -> (&'static str, &'static str) {
+    match row_format {
+        RowFormat::Redundant => ("Antelope", "Redundant"),
+        RowFormat::Compact => ("Antelope", "Compact"),
+        RowFormat::Dynamic => ("Barracuda", "Dynamic"),
+        RowFormat::Compressed => ("Barracuda", "Compressed"),
+    }
+}
+
+/// Bytes of a compressed page, from the flags; 0: not compressed.
+fn zip_size(flags: u32) -> u64 {
+    match flags >> 1 & 0xF {
+        0 => 0,
+        shift => 512 << shift,
+    }
+}
+
+pub(super) fn sys_tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_tables(&core.storage))? {
+        let (file, format) = formats(row.row_format);
+        m.push(vec![
+            Value::UInt(row.id.get()),
+            text(row.name),
+            Value::UInt(row.flags.into()),
+            // Three hidden columns count.
+            Value::UInt(u64::from(row.n_cols) + 3),
+            Value::UInt(row.space.get().into()),
+            text(file),
+            text(format),
+            Value::UInt(zip_size(row.flags)),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_columns(&core.storage))? {
+        m.push(vec![
+            Value::UInt(row.table.get()),
+            text(row.name),
+            Value::UInt(row.pos.into()),
+            Value::UInt(row.mtype.into()),
+            Value::UInt(row.prtype.into()),
+            Value::UInt(row.len.into()),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_indexes(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_indexes(&core.storage))? {
+        m.push(vec![
+            Value::UInt(row.id.get()),
+            text(row.name),
+            Value::UInt(row.table.get()),
+            Value::UInt(row.kind.into()),
+            Value::UInt(row.n_fields.into()),
+            Value::UInt(row.root.get().into()),
+            Value::UInt(row.space.get().into()),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_fields(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_fields(&core.storage))? {
+        m.push(vec![Value::UInt(row.index.get()), text(row.name), Value::UInt(row.pos.into())]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_foreign(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_foreign(&core.storage))? {
+        m.push(vec![
+            text(row.id),
+            text(row.child),
+            text(row.parent),
+            Value::UInt(row.n_cols.into()),
+            Value::UInt(row.kind.into()),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_foreign_cols(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_foreign_cols(&core.storage))? {
+        m.push(vec![
+            text(row.id),
+            text(row.child_column),
+            text(row.parent_column),
+            Value::UInt(row.pos.into()),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_tablespaces(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    let formats_of: HashMap<u32, RowFormat> = error::of_engine(core.dict.sys_tables(&core.storage))?
+        .iter()
+        .map(|t| (t.space.get(), t.row_format))
+        .collect();
+    for row in error::of_engine(core.dict.sys_tablespaces(&core.storage))? {
+        let format = formats_of.get(&row.space.get()).copied().unwrap_or(RowFormat::Compact);
+        let (file, _) = formats(format);
+        let shown = match format {
+            RowFormat::Redundant | RowFormat::Compact => "Compact or Redundant",
+            RowFormat::Dynamic => "Dynamic",
+            RowFormat::Compressed => "Compressed",
+        };
+        m.push(vec![
+            Value::UInt(row.space.get().into()),
+            text(row.name),
+            Value::UInt(row.flags.into()),
+            text(file),
+            text(shown),
+            Value::UInt(core.storage.options().page_size.logical() as u64),
+            Value::UInt(zip_size(row.flags)),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_datafiles(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_datafiles(&core.storage))? {
+        m.push(vec![Value::UInt(row.space.get().into()), text(row.path)]);
+    }
+    Ok(())
+}
+
+pub(super) fn sys_tablestats(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let core = m.db.engine.core();
+    for row in error::of_engine(core.dict.sys_tables(&core.storage))? {
+        let Ok(table) = core.dict.table(core, &row.name) else { continue };
+        let pages = core.storage.spaces().get(table.space).map_or(0, |s| u64::from(s.size_pages()));
+        m.push(vec![
+            Value::UInt(row.id.get()),
+            text(row.name),
+            text("Initialized"),
+            Value::UInt(table.stats.rows.load(Ordering::Relaxed)),
+            Value::UInt(pages),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(1),
+        ]);
+    }
+    Ok(())
+}

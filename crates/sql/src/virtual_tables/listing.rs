@@ -1,0 +1,109 @@
+//! What SHOW answers: a list of rows, filtered by LIKE or WHERE, sent to the client.
+
+use super::making::{Cells, NAMES};
+use crate::expr::scope::{Resolved, ResolvedColumn, Scope, unknown_column};
+use crate::expr::{CompileCx, EvalCx, Row, TableRow, compile_condition};
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::statement::{Outcome, StmtCx};
+use std::sync::Arc;
+use vaquita_format::charset::{Charset, convert};
+use vaquita_format::collation::Collation;
+use vaquita_parser::ast::{self, ShowFilter};
+use vaquita_types::{SqlResult, SqlType, Value};
+
+/// Columns and rows of an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) columns: Vec<(String, SqlType)>,
+    pub(crate) rows: Vec<Cells>,
+}
+
+struct Names<'l>(&'l [(String, SqlType)]);
+
+impl Scope for Names<'_> {
+    fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        let at = self.0.iter().position(|(n, _)| name.name.is(n));
+        let Some(at) = at else { return Err(unknown_column(name, "where clause")) };
+        Ok(Resolved::Column(ResolvedColumn {
+            level: 0,
+            table: 0,
+            column: at as u16,
+            ty: self.0[at].1.clone(),
+        }))
+    }
+}
+
+impl Listing {
+    /// With columns of names and types as the definitions write them.
+    pub(crate) fn new(columns: &[(&str, &str)]) -> Listing {
+        let column = |(name, ty): &(&str, &str)| ((*name).to_owned(), super::making::parse_type(ty));
+        Listing { columns: columns.iter().map(column).collect(), rows: Vec::new() }
+    }
+
+    /// Keeps what LIKE (on the first column) or WHERE let through.
+    pub(super) fn filter(mut self, filter: &ShowFilter<'_>, cx: &mut StmtCx<'_>) -> SqlResult<Listing> {
+        match filter {
+            ShowFilter::None => {}
+            ShowFilter::Like(pattern) => {
+                let Some(collation) = Collation::of(NAMES) else { return Ok(self) };
+                let like = |text: &[u8]| collation.like(text, pattern, Some(u32::from(b'\\')));
+                self.rows.retain(|row| matches!(row.first(), Some(Value::Bytes(text)) if like(text)));
+            }
+            ShowFilter::Where(condition) => {
+                let condition = compile_condition(
+                    condition,
+                    &Names(&self.columns),
+                    &mut CompileCx::new(Some(cx.db), cx.state),
+                )?;
+                let mut kept = Vec::new();
+                for row in self.rows {
+                    let mut eval =
+                        EvalCx { db: Some(cx.db), state: &mut *cx.state, engine: Some(&mut *cx.engine) };
+                    let tables = [TableRow::Values(&row)];
+                    if condition.eval_bool(&mut eval, &Row { tables: &tables, ..Row::default() })?
+                        == Some(true)
+                    {
+                        kept.push(row);
+                    }
+                }
+                self.rows = kept;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Columns as the client is told.
+    pub(super) fn meta(&self, results: Option<u16>) -> Arc<[ColumnMeta]> {
+        let meta = |(name, ty): &(String, SqlType)| {
+            let collation = if ty.collation == NAMES { results.unwrap_or(NAMES) } else { ty.collation };
+            ColumnMeta::new(name, SqlType { collation, ..ty.clone() })
+        };
+        self.columns.iter().map(meta).collect()
+    }
+
+    /// Sends it.
+    pub(super) fn send(self, cx: &mut StmtCx<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let results = cx.state.vars.character_set_results;
+        sink.columns(&self.meta(results))?;
+        let to = results
+            .and_then(Charset::of_collation)
+            .filter(|c| !c.name.starts_with("utf8") && c.name != "binary");
+        let n = self.rows.len() as u64;
+        for mut row in self.rows {
+            if let Some(to) = to {
+                for value in &mut row {
+                    if let Value::Bytes(bytes) = value {
+                        let mut out = Vec::with_capacity(bytes.len());
+                        convert(Charset::UTF8MB4, to, bytes, &mut out);
+                        *value = Value::owned(out);
+                    }
+                }
+            }
+            sink.row(&row)?;
+            if sink.is_full() {
+                sink.flush()?;
+            }
+        }
+        Ok(Outcome { affected_rows: n, has_result: true, found_rows: Some(n), ..Outcome::default() })
+    }
+}

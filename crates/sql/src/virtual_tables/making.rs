@@ -1,0 +1,214 @@
+//! How rows of virtual tables are made.
+
+use super::definitions::TABLES;
+use crate::database::Database;
+use crate::error;
+use crate::expr::EvalCx;
+use crate::plan::{VirtualColumn, VirtualTable, Wanted};
+use crate::state::SessionState;
+use std::sync::{Arc, LazyLock};
+use vaquita_engine::Table;
+use vaquita_types::{DateTime, Kind, SqlError, SqlResult, SqlType, Value};
+
+/// Collation of names.
+pub(super) const NAMES: u16 = 33;
+
+/// A row.
+pub(super) type Cells = Vec<Value<'static>>;
+
+/// Text.
+pub(crate) fn text(text: impl AsRef<[u8]>) -> Value<'static> {
+    Value::owned(text.as_ref().to_vec())
+}
+
+/// Text, or NULL.
+pub(super) fn text_or_null(value: Option<impl AsRef<[u8]>>) -> Value<'static> {
+    value.map_or(Value::Null, text)
+}
+
+/// A number, or NULL.
+pub(super) fn number_or_null(value: Option<u64>) -> Value<'static> {
+    value.map_or(Value::Null, Value::UInt)
+}
+
+/// `YES`, `NO`.
+pub(super) fn yes_no(yes: bool) -> Value<'static> {
+    text(if yes { "YES" } else { "NO" })
+}
+
+/// Type from the text of the definitions: `varchar(64)!` and the like.
+pub(super) fn parse_type(declared: &str) -> SqlType {
+    let (declared, nullable) = match declared.strip_suffix('!') {
+        Some(rest) => (rest, false),
+        None => (declared, true),
+    };
+    let (declared, unsigned) = match declared.strip_suffix(" unsigned") {
+        Some(rest) => (rest, true),
+        None => (declared, false),
+    };
+    let (name, parts) = declared.split_once('(').unwrap_or((declared, ""));
+    let mut numbers = parts.trim_end_matches(')').split(',').filter_map(|n| n.parse::<u32>().ok());
+    let (length, decimals) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let ty = match name {
+        "varchar" => SqlType::varchar(length, NAMES),
+        "longtext" => SqlType { length: u32::MAX, collation: NAMES, ..SqlType::new(Kind::LongText) },
+        "bigint" => SqlType { length, unsigned, ..SqlType::new(Kind::BigInt) },
+        "int" => SqlType { length, unsigned, ..SqlType::new(Kind::Int) },
+        "decimal" => SqlType { decimals: decimals as u8, ..SqlType::decimal(length, decimals as u8) },
+        "double" => SqlType::double(),
+        _ => SqlType { length: 19, ..SqlType::new(Kind::DateTime) },
+    };
+    SqlType { nullable, ..ty }
+}
+
+/// What makes the rows of a table.
+pub(super) struct Making<'m, 'c> {
+    pub(super) cx: &'m mut EvalCx<'c>,
+    pub(super) db: &'m Database,
+    pub(super) wanted: &'m Wanted,
+    pub(super) rows: Vec<Cells>,
+}
+
+impl Making<'_, '_> {
+    pub(super) fn state(&self) -> &SessionState {
+        self.cx.state
+    }
+
+    pub(super) fn push(&mut self, row: Cells) {
+        self.rows.push(row);
+    }
+
+    /// Databases the session may see, by name, with their names in files; only the one that is wanted by that column.
+    pub(super) fn databases(&self, column: usize) -> SqlResult<Vec<(String, String)>> {
+        let core = self.db.engine.core();
+        let one = self.wanted.text(column).map(|name| String::from_utf8_lossy(name).into_owned());
+        let mut out = Vec::new();
+        for file_name in error::of_engine(core.dict.databases(&core.storage))? {
+            let name = vaquita_format::filename::decode(&file_name).unwrap_or_else(|| file_name.clone());
+            if one.as_ref().is_none_or(|one| one.eq_ignore_ascii_case(&name)) && self.may_see(&name) {
+                out.push((name, file_name));
+            }
+        }
+        Ok(out)
+    }
+
+    pub(super) fn may_see(&self, database: &str) -> bool {
+        let privileges = &self.state().privileges;
+        privileges.any_in_database(database) || privileges.global.has(crate::accounts::Priv::SHOW_DB)
+    }
+
+    /// Tables the session may see; only what is wanted by those columns. Tables that cannot be used are left out.
+    pub(super) fn tables(
+        &self,
+        database_column: usize,
+        table_column: usize,
+    ) -> SqlResult<Vec<Arc<crate::catalog::TableInfo>>> {
+        let core = self.db.engine.core();
+        let mut out = Vec::new();
+        let one = self.wanted.text(table_column).map(|name| String::from_utf8_lossy(name).into_owned());
+        for (database, file_name) in self.databases(database_column)? {
+            let names = match &one {
+                // MySQL compares these names with the file system's case, so a filter is exact.
+                Some(name) => crate::catalog::engine_name(&database, name).into_iter().collect(),
+                None => error::of_engine(core.dict.tables(&core.storage, &file_name))?,
+            };
+            for name in names {
+                if let Some(info) = self.info(&name)?
+                    && self.may_use(&info.database, &info.name)
+                {
+                    out.push(info);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn may_use(&self, database: &str, table: &str) -> bool {
+        use crate::accounts::Priv;
+        let privileges = &self.state().privileges;
+        (privileges.global | privileges.in_database(database)).any(Priv::TABLE)
+            || privileges.on_table(database, table).is_some()
+    }
+
+    fn info(&self, name: &str) -> SqlResult<Option<Arc<crate::catalog::TableInfo>>> {
+        let core = self.db.engine.core();
+        let table: Arc<Table> = match core.dict.table(core, name) {
+            Ok(table) => table,
+            // Dropped meanwhile, or unusable.
+            Err(_) => return Ok(None),
+        };
+        self.db.catalog.info(&table).map(Some)
+    }
+
+    /// A moment in the session's time zone.
+    pub(super) fn local(&self, seconds: i64) -> Value<'static> {
+        let stamp = vaquita_types::Timestamp { seconds: u32::try_from(seconds).unwrap_or(0), micros: 0 };
+        let time: DateTime = vaquita_types::column::local_time(stamp, &self.state().vars.time_zone);
+        Value::DateTime(time)
+    }
+}
+
+type Make = fn(&mut Making<'_, '_>) -> SqlResult<()>;
+
+/// A table of information_schema.
+#[derive(Debug)]
+pub(super) struct InfoTable {
+    name: &'static str,
+    columns: Vec<VirtualColumn>,
+    make: Option<Make>,
+}
+
+impl VirtualTable for InfoTable {
+    fn database(&self) -> &str {
+        "information_schema"
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+
+    fn rows(&self, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
+        let Some(db) = cx.db else { return Err(SqlError::new(1105, "no database is open")) };
+        let Some(make) = self.make else { return Ok(Vec::new()) };
+        let mut making = Making { cx, db, wanted, rows: Vec::new() };
+        make(&mut making)?;
+        let mut rows = making.rows;
+        for row in &mut rows {
+            debug_assert_eq!(row.len(), self.columns.len(), "{}", self.name);
+            row.resize(self.columns.len(), Value::Null);
+        }
+        Ok(rows)
+    }
+}
+
+/// All tables, in the order of their names.
+pub(super) static ALL: LazyLock<Vec<Arc<InfoTable>>> = LazyLock::new(|| {
+    let mut all: Vec<Arc<InfoTable>> = TABLES
+        .iter()
+        .map(|(name, columns)| {
+            let column =
+                |(name, ty): &(&str, &str)| VirtualColumn { name: (*name).to_owned(), ty: parse_type(ty) };
+            Arc::new(InfoTable {
+                name,
+                columns: columns.iter().map(column).collect(),
+                make: super::maker(name),
+            })
+        })
+        .collect();
+    all.sort_by_key(|t| t.name);
+    all
+});
+
+/// The table of that name.
+pub(super) fn table(name: &str) -> Option<&'static Arc<InfoTable>> {
+    ALL.iter().find(|t| t.name.eq_ignore_ascii_case(name))
+}
+
+/// Rows of a table, for SHOW.
+pub(super) fn rows_of(name: &str, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
+    table(name).map_or(Ok(Vec::new()), |t| t.rows(cx, wanted))
+}

@@ -1,0 +1,498 @@
+//! Databases, tables, columns, keys.
+
+use super::making::{Making, number_or_null, text, text_or_null, yes_no};
+use crate::accounts::Priv;
+use crate::catalog::{ColumnInfo, KeyInfo, TableInfo, flag};
+use crate::vars;
+use std::sync::Arc;
+use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
+use vaquita_format::filename;
+use vaquita_types::{Kind, SqlResult, SqlType, Value};
+
+pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let server = m.state().vars.collation_server;
+    let mut all = vec![("information_schema".to_owned(), super::making::NAMES)];
+    for (name, file_name) in m.databases(1)? {
+        let collation = super::database_options(m.db, &file_name)?.flatten().unwrap_or(server);
+        all.push((name, collation));
+    }
+    for (name, collation) in all {
+        m.push(vec![
+            text("def"),
+            text(name),
+            text(vars::charset_name(collation)),
+            text(vars::collation_name(collation)),
+            Value::Null,
+        ]);
+    }
+    Ok(())
+}
+
+fn row_format(info: &TableInfo) -> &'static str {
+    use vaquita_format::index_def::RowFormat;
+    match info.table.row_format {
+        RowFormat::Redundant => "Redundant",
+        RowFormat::Compact => "Compact",
+        RowFormat::Dynamic => "Dynamic",
+        RowFormat::Compressed => "Compressed",
+    }
+}
+
+pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    // Those of information_schema itself.
+    if m.wanted.text(1).is_none_or(|name| name.eq_ignore_ascii_case(b"information_schema")) {
+        for table in super::making::ALL.iter() {
+            let mut row = vec![
+                text("def"),
+                text("information_schema"),
+                text(crate::plan::VirtualTable::name(table.as_ref())),
+                text("SYSTEM VIEW"),
+                text("MEMORY"),
+                Value::UInt(10),
+                text("Fixed"),
+            ];
+            row.resize(17, Value::Null);
+            row.extend([text("utf8_general_ci"), Value::Null, text(""), text("")]);
+            m.push(row);
+        }
+    }
+    let db = m.db;
+    let core = db.engine.core();
+    for info in m.tables(1, 2)? {
+        let rows = info.table.stats.rows.load(std::sync::atomic::Ordering::Relaxed);
+        let page = core.storage.options().page_size.logical() as u64;
+        let pages = core.storage.spaces().get(info.table.space).map_or(0, |s| u64::from(s.size_pages()));
+        // Without counting pages: the indexes' shares of the file are taken to be alike.
+        let secondary = info.table.indexes.len().saturating_sub(1) as u64;
+        let used = (pages * page).max((secondary + 1) * page);
+        let data = if rows < 100 { page } else { used / (secondary + 1) };
+        let next = match info.auto_increment {
+            None => None,
+            Some(_) => {
+                m.cx.engine.as_mut().and_then(|e| e.statement().next_auto_inc(&info.table).ok().flatten())
+            }
+        };
+        let created = info.extra.number("created").map_or(Value::Null, |at| m.local(at as i64));
+        m.push(vec![
+            text("def"),
+            text(&info.database),
+            text(&info.name),
+            text("BASE TABLE"),
+            text("InnoDB"),
+            Value::UInt(10),
+            text(row_format(&info)),
+            Value::UInt(rows),
+            Value::UInt(if rows == 0 { 0 } else { data / rows }),
+            Value::UInt(data),
+            Value::UInt(0),
+            Value::UInt(if rows < 100 { secondary * page } else { used - data }),
+            Value::UInt(0),
+            number_or_null(next),
+            created,
+            Value::Null,
+            Value::Null,
+            text(vars::collation_name(info.table.collation)),
+            Value::Null,
+            text(create_options(&info)),
+            text(&info.table.comment),
+        ]);
+    }
+    Ok(())
+}
+
+fn create_options(info: &TableInfo) -> String {
+    let known = ["row_format", "key_block_size", "stats_persistent", "max_rows", "min_rows", "checksum"];
+    let of = |name: &&str| info.extra.get(name).map(|value| format!("{name}={value}"));
+    known.iter().filter_map(of).collect::<Vec<_>>().join(" ")
+}
+
+/// Name of a type without its lengths.
+fn data_type(declared: &str) -> &str {
+    let end = declared.find(['(', ' ']).unwrap_or(declared.len());
+    &declared[..end]
+}
+
+/// Default of a column as text; NULL if it has none.
+fn default_text(m: &Making<'_, '_>, column: &ColumnInfo) -> Value<'static> {
+    match &column.default {
+        DefaultValue::None | DefaultValue::Null => Value::Null,
+        DefaultValue::Now => match column.sql_type().decimals {
+            0 => text("CURRENT_TIMESTAMP"),
+            n => text(format!("CURRENT_TIMESTAMP({n})")),
+        },
+        DefaultValue::Text(expression) => text(expression),
+        DefaultValue::Stored(stored) => {
+            let value = column.ty.decode(Some(stored), &m.state().vars.time_zone);
+            let bytes = value.to_text(column.sql_type());
+            // Names and texts of this database are utf8.
+            let collation = column.sql_type().collation;
+            match vaquita_format::charset::Charset::of_collation(collation).and_then(|c| c.decode(&bytes)) {
+                Some(decoded) => text(decoded.as_bytes()),
+                None => text(bytes),
+            }
+        }
+    }
+}
+
+fn key_text(column: &ColumnInfo) -> &'static str {
+    if column.flags & flag::PRI_KEY != 0 {
+        "PRI"
+    } else if column.flags & flag::UNIQUE_KEY != 0 {
+        "UNI"
+    } else if column.flags & flag::MULTIPLE_KEY != 0 {
+        "MUL"
+    } else {
+        ""
+    }
+}
+
+fn extra_text(column: &ColumnInfo) -> String {
+    if column.auto_increment {
+        return "auto_increment".to_owned();
+    }
+    match (column.on_update_now, column.sql_type().decimals) {
+        (false, _) => String::new(),
+        (true, 0) => "on update CURRENT_TIMESTAMP".to_owned(),
+        (true, n) => format!("on update CURRENT_TIMESTAMP({n})"),
+    }
+}
+
+/// Numbers of a type: characters, bytes, digits, decimals, digits of the second.
+fn measures(ty: &SqlType) -> [Value<'static>; 5] {
+    let mut out = [const { Value::Null }; 5];
+    let set = |at: usize, n: u64, out: &mut [Value<'static>; 5]| out[at] = Value::UInt(n);
+    let width = || {
+        let charset = vaquita_format::charset::Charset::of_collation(ty.collation);
+        charset.map_or(1, |c| u64::from(c.mb_max_len))
+    };
+    match ty.kind {
+        Kind::TinyInt => set(2, 3, &mut out),
+        Kind::SmallInt => set(2, 5, &mut out),
+        Kind::MediumInt => set(2, 7, &mut out),
+        Kind::Int => set(2, 10, &mut out),
+        Kind::BigInt => set(2, if ty.unsigned { 20 } else { 19 }, &mut out),
+        Kind::Decimal => {
+            set(2, ty.length.into(), &mut out);
+            set(3, ty.decimals.into(), &mut out);
+        }
+        Kind::Float => set(2, 12, &mut out),
+        Kind::Double => set(2, 22, &mut out),
+        Kind::Bit => set(2, ty.length.into(), &mut out),
+        Kind::Char | Kind::VarChar => {
+            set(0, ty.length.into(), &mut out);
+            set(1, u64::from(ty.length) * width(), &mut out);
+        }
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => {
+            let bytes = match ty.kind {
+                Kind::TinyText => 0xFF,
+                Kind::Text => 0xFFFF,
+                Kind::MediumText => 0xFF_FFFF,
+                _ => 0xFFFF_FFFF,
+            };
+            set(0, bytes, &mut out);
+            set(1, bytes, &mut out);
+        }
+        Kind::Enum | Kind::Set => {
+            let lengths = ty.labels.iter().flat_map(|l| l.iter()).map(|l| l.len() as u64);
+            let chars = match ty.kind {
+                Kind::Enum => lengths.max().unwrap_or(0),
+                _ => lengths.clone().sum::<u64>() + (lengths.count() as u64).saturating_sub(1),
+            };
+            set(0, chars, &mut out);
+            set(1, chars * width(), &mut out);
+        }
+        Kind::Time | Kind::DateTime | Kind::Timestamp => set(4, ty.decimals.into(), &mut out),
+        Kind::Null | Kind::Year | Kind::Date | Kind::Json | Kind::Geometry => {}
+    }
+    if ty.kind.is_integer() && ty.kind != Kind::Year {
+        out[3] = Value::UInt(0);
+    }
+    out
+}
+
+pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    if m.wanted.text(1).is_none_or(|name| name.eq_ignore_ascii_case(b"information_schema")) {
+        virtual_columns(m);
+    }
+    for info in m.tables(1, 2)? {
+        for (at, column) in info.columns.iter().enumerate() {
+            let ty = column.sql_type();
+            let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set))
+                && ty.collation != vaquita_types::sql_type::BINARY;
+            let [chars, bytes, digits, scale, seconds] = measures(ty);
+            let privileges = privileges_text(m, &info.database, &info.name, &column.name);
+            m.push(vec![
+                text("def"),
+                text(&info.database),
+                text(&info.name),
+                text(&column.name),
+                Value::UInt(at as u64 + 1),
+                default_text(m, column),
+                yes_no(column.is_nullable()),
+                text(data_type(&column.declared)),
+                chars,
+                bytes,
+                digits,
+                scale,
+                seconds,
+                text_or_null(is_text.then(|| vars::charset_name(ty.collation))),
+                text_or_null(is_text.then(|| vars::collation_name(ty.collation))),
+                text(&column.declared),
+                text(key_text(column)),
+                text(extra_text(column)),
+                text(privileges),
+                text(&info.table.columns[at].comment),
+                text(""),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+fn virtual_columns(m: &mut Making<'_, '_>) {
+    let one = m.wanted.text(2).map(|name| String::from_utf8_lossy(name).into_owned());
+    for (table, columns) in super::definitions::TABLES {
+        if one.as_ref().is_some_and(|one| !one.eq_ignore_ascii_case(table)) {
+            continue;
+        }
+        for (at, (name, declared)) in columns.iter().enumerate() {
+            let ty = super::making::parse_type(declared);
+            let declared = declared.trim_end_matches('!');
+            let [chars, bytes, digits, scale, seconds] = measures(&ty);
+            let is_text = ty.kind.is_string();
+            let default = match (ty.nullable, is_text) {
+                (true, _) => Value::Null,
+                (false, true) => text(""),
+                (false, false) => text("0"),
+            };
+            m.push(vec![
+                text("def"),
+                text("information_schema"),
+                text(table),
+                text(name),
+                Value::UInt(at as u64 + 1),
+                default,
+                yes_no(ty.nullable),
+                text(data_type(declared)),
+                chars,
+                bytes,
+                digits,
+                scale,
+                seconds,
+                text_or_null(is_text.then_some("utf8")),
+                text_or_null(is_text.then_some("utf8_general_ci")),
+                text(declared),
+                text(""),
+                text(""),
+                text("select"),
+                text(""),
+                text(""),
+            ]);
+        }
+    }
+}
+
+fn privileges_text(m: &Making<'_, '_>, database: &str, table: &str, column: &str) -> String {
+    let privileges = &m.state().privileges;
+    let mut has = privileges.global | privileges.in_database(database);
+    if let Some(grant) = privileges.on_table(database, table) {
+        has |= grant.privileges;
+        let of_column = grant.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
+        has |= of_column.map_or(Priv::NONE, |(_, p)| *p);
+    }
+    (has & Priv::COLUMN).names().map(str::to_lowercase).collect::<Vec<_>>().join(",")
+}
+
+/// Estimated number of different values of the first columns of a key.
+fn cardinality(info: &TableInfo, key: &KeyInfo, parts: usize) -> u64 {
+    let rows = info.table.stats.rows.load(std::sync::atomic::Ordering::Relaxed);
+    match key.unique && parts == key.parts.len() {
+        true => rows,
+        // Without statistics of indexes: half as many with every part that is missing.
+        false => (rows >> (key.parts.len() - parts)).max(rows.min(1)),
+    }
+}
+
+pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    for info in m.tables(1, 2)? {
+        for key in &info.keys {
+            for (at, part) in key.parts.iter().enumerate() {
+                let column = &info.columns[part.column];
+                let comment = &info.table.indexes[key.index].comment;
+                m.push(vec![
+                    text("def"),
+                    text(&info.database),
+                    text(&info.name),
+                    Value::UInt(u64::from(!key.unique)),
+                    text(&info.database),
+                    text(&key.name),
+                    Value::UInt(at as u64 + 1),
+                    text(&column.name),
+                    text("A"),
+                    Value::UInt(cardinality(&info, key, at + 1)),
+                    number_or_null(part.prefix.map(u64::from)),
+                    Value::Null,
+                    text(if column.is_nullable() { "YES" } else { "" }),
+                    text("BTREE"),
+                    text(""),
+                    text(comment),
+                ]);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn plain(name: &str) -> String {
+    filename::decode(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// Constraint's name without its database.
+fn constraint_name(key: &ForeignKey) -> &str {
+    key.id.split_once('/').map_or(&key.id, |(_, name)| name)
+}
+
+fn foreign_keys(info: &TableInfo) -> Vec<Arc<ForeignKey>> {
+    let mut keys = info.table.foreign_keys.clone();
+    keys.sort_by(|a, b| a.id.cmp(&b.id));
+    keys
+}
+
+fn parent(key: &ForeignKey) -> (String, String) {
+    let (database, table) = key.parent.split_once('/').unwrap_or(("", &key.parent));
+    (plain(database), plain(table))
+}
+
+pub(super) fn key_column_usage(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    for info in m.tables(4, 5)? {
+        for key in info.keys.iter().filter(|k| k.unique) {
+            for (at, part) in key.parts.iter().enumerate() {
+                m.push(vec![
+                    text("def"),
+                    text(&info.database),
+                    text(&key.name),
+                    text("def"),
+                    text(&info.database),
+                    text(&info.name),
+                    text(&info.columns[part.column].name),
+                    Value::UInt(at as u64 + 1),
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                ]);
+            }
+        }
+        for key in foreign_keys(&info) {
+            let (parent_database, parent_table) = parent(&key);
+            for (at, (child, referenced)) in key.child_columns.iter().zip(&key.parent_columns).enumerate() {
+                m.push(vec![
+                    text("def"),
+                    text(&info.database),
+                    text(constraint_name(&key)),
+                    text("def"),
+                    text(&info.database),
+                    text(&info.name),
+                    text(child),
+                    Value::UInt(at as u64 + 1),
+                    Value::UInt(at as u64 + 1),
+                    text(&parent_database),
+                    text(&parent_table),
+                    text(referenced),
+                ]);
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn table_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    for info in m.tables(3, 4)? {
+        let mut push = |name: &str, kind: &str| {
+            m.rows.push(vec![
+                text("def"),
+                text(&info.database),
+                text(name),
+                text(&info.database),
+                text(&info.name),
+                text(kind),
+            ]);
+        };
+        for key in info.keys.iter().filter(|k| k.unique) {
+            push(&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" });
+        }
+        for key in foreign_keys(&info) {
+            push(constraint_name(&key), "FOREIGN KEY");
+        }
+    }
+    Ok(())
+}
+
+fn rule(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::Restrict => "RESTRICT",
+        ReferentialAction::NoAction => "NO ACTION",
+        ReferentialAction::Cascade => "CASCADE",
+        ReferentialAction::SetNull => "SET NULL",
+    }
+}
+
+pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    for info in m.tables(1, 9)? {
+        for key in foreign_keys(&info) {
+            let (parent_database, parent_table) = parent(&key);
+            let core = m.db.engine.core();
+            // The key of the parent that has these columns first.
+            let unique = core.dict.table(core, &key.parent).ok().and_then(|table| {
+                let parent = m.db.catalog.info(&table).ok()?;
+                let fits = |k: &&KeyInfo| {
+                    k.parts.len() >= key.parent_columns.len()
+                        && k.parts
+                            .iter()
+                            .zip(&key.parent_columns)
+                            .all(|(part, name)| parent.columns[part.column].name.eq_ignore_ascii_case(name))
+                };
+                parent.keys.iter().find(fits).map(|k| k.name.clone())
+            });
+            m.push(vec![
+                text("def"),
+                text(&info.database),
+                text(constraint_name(&key)),
+                text("def"),
+                text(&parent_database),
+                text_or_null(unique),
+                text("NONE"),
+                text(rule(key.on_update)),
+                text(rule(key.on_delete)),
+                text(&info.name),
+                text(&parent_table),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn partitions(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    for info in m.tables(1, 2)? {
+        let rows = info.table.stats.rows.load(std::sync::atomic::Ordering::Relaxed);
+        let mut row = vec![text("def"), text(&info.database), text(&info.name)];
+        row.resize(12, Value::Null);
+        row.extend([
+            Value::UInt(rows),
+            Value::UInt(0),
+            Value::UInt(16_384),
+            Value::Null,
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            text(""),
+            text(""),
+            Value::Null,
+        ]);
+        m.push(row);
+    }
+    Ok(())
+}

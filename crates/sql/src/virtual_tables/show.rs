@@ -1,0 +1,613 @@
+//! SHOW.
+
+use super::listing::Listing;
+use super::making::{Cells, rows_of, text, text_or_null};
+use crate::accounts::Priv;
+use crate::expr::EvalCx;
+use crate::plan::Wanted;
+use crate::sink::{ColumnMeta, ResultSink};
+use crate::statement::{Outcome, StmtCx};
+use crate::vars;
+use std::sync::Arc;
+use vaquita_parser::ast::{self, Ident, ObjectName, Show, ShowEngine, ShowFilter, VarScope};
+use vaquita_types::{Level, SqlError, SqlResult, Value};
+
+/// Columns of SHOW COLUMNS, those of FULL, and where they are in COLUMNS.
+const COLUMNS: &[(&str, &str, usize)] = &[
+    ("Field", "varchar(64)!", 3),
+    ("Type", "longtext!", 15),
+    ("Null", "varchar(3)!", 6),
+    ("Key", "varchar(3)!", 16),
+    ("Default", "longtext", 5),
+    ("Extra", "varchar(30)!", 17),
+];
+const FULL_COLUMNS: &[(&str, &str, usize)] = &[
+    ("Field", "varchar(64)!", 3),
+    ("Type", "longtext!", 15),
+    ("Collation", "varchar(32)", 14),
+    ("Null", "varchar(3)!", 6),
+    ("Key", "varchar(3)!", 16),
+    ("Default", "longtext", 5),
+    ("Extra", "varchar(30)!", 17),
+    ("Privileges", "varchar(80)!", 18),
+    ("Comment", "varchar(1024)!", 19),
+];
+const INDEX: &[(&str, &str, usize)] = &[
+    ("Table", "varchar(64)!", 2),
+    ("Non_unique", "bigint(1)!", 3),
+    ("Key_name", "varchar(64)!", 5),
+    ("Seq_in_index", "bigint(2)!", 6),
+    ("Column_name", "varchar(64)!", 7),
+    ("Collation", "varchar(1)", 8),
+    ("Cardinality", "bigint(21)", 9),
+    ("Sub_part", "bigint(3)", 10),
+    ("Packed", "varchar(10)", 11),
+    ("Null", "varchar(3)!", 12),
+    ("Index_type", "varchar(16)!", 13),
+    ("Comment", "varchar(16)", 14),
+    ("Index_comment", "varchar(1024)!", 15),
+];
+const TABLE_STATUS: &[(&str, &str, usize)] = &[
+    ("Name", "varchar(64)!", 2),
+    ("Engine", "varchar(64)", 4),
+    ("Version", "bigint(21) unsigned", 5),
+    ("Row_format", "varchar(10)", 6),
+    ("Rows", "bigint(21) unsigned", 7),
+    ("Avg_row_length", "bigint(21) unsigned", 8),
+    ("Data_length", "bigint(21) unsigned", 9),
+    ("Max_data_length", "bigint(21) unsigned", 10),
+    ("Index_length", "bigint(21) unsigned", 11),
+    ("Data_free", "bigint(21) unsigned", 12),
+    ("Auto_increment", "bigint(21) unsigned", 13),
+    ("Create_time", "datetime", 14),
+    ("Update_time", "datetime", 15),
+    ("Check_time", "datetime", 16),
+    ("Collation", "varchar(32)", 17),
+    ("Checksum", "bigint(21) unsigned", 18),
+    ("Create_options", "varchar(255)", 19),
+    ("Comment", "varchar(2048)!", 20),
+];
+const ENGINES: &[(&str, &str, usize)] = &[
+    ("Engine", "varchar(64)!", 0),
+    ("Support", "varchar(8)!", 1),
+    ("Comment", "varchar(80)!", 2),
+    ("Transactions", "varchar(3)", 3),
+    ("XA", "varchar(3)", 4),
+    ("Savepoints", "varchar(3)", 5),
+];
+const CHARACTER_SET: &[(&str, &str, usize)] = &[
+    ("Charset", "varchar(32)!", 0),
+    ("Description", "varchar(60)!", 2),
+    ("Default collation", "varchar(32)!", 1),
+    ("Maxlen", "bigint(3)!", 3),
+];
+const COLLATION: &[(&str, &str, usize)] = &[
+    ("Collation", "varchar(32)!", 0),
+    ("Charset", "varchar(32)!", 1),
+    ("Id", "bigint(11)!", 2),
+    ("Default", "varchar(3)!", 3),
+    ("Compiled", "varchar(3)!", 4),
+    ("Sortlen", "bigint(3)!", 5),
+];
+const PROCESSLIST: &[(&str, &str, usize)] = &[
+    ("Id", "bigint(21)!", 0),
+    ("User", "varchar(32)!", 1),
+    ("Host", "varchar(64)!", 2),
+    ("db", "varchar(64)", 3),
+    ("Command", "varchar(16)!", 4),
+    ("Time", "int(7)", 5),
+    ("State", "varchar(64)", 6),
+    ("Info", "longtext", 7),
+];
+const WARNINGS: &[(&str, &str)] =
+    &[("Level", "varchar(7)!"), ("Code", "int(4) unsigned!"), ("Message", "varchar(512)!")];
+const PAIRS: &[(&str, &str)] = &[("Variable_name", "varchar(64)!"), ("Value", "varchar(1024)")];
+const TRIGGERS: &[(&str, &str)] = &[
+    ("Trigger", "varchar(64)!"),
+    ("Event", "varchar(6)!"),
+    ("Table", "varchar(64)!"),
+    ("Statement", "longtext!"),
+    ("Timing", "varchar(6)!"),
+    ("Created", "datetime"),
+    ("sql_mode", "varchar(8192)!"),
+    ("Definer", "varchar(77)!"),
+    ("character_set_client", "varchar(32)!"),
+    ("collation_connection", "varchar(32)!"),
+    ("Database Collation", "varchar(32)!"),
+];
+const EVENTS: &[(&str, &str)] = &[
+    ("Db", "varchar(64)!"),
+    ("Name", "varchar(64)!"),
+    ("Definer", "varchar(77)!"),
+    ("Time zone", "varchar(64)!"),
+    ("Type", "varchar(9)!"),
+    ("Execute at", "datetime"),
+    ("Interval value", "varchar(256)"),
+    ("Interval field", "varchar(18)"),
+    ("Starts", "datetime"),
+    ("Ends", "datetime"),
+    ("Status", "varchar(18)!"),
+    ("Originator", "bigint(10)!"),
+    ("character_set_client", "varchar(32)!"),
+    ("collation_connection", "varchar(32)!"),
+    ("Database Collation", "varchar(32)!"),
+];
+const PROGRAMS: &[(&str, &str)] = &[
+    ("Db", "varchar(64)!"),
+    ("Name", "varchar(64)!"),
+    ("Type", "varchar(9)!"),
+    ("Definer", "varchar(77)!"),
+    ("Modified", "datetime!"),
+    ("Created", "datetime!"),
+    ("Security_type", "varchar(7)!"),
+    ("Comment", "longtext!"),
+    ("character_set_client", "varchar(32)!"),
+    ("collation_connection", "varchar(32)!"),
+    ("Database Collation", "varchar(32)!"),
+];
+
+fn definitions<'d>(columns: &'d [(&'d str, &'d str, usize)]) -> Vec<(&'d str, &'d str)> {
+    columns.iter().map(|&(name, ty, _)| (name, ty)).collect()
+}
+
+/// Rows of a table of information_schema, some of its columns.
+fn project(
+    cx: &mut StmtCx<'_>,
+    table: &str,
+    columns: &[(&str, &str, usize)],
+    equal: Vec<(usize, Value<'static>)>,
+) -> SqlResult<Listing> {
+    let mut listing = Listing::new(&definitions(columns));
+    let wanted = Wanted { equal: equal.clone(), columns: Vec::new() };
+    let mut eval = EvalCx { db: Some(cx.db), state: &mut *cx.state, engine: Some(&mut *cx.engine) };
+    for row in rows_of(table, &mut eval, &wanted)? {
+        if equal.iter().any(|(at, value)| row.get(*at) != Some(value)) {
+            continue;
+        }
+        let cell = |&(_, _, at): &(&str, &str, usize)| row.get(at).cloned().unwrap_or_default();
+        listing.rows.push(columns.iter().map(cell).collect());
+    }
+    Ok(listing)
+}
+
+fn name_of(name: Ident<'_>) -> String {
+    String::from_utf8_lossy(name.name).into_owned()
+}
+
+/// The database that is named, or the current one.
+fn database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<String> {
+    let name = schema.map_or_else(|| cx.state.database.clone(), name_of);
+    if name.is_empty() {
+        return Err(SqlError::new(1046, "No database selected"));
+    }
+    Ok(if super::is_virtual_database(&name) { "information_schema".to_owned() } else { name })
+}
+
+/// The same, which must exist and may be seen.
+fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<String> {
+    let name = database(cx, schema)?;
+    if super::is_virtual_database(&name) {
+        return Ok(name);
+    }
+    if !cx.state.privileges.any_in_database(&name) {
+        let (user, host) = (&cx.state.account_user, &cx.state.account_host);
+        return Err(SqlError::new(
+            1044,
+            format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
+        ));
+    }
+    let unknown = || SqlError::new(1049, format!("Unknown database '{name}'"));
+    let file_name = crate::catalog::file_name(&name).map_err(|_| unknown())?;
+    super::database_options(cx.db, &file_name)?.ok_or_else(unknown)?;
+    Ok(name)
+}
+
+/// Database and table, which must exist.
+fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(String, String)> {
+    let database = database(cx, name.schema)?;
+    let table = name_of(name.name);
+    if super::is_virtual_database(&database) {
+        return match super::making::table(&table) {
+            Some(found) => Ok((database, crate::plan::VirtualTable::name(found.as_ref()).to_owned())),
+            None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
+        };
+    }
+    let engine_name = crate::catalog::engine_name(&database, &table)?;
+    let core = cx.db.engine.core();
+    crate::error::of_engine(core.dict.table(core, &engine_name))?;
+    Ok((database, table))
+}
+
+/// SHOW.
+///
+/// # Errors
+/// Of the statement.
+pub(crate) fn show(cx: &mut StmtCx<'_>, show: &Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    let (listing, filter) = list(cx, show)?;
+    listing.filter(&filter, cx)?.send(cx, sink)
+}
+
+fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFilter<'a>)> {
+    let no = ShowFilter::None;
+    Ok(match show {
+        Show::Databases(filter) => (databases(cx, filter)?, *filter),
+        Show::Tables { full, schema, filter } => (tables(cx, *full, *schema, filter)?, *filter),
+        Show::TableStatus { schema, filter } => {
+            let name = existing_database(cx, *schema)?;
+            (project(cx, "TABLES", TABLE_STATUS, vec![(1, text(name))])?, *filter)
+        }
+        Show::OpenTables { schema, filter } => (open_tables(cx, *schema)?, *filter),
+        Show::Columns { full, table, filter } => {
+            let (database, table) = existing_table(cx, table)?;
+            let columns = if *full { FULL_COLUMNS } else { COLUMNS };
+            (project(cx, "COLUMNS", columns, vec![(1, text(database)), (2, text(table))])?, *filter)
+        }
+        Show::Index { table, filter } => {
+            let (database, table) = existing_table(cx, table)?;
+            (project(cx, "STATISTICS", INDEX, vec![(1, text(database)), (2, text(table))])?, *filter)
+        }
+        Show::Triggers { schema, filter } => {
+            existing_database(cx, *schema)?;
+            (Listing::new(TRIGGERS), *filter)
+        }
+        Show::Events { schema, filter } => {
+            existing_database(cx, *schema)?;
+            (Listing::new(EVENTS), *filter)
+        }
+        Show::CreateTable(name) | Show::CreateView(name) => (create_table(cx, name)?, no),
+        Show::CreateDatabase { name, if_not_exists } => (create_database(cx, *name, *if_not_exists)?, no),
+        Show::CreateProgram { kind, name } => {
+            let kind = match kind {
+                ast::ProgramKind::Procedure => "PROCEDURE",
+                ast::ProgramKind::Function => "FUNCTION",
+                ast::ProgramKind::Trigger => "TRIGGER",
+                ast::ProgramKind::Event => "EVENT",
+            };
+            return Err(SqlError::new(1305, format!("{kind} {} does not exist", name_of(name.name))));
+        }
+        Show::CreateUser(user) => (crate::accounts::show_create_user(cx, user)?, no),
+        Show::Variables { scope, filter } => {
+            let mut listing = Listing::new(PAIRS);
+            for (name, value) in vars::list(*scope == VarScope::Global, cx.db, cx.state) {
+                listing.rows.push(vec![text(name), text(value)]);
+            }
+            (listing, *filter)
+        }
+        Show::Status { scope, filter } => {
+            let mut listing = Listing::new(PAIRS);
+            let own = (*scope != VarScope::Global).then_some(&*cx.state);
+            for (name, value) in crate::status::list(cx.db, own) {
+                listing.rows.push(vec![text(name), text(value)]);
+            }
+            (listing, *filter)
+        }
+        Show::Warnings(limit) => (warnings(cx, false, *limit)?, no),
+        Show::Errors(limit) => (warnings(cx, true, *limit)?, no),
+        Show::CountWarnings => {
+            let mut listing = Listing::new(&[("@@session.warning_count", "bigint(21)")]);
+            listing.rows.push(vec![Value::UInt(cx.state.warnings.count().into())]);
+            (listing, no)
+        }
+        Show::CountErrors => {
+            let mut listing = Listing::new(&[("@@session.error_count", "bigint(21)")]);
+            listing.rows.push(vec![Value::UInt(cx.state.error_count.into())]);
+            (listing, no)
+        }
+        Show::Processlist { full } => {
+            let mut listing = project(cx, "PROCESSLIST", PROCESSLIST, Vec::new())?;
+            if !full {
+                for row in &mut listing.rows {
+                    if let Some(Value::Bytes(info)) = row.last_mut() {
+                        info.to_mut().truncate(100);
+                    }
+                }
+            }
+            (listing, no)
+        }
+        Show::Engines => (project(cx, "ENGINES", ENGINES, Vec::new())?, no),
+        Show::Engine { name, what } => (engine(cx, *name, *what)?, no),
+        Show::CharacterSet(filter) => (project(cx, "CHARACTER_SETS", CHARACTER_SET, Vec::new())?, *filter),
+        Show::Collation(filter) => (project(cx, "COLLATIONS", COLLATION, Vec::new())?, *filter),
+        Show::Grants(user) => (crate::accounts::show_grants(cx, user.as_ref())?, no),
+        Show::Privileges => (privileges(), no),
+        Show::Plugins => (plugins(), no),
+        Show::ProgramStatus { filter, .. } => (Listing::new(PROGRAMS), *filter),
+        Show::ProgramCode { .. } => {
+            return Err(SqlError::new(
+                1289,
+                "The 'SHOW PROCEDURE|FUNCTION CODE' feature is disabled; you need MySQL built with '--with-debug' to have it working",
+            ));
+        }
+        Show::Profiles => (
+            Listing::new(&[("Query_ID", "int(11)!"), ("Duration", "double!"), ("Query", "varchar(300)!")]),
+            no,
+        ),
+        Show::Profile => (Listing::new(&[("Status", "varchar(30)!"), ("Duration", "double!")]), no),
+        Show::MasterStatus => {
+            let columns = [
+                ("File", "varchar(255)!"),
+                ("Position", "bigint(20)!"),
+                ("Binlog_Do_DB", "varchar(255)!"),
+                ("Binlog_Ignore_DB", "varchar(255)!"),
+                ("Executed_Gtid_Set", "varchar(255)!"),
+            ];
+            (Listing::new(&columns), no)
+        }
+        Show::SlaveStatus => {
+            (Listing::new(&[("Slave_IO_State", "varchar(14)!"), ("Master_Host", "varchar(60)!")]), no)
+        }
+        Show::SlaveHosts => {
+            let columns = [
+                ("Server_id", "int(10)!"),
+                ("Host", "varchar(20)!"),
+                ("Port", "int(7)!"),
+                ("Master_id", "int(10)!"),
+                ("Slave_UUID", "varchar(36)!"),
+            ];
+            (Listing::new(&columns), no)
+        }
+        Show::BinaryLogs => return Err(SqlError::new(1381, "You are not using binary logging")),
+        Show::BinlogEvents { .. } => {
+            let columns = [
+                ("Log_name", "varchar(20)!"),
+                ("Pos", "bigint(20)!"),
+                ("Event_type", "varchar(20)!"),
+                ("Server_id", "bigint(10)!"),
+                ("End_log_pos", "bigint(20)!"),
+                ("Info", "varchar(20)!"),
+            ];
+            (Listing::new(&columns), no)
+        }
+        Show::Authors => (
+            Listing::new(&[
+                ("Name", "varchar(40)!"),
+                ("Location", "varchar(40)!"),
+                ("Comment", "varchar(512)!"),
+            ]),
+            no,
+        ),
+        Show::Contributors => (
+            Listing::new(&[
+                ("Name", "varchar(40)!"),
+                ("Location", "varchar(40)!"),
+                ("Comment", "varchar(512)!"),
+            ]),
+            no,
+        ),
+    })
+}
+
+/// Columns of SHOW, for prepared statements.
+pub(crate) fn show_columns(show: &Show<'_>) -> Arc<[ColumnMeta]> {
+    let of = |columns: &[(&str, &str, usize)]| Listing::new(&definitions(columns)).meta(None);
+    match show {
+        Show::Databases(_) => Listing::new(&[("Database", "varchar(64)!")]).meta(None),
+        Show::Columns { full: false, .. } => of(COLUMNS),
+        Show::Columns { full: true, .. } => of(FULL_COLUMNS),
+        Show::Index { .. } => of(INDEX),
+        Show::TableStatus { .. } => of(TABLE_STATUS),
+        Show::Engines => of(ENGINES),
+        Show::CharacterSet(_) => of(CHARACTER_SET),
+        Show::Collation(_) => of(COLLATION),
+        Show::Processlist { .. } => of(PROCESSLIST),
+        Show::Variables { .. } | Show::Status { .. } => Listing::new(PAIRS).meta(None),
+        Show::Warnings(_) | Show::Errors(_) => Listing::new(WARNINGS).meta(None),
+        Show::CreateTable(_) => Listing::new(CREATE_TABLE).meta(None),
+        Show::CreateDatabase { .. } => Listing::new(CREATE_DATABASE).meta(None),
+        Show::Tables { full, schema, .. } => {
+            let name = format!("Tables_in_{}", schema.map(name_of).unwrap_or_default());
+            match full {
+                false => Listing::new(&[(&name, "varchar(64)!")]).meta(None),
+                true => Listing::new(&[(&name, "varchar(64)!"), ("Table_type", "varchar(64)!")]).meta(None),
+            }
+        }
+        _ => Arc::from([]),
+    }
+}
+
+const CREATE_TABLE: &[(&str, &str)] = &[("Table", "varchar(64)!"), ("Create Table", "varchar(1024)!")];
+const CREATE_DATABASE: &[(&str, &str)] =
+    &[("Database", "varchar(64)!"), ("Create Database", "varchar(1024)!")];
+
+/// What a LIKE adds to a column's name.
+fn like_suffix(filter: &ShowFilter<'_>) -> String {
+    match filter {
+        ShowFilter::Like(pattern) => format!(" ({})", String::from_utf8_lossy(pattern)),
+        _ => String::new(),
+    }
+}
+
+fn databases(cx: &mut StmtCx<'_>, filter: &ShowFilter<'_>) -> SqlResult<Listing> {
+    let skip = cx.db.globals.is_on("skip_show_database");
+    if skip && !cx.state.privileges.global.has(Priv::SHOW_DB) {
+        return Err(SqlError::new(
+            1227,
+            "Access denied; you need (at least one of) the SHOW DATABASES privilege(s) for this operation",
+        ));
+    }
+    let name = format!("Database{}", like_suffix(filter));
+    project(cx, "SCHEMATA", &[(&name, "varchar(64)!", 1)], Vec::new())
+}
+
+fn tables(
+    cx: &mut StmtCx<'_>,
+    full: bool,
+    schema: Option<Ident<'_>>,
+    filter: &ShowFilter<'_>,
+) -> SqlResult<Listing> {
+    let name = existing_database(cx, schema)?;
+    let first = format!("Tables_in_{name}{}", like_suffix(filter));
+    let mut columns = vec![(first.as_str(), "varchar(64)!")];
+    if full {
+        columns.push(("Table_type", "varchar(64)!"));
+    }
+    let mut listing = Listing::new(&columns);
+    let push = |listing: &mut Listing, table: &str, kind: &str| {
+        let mut row: Cells = vec![text(table)];
+        if full {
+            row.push(text(kind));
+        }
+        listing.rows.push(row);
+    };
+    if super::is_virtual_database(&name) {
+        for table in super::making::ALL.iter() {
+            push(&mut listing, crate::plan::VirtualTable::name(table.as_ref()), "SYSTEM VIEW");
+        }
+        return Ok(listing);
+    }
+    // By names alone: no table is opened.
+    let core = cx.db.engine.core();
+    let file_name = crate::catalog::file_name(&name)?;
+    let privileges = &cx.state.privileges;
+    let all = (privileges.global | privileges.in_database(&name)).any(Priv::TABLE);
+    let mut names: Vec<String> = crate::error::of_engine(core.dict.tables(&core.storage, &file_name))?
+        .iter()
+        .map(|table| crate::catalog::sql_name(table).1)
+        .filter(|table| !table.starts_with("#sql"))
+        .filter(|table| all || privileges.on_table(&name, table).is_some())
+        .collect();
+    names.sort();
+    names.iter().for_each(|table| push(&mut listing, table, "BASE TABLE"));
+    Ok(listing)
+}
+
+fn open_tables(cx: &mut StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<Listing> {
+    let columns = [
+        ("Database", "varchar(64)!"),
+        ("Table", "varchar(64)!"),
+        ("In_use", "int(1)!"),
+        ("Name_locked", "int(4)!"),
+    ];
+    let mut listing = Listing::new(&columns);
+    if let Some(schema) = schema {
+        let name = existing_database(cx, Some(schema))?;
+        let core = cx.db.engine.core();
+        let file_name = crate::catalog::file_name(&name)?;
+        for table in crate::error::of_engine(core.dict.tables(&core.storage, &file_name))? {
+            let table = crate::catalog::sql_name(&table).1;
+            listing.rows.push(vec![text(&name), text(table), Value::Int(0), Value::Int(0)]);
+        }
+    }
+    Ok(listing)
+}
+
+fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing> {
+    let (database, table) = existing_table(cx, name)?;
+    let mut listing = Listing::new(CREATE_TABLE);
+    if super::is_virtual_database(&database) {
+        let sql = super::create_virtual(&table);
+        listing.rows.push(vec![text(&table), text(sql)]);
+        return Ok(listing);
+    }
+    let privileges = &cx.state.privileges;
+    if !(privileges.global | privileges.in_database(&database)).any(Priv::TABLE)
+        && privileges.on_table(&database, &table).is_none()
+    {
+        let (user, host) = (&cx.state.account_user, &cx.state.host);
+        return Err(SqlError::new(
+            1142,
+            format!("SELECT command denied to user '{user}'@'{host}' for table '{table}'"),
+        ));
+    }
+    let sql = crate::ddl::show_create_table(cx, &database, &table)?;
+    listing.rows.push(vec![text(&table), text(sql)]);
+    Ok(listing)
+}
+
+fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) -> SqlResult<Listing> {
+    let name = existing_database(cx, Some(name))?;
+    let collation = match super::is_virtual_database(&name) {
+        true => super::making::NAMES,
+        false => {
+            let file_name = crate::catalog::file_name(&name)?;
+            let of_database = super::database_options(cx.db, &file_name)?.flatten();
+            of_database.unwrap_or(cx.state.vars.collation_server)
+        }
+    };
+    let charset = vars::charset_name(collation);
+    let collate = match vars::primary(collation) == collation {
+        true => String::new(),
+        false => format!(" COLLATE {}", vars::collation_name(collation)),
+    };
+    let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    let quoted = format!("`{}`", name.replace('`', "``"));
+    let mut listing = Listing::new(CREATE_DATABASE);
+    let sql =
+        format!("CREATE DATABASE {exists}{quoted} /*!40100 DEFAULT CHARACTER SET {charset}{collate} */");
+    listing.rows.push(vec![text(name), text(sql)]);
+    Ok(listing)
+}
+
+fn warnings(cx: &StmtCx<'_>, errors_only: bool, limit: Option<&ast::Limit<'_>>) -> SqlResult<Listing> {
+    let number = |e: &ast::Expr<'_>| match e.kind {
+        ast::ExprKind::Literal(ast::Literal::Int(n)) => usize::try_from(n).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let (skip, take) = match limit {
+        None => (0, usize::MAX),
+        Some(limit) => (limit.offset.as_ref().map_or(0, number), number(&limit.count)),
+    };
+    let mut listing = Listing::new(WARNINGS);
+    let shown = cx.state.warnings.list().iter().filter(|w| !errors_only || w.level == Level::Error);
+    for warning in shown.skip(skip).take(take) {
+        let level = match warning.level {
+            Level::Note => "Note",
+            Level::Warning => "Warning",
+            Level::Error => "Error",
+        };
+        listing.rows.push(vec![
+            text(level),
+            Value::UInt(warning.code.into()),
+            text(warning.message.as_bytes()),
+        ]);
+    }
+    Ok(listing)
+}
+
+fn engine(cx: &mut StmtCx<'_>, name: Option<Ident<'_>>, what: ShowEngine) -> SqlResult<Listing> {
+    if let Some(name) = name
+        && !name.is("innodb")
+    {
+        return Err(SqlError::new(1286, format!("Unknown storage engine '{name}'")));
+    }
+    if !cx.state.privileges.global.has(Priv::PROCESS) {
+        return Err(SqlError::new(
+            1227,
+            "Access denied; you need (at least one of) the PROCESS privilege(s) for this operation",
+        ));
+    }
+    let mut listing =
+        Listing::new(&[("Type", "varchar(10)!"), ("Name", "varchar(512)!"), ("Status", "longtext!")]);
+    if what == ShowEngine::Status {
+        listing.rows.push(vec![text("InnoDB"), text(""), text(super::monitor::status(cx.db))]);
+    }
+    Ok(listing)
+}
+
+fn privileges() -> Listing {
+    let mut listing = Listing::new(&[
+        ("Privilege", "varchar(10)!"),
+        ("Context", "varchar(15)!"),
+        ("Comment", "varchar(32)!"),
+    ]);
+    for (name, context, comment) in super::privilege_list::PRIVILEGES {
+        listing.rows.push(vec![text(name), text(context), text(comment)]);
+    }
+    listing
+}
+
+fn plugins() -> Listing {
+    let columns = [
+        ("Name", "varchar(64)!"),
+        ("Status", "varchar(10)!"),
+        ("Type", "varchar(80)!"),
+        ("Library", "varchar(64)"),
+        ("License", "varchar(80)"),
+    ];
+    let mut listing = Listing::new(&columns);
+    for (name, kind) in super::server_tables::PLUGINS {
+        let library = text_or_null(None::<&str>);
+        listing.rows.push(vec![text(name), text("ACTIVE"), text(kind), library, text("MIT OR Apache-2.0")]);
+    }
+    listing
+}

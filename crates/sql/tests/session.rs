@@ -1,0 +1,263 @@
+//! Sessions through their public face: variables, transactions, prepared statements, SHOW.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use vaquita_sql::sink::Collected;
+use vaquita_sql::{ConnectInfo, Connection, Database, Options, SqlError, Transport};
+
+/// A folder that goes when the value goes.
+struct Folder(std::path::PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Opened {
+    db: Arc<Database>,
+    _folder: Folder,
+}
+
+fn open() -> Opened {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("vaquita-session-{}-{n}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let variables = [("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "4M")];
+    let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let db = Database::open(Options { dir: dir.clone(), variables }).expect("opens");
+    Opened { db, _folder: Folder(dir) }
+}
+
+fn connect_as(db: &Arc<Database>, user: &str, account_host: &str) -> Result<Connection, SqlError> {
+    db.connect(ConnectInfo {
+        id: None,
+        user: user.into(),
+        account_host: account_host.into(),
+        host: "localhost".into(),
+        transport: Transport::Embedded,
+        database: None,
+        collation: 45,
+        found_rows: false,
+        multi_statements: true,
+        interactive: false,
+        attributes: Vec::new(),
+    })
+}
+
+fn root(db: &Arc<Database>) -> Connection {
+    connect_as(db, "root", "localhost").expect("connects")
+}
+
+/// Rows of the last statement, cells joined by `|`, rows by newlines; or the error's number and message.
+fn run(connection: &mut Connection, sql: &str) -> String {
+    let mut sink = Collected::default();
+    if let Err(e) = connection.query(sql.as_bytes(), &mut sink) {
+        return format!("{} {}", e.code, e.message);
+    }
+    let Some(last) = sink.results.last() else { return String::new() };
+    let cell = |c: &Option<String>| c.clone().unwrap_or_else(|| "NULL".into());
+    let row = |r: &Vec<Option<String>>| r.iter().map(cell).collect::<Vec<_>>().join("|");
+    last.rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+/// Answers of MySQL 5.6.24 to the same statements.
+#[test]
+fn variables_as_mysql_5_6_has_them() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    for (sql, answer) in [
+        ("set nonsense = 1", "1193 Unknown system variable 'nonsense'"),
+        ("set autocommit = 2", "1231 Variable 'autocommit' can't be set to the value of '2'"),
+        ("set sort_buffer_size = 'x'", "1232 Incorrect argument type to variable 'sort_buffer_size'"),
+        ("set sort_buffer_size = 1.5", "1232 Incorrect argument type to variable 'sort_buffer_size'"),
+        ("set version = 'x'", "1238 Variable 'version' is a read only variable"),
+        (
+            "set max_connections = 5",
+            "1229 Variable 'max_connections' is a GLOBAL variable and should be set with SET GLOBAL",
+        ),
+        (
+            "set global timestamp = 5",
+            "1228 Variable 'timestamp' is a SESSION variable and can't be used with SET GLOBAL",
+        ),
+        (
+            "set max_allowed_packet = 2048",
+            "1621 SESSION variable 'max_allowed_packet' is read-only. Use SET GLOBAL to assign the value",
+        ),
+        ("set character_set_client = 'abc'", "1115 Unknown character set: 'abc'"),
+        ("set collation_connection = 'abc'", "1273 Unknown collation: 'abc'"),
+        ("set time_zone = 'abc'", "1298 Unknown or incorrect time zone: 'abc'"),
+        (
+            "set sql_mode = 'strict_trans_tables,abc'",
+            "1231 Variable 'sql_mode' can't be set to the value of 'abc'",
+        ),
+        (
+            "set names latin1 collate utf8_bin",
+            "1253 COLLATION 'utf8_bin' is not valid for CHARACTER SET 'latin1'",
+        ),
+        (
+            "set default_week_format = 100; show warnings",
+            "Warning|1292|Truncated incorrect default_week_format value: '100'",
+        ),
+        ("show variables like 'default_week_format'", "default_week_format|7"),
+        (
+            "set default_week_format = default; show variables like 'default_week_format'",
+            "default_week_format|0",
+        ),
+        ("set names latin1; show variables like 'collation_conn%'", "collation_connection|latin1_swedish_ci"),
+        ("show variables like 'character_set_results'", "character_set_results|latin1"),
+        (
+            "set sql_mode = ansi; show variables like 'sql_mode'",
+            "sql_mode|REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ANSI",
+        ),
+        ("set long_query_time = 1.5; show variables like 'long_query_time'", "long_query_time|1.500000"),
+        (
+            "set @@session.tx_isolation = 'read-committed'; show variables like 'tx_isolation'",
+            "tx_isolation|READ-COMMITTED",
+        ),
+        ("show variables where variable_name = 'autocommit'", "autocommit|ON"),
+        (
+            "set optimizer_switch = 'mrr=off,nonsense=on'",
+            "1231 Variable 'optimizer_switch' can't be set to the value of 'nonsense=on'",
+        ),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}
+
+#[test]
+fn a_failing_assignment_leaves_all_system_variables_alone() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert!(run(&mut c, "set div_precision_increment = 7, nonsense = 1").starts_with("1193"));
+    assert_eq!(run(&mut c, "show variables like 'div_precision_increment'"), "div_precision_increment|4");
+}
+
+#[test]
+fn global_values_are_what_new_sessions_start_with() {
+    let opened = open();
+    let (mut a, mut b) = (root(&opened.db), root(&opened.db));
+    assert_eq!(run(&mut a, "set global div_precision_increment = 9"), "");
+    let show = "show variables like 'div_precision_increment'";
+    assert_eq!(run(&mut b, show), "div_precision_increment|4");
+    assert_eq!(
+        run(&mut b, "show global variables like 'div_precision_increment'"),
+        "div_precision_increment|9"
+    );
+    assert_eq!(run(&mut root(&opened.db), show), "div_precision_increment|9");
+    assert_eq!(run(&mut b, "set div_precision_increment = default"), "");
+    assert_eq!(run(&mut b, show), "div_precision_increment|9");
+}
+
+/// States and errors of MySQL 5.6.24.
+#[test]
+fn xa_goes_through_its_states() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let in_state = |state: &str| {
+        format!(
+            "1399 XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state"
+        )
+    };
+    for (sql, answer) in [
+        ("xa end 'a'", in_state("NON-EXISTING")),
+        ("xa commit 'a'", "1397 XAER_NOTA: Unknown XID".into()),
+        ("xa start 'a'", String::new()),
+        ("xa start 'b'", in_state("ACTIVE")),
+        ("commit", in_state("ACTIVE")),
+        ("xa prepare 'a'", in_state("ACTIVE")),
+        ("xa end 'b'", "1397 XAER_NOTA: Unknown XID".into()),
+        ("xa end 'a'", String::new()),
+        ("begin", in_state("IDLE")),
+        ("xa commit 'a'", in_state("IDLE")),
+        ("xa commit 'a' one phase", String::new()),
+        ("xa recover", String::new()),
+        ("begin", String::new()),
+        ("xa start 'c'", "1400 XAER_OUTSIDE: Some work is done outside global transaction".into()),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}
+
+#[test]
+fn savepoints_and_characteristics() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "rollback to s"), "1305 SAVEPOINT s does not exist");
+    assert_eq!(run(&mut c, "begin; savepoint s; rollback to S; release savepoint s"), "");
+    assert_eq!(run(&mut c, "release savepoint s"), "1305 SAVEPOINT s does not exist");
+    assert_eq!(
+        run(&mut c, "set transaction isolation level serializable"),
+        "1568 Transaction characteristics can't be changed while a transaction is in progress"
+    );
+    assert_eq!(run(&mut c, "commit; set transaction isolation level serializable, read only"), "");
+    // Those of the next transaction are no session variables.
+    assert_eq!(run(&mut c, "show variables like 'tx_%'"), "tx_isolation|REPEATABLE-READ\ntx_read_only|OFF");
+    assert_eq!(run(&mut c, "begin"), "");
+    assert_eq!(c.status_flags() & 8193, 8193, "in a read-only transaction");
+    assert_eq!(run(&mut c, "commit; begin"), "");
+    assert_eq!(c.status_flags() & 8193, 1, "the one after it is not");
+}
+
+#[test]
+fn show_lists_what_there_is() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "show tables"), "1046 No database selected");
+    assert_eq!(run(&mut c, "use nowhere"), "1049 Unknown database 'nowhere'");
+    assert_eq!(
+        run(&mut c, "show engines"),
+        "InnoDB|DEFAULT|Supports transactions, row-level locking, and foreign keys|YES|YES|YES"
+    );
+    assert_eq!(
+        run(&mut c, "show character set like 'utf8mb4'"),
+        "utf8mb4|UTF-8 Unicode|utf8mb4_general_ci|4"
+    );
+    assert_eq!(run(&mut c, "show collation where id = 8"), "latin1_swedish_ci|latin1|8|Yes|Yes|1");
+    assert_eq!(run(&mut c, "show databases like 'information%'"), "information_schema");
+    assert_eq!(
+        run(&mut c, "use information_schema; show tables like 'innodb_lock%'"),
+        "INNODB_LOCKS\nINNODB_LOCK_WAITS"
+    );
+    assert!(run(&mut c, "show columns from engines like 'xa'").starts_with("XA|varchar(3)|YES||NULL|"));
+    assert!(run(&mut c, "show processlist").contains("|root|localhost|information_schema|Query|0|"));
+    assert!(run(&mut c, "show engine innodb status").contains("END OF INNODB MONITOR OUTPUT"));
+    assert_eq!(run(&mut c, "show engine myisam status"), "1286 Unknown storage engine 'myisam'");
+    assert_eq!(run(&mut c, "show count(*) errors"), "1");
+    assert_eq!(run(&mut c, "show errors"), "Error|1286|Unknown storage engine 'myisam'");
+}
+
+#[test]
+fn prepared_statements_of_sql() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "execute s"), "1243 Unknown prepared statement handler (s) given to EXECUTE");
+    assert_eq!(run(&mut c, "prepare s from 'set @x = ?'"), "");
+    assert_eq!(run(&mut c, "execute s"), "1210 Incorrect arguments to EXECUTE");
+    assert_eq!(run(&mut c, "deallocate prepare S"), "");
+    assert_eq!(
+        run(&mut c, "deallocate prepare s"),
+        "1243 Unknown prepared statement handler (s) given to DEALLOCATE PREPARE"
+    );
+    assert!(run(&mut c, "prepare s from 'selec'").starts_with("1064 "));
+}
+
+#[test]
+fn a_killed_connection_says_so() {
+    let opened = open();
+    let (mut a, b) = (root(&opened.db), root(&opened.db));
+    assert_eq!(run(&mut a, "kill 99999"), "1094 Unknown thread id: 99999");
+    let id = b.id();
+    assert_eq!(run(&mut a, &format!("kill query {id}")), "");
+    assert!(!b.is_killed());
+    assert_eq!(run(&mut a, &format!("kill {id}")), "");
+    assert!(b.is_killed());
+}
+
+#[test]
+fn the_folder_closes_when_sessions_are_gone() {
+    let opened = open();
+    drop(root(&opened.db));
+    opened.db.close().expect("closes");
+}
