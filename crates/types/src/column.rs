@@ -74,6 +74,14 @@ impl ColumnType {
         self.storage
     }
 
+    /// Bytes of an integer column; 8 of others.
+    pub(crate) fn byte_width(&self) -> u8 {
+        match self.storage {
+            Storage::Int(n) | Storage::UInt(n) => n,
+            _ => 8,
+        }
+    }
+
     /// Reads a stored value; strings borrow it. Bytes that are no value of the type give zero values.
     #[inline]
     pub fn decode<'v>(&'v self, stored: Option<&'v [u8]>, time_zone: &TimeZone) -> Value<'v> {

@@ -3,6 +3,7 @@
 use super::Cx;
 use crate::error::SqlResult;
 use crate::number;
+use crate::sql_mode::SqlMode;
 use crate::sql_type::{BINARY, Kind, NOT_FIXED, SqlType};
 use crate::temporal::print::{round_datetime, round_time};
 use crate::value::Value;
@@ -87,10 +88,11 @@ pub fn cast<'v>(
         Target::Unsigned => Value::UInt(to_unsigned(v, cx)),
         Target::Char(chars, collation) => to_char(v, from, chars, collation, cx),
         Target::Binary(bytes) => to_binary(v, from, bytes, cx),
-        Target::Date => v.to_date(cx).map_or(Value::Null, Value::Date),
+        Target::Date => in_calendar(cx, |cx| v.to_date(cx)).map_or(Value::Null, Value::Date),
         Target::Time(fsp) => v.to_time(cx).map_or(Value::Null, |t| Value::Time(round_time(t, fsp))),
         Target::DateTime(fsp) => {
-            v.to_datetime(cx).and_then(|d| round_datetime(d, fsp)).map_or(Value::Null, Value::DateTime)
+            let d = in_calendar(cx, |cx| v.to_datetime(cx));
+            d.and_then(|d| round_datetime(d, fsp)).map_or(Value::Null, Value::DateTime)
         }
         Target::Decimal(precision, scale) => {
             let (fitted, _, clipped) = v.to_decimal(cx).fit(precision, scale);
@@ -102,6 +104,15 @@ pub fn cast<'v>(
         Target::Double => Value::Double(v.to_f64(cx)),
         Target::Json => Value::Json(Cow::Owned(crate::json::from_value(v, from)?)),
     })
+}
+
+/// A cast lets zero parts through, though not the zero date if `sql_mode` forbids it.
+fn in_calendar<R>(cx: &mut Cx<'_>, f: impl FnOnce(&mut Cx<'_>) -> R) -> R {
+    let date = cx.date;
+    cx.date.mode = date.mode.without(SqlMode::NO_ZERO_IN_DATE);
+    let r = f(cx);
+    cx.date = date;
+    r
 }
 
 fn to_signed(v: &Value<'_>, cx: &mut Cx<'_>) -> i64 {
@@ -128,9 +139,9 @@ fn to_signed(v: &Value<'_>, cx: &mut Cx<'_>) -> i64 {
 fn to_unsigned(v: &Value<'_>, cx: &mut Cx<'_>) -> u64 {
     match v {
         Value::Bytes(text) => {
-            let negative = matches!(number::parse_int(text).value, number::Integer::Signed(..0));
+            let parsed = number::parse_int(text);
             let bits = v.to_u64(cx);
-            if negative {
+            if text.trim_ascii_start().starts_with(b"-") && parsed.used > 0 && !parsed.overflow {
                 cx.warnings
                     .warn(1105, "Cast to unsigned converted negative integer to it's positive complement");
             }
@@ -140,7 +151,8 @@ fn to_unsigned(v: &Value<'_>, cx: &mut Cx<'_>) -> u64 {
             cx.truncated("DECIMAL", b"");
             clipped
         }),
-        _ => v.to_u64(cx),
+        // Floats become signed integers first.
+        _ => v.to_i64(cx) as u64,
     }
 }
 
@@ -154,7 +166,11 @@ fn to_char<'v>(
     let mut text = v.to_text(from);
     let target = Charset::of_collation(collation).unwrap_or(Charset::BINARY);
     let is_text = matches!(v, Value::Bytes(_) | Value::Label { .. });
-    let source = if is_text { from.charset().unwrap_or(Charset::BINARY) } else { Charset::LATIN1 };
+    let source = match v {
+        Value::Bit { .. } => Charset::BINARY,
+        _ if is_text => from.charset().unwrap_or(Charset::BINARY),
+        _ => Charset::LATIN1,
+    };
     if source != target && !(text.is_ascii() && source.is_ascii_based() && target.is_ascii_based()) {
         let mut out = Vec::with_capacity(text.len());
         convert(source, target, &text, &mut out);
@@ -163,8 +179,8 @@ fn to_char<'v>(
     if let Some(n) = chars {
         let keep = target.prefix_len(&text, n as usize);
         if keep < text.len() {
-            let what = format!("CHAR({n})");
-            cx.truncated(&what, &text);
+            // The server names the bytes that are left.
+            cx.truncated(&format!("CHAR({keep})"), &text);
             text = cut(text, keep);
         }
     }
@@ -176,7 +192,7 @@ fn to_binary<'v>(v: &'v Value<'_>, from: &SqlType, bytes: Option<u32>, cx: &mut 
     if let Some(n) = bytes {
         let n = n as usize;
         if n < text.len() {
-            cx.truncated(&format!("BINARY({n})"), &text);
+            cx.truncated_binary(&format!("BINARY({n})"), &text);
             text = cut(text, n);
         } else if n > text.len() {
             text.to_mut().resize(n, 0);

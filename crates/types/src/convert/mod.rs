@@ -11,7 +11,7 @@ pub mod store;
 
 mod text;
 
-pub use text::shown;
+pub use text::{shown, shown_binary};
 
 use crate::decimal::Decimal;
 use crate::error::Warnings;
@@ -37,6 +37,12 @@ pub struct Cx<'c> {
 }
 
 impl Cx<'_> {
+    /// 1292 for a binary string.
+    fn truncated_binary(&mut self, what: &str, value: &[u8]) {
+        let value = shown_binary(value);
+        self.warnings.warn(1292, format!("Truncated incorrect {what} value: '{value}'"));
+    }
+
     /// 1292: text or a number that is not wholly of the type.
     fn truncated(&mut self, what: &str, value: &[u8]) {
         self.warnings.warn(1292, format!("Truncated incorrect {what} value: '{}'", shown(value)));
@@ -153,8 +159,9 @@ impl Value<'_> {
             Value::Decimal(v) => *v,
             Value::Bytes(text) => {
                 let parsed = Decimal::parse(text);
-                if parsed.used == 0 || parsed.overflow || !number::is_blank(&text[parsed.used..]) {
-                    cx.truncated("DECIMAL", text);
+                // Garbage behind a number gives no warning; of one that is too long the server shows nothing.
+                if parsed.used == 0 || parsed.overflow {
+                    cx.truncated("DECIMAL", if parsed.overflow { b"" } else { text });
                 }
                 parsed.value
             }
@@ -210,14 +217,20 @@ impl Value<'_> {
                 date_warnings(parsed, text, cx);
                 parsed.value
             }
-            Value::Bit { value, bytes } => Value::owned(bits_text(*value, *bytes)).to_datetime(cx),
+            Value::Bit { value, bytes } => {
+                let text = bits_text(*value, *bytes);
+                let parsed = parse::parse_datetime(&text, &cx.date);
+                date_warnings(parsed, shown_binary(&text).as_bytes(), cx);
+                parsed.value
+            }
             Value::Json(doc) => match crate::json::scalar(doc) {
                 Some(scalar) if !matches!(scalar, Value::Json(_)) => scalar.to_datetime(cx),
                 _ => None,
             },
             _ => {
                 let parsed = self.number_as_datetime(&cx.date);
-                if parsed.value.is_none() || parsed.truncated {
+                // A fraction behind a bare date is lost without a word.
+                if parsed.value.is_none() {
                     date_warnings(parsed, &number_text(self), cx);
                 }
                 parsed.value
@@ -232,7 +245,7 @@ impl Value<'_> {
         match self.split_number() {
             Some((false, whole, micros)) => parse::datetime_from_number(whole, micros, date),
             Some(_) => ParsedDate { out_of_range: true, ..NONE },
-            None => NONE,
+            None => ParsedDate { out_of_range: true, ..NONE },
         }
     }
 
@@ -243,8 +256,21 @@ impl Value<'_> {
                 parse::time_from_number(if negative { -whole } else { whole }, micros, negative)
             }
             None => {
-                ParsedTime { value: Some(parse::MAX_TIME), truncated: false, clipped: true, had_date: false }
+                let negative = self.quiet_f64() < 0.0;
+                let value = Some(Time { negative, ..parse::MAX_TIME });
+                ParsedTime { value, truncated: false, clipped: true, had_date: false }
             }
+        }
+    }
+
+    /// A number as a float.
+    fn quiet_f64(&self) -> f64 {
+        match self {
+            &Value::Int(v) => v as f64,
+            Value::Decimal(v) => v.to_f64(),
+            &Value::Float(v) => v.into(),
+            &Value::Double(v) => v,
+            _ => 0.0,
         }
     }
 
@@ -283,7 +309,14 @@ impl Value<'_> {
                 }
                 parsed.value
             }
-            Value::Bit { value, bytes } => Value::owned(bits_text(*value, *bytes)).to_time(cx),
+            Value::Bit { value, bytes } => {
+                let text = bits_text(*value, *bytes);
+                let parsed = parse::parse_time(&text);
+                if parsed.value.is_none() || parsed.truncated || parsed.clipped {
+                    cx.truncated_binary("time", &text);
+                }
+                parsed.value
+            }
             Value::Json(doc) => match crate::json::scalar(doc) {
                 Some(scalar) if !matches!(scalar, Value::Json(_)) => scalar.to_time(cx),
                 _ => None,
@@ -293,7 +326,8 @@ impl Value<'_> {
                 if parsed.value.is_none() || parsed.truncated || parsed.clipped {
                     cx.truncated("time", &number_text(self));
                 }
-                parsed.value
+                // A number out of range is no time, though text is clipped.
+                parsed.value.filter(|_| !parsed.clipped)
             }
         }
     }

@@ -18,12 +18,12 @@
 mod text;
 mod time;
 
-use super::{Cx, round_to_i64, shown};
+use super::{Cx, round_to_i64, shown, shown_binary};
 use crate::column::{ColumnType, Storage};
 use crate::decimal::Decimal;
 use crate::error::{Level, SqlError, SqlResult};
 use crate::number;
-use crate::sql_type::{NOT_FIXED, SqlType};
+use crate::sql_type::{Kind, NOT_FIXED, SqlType};
 use crate::value::Value;
 use vaquita_base::codec::{get_uint, push_uint};
 
@@ -148,7 +148,15 @@ impl Place<'_, '_> {
             &Value::UInt(v) => Whole::of(v.into()),
             Value::Float(v) => Whole::of_f64((*v).into()),
             Value::Double(v) => Whole::of_f64(*v),
-            Value::Decimal(d) => Whole::of_decimal(d),
+            Value::Decimal(d) => {
+                // Two steps, each with its warning: to 64 bits, then to the column.
+                let fits = if self.column.ty.unsigned { d.to_u64().is_ok() } else { d.to_i64().is_ok() };
+                let bits = self.column.ty.kind != Kind::Year;
+                if !fits && bits && self.column.byte_width() < 8 && !d.is_negative() {
+                    self.out_of_range()?;
+                }
+                Whole::of_decimal(d)
+            }
             Value::Bytes(text) => {
                 let parsed = Decimal::parse(text);
                 if parsed.used == 0 {
@@ -156,7 +164,7 @@ impl Place<'_, '_> {
                     return Ok(Whole::of(0));
                 }
                 let mut whole = Whole::of_decimal(&parsed.value);
-                whole.garbage = !number::is_blank(&text[parsed.used..]);
+                whole.garbage = !number::is_blank(skip_exponent(&text[parsed.used..]));
                 whole
             }
             Value::Json(_) => Whole::of_f64(v.to_f64(self.cx)),
@@ -218,7 +226,11 @@ impl Place<'_, '_> {
         let parsed = Decimal::parse(text);
         if parsed.used == 0 {
             self.incorrect("decimal", text)?;
-        } else if !number::is_blank(&text[parsed.used..]) && !parsed.overflow {
+        } else if parsed.overflow {
+            if self.mode.strict {
+                self.incorrect("decimal", text)?;
+            }
+        } else if !number::is_blank(&text[parsed.used..]) {
             if self.mode.strict {
                 self.incorrect("decimal", text)?;
             }
@@ -233,7 +245,8 @@ impl Place<'_, '_> {
                 let parsed = number::parse_f64(text);
                 if parsed.overflow {
                     self.out_of_range()?;
-                } else if !parsed.clean {
+                } else if parsed.used == 0 || parsed.used != text.len() {
+                    // Not even spaces may follow.
                     self.truncated()?;
                 }
                 parsed.value
@@ -267,12 +280,28 @@ impl Place<'_, '_> {
     fn bit(&mut self, v: &Value<'_>, n: u8, out: &mut Vec<u8>) -> SqlResult<()> {
         let bits = self.column.ty.length.min(64);
         let max = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        let of_text = |text: &[u8]| {
+            let rest = &text[text.iter().take_while(|&&b| b == 0).count()..];
+            (rest.len() <= 8).then(|| get_uint(rest, 0, rest.len()))
+        };
         let value = match v {
-            Value::Bytes(text) | Value::Label { text, .. } => {
-                let zeros = text.iter().take_while(|&&b| b == 0).count();
-                let rest = &text[zeros..];
-                (rest.len() <= 8).then(|| get_uint(rest, 0, rest.len()))
+            Value::Bytes(text) | Value::Label { text, .. } => of_text(text),
+            Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+                of_text(&v.to_text(&SqlType::new(Kind::Null)))
             }
+            Value::Decimal(d) if d.is_negative() => {
+                self.out_of_range()?;
+                Some(0)
+            }
+            Value::Decimal(d) => match d.to_u64() {
+                Ok(v) => Some(v),
+                Err(_) => {
+                    self.out_of_range()?;
+                    None
+                }
+            },
+            Value::Double(v) => Some(*v as i64 as u64),
+            Value::Float(v) => Some(*v as i64 as u64),
             _ => Some(v.to_u64(self.cx)),
         };
         let fits = value.is_some_and(|v| v <= max);
@@ -287,7 +316,14 @@ impl Place<'_, '_> {
     }
 
     fn year(&mut self, v: &Value<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
-        let whole = self.whole(v)?;
+        let whole = match v {
+            Value::Date(d) => Whole::of(d.year.into()),
+            Value::DateTime(d) => Whole::of(d.date.year.into()),
+            Value::Time(_) => Whole::of(self.cx.date.today.year.into()),
+            Value::Double(v) if *v < 0.0 => Whole::of(-1),
+            Value::Decimal(d) if d.is_negative() => Whole::of(-1),
+            _ => self.whole(v)?,
+        };
         // '0000' is the year 0, '0' and '00' are 2000, the number 0 is the year 0; what is no number is 0, too.
         let short_text = match v {
             Value::Bytes(text) => text.len() != 4 && Decimal::parse(text).used > 0,
@@ -320,6 +356,14 @@ impl Place<'_, '_> {
         })?;
         out.extend_from_slice(&doc);
         Ok(())
+    }
+}
+
+/// An exponent without digits belongs to the number: `1e`, `1e+`.
+fn skip_exponent(rest: &[u8]) -> &[u8] {
+    match rest {
+        [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => rest,
+        _ => rest,
     }
 }
 

@@ -17,6 +17,18 @@ pub fn shown(value: &[u8]) -> String {
     out
 }
 
+/// Binary strings as messages quote them: what is no printable ASCII as `\xFF`.
+pub fn shown_binary(value: &[u8]) -> String {
+    let mut out = String::with_capacity(value.len());
+    for &byte in value {
+        match byte {
+            0x20..0x7F => out.push(char::from(byte)),
+            _ => out.push_str(&format!("\\x{byte:02X}")),
+        }
+    }
+    out
+}
+
 /// Digits of the second to print.
 fn fsp(ty: &SqlType, micros: u32) -> u8 {
     match ty.kind {

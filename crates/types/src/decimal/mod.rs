@@ -217,11 +217,28 @@ impl Decimal {
             let words = wide::from_u128(u128::from(self.words[0]) * u128::from(other.words[0]));
             return Ok(Decimal::new(words, scale as u8, negative));
         }
-        let ints = self.int_digits().div_ceil(9) + other.int_digits().div_ceil(9);
-        if ints > GROUPS && (self.int_digits() + other.int_digits()).div_ceil(9) > GROUPS {
+        let int_groups = |v: &Decimal| v.int_digits().div_ceil(9);
+        let ints =
+            (self.int_digits() + other.int_digits()).div_ceil(9).max(int_groups(self).max(int_groups(other)));
+        if int_groups(self) + int_groups(other) > GROUPS && ints > GROUPS {
             return Err(Overflow);
         }
-        Decimal::settle(wide::mul(&self.words, &other.words), scale, negative)
+        let room = GROUPS.saturating_sub(ints);
+        let (f1, f2) = (u32::from(self.scale).div_ceil(9), u32::from(other.scale).div_ceil(9));
+        if f1 + f2 <= room {
+            return Decimal::settle(wide::mul(&self.words, &other.words), scale, negative);
+        }
+        // Too many digits: the factors lose groups, the one with more of them the odd one.
+        let excess = f1 + f2 - room;
+        let (less, more) = (excess / 2, excess - excess / 2);
+        let (cut1, cut2) = if f1 <= f2 { (less.min(f1), more) } else { (more, less.min(f2)) };
+        let cut = |v: &Decimal, groups: u32, lost: u32| match lost {
+            0 => Ok(*v),
+            _ => v.truncate((groups.saturating_sub(lost) * 9) as i32),
+        };
+        let (a, b) = (cut(self, f1, cut1)?, cut(other, f2, cut2)?);
+        let scale = u32::from(a.scale) + u32::from(b.scale);
+        Decimal::settle(wide::mul(&a.words, &b.words), scale, negative)
     }
 
     /// Quotient with at least `increment` (`div_precision_increment`) more digits than the dividend; `None` for a

@@ -156,7 +156,7 @@ impl Interval {
     }
 
     /// The amount of a compound unit: numbers in text, anything between them; fewer numbers than parts count from the
-    /// right. `None` if a number is too large.
+    /// right. `None` if a number is too large, or there are more of them than parts.
     pub fn parse(unit: Unit, text: &[u8]) -> Option<Interval> {
         let start = text.iter().take_while(|b| b.is_ascii_whitespace()).count();
         let negative = text.get(start) == Some(&b'-');
@@ -177,6 +177,9 @@ impl Interval {
             numbers[count] = (value, len);
             count += 1;
             rest = &rest[len..];
+        }
+        if rest.iter().any(u8::is_ascii_digit) {
+            return None;
         }
         let mut v = Interval { negative, ..Interval::default() };
         for (&part, &(value, len)) in parts[parts.len() - count..].iter().zip(&numbers) {

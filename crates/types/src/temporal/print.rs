@@ -92,7 +92,11 @@ pub fn round_time(t: Time, fsp: u8) -> Time {
 /// Rounded to `fsp` digits; `None` past the year 9999.
 pub fn round_datetime(d: DateTime, fsp: u8) -> Option<DateTime> {
     let micros = round_micros(d.micros, fsp);
-    if micros < 1_000_000 { Some(DateTime { micros, ..d }) } else { next_second(d) }
+    if micros < 1_000_000 {
+        return Some(DateTime { micros, ..d });
+    }
+    // The zero date has no next second.
+    if d.date == Date::default() { None } else { next_second(d) }
 }
 
 /// Digits beyond `fsp` cut.

@@ -41,7 +41,12 @@ impl Place<'_, '_> {
             _ => "datetime",
         };
         if self.mode.strict {
-            let message = self.incorrect_message(what, &super::shown(&v.to_text(from)));
+            let text = v.to_text(from);
+            let text = match v {
+                Value::Bit { .. } => super::shown_binary(&text),
+                _ => super::shown(&text),
+            };
+            let message = self.incorrect_message(what, &text);
             if flaw == Flaw::PartLost {
                 self.note(1292, message);
                 return Ok(());
@@ -81,12 +86,13 @@ impl Place<'_, '_> {
             }
             _ => v.number_as_datetime(&date),
         };
-        let flaw = if parsed.out_of_range {
+        let zero = parsed.value.is_some_and(|d| d.date == Date::default());
+        let flaw = if parsed.out_of_range || zero && mode.has(SqlMode::NO_ZERO_DATE) {
             Some(Flaw::OutOfRange)
         } else {
             (parsed.value.is_none() || parsed.truncated).then_some(Flaw::Truncated)
         };
-        (parsed.value, flaw)
+        (parsed.value.filter(|_| flaw != Some(Flaw::OutOfRange)), flaw)
     }
 
     fn as_date(&mut self, v: &Value<'_>, from: &SqlType) -> SqlResult<Date> {
@@ -156,7 +162,7 @@ impl Place<'_, '_> {
             _ => v.number_as_time(),
         };
         let rounded = parsed.value.map(|t| round_time(t, self.column.ty.decimals)).unwrap_or_default();
-        let flaw = if parsed.value.is_none() || parsed.clipped {
+        let flaw = if parsed.clipped {
             Some(Flaw::OutOfRange)
         } else if parsed.truncated {
             Some(Flaw::Truncated)
