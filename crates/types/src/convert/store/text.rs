@@ -12,10 +12,17 @@ use vaquita_format::collation;
 
 impl Place<'_, '_> {
     pub(super) fn text(&mut self, v: &Value<'_>, from: &SqlType, out: &mut Vec<u8>) -> SqlResult<()> {
-        let ty = &self.column.ty;
+        let column = self.column;
+        let ty = &column.ty;
         let source = match v {
             Value::Bytes(text) => Cow::Borrowed(&**text),
-            Value::Float(_) | Value::Double(_) => Cow::Owned(self.float_text(v, from)),
+            Value::Float(_) | Value::Double(_) => {
+                let (text, lost) = self.float_text(v, from);
+                if lost {
+                    self.too_long()?;
+                }
+                Cow::Owned(text)
+            }
             _ => v.to_text(from),
         };
         if ty.collation == BINARY || ty.kind == Kind::Geometry {
@@ -58,29 +65,37 @@ impl Place<'_, '_> {
         }
     }
 
-    /// A float as text of as many digits as the column has room for.
-    fn float_text(&self, v: &Value<'_>, from: &SqlType) -> Vec<u8> {
+    /// A float as text of as many digits as the column has room for, and whether digits before the point are lost.
+    fn float_text(&self, v: &Value<'_>, from: &SqlType) -> (Vec<u8>, bool) {
         let full = v.to_text(from).into_owned();
         let room = match self.column.ty.kind {
             Kind::Char | Kind::VarChar => self.column.ty.length as usize,
-            _ => return full,
+            _ => return (full, false),
         };
-        let (Value::Double(_) | Value::Float(_), true) = (v, full.len() > room) else { return full };
+        let (Value::Double(_) | Value::Float(_), true) = (v, full.len() > room) else {
+            return (full, false);
+        };
         let value = match v {
             Value::Double(v) => *v,
             Value::Float(v) => f64::from(*v),
-            _ => return full,
+            _ => return (full, false),
         };
-        let mut shorter = full;
-        for digits in (0..16).rev() {
-            let Ok(rounded) = format!("{value:.digits$e}").parse::<f64>() else { break };
-            shorter.clear();
-            number::push_f64(rounded, &mut shorter);
-            if shorter.len() <= room {
-                break;
+        if value.abs() >= 1e-3 {
+            let fixed = (0..room).rev().map(|decimals| format!("{value:.decimals$}"));
+            if let Some(fixed) = fixed.into_iter().find(|s| s.len() <= room) {
+                let zero = fixed.bytes().all(|b| matches!(b, b'-' | b'.' | b'0'));
+                return (fixed[usize::from(zero && value < 0.0)..].as_bytes().to_vec(), false);
             }
         }
-        shorter
+        let shortest = format!("{value:e}");
+        if shortest.len() <= room {
+            return (shortest.into_bytes(), false);
+        }
+        let scientific = (0..16).rev().map(|digits| format!("{value:.digits$e}"));
+        let text = scientific.into_iter().find(|s| s.len() <= room);
+        // What is longer than the column is reported when it is cut.
+        let lost = text.is_some() && value.fract() == 0.0 && value.abs() < 1e15;
+        (text.unwrap_or_else(|| format!("{value:.0e}")).into_bytes(), lost)
     }
 
     /// Text in the column's character set, checked. What is malformed ends the text; what the character set does not
@@ -146,8 +161,10 @@ impl Place<'_, '_> {
             }
             None => Some(whole_part(v)),
         };
+        // '0' as text is the error value, and no error.
+        let zero = matches!(v, Value::Bytes(_)) && number == Some(0);
         let number = number.filter(|n| (1..=count).contains(n));
-        if number.is_none() {
+        if number.is_none() && !zero {
             self.truncated()?;
         }
         push_uint(out, n.into(), number.unwrap_or(0));
@@ -219,7 +236,8 @@ fn whole_part(v: &Value<'_>) -> u64 {
         &Value::Int(v) => v as u64,
         &Value::UInt(v) => v,
         Value::Decimal(d) => d.truncate(0).ok().and_then(|d| d.to_i64().ok()).unwrap_or(-1) as u64,
-        Value::Double(v) => *v as i64 as u64,
+        Value::Double(v) if v.abs() < 9.2e18 => *v as i64 as u64,
+        Value::Double(_) => i64::MIN as u64,
         Value::Float(v) => *v as i64 as u64,
         _ => 0,
     }

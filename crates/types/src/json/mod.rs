@@ -1,0 +1,273 @@
+//! JSON as MySQL 5.7 has it.
+//!
+//! A document is stored in a binary form that finds members and elements without parsing (all numbers little-endian):
+//!
+//! | part | bytes |
+//! |---|---|
+//! | document | type, value |
+//! | object | count, bytes of the whole, key entries, value entries, keys, values |
+//! | array | count, bytes of the whole, value entries, values |
+//! | key entry | offset, length (2 bytes) |
+//! | value entry | type (1 byte), offset or, if it fits, the value |
+//! | literal | 0 null, 1 true, 2 false |
+//! | string | length (7 bits in a byte, lowest first), UTF-8 |
+//! | opaque | MySQL type code, length as of strings, bytes |
+//!
+//! Counts and offsets have 2 bytes in the small forms, 4 in the large ones; offsets count from the count. Keys are sorted
+//! by length, then by bytes, and are unique.
+//!
+//! | part | module |
+//! |---|---|
+//! | text to a tree | [`parse`] |
+//! | trees to bytes, and reading these | [`binary`] |
+//! | order, hashes, values | here |
+
+pub mod binary;
+pub mod parse;
+mod print;
+
+#[cfg(test)]
+mod tests;
+
+use crate::compare::{ordered_bits, push_bytes_key};
+use crate::error::{SqlError, SqlResult};
+use crate::sql_type::{BINARY, SqlType};
+use crate::temporal::print::{push_date, push_datetime, push_time};
+use crate::value::Value;
+use binary::Node;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use vaquita_format::charset::{Charset, convert};
+use vaquita_format::column::mysql_type;
+
+pub use print::push_text;
+
+/// Most levels of a document.
+pub const DEPTH_MAX: usize = 100;
+
+/// The literal `null`, in binary form.
+pub const NULL: &[u8] = &[4, 0];
+
+/// A document as a tree.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Json {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number above `i64::MAX`.
+    UInt(u64),
+    /// Any other number.
+    Double(f64),
+    /// Text, in UTF-8.
+    Text(Vec<u8>),
+    /// A value of SQL that JSON has no form for: MySQL type code and text form (in quotes when printed), or bytes.
+    Opaque(u8, Vec<u8>),
+    /// Elements.
+    Array(Vec<Json>),
+    /// Members, sorted by length of the key, then by key; no two alike.
+    Object(Vec<(Vec<u8>, Json)>),
+}
+
+impl Json {
+    /// An object of these members; of several with one key the first stays.
+    pub fn object(mut members: Vec<(Vec<u8>, Json)>) -> Json {
+        members.sort_by(|a, b| key_order(&a.0, &b.0));
+        members.dedup_by(|later, first| later.0 == first.0);
+        Json::Object(members)
+    }
+}
+
+pub(crate) fn key_order(a: &[u8], b: &[u8]) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+/// The value of a document that is a scalar; `None` for objects, arrays, and what is no document. `null` is
+/// [`Value::Null`].
+pub fn scalar(doc: &[u8]) -> Option<Value<'_>> {
+    Some(match Node::of(doc)? {
+        Node::Null => Value::Null,
+        Node::Bool(v) => Value::bool(v),
+        Node::Int(v) => Value::Int(v),
+        Node::UInt(v) => Value::UInt(v),
+        Node::Double(v) => Value::Double(v),
+        Node::Text(t) | Node::Opaque(_, t) => Value::bytes(t),
+        Node::Array(_) | Node::Object(_) => return None,
+    })
+}
+
+/// CAST(v AS JSON): text is parsed, other values become scalars.
+///
+/// # Errors
+/// 3140 for text that is no JSON, 3144 for binary strings, 3157 for too deep ones.
+pub fn from_value(v: &Value<'_>, from: &SqlType) -> SqlResult<Vec<u8>> {
+    match v {
+        Value::Json(doc) => Ok(doc.to_vec()),
+        Value::Bytes(text) | Value::Label { text, .. } => {
+            if from.collation == BINARY {
+                return Err(SqlError::of(3144, &[&"binary"]));
+            }
+            let text = in_utf8(text, from);
+            Ok(binary::encode(&parse::parse(&text)?))
+        }
+        Value::Bit { .. } => Err(SqlError::of(3144, &[&"binary"])),
+        _ => Ok(from_scalar(v)),
+    }
+}
+
+fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> Cow<'t, [u8]> {
+    match from.charset() {
+        Some(charset) if charset != Charset::UTF8MB4 && !(text.is_ascii() && charset.mb_min_len == 1) => {
+            let mut out = Vec::new();
+            convert(charset, Charset::UTF8MB4, text, &mut out);
+            Cow::Owned(out)
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// A value as a scalar document; text becomes a string.
+pub fn from_scalar(v: &Value<'_>) -> Vec<u8> {
+    if let Value::Json(doc) = v {
+        return doc.to_vec();
+    }
+    binary::encode(&tree(v))
+}
+
+/// A value as a tree; text (in UTF-8) becomes a string.
+pub fn tree(v: &Value<'_>) -> Json {
+    let opaque = |code, push: &dyn Fn(&mut Vec<u8>)| {
+        let mut text = Vec::new();
+        push(&mut text);
+        Json::Opaque(code, text)
+    };
+    match v {
+        Value::Null => Json::Null,
+        &Value::Int(v) => Json::Int(v),
+        &Value::UInt(v) => i64::try_from(v).map_or(Json::UInt(v), Json::Int),
+        &Value::Float(v) => Json::Double(v.into()),
+        &Value::Double(v) => Json::Double(v),
+        Value::Decimal(d) => Json::Double(d.to_f64()),
+        Value::Bytes(text) | Value::Label { text, .. } => Json::Text(text.to_vec()),
+        &Value::Bit { value, .. } => Json::Int(value as i64),
+        &Value::Date(d) => opaque(mysql_type::DATE, &|out| push_date(d, out)),
+        &Value::Time(t) => opaque(mysql_type::TIME, &|out| push_time(t, 6, out)),
+        &Value::DateTime(d) => opaque(mysql_type::DATETIME, &|out| push_datetime(d, 6, out)),
+        Value::Json(doc) => Node::of(doc).map_or(Json::Null, |node| node.to_tree()),
+    }
+}
+
+/// Rank of a type: values of a type with a higher rank are greater.
+fn rank(node: &Node<'_>) -> u8 {
+    match node {
+        Node::Null => 0,
+        Node::Int(_) | Node::UInt(_) | Node::Double(_) => 1,
+        Node::Text(_) => 2,
+        Node::Object(_) => 3,
+        Node::Array(_) => 4,
+        Node::Bool(_) => 5,
+        Node::Opaque(mysql_type::DATE, _) => 6,
+        Node::Opaque(mysql_type::TIME, _) => 7,
+        Node::Opaque(mysql_type::DATETIME | mysql_type::TIMESTAMP, _) => 8,
+        Node::Opaque(..) => 9,
+    }
+}
+
+/// Order of documents: by type, then by value. Broken ones come first.
+pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    match (Node::of(a), Node::of(b)) {
+        (Some(a), Some(b)) => compare_nodes(&a, &b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+fn compare_nodes(a: &Node<'_>, b: &Node<'_>) -> Ordering {
+    match (a, b) {
+        (Node::Text(a), Node::Text(b)) => a.cmp(b),
+        (Node::Opaque(_, x), Node::Opaque(_, y)) => rank(a).cmp(&rank(b)).then_with(|| x.cmp(y)),
+        (Node::Bool(a), Node::Bool(b)) => a.cmp(b),
+        (Node::Array(a), Node::Array(b)) => {
+            let elements = a.elements().zip(b.elements()).map(|(x, y)| compare_nodes(&x, &y));
+            elements.into_iter().find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        // Any order will do for objects that differ.
+        (Node::Object(a), Node::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
+            let members = a.members().zip(b.members());
+            let order = |((k1, v1), (k2, v2)): ((&[u8], Node<'_>), (&[u8], Node<'_>))| {
+                key_order(k1, k2).then_with(|| compare_nodes(&v1, &v2))
+            };
+            members.map(order).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        }),
+        _ => match (number(a), number(b)) {
+            (Some(a), Some(b)) => compare_numbers(a, b),
+            _ => rank(a).cmp(&rank(b)),
+        },
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Number {
+    Whole(i128),
+    Double(f64),
+}
+
+fn number(node: &Node<'_>) -> Option<Number> {
+    Some(match *node {
+        Node::Int(v) => Number::Whole(v.into()),
+        Node::UInt(v) => Number::Whole(v.into()),
+        Node::Double(v) => Number::Double(v),
+        _ => return None,
+    })
+}
+
+fn compare_numbers(a: Number, b: Number) -> Ordering {
+    let double = |n| match n {
+        Number::Whole(v) => v as f64,
+        Number::Double(v) => v,
+    };
+    match (a, b) {
+        (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
+        _ => double(a).partial_cmp(&double(b)).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// Hash of a document: equal ones hash equally.
+pub fn hash<H: std::hash::Hasher>(doc: &[u8], state: &mut H) {
+    let mut key = Vec::new();
+    push_sort_key(doc, &mut key);
+    state.write(&key);
+}
+
+/// Appends a key that orders as the documents do.
+pub fn push_sort_key(doc: &[u8], out: &mut Vec<u8>) {
+    match Node::of(doc) {
+        Some(node) => push_node_key(&node, out),
+        None => out.push(0),
+    }
+}
+
+fn push_node_key(node: &Node<'_>, out: &mut Vec<u8>) {
+    out.push(rank(node) + 2);
+    match node {
+        Node::Null => {}
+        Node::Bool(v) => out.push(u8::from(*v)),
+        Node::Int(v) => vaquita_base::codec::push_u64(out, ordered_bits(*v as f64)),
+        Node::UInt(v) => vaquita_base::codec::push_u64(out, ordered_bits(*v as f64)),
+        Node::Double(v) => vaquita_base::codec::push_u64(out, ordered_bits(*v)),
+        Node::Text(t) | Node::Opaque(_, t) => push_bytes_key(t, out),
+        Node::Array(items) => {
+            items.elements().for_each(|e| push_node_key(&e, out));
+            out.push(1);
+        }
+        Node::Object(members) => {
+            vaquita_base::codec::push_u32(out, members.len() as u32);
+            for (key, value) in members.members() {
+                vaquita_base::codec::push_u32(out, key.len() as u32);
+                push_bytes_key(key, out);
+                push_node_key(&value, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+use super::*;
+
+fn doc(text: &str) -> Vec<u8> {
+    binary::encode(&parse::parse(text.as_bytes()).unwrap())
+}
+
+fn shown(doc: &[u8]) -> String {
+    let mut out = Vec::new();
+    push_text(doc, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Examples of the manual of MySQL 5.7.
+#[test]
+fn documents_are_normalised() {
+    for (text, want) in [
+        (r#"{"key1": 1, "key2": "abc", "key1": "def"}"#, r#"{"key1": 1, "key2": "abc"}"#),
+        (r#" [ 1 ,2,[ ] , { } ]"#, "[1, 2, [], {}]"),
+        (r#"{"bb":1,"a":2,"c":3,"aa":4}"#, r#"{"a": 2, "c": 3, "aa": 4, "bb": 1}"#),
+        ("1.0", "1.0"),
+        ("1e2", "100.0"),
+        ("-5", "-5"),
+        ("18446744073709551615", "18446744073709551615"),
+        ("9223372036854775808", "9223372036854775808"),
+        (r#""\u00e9\ud83d\ude00\/\n\u0001\"""#, "\"é😀/\\n\\u0001\\\"\""),
+        ("null", "null"),
+        ("[true, false, 70000, -40000, 5000000000]", "[true, false, 70000, -40000, 5000000000]"),
+    ] {
+        assert_eq!(shown(&doc(text)), want, "{text}");
+    }
+}
+
+/// The layout as the manual's sources of the format describe it.
+#[test]
+fn the_binary_form_is_that_of_mysql() {
+    assert_eq!(doc("null"), NULL);
+    assert_eq!(doc("true"), [4, 1]);
+    assert_eq!(doc("1"), [5, 1, 0]);
+    assert_eq!(doc("-1"), [5, 0xFF, 0xFF]);
+    assert_eq!(doc("70000"), [7, 0x70, 0x11, 1, 0]);
+    assert_eq!(doc("\"abc\""), [12, 3, b'a', b'b', b'c']);
+    assert_eq!(doc("[]"), [2, 0, 0, 4, 0]);
+    // Count, size; entries: literal inline, string at its offset; the string.
+    assert_eq!(doc("[true, \"x\"]"), [2, 2, 0, 12, 0, 4, 1, 0, 12, 10, 0, 1, b'x']);
+    // Count, size; key at 11 of one byte; int16 inline; the key.
+    assert_eq!(doc("{\"a\": 2}"), [0, 1, 0, 12, 0, 11, 0, 1, 0, 5, 2, 0, b'a']);
+}
+
+#[test]
+fn large_documents_take_the_large_form() {
+    let long = "x".repeat(70_000);
+    let text = format!(r#"{{"a": "{long}", "b": [-3, 100000, "{long}"]}}"#);
+    let stored = doc(&text);
+    assert_eq!(stored[0], 1);
+    assert_eq!(shown(&stored), text);
+}
+
+#[test]
+fn errors_tell_the_place() {
+    for (text, want) in [
+        ("", "Invalid JSON text: \"The document is empty.\" at position 0."),
+        ("[1,2", "Invalid JSON text: \"Missing a comma or ']' after an array element.\" at position 4."),
+        ("{\"a\" 1}", "Invalid JSON text: \"Missing a colon after a name of object member.\" at position 5."),
+        ("1 2", "Invalid JSON text: \"The document root must not follow by other values.\" at position 2."),
+        ("[1,]", "Invalid JSON text: \"Invalid value.\" at position 3."),
+    ] {
+        let e = parse::parse(text.as_bytes()).unwrap_err();
+        assert_eq!((e.code, &*e.message), (3140, want), "{text}");
+    }
+    assert_eq!(parse::parse("[".repeat(101).as_bytes()).unwrap_err().code, 3157);
+    assert!(parse::parse(format!("{}{}", "[".repeat(100), "]".repeat(100)).as_bytes()).is_ok());
+}
+
+/// Each is less than the next: the order of types and values of the manual.
+#[test]
+fn documents_have_an_order() {
+    let sorted = [
+        "null",
+        "-1",
+        "0.5",
+        "1",
+        "18446744073709551615",
+        "\"\"",
+        "\"a\"",
+        "\"b\"",
+        "{}",
+        "{\"a\": 1}",
+        "[]",
+        "[1]",
+        "[1, 2]",
+        "[2]",
+        "false",
+        "true",
+    ];
+    for (i, a) in sorted.iter().enumerate() {
+        for (j, b) in sorted.iter().enumerate() {
+            let (a, b) = (doc(a), doc(b));
+            assert_eq!(compare(&a, &b), i.cmp(&j), "{i} {j}");
+            let (mut x, mut y) = (Vec::new(), Vec::new());
+            push_sort_key(&a, &mut x);
+            push_sort_key(&b, &mut y);
+            assert_eq!(x.cmp(&y), i.cmp(&j), "keys of {i} {j}");
+        }
+    }
+    assert_eq!(compare(&doc("1"), &doc("1.0")), Ordering::Equal);
+}
+
+/// Damaged documents read as something, without a panic.
+#[test]
+fn any_bytes_can_be_read() {
+    let stored = doc(r#"{"a": [1, "xyz", {"b": 2.5}], "ccc": "text"}"#);
+    for at in 0..stored.len() {
+        for bit in 0..8 {
+            let mut broken = stored.clone();
+            broken[at] ^= 1 << bit;
+            shown(&broken);
+            compare(&broken, &stored);
+            shown(&broken[..at]);
+        }
+    }
+}
