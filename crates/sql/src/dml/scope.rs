@@ -2,7 +2,7 @@
 
 use crate::catalog::{TableInfo, same_name};
 use crate::expr::scope::unknown_column;
-use crate::expr::{Resolved, ResolvedColumn, Scope};
+use crate::expr::{Expr, Resolved, ResolvedColumn, Scope};
 use vaquita_engine::table::DefaultValue;
 use vaquita_parser::ast;
 use vaquita_types::{SqlResult, TimeZone, Value};
@@ -57,6 +57,12 @@ impl Scope for TableScope<'_> {
         }
         let column = self.position(name)?;
         Ok(Resolved::Column(self.resolved(0, column)))
+    }
+
+    fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
+        let column = self.position(column)?;
+        let ty = self.info.columns[column].sql_type().clone();
+        Ok(Expr::constant(default_value(self.info, column)?, ty))
     }
 
     fn inserted_value(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Option<ResolvedColumn>> {
