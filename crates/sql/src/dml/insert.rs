@@ -11,13 +11,17 @@ use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::accounts::{Priv, Wanted};
 use crate::catalog::{self, TableInfo};
 use crate::expr::{CompileCx, EvalCx, Expr, Row, TableRow, compile};
+use crate::connection::wanted_of;
+use crate::database::Database;
+use crate::plan::{Planner, SelectPlan, plan_select};
 use crate::sink::{ColumnMeta, ResultSink};
+use crate::virtual_tables;
 use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
 use std::sync::Arc;
 use vaquita_engine::MdlMode;
 use vaquita_parser::ast;
-use vaquita_types::{SqlError, SqlResult, Value};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 /// A value of a row: `None` is DEFAULT.
 type Cell = Option<Expr>;
@@ -27,8 +31,18 @@ type Cell = Option<Expr>;
 enum Source {
     /// VALUES, SET.
     Rows(Box<[Box<[Cell]>]>),
+    /// SELECT.
+    Query(Box<Select>),
     /// Rows are handed over by the caller.
     Caller,
+}
+
+/// The SELECT of an INSERT.
+#[derive(Debug)]
+struct Select {
+    plan: SelectPlan,
+    /// It reads the table that is inserted into: all rows are read before the first is written.
+    reads_target: bool,
 }
 
 /// A planned INSERT or REPLACE.
@@ -47,7 +61,7 @@ pub struct InsertPlan {
     /// Values look at columns of the row.
     reads_row: bool,
     on_duplicate: Box<[Assigned]>,
-    wants: Box<[Wanted]>,
+    wants: Vec<Wanted>,
 }
 
 /// Plans an INSERT or REPLACE with its rows.
@@ -59,10 +73,22 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
     match ast.source {
         ast::InsertSource::Values(rows) => {
             check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
-            plan.source = Source::Rows(plan.compile_rows(ast, rows, cx)?);
+            plan.source = Source::Rows(plan.compile_rows(rows, cx)?);
             Ok(plan)
         }
-        ast::InsertSource::Query(_) => Err(SqlError::unsupported("INSERT ... SELECT")),
+        ast::InsertSource::Query(query) => {
+            let select = {
+                let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+                plan_select(&planner, query, &mut compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types))?
+            };
+            if select.columns().len() != plan.targets.len() {
+                return Err(SqlError::new(1136, "Column count doesn't match value count at row 1"));
+            }
+            plan.wants.extend(wanted_of(select.uses()));
+            let reads_target = select.tables().iter().any(|t| t.table.id == plan.info.table.id);
+            plan.source = Source::Query(Box::new(Select { plan: select, reads_target }));
+            Ok(plan)
+        }
     }
 }
 
@@ -93,7 +119,9 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         return Err(SqlError::unsupported("PARTITION"));
     }
     let info = open_for_change(&ast.table, &mut cx.stmt)?;
-    let scope = TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref() };
+    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+    let scope =
+        TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref(), planner: &planner };
     let targets = match ast.columns {
         // INSERT INTO t () VALUES ()
         Some(columns) => {
@@ -119,7 +147,10 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         let column = scope.position(&assignment.column)?;
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
-            _ => Some(compile(&assignment.value, &scope, &mut compile_cx(cx))?),
+            _ => {
+                let mut cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
+                Some(compile(&assignment.value, &scope, &mut cx)?)
+            }
         };
         on_duplicate.push(Assigned { column, value });
     }
@@ -138,8 +169,12 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     })
 }
 
-fn compile_cx<'c>(cx: &'c mut PlanCx<'_>) -> CompileCx<'c> {
-    CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(cx.stmt.db), cx.stmt.state) }
+fn compile_cx<'c>(
+    db: &'c Database,
+    state: &'c mut SessionState,
+    param_types: &'c [SqlType],
+) -> CompileCx<'c> {
+    CompileCx { param_types, ..CompileCx::new(Some(db), state) }
 }
 
 /// Opens a table whose rows are to be changed.
@@ -164,7 +199,7 @@ fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlRes
     }
 }
 
-fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[Assigned]) -> Box<[Wanted]> {
+fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[Assigned]) -> Vec<Wanted> {
     let name = |c: usize| info.columns[c].name.as_str().into();
     let mut columns: Vec<(Box<str>, Priv)> = targets.iter().map(|&c| (name(c), Priv::INSERT)).collect();
     columns.extend(updates.iter().map(|u| (name(u.column), Priv::UPDATE)));
@@ -178,21 +213,21 @@ fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[
     if ast.replace {
         wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
     }
-    wants.into()
+    wants
 }
 
 impl InsertPlan {
-    fn scope(&self) -> TableScope<'_> {
-        TableScope { info: &self.info, on_duplicate: false, alias: None }
+    fn scope<'t, 'p>(&'t self, planner: &'t Planner<'p>) -> TableScope<'t, 'p> {
+        TableScope { info: &self.info, on_duplicate: false, alias: None, planner }
     }
 
     fn compile_rows(
         &mut self,
-        ast: &ast::Insert<'_>,
         rows: &[&[ast::Expr<'_>]],
         cx: &mut PlanCx<'_>,
     ) -> SqlResult<Box<[Box<[Cell]>]>> {
-        let _ = ast;
+        let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+        let mut compile_cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
         let mut reads_row = false;
         let mut out = Vec::with_capacity(rows.len());
         for row in rows {
@@ -200,7 +235,7 @@ impl InsertPlan {
             for cell in *row {
                 let value = match cell.kind {
                     ast::ExprKind::Default => None,
-                    _ => Some(compile(cell, &self.scope(), &mut compile_cx(cx))?),
+                    _ => Some(compile(cell, &self.scope(&planner), &mut compile_cx)?),
                 };
                 reads_row |= value.as_ref().is_some_and(|v| !v.tables().is_empty());
                 cells.push(value);
@@ -275,6 +310,30 @@ impl InsertPlan {
         Ok(self.outcome(&writer, cx.state))
     }
 
+    fn run_query(&self, select: &Select, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<Outcome> {
+        let mut writer = self.writer(cx.state, None);
+        self.check_missing(&writer, cx.state)?;
+        let types = &select.plan.query().types;
+        let mut write = |cx: &mut EvalCx<'_>, values: &[Value<'_>]| {
+            writer.begin_row(&self.missing, cx.state);
+            for ((value, ty), &column) in values.iter().zip(types.iter()).zip(&self.targets) {
+                writer.set_value(column, value, ty, cx.state)?;
+            }
+            writer.write(cx, params)
+        };
+        if select.reads_target {
+            let mut rows: Vec<Box<[Value<'static>]>> = Vec::new();
+            select.plan.for_each(cx, params, &mut |_, values| {
+                rows.push(values.iter().map(|v| v.borrowed().into_owned()).collect());
+                Ok(())
+            })?;
+            rows.iter().try_for_each(|row| write(cx, row))?;
+        } else {
+            select.plan.for_each(cx, params, &mut write)?;
+        }
+        Ok(self.outcome(&writer, cx.state))
+    }
+
     /// Runs a plan made by [`plan_bulk`] with the rows of the statement.
     ///
     /// # Errors
@@ -298,7 +357,11 @@ impl InsertPlan {
                     writer.set_value(column, &value, ty, cx.stmt.state)?;
                     continue;
                 }
-                let expr = compile(cell, &self.scope(), &mut compile_cx(cx))?;
+                let expr = {
+                    let planner = Planner::new(&db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+                    let mut compile_cx = compile_cx(&db, cx.stmt.state, cx.param_types);
+                    compile(cell, &self.scope(&planner), &mut compile_cx)?
+                };
                 let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
                 self.set_expr(&mut writer, column, &expr, &mut eval, cx.params)?;
             }
@@ -327,7 +390,7 @@ impl InsertPlan {
         };
         let info = match &self.source {
             Source::Rows(rows) if rows.len() <= 1 => String::new(),
-            _ if counts.records <= 1 => String::new(),
+            Source::Caller if counts.records <= 1 => String::new(),
             _ => format!(
                 "Records: {}  Duplicates: {duplicates}  Warnings: {}",
                 counts.records,
@@ -357,6 +420,7 @@ impl Planned for InsertPlan {
         let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: Some(cx.engine) };
         match &self.source {
             Source::Rows(rows) => self.run_rows(rows, &mut eval, params),
+            Source::Query(select) => self.run_query(select, &mut eval, params),
             Source::Caller => Err(super::writer::no_engine()),
         }
     }

@@ -2,22 +2,28 @@
 
 use crate::catalog::{TableInfo, same_name};
 use crate::expr::scope::unknown_column;
-use crate::expr::{Expr, Resolved, ResolvedColumn, Scope};
+use crate::exec::SubqueryPlan;
+use crate::expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope};
+use crate::plan::Planner;
+use crate::plan::block::plan_query;
+use std::sync::Arc;
 use vaquita_engine::table::DefaultValue;
 use vaquita_parser::ast;
 use vaquita_types::{SqlResult, TimeZone, Value};
 
 /// The columns of one table as table 0; in ON DUPLICATE KEY UPDATE the row that was to come in is table 1.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TableScope<'t> {
+pub(crate) struct TableScope<'t, 'p> {
     pub(crate) info: &'t TableInfo,
     /// Whether `VALUES(column)` means something.
     pub(crate) on_duplicate: bool,
     /// Other names of the new row (`AS new (a, b)`).
     pub(crate) alias: Option<&'t ast::RowAlias<'t>>,
+    /// Plans subqueries.
+    pub(crate) planner: &'t Planner<'p>,
 }
 
-impl TableScope<'_> {
+impl TableScope<'_, '_> {
     /// Position of a column.
     ///
     /// # Errors
@@ -50,13 +56,26 @@ impl TableScope<'_> {
     }
 }
 
-impl Scope for TableScope<'_> {
+impl Scope for TableScope<'_, '_> {
     fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
         if let Some(column) = self.of_alias(name) {
             return Ok(Resolved::Column(self.resolved(1, column)));
         }
         let column = self.position(name)?;
         Ok(Resolved::Column(self.resolved(0, column)))
+    }
+
+    fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
+        let aggregates = std::mem::take(&mut cx.aggregates);
+        let planned = plan_query(self.planner, query, None, cx);
+        cx.aggregates = aggregates;
+        let planned = planned?;
+        Ok(CompiledSubquery {
+            columns: planned.plan.types.clone(),
+            plan: Arc::new(SubqueryPlan::new(planned.plan)),
+            outer_tables: planned.outer_tables,
+            constness: Constness::Execution,
+        })
     }
 
     fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
