@@ -38,7 +38,7 @@ impl Charset {
         let mut rest = text;
         while !rest.is_empty() {
             if self.is_ascii_based() && rest[0].is_ascii() {
-                let (ascii, after) = rest.split_at(super::convert::ascii_len(rest));
+                let (ascii, after) = rest.split_at(crate::collation::ascii::len(rest));
                 let start = out.len();
                 out.extend_from_slice(ascii);
                 match case {

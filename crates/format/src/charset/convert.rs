@@ -1,6 +1,7 @@
 //! Conversion between character sets, by way of Unicode.
 
 use super::{Charset, Form};
+use crate::collation::ascii;
 
 /// What a conversion could not carry over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,22 +27,13 @@ pub fn convert(from: Charset, to: Charset, bytes: &[u8], out: &mut Vec<u8>) -> C
     }
     let both_ascii = from.is_ascii_based() && to.is_ascii_based();
     // What begins with ASCII, and mostly all of it is, is the same in both.
-    let same = if both_ascii { ascii_len(bytes) } else { 0 };
+    let same = if both_ascii { ascii::len(bytes) } else { 0 };
     out.extend_from_slice(&bytes[..same]);
     if same == bytes.len() || from == to && from.first_malformed(&bytes[same..]).is_none() {
         out.extend_from_slice(&bytes[same..]);
         return Converted::default();
     }
     by_character(from, to, bytes, same, out)
-}
-
-/// Bytes before the first that is not ASCII.
-#[inline]
-pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
-    if bytes.is_ascii() {
-        return bytes.len();
-    }
-    bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(bytes.len())
 }
 
 fn by_character(from: Charset, to: Charset, bytes: &[u8], start: usize, out: &mut Vec<u8>) -> Converted {
@@ -51,7 +43,7 @@ fn by_character(from: Charset, to: Charset, bytes: &[u8], start: usize, out: &mu
     while at < bytes.len() {
         let rest = &bytes[at..];
         if both_ascii && rest[0].is_ascii() {
-            let len = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            let len = ascii::len(rest);
             // Bytes of ASCII may be the second ones of characters, but not the first.
             out.extend_from_slice(&rest[..len]);
             at += len;

@@ -6,6 +6,19 @@ use vaquita_base::codec;
 pub(crate) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 const ONES: u64 = 0x0101_0101_0101_0101;
 
+/// Bytes before the first that is not ASCII.
+#[inline]
+pub(crate) fn len(bytes: &[u8]) -> usize {
+    let mut len = 0;
+    for word in bytes.chunks_exact(8) {
+        if codec::get_u64(word, 0) & HIGH_BITS != 0 {
+            break;
+        }
+        len += 8;
+    }
+    len + bytes[len..].iter().take_while(|byte| byte.is_ascii()).count()
+}
+
 /// Bytes two texts in UTF-8 have in common at their start, up to where a character begins in both.
 #[inline]
 pub(crate) fn common_characters(a: &[u8], b: &[u8]) -> usize {
@@ -62,6 +75,14 @@ mod tests {
                 upper_word(word),
                 codec::get_u64(&[upper, b'A', upper, 0x7F, b'Z', b'{', upper, b'Z'], 0)
             );
+        }
+    }
+
+    #[test]
+    fn starts_that_are_ascii() {
+        for (text, expected) in [("", 0), ("abcdefgh", 8), ("abcdefgé", 7), ("abcdefghijé", 10), ("é", 0)]
+        {
+            assert_eq!(len(text.as_bytes()), expected);
         }
     }
 

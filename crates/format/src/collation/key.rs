@@ -51,10 +51,10 @@ const SPACES_THEN_MORE: u8 = 3;
 fn padded_key<S: Scheme>(scheme: S, text: &[u8], space: u32, out: &mut Vec<u8>) {
     out.reserve(text.len() * S::WIDTH + S::WIDTH + 1);
     let mut spaces = 0usize;
-    for weight in scheme.weights(text) {
+    scheme.each_weight(text, |weight| {
         if weight == space {
             spaces += 1;
-            continue;
+            return;
         }
         if spaces > 0 {
             push_weight::<S>(space, out);
@@ -62,7 +62,7 @@ fn padded_key<S: Scheme>(scheme: S, text: &[u8], space: u32, out: &mut Vec<u8>) 
             spaces = 0;
         }
         push_weight::<S>(weight, out);
-    }
+    });
     push_weight::<S>(space, out);
     out.push(SPACES_THEN_NOTHING);
 }
@@ -81,12 +81,13 @@ fn push_run(spaces: usize, then_more: bool, out: &mut Vec<u8>) {
 
 /// A zero ends the key; a weight of zero is followed by 0xFF.
 fn bare_key<S: Scheme>(scheme: S, text: &[u8], out: &mut Vec<u8>) {
-    for weight in scheme.weights(text) {
+    out.reserve((text.len() + 1) * S::WIDTH + 1);
+    scheme.each_weight(text, |weight| {
         push_weight::<S>(weight, out);
         if weight == 0 {
             out.push(0xFF);
         }
-    }
+    });
     push_weight::<S>(0, out);
     out.push(0);
 }
@@ -168,16 +169,16 @@ fn hash_weights<S: Scheme>(scheme: S, text: &[u8], seed: u64) -> u64 {
     let mut mixer = Mixer::new(seed);
     let pad = scheme.pad();
     let mut spaces = 0;
-    for weight in scheme.weights(text) {
+    scheme.each_weight(text, |weight| {
         if Some(weight) == pad {
             spaces += 1;
-            continue;
+            return;
         }
         for _ in 0..std::mem::take(&mut spaces) {
             mixer.half_word(pad.unwrap_or(0));
         }
         mixer.half_word(weight);
-    }
+    });
     mixer.finish()
 }
 

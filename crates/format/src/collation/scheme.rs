@@ -59,6 +59,12 @@ pub(super) trait Scheme: Copy {
     /// The weights of a text.
     fn weights(self, text: &[u8]) -> impl Iterator<Item = u32>;
 
+    /// Hands over the weights of a text one by one: faster than asking for each where much of it is ASCII.
+    #[inline]
+    fn each_weight(self, text: &[u8], take: impl FnMut(u32)) {
+        self.weights(text).for_each(take);
+    }
+
     /// Code and length of the first character of a text that is not empty.
     fn code(self, text: &[u8]) -> (u32, usize);
 
@@ -227,6 +233,21 @@ impl<T: OneEach> Scheme for T {
             rest = &rest[len..];
             Some(weight)
         })
+    }
+
+    #[inline]
+    fn each_weight(self, text: &[u8], mut take: impl FnMut(u32)) {
+        let mut rest = text;
+        while let Some((&byte, after)) = rest.split_first() {
+            if T::ASCII && byte < 0x80 {
+                take(T::weight(u32::from(byte)));
+                rest = after;
+            } else {
+                let (weight, len) = T::first(rest);
+                take(weight);
+                rest = &rest[len..];
+            }
+        }
     }
 
     #[inline]

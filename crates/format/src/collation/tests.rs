@@ -117,6 +117,11 @@ fn nothing_fails_on_any_bytes() {
                 (0..len).map(|_| alphabet[rng.index(alphabet.len())]).collect::<Vec<u8>>()
             });
             let mut out = Vec::new();
+            with_scheme!(collation, scheme => {
+                let mut weights = Vec::new();
+                scheme.each_weight(&a, |weight| weights.push(weight));
+                assert!(weights.into_iter().eq(scheme.weights(&a)), "{id} {a:x?}");
+            });
             collation.like(&a, &b, Some(u32::from(b'\\')));
             collation.like_range(&b, None, 5);
             assert!(collation.find(&a, &b, 0).is_none_or(|at| at + b.len() <= a.len()));

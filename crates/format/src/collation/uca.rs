@@ -174,6 +174,28 @@ impl<D: Decode> Scheme for Elements<D> {
     }
 
     #[inline]
+    fn each_weight(self, text: &[u8], mut take: impl FnMut(u32)) {
+        let table = self.0.table();
+        let mut rest = text;
+        while !rest.is_empty() {
+            // All of ASCII but its last character, which may begin a contraction.
+            let ascii = if D::ASCII { ascii::len(rest) } else { 0 };
+            let plain = if ascii == rest.len() { ascii } else { ascii.saturating_sub(1) };
+            for &byte in &rest[..plain] {
+                match table.ascii[usize::from(byte & 0x7F)] {
+                    0 => {}
+                    weight => take(u32::from(weight)),
+                }
+            }
+            // From there to the next ASCII character but one.
+            let other = rest[plain..].iter().skip(1).position(|byte| D::ASCII && byte.is_ascii());
+            let end = other.map_or(rest.len(), |at| plain + 1 + at);
+            self.weights(&rest[plain..end]).for_each(&mut take);
+            rest = &rest[end..];
+        }
+    }
+
+    #[inline]
     fn code(self, text: &[u8]) -> (u32, usize) {
         D::next(text).unwrap_or_else(|| malformed(text))
     }
