@@ -35,6 +35,28 @@ pub fn create_database(core: &Core, name: &str, options: &str) -> Result<()> {
     storage.fs().sync_dir(&dir).map_err(io)
 }
 
+/// Gives a database another `db.opt`.
+///
+/// # Errors
+/// Files.
+pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
+    let storage = &core.storage;
+    if storage.options().read_only {
+        return Err(Error::ReadOnly);
+    }
+    let _latch = core.dict.change();
+    let dir = storage.options().dir.join(name);
+    let (path, new) = (dir.join("db.opt"), dir.join("db.opt.new"));
+    if storage.fs().exists(&new) {
+        storage.fs().remove_file(&new).map_err(io)?;
+    }
+    let file = storage.fs().open(&new, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
+    file.write_at(options.as_bytes(), 0).map_err(io)?;
+    file.sync().map_err(io)?;
+    storage.fs().rename(&new, &path).map_err(io)?;
+    storage.fs().sync_dir(&dir).map_err(io)
+}
+
 /// Drops all tables of a database, one after the other, and its `db.opt`.
 ///
 /// # Errors

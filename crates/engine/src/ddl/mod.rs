@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what a definition must be | [`check`], [`foreign`](mod@foreign) |
 //! | a change as a transaction, with its files and trees | [`change`](mod@change), [`log`](mod@log) |
-//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
+//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
 //! | rows of a definition | [`definition`] |
 //! | sorting the entries of an index to be built | [`sort`] |
 //! | after a crash | [`recover`](mod@recover) |
@@ -24,10 +24,11 @@ mod indexes;
 mod log;
 mod recover;
 mod rename;
+mod replace;
 mod sort;
 mod truncate;
 
-pub use databases::{create_database, drop_database};
+pub use databases::{alter_database, create_database, drop_database};
 
 use crate::core::Core;
 use crate::error::Result;
@@ -140,6 +141,18 @@ pub fn drop_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bo
 /// No such table, the new name is taken.
 pub fn rename_table(core: &Core, trx: &mut Trx, from: &str, to: &str) -> Result<()> {
     Change::run(core, trx, |change| rename::rename(change, from, to))
+}
+
+/// `with` becomes the table `name`, in place of the table of that name: ALTER TABLE's end. Foreign keys of the old table
+/// but `without`, and those that refer to it, are the new one's.
+///
+/// # Errors
+/// No such table or foreign key.
+///
+/// # Crash
+/// The name stands for the old table, or for the new one; the other one is gone, or has its own name still.
+pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, without: &[String]) -> Result<()> {
+    Change::run(core, trx, |change| replace::replace(change, name, with, without))
 }
 
 /// Empties a table: a new tablespace takes the place of the old.

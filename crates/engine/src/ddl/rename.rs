@@ -9,8 +9,14 @@ use crate::dict::rows;
 use crate::error::{Error, Result};
 use vaquita_base::SpaceId;
 
-/// Gives a table another name.
+/// Gives a table another name; foreign keys go with it.
 pub(super) fn rename(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
+    rename_alone(change, from, to)?;
+    foreign::rename_table(change, from, to)
+}
+
+/// Gives a table another name; its foreign keys stay with the old one.
+pub(super) fn rename_alone(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
     check::table_name(to)?;
     let core = change.core;
     let dict = &core.dict;
@@ -22,7 +28,6 @@ pub(super) fn rename(change: &mut Change<'_>, from: &str, to: &str) -> Result<()
     }
     rename_file(change, &row, to)?;
     rename_rows(change, &row, to)?;
-    foreign::rename_table(change, from, to)?;
     change.changes(from);
     Ok(())
 }

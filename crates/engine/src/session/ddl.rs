@@ -31,6 +31,17 @@ impl Session {
         self.change_definition(&[name], |core, trx| ddl::drop_table(core, trx, name, checks))
     }
 
+    /// Drops a database with its tables.
+    ///
+    /// # Errors
+    /// Tables of other databases refer to its tables; files.
+    pub fn drop_database(&mut self, name: &str) -> Result<()> {
+        let tables = self.core.dict.tables(&self.core.storage, name)?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        let checks = self.settings.foreign_key_checks;
+        self.change_definition(&names, |core, trx| ddl::drop_database(core, trx, name, checks))
+    }
+
     /// Renames a table, also to another database.
     ///
     /// # Errors
@@ -102,8 +113,17 @@ impl Session {
         names: &[&str],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
-        let core = self.core.clone();
         let names = self.lock_related(names)?;
+        self.change_locked(&names, change)
+    }
+
+    /// Runs a change of definitions of tables that are locked.
+    pub(super) fn change_locked(
+        &mut self,
+        names: &[String],
+        change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
+    ) -> Result<()> {
+        let core = self.core.clone();
         let mut trx = core.txn.new_trx();
         trx.set_wait_hook(self.hook.clone());
         core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
@@ -129,7 +149,7 @@ impl Session {
 
     /// Locks tables and all that foreign keys connect with them: a change of one row may reach any of these, whichever of
     /// them its statement names.
-    fn lock_related(&mut self, names: &[&str]) -> Result<Vec<String>> {
+    pub(super) fn lock_related(&mut self, names: &[&str]) -> Result<Vec<String>> {
         let core = self.core.clone();
         let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
         loop {

@@ -13,6 +13,7 @@
 
 mod ddl;
 mod durability;
+mod rebuild;
 mod statement;
 mod xa;
 

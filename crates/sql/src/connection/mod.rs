@@ -14,7 +14,7 @@
 mod admin;
 mod dispatch;
 mod lock_tables;
-mod plans;
+pub(crate) mod plans;
 pub(crate) use plans::wanted_of;
 mod prepared;
 mod run;

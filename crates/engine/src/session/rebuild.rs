@@ -1,0 +1,93 @@
+//! Writing a table anew under another definition: ALTER TABLE by copying.
+
+use super::{Session, Statement};
+use crate::ddl::{self, TableSpec};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use std::sync::Arc;
+use vaquita_txn::AccessMode;
+
+impl Session {
+    /// Makes the table `spec`, whose name is a temporary one in the same database, lets `copy` fill it from the table `name`,
+    /// and puts it in that one's place. Nobody else uses either meanwhile. Foreign keys of `spec` are added to those of the
+    /// old table; `dropped_keys` (named without database) are left out.
+    ///
+    /// What `copy` gives is given back; its failure takes everything back.
+    ///
+    /// # Errors
+    /// As [`Session::create_table`] and [`Session::drop_table`]; those of `copy`.
+    ///
+    /// # Crash
+    /// The table is the old one or the new one. The temporary table may be left behind, under its name.
+    pub fn rebuild_table<R, E: From<Error>>(
+        &mut self,
+        name: &str,
+        spec: &TableSpec,
+        dropped_keys: &[String],
+        copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        if self.core.storage.options().read_only {
+            return Err(Error::ReadOnly.into());
+        }
+        self.commit()?.wait()?;
+        let mut names = vec![name, spec.name.as_str()];
+        names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
+        let done = match self.lock_related(&names) {
+            Ok(locked) => self.rebuild_locked(&locked, name, spec, dropped_keys, copy),
+            Err(e) => Err(e.into()),
+        };
+        self.leave_transaction();
+        done
+    }
+
+    fn rebuild_locked<R, E: From<Error>>(
+        &mut self,
+        locked: &[String],
+        name: &str,
+        spec: &TableSpec,
+        dropped_keys: &[String],
+        copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let checks = self.settings.foreign_key_checks;
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks))?;
+        let done = self.copy_rows(name, &spec.name, copy).and_then(|r| {
+            let with = spec.name.as_str();
+            self.change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, dropped_keys))?;
+            Ok(r)
+        });
+        if done.is_err() {
+            self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, &spec.name, false))?;
+        }
+        done
+    }
+
+    /// Runs `copy` in a transaction of this session that keeps the metadata locks when it ends.
+    fn copy_rows<R, E: From<Error>>(
+        &mut self,
+        from: &str,
+        to: &str,
+        copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let core = self.core.clone();
+        let from = core.dict.table(&core, from)?;
+        let to = core.dict.table(&core, to)?;
+        self.start(AccessMode::ReadWrite);
+        self.explicit = true;
+        self.used.push((from.id, crate::mdl::MdlMode::Exclusive));
+        self.used.push((to.id, crate::mdl::MdlMode::Exclusive));
+        let done = copy(&mut Statement { session: self }, &from, &to);
+        self.used.clear();
+        self.leave_statement();
+        match done {
+            Ok(r) => {
+                core.txn.commit(&mut self.trx).map_err(Error::from)?;
+                Ok(r)
+            }
+            Err(e) => {
+                crate::row::rollback_to(&core, &mut self.trx, 0)
+                    .and_then(|()| Ok(core.txn.finish_rollback(&mut self.trx).map(drop)?))?;
+                Err(e)
+            }
+        }
+    }
+}

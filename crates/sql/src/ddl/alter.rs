@@ -1,0 +1,477 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX.
+//!
+//! A statement is applied to the table's [`Definition`]. If that comes to adding and dropping indexes and foreign keys it
+//! is done in place; everything else writes the rows anew ([`copy`]). RENAME comes last.
+
+use super::copy::{self, Copied};
+use super::create::{add_column, column_keys, creation_error, database_collation};
+use super::definition::{ColumnDefinition, Definition, KeyKind};
+use super::{columns, keys, look_at, names_of, options, tables, types};
+use crate::catalog::{TableInfo, engine_name, same_name};
+use crate::error;
+use crate::statement::{Outcome, StmtCx};
+use std::sync::Arc;
+use vaquita_engine::Error;
+use vaquita_engine::table::DefaultValue;
+use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
+
+/// Times an ALTER TABLE begins again because somebody else was faster.
+const TRIES: usize = 10;
+
+/// What a statement makes of a table.
+struct Change {
+    definition: Definition,
+    /// Indexes to drop and to add are all there is to do, besides what follows.
+    in_place: bool,
+    added_indexes: Vec<String>,
+    dropped_indexes: Vec<String>,
+    /// Foreign keys that go.
+    dropped_keys: Vec<String>,
+    rename_to: Option<(String, String)>,
+    /// Only `AUTO_INCREMENT = n` and comments of it changed, say.
+    ignore: bool,
+}
+
+/// ALTER TABLE.
+pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Outcome> {
+    if alter.partitioning.is_some() {
+        return Err(SqlError::unsupported("PARTITION BY"));
+    }
+    let (database, name) = names_of(cx, &alter.name)?;
+    for _ in 0..TRIES {
+        let info = look_at(cx, &database, &name)?;
+        let change = change_of(cx, alter, &info)?;
+        let rename_to = change.rename_to.clone();
+        let outcome = match apply(cx, &info, change)? {
+            Some(outcome) => outcome,
+            None => continue,
+        };
+        if let Some(to) = rename_to
+            && to != (database.clone(), name.clone())
+        {
+            tables::rename_table(cx, &(database, name), &to)?;
+        }
+        return Ok(outcome);
+    }
+    Err(SqlError::new(1412, "Table definition has changed, please retry transaction"))
+}
+
+/// CREATE INDEX.
+pub(super) fn create_index(cx: &mut StmtCx<'_>, create: &ast::CreateIndex<'_>) -> SqlResult<Outcome> {
+    let actions = [AlterAction::AddIndex(&create.index)];
+    alter_table(cx, &as_alter(create.table, &actions))
+}
+
+/// DROP INDEX.
+pub(super) fn drop_index(cx: &mut StmtCx<'_>, drop: &ast::DropIndex<'_>) -> SqlResult<Outcome> {
+    let action = match drop.name.name.eq_ignore_ascii_case(b"primary") {
+        true => AlterAction::DropPrimaryKey,
+        false => AlterAction::DropIndex(drop.name),
+    };
+    alter_table(cx, &as_alter(drop.table, &[action]))
+}
+
+fn as_alter<'a>(name: ast::ObjectName<'a>, actions: &'a [AlterAction<'a>]) -> ast::AlterTable<'a> {
+    ast::AlterTable {
+        ignore: false,
+        name,
+        actions,
+        algorithm: ast::AlterAlgorithm::default(),
+        lock: ast::AlterLock::default(),
+        partitioning: None,
+    }
+}
+
+/// Applies the actions to the definition: drops first, then columns, then keys, as MySQL does.
+fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo) -> SqlResult<Change> {
+    let mut change = Change {
+        definition: Definition::of(info),
+        in_place: true,
+        added_indexes: Vec::new(),
+        dropped_indexes: Vec::new(),
+        dropped_keys: Vec::new(),
+        rename_to: None,
+        ignore: alter.ignore,
+    };
+    for action in alter.actions {
+        change.drop(action)?;
+    }
+    let mut table_options = Vec::new();
+    for action in alter.actions {
+        change.columns(cx, action)?;
+        if let AlterAction::Option(option) = action {
+            table_options.push(*option);
+        }
+    }
+    for action in alter.actions {
+        change.keys(cx, action)?;
+    }
+    if !table_options.is_empty() {
+        let collation = database_collation(cx, &change.definition.database)?;
+        options::apply(cx, &mut change.definition, &table_options, collation)?;
+        change.in_place = false;
+    }
+    if change.definition.columns.is_empty() {
+        return Err(SqlError::new(
+            1090,
+            "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
+        ));
+    }
+    keys::check_auto_increment(&change.definition)?;
+    Ok(change)
+}
+
+impl Change {
+    fn drop(&mut self, action: &AlterAction<'_>) -> SqlResult<()> {
+        match action {
+            AlterAction::DropColumn(name) => {
+                let name = name.to_string();
+                let at = self.definition.column(&name).ok_or_else(|| SqlError::cannot_drop(&name))?;
+                let name = self.definition.columns.remove(at).name;
+                self.in_place = false;
+                // Keys lose the column; those that have no other go.
+                for key in &mut self.definition.keys {
+                    key.parts.retain(|(part, _)| !same_name(part, &name));
+                }
+                self.definition.keys.retain(|key| !key.parts.is_empty());
+                let key = |k: &super::definition::ForeignKeyDefinition| {
+                    k.columns.iter().any(|c| same_name(c, &name))
+                };
+                let used = self.definition.foreign_keys.iter().find(|k| key(k));
+                if let Some(used) = used {
+                    let constraint = used.name.clone().unwrap_or_default();
+                    return Err(SqlError::new(
+                        1828,
+                        format!(
+                            "Cannot drop column '{name}': needed in a foreign key constraint '{constraint}'"
+                        ),
+                    ));
+                }
+            }
+            AlterAction::DropIndex(name) => {
+                let name = name.to_string();
+                let at = self.definition.key(&name).ok_or_else(|| SqlError::cannot_drop(&name))?;
+                let key = self.definition.keys.remove(at);
+                self.in_place &= key.kind != KeyKind::Primary;
+                self.dropped_indexes.push(key.name);
+            }
+            AlterAction::DropPrimaryKey => {
+                let at = self.definition.key("PRIMARY").ok_or_else(|| SqlError::cannot_drop("PRIMARY"))?;
+                self.definition.keys.remove(at);
+                self.in_place = false;
+            }
+            AlterAction::DropForeignKey(name) => {
+                let name = name.to_string();
+                let is = |k: &super::definition::ForeignKeyDefinition| {
+                    k.name.as_ref().is_some_and(|n| same_name(n, &name))
+                };
+                let at = self.definition.foreign_keys.iter().position(is);
+                let at = at.ok_or_else(|| SqlError::cannot_drop(&name))?;
+                let key = self.definition.foreign_keys.remove(at);
+                self.dropped_keys.extend(key.name);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn columns(&mut self, cx: &mut StmtCx<'_>, action: &AlterAction<'_>) -> SqlResult<()> {
+        let definition = &mut self.definition;
+        match action {
+            AlterAction::AddColumn { column, place } => {
+                add_column(cx, definition, column)?;
+                let added = definition.columns.len() - 1;
+                place_column(definition, added, place)?;
+            }
+            AlterAction::ChangeColumn { old, column, place } => {
+                change_column(cx, definition, &old.to_string(), column, place)?;
+            }
+            AlterAction::ModifyColumn { column, place } => {
+                change_column(cx, definition, &column.name.to_string(), column, place)?;
+            }
+            AlterAction::RenameColumn { old, new } => {
+                rename_column(definition, &old.to_string(), &new.to_string())?;
+            }
+            AlterAction::SetDefault { column, default } => set_default(cx, definition, column, default)?,
+            AlterAction::ConvertCharset { charset, collation } => {
+                convert_charset(cx, definition, *charset, *collation)?;
+            }
+            AlterAction::Force => {}
+            // One engine: the table is written anew.
+            AlterAction::Option(_) => return Ok(()),
+            AlterAction::OrderBy(_) => {
+                cx.state.warnings.warn(
+                    1105,
+                    "ORDER BY ignored as there is a user-defined clustered index in the table or rows are kept in the order of the key",
+                );
+                return Ok(());
+            }
+            AlterAction::Keys(_) => {
+                let name = &definition.name;
+                let message = format!("Table storage engine for '{name}' doesn't have this option");
+                cx.state.warnings.push(vaquita_types::Level::Note, 1031, message);
+                return Ok(());
+            }
+            AlterAction::Partition(_) | AlterAction::RemovePartitioning => {
+                return Err(SqlError::new(
+                    1505,
+                    "Partition management on a not partitioned table is not possible",
+                ));
+            }
+            AlterAction::DiscardTablespace => return Err(SqlError::unsupported("DISCARD TABLESPACE")),
+            AlterAction::ImportTablespace => return Err(SqlError::unsupported("IMPORT TABLESPACE")),
+            _ => return Ok(()),
+        }
+        self.in_place = false;
+        Ok(())
+    }
+
+    fn keys(&mut self, cx: &mut StmtCx<'_>, action: &AlterAction<'_>) -> SqlResult<()> {
+        match action {
+            AlterAction::AddColumn { column, .. } | AlterAction::ModifyColumn { column, .. } => {
+                column_keys(&mut self.definition, column)?;
+            }
+            AlterAction::ChangeColumn { column, .. } => column_keys(&mut self.definition, column)?,
+            AlterAction::AddIndex(index) => {
+                keys::add(&mut self.definition, index)?;
+                if let Some(key) = self.definition.keys.last() {
+                    self.in_place &= key.kind != KeyKind::Primary;
+                    self.added_indexes.push(key.name.clone());
+                }
+            }
+            AlterAction::AddForeignKey(key) => {
+                let key = keys::foreign_key(cx, &self.definition, key)?;
+                self.definition.foreign_keys.push(key);
+            }
+            AlterAction::RenameIndex { old, new } => {
+                let (old, new) = (old.to_string(), new.to_string());
+                let missing = || {
+                    let name = &self.definition.name;
+                    SqlError::new(1176, format!("Key '{old}' doesn't exist in table '{name}'"))
+                };
+                let at = self.definition.key(&old).ok_or_else(missing)?;
+                if !same_name(&old, &new) && self.definition.key(&new).is_some() {
+                    return Err(SqlError::duplicate_key_name(&new));
+                }
+                self.definition.keys[at].name = new;
+                self.in_place = false;
+            }
+            AlterAction::Rename(name) => {
+                let to = names_of(cx, name)?;
+                self.rename_to = Some(to);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn unknown_column(definition: &Definition, name: &str) -> SqlError {
+    SqlError::new(1054, format!("Unknown column '{name}' in '{}'", definition.name))
+}
+
+/// Moves a column to its place.
+fn place_column(definition: &mut Definition, from: usize, place: &ColumnPlace<'_>) -> SqlResult<()> {
+    let column = definition.columns.remove(from);
+    let to = match place {
+        ColumnPlace::Unspecified => from,
+        ColumnPlace::First => 0,
+        ColumnPlace::After(after) => {
+            let after = after.to_string();
+            definition.column(&after).ok_or_else(|| unknown_column(definition, &after))? + 1
+        }
+    };
+    definition.columns.insert(to, column);
+    Ok(())
+}
+
+fn change_column(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    old: &str,
+    written: &ast::ColumnDef<'_>,
+    place: &ColumnPlace<'_>,
+) -> SqlResult<()> {
+    let at = definition.column(old).ok_or_else(|| unknown_column(definition, old))?;
+    let first = !definition.columns[..at].iter().any(|c| c.ty.kind == Kind::Timestamp);
+    let new = columns::define(cx, written, definition.collation, definition.row_format, first)?;
+    if !same_name(&new.name, old) && definition.column(&new.name).is_some() {
+        return Err(SqlError::duplicate_column(&new.name));
+    }
+    let name = new.name.clone();
+    let before = std::mem::replace(&mut definition.columns[at], new);
+    definition.columns[at].source = before.source;
+    rename_in_keys(definition, &before.name, &name)?;
+    check_parts(definition, &name)?;
+    place_column(definition, at, place)
+}
+
+/// A column of the primary key stays NOT NULL; prefixes that are longer than the column go.
+fn check_parts(definition: &mut Definition, column: &str) -> SqlResult<()> {
+    let Some(at) = definition.column(column) else { return Ok(()) };
+    for key in &mut definition.keys {
+        for (part, prefix) in &mut key.parts {
+            if !same_name(part, column) {
+                continue;
+            }
+            let ColumnDefinition { ty, default, .. } = &mut definition.columns[at];
+            if key.kind == KeyKind::Primary && ty.nullable {
+                ty.nullable = false;
+                if *default == DefaultValue::Null {
+                    *default = DefaultValue::None;
+                }
+            }
+            let text = matches!(ty.kind, Kind::Char | Kind::VarChar);
+            let long = matches!(ty.kind, Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText);
+            if long && prefix.is_none() {
+                let message =
+                    format!("BLOB/TEXT column '{column}' used in key specification without a key length");
+                return Err(SqlError::new(1170, message));
+            }
+            *prefix = prefix.filter(|n| long || text && *n < ty.length);
+        }
+    }
+    Ok(())
+}
+
+fn rename_column(definition: &mut Definition, old: &str, new: &str) -> SqlResult<()> {
+    let at = definition.column(old).ok_or_else(|| unknown_column(definition, old))?;
+    if !same_name(old, new) && definition.column(new).is_some() {
+        return Err(SqlError::duplicate_column(new));
+    }
+    let before = std::mem::replace(&mut definition.columns[at].name, new.to_owned());
+    rename_in_keys(definition, &before, new)
+}
+
+fn rename_in_keys(definition: &mut Definition, old: &str, new: &str) -> SqlResult<()> {
+    if old == new {
+        return Ok(());
+    }
+    for (part, _) in definition.keys.iter_mut().flat_map(|k| &mut k.parts) {
+        if same_name(part, old) {
+            *part = new.to_owned();
+        }
+    }
+    // The dictionary names the columns of foreign keys, in which this would have to be changed, too.
+    let used = definition.foreign_keys.iter().any(|k| k.columns.iter().any(|c| same_name(c, old)));
+    if used && !same_name(old, new) {
+        return Err(SqlError::unsupported("renaming columns of foreign keys"));
+    }
+    Ok(())
+}
+
+fn set_default(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    column: &ast::Ident<'_>,
+    default: &Option<ast::DefaultValue<'_>>,
+) -> SqlResult<()> {
+    let name = column.to_string();
+    let at = definition.column(&name).ok_or_else(|| unknown_column(definition, &name))?;
+    definition.columns[at].default = match default {
+        Some(default) => columns::default(cx, default, &definition.columns[at], definition.row_format)?,
+        None => DefaultValue::None,
+    };
+    Ok(())
+}
+
+/// CONVERT TO CHARACTER SET: text columns, too.
+fn convert_charset(
+    cx: &StmtCx<'_>,
+    definition: &mut Definition,
+    charset: Option<ast::Ident<'_>>,
+    collation: Option<ast::Ident<'_>>,
+) -> SqlResult<()> {
+    let default = database_collation(cx, &definition.database)?;
+    let (charset, collation) = (charset.map(|c| c.to_string()), collation.map(|c| c.to_string()));
+    let id = types::collation_of(charset.as_deref(), collation.as_deref(), default)?;
+    definition.collation = id;
+    for column in &mut definition.columns {
+        let text = column.ty.kind.is_string() || matches!(column.ty.kind, Kind::Enum | Kind::Set);
+        if !text || column.ty.collation == vaquita_types::sql_type::BINARY {
+            continue;
+        }
+        let ty = std::mem::replace(&mut column.ty, SqlType::new(Kind::Null));
+        column.ty = types::with_collation(ty, &column.labels, id);
+    }
+    Ok(())
+}
+
+/// Carries a change out; `None` if the table was changed by others meanwhile.
+fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResult<Option<Outcome>> {
+    let counts = |rows: u64, duplicates: u64, warnings: u32| Outcome {
+        affected_rows: rows,
+        info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}"),
+        ..Outcome::default()
+    };
+    if change.in_place {
+        in_place(cx, info, &change)?;
+        return Ok(Some(counts(0, 0, cx.state.warnings.count())));
+    }
+    let mut definition = change.definition;
+    name_foreign_keys(&mut definition);
+    match copy::rebuild(cx, info, &definition, &change.dropped_keys, change.ignore)? {
+        Copied::Stale => Ok(None),
+        Copied::Done { rows, duplicates } => {
+            cx.db.catalog.forget(&info.table.name);
+            Ok(Some(counts(rows, duplicates, cx.state.warnings.count())))
+        }
+    }
+}
+
+/// New foreign keys of a table that is written anew need names that are free: `table_ibfk_n`.
+fn name_foreign_keys(definition: &mut Definition) {
+    let prefix = format!("{}_ibfk_", definition.name);
+    let number = |name: &Option<String>| name.as_ref()?.strip_prefix(&prefix)?.parse::<u32>().ok();
+    let mut last = definition.foreign_keys.iter().filter_map(|k| number(&k.name)).max().unwrap_or(0);
+    for key in definition.foreign_keys.iter_mut().filter(|k| k.name.is_none()) {
+        last += 1;
+        key.name = Some(format!("{prefix}{last}"));
+    }
+}
+
+/// Indexes and foreign keys without touching the rows. Indexes are added before others go, so that a foreign key always
+/// has one; if an added index is refused nothing was done.
+fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<()> {
+    let definition = &change.definition;
+    let table = engine_name(&definition.database, &definition.name)?;
+    // An index that is dropped and added again under its name must go first.
+    let replaced = |name: &String| change.added_indexes.iter().any(|added| same_name(added, name));
+    let failed = |e: &Error| match e {
+        Error::DuplicateKey { index, value, .. } => error::duplicate_entry(value, index),
+        Error::ForeignKey(text) => SqlError::new(1553, format!("Cannot drop index: {text}")),
+        e => creation_error(e, definition),
+    };
+    for key in &change.dropped_keys {
+        cx.engine.drop_foreign_key(&table, key).map_err(|e| error::engine(&e))?;
+    }
+    for name in change.dropped_indexes.iter().filter(|n| replaced(n)) {
+        cx.engine.drop_index(&table, name).map_err(|e| drop_error(&e, name))?;
+    }
+    let spec = definition.to_spec(None)?;
+    let added: Vec<_> = spec.indexes.into_iter().filter(|i| change.added_indexes.contains(&i.name)).collect();
+    if !added.is_empty() {
+        cx.engine.add_indexes(&table, &added).map_err(|e| failed(&e))?;
+    }
+    if !spec.foreign_keys.is_empty() {
+        cx.engine.add_foreign_keys(&table, &spec.foreign_keys).map_err(|e| match &e {
+            Error::ForeignKey(_) => SqlError::new(1215, "Cannot add foreign key constraint"),
+            e => error::engine(e),
+        })?;
+    }
+    for name in change.dropped_indexes.iter().filter(|n| !replaced(n)) {
+        cx.engine.drop_index(&table, name).map_err(|e| drop_error(&e, name))?;
+    }
+    cx.db.catalog.forget(&info.table.name);
+    Ok(())
+}
+
+fn drop_error(e: &Error, index: &str) -> SqlError {
+    match e {
+        Error::ForeignKey(_) => {
+            SqlError::new(1553, format!("Cannot drop index '{index}': needed in a foreign key constraint"))
+        }
+        e => error::engine(e),
+    }
+}

@@ -1,0 +1,175 @@
+//! Columns as written.
+
+use super::definition::ColumnDefinition;
+use super::types;
+use crate::catalog::extra::Extra;
+use crate::expr::scope::NoTables;
+use crate::expr::{CompileCx, EvalCx, Row, compile};
+use crate::statement::StmtCx;
+use vaquita_engine::table::DefaultValue;
+use vaquita_format::index_def::RowFormat;
+use vaquita_parser::ast;
+use vaquita_types::convert::store::{StoreMode, store};
+use vaquita_types::temporal::DateContext;
+use vaquita_types::{ColumnType, Cx, Date, Kind, Level, SqlError, SqlMode, SqlResult, SqlType, Warnings};
+
+/// Most characters of a column's comment.
+const COMMENT_MAX: usize = 1_024;
+
+/// The definition of a column, `first_timestamp`: no TIMESTAMP column before it. A key that its attributes ask for is
+/// the caller's business.
+///
+/// # Errors
+/// As [`types::resolve`]; 1067 default, 1101, 1294, 1063, 1629 comment; 1235 what is not there yet.
+pub(super) fn define(
+    cx: &mut StmtCx<'_>,
+    written: &ast::ColumnDef<'_>,
+    collation: u16,
+    row_format: RowFormat,
+    first_timestamp: bool,
+) -> SqlResult<ColumnDefinition> {
+    let name = written.name.to_string();
+    if written.generated.is_some() {
+        return Err(SqlError::unsupported("generated columns"));
+    }
+    if name.is_empty() || name.ends_with(' ') {
+        return Err(SqlError::new(1166, format!("Incorrect column name '{name}'")));
+    }
+    if name.chars().count() > 64 {
+        return Err(SqlError::too_long_name(&name));
+    }
+    let types::Resolved { mut ty, labels } = types::resolve(&written.data_type, &name, collation, cx.state)?;
+    let serial = matches!(written.data_type.kind, ast::TypeKind::Serial);
+    let auto_increment = written.auto_increment || serial;
+    let silent_timestamp = ty.kind == Kind::Timestamp
+        && written.nullable.is_none()
+        && !cx.state.vars.explicit_defaults_for_timestamp;
+    ty.nullable = match written.nullable {
+        Some(nullable) => nullable && !auto_increment,
+        None => !(auto_increment || written.primary || silent_timestamp),
+    };
+    let comment = written.comment.map(|c| String::from_utf8_lossy(c).into_owned()).unwrap_or_default();
+    if comment.chars().count() > COMMENT_MAX {
+        let message = format!("Comment for field '{name}' is too long (max = {COMMENT_MAX})");
+        return Err(SqlError::new(1629, message));
+    }
+    let mut column = ColumnDefinition {
+        name,
+        ty,
+        labels,
+        default: DefaultValue::None,
+        on_update_now: false,
+        auto_increment,
+        comment,
+        extra: Extra::default(),
+        source: None,
+    };
+    if auto_increment
+        && !(column.ty.kind.is_integer() || matches!(column.ty.kind, Kind::Float | Kind::Double))
+    {
+        let message = format!("Incorrect column specifier for column '{}'", column.name);
+        return Err(SqlError::new(1063, message));
+    }
+    on_update(&mut column, written)?;
+    column.default = match &written.default {
+        Some(default) => self::default(cx, default, &column, row_format)?,
+        None if silent_timestamp && first_timestamp && !column.on_update_now => {
+            column.on_update_now = true;
+            DefaultValue::Now
+        }
+        None if silent_timestamp => zero_timestamp(cx, &column, row_format)?,
+        None if column.ty.nullable => DefaultValue::Null,
+        None => DefaultValue::None,
+    };
+    Ok(column)
+}
+
+fn on_update(column: &mut ColumnDefinition, written: &ast::ColumnDef<'_>) -> SqlResult<()> {
+    let Some(fsp) = written.on_update_now else { return Ok(()) };
+    let is_moment = matches!(column.ty.kind, Kind::DateTime | Kind::Timestamp);
+    if !is_moment || u32::from(column.ty.decimals) != fsp {
+        let message = format!("Invalid ON UPDATE clause for '{}' column", column.name);
+        return Err(SqlError::new(1294, message));
+    }
+    column.on_update_now = true;
+    Ok(())
+}
+
+/// What a TIMESTAMP gets that says nothing, all but the first.
+fn zero_timestamp(
+    cx: &StmtCx<'_>,
+    column: &ColumnDefinition,
+    row_format: RowFormat,
+) -> SqlResult<DefaultValue> {
+    let mode = cx.state.vars.sql_mode;
+    if mode.is_strict() && mode.has(SqlMode::NO_ZERO_DATE) {
+        return Err(SqlError::invalid_default(&column.name));
+    }
+    let mut out = Vec::new();
+    ColumnType::new(column.ty.clone(), row_format).push_implicit_default(&mut out);
+    Ok(DefaultValue::Stored(out))
+}
+
+/// A default as written, for a column whose type is known.
+///
+/// # Errors
+/// 1067, 1101; those of the expression.
+pub(super) fn default(
+    cx: &mut StmtCx<'_>,
+    written: &ast::DefaultValue<'_>,
+    column: &ColumnDefinition,
+    row_format: RowFormat,
+) -> SqlResult<DefaultValue> {
+    let invalid = || SqlError::invalid_default(&column.name);
+    if column.auto_increment {
+        return Err(invalid());
+    }
+    let expr = match written {
+        ast::DefaultValue::Now(fsp) => {
+            let is_moment = matches!(column.ty.kind, Kind::DateTime | Kind::Timestamp);
+            let fits = is_moment && u32::from(column.ty.decimals) == *fsp;
+            return if fits { Ok(DefaultValue::Now) } else { Err(invalid()) };
+        }
+        ast::DefaultValue::Expr(_) => return Err(SqlError::unsupported("expressions as defaults")),
+        ast::DefaultValue::Literal(expr) => expr,
+    };
+    let mut compile_cx = CompileCx::new(Some(cx.db), cx.state);
+    let compiled = compile(expr, &NoTables { clause: "default" }, &mut compile_cx)?;
+    let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: None };
+    let row = Row::constant(&[]);
+    let value = compiled.eval(&mut eval, &row)?.into_owned();
+    if value.is_null() {
+        return if column.ty.nullable { Ok(DefaultValue::Null) } else { Err(invalid()) };
+    }
+    let long = matches!(column.ty.kind, Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText);
+    if long || matches!(column.ty.kind, Kind::Json | Kind::Geometry) {
+        return Err(SqlError::new(
+            1101,
+            format!("BLOB/TEXT column '{}' can't have a default value", column.name),
+        ));
+    }
+    let stored = stored_default(cx, column, &value, compiled.ty(), row_format)?;
+    Ok(DefaultValue::Stored(stored))
+}
+
+/// A default must fit as it is: what would be a warning is an error.
+fn stored_default(
+    cx: &StmtCx<'_>,
+    column: &ColumnDefinition,
+    value: &vaquita_types::Value<'_>,
+    from: &SqlType,
+    row_format: RowFormat,
+) -> SqlResult<Vec<u8>> {
+    let mut warnings = Warnings::new(8);
+    let date = DateContext { mode: cx.state.vars.sql_mode, today: Date::default() };
+    let mut convert = Cx { date, time_zone: &cx.state.vars.time_zone, warnings: &mut warnings };
+    let mode = StoreMode { strict: true, null_is_error: true, row: 1 };
+    let ty = ColumnType::new(column.ty.clone(), row_format);
+    let mut out = Vec::new();
+    let done = store(&ty, &column.name, value, from, mode, &mut convert, &mut out);
+    let warned = warnings.list().iter().any(|w| w.level != Level::Note);
+    match done {
+        Ok(_) if !warned => Ok(out),
+        _ => Err(SqlError::invalid_default(&column.name)),
+    }
+}

@@ -1,0 +1,285 @@
+//! ALTER TABLE by writing the rows anew.
+
+use super::definition::Definition;
+use crate::catalog::{TableInfo, engine_name, file_name};
+use crate::error;
+use crate::statement::StmtCx;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use vaquita_engine::table::DefaultValue;
+use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
+use vaquita_types::convert::store::{StoreMode, store};
+use vaquita_types::temporal::{DateContext, calendar};
+use vaquita_types::{ColumnType, Cx, Date, Kind, SqlError, SqlResult, Value};
+
+/// Why rows could not be copied.
+enum Failure {
+    Sql(SqlError),
+    Engine(Error),
+    /// The table is not the one the definition was made from.
+    Stale,
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure::Engine(e)
+    }
+}
+
+impl From<SqlError> for Failure {
+    fn from(e: SqlError) -> Failure {
+        Failure::Sql(e)
+    }
+}
+
+/// What became of it.
+pub(super) enum Copied {
+    /// So many rows are in the new table, so many were left out as duplicates.
+    Done { rows: u64, duplicates: u64 },
+    /// Somebody else changed the table first: make the definition anew.
+    Stale,
+}
+
+/// How a column of the new table gets its values.
+enum Source {
+    /// As they are stored.
+    Same(usize),
+    /// Converted.
+    Converted(usize),
+    /// One value for all rows.
+    Constant(Option<Box<[u8]>>),
+}
+
+/// Writes the table anew under `definition`.
+///
+/// # Errors
+/// Values that do not fit, duplicates, definitions that cannot be, metadata locks.
+pub(super) fn rebuild(
+    cx: &mut StmtCx<'_>,
+    old: &TableInfo,
+    definition: &Definition,
+    dropped_keys: &[String],
+    ignore: bool,
+) -> SqlResult<Copied> {
+    let name = engine_name(&old.database, &old.name)?;
+    let temporary = format!("{}/#sql-vq{:x}", file_name(&old.database)?, old.table.id.get());
+    let spec = definition.to_spec(Some(&temporary))?;
+    let StmtCx { db: _, engine, state } = cx;
+    let done = engine.rebuild_table(&name, &spec, dropped_keys, |statement, from, to| {
+        if !Arc::ptr_eq(from, &old.table) {
+            return Err(Failure::Stale);
+        }
+        let to_info = TableInfo::new(to.clone())?;
+        let mut rows = Rows::new(old, &to_info, definition, state, ignore)?;
+        rows.copy(statement, from, to, state)?;
+        Ok(Copied::Done { rows: rows.copied, duplicates: rows.duplicates })
+    });
+    match done {
+        Ok(copied) => Ok(copied),
+        Err(Failure::Stale) => Ok(Copied::Stale),
+        Err(Failure::Sql(e)) => Err(e),
+        Err(Failure::Engine(e)) => Err(super::create::creation_error(&e, definition)),
+    }
+}
+
+struct Rows<'t> {
+    old: &'t TableInfo,
+    new: &'t TableInfo,
+    sources: Vec<Source>,
+    mode: StoreMode,
+    date: DateContext,
+    ignore: bool,
+    copied: u64,
+    duplicates: u64,
+}
+
+impl<'t> Rows<'t> {
+    fn new(
+        old: &'t TableInfo,
+        new: &'t TableInfo,
+        definition: &Definition,
+        state: &mut crate::state::SessionState,
+        ignore: bool,
+    ) -> SqlResult<Rows<'t>> {
+        let sql_mode = state.vars.sql_mode;
+        let utc = state.now_us.div_euclid(1_000_000);
+        let local = utc + i64::from(state.vars.time_zone.offset_at(utc));
+        let today = calendar::from_unix(local, 0).map_or(Date::default(), |d| d.date);
+        let strict = sql_mode.is_strict() && !ignore;
+        let mut rows = Rows {
+            old,
+            new,
+            sources: Vec::new(),
+            mode: StoreMode { strict, null_is_error: strict, row: 1 },
+            date: DateContext { mode: sql_mode, today },
+            ignore,
+            copied: 0,
+            duplicates: 0,
+        };
+        for (i, column) in definition.columns.iter().enumerate() {
+            let source = match column.source {
+                Some(from) if same_storage(&old.columns[from].ty, &new.columns[i].ty) => Source::Same(from),
+                Some(from) => Source::Converted(from),
+                None => rows.constant(i, &column.default, state)?,
+            };
+            rows.sources.push(source);
+        }
+        Ok(rows)
+    }
+
+    /// What rows that are there get in a new column: its default, or that of its type.
+    fn constant(
+        &self,
+        column: usize,
+        default: &DefaultValue,
+        state: &mut crate::state::SessionState,
+    ) -> SqlResult<Source> {
+        let info = &self.new.columns[column];
+        Ok(Source::Constant(match default {
+            DefaultValue::Stored(bytes) => Some(bytes.clone().into()),
+            DefaultValue::Now => {
+                let seconds = state.now_us.div_euclid(1_000_000);
+                let local = seconds + i64::from(state.vars.time_zone.offset_at(seconds));
+                let micros = state.now_us.rem_euclid(1_000_000) as u32;
+                let now = calendar::from_unix(local, micros).unwrap_or_default();
+                let mut out = Vec::new();
+                info.ty.encode(&Value::DateTime(now), &state.vars.time_zone, &mut out);
+                Some(out.into())
+            }
+            _ if info.is_nullable() => None,
+            _ => Some(info.implicit.clone()),
+        }))
+    }
+
+    fn copy(
+        &mut self,
+        statement: &mut Statement<'_>,
+        from: &Arc<Table>,
+        to: &Arc<Table>,
+        state: &mut crate::state::SessionState,
+    ) -> Result<(), Failure> {
+        let auto_increment =
+            self.new.auto_increment.filter(|&i| matches!(self.sources[i], Source::Constant(_)));
+        let sources = std::mem::take(&mut self.sources);
+        let mut cursor = statement.cursor(from, &ReadOptions::default())?;
+        cursor.seek_first();
+        let mut values: Vec<Option<Vec<u8>>> = vec![None; from.columns.len()];
+        let mut converted = Vec::new();
+        loop {
+            let Some(row) = statement.next(&mut cursor)? else { return Ok(()) };
+            for (i, value) in values.iter_mut().enumerate() {
+                let buffer = value.get_or_insert_default();
+                buffer.clear();
+                if !row.read_column(i, buffer)? {
+                    *value = None;
+                }
+            }
+            state.poll()?;
+            converted.clear();
+            let ends = self.convert(&sources, &values, &mut converted, state)?;
+            let mut fields: SmallVec<[Field<'_>; 16]> = SmallVec::new();
+            for (source, end) in sources.iter().zip(&ends) {
+                fields.push(match (source, end) {
+                    (Source::Same(i), _) => values[*i].as_deref(),
+                    (Source::Constant(bytes), _) => bytes.as_deref(),
+                    (Source::Converted(_), range) => range.clone().map(|r| &converted[r]),
+                });
+            }
+            let number = auto_increment.map(|i| (i, self.copied + self.duplicates + 1));
+            self.insert(statement, to, &mut fields, number, state)?;
+            self.mode.row += 1;
+        }
+    }
+
+    fn convert(
+        &self,
+        sources: &[Source],
+        values: &[Option<Vec<u8>>],
+        out: &mut Vec<u8>,
+        state: &mut crate::state::SessionState,
+    ) -> SqlResult<SmallVec<[Option<std::ops::Range<usize>>; 16]>> {
+        let mut ranges = SmallVec::new();
+        for (i, source) in sources.iter().enumerate() {
+            let Source::Converted(from) = source else {
+                ranges.push(None);
+                continue;
+            };
+            let (old, new) = (&self.old.columns[*from], &self.new.columns[i]);
+            let zone = state.vars.time_zone.clone();
+            let value = old.ty.decode(values[*from].as_deref(), &zone);
+            let mut cx = Cx { date: self.date, time_zone: &zone, warnings: &mut state.warnings };
+            let start = out.len();
+            let there = match (value.is_null(), new.is_nullable()) {
+                // NULL in a column that has none any more.
+                (true, false) if self.mode.strict => {
+                    return Err(SqlError::new(
+                        1265,
+                        format!("Data truncated for column '{}' at row {}", new.name, self.mode.row),
+                    ));
+                }
+                _ => store(&new.ty, &new.name, &value, old.sql_type(), self.mode, &mut cx, out)?,
+            };
+            ranges.push(there.then(|| start..out.len()));
+        }
+        Ok(ranges)
+    }
+
+    fn insert(
+        &mut self,
+        statement: &mut Statement<'_>,
+        to: &Arc<Table>,
+        fields: &mut [Field<'_>],
+        number: Option<(usize, u64)>,
+        state: &mut crate::state::SessionState,
+    ) -> Result<(), Failure> {
+        let mut stored = Vec::new();
+        let inserted = match number {
+            // A new AUTO_INCREMENT column numbers the rows.
+            Some((column, n)) => {
+                self.new.columns[column].ty.encode(&Value::UInt(n), &state.vars.time_zone, &mut stored);
+                let mut fields: SmallVec<[Field<'_>; 16]> = fields.iter().copied().collect();
+                fields[column] = Some(&stored);
+                let done = statement.insert(to, &fields);
+                statement.note_auto_inc(to, &stored)?;
+                done
+            }
+            None => statement.insert(to, fields),
+        };
+        match inserted {
+            Ok(_) => {
+                if let (None, Some(column)) = (number, self.new.auto_increment)
+                    && let Some(stored) = fields[column]
+                {
+                    statement.note_auto_inc(to, stored)?;
+                }
+                self.copied += 1;
+                Ok(())
+            }
+            Err(Error::DuplicateKey { .. }) if self.ignore => {
+                self.duplicates += 1;
+                Ok(())
+            }
+            Err(Error::DuplicateKey { index, value, .. }) => {
+                Err(error::duplicate_entry(&value, &index).into())
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// Whether stored values of one type are stored values of the other.
+fn same_storage(old: &ColumnType, new: &ColumnType) -> bool {
+    let (a, b) = (&old.ty, &new.ty);
+    if a.nullable && !b.nullable || a.kind != b.kind || a.unsigned != b.unsigned || a.labels != b.labels {
+        return false;
+    }
+    match a.kind {
+        Kind::Char | Kind::VarChar | Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => {
+            a.length == b.length && a.collation == b.collation
+        }
+        Kind::Decimal | Kind::Bit => a.length == b.length && a.decimals == b.decimals,
+        Kind::Float | Kind::Double => a.decimals == b.decimals,
+        Kind::Time | Kind::DateTime | Kind::Timestamp => old == new,
+        _ => true,
+    }
+}

@@ -1,0 +1,342 @@
+//! CREATE TABLE.
+
+use super::definition::{ColumnDefinition, Definition, KeyKind};
+use super::{check_database_exists, columns, keys, look_at, names_of, options};
+use crate::catalog::extra::Extra;
+use crate::catalog::{engine_name, file_name};
+use crate::error;
+use crate::statement::{Outcome, PlanCx, StmtCx};
+use vaquita_engine::table::DefaultValue;
+use vaquita_format::index_def::RowFormat;
+use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
+use vaquita_types::{Kind, Level, SqlError, SqlResult};
+
+/// CREATE TABLE in all its forms.
+pub(super) fn create_table(
+    cx: &mut StmtCx<'_>,
+    written: &ast::CreateTable<'_>,
+    sql: &[u8],
+) -> SqlResult<Outcome> {
+    if written.temporary {
+        return Err(SqlError::unsupported("TEMPORARY tables"));
+    }
+    if written.partitioning.is_some() {
+        return Err(SqlError::unsupported("PARTITION BY"));
+    }
+    let (database, name) = names_of(cx, &written.name)?;
+    check_database_exists(cx, &database)?;
+    let engine_name = engine_name(&database, &name)?;
+    if look_at(cx, &database, &name).is_ok() {
+        if !written.if_not_exists {
+            return Err(SqlError::table_exists(&name));
+        }
+        cx.state.warnings.push(Level::Note, 1050, SqlError::table_exists(&name).message);
+        return Ok(Outcome::default());
+    }
+    let mut definition = match &written.like {
+        Some(like) => like_definition(cx, like, &database, &name)?,
+        None => definition_of(cx, written, &database, &name)?,
+    };
+    if let Some(query) = written.select {
+        add_selected(cx, &mut definition, query, sql)?;
+        keys_as_written(cx, &mut definition, written)?;
+    }
+    if definition.columns.is_empty() {
+        return Err(SqlError::new(1113, "A table must have at least 1 column"));
+    }
+    definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
+    let spec = definition.to_spec(None)?;
+    cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
+    match written.select {
+        None => Ok(Outcome::default()),
+        Some(query) => fill(cx, written, query, sql).inspect_err(|_| {
+            // Without its rows there is no table. If that fails too, the statement's error matters more.
+            let _ = cx.engine.drop_table(&engine_name);
+        }),
+    }
+}
+
+/// Engine errors of definitions in MySQL's words.
+pub(super) fn creation_error(e: &vaquita_engine::Error, definition: &Definition) -> SqlError {
+    match e {
+        vaquita_engine::Error::ForeignKey(_) => SqlError::new(1215, "Cannot add foreign key constraint"),
+        vaquita_engine::Error::TableExists(_) => SqlError::table_exists(&definition.name),
+        vaquita_engine::Error::BadDefinition(text)
+            if text.contains("is allowed") || text.contains("are allowed") =>
+        {
+            SqlError::new(1071, format!("Specified key was too long: {text}"))
+        }
+        other => error::engine(other),
+    }
+}
+
+/// A definition without columns.
+fn empty(cx: &StmtCx<'_>, database: &str, name: &str) -> SqlResult<Definition> {
+    Ok(Definition {
+        database: database.to_owned(),
+        name: name.to_owned(),
+        columns: Vec::new(),
+        keys: Vec::new(),
+        foreign_keys: Vec::new(),
+        collation: database_collation(cx, database)?,
+        comment: String::new(),
+        row_format: RowFormat::Dynamic,
+        auto_increment: None,
+        extra: Extra::default(),
+    })
+}
+
+/// A database's default collation.
+pub(super) fn database_collation(cx: &StmtCx<'_>, database: &str) -> SqlResult<u16> {
+    let said = crate::virtual_tables::database_options(cx.db, &file_name(database)?)?;
+    Ok(said.flatten().unwrap_or(cx.state.vars.collation_server))
+}
+
+fn like_definition(
+    cx: &mut StmtCx<'_>,
+    like: &ast::ObjectName<'_>,
+    database: &str,
+    name: &str,
+) -> SqlResult<Definition> {
+    let (like_database, like_name) = names_of(cx, like)?;
+    let info = look_at(cx, &like_database, &like_name)?;
+    let mut definition = Definition::of(&info);
+    definition.database = database.to_owned();
+    definition.name = name.to_owned();
+    // As MySQL: foreign keys are not copied.
+    definition.foreign_keys.clear();
+    Ok(definition)
+}
+
+fn definition_of(
+    cx: &mut StmtCx<'_>,
+    written: &ast::CreateTable<'_>,
+    database: &str,
+    name: &str,
+) -> SqlResult<Definition> {
+    let mut definition = empty(cx, database, name)?;
+    let default_collation = definition.collation;
+    options::apply(cx, &mut definition, written.options, default_collation)?;
+    for element in written.elements {
+        if let TableElement::Column(column) = element {
+            add_column(cx, &mut definition, column)?;
+        }
+    }
+    if written.select.is_none() {
+        keys_as_written(cx, &mut definition, written)?;
+    }
+    Ok(definition)
+}
+
+/// Appends a column as written.
+///
+/// # Errors
+/// 1060, those of the column.
+pub(super) fn add_column(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    written: &ast::ColumnDef<'_>,
+) -> SqlResult<()> {
+    let first_timestamp = !definition.columns.iter().any(|c| c.ty.kind == Kind::Timestamp);
+    let column = columns::define(cx, written, definition.collation, definition.row_format, first_timestamp)?;
+    if definition.column(&column.name).is_some() {
+        return Err(SqlError::duplicate_column(&column.name));
+    }
+    definition.columns.push(column);
+    Ok(())
+}
+
+/// Keys of columns' attributes first, then the others; foreign keys.
+fn keys_as_written(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    written: &ast::CreateTable<'_>,
+) -> SqlResult<()> {
+    for element in written.elements {
+        if let TableElement::Column(column) = element {
+            column_keys(definition, column)?;
+        }
+    }
+    for element in written.elements {
+        match element {
+            TableElement::Index(index) => {
+                refuse_null_parts(written, index)?;
+                keys::add(definition, index)?;
+            }
+            TableElement::ForeignKey(key) => {
+                let key = keys::foreign_key(cx, definition, key)?;
+                definition.foreign_keys.push(key);
+            }
+            // Parsed and without effect, as in 5.6.
+            TableElement::Column(_) | TableElement::Check(_) => {}
+        }
+    }
+    // Unnamed keys are numbered after the named ones are known; the order of keys is that of the statement.
+    keys::check_auto_increment(definition)
+}
+
+/// Keys that a column's attributes ask for.
+///
+/// # Errors
+/// As [`keys::add`].
+pub(super) fn column_keys(definition: &mut Definition, written: &ast::ColumnDef<'_>) -> SqlResult<()> {
+    let name = written.name.to_string();
+    if written.primary {
+        keys::add_on_column(definition, KeyKind::Primary, &name)?;
+    }
+    if written.unique || matches!(written.data_type.kind, ast::TypeKind::Serial) {
+        keys::add_on_column(definition, KeyKind::Unique, &name)?;
+    }
+    Ok(())
+}
+
+/// 1171: a column of the primary key that is declared NULL.
+fn refuse_null_parts(written: &ast::CreateTable<'_>, index: &ast::IndexDef<'_>) -> SqlResult<()> {
+    if index.kind != ast::IndexKind::Primary {
+        return Ok(());
+    }
+    for part in index.parts {
+        let ast::KeyTarget::Column(name) = part.target else { continue };
+        let is_null = |e: &TableElement<'_>| matches!(e, TableElement::Column(c) if c.name.name.eq_ignore_ascii_case(name.name) && c.nullable == Some(true));
+        if written.elements.iter().any(is_null) {
+            return Err(SqlError::new(
+                1171,
+                "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Columns of the query that the statement does not define itself.
+fn add_selected(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    query: &ast::Query<'_>,
+    sql: &[u8],
+) -> SqlResult<()> {
+    cx.engine.start_statement();
+    let stmt = Stmt::Query(query);
+    let planned = crate::connection::plans::plan(
+        &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
+        &stmt,
+    );
+    error::of_engine(cx.engine.rollback())?;
+    let planned = planned?;
+    for column in planned.columns().map_or(&[][..], |c| c) {
+        let name = String::from_utf8_lossy(&column.name).into_owned();
+        if definition.column(&name).is_some() {
+            continue;
+        }
+        let mut ty = column.ty.clone();
+        if ty.kind == Kind::Null {
+            ty = vaquita_types::SqlType { kind: Kind::Char, length: 0, ..ty };
+        }
+        if ty.kind == Kind::VarChar && ty.length > 16_383 {
+            ty.kind = Kind::LongText;
+            ty.length = u32::MAX;
+        }
+        let labels = ty.labels.iter().flat_map(|l| l.iter()).map(|l| String::from_utf8_lossy(l).into_owned());
+        definition.columns.push(ColumnDefinition {
+            name,
+            labels: labels.collect(),
+            default: selected_default(&ty),
+            ty,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            extra: Extra::default(),
+            source: None,
+        });
+    }
+    Ok(())
+}
+
+/// MySQL gives columns of a query that cannot be NULL the default 0 or ''.
+fn selected_default(ty: &vaquita_types::SqlType) -> DefaultValue {
+    if ty.nullable {
+        return DefaultValue::Null;
+    }
+    if ty.kind.is_temporal()
+        || matches!(
+            ty.kind,
+            Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
+        )
+    {
+        return DefaultValue::None;
+    }
+    let mut out = Vec::new();
+    vaquita_types::ColumnType::new(ty.clone(), RowFormat::Dynamic).push_implicit_default(&mut out);
+    DefaultValue::Stored(out)
+}
+
+/// Inserts the rows of the query: an INSERT ... SELECT in a transaction of its own.
+fn fill(
+    cx: &mut StmtCx<'_>,
+    written: &ast::CreateTable<'_>,
+    query: &ast::Query<'_>,
+    sql: &[u8],
+) -> SqlResult<Outcome> {
+    let own: Vec<ast::Ident<'_>> = Vec::new();
+    let planned = {
+        cx.engine.start_statement();
+        let stmt = Stmt::Query(query);
+        let planned = crate::connection::plans::plan(
+            &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
+            &stmt,
+        );
+        error::of_engine(cx.engine.rollback())?;
+        planned?
+    };
+    let names: Vec<Box<[u8]>> =
+        planned.columns().map_or(Vec::new(), |columns| columns.iter().map(|c| c.name.clone()).collect());
+    let columns: Vec<ast::ColumnRef<'_>> = names
+        .iter()
+        .map(|name| ast::ColumnRef { schema: None, table: None, name: ast::Ident { name } })
+        .collect();
+    let insert = ast::Insert {
+        replace: written.select_duplicates == SelectDuplicates::Replace,
+        priority: ast::Priority::default(),
+        ignore: written.select_duplicates == SelectDuplicates::Ignore,
+        table: written.name,
+        partitions: &own,
+        columns: Some(&columns),
+        source: ast::InsertSource::Query(query),
+        row_alias: None,
+        on_duplicate: &[],
+    };
+    let from = cx.engine.start_statement();
+    let done = crate::dml::plan(
+        &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
+        &Stmt::Insert(&insert),
+    )
+    .and_then(|plan| plan.run(cx, &[], &mut Silent));
+    match done {
+        Ok(outcome) => {
+            let committed = error::of_engine(cx.engine.commit())?;
+            error::of_engine(committed.wait())?;
+            Ok(outcome)
+        }
+        Err(e) => {
+            error::of_engine(cx.engine.take_back(from, true))?;
+            Err(e)
+        }
+    }
+}
+
+/// INSERT has no result.
+struct Silent;
+
+impl crate::sink::ResultSink for Silent {
+    fn columns(&mut self, _: &std::sync::Arc<[crate::sink::ColumnMeta]>) -> SqlResult<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[vaquita_types::Value<'_>]) -> SqlResult<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: crate::sink::Completion) -> SqlResult<()> {
+        Ok(())
+    }
+}

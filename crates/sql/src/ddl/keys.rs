@@ -1,0 +1,242 @@
+//! Keys and foreign keys as written.
+
+use super::definition::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind};
+use super::names_of;
+use crate::catalog::same_name;
+use crate::statement::StmtCx;
+use vaquita_engine::table::{DefaultValue, ReferentialAction};
+use vaquita_format::index_def::RowFormat;
+use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
+use vaquita_types::{Kind, SqlError, SqlResult};
+
+/// Most characters of an index's comment.
+const COMMENT_MAX: usize = 1_024;
+/// Bytes of one column in a key, of tables whose row format keeps long prefixes.
+const KEY_MAX: u32 = 3_072;
+/// The same of the older row formats.
+const OLD_KEY_MAX: u32 = 767;
+
+/// Adds a key to a definition whose columns are complete.
+///
+/// # Errors
+/// 1061, 1068, 1070, 1071, 1072, 1089, 1170, 1171, 1280, 1688; 1235 kinds that are not there yet.
+pub(super) fn add(definition: &mut Definition, written: &ast::IndexDef<'_>) -> SqlResult<()> {
+    let kind = match written.kind {
+        IndexKind::Primary => KeyKind::Primary,
+        IndexKind::Unique => KeyKind::Unique,
+        IndexKind::Plain => KeyKind::Plain,
+        IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
+        IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
+    };
+    let mut parts = Vec::with_capacity(written.parts.len());
+    for part in written.parts {
+        let KeyTarget::Column(column) = part.target else {
+            return Err(SqlError::unsupported("indexes on expressions"));
+        };
+        parts.push((column.to_string(), part.prefix));
+    }
+    let name = match (kind, written.name.or(written.constraint)) {
+        (KeyKind::Primary, _) => "PRIMARY".to_owned(),
+        (_, Some(name)) => name.to_string(),
+        (_, None) => free_name(definition, &parts[0].0),
+    };
+    let comment =
+        written.options.comment.map(|c| String::from_utf8_lossy(c).into_owned()).unwrap_or_default();
+    if comment.chars().count() > COMMENT_MAX {
+        let message = format!("Comment for index '{name}' is too long (max = {COMMENT_MAX})");
+        return Err(SqlError::new(1688, message));
+    }
+    let using = written.options.algorithm.map(|a| match a {
+        IndexAlgorithm::Hash => "HASH",
+        IndexAlgorithm::BTree | IndexAlgorithm::RTree => "BTREE",
+    });
+    let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
+    add_key(definition, KeyDefinition { kind, name, parts, comment, using, key_block_size })
+}
+
+/// Adds a key on one column, as its attributes ask for.
+///
+/// # Errors
+/// As [`add`].
+pub(super) fn add_on_column(definition: &mut Definition, kind: KeyKind, column: &str) -> SqlResult<()> {
+    let name = match kind {
+        KeyKind::Primary => "PRIMARY".to_owned(),
+        _ => free_name(definition, column),
+    };
+    let parts = vec![(column.to_owned(), None)];
+    add_key(
+        definition,
+        KeyDefinition { kind, name, parts, comment: String::new(), using: None, key_block_size: None },
+    )
+}
+
+fn free_name(definition: &Definition, column: &str) -> String {
+    let taken = |name: &str| definition.key(name).is_some() || same_name(name, "PRIMARY");
+    if !taken(column) {
+        return column.to_owned();
+    }
+    let mut n = 2_u32;
+    loop {
+        let name = format!("{column}_{n}");
+        if !taken(&name) {
+            return name;
+        }
+        n += 1;
+    }
+}
+
+fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()> {
+    if key.kind == KeyKind::Primary && definition.keys.iter().any(|k| k.kind == KeyKind::Primary) {
+        return Err(SqlError::new(1068, "Multiple primary key defined"));
+    }
+    let reserved = key.kind != KeyKind::Primary && same_name(&key.name, "PRIMARY")
+        || same_name(&key.name, "GEN_CLUST_INDEX")
+        || key.name.ends_with(' ');
+    if reserved {
+        return Err(SqlError::new(1280, format!("Incorrect index name '{}'", key.name)));
+    }
+    if key.name.chars().count() > 64 {
+        return Err(SqlError::too_long_name(&key.name));
+    }
+    if definition.key(&key.name).is_some() {
+        return Err(SqlError::duplicate_key_name(&key.name));
+    }
+    if key.parts.len() > 16 {
+        return Err(SqlError::new(1070, "Too many key parts specified; max 16 parts allowed"));
+    }
+    for i in 0..key.parts.len() {
+        let name = key.parts[i].0.clone();
+        if key.parts[..i].iter().any(|(other, _)| same_name(other, &name)) {
+            return Err(SqlError::duplicate_column(&name));
+        }
+        key.parts[i].1 = part(definition, &key, i)?;
+    }
+    definition.keys.push(key);
+    Ok(())
+}
+
+/// Checks a part; its prefix, none if it is as long as the column.
+fn part(definition: &mut Definition, key: &KeyDefinition, i: usize) -> SqlResult<Option<u32>> {
+    let (name, prefix) = &key.parts[i];
+    let at = definition.column(name).ok_or_else(|| SqlError::key_column_missing(name))?;
+    let column = &mut definition.columns[at];
+    if key.kind == KeyKind::Primary && column.ty.nullable {
+        // Columns that say nothing become NOT NULL; one that says NULL was checked by the caller.
+        column.ty.nullable = false;
+        if column.default == DefaultValue::Null {
+            column.default = DefaultValue::None;
+        }
+    }
+    let long = matches!(
+        column.ty.kind,
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
+    );
+    if column.ty.kind == Kind::Json {
+        let message = format!("JSON column '{name}' cannot be used in key specification.");
+        return Err(SqlError::new(3152, message));
+    }
+    let text = long || matches!(column.ty.kind, Kind::Char | Kind::VarChar);
+    let prefix = match *prefix {
+        None | Some(0) if long => {
+            let message = format!("BLOB/TEXT column '{name}' used in key specification without a key length");
+            return Err(SqlError::new(1170, message));
+        }
+        Some(_) if !text => {
+            return Err(SqlError::new(
+                1089,
+                "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key \
+                 part, or the storage engine doesn't support unique prefix keys",
+            ));
+        }
+        Some(n) if !long && n >= column.ty.length => {
+            if n > column.ty.length {
+                return Err(SqlError::new(
+                    1089,
+                    "Incorrect prefix key; the used key part isn't a string, the used length is longer than the \
+                     key part, or the storage engine doesn't support unique prefix keys",
+                ));
+            }
+            None
+        }
+        other => other.filter(|n| *n > 0),
+    };
+    let chars = prefix.unwrap_or(if text { column.ty.length } else { 0 });
+    let most = match definition.row_format {
+        RowFormat::Redundant | RowFormat::Compact => OLD_KEY_MAX,
+        RowFormat::Dynamic | RowFormat::Compressed => KEY_MAX,
+    };
+    let width = super::definition::width_of(&definition.columns[at].ty);
+    if chars.saturating_mul(width) > most {
+        let message = format!("Specified key was too long; max key length is {most} bytes");
+        return Err(SqlError::new(1071, message));
+    }
+    Ok(prefix)
+}
+
+/// The definition of a foreign key.
+///
+/// # Errors
+/// 1239 column counts, 1235 SET DEFAULT.
+pub(super) fn foreign_key(
+    cx: &StmtCx<'_>,
+    definition: &Definition,
+    written: &ast::ForeignKey<'_>,
+) -> SqlResult<ForeignKeyDefinition> {
+    let references = &written.references;
+    if references.columns.len() != written.columns.len() {
+        let name = written
+            .constraint
+            .or(written.index_name)
+            .map_or("foreign key without name".into(), |n| n.to_string());
+        let message = format!(
+            "Incorrect foreign key definition for '{name}': Key reference and table reference don't match"
+        );
+        return Err(SqlError::new(1239, message));
+    }
+    for column in written.columns {
+        let name = column.to_string();
+        if definition.column(&name).is_none() {
+            return Err(SqlError::key_column_missing(&name));
+        }
+    }
+    let parent = match references.table.schema {
+        Some(_) => names_of(cx, &references.table)?,
+        None => (definition.database.clone(), references.table.name.to_string()),
+    };
+    Ok(ForeignKeyDefinition {
+        name: written.constraint.map(|c| c.to_string()),
+        columns: written.columns.iter().map(|c| c.to_string()).collect(),
+        parent,
+        parent_columns: references.columns.iter().map(|c| c.to_string()).collect(),
+        on_delete: action(references.on_delete)?,
+        on_update: action(references.on_update)?,
+        exists: false,
+    })
+}
+
+fn action(written: Option<ReferenceAction>) -> SqlResult<ReferentialAction> {
+    match written {
+        None | Some(ReferenceAction::Restrict) => Ok(ReferentialAction::Restrict),
+        Some(ReferenceAction::NoAction) => Ok(ReferentialAction::NoAction),
+        Some(ReferenceAction::Cascade) => Ok(ReferentialAction::Cascade),
+        Some(ReferenceAction::SetNull) => Ok(ReferentialAction::SetNull),
+        Some(ReferenceAction::SetDefault) => Err(SqlError::new(1215, "Cannot add foreign key constraint")),
+    }
+}
+
+/// After all keys are there: an AUTO_INCREMENT column must be the only one and the first of a key.
+///
+/// # Errors
+/// 1075.
+pub(super) fn check_auto_increment(definition: &Definition) -> SqlResult<()> {
+    let mut auto = definition.columns.iter().filter(|c| c.auto_increment);
+    let Some(column) = auto.next() else { return Ok(()) };
+    let keyed = definition.keys.iter().any(|k| same_name(&k.parts[0].0, &column.name));
+    if auto.next().is_some() || !keyed {
+        return Err(SqlError::new(
+            1075,
+            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+        ));
+    }
+    Ok(())
+}

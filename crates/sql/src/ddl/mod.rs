@@ -1,0 +1,139 @@
+//! Definitions: CREATE, ALTER, DROP, RENAME, TRUNCATE; SHOW CREATE.
+//!
+//! | part | module |
+//! |---|---|
+//! | a table's definition in SQL's terms, to and from the engine's | [`definition`] |
+//! | types as written | [`types`] |
+//! | columns, keys and foreign keys, table options as written | [`columns`], [`keys`], [`options`] |
+//! | CREATE TABLE, also LIKE and SELECT | [`create`] |
+//! | ALTER TABLE, CREATE and DROP INDEX: in place, or by copying the rows | [`alter`], [`copy`] |
+//! | DROP, RENAME, TRUNCATE | [`tables`] |
+//! | databases | [`databases`] |
+//! | SHOW CREATE TABLE | [`show_create`] |
+//!
+//! Every change of one table is atomic over a crash; a statement that names several tables changes them one by one.
+
+mod alter;
+mod columns;
+mod copy;
+mod create;
+mod databases;
+mod definition;
+mod keys;
+mod options;
+mod show_create;
+mod tables;
+mod types;
+
+use crate::catalog::{self, TableInfo};
+use crate::sink::ResultSink;
+use crate::statement::{Outcome, StmtCx};
+use std::sync::Arc;
+use vaquita_engine::MdlMode;
+use vaquita_parser::ast::{self, Stmt};
+use vaquita_types::{SqlError, SqlResult};
+
+pub(crate) use show_create::show_create_table;
+
+/// Executes a definition, or maintenance of tables (which sends rows). Privileges are checked, what was open is
+/// committed; whatever it commits itself is durable when it returns.
+///
+/// # Errors
+/// Of the statement.
+pub(crate) fn execute(
+    cx: &mut StmtCx<'_>,
+    stmt: &Stmt<'_>,
+    sql: &[u8],
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
+    match stmt {
+        Stmt::CreateTable(create) => create::create_table(cx, create, sql),
+        Stmt::AlterTable(alter) => alter::alter_table(cx, alter),
+        Stmt::CreateIndex(create) => alter::create_index(cx, create),
+        Stmt::DropIndex(drop) => alter::drop_index(cx, drop),
+        Stmt::DropTable(drop) => tables::drop_tables(cx, drop),
+        Stmt::Truncate(name) => tables::truncate(cx, name),
+        Stmt::RenameTables(pairs) => tables::rename(cx, pairs),
+        Stmt::CreateDatabase(create) => databases::create(cx, create),
+        Stmt::AlterDatabase(alter) => databases::alter(cx, alter),
+        Stmt::DropDatabase(drop) => databases::drop(cx, drop),
+        Stmt::Maintain(maintain) => {
+            cx.engine.start_statement();
+            let done = crate::dml::maintain(cx, maintain, sink);
+            crate::error::of_engine(cx.engine.rollback())?;
+            done
+        }
+        Stmt::CreateView(_) => Err(SqlError::unsupported("CREATE VIEW")),
+        Stmt::DropView(_) => Err(SqlError::unsupported("DROP VIEW")),
+        Stmt::CreateProgram(program) => Err(SqlError::unsupported(match program.kind {
+            ast::ProgramKind::Procedure => "CREATE PROCEDURE",
+            ast::ProgramKind::Function => "CREATE FUNCTION",
+            ast::ProgramKind::Trigger => "CREATE TRIGGER",
+            ast::ProgramKind::Event => "CREATE EVENT",
+        })),
+        Stmt::DropProgram(drop) => drop_program(cx, drop),
+        Stmt::CreateTablespace(_) => Err(SqlError::unsupported("CREATE TABLESPACE")),
+        Stmt::DropTablespace(_) => Err(SqlError::unsupported("DROP TABLESPACE")),
+        _ => Err(SqlError::unsupported("this definition")),
+    }
+}
+
+/// There are no stored programs: dropping one finds none.
+fn drop_program(cx: &mut StmtCx<'_>, drop: &ast::DropProgram<'_>) -> SqlResult<Outcome> {
+    let database = drop.name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let name = format!("{database}.{}", drop.name.name);
+    let (code, message) = match drop.kind {
+        ast::ProgramKind::Procedure => (1305, format!("PROCEDURE {name} does not exist")),
+        ast::ProgramKind::Function => (1305, format!("FUNCTION {name} does not exist")),
+        ast::ProgramKind::Trigger => (1360, "Trigger does not exist".to_owned()),
+        ast::ProgramKind::Event => (1539, format!("Unknown event '{}'", drop.name.name)),
+    };
+    if !drop.if_exists {
+        return Err(SqlError::new(code, message));
+    }
+    cx.state.warnings.push(vaquita_types::Level::Note, code, message);
+    Ok(Outcome::default())
+}
+
+/// Database and name of a table as a statement says them.
+fn names_of(cx: &StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<(String, String)> {
+    let database = match name.schema {
+        Some(schema) => schema.to_string(),
+        None if cx.state.database.is_empty() => return Err(SqlError::no_database()),
+        None => cx.state.database.clone(),
+    };
+    if crate::virtual_tables::is_virtual_database(&database) {
+        let (user, host) = (&cx.state.user, &cx.state.host);
+        return Err(SqlError::database_denied(user, host, &database));
+    }
+    Ok((database, name.name.to_string()))
+}
+
+/// A table's present definition. It may change before it is used: whoever relies on it compares the engine's object.
+fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<TableInfo>> {
+    cx.engine.start_statement();
+    let found =
+        catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), database, name, MdlMode::SharedRead);
+    crate::error::of_engine(cx.engine.rollback())?;
+    found
+}
+
+/// The AUTO_INCREMENT value that the next row would get.
+fn next_auto_increment(cx: &mut StmtCx<'_>, info: &TableInfo) -> SqlResult<Option<u64>> {
+    if info.auto_increment.is_none() {
+        return Ok(None);
+    }
+    cx.engine.start_statement();
+    let next = cx.engine.statement().next_auto_inc(&info.table);
+    crate::error::of_engine(cx.engine.rollback())?;
+    crate::error::of_engine(next)
+}
+
+/// Whether there is such a database.
+fn check_database_exists(cx: &StmtCx<'_>, database: &str) -> SqlResult<()> {
+    catalog::check_database(database)?;
+    match crate::virtual_tables::database_options(cx.db, &catalog::file_name(database)?)? {
+        Some(_) => Ok(()),
+        None => Err(SqlError::unknown_database(database)),
+    }
+}

@@ -1,0 +1,134 @@
+//! Table options as written.
+
+use super::definition::Definition;
+use super::types;
+use crate::statement::StmtCx;
+use vaquita_format::index_def::RowFormat;
+use vaquita_parser::ast::{RowFormatOption, TableOption};
+use vaquita_types::{SqlError, SqlMode, SqlResult};
+
+/// Most characters of a table's comment.
+const COMMENT_MAX: usize = 2_048;
+
+/// Engines that MySQL has and Vaquita has not: a table of theirs becomes one of InnoDB.
+const OTHER_ENGINES: [&str; 9] =
+    ["MyISAM", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "MRG_MYISAM", "FEDERATED"];
+
+/// Character set and collation that options name: both matter for each other.
+#[derive(Debug, Default)]
+struct CharsetWords {
+    charset: Option<String>,
+    collation: Option<String>,
+    said: bool,
+}
+
+/// Applies options to a definition. `default_collation` is the database's.
+///
+/// # Errors
+/// 1286 engine, 1115 and 1273 character sets, 1628 comment, 1235 what is not there yet.
+pub(super) fn apply(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    options: &[TableOption<'_>],
+    default_collation: u16,
+) -> SqlResult<()> {
+    let mut words = CharsetWords::default();
+    for option in options {
+        one(cx, definition, option, &mut words)?;
+    }
+    if words.said {
+        definition.collation =
+            types::collation_of(words.charset.as_deref(), words.collation.as_deref(), default_collation)?;
+    }
+    Ok(())
+}
+
+fn one(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    option: &TableOption<'_>,
+    words: &mut CharsetWords,
+) -> SqlResult<()> {
+    let keep =
+        |definition: &mut Definition, name: &str, value: Option<String>| definition.extra.set(name, value);
+    let number = |n: &Option<u64>| n.map(|n| n.to_string());
+    match option {
+        TableOption::Engine(engine) => self::engine(cx, &definition.name, &engine.to_string())?,
+        TableOption::AutoIncrement(n) => definition.auto_increment = Some((*n).max(1)),
+        TableOption::Charset(charset) => {
+            (words.charset, words.said) = (charset.map(|c| c.to_string()), true);
+        }
+        TableOption::Collation(collation) => {
+            (words.collation, words.said) = (collation.map(|c| c.to_string()), true);
+        }
+        TableOption::Comment(text) => {
+            let text = String::from_utf8_lossy(text).into_owned();
+            if text.chars().count() > COMMENT_MAX {
+                let name = &definition.name;
+                let message = format!("Comment for table '{name}' is too long (max = {COMMENT_MAX})");
+                return Err(SqlError::new(1628, message));
+            }
+            definition.comment = text;
+        }
+        TableOption::RowFormat(format) => row_format(definition, *format)?,
+        TableOption::KeyBlockSize(0) => keep(definition, "key_block_size", None),
+        TableOption::KeyBlockSize(_) => return Err(SqlError::unsupported("KEY_BLOCK_SIZE")),
+        TableOption::StatsPersistent(n) => keep(definition, "stats_persistent", number(n)),
+        TableOption::StatsAutoRecalc(n) => keep(definition, "stats_auto_recalc", number(n)),
+        TableOption::StatsSamplePages(n) => keep(definition, "stats_sample_pages", number(n)),
+        TableOption::AvgRowLength(n) => {
+            keep(definition, "avg_row_length", number(&Some(*n).filter(|n| *n > 0)))
+        }
+        TableOption::MaxRows(n) => keep(definition, "max_rows", number(&Some(*n).filter(|n| *n > 0))),
+        TableOption::MinRows(n) => keep(definition, "min_rows", number(&Some(*n).filter(|n| *n > 0))),
+        TableOption::Checksum(n) => keep(definition, "checksum", number(&Some(*n).filter(|n| *n > 0))),
+        TableOption::DelayKeyWrite(n) => {
+            keep(definition, "delay_key_write", number(&Some(*n).filter(|n| *n > 0)))
+        }
+        TableOption::PackKeys(n) => keep(definition, "pack_keys", number(n)),
+        TableOption::DataDirectory(_) => return Err(SqlError::unsupported("DATA DIRECTORY")),
+        TableOption::Tablespace(_) => return Err(SqlError::unsupported("TABLESPACE")),
+        TableOption::Compression(_) => return Err(SqlError::unsupported("COMPRESSION")),
+        TableOption::Encryption(text) if !text.eq_ignore_ascii_case(b"n") => {
+            return Err(SqlError::unsupported("ENCRYPTION"));
+        }
+        TableOption::Connection(_) | TableOption::InsertMethod(_) | TableOption::Union(_) => {
+            return Err(SqlError::unsupported("options of other storage engines"));
+        }
+        // Without effect on tables of InnoDB.
+        TableOption::IndexDirectory(_)
+        | TableOption::StorageDisk(_)
+        | TableOption::Password(_)
+        | TableOption::Encryption(_) => {}
+    }
+    Ok(())
+}
+
+/// Takes `ENGINE=`: InnoDB is the only one.
+fn engine(cx: &mut StmtCx<'_>, table: &str, name: &str) -> SqlResult<()> {
+    if name.eq_ignore_ascii_case("innodb") {
+        return Ok(());
+    }
+    let known = OTHER_ENGINES.iter().any(|e| e.eq_ignore_ascii_case(name));
+    if cx.state.vars.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION) {
+        return Err(SqlError::unknown_engine(name));
+    }
+    if !known {
+        cx.state.warnings.warn(1286, format!("Unknown storage engine '{name}'"));
+    }
+    cx.state.warnings.warn(1266, format!("Using storage engine InnoDB for table '{table}'"));
+    Ok(())
+}
+
+fn row_format(definition: &mut Definition, format: RowFormatOption) -> SqlResult<()> {
+    let (format, text) = match format {
+        RowFormatOption::Default => (RowFormat::Dynamic, None),
+        RowFormatOption::Dynamic => (RowFormat::Dynamic, Some("DYNAMIC")),
+        RowFormatOption::Compact | RowFormatOption::Fixed => (RowFormat::Compact, Some("COMPACT")),
+        RowFormatOption::Redundant => (RowFormat::Redundant, Some("REDUNDANT")),
+        RowFormatOption::Compressed => return Err(SqlError::unsupported("ROW_FORMAT=COMPRESSED")),
+    };
+    definition.row_format = format;
+    definition.extra.set("row_format", text.map(str::to_owned));
+    Ok(())
+}

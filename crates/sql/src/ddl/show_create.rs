@@ -1,0 +1,211 @@
+//! SHOW CREATE TABLE.
+
+use super::definition::{Definition, KeyDefinition, KeyKind};
+use super::look_at;
+use crate::catalog::TableInfo;
+use crate::catalog::declared::type_text;
+use crate::statement::StmtCx;
+use crate::vars;
+use std::fmt::Write as _;
+use vaquita_engine::table::{DefaultValue, ReferentialAction};
+use vaquita_engine::text::charset::Charset;
+use vaquita_types::{Kind, SqlResult, Value};
+
+/// Text of SHOW CREATE TABLE.
+///
+/// # Errors
+/// 1146 no such table.
+pub(crate) fn show_create_table(cx: &mut StmtCx<'_>, database: &str, table: &str) -> SqlResult<String> {
+    let info = look_at(cx, database, table)?;
+    let next = super::next_auto_increment(cx, &info)?;
+    Ok(text(cx, &info, next))
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal.
+fn literal(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\0' => out.push_str("\\0"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+fn text(cx: &StmtCx<'_>, info: &TableInfo, next_auto_increment: Option<u64>) -> String {
+    let definition = Definition::of(info);
+    let mut lines: Vec<String> =
+        (0..definition.columns.len()).map(|i| column(cx, info, &definition, i)).collect();
+    lines.extend(definition.keys.iter().map(key));
+    lines.extend(definition.foreign_keys.iter().map(|f| {
+        let names = |list: &[String]| list.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        let parent = match f.parent.0 == definition.database {
+            true => quoted(&f.parent.1),
+            false => format!("{}.{}", quoted(&f.parent.0), quoted(&f.parent.1)),
+        };
+        let mut out = format!(
+            "  CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {parent} ({})",
+            quoted(f.name.as_deref().unwrap_or_default()),
+            names(&f.columns),
+            names(&f.parent_columns)
+        );
+        action(&mut out, "DELETE", f.on_delete);
+        action(&mut out, "UPDATE", f.on_update);
+        out
+    }));
+    let mut out = format!("CREATE TABLE {} (\n{}\n)", quoted(&definition.name), lines.join(",\n"));
+    options(&mut out, &definition, next_auto_increment);
+    out
+}
+
+fn action(out: &mut String, event: &str, action: ReferentialAction) {
+    let text = match action {
+        ReferentialAction::Restrict => return,
+        ReferentialAction::NoAction => "NO ACTION",
+        ReferentialAction::Cascade => "CASCADE",
+        ReferentialAction::SetNull => "SET NULL",
+    };
+    out.push_str(" ON ");
+    out.push_str(event);
+    out.push(' ');
+    out.push_str(text);
+}
+
+fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize) -> String {
+    let column = &table.columns[i];
+    let ty = &column.ty;
+    let mut out = format!("  {} {}", quoted(&column.name), type_text(ty, &column.labels));
+    let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set)) && ty.collation != 63;
+    if is_text && ty.collation != table.collation {
+        out.push_str(" CHARACTER SET ");
+        out.push_str(vars::charset_name(ty.collation));
+    }
+    if is_text
+        && (ty.collation != vars::primary(ty.collation)
+            || table.collation != vars::primary(table.collation) && ty.collation != table.collation)
+    {
+        out.push_str(" COLLATE ");
+        out.push_str(vars::collation_name(ty.collation));
+    }
+    if !ty.nullable {
+        out.push_str(" NOT NULL");
+    } else if ty.kind == Kind::Timestamp {
+        out.push_str(" NULL");
+    }
+    let fsp = if ty.decimals > 0 { format!("({})", ty.decimals) } else { String::new() };
+    let long = matches!(
+        ty.kind,
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
+    );
+    match &column.default {
+        DefaultValue::Now => out.push_str(&format!(" DEFAULT CURRENT_TIMESTAMP{fsp}")),
+        DefaultValue::Null if !long && ty.nullable => out.push_str(" DEFAULT NULL"),
+        DefaultValue::Stored(stored) => {
+            let value = info.columns[i].ty.decode(Some(stored), &cx.state.vars.time_zone);
+            out.push_str(" DEFAULT ");
+            out.push_str(&default_text(&value, ty));
+        }
+        _ => {}
+    }
+    if column.on_update_now {
+        out.push_str(&format!(" ON UPDATE CURRENT_TIMESTAMP{fsp}"));
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        out.push_str(" COMMENT ");
+        out.push_str(&literal(&column.comment));
+    }
+    out
+}
+
+fn default_text(value: &Value<'_>, ty: &vaquita_types::SqlType) -> String {
+    if let Value::Bit { value, .. } = value {
+        return format!("b'{value:b}'");
+    }
+    let mut bytes = Vec::new();
+    value.push_text(ty, &mut bytes);
+    match (ty.collation, Charset::of_collation(ty.collation)) {
+        (63, _) | (_, None) => literal(&String::from_utf8_lossy(&bytes)),
+        (_, Some(charset)) => {
+            literal(&charset.decode(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes)))
+        }
+    }
+}
+
+fn key(key: &KeyDefinition) -> String {
+    let parts: Vec<String> = key
+        .parts
+        .iter()
+        .map(|(name, prefix)| match prefix {
+            Some(n) => format!("{}({n})", quoted(name)),
+            None => quoted(name),
+        })
+        .collect();
+    let mut out = match key.kind {
+        KeyKind::Primary => "  PRIMARY KEY".to_owned(),
+        KeyKind::Unique => format!("  UNIQUE KEY {}", quoted(&key.name)),
+        KeyKind::Plain => format!("  KEY {}", quoted(&key.name)),
+    };
+    out.push_str(&format!(" ({})", parts.join(",")));
+    if let Some(using) = key.using {
+        out.push_str(" USING ");
+        out.push_str(using);
+    }
+    if let Some(size) = key.key_block_size {
+        out.push_str(&format!(" KEY_BLOCK_SIZE={size}"));
+    }
+    if !key.comment.is_empty() {
+        out.push_str(" COMMENT ");
+        out.push_str(&literal(&key.comment));
+    }
+    out
+}
+
+fn options(out: &mut String, table: &Definition, next_auto_increment: Option<u64>) {
+    out.push_str(" ENGINE=InnoDB");
+    let mut push = |text: String| {
+        out.push(' ');
+        out.push_str(&text);
+    };
+    if let Some(next) = next_auto_increment.filter(|n| *n > 1) {
+        push(format!("AUTO_INCREMENT={next}"));
+    }
+    let mut charset = format!("DEFAULT CHARSET={}", vars::charset_name(table.collation));
+    if table.collation != vars::primary(table.collation) {
+        // Writing to a string cannot fail.
+        let _ = write!(charset, " COLLATE={}", vars::collation_name(table.collation));
+    }
+    push(charset);
+    for (option, name) in [
+        ("min_rows", "MIN_ROWS"),
+        ("max_rows", "MAX_ROWS"),
+        ("avg_row_length", "AVG_ROW_LENGTH"),
+        ("pack_keys", "PACK_KEYS"),
+        ("stats_persistent", "STATS_PERSISTENT"),
+        ("stats_auto_recalc", "STATS_AUTO_RECALC"),
+        ("stats_sample_pages", "STATS_SAMPLE_PAGES"),
+        ("checksum", "CHECKSUM"),
+        ("delay_key_write", "DELAY_KEY_WRITE"),
+        ("row_format", "ROW_FORMAT"),
+        ("key_block_size", "KEY_BLOCK_SIZE"),
+    ] {
+        if let Some(value) = table.extra.get(option) {
+            push(format!("{name}={value}"));
+        }
+    }
+    if !table.comment.is_empty() {
+        push(format!("COMMENT={}", literal(&table.comment)));
+    }
+}

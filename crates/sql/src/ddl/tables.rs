@@ -1,0 +1,111 @@
+//! DROP TABLE, RENAME TABLE, TRUNCATE.
+
+use super::{check_database_exists, names_of};
+use crate::catalog::engine_name;
+use crate::error;
+use crate::statement::{Outcome, StmtCx};
+use vaquita_engine::Error;
+use vaquita_parser::ast;
+use vaquita_types::{Level, SqlError, SqlResult};
+
+/// Drops tables one after the other; those that are not there are told of together.
+pub(super) fn drop_tables(cx: &mut StmtCx<'_>, drop: &ast::DropTables<'_>) -> SqlResult<Outcome> {
+    let mut unknown = Vec::new();
+    let mut failure = None;
+    for name in drop.names {
+        let (database, table) = names_of(cx, name)?;
+        let full = format!("{database}.{table}");
+        if drop.temporary {
+            unknown.push(full);
+            continue;
+        }
+        match cx.engine.drop_table(&engine_name(&database, &table)?) {
+            Ok(()) => cx.db.catalog.forget(&engine_name(&database, &table)?),
+            Err(Error::NoSuchTable(_)) => unknown.push(full),
+            Err(Error::ForeignKey(_)) => {
+                failure = Some(SqlError::new(
+                    1217,
+                    "Cannot delete or update a parent row: a foreign key constraint fails",
+                ));
+            }
+            Err(e) => failure = Some(error::engine(&e)),
+        }
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if unknown.is_empty() {
+        return Ok(Outcome::default());
+    }
+    if !drop.if_exists {
+        return Err(SqlError::unknown_table(&unknown.join(",")));
+    }
+    for name in &unknown {
+        cx.state.warnings.push(Level::Note, 1051, SqlError::unknown_table(name).message);
+    }
+    Ok(Outcome::default())
+}
+
+/// Renames tables from left to right. If one fails those before it get their old names back.
+pub(super) fn rename(
+    cx: &mut StmtCx<'_>,
+    pairs: &[(ast::ObjectName<'_>, ast::ObjectName<'_>)],
+) -> SqlResult<Outcome> {
+    let mut done: Vec<(String, String)> = Vec::new();
+    for (from, to) in pairs {
+        let renamed = rename_one(cx, from, to);
+        match renamed {
+            Ok(pair) => done.push(pair),
+            Err(e) => {
+                for (from, to) in done.iter().rev() {
+                    error::of_engine(cx.engine.rename_table(to, from))?;
+                }
+                return Err(e);
+            }
+        }
+    }
+    Ok(Outcome::default())
+}
+
+fn rename_one(
+    cx: &mut StmtCx<'_>,
+    from: &ast::ObjectName<'_>,
+    to: &ast::ObjectName<'_>,
+) -> SqlResult<(String, String)> {
+    let (from, to) = (names_of(cx, from)?, names_of(cx, to)?);
+    rename_table(cx, &from, &to)
+}
+
+/// Renames a table; the engine's names.
+///
+/// # Errors
+/// 1146, 1050, 1049.
+pub(super) fn rename_table(
+    cx: &mut StmtCx<'_>,
+    from: &(String, String),
+    to: &(String, String),
+) -> SqlResult<(String, String)> {
+    check_database_exists(cx, &to.0)?;
+    let (old, new) = (engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?);
+    cx.engine.rename_table(&old, &new).map_err(|e| match e {
+        Error::NoSuchTable(_) => error::no_such_table(&from.0, &from.1),
+        Error::TableExists(_) => SqlError::table_exists(&to.1),
+        e => error::engine(&e),
+    })?;
+    cx.db.catalog.forget(&old);
+    Ok((old, new))
+}
+
+/// TRUNCATE TABLE.
+pub(super) fn truncate(cx: &mut StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<Outcome> {
+    let (database, table) = names_of(cx, name)?;
+    cx.engine.truncate_table(&engine_name(&database, &table)?).map_err(|e| match e {
+        Error::NoSuchTable(_) => error::no_such_table(&database, &table),
+        Error::ForeignKey(text) => SqlError::new(
+            1701,
+            format!("Cannot truncate a table referenced in a foreign key constraint ({text})"),
+        ),
+        e => error::engine(&e),
+    })?;
+    Ok(Outcome::default())
+}

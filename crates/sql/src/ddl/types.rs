@@ -1,0 +1,288 @@
+//! Types as written: limits, defaults of lengths, character sets.
+
+use crate::state::SessionState;
+use crate::vars;
+use vaquita_engine::text::charset::Charset;
+use vaquita_engine::text::collation;
+use vaquita_parser::ast::{self, IntSize, TypeKind};
+use vaquita_types::sql_type::{BINARY, NOT_FIXED};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
+
+/// Bytes of the longest row, long values left out: bounds VARCHAR.
+const ROW_MAX: u32 = 65_535;
+const CHAR_MAX: u32 = 255;
+
+/// A type with its labels in Unicode.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) ty: SqlType,
+    pub(super) labels: Vec<String>,
+}
+
+/// The collation that `CHARACTER SET` and `COLLATE` name together; `default` without either.
+///
+/// # Errors
+/// 1115, 1273 unknown names; 1253 they do not belong together.
+pub(super) fn collation_of(charset: Option<&str>, collation: Option<&str>, default: u16) -> SqlResult<u16> {
+    let charset = match charset {
+        Some(name) => Some(vars::charset_by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?),
+        None => None,
+    };
+    let Some(name) = collation else { return Ok(charset.unwrap_or(default)) };
+    let id = collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+    if let Some(charset) = charset
+        && vars::charset_name(charset) != vars::charset_name(id)
+    {
+        let charset = vars::charset_name(charset);
+        let message = format!("COLLATION '{name}' is not valid for CHARACTER SET '{charset}'");
+        return Err(SqlError::new(1253, message));
+    }
+    Ok(id)
+}
+
+/// The type of a column. `table_collation` is the table's default.
+///
+/// # Errors
+/// 1074, 1425, 1426, 1427, 1439 lengths; 1115, 1273 names; 1291 labels that occur twice.
+pub(super) fn resolve(
+    written: &ast::ColumnType<'_>,
+    name: &str,
+    table_collation: u16,
+    state: &mut SessionState,
+) -> SqlResult<Resolved> {
+    let text = text_collation(written, table_collation)?;
+    let mut labels = Vec::new();
+    let mut ty = match written.kind {
+        TypeKind::Enum(members) => {
+            labels = self::labels(members, name, "ENUM", state)?;
+            labelled(Kind::Enum, text, &labels)
+        }
+        TypeKind::Set(members) => {
+            labels = self::labels(members, name, "SET", state)?;
+            labelled(Kind::Set, text, &labels)
+        }
+        _ => match number(written, name)? {
+            Some(ty) => ty,
+            None => match string(written, name, text)? {
+                Some(ty) => ty,
+                None => temporal(written, name)?,
+            },
+        },
+    };
+    ty.zerofill = written.zerofill;
+    Ok(Resolved { ty, labels })
+}
+
+fn text_collation(written: &ast::ColumnType<'_>, table: u16) -> SqlResult<u16> {
+    let (charset, collation) =
+        (written.charset.map(|c| c.to_string()), written.collation.map(|c| c.to_string()));
+    let id = collation_of(charset.as_deref(), collation.as_deref(), table)?;
+    if !written.binary {
+        return Ok(id);
+    }
+    let bin = format!("{}_bin", vars::charset_name(id));
+    Ok(collation::by_name(&bin).unwrap_or(id))
+}
+
+/// A text type in another collation. A string keeps its characters.
+pub(super) fn with_collation(ty: SqlType, labels: &[String], collation: u16) -> SqlType {
+    match ty.kind {
+        Kind::Enum | Kind::Set => SqlType { nullable: ty.nullable, ..labelled(ty.kind, collation, labels) },
+        _ => SqlType { collation, ..ty },
+    }
+}
+
+fn labelled(kind: Kind, collation: u16, labels: &[String]) -> SqlType {
+    let mut ty = SqlType { collation, ..SqlType::new(kind) };
+    let encoded = labels.iter().map(|l| encode(l, collation));
+    ty.labels = Some(encoded.collect::<Vec<_>>().into());
+    let lengths = labels.iter().map(|l| l.chars().count() as u32);
+    ty.length = match kind {
+        Kind::Enum => lengths.max().unwrap_or(0),
+        _ => lengths.sum::<u32>() + (labels.len() as u32).saturating_sub(1),
+    };
+    ty
+}
+
+fn encode(label: &str, collation: u16) -> Box<[u8]> {
+    let mut out = Vec::new();
+    match (Charset::by_name("utf8mb4"), Charset::of_collation(collation)) {
+        (Some(from), Some(to)) => {
+            vaquita_engine::text::charset::convert(from, to, label.as_bytes(), &mut out);
+        }
+        _ => out.extend_from_slice(label.as_bytes()),
+    }
+    out.into()
+}
+
+fn labels(
+    members: &[ast::EnumMember<'_>],
+    column: &str,
+    kind: &str,
+    state: &mut SessionState,
+) -> SqlResult<Vec<String>> {
+    let mut labels: Vec<String> = Vec::with_capacity(members.len());
+    for member in members {
+        let label = String::from_utf8_lossy(member.value).trim_end_matches(' ').to_owned();
+        if kind == "SET" && label.contains(',') {
+            return Err(SqlError::new(1367, format!("Illegal set '{label}' value found during parsing")));
+        }
+        if labels.iter().any(|l| l.eq_ignore_ascii_case(&label)) {
+            let message = format!("Column '{column}' has duplicated value '{label}' in {kind}");
+            if state.vars.sql_mode.is_strict() {
+                return Err(SqlError::new(1291, message));
+            }
+            state.warnings.push(vaquita_types::Level::Note, 1291, message);
+        }
+        labels.push(label);
+    }
+    if kind == "SET" && labels.len() > 64 {
+        return Err(SqlError::new(1097, format!("Too many strings for column {column} and SET")));
+    }
+    Ok(labels)
+}
+
+fn too_big_precision(wanted: u32, column: &str, most: u32) -> SqlError {
+    SqlError::new(1426, format!("Too-big precision {wanted} specified for '{column}'. Maximum is {most}."))
+}
+
+fn number(written: &ast::ColumnType<'_>, name: &str) -> SqlResult<Option<SqlType>> {
+    // ZEROFILL means UNSIGNED.
+    let unsigned = written.unsigned || written.zerofill;
+    let int = |kind: Kind, width: Option<u32>, signed: u32, without: u32| {
+        let length = width.unwrap_or(if unsigned { without } else { signed });
+        if length > 255 {
+            let message = format!("Display width out of range for column '{name}' (max = 255)");
+            return Err(SqlError::new(1439, message));
+        }
+        Ok(SqlType { unsigned, length, ..SqlType::new(kind) })
+    };
+    Ok(Some(match written.kind {
+        TypeKind::Bool => SqlType { length: 1, ..SqlType::new(Kind::TinyInt) },
+        TypeKind::Serial => SqlType { unsigned: true, length: 20, ..SqlType::new(Kind::BigInt) },
+        TypeKind::Int(size, width) => match size {
+            IntSize::Tiny => int(Kind::TinyInt, width, 4, 3)?,
+            IntSize::Small => int(Kind::SmallInt, width, 6, 5)?,
+            IntSize::Medium => int(Kind::MediumInt, width, 9, 8)?,
+            IntSize::Int => int(Kind::Int, width, 11, 10)?,
+            IntSize::Big => int(Kind::BigInt, width, 20, 20)?,
+        },
+        TypeKind::Bit(bits) => {
+            let length = bits.unwrap_or(1).max(1);
+            if length > 64 {
+                let message = format!("Display width out of range for column '{name}' (max = 64)");
+                return Err(SqlError::new(1439, message));
+            }
+            SqlType { unsigned: true, length, ..SqlType::new(Kind::Bit) }
+        }
+        TypeKind::Year(_) => SqlType { unsigned: true, length: 4, ..SqlType::new(Kind::Year) },
+        TypeKind::Decimal(precision, scale) => {
+            let (precision, scale) = (precision.filter(|p| *p > 0).unwrap_or(10), scale.unwrap_or(0));
+            decimals(name, precision, scale, 65)?;
+            SqlType { unsigned, ..SqlType::decimal(precision, scale as u8) }
+        }
+        TypeKind::Float(precision, None) => match precision.unwrap_or(0) {
+            0..=24 => float(Kind::Float, unsigned, None),
+            25..=53 => float(Kind::Double, unsigned, None),
+            _ => {
+                let message = format!("Incorrect column specifier for column '{name}'");
+                return Err(SqlError::new(1063, message));
+            }
+        },
+        TypeKind::Float(length, Some(scale)) => {
+            let length = length.unwrap_or(0);
+            decimals(name, length, scale, 255)?;
+            float(Kind::Float, unsigned, Some((length, scale)))
+        }
+        TypeKind::Double(fixed) | TypeKind::Real(fixed) => {
+            if let Some((length, scale)) = fixed {
+                decimals(name, length, scale, 255)?;
+            }
+            float(Kind::Double, unsigned, fixed)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn float(kind: Kind, unsigned: bool, fixed: Option<(u32, u32)>) -> SqlType {
+    let plain = if kind == Kind::Float { 12 } else { 22 };
+    let (length, decimals) = fixed.map_or((plain, NOT_FIXED), |(length, scale)| (length, scale as u8));
+    SqlType { unsigned, length, decimals, ..SqlType::new(kind) }
+}
+
+/// Checks digits and digits after the point.
+fn decimals(name: &str, precision: u32, scale: u32, most: u32) -> SqlResult<()> {
+    if scale > 30 {
+        let message = format!("Too big scale {scale} specified for column '{name}'. Maximum is 30.");
+        return Err(SqlError::new(1425, message));
+    }
+    if precision > most {
+        return Err(too_big_precision(precision, name, most));
+    }
+    if precision < scale {
+        let message =
+            format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}').");
+        return Err(SqlError::new(1427, message));
+    }
+    Ok(())
+}
+
+fn too_long(name: &str, most: u32) -> SqlError {
+    let message =
+        format!("Column length too big for column '{name}' (max = {most}); use BLOB or TEXT instead");
+    SqlError::new(1074, message)
+}
+
+fn string(written: &ast::ColumnType<'_>, name: &str, text: u16) -> SqlResult<Option<SqlType>> {
+    let width =
+        if text == BINARY { 1 } else { Charset::of_collation(text).map_or(1, |c| u32::from(c.mb_max_len)) };
+    let blob = |kind: Kind, length: u32, collation: u16| SqlType { length, collation, ..SqlType::new(kind) };
+    // The smallest type that holds so many bytes.
+    let sized =
+        |length: Option<u32>, width: u32, collation: u16| match length.map(|n| n.saturating_mul(width)) {
+            None | Some(256..=65_535) => blob(Kind::Text, 65_535, collation),
+            Some(0..=255) => blob(Kind::TinyText, 255, collation),
+            Some(65_536..=0xFF_FFFF) => blob(Kind::MediumText, 0xFF_FFFF, collation),
+            Some(_) => blob(Kind::LongText, u32::MAX, collation),
+        };
+    Ok(Some(match written.kind {
+        TypeKind::Char(n) | TypeKind::Binary(n) => {
+            let collation = if matches!(written.kind, TypeKind::Binary(_)) { BINARY } else { text };
+            let length = n.unwrap_or(1);
+            if length > CHAR_MAX {
+                return Err(too_long(name, CHAR_MAX));
+            }
+            blob(Kind::Char, length, collation)
+        }
+        TypeKind::VarChar(n) if n > ROW_MAX / width => return Err(too_long(name, ROW_MAX / width)),
+        TypeKind::VarChar(n) => SqlType::varchar(n, text),
+        TypeKind::VarBinary(n) if n > ROW_MAX => return Err(too_long(name, ROW_MAX)),
+        TypeKind::VarBinary(n) => SqlType::varchar(n, BINARY),
+        TypeKind::TinyText => blob(Kind::TinyText, 255, text),
+        TypeKind::Text(n) => sized(n, width, text),
+        TypeKind::MediumText => blob(Kind::MediumText, 0xFF_FFFF, text),
+        TypeKind::LongText => blob(Kind::LongText, u32::MAX, text),
+        TypeKind::TinyBlob => blob(Kind::TinyText, 255, BINARY),
+        TypeKind::Blob(n) => sized(n, 1, BINARY),
+        TypeKind::MediumBlob => blob(Kind::MediumText, 0xFF_FFFF, BINARY),
+        TypeKind::LongBlob => blob(Kind::LongText, u32::MAX, BINARY),
+        TypeKind::Json => blob(Kind::Json, u32::MAX, BINARY),
+        TypeKind::Geometry(_) => blob(Kind::Geometry, u32::MAX, BINARY),
+        _ => return Ok(None),
+    }))
+}
+
+fn temporal(written: &ast::ColumnType<'_>, name: &str) -> SqlResult<SqlType> {
+    let (kind, fsp, whole) = match written.kind {
+        TypeKind::Time(fsp) => (Kind::Time, fsp, 10),
+        TypeKind::DateTime(fsp) => (Kind::DateTime, fsp, 19),
+        TypeKind::Timestamp(fsp) => (Kind::Timestamp, fsp, 19),
+        _ => return Ok(SqlType { length: 10, ..SqlType::new(Kind::Date) }),
+    };
+    let fsp = fsp.unwrap_or(0);
+    if fsp > 6 {
+        return Err(too_big_precision(fsp, name, 6));
+    }
+    let length = if fsp == 0 { whole } else { whole + 1 + fsp };
+    Ok(SqlType { length, decimals: fsp as u8, ..SqlType::new(kind) })
+}
