@@ -32,8 +32,8 @@ impl Statement<'_> {
     /// # Errors
     /// The table has changed; the metadata lock was not granted in time.
     #[inline]
-    pub fn hold_table(&mut self, table: &Arc<Table>) -> Result<()> {
-        self.session.use_table(table, MdlMode::SharedRead)
+    pub fn hold_table(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
+        self.session.use_table(table, mode)
     }
 
     /// A cursor before the first record of an index. It may be kept and placed anew by later statements of the same

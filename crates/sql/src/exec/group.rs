@@ -306,7 +306,7 @@ impl Consumer for Hashed<'_> {
 }
 
 /// All columns of a block that are looked at.
-fn used_columns(block: &BlockPlan) -> Vec<(usize, usize)> {
+pub(crate) fn used_columns(block: &BlockPlan) -> Vec<(usize, usize)> {
     let of = |(slot, read): (usize, &crate::plan::Read)| match &read.source {
         Source::Stored(_) => read.columns.iter().map(|&c| (slot, c)).collect::<Vec<_>>(),
         _ => (0..read.width).map(|c| (slot, c)).collect(),

@@ -21,7 +21,7 @@ mod pipeline;
 pub(crate) mod pool;
 pub(crate) mod ranges;
 mod scan;
-mod sort;
+pub(crate) mod sort;
 pub(crate) mod values;
 
 use crate::expr::subquery::TakeRow;
@@ -32,7 +32,8 @@ use std::collections::HashSet;
 use values::{Values, push_key, push_value};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
-pub(crate) use scan::Workspace;
+pub(crate) use group::used_columns;
+pub(crate) use scan::{Consumer, Exec, Workspace, all_true};
 
 /// What is to happen after a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,11 +31,16 @@ pub(crate) struct Planned {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Locking<'a> {
     pub(super) clauses: &'a [ast::Locking<'a>],
+    /// Aliases of tables whose rows will change.
+    pub(super) targets: &'a [&'a str],
 }
 
 impl Locking<'_> {
     /// The lock of a table, by its alias.
     pub(super) fn of(&self, alias: &str) -> (ReadLock, WaitPolicy) {
+        if self.targets.contains(&alias) {
+            return (ReadLock::Exclusive, WaitPolicy::Wait);
+        }
         let mine = |l: &&ast::Locking<'_>| {
             l.of.is_empty() || l.of.iter().any(|name| name.name.name == alias.as_bytes())
         };
@@ -215,7 +220,7 @@ pub(crate) fn order_of(ty: &SqlType) -> CompareAs {
     }
 }
 
-fn plan_limit(
+pub(super) fn plan_limit(
     limit: Option<&ast::Limit<'_>>,
     scope: &dyn Scope,
     cx: &mut CompileCx<'_>,
@@ -243,7 +248,7 @@ fn plan_select_block<'p>(
     open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut slots)?;
     let scope = BlockScope::new(planner, outer, slots);
     let builder = Builder { planner, scope: &scope, select };
-    let locking = Locking { clauses: query.locking };
+    let locking = Locking { clauses: query.locking, targets: &[] };
     let (block, columns) = builder.build(query.order_by, query.limit, locking, cx)?;
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
     planner.note_uses(from::uses_of(&scope.slots, !query.locking.is_empty()));

@@ -54,7 +54,9 @@ pub(super) fn open_tables<'p>(
                 }
                 let aggregates = std::mem::take(&mut cx.aggregates);
                 // A derived table sees nothing of the blocks around it.
+                planner.derived.set(planner.derived.get() + 1);
                 let planned = block::plan_query(planner, derived.query, None, cx);
+                planner.derived.set(planner.derived.get() - 1);
                 cx.aggregates = aggregates;
                 push_slot(slots, derived_slot(derived, planned?)?)?;
             }
@@ -182,6 +184,7 @@ pub(super) fn uses_of(slots: &[Slot], locked: bool) -> Vec<TableUse> {
                 table: slot.name.clone(),
                 columns: columns.map(|(c, _)| c.name.clone()).collect(),
                 locked,
+                derived: false,
             }
         })
         .collect()

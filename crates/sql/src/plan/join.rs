@@ -68,6 +68,7 @@ pub(super) fn plan<'p>(
     block.reads = reads.unwrap_or_default();
     block.has_subquery |= steps_have_subquery(&block.steps);
     block.count_rows = single && counts_rows(block);
+    block.subqueries = scope.subqueries.take();
     Ok(())
 }
 

@@ -11,11 +11,13 @@
 //! | query blocks and unions | `block`, `group`, `union` |
 //! | conditions an index can help with | `sarg` |
 //! | access paths and their costs; join order | `access`, `join` |
+//! | EXPLAIN | `explain` |
 //! | virtual tables | [`source`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
 
 mod access;
 pub(crate) mod block;
+mod explain;
 mod from;
 mod group;
 mod into;
@@ -26,6 +28,7 @@ pub(crate) mod sarg;
 pub mod source;
 mod union;
 
+pub(crate) use explain::{explain, explain_columns};
 pub use matching::{MatchPlan, MatchRequest, Matched};
 pub use source::{VirtualColumn, VirtualTable, Wanted};
 
@@ -60,6 +63,8 @@ pub struct Planner<'p> {
     pub params: &'p [Value<'p>],
     /// Finds virtual tables.
     pub virtual_tables: source::FindVirtual,
+    /// How many derived tables are being planned, one in the other.
+    derived: std::cell::Cell<u32>,
     /// Tables and columns that were used so far.
     uses: RefCell<Vec<TableUse>>,
 }
@@ -75,6 +80,8 @@ pub struct TableUse {
     pub columns: Vec<String>,
     /// FOR UPDATE, LOCK IN SHARE MODE.
     pub locked: bool,
+    /// It is read by a derived table, before anything else.
+    pub derived: bool,
 }
 
 impl<'p> Planner<'p> {
@@ -86,10 +93,11 @@ impl<'p> Planner<'p> {
         params: &'p [Value<'p>],
         virtual_tables: source::FindVirtual,
     ) -> Planner<'p> {
-        Planner { db, session: RefCell::new(session), sql, params, virtual_tables, uses: RefCell::default() }
+        Planner { db, session: RefCell::new(session), sql, params, virtual_tables, derived: std::cell::Cell::new(0), uses: RefCell::default() }
     }
 
-    fn note_uses(&self, uses: Vec<TableUse>) {
+    fn note_uses(&self, mut uses: Vec<TableUse>) {
+        uses.iter_mut().for_each(|u| u.derived = self.derived.get() > 0);
         self.uses.borrow_mut().extend(uses);
     }
 }
@@ -193,6 +201,8 @@ pub(crate) struct BlockPlan {
     pub(crate) has_subquery: bool,
     /// The rows of the one table are counted, nothing else is asked.
     pub(crate) count_rows: bool,
+    /// Subqueries in its expressions, and whether they refer to rows around them.
+    pub(crate) subqueries: Vec<(Arc<crate::exec::SubqueryPlan>, bool)>,
     /// What executions use again.
     pub(crate) pool: Pool<crate::exec::Workspace>,
 }
@@ -220,6 +230,7 @@ impl BlockPlan {
             limit,
             has_subquery: false,
             count_rows: false,
+            subqueries: Vec::new(),
             pool: Pool::default(),
         }
     }
@@ -396,6 +407,7 @@ impl QueryPlan {
         match &self.body {
             Body::Union { parts } => parts.iter().for_each(|p| p.plan.tables(out)),
             Body::Block(block) => {
+                block.subqueries.iter().for_each(|(subquery, _)| subquery.plan().tables(out));
                 for read in &block.reads {
                     match &read.source {
                         Source::Stored(info) if !out.iter().any(|t| Arc::ptr_eq(t, info)) => {
@@ -489,7 +501,7 @@ impl SelectPlan {
         let Some(session) = &mut cx.engine else { return Ok(()) };
         let mut statement = session.statement();
         for info in &self.tables {
-            error::of_engine(statement.hold_table(&info.table))?;
+            error::of_engine(statement.hold_table(&info.table, vaquita_engine::MdlMode::SharedRead))?;
         }
         Ok(())
     }
@@ -547,22 +559,4 @@ type EachRow<'e> = dyn FnMut(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<()> + '
 /// Whether an error says that a table has changed since the plan was made.
 pub fn is_stale(error: &SqlError) -> bool {
     error.code == 1412
-}
-
-/// Columns of EXPLAIN.
-pub(crate) fn explain_columns(_explain: &ast::Explain<'_>) -> Arc<[ColumnMeta]> {
-    Arc::from([])
-}
-
-/// EXPLAIN, in a started statement of the engine.
-///
-/// # Errors
-/// Those of planning what is explained.
-pub(crate) fn explain(
-    _cx: &mut crate::statement::StmtCx<'_>,
-    _explain: &ast::Explain<'_>,
-    _sql: &[u8],
-    _sink: &mut dyn ResultSink,
-) -> SqlResult<crate::statement::Outcome> {
-    Err(SqlError::unsupported("EXPLAIN"))
 }

@@ -98,6 +98,8 @@ pub(crate) struct BlockScope<'s, 'p> {
     pub(super) outer_tables: Cell<TableSet>,
     /// It refers to some row further out.
     pub(super) correlated: Cell<bool>,
+    /// Subqueries in its expressions, and whether they refer to rows around them.
+    pub(super) subqueries: RefCell<Vec<(Arc<crate::exec::SubqueryPlan>, bool)>>,
 }
 
 impl<'s, 'p> BlockScope<'s, 'p> {
@@ -113,6 +115,7 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             items: RefCell::default(),
             outer_tables: Cell::default(),
             correlated: Cell::new(false),
+            subqueries: RefCell::default(),
         }
     }
 
@@ -271,9 +274,12 @@ impl Scope for BlockScope<'_, '_> {
         let planned = block::plan_query(self.planner, query, Some(self), cx);
         cx.aggregates = aggregates;
         let planned = planned?;
+        let columns = planned.plan.types.clone();
+        let plan = Arc::new(crate::exec::SubqueryPlan::new(planned.plan));
+        self.subqueries.borrow_mut().push((plan.clone(), planned.correlated));
         Ok(CompiledSubquery {
-            columns: planned.plan.types.clone(),
-            plan: Arc::new(crate::exec::SubqueryPlan::new(planned.plan)),
+            columns,
+            plan,
             outer_tables: planned.outer_tables,
             constness: if planned.correlated { Constness::Row } else { Constness::Execution },
         })

@@ -1,0 +1,4 @@
+//! SELECT through a connection.
+
+mod harness;
+mod statements;
