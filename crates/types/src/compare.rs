@@ -248,8 +248,8 @@ fn integer(v: &Value<'_>, cx: &mut Cx<'_>) -> i128 {
 
 fn moment(v: &Value<'_>, cx: &mut Cx<'_>) -> Option<DateTime> {
     match v {
-        &Value::DateTime(d) => Some(d),
-        &Value::Date(date) => Some(DateTime { date, ..DateTime::default() }),
+        Value::DateTime(d) => Some(*d),
+        Value::Date(date) => Some(DateTime { date: *date, ..DateTime::default() }),
         _ => {
             let date = cx.date;
             cx.date = date.relaxed();

@@ -12,7 +12,7 @@ const LEFTOVER_BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 fn groups(precision: u32, scale: u8) -> impl DoubleEndedIterator<Item = usize> {
     let scale = usize::from(scale);
     let ints = (precision as usize).saturating_sub(scale);
-    let leftover = |n: usize| (n % 9 != 0).then_some(n % 9);
+    let leftover = |n: usize| (!n.is_multiple_of(9)).then_some(n % 9);
     leftover(ints)
         .into_iter()
         .chain(std::iter::repeat_n(9, ints / 9))

@@ -64,7 +64,7 @@ pub(super) fn digits(v: &U256) -> u32 {
     // A number of b bits has at least (b - 1) * log10(2) digits, and at most one more.
     let top = if v[3] != 0 { 3 } else { 2 };
     let bits = 64 * (top as u32 + 1) - v[top].leading_zeros();
-    let least = (bits - 1) * 1233 >> 12;
+    let least = ((bits - 1) * 1233) >> 12;
     let mut n = least.max(1);
     while n <= DIGITS && cmp(v, &POW10_WIDE[n as usize]).is_ge() {
         n += 1;

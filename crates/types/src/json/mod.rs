@@ -195,10 +195,9 @@ fn compare_nodes(a: &Node<'_>, b: &Node<'_>) -> Ordering {
         // Any order will do for objects that differ.
         (Node::Object(a), Node::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
             let members = a.members().zip(b.members());
-            let order = |((k1, v1), (k2, v2)): ((&[u8], Node<'_>), (&[u8], Node<'_>))| {
-                key_order(k1, k2).then_with(|| compare_nodes(&v1, &v2))
-            };
-            members.map(order).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+            let orders =
+                members.map(|((k1, v1), (k2, v2))| key_order(k1, k2).then_with(|| compare_nodes(&v1, &v2)));
+            orders.into_iter().find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
         }),
         _ => match (number(a), number(b)) {
             (Some(a), Some(b)) => compare_numbers(a, b),

@@ -17,7 +17,7 @@ const DAY_MICROS: i64 = DAY_SECONDS * 1_000_000;
 
 /// Whether the year has 366 days; the year 0 has not.
 pub fn is_leap(year: u16) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) && year != 0
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) && year != 0
 }
 
 /// Days of a month; 31 for months that are none.

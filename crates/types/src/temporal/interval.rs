@@ -206,6 +206,7 @@ impl Interval {
 
     /// With the other sign.
     #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "a method like those of numbers, without an operator")]
     pub fn neg(mut self) -> Interval {
         self.negative = !self.negative;
         self

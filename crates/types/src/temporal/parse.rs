@@ -297,7 +297,7 @@ pub fn datetime_from_number(v: i64, micros: u32, cx: &DateContext) -> ParsedDate
     let date = Date { year: (ymd / 10_000) as u16, month: (ymd / 100 % 100) as u8, day: (ymd % 100) as u8 };
     let (hour, minute, second) = ((hms / 10_000) as u8, (hms / 100 % 100) as u8, (hms % 100) as u8);
     let in_range = date.month <= 12 && date.day <= 31 && hour <= 23 && minute <= 59 && second <= 59;
-    if !in_range || ymd > 9999_12_31 || v != 0 && !is_allowed(date, cx.mode) {
+    if !in_range || ymd > 99_991_231 || v != 0 && !is_allowed(date, cx.mode) {
         return NO_DATE;
     }
     // A fraction belongs to a time of day; that of a bare date is lost, but 0.5 is half a second.

@@ -84,7 +84,7 @@ impl Place<'_, '_> {
             let fixed = (0..room).rev().map(|decimals| format!("{value:.decimals$}"));
             if let Some(fixed) = fixed.into_iter().find(|s| s.len() <= room) {
                 let zero = fixed.bytes().all(|b| matches!(b, b'-' | b'.' | b'0'));
-                return (fixed[usize::from(zero && value < 0.0)..].as_bytes().to_vec(), false);
+                return (fixed.as_bytes()[usize::from(zero && value < 0.0)..].to_vec(), false);
             }
         }
         let shortest = format!("{value:e}");

@@ -67,11 +67,11 @@ impl Place<'_, '_> {
     fn read_datetime(&mut self, v: &Value<'_>, mode: SqlMode) -> (Option<DateTime>, Option<Flaw>) {
         let date = DateContext { mode, ..self.cx.date };
         let direct = match v {
-            &Value::DateTime(d) => Some(Some(d)),
-            &Value::Date(date) => Some(Some(DateTime { date, ..DateTime::default() })),
-            &Value::Time(t) => {
+            Value::DateTime(d) => Some(Some(*d)),
+            Value::Date(date) => Some(Some(DateTime { date: *date, ..DateTime::default() })),
+            Value::Time(t) => {
                 let midnight = DateTime { date: date.today, ..DateTime::default() };
-                Some(datetime_from_micros(datetime_micros(midnight) + time_micros(t)))
+                Some(datetime_from_micros(datetime_micros(midnight) + time_micros(*t)))
             }
             _ => None,
         };
