@@ -80,7 +80,10 @@ fn plan_select(cx: &mut PlanCx<'_>, query: &ast::Query<'_>) -> SqlResult<Arc<dyn
     let mut compile =
         CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(db), &mut *cx.stmt.state) };
     let plan = plan::plan_select(&planner, query, &mut compile)?;
-    let wanted = wanted_of(plan.uses());
+    let mut wanted = wanted_of(plan.uses());
+    if let Some(ast::IntoClause::OutFile { .. } | ast::IntoClause::DumpFile(_)) = query.into {
+        wanted.push(Wanted::table("", "", Priv::FILE));
+    }
     Ok(Arc::new(Select { plan, wanted, has_result: query.into.is_none() }))
 }
 

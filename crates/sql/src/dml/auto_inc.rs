@@ -195,6 +195,11 @@ impl AutoInc {
         Ok(())
     }
 
+    /// A row that was there has changed instead: its value is what the client is told.
+    pub(crate) fn updated(&mut self, info: &TableInfo, row: &RowBuffer) {
+        self.last = row.field(info, self.column).and_then(|v| value_of(info, self.column, v)).unwrap_or(0);
+    }
+
     /// The row did not come in: its value is used again.
     pub(crate) fn give_back(&mut self) {
         if let Some(value) = self.present.take() {

@@ -10,14 +10,14 @@ use super::store::must_be_given;
 use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::accounts::{Priv, Wanted};
 use crate::catalog::{self, TableInfo};
-use crate::expr::{CompileCx, EvalCx, Expr, Row, TableRow, compile};
 use crate::connection::wanted_of;
 use crate::database::Database;
+use crate::expr::{CompileCx, EvalCx, Expr, Row, TableRow, compile};
 use crate::plan::{Planner, SelectPlan, plan_select};
 use crate::sink::{ColumnMeta, ResultSink};
-use crate::virtual_tables;
 use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
+use crate::virtual_tables;
 use std::sync::Arc;
 use vaquita_engine::MdlMode;
 use vaquita_parser::ast;
@@ -78,7 +78,8 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
         }
         ast::InsertSource::Query(query) => {
             let select = {
-                let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+                let planner =
+                    Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
                 plan_select(&planner, query, &mut compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types))?
             };
             if select.columns().len() != plan.targets.len() {

@@ -41,6 +41,7 @@ pub use maintain::maintain;
 pub use scope::default_value;
 pub use update::UpdatePlan;
 
+use crate::connection::wanted_of;
 use crate::expr::CompileCx;
 use crate::plan::Planner;
 use crate::plan::matching::{MatchPlan, MatchRequest, plan_match};
@@ -99,7 +100,8 @@ fn matching(
     let mut compile =
         CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(cx.stmt.db), &mut *cx.stmt.state) };
     let matching = plan_match(&planner, request, &mut compile)?;
-    Ok((matching, Vec::new()))
+    let wants = wanted_of(matching.uses());
+    Ok((matching, wants))
 }
 
 /// Runs LOAD DATA.

@@ -1,8 +1,8 @@
 //! Names in INSERT: the columns of its table.
 
 use crate::catalog::{TableInfo, same_name};
-use crate::expr::scope::unknown_column;
 use crate::exec::SubqueryPlan;
+use crate::expr::scope::unknown_column;
 use crate::expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope};
 use crate::plan::Planner;
 use crate::plan::block::plan_query;

@@ -303,10 +303,11 @@ impl<'p> Writer<'p> {
                 return Err(row_failure(&e, info, &fields, &tz));
             }
         }
-        if let Some(auto) = &mut self.auto_inc
-            && set.contains(&auto.column())
-        {
-            auto.note(engine, info, &made)?;
+        if let Some(auto) = &mut self.auto_inc {
+            match set.contains(&auto.column()) {
+                true => auto.note(engine, info, &made)?,
+                false => auto.updated(info, &old.row),
+            }
         }
         Ok(())
     }

@@ -114,7 +114,9 @@ fn is_plain(ty: &SqlType, value: &Value<'_>, how: CompareAs, cx: &mut EvalCx<'_>
         (Kind::Enum | Kind::Set, Value::Label { .. }) => true,
         (Kind::Date | Kind::DateTime | Kind::Timestamp, Value::Bytes(_)) => true,
         // Numbers as dates, times of day as dates: rare, and with rules of their own.
-        (Kind::Date | Kind::DateTime | Kind::Timestamp, v) => matches!(v, Value::Date(_) | Value::DateTime(_)),
+        (Kind::Date | Kind::DateTime | Kind::Timestamp, v) => {
+            matches!(v, Value::Date(_) | Value::DateTime(_))
+        }
         (Kind::Time, v) => matches!(v, Value::Time(_) | Value::Bytes(_)),
         (Kind::BigInt | Kind::Bit | Kind::Decimal, _) if how == CompareAs::Double => {
             let mut warnings = Warnings::new(0);

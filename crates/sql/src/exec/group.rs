@@ -85,7 +85,15 @@ pub(super) fn run(
         return rollup(block, plan, in_place, cx, base, tail);
     }
     if plan.sorted_input {
-        let mut groups = Sorted { plan, base: *base, tail, present: None, key: Vec::new(), next_key: Vec::new(), scratch: Vec::new() };
+        let mut groups = Sorted {
+            plan,
+            base: *base,
+            tail,
+            present: None,
+            key: Vec::new(),
+            next_key: Vec::new(),
+            scratch: Vec::new(),
+        };
         if block.reads.is_empty() {
             return Ok(());
         }
@@ -98,7 +106,8 @@ pub(super) fn run(
         }
         return Ok(());
     }
-    let mut groups = Hashed { plan, by_key: HashMap::default(), groups: Vec::new(), key: Vec::new(), scratch: Vec::new() };
+    let mut groups =
+        Hashed { plan, by_key: HashMap::default(), groups: Vec::new(), key: Vec::new(), scratch: Vec::new() };
     match block.reads.is_empty() {
         true => groups.take(cx, base)?,
         false => read(block, in_place, cx, base, &mut groups)?,
@@ -141,10 +150,8 @@ fn give_row(
         }
         values[slot][column] = value.borrowed();
     }
-    let tables: Vec<TableRow<'_>> = values
-        .iter()
-        .map(|v| if v.is_empty() { TableRow::Null } else { TableRow::Values(v) })
-        .collect();
+    let tables: Vec<TableRow<'_>> =
+        values.iter().map(|v| if v.is_empty() { TableRow::Null } else { TableRow::Values(v) }).collect();
     let row = Row { tables: &tables, aggregates: results, ..*base };
     tail.give_row(cx, &row)
 }

@@ -72,7 +72,8 @@ impl Kept {
         if keys.is_empty() {
             return Ok(());
         }
-        let mut by_key: HashMap<Box<[u8]>, Vec<u32>, _> = HashMap::with_hasher(foldhash::fast::RandomState::default());
+        let mut by_key: HashMap<Box<[u8]>, Vec<u32>, _> =
+            HashMap::with_hasher(foldhash::fast::RandomState::default());
         let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
         let mut tables = vec![TableRow::None; slot + 1];
         for (i, values) in self.rows.iter().enumerate() {
@@ -138,7 +139,9 @@ fn wanted(slot: usize, filter: &[Expr], cx: &mut EvalCx<'_>, row: &Row<'_>) -> S
                 wanted.columns.push(column);
             }
         });
-        let Node::Compare { op: crate::expr::node::CmpOp::Eq, sides, .. } = condition.node() else { continue };
+        let Node::Compare { op: crate::expr::node::CmpOp::Eq, sides, .. } = condition.node() else {
+            continue;
+        };
         for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
             if let Some(column) = column_of_slot(a, slot)
                 && b.tables().is_empty()

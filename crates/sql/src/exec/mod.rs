@@ -150,7 +150,11 @@ pub(crate) struct Distinct {
 
 impl Distinct {
     /// Whether a row is new.
-    pub(crate) fn is_new(&mut self, values: &[Value<'_>], types: impl Iterator<Item = vaquita_types::compare::CompareAs>) -> bool {
+    pub(crate) fn is_new(
+        &mut self,
+        values: &[Value<'_>],
+        types: impl Iterator<Item = vaquita_types::compare::CompareAs>,
+    ) -> bool {
         self.key.clear();
         for (value, how) in values.iter().zip(types) {
             push_key(how, value, false, &mut self.key, &mut self.scratch);
@@ -283,7 +287,9 @@ pub(crate) fn give(
 
 /// A value in the common type of a union's column.
 fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut EvalCx<'_>) -> Value<'v> {
-    if value.is_null() || from.kind == to.kind && from.decimals == to.decimals && from.collation == to.collation {
+    if value.is_null()
+        || from.kind == to.kind && from.decimals == to.decimals && from.collation == to.collation
+    {
         return value.borrowed();
     }
     match to.kind {
@@ -365,7 +371,9 @@ pub(crate) fn column<'r>(
         Some(&TableRow::Stored { row, map }) => (row, map),
         _ => return Ok(Value::Null),
     };
-    let (Some(ty), Some(&at)) = (map.types.get(column), map.fetched.get(column)) else { return Ok(Value::Null) };
+    let (Some(ty), Some(&at)) = (map.types.get(column), map.fetched.get(column)) else {
+        return Ok(Value::Null);
+    };
     if at == ColumnMap::NOT_FETCHED {
         return Ok(Value::Null);
     }

@@ -334,7 +334,11 @@ impl Column<'_> {
         }
     }
 
-    fn higher_low(&self, a: &Option<(KeyField, bool)>, b: &Option<(KeyField, bool)>) -> Option<(KeyField, bool)> {
+    fn higher_low(
+        &self,
+        a: &Option<(KeyField, bool)>,
+        b: &Option<(KeyField, bool)>,
+    ) -> Option<(KeyField, bool)> {
         match (a, b) {
             (None, other) | (other, None) => other.clone(),
             (Some(x), Some(y)) => Some(match self.order(&x.0, &y.0) {
@@ -345,7 +349,11 @@ impl Column<'_> {
         }
     }
 
-    fn lower_high(&self, a: &Option<(KeyField, bool)>, b: &Option<(KeyField, bool)>) -> Option<(KeyField, bool)> {
+    fn lower_high(
+        &self,
+        a: &Option<(KeyField, bool)>,
+        b: &Option<(KeyField, bool)>,
+    ) -> Option<(KeyField, bool)> {
         match (a, b) {
             (None, other) | (other, None) => other.clone(),
             (Some(x), Some(y)) => Some(match self.order(&x.0, &y.0) {

@@ -139,7 +139,11 @@ impl<'p> Exec<'p> {
                     }
                 }
                 let row = Row { tables: &tables, ..*row };
-                if all_true(filter, cx, &row)? { self.steps(rest, last, cx, &row, next) } else { Ok(Flow::Go) }
+                if all_true(filter, cx, &row)? {
+                    self.steps(rest, last, cx, &row, next)
+                } else {
+                    Ok(Flow::Go)
+                }
             }
         }
     }
@@ -267,15 +271,8 @@ impl<'p> Exec<'p> {
             Some(sarg) => ranges_of(info, &info.table.indexes[index], sarg, row, cx)?,
             None => None,
         };
-        let cursor = open_cursor(
-            &mut reader.cursor,
-            &mut reader.ready,
-            read,
-            info,
-            index,
-            self.semi_consistent,
-            cx,
-        )?;
+        let cursor =
+            open_cursor(&mut reader.cursor, &mut reader.ready, read, info, index, self.semi_consistent, cx)?;
         let Some(ranges) = ranges else {
             if reverse {
                 cursor.seek_last();
@@ -592,7 +589,9 @@ fn open_cursor<'c>(
     if !*ready {
         match cursor {
             Some(cursor) => error::of_engine(statement.reuse_cursor(cursor, read.lock))?,
-            None => *cursor = Some(error::of_engine(statement.cursor(&info.table, &options_of(read, index)))?),
+            None => {
+                *cursor = Some(error::of_engine(statement.cursor(&info.table, &options_of(read, index)))?)
+            }
         }
         *ready = true;
     }
@@ -603,7 +602,8 @@ fn open_cursor<'c>(
 
 /// Places a cursor at the beginning of a range.
 fn place(cursor: &mut Cursor, range: &KeyRange, reverse: bool) -> SqlResult<()> {
-    let fields = |key: &'_ [Option<Vec<u8>>]| -> SmallVec<[Option<Vec<u8>>; 4]> { key.iter().cloned().collect() };
+    let fields =
+        |key: &'_ [Option<Vec<u8>>]| -> SmallVec<[Option<Vec<u8>>; 4]> { key.iter().cloned().collect() };
     let (lower, upper) = (fields(&range.lower), fields(&range.upper));
     let lower: SmallVec<[Field<'_>; 4]> = lower.iter().map(Option::as_deref).collect();
     let upper: SmallVec<[Field<'_>; 4]> = upper.iter().map(Option::as_deref).collect();

@@ -166,10 +166,7 @@ impl Sorter {
     ///
     /// # Errors
     /// The temporary file; those of `each`.
-    pub(crate) fn finish(
-        mut self,
-        mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>,
-    ) -> SqlResult<()> {
+    pub(crate) fn finish(mut self, mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>) -> SqlResult<()> {
         if let Some(first) = self.first.take() {
             for kept in first.heap.into_sorted_vec() {
                 if !each(&kept.key, &kept.body)? {

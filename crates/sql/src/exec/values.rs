@@ -174,7 +174,13 @@ impl<'b> Iterator for Values<'b> {
 }
 
 /// Appends a value as part of a key: keys of several values compare as bytes, value by value.
-pub(crate) fn push_key(how: CompareAs, v: &Value<'_>, descending: bool, out: &mut Vec<u8>, scratch: &mut Vec<u8>) {
+pub(crate) fn push_key(
+    how: CompareAs,
+    v: &Value<'_>,
+    descending: bool,
+    out: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) {
     let start = out.len();
     if v.is_null() {
         out.push(0);

@@ -96,7 +96,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             let upper: Vec<Field<'_>> = upper.iter().map(Option::as_deref).collect();
             let low = (!lower.is_empty()).then_some((&lower[..], range.lower_inclusive));
             let high = (!upper.is_empty()).then_some((&upper[..], range.upper_inclusive));
-            rows += statement.estimate_range(&info.table, index, low, high).map_or(10.0, |n| n as f64).max(1.0);
+            rows +=
+                statement.estimate_range(&info.table, index, low, high).map_or(10.0, |n| n as f64).max(1.0);
         }
         if ranges.len() > DIVES_MAX {
             rows *= ranges.len() as f64 / DIVES_MAX as f64;
@@ -300,7 +301,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
     pub(super) fn hash_keys(&self, slot: usize, known: TableSet, conditions: &[&Expr]) -> Vec<HashKey> {
         let mut keys = Vec::new();
         for condition in conditions {
-            let Node::Compare { op: op @ (CmpOp::Eq | CmpOp::NullSafeEq), how, sides } = condition.node() else {
+            let Node::Compare { op: op @ (CmpOp::Eq | CmpOp::NullSafeEq), how, sides } = condition.node()
+            else {
                 continue;
             };
             for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
@@ -364,7 +366,10 @@ pub(super) fn is_covering(info: &TableInfo, index: usize, used: &[usize]) -> boo
     use vaquita_engine::table::FieldSource;
     let index = &info.table.indexes[index];
     used.iter().all(|&c| {
-        index.sources.iter().any(|s| matches!(s, FieldSource::Column { column, prefix_len: 0 } if *column == c))
+        index
+            .sources
+            .iter()
+            .any(|s| matches!(s, FieldSource::Column { column, prefix_len: 0 } if *column == c))
     })
 }
 
@@ -380,11 +385,7 @@ pub(super) fn equal_prefix(info: &TableInfo, index: &Index, sarg: &Sarg) -> Vec<
             Test::Compare { op: op @ (CmpOp::Eq | CmpOp::NullSafeEq), how, value }
                 if follows_index(ty, *how, true) =>
             {
-                Some(KeyTest::Value {
-                    expr: value.clone(),
-                    how: *how,
-                    null_safe: *op == CmpOp::NullSafeEq,
-                })
+                Some(KeyTest::Value { expr: value.clone(), how: *how, null_safe: *op == CmpOp::NullSafeEq })
             }
             Test::In { list } if list.len() == 1 && follows_index(ty, list[0].0, true) => {
                 Some(KeyTest::Value { expr: list[0].1.clone(), how: list[0].0, null_safe: false })

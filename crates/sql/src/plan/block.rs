@@ -259,12 +259,7 @@ fn plan_select_block<'p>(
         types: types.into(),
         calc_found_rows: select.options.sql_calc_found_rows,
     };
-    Ok(Planned {
-        plan,
-        columns,
-        outer_tables: scope.outer_tables.get(),
-        correlated: scope.correlated.get(),
-    })
+    Ok(Planned { plan, columns, outer_tables: scope.outer_tables.get(), correlated: scope.correlated.get() })
 }
 
 /// Builds the plan of one SELECT.
@@ -496,9 +491,9 @@ impl Builder<'_, '_, '_> {
         let scope = self.scope;
         if let Some(n) = position(expr) {
             let at = n.checked_sub(1).map(|n| n as usize).filter(|&n| n < scope.items.borrow().len());
-            return at.map(SortValue::Item).ok_or_else(|| {
-                SqlError::new(1054, format!("Unknown column '{n}' in 'order clause'"))
-            });
+            return at
+                .map(SortValue::Item)
+                .ok_or_else(|| SqlError::new(1054, format!("Unknown column '{n}' in 'order clause'")));
         }
         let plain = matches!(expr.kind, ExprKind::Column(_));
         scope.aliases.set(if plain { Aliases::First } else { Aliases::Last });
@@ -523,10 +518,7 @@ impl Builder<'_, '_, '_> {
 }
 
 fn is_null(expr: &ast::Expr<'_>) -> bool {
-    matches!(
-        expr.kind,
-        ExprKind::Literal(Literal::Null) | ExprKind::Lifted { literal: Literal::Null, .. }
-    )
+    matches!(expr.kind, ExprKind::Literal(Literal::Null) | ExprKind::Lifted { literal: Literal::Null, .. })
 }
 
 /// A column as an expression.

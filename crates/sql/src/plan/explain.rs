@@ -182,7 +182,13 @@ impl Lines {
     }
 
     fn push_message(&mut self, id: u32, select_type: &'static str, message: &'static str) {
-        self.lines.push(Line { id: Some(id), select_type, extra: vec![message], filtered: 100.0, ..Line::default() });
+        self.lines.push(Line {
+            id: Some(id),
+            select_type,
+            extra: vec![message],
+            filtered: 100.0,
+            ..Line::default()
+        });
     }
 
     fn query(&mut self, plan: &QueryPlan, select_type: &'static str, cx: &mut EvalCx<'_>) {
@@ -212,10 +218,12 @@ impl Lines {
 
     fn block(&mut self, block: &BlockPlan, select_type: &'static str, cx: &mut EvalCx<'_>) {
         let id = self.next_id();
-        let can_tell = |e: &&Expr| !e.info().has_subquery && {
-            let mut outer = false;
-            e.walk(&mut |e| outer |= matches!(e.node(), Node::Column { .. } | Node::Param(_)));
-            !outer
+        let can_tell = |e: &&Expr| {
+            !e.info().has_subquery && {
+                let mut outer = false;
+                e.walk(&mut |e| outer |= matches!(e.node(), Node::Column { .. } | Node::Param(_)));
+                !outer
+            }
         };
         let constant: Vec<Expr> = block.const_filter.iter().filter(can_tell).cloned().collect();
         let possible = all_true(&constant, cx, &Row::constant(&[])).unwrap_or(true);

@@ -96,16 +96,16 @@ fn derived_slot(derived: &ast::DerivedTable<'_>, planned: block::Planned) -> Sql
         }
         columns.push(SlotColumn { name, ty: ty.clone() });
     }
-    Ok(slot_of(derived.alias.to_string(), String::new(), String::new(), Source::Derived(Arc::new(plan)), columns))
+    Ok(slot_of(
+        derived.alias.to_string(),
+        String::new(),
+        String::new(),
+        Source::Derived(Arc::new(plan)),
+        columns,
+    ))
 }
 
-fn slot_of(
-    alias: String,
-    database: String,
-    name: String,
-    source: Source,
-    columns: Vec<SlotColumn>,
-) -> Slot {
+fn slot_of(alias: String, database: String, name: String, source: Source, columns: Vec<SlotColumn>) -> Slot {
     let used = RefCell::new(vec![false; columns.len()]);
     let nullable = Cell::new(false);
     Slot { database, name, alias, source, columns, nullable, used, allowed: None, force: false }
@@ -134,8 +134,7 @@ fn open_named(
         catalog::open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?
     };
     let columns = info.columns.iter();
-    let columns =
-        columns.map(|c| SlotColumn { name: c.name.clone(), ty: c.sql_type().clone() }).collect();
+    let columns = columns.map(|c| SlotColumn { name: c.name.clone(), ty: c.sql_type().clone() }).collect();
     let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
     apply_hints(&mut slot, named.hints, &info)?;
     Ok(slot)

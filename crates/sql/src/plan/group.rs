@@ -1,7 +1,7 @@
 //! Grouping: which columns a grouped query may name, and which it takes from a row of the group.
 
-use super::names::{BlockScope, Source, column_of};
 use super::OrderKey;
+use super::names::{BlockScope, Source, column_of};
 use crate::expr::node::CmpOp;
 use crate::expr::{Constness, Expr, Node, TableSet};
 use vaquita_types::{SqlError, SqlResult, Value};
@@ -17,7 +17,11 @@ pub(super) struct Checked<'c> {
 impl Checked<'_> {
     fn all(&self) -> impl Iterator<Item = &Expr> {
         let order = self.order.iter().filter_map(|k| k.value.expr());
-        self.items.iter().chain(self.having).chain(order).chain(self.keys.iter().filter_map(|k| k.value.expr()))
+        self.items
+            .iter()
+            .chain(self.having)
+            .chain(order)
+            .chain(self.keys.iter().filter_map(|k| k.value.expr()))
     }
 }
 
@@ -133,9 +137,12 @@ fn fixed_columns(scope: &BlockScope<'_, '_>, keys: &[OrderKey], filter: &[Expr])
     loop {
         let before = fixed.len();
         for condition in filter {
-            let Node::Compare { op: CmpOp::Eq | CmpOp::NullSafeEq, sides, .. } = condition.node() else { continue };
+            let Node::Compare { op: CmpOp::Eq | CmpOp::NullSafeEq, sides, .. } = condition.node() else {
+                continue;
+            };
             for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
-                let given = b.constness() != Constness::Row || column_of(b).is_some_and(|c| fixed.contains(&c));
+                let given =
+                    b.constness() != Constness::Row || column_of(b).is_some_and(|c| fixed.contains(&c));
                 if let Some(column) = column_of(a).filter(|c| given && !fixed.contains(c)) {
                     fixed.push(column);
                 }
@@ -169,7 +176,8 @@ pub(super) fn same(a: &Expr, b: &Expr, params: &[Value<'_>]) -> bool {
     match (a.node(), b.node()) {
         (Node::Const(a), Node::Const(b)) => a == b,
         (Node::Param(a), Node::Param(b)) => {
-            a == b || matches!((params.get(*a as usize), params.get(*b as usize)), (Some(a), Some(b)) if a == b)
+            a == b
+                || matches!((params.get(*a as usize), params.get(*b as usize)), (Some(a), Some(b)) if a == b)
         }
         (
             Node::Column { level, table, column, .. },

@@ -1,12 +1,15 @@
 //! SELECT … INTO variables or a file.
 
+use crate::dml::FileFormat;
+use crate::dml::load::{display_width, server_file};
 use crate::exec::{Flow, Output};
 use crate::expr::{CompileCx, EvalCx};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use vaquita_parser::ast;
-use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
 /// Where rows go.
 #[derive(Debug)]
@@ -16,18 +19,7 @@ pub(super) enum Into {
     /// INTO DUMPFILE.
     DumpFile(Vec<u8>),
     /// INTO OUTFILE.
-    OutFile(Vec<u8>, Format),
-}
-
-/// FIELDS and LINES.
-#[derive(Debug, Clone)]
-pub(super) struct Format {
-    fields_terminated: Vec<u8>,
-    enclosed: Option<u8>,
-    optionally: bool,
-    escaped: Option<u8>,
-    lines_starting: Vec<u8>,
-    lines_terminated: Vec<u8>,
+    OutFile(Vec<u8>, FileFormat),
 }
 
 impl Into {
@@ -53,15 +45,7 @@ impl Into {
             }
             ast::IntoClause::DumpFile(file) => Into::DumpFile(file.to_vec()),
             ast::IntoClause::OutFile { file, format, .. } => {
-                let first = |b: Option<&[u8]>| b.and_then(|b| b.first().copied());
-                let format = Format {
-                    fields_terminated: format.fields_terminated.unwrap_or(b"\t").to_vec(),
-                    enclosed: first(format.fields_enclosed),
-                    optionally: format.optionally_enclosed,
-                    escaped: format.fields_escaped.map_or(Some(b'\\'), |b| b.first().copied()),
-                    lines_starting: format.lines_starting.unwrap_or_default().to_vec(),
-                    lines_terminated: format.lines_terminated.unwrap_or(b"\n").to_vec(),
-                };
+                let format = FileFormat::of(format)?;
                 Into::OutFile(file.to_vec(), format)
             }
         })
@@ -79,12 +63,10 @@ impl Into {
 
 fn create(name: &[u8], cx: &EvalCx<'_>) -> SqlResult<BufWriter<File>> {
     let text = String::from_utf8_lossy(name).into_owned();
-    let mut path = PathBuf::from(&text);
-    if path.is_relative() {
-        // Beside the tables of the current database, as MySQL has it.
-        let dir = cx.db.map(|db| db.engine().core().storage.options().dir.join(&cx.state.database));
-        path = dir.unwrap_or_default().join(path);
-    }
+    let path = match cx.db {
+        Some(db) => server_file(&text, db, &cx.state.database)?,
+        None => PathBuf::from(&text),
+    };
     match File::options().write(true).create_new(true).open(&path) {
         Ok(file) => Ok(BufWriter::new(file)),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -125,7 +107,14 @@ impl Output for Storing<'_> {
             }
             Into::OutFile(_, format) => {
                 self.line.clear();
-                format.line(values, self.types, &mut self.line);
+                let texts: Vec<Option<Cow<'_, [u8]>>> = values
+                    .iter()
+                    .zip(self.types)
+                    .map(|(value, ty)| (!value.is_null()).then(|| text_of(value, ty)))
+                    .collect();
+                let fields = texts.iter().zip(self.types).map(|(text, ty)| (text.as_deref(), is_quoted(ty)));
+                let widths: Vec<usize> = self.types.iter().map(display_width).collect();
+                format.push_row(fields, &widths, &mut self.line);
             }
         }
         if let Some(file) = &mut self.file {
@@ -140,11 +129,22 @@ fn write_error(e: &std::io::Error) -> SqlError {
 }
 
 fn text(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
-    match value {
-        Value::Bytes(b) => out.extend_from_slice(b),
-        Value::Label { text, .. } => out.extend_from_slice(text),
-        value => value.push_text(ty, out),
+    if !value.is_null() {
+        out.extend_from_slice(&text_of(value, ty));
     }
+}
+
+fn text_of<'v>(value: &'v Value<'_>, ty: &SqlType) -> Cow<'v, [u8]> {
+    match value {
+        Value::Bytes(b) => Cow::Borrowed(b),
+        Value::Label { text, .. } => Cow::Borrowed(text),
+        value => value.to_text(ty),
+    }
+}
+
+/// Whether OPTIONALLY ENCLOSED encloses it: all but numbers.
+fn is_quoted(ty: &SqlType) -> bool {
+    !ty.kind.is_integer() && !matches!(ty.kind, Kind::Decimal | Kind::Float | Kind::Double | Kind::Null)
 }
 
 impl Storing<'_> {
@@ -153,51 +153,9 @@ impl Storing<'_> {
         if let Some(mut file) = self.file {
             file.flush().map_err(|e| write_error(&e))?;
         }
-        if self.rows == 0 {
+        if self.rows == 0 && matches!(self.into, Into::Vars(_)) {
             cx.state.warnings.warn(1329, "No data - zero rows fetched, selected, or processed");
         }
         Ok(self.rows)
-    }
-}
-
-impl Format {
-    fn line(&self, values: &[Value<'_>], types: &[SqlType], out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.lines_starting);
-        let mut raw = Vec::new();
-        for (i, (value, ty)) in values.iter().zip(types).enumerate() {
-            if i > 0 {
-                out.extend_from_slice(&self.fields_terminated);
-            }
-            if value.is_null() {
-                match self.escaped {
-                    Some(escape) => out.extend_from_slice(&[escape, b'N']),
-                    None => out.extend_from_slice(b"NULL"),
-                }
-                continue;
-            }
-            raw.clear();
-            text(value, ty, &mut raw);
-            let is_text = matches!(value, Value::Bytes(_) | Value::Label { .. } | Value::Json(_));
-            let enclosed = self.enclosed.filter(|_| !self.optionally || is_text);
-            out.extend(enclosed);
-            for &b in &raw {
-                self.push(b, enclosed.is_some(), out);
-            }
-            out.extend(enclosed);
-        }
-        out.extend_from_slice(&self.lines_terminated);
-    }
-
-    /// A byte of a field, escaped where reading it back needs that.
-    fn push(&self, b: u8, enclosed: bool, out: &mut Vec<u8>) {
-        let Some(escape) = self.escaped else { return out.push(b) };
-        let terminator = if enclosed { None } else { self.fields_terminated.first().copied() };
-        let line = self.lines_terminated.first().copied();
-        let special = b == escape || Some(b) == self.enclosed || Some(b) == terminator || Some(b) == line;
-        match b {
-            0 => out.extend_from_slice(&[escape, b'0']),
-            b if special => out.extend_from_slice(&[escape, b]),
-            b => out.push(b),
-        }
     }
 }

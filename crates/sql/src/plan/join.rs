@@ -101,7 +101,9 @@ fn has_subquery(block: &BlockPlan, filter: &[Expr]) -> bool {
         || filter.iter().any(any)
         || block.group.as_ref().is_some_and(|g| {
             g.keys.iter().any(key)
-                || g.aggregates.iter().any(|a| a.args.iter().any(any) || a.order_by.iter().any(|(e, _)| any(e)))
+                || g.aggregates
+                    .iter()
+                    .any(|a| a.args.iter().any(any) || a.order_by.iter().any(|(e, _)| any(e)))
         })
 }
 
@@ -122,7 +124,9 @@ fn rejects_null(condition: &Expr) -> TableSet {
             let all = list.iter().map(rejects_null).reduce(|a, b| TableSet(a.0 & b.0));
             all.unwrap_or_default()
         }
-        Node::Compare { op, sides, .. } if *op != CmpOp::NullSafeEq => column(&sides[0]).union(column(&sides[1])),
+        Node::Compare { op, sides, .. } if *op != CmpOp::NullSafeEq => {
+            column(&sides[0]).union(column(&sides[1]))
+        }
         Node::Between { negated: false, args, .. } => column(&args[0]),
         Node::In(list) if !list.negated => column(&list.operand),
         Node::IsNull { operand, negated: true } => column(operand),
@@ -447,17 +451,16 @@ impl Planning<'_, '_, '_> {
                 all.push(scan);
             }
         }
-        let limit = if only && !block.distinct && (!grouped || block.order.is_empty()) && block.having.is_none() {
-            self.limit_of(block, cx)
-        } else {
-            None
-        };
+        let limit =
+            if only && !block.distinct && (!grouped || block.order.is_empty()) && block.having.is_none() {
+                self.limit_of(block, cx)
+            } else {
+                None
+            };
         let cost = |a: &Access| {
             let sorted = order_of_path(info, a, &wanted).is_some();
             match (sorted, limit) {
-                (true, Some(limit)) if !grouped => {
-                    a.cost * (limit / a.fanout.max(0.01)).min(1.0) + 1.0
-                }
+                (true, Some(limit)) if !grouped => a.cost * (limit / a.fanout.max(0.01)).min(1.0) + 1.0,
                 (true, _) => a.cost,
                 (false, _) => a.cost + a.fanout * (a.fanout.max(2.0)).log2() * SORT + 10.0,
             }

@@ -113,7 +113,8 @@ pub fn plan_match(
     }
     let limit = plan_limit(request.limit, &scope, cx)?;
     for target in &targets {
-        let reads = |u: &TableUse| u.database == target.info.database && u.table == target.info.name && !u.derived;
+        let reads =
+            |u: &TableUse| u.database == target.info.database && u.table == target.info.name && !u.derived;
         if planner.uses.borrow().iter().any(reads) {
             let message = format!(
                 "You can't specify target table '{}' for update in FROM clause",
@@ -128,7 +129,8 @@ pub fn plan_match(
     let mut block = BlockPlan::new(Vec::new(), None, None, false, order, limit);
     let locking = Locking { clauses: &[], targets: &aliases };
     join::plan(planner, &scope, tree, filter, locking, false, &mut block, cx)?;
-    let collects = several || !block.order.is_empty() && !block.order_done || meets_again(&block, &assignments);
+    let collects =
+        several || !block.order.is_empty() && !block.order_done || meets_again(&block, &assignments);
     Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects })
 }
 

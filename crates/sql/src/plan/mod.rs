@@ -43,10 +43,10 @@ use names::Source;
 use sarg::Sarg;
 use std::cell::RefCell;
 use std::sync::Arc;
+use vaquita_engine::WaitPolicy;
+use vaquita_engine::text::charset::{self, Charset};
 use vaquita_engine::{ReadLock, Session};
 use vaquita_parser::ast;
-use vaquita_engine::text::charset::{self, Charset};
-use vaquita_engine::WaitPolicy;
 use vaquita_types::compare::CompareAs;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
@@ -93,7 +93,15 @@ impl<'p> Planner<'p> {
         params: &'p [Value<'p>],
         virtual_tables: source::FindVirtual,
     ) -> Planner<'p> {
-        Planner { db, session: RefCell::new(session), sql, params, virtual_tables, derived: std::cell::Cell::new(0), uses: RefCell::default() }
+        Planner {
+            db,
+            session: RefCell::new(session),
+            sql,
+            params,
+            virtual_tables,
+            derived: std::cell::Cell::new(0),
+            uses: RefCell::default(),
+        }
     }
 
     fn note_uses(&self, mut uses: Vec<TableUse>) {
@@ -379,7 +387,8 @@ pub fn plan_select(
     if let Some((to, results)) = results.and_then(|id| Some((Charset::of_collation(id)?, id))) {
         for (column, conversion) in columns.iter_mut().zip(&mut conversions) {
             let kind = column.ty.kind;
-            let text = kind.is_string() || matches!(kind, vaquita_types::Kind::Enum | vaquita_types::Kind::Set);
+            let text =
+                kind.is_string() || matches!(kind, vaquita_types::Kind::Enum | vaquita_types::Kind::Set);
             if !text || column.ty.collation == vaquita_types::sql_type::BINARY {
                 continue;
             }
@@ -523,7 +532,11 @@ impl SelectPlan {
             let mut out = into.output(&self.query.types, cx)?;
             let found_rows = run_query(&self.query, cx, &row, count_all, &mut out)?;
             let rows = out.finish(cx)?;
-            return Ok(Selected { rows, found_rows: if count_all { found_rows } else { rows }, stored: true });
+            return Ok(Selected {
+                rows,
+                found_rows: if count_all { found_rows } else { rows },
+                stored: true,
+            });
         }
         sink.columns(&self.columns)?;
         let mut out = ToSink { sink, plan: self, rows: 0 };

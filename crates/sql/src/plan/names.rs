@@ -103,7 +103,11 @@ pub(crate) struct BlockScope<'s, 'p> {
 }
 
 impl<'s, 'p> BlockScope<'s, 'p> {
-    pub(super) fn new(planner: &'s Planner<'p>, outer: Option<&'s BlockScope<'s, 'p>>, slots: Vec<Slot>) -> Self {
+    pub(super) fn new(
+        planner: &'s Planner<'p>,
+        outer: Option<&'s BlockScope<'s, 'p>>,
+        slots: Vec<Slot>,
+    ) -> Self {
         BlockScope {
             planner,
             outer,
@@ -217,7 +221,9 @@ impl<'s, 'p> BlockScope<'s, 'p> {
 /// A column of this block, if an expression is one.
 pub(super) fn column_of(expr: &Expr) -> Option<(usize, usize)> {
     match expr.node() {
-        crate::expr::Node::Column { level: 0, table, column, .. } => Some((usize::from(*table), usize::from(*column))),
+        crate::expr::Node::Column { level: 0, table, column, .. } => {
+            Some((usize::from(*table), usize::from(*column)))
+        }
         _ => None,
     }
 }

@@ -70,10 +70,9 @@ impl Sarg {
             Node::Between { how, negated: false, args } => {
                 let [x, low, high] = &**args;
                 match (usable(low), usable(high)) {
-                    (true, true) => leaf(
-                        column(x)?,
-                        Test::Between { how: *how, low: low.clone(), high: high.clone() },
-                    ),
+                    (true, true) => {
+                        leaf(column(x)?, Test::Between { how: *how, low: low.clone(), high: high.clone() })
+                    }
                     (true, false) => {
                         leaf(column(x)?, Test::Compare { op: CmpOp::Ge, how: *how, value: low.clone() })
                     }
@@ -101,11 +100,7 @@ impl Sarg {
             Node::IsNull { operand, negated } => leaf(column(operand)?, Test::Null { negated: *negated }),
             Node::Like(like) if !like.negated && usable(&like.args[1]) => leaf(
                 column(&like.args[0])?,
-                Test::Like {
-                    pattern: like.args[1].clone(),
-                    escape: like.escape,
-                    collation: like.collation,
-                },
+                Test::Like { pattern: like.args[1].clone(), escape: like.escape, collation: like.collation },
             ),
             _ => None,
         }
@@ -159,7 +154,9 @@ fn same_way(a: &Expr, b: &Expr) -> Option<CompareAs> {
     let (x, y) = (a.ty(), b.ty());
     match (x.kind, y.kind) {
         (x, y) if x.is_integer() && y.is_integer() => Some(CompareAs::Int),
-        (k, l) if k.is_string() && l.is_string() && x.collation == y.collation => Some(CompareAs::Text(x.collation)),
+        (k, l) if k.is_string() && l.is_string() && x.collation == y.collation => {
+            Some(CompareAs::Text(x.collation))
+        }
         _ => None,
     }
 }

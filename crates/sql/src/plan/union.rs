@@ -97,7 +97,8 @@ fn fraction(ty: &SqlType) -> u32 {
 
 fn strings(a: &SqlType, b: &SqlType) -> SqlResult<SqlType> {
     let is_text = |ty: &SqlType| {
-        ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set | Kind::Json | Kind::Geometry | Kind::Bit)
+        ty.kind.is_string()
+            || matches!(ty.kind, Kind::Enum | Kind::Set | Kind::Json | Kind::Geometry | Kind::Bit)
     };
     let collation = match (is_text(a), is_text(b)) {
         (true, true) if a.collation == b.collation => a.collation,
@@ -138,9 +139,8 @@ fn common_collation(a: u16, b: u16) -> SqlResult<u16> {
         std::cmp::Ordering::Less => Ok(b),
         std::cmp::Ordering::Equal if name(a).ends_with("_bin") => Ok(a),
         std::cmp::Ordering::Equal if name(b).ends_with("_bin") => Ok(b),
-        std::cmp::Ordering::Equal => Err(SqlError::new(
-            1271,
-            "Illegal mix of collations for operation 'UNION'",
-        )),
+        std::cmp::Ordering::Equal => {
+            Err(SqlError::new(1271, "Illegal mix of collations for operation 'UNION'"))
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use vaquita_sql::{
-    ColumnMeta, Completion, ConnectInfo, Connection, Database, Options, ResultSink, SqlResult, Transport, Value,
+    ColumnMeta, Completion, ConnectInfo, Connection, Database, Options, ResultSink, SqlResult, Transport,
+    Value,
 };
 
 /// What a statement gave, as text.

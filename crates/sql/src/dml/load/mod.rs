@@ -17,9 +17,9 @@ use crate::database::Database;
 use crate::expr::{CompileCx, EvalCx, Row, TableRow, compile};
 use crate::plan::Planner;
 use crate::sink::{ColumnMeta, ResultSink};
-use crate::virtual_tables;
 use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
+use crate::virtual_tables;
 use reader::{Next, Reader, Record};
 use std::io::Read;
 use std::path::PathBuf;
@@ -330,7 +330,7 @@ fn condition(code: u16, text: String, strict: bool, state: &mut SessionState) ->
 }
 
 /// Bytes of a field in a file without terminators.
-fn display_width(ty: &SqlType) -> usize {
+pub(crate) fn display_width(ty: &SqlType) -> usize {
     let chars = match ty.kind {
         Kind::Decimal => ty.length + u32::from(ty.decimals > 0) + u32::from(!ty.unsigned),
         _ => ty.length,
