@@ -18,7 +18,7 @@ macro_rules! keywords {
         const WORDS: [(Kw, &str, bool); COUNT] = [$((Kw::$name, $text, $reserved),)*];
 
         /// By number: [`Kw::Other`] first.
-        const RESERVED: [bool; COUNT + 1] = [false, $($reserved,)*];
+        static RESERVED: [bool; COUNT + 1] = [false, $($reserved,)*];
     };
 }
 
@@ -30,24 +30,45 @@ const SLOTS: usize = 4096;
 /// Longest word of the grammar.
 const LEN_MAX: usize = 29;
 
-static TABLE: [u16; SLOTS] = build();
+/// Takes the case from letters. Of the bytes that names consist of, no two others become equal by it.
+const FOLD: u8 = 0xDF;
+
+/// A word as it is looked up.
+#[derive(Clone, Copy)]
+struct Entry {
+    key: u64,
+    len: u8,
+    kw: Kw,
+    word: &'static [u8],
+}
+
+/// Numbers of entries, from 1, by [`slot`].
+static TABLE: [u16; SLOTS] = table();
+
+static ENTRIES: [Entry; COUNT] = entries();
 
 impl Kw {
-    /// The word `text` is, without regard to case.
+    /// The word `text` is, without regard to case. The text consists of letters, digits, `_`, `$` and bytes from
+    /// 0x80.
     #[inline]
     pub(crate) fn of(text: &[u8]) -> Self {
         if text.len() < 2 || text.len() > LEN_MAX {
             return Self::Other;
         }
-        let mut slot = hash(text);
+        let key = key(text);
+        let mut slot = slot(key, text.len());
         loop {
-            let entry = TABLE[slot] as usize;
-            if entry == 0 {
+            let number = TABLE[slot] as usize;
+            if number == 0 {
                 return Self::Other;
             }
-            let (kw, word, _) = WORDS[entry - 1];
-            if word.len() == text.len() && word.as_bytes().eq_ignore_ascii_case(text) {
-                return kw;
+            let entry = &ENTRIES[number - 1];
+            // The key holds all of a word of up to eight bytes.
+            if entry.key == key
+                && entry.len as usize == text.len()
+                && (text.len() <= 8 || same_word(entry.word, text))
+            {
+                return entry.kw;
             }
             slot = (slot + 1) % SLOTS;
         }
@@ -100,24 +121,45 @@ impl Kw {
     }
 }
 
-/// Slot of a word of two bytes or more, the same for both cases of letters: its length, first, second, middle, last
-/// two bytes.
-#[inline]
-const fn hash(text: &[u8]) -> usize {
-    let len = text.len();
-    let head = (text[0] & 0xDF) as u32 | ((text[1] & 0xDF) as u32) << 8;
-    let tail = (text[len - 1] & 0xDF) as u32 | ((text[len - 2] & 0xDF) as u32) << 8;
-    let middle = (text[len / 2] & 0xDF) as u32;
-    let mixed = (head | tail << 16).wrapping_mul(0x9E37_79B1)
-        ^ (middle * 0x0100_0193 + len as u32).wrapping_mul(0x85EB_CA6B);
-    (mixed >> 20) as usize
+fn same_word(word: &[u8], text: &[u8]) -> bool {
+    word.iter().zip(text).all(|(a, b)| a & FOLD == b & FOLD)
 }
 
-const fn build() -> [u16; SLOTS] {
+/// The first and the last four bytes of a word of two or more, without case.
+#[inline]
+const fn key(text: &[u8]) -> u64 {
+    let len = text.len();
+    let fold = u64::from_le_bytes([FOLD; 8]);
+    let bytes = if len >= 4 {
+        [text[0], text[1], text[2], text[3], text[len - 4], text[len - 3], text[len - 2], text[len - 1]]
+    } else {
+        [text[0], text[1], text[len - 1], 0, 0, 0, 0, 0]
+    };
+    u64::from_le_bytes(bytes) & fold
+}
+
+#[inline]
+const fn slot(key: u64, len: usize) -> usize {
+    ((key ^ (len as u64) << 7).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52) as usize
+}
+
+const fn entries() -> [Entry; COUNT] {
+    let mut entries = [Entry { key: 0, len: 0, kw: Kw::Other, word: b"" }; COUNT];
+    let mut word = 0;
+    while word < COUNT {
+        let text = WORDS[word].1.as_bytes();
+        entries[word] = Entry { key: key(text), len: text.len() as u8, kw: WORDS[word].0, word: text };
+        word += 1;
+    }
+    entries
+}
+
+const fn table() -> [u16; SLOTS] {
     let mut table = [0; SLOTS];
     let mut word = 0;
     while word < COUNT {
-        let mut slot = hash(WORDS[word].1.as_bytes());
+        let text = WORDS[word].1.as_bytes();
+        let mut slot = slot(key(text), text.len());
         while table[slot] != 0 {
             slot = (slot + 1) % SLOTS;
         }

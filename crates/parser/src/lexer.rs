@@ -13,6 +13,8 @@ const SPACE: u8 = 1;
 const NAME: u8 = 2;
 const DIGIT: u8 = 4;
 const HEX: u8 = 8;
+/// May begin a comment, or end an executable one.
+const COMMENT: u8 = 16;
 
 static CLASS: [u8; 256] = classes();
 
@@ -24,6 +26,7 @@ const fn classes() -> [u8; 256] {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => SPACE,
             b'0'..=b'9' => NAME | DIGIT | HEX,
             b'a'..=b'f' | b'A'..=b'F' => NAME | HEX,
+            b'/' | b'-' | b'#' | b'*' => COMMENT,
             b'g'..=b'z' | b'G'..=b'Z' | b'_' | b'$' | 0x80..=0xFF => NAME,
             _ => 0,
         };
@@ -35,6 +38,35 @@ const fn classes() -> [u8; 256] {
 #[inline]
 fn is(byte: u8, class: u8) -> bool {
     CLASS[byte as usize] & class != 0
+}
+
+/// Bytes that are a token by themselves, whatever follows; [`T::Error`] for all others.
+static SINGLE: [T; 256] = single();
+
+const fn single() -> [T; 256] {
+    let mut table = [T::Error; 256];
+    let mut at = 0;
+    let tokens = [
+        (b',', T::Comma),
+        (b'(', T::LParen),
+        (b')', T::RParen),
+        (b'*', T::Star),
+        (b'=', T::Eq),
+        (b'+', T::Plus),
+        (b'/', T::Slash),
+        (b'%', T::Percent),
+        (b'^', T::Caret),
+        (b'~', T::Tilde),
+        (b'?', T::Param),
+        (b';', T::Semi),
+        (b'{', T::LBrace),
+        (b'}', T::RBrace),
+    ];
+    while at < tokens.len() {
+        table[tokens[at].0 as usize] = tokens[at].1;
+        at += 1;
+    }
+    table
 }
 
 /// Character sets that make `_name` an introducer: those of 5.6 and 5.7.
@@ -139,6 +171,10 @@ impl<'a> Lexer<'a> {
             return self.word_or_number(byte, start);
         }
         self.after_dot = false;
+        let single = SINGLE[byte as usize];
+        if single != T::Error {
+            return self.token(single, start, start + 1);
+        }
         match byte {
             b'`' => self.quoted_name(start, b'`'),
             b'\'' => self.string(T::String, start, start),
@@ -155,16 +191,17 @@ impl<'a> Lexer<'a> {
     fn skip_space(&mut self) -> bool {
         loop {
             let byte = self.at(self.pos);
+            if !is(byte, SPACE | COMMENT) {
+                return true;
+            }
             if is(byte, SPACE) {
                 self.pos += 1;
-            } else if matches!(byte, b'/' | b'-' | b'#' | b'*') {
-                match self.skip_comment(byte) {
-                    Some(true) => {}
-                    Some(false) => return true,
-                    None => return false,
-                }
-            } else {
-                return true;
+                continue;
+            }
+            match self.skip_comment(byte) {
+                Some(true) => {}
+                Some(false) => return true,
+                None => return false,
             }
         }
     }
@@ -462,10 +499,6 @@ impl<'a> Lexer<'a> {
     fn operator(&mut self, byte: u8, start: usize) -> Token {
         let (second, third) = (self.at(start + 1), self.at(start + 2));
         let (kind, length) = match (byte, second, third) {
-            (b',', ..) => (T::Comma, 1),
-            (b'(', ..) => (T::LParen, 1),
-            (b')', ..) => (T::RParen, 1),
-            (b'*', ..) => (T::Star, 1),
             (b'<', b'=', b'>') => (T::NullSafeEq, 3),
             (b'<', b'=', _) => (T::Le, 2),
             (b'<', b'>', _) | (b'!', b'=', _) => (T::Ne, 2),
@@ -474,26 +507,16 @@ impl<'a> Lexer<'a> {
             (b'>', b'=', _) => (T::Ge, 2),
             (b'>', b'>', _) => (T::Shr, 2),
             (b'>', ..) => (T::Gt, 1),
-            (b'=', ..) => (T::Eq, 1),
             (b'-', b'>', b'>') => (T::ArrowArrow, 3),
             (b'-', b'>', _) => (T::Arrow, 2),
             (b'-', ..) => (T::Minus, 1),
-            (b'+', ..) => (T::Plus, 1),
-            (b'/', ..) => (T::Slash, 1),
-            (b'%', ..) => (T::Percent, 1),
-            (b'^', ..) => (T::Caret, 1),
             (b'&', b'&', _) => (T::AndAnd, 2),
             (b'&', ..) => (T::Amp, 1),
             (b'|', b'|', _) => (T::OrOr, 2),
             (b'|', ..) => (T::Pipe, 1),
-            (b'~', ..) => (T::Tilde, 1),
             (b'!', ..) => (T::Bang, 1),
             (b':', b'=', _) => (T::Assign, 2),
             (b':', ..) => (T::Colon, 1),
-            (b'?', ..) => (T::Param, 1),
-            (b';', ..) => (T::Semi, 1),
-            (b'{', ..) => (T::LBrace, 1),
-            (b'}', ..) => (T::RBrace, 1),
             (b'\\', b'N', _) => (T::Null, 2),
             _ => (T::Error, 1),
         };
