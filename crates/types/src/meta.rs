@@ -20,8 +20,6 @@ pub mod flag {
     pub const BINARY: u16 = 128;
     /// ENUM.
     pub const ENUM: u16 = 256;
-    /// TIMESTAMP.
-    pub const TIMESTAMP: u16 = 1024;
     /// SET.
     pub const SET: u16 = 2048;
 }
@@ -200,12 +198,11 @@ impl SqlType {
         [
             (flag::NOT_NULL, !self.nullable),
             (flag::BLOB, blob),
-            (flag::UNSIGNED, self.unsigned),
-            (flag::ZEROFILL, self.zerofill),
+            (flag::UNSIGNED, self.unsigned || matches!(self.kind, Kind::Bit | Kind::Year)),
+            (flag::ZEROFILL, self.zerofill || self.kind == Kind::Year),
             (flag::BINARY, self.kind.is_temporal() || self.kind == Kind::Json || text && by_bytes),
             (flag::ENUM, self.kind == Kind::Enum),
             (flag::SET, self.kind == Kind::Set),
-            (flag::TIMESTAMP, self.kind == Kind::Timestamp),
         ]
         .into_iter()
         .fold(0, |flags, (bit, set)| if set { flags | bit } else { flags })

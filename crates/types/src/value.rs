@@ -47,6 +47,9 @@ pub enum Value<'a> {
     Json(Cow<'a, [u8]>),
 }
 
+/// Rows are arrays of these: no larger than a DECIMAL needs.
+const _: () = assert!(size_of::<Value<'_>>() <= 40);
+
 impl<'a> Value<'a> {
     /// A string that is borrowed.
     #[inline]

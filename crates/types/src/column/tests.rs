@@ -56,6 +56,49 @@ fn labels_come_with_their_numbers() {
 }
 
 #[test]
+fn timestamps_are_moments() {
+    let column = ColumnType::new(SqlType::new(Kind::Timestamp), RowFormat::Compact);
+    let east = TimeZone::fixed(2 * 3600);
+    let at = |hour| DateTime { date: Date { year: 2020, month: 1, day: 1 }, hour, ..DateTime::default() };
+    let mut out = Vec::new();
+    column.encode(&Value::DateTime(at(2)), &east, &mut out);
+    assert_eq!(out, [0x5E, 0x0B, 0xE1, 0x00], "2020-01-01 00:00:00 in UTC");
+    assert_eq!(column.decode(Some(&out), &UTC), Value::DateTime(at(0)));
+    assert_eq!(column.decode(Some(&out), &east), Value::DateTime(at(2)));
+    let last =
+        DateTime { date: Date { year: 2038, month: 1, day: 19 }, hour: 3, minute: 14, second: 7, micros: 0 };
+    assert_eq!(moment(last, &UTC), Some(Timestamp { seconds: i32::MAX.unsigned_abs(), micros: 0 }));
+    assert_eq!(moment(last, &east).map(|t| t.seconds), Some(i32::MAX.unsigned_abs() - 7200));
+    assert_eq!(moment(DateTime { second: 8, ..last }, &UTC), None);
+}
+
+/// TIME, DATETIME and TIMESTAMP of tables from before MySQL 5.6.
+#[test]
+fn old_times_are_integers() {
+    let old = |kind, code: u8, len| {
+        let def = ColumnDef::new("c", MType::Int, code.into(), len);
+        ColumnType::of_def(SqlType::new(kind), &def, RowFormat::Compact)
+    };
+    let time = old(Kind::Time, mysql_type::TIME, 3);
+    let value = Value::Time(Time { negative: true, hours: 12, minutes: 34, seconds: 56, micros: 0 });
+    let mut out = Vec::new();
+    time.encode(&value, &UTC, &mut out);
+    assert_eq!(out, [0x7E, 0x1D, 0xC0], "-123456");
+    assert_eq!(time.decode(Some(&out), &UTC), value);
+    let date = Date { year: 2020, month: 1, day: 2 };
+    let value = Value::DateTime(DateTime { date, hour: 3, minute: 4, second: 5, micros: 0 });
+    for (kind, code, len) in
+        [(Kind::DateTime, mysql_type::DATETIME, 8), (Kind::Timestamp, mysql_type::TIMESTAMP, 4)]
+    {
+        let column = old(kind, code, len);
+        out.clear();
+        column.encode(&value, &UTC, &mut out);
+        assert_eq!(out.len(), len as usize);
+        assert_eq!(column.decode(Some(&out), &UTC), value);
+    }
+}
+
+#[test]
 fn null_and_damaged_values_are_no_panic() {
     for kind in [
         Kind::TinyInt,

@@ -347,12 +347,12 @@ impl Place<'_, '_> {
     }
 
     fn json(&mut self, v: &Value<'_>, from: &SqlType, out: &mut Vec<u8>) -> SqlResult<()> {
-        let doc = crate::json::from_value(v, from).map_err(|e| {
-            let message = e.message.replace(" to function cast_as_json", "");
-            SqlError::new(
-                e.code,
-                format!("{} in value for column '{}'.", message.trim_end_matches('.'), self.name),
-            )
+        let doc = crate::json::from_value(v, from).map_err(|e| match e.code {
+            3140 => {
+                let place = e.message.trim_end_matches('.');
+                SqlError::new(3140, format!("{place} in value for column '{}'.", self.name))
+            }
+            _ => e,
         })?;
         out.extend_from_slice(&doc);
         Ok(())

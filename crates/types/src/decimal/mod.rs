@@ -113,6 +113,9 @@ impl Decimal {
 
     /// With more digits after the point.
     fn widened(&self, scale: u8) -> Option<U256> {
+        if u32::from(scale) > GROUPS * 9 {
+            return None;
+        }
         let more = u32::from(scale - self.scale);
         if more < 20 {
             return wide::mul_add_small(&self.words, wide::POW10[more as usize], 0);

@@ -68,3 +68,6 @@ pub struct ParsedTime {
     /// It was a date with a time.
     pub had_date: bool,
 }
+
+#[cfg(test)]
+mod tests;
