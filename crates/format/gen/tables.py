@@ -3,6 +3,7 @@
 
   src/collation/general_ci.rs   weights of utf8_general_ci, utf8mb4_general_ci, ucs2/utf16/utf32_general_ci
   src/collation/latin.rs        weights of the 8-bit collations
+  src/collation/eight_bit.rs    other 8-bit collations (from eight-bit-orders.tsv)
   src/charset/sjis.rs           Shift_JIS to Unicode
   src/charset/eight_bit.rs      8-bit character sets to Unicode
   src/filename/pairs.rs         two-character codes of table names on disk (from filename-charset.tsv)
@@ -175,6 +176,34 @@ def latin():
     write('collation/latin.rs', 'Weights of 8-bit collations.', body.rstrip('\n') + '\n')
 
 
+def orders():
+    """Collations whose order follows from no published rule: as observed. Weights are ranks."""
+    body, cases = '', ''
+    with open(os.path.join(HERE, 'eight-bit-orders.tsv'), encoding='ascii') as f:
+        for line in f:
+            if line.startswith('#'):
+                continue
+            number, name, order = line.rstrip('\n').split('\t')
+            table, rank = [None] * 256, 0
+            for group in order.split(' '):
+                if '-' in group:
+                    first, last = (int(x, 16) for x in group.split('-'))
+                    classes = [[byte] for byte in range(first, last + 1)]
+                else:
+                    classes = [[int(x, 16) for x in group.split('+')]]
+                for members in classes:
+                    for byte in members:
+                        assert table[byte] is None
+                        table[byte] = rank
+                    rank += 1
+            assert None not in table, name
+            body += '#[rustfmt::skip]\nstatic %s: [u8; 256] = [\n%s];\n\n' % (name.upper(), numbers(table, '0x%02X', 32))
+            cases += '        %s => &%s,\n' % (number, name.upper())
+    body = ('/// Weights of the collation with this number.\npub(super) fn weights(id: u16) -> Option<&\'static [u8; 256]> {\n'
+            '    Some(match id {\n%s        _ => return None,\n    })\n}\n\n' % cases) + body
+    write('collation/eight_bit.rs', 'Orders of 8-bit collations that follow from no rule: weights are ranks.', body.rstrip('\n') + '\n')
+
+
 # ------------------------------------------------------------------------------------------------ 8-bit sets
 # MySQL's name, Python's codec, what MySQL has otherwise (0: no character).
 EIGHT_BIT = (
@@ -267,6 +296,7 @@ def filename():
 if __name__ == '__main__':
     general_ci()
     latin()
+    orders()
     eight_bit()
     sjis()
     filename()

@@ -13,6 +13,8 @@ use crate::charset::Charset;
 
 const ANY: u32 = b'%' as u32;
 const ONE: u32 = b'_' as u32;
+/// Bytes of the longest key of an index: bounds need not be longer.
+const KEY_MAX: usize = 3072;
 
 /// Where the texts that match a pattern lie in the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Collation {
         with_scheme!(self, scheme => like(scheme, text, pattern, escape, one_escapes))
     }
 
-    /// Where the matching texts of at most `chars` characters lie; `None` if the pattern starts with a wildcard, so
+    /// Where the matching texts of at most `chars` characters (or 3072, the most an index holds) lie; `None` if the pattern starts with a wildcard, so
     /// that they lie anywhere. What lies there need not match.
     pub fn like_range(self, pattern: &[u8], escape: Option<u32>, chars: usize) -> Option<LikeRange> {
         let one_escapes = self.one_escapes();
@@ -52,7 +54,7 @@ impl Collation {
             return None;
         }
         let charset = self.charset();
-        let room = chars.saturating_sub(charset.char_count(&start));
+        let room = chars.min(KEY_MAX).saturating_sub(charset.char_count(&start));
         let (low, high) = self.extremes();
         let fill = |code: u32| {
             let mut bound = start.clone();
