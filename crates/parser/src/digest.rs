@@ -5,7 +5,7 @@
 //! [`crate::ParseMode::lift`] turns the same literals, in the same order, into
 //! [`crate::ast::ExprKind::Lifted`] nodes.
 //!
-//! The key is the text itself with one control byte for each lifted literal. No such byte can stand outside of
+//! The key is the text itself with a control byte for each lifted literal. No such byte can stand outside of
 //! quotes in a text that has tokens only, so different statements have different keys. Space and comments are cut
 //! at both ends; comments are dropped where the text does not name columns, since tracers put a new one into every
 //! statement.
@@ -53,13 +53,18 @@ pub enum LiftedLiteral {
 }
 
 impl LiftedLiteral {
-    /// The byte that stands for it in the key: its type.
-    fn tag(self) -> u8 {
+    /// Puts what stands for it into the key: all that the types of expressions depend on. That is whether a whole
+    /// number needs the sign's bit, the digits after a decimal point, and whether a string is ASCII.
+    /// `text` is all of the literal, further strings that go on included.
+    fn push_tag(self, text: &[u8], key: &mut Vec<u8>) {
         match self {
-            Self::Int(_) => 1,
-            Self::Decimal(_) => 2,
-            Self::Float(_) => 3,
-            Self::String { .. } => 4,
+            Self::Int(value) => key.push(if i64::try_from(value).is_ok() { 1 } else { 2 }),
+            Self::Decimal(_) => {
+                let scale = text.iter().rev().position(|&byte| byte == b'.').unwrap_or(0);
+                key.extend_from_slice(&[3, u8::try_from(scale).unwrap_or(u8::MAX)]);
+            }
+            Self::Float(_) => key.push(4),
+            Self::String { .. } => key.push(if text.is_ascii() { 5 } else { 6 }),
         }
     }
 
@@ -140,7 +145,7 @@ pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
         if lifter.step(&token) {
             let literal = LiftedLiteral::of(sql, &token);
             digest.key.extend_from_slice(&sql[copied..start]);
-            digest.key.push(literal.tag());
+            literal.push_tag(&sql[start..lexer.position()], &mut digest.key);
             digest.literals.push(literal);
             copied = lexer.position();
             end = copied;
