@@ -7,6 +7,7 @@ use crate::json;
 use crate::sql_mode::SqlMode;
 use crate::sql_type::{Kind, SqlType};
 use crate::temporal::calendar::time_micros;
+use crate::temporal::parse::parse_time;
 use crate::temporal::{Date, DateContext, DateTime};
 use crate::time_zone::TimeZone;
 use crate::value::Value;
@@ -88,8 +89,9 @@ impl CompareAs {
     /// | integers; BIT and YEAR are some | integers |
     /// | DECIMAL and a DECIMAL or integer; a BIGINT column and constant text | exact numbers |
     /// | times of one kind | that kind |
+    /// | a DATE column and a constant number | date |
     /// | times of two kinds, a date and constant text or number | date with time |
-    /// | TIME and constant text or number | TIME |
+    /// | TIME and constant text or number, a TIME column and any constant time | TIME |
     /// | JSON and anything | JSON |
     /// | everything else | DOUBLE |
     pub fn of(a: Operand<'_>, b: Operand<'_>, collation: u16) -> CompareAs {
@@ -105,6 +107,8 @@ impl CompareAs {
             (F::Decimal | F::Int | F::Label, F::Decimal | F::Int | F::Label) => CompareAs::Decimal,
             (F::Date, F::Date) => CompareAs::Date,
             (F::Time, F::Time) => CompareAs::Time,
+            (F::Time, F::Date | F::DateTime) if a.column && b.constant => CompareAs::Time,
+            (F::Date | F::DateTime, F::Time) if b.column && a.constant => CompareAs::Time,
             (F::Date | F::DateTime | F::Time, F::Date | F::DateTime | F::Time) => CompareAs::DateTime,
             (F::Date | F::DateTime | F::Time, _) => with_time(fa, a, fb, b, collation),
             (_, F::Date | F::DateTime | F::Time) => with_time(fb, b, fa, a, collation),
@@ -131,14 +135,17 @@ impl CompareAs {
             CompareAs::Double => a.to_f64(cx).total_cmp_zero(b.to_f64(cx)),
             CompareAs::Decimal => a.to_decimal(cx).cmp(&b.to_decimal(cx)),
             CompareAs::Text(id) => collation::compare(id, &plain_text(a), &plain_text(b)),
-            CompareAs::Date | CompareAs::DateTime => match (moment(a, cx), moment(b, cx)) {
-                (Some(a), Some(b)) => a.cmp(&b),
-                // What is no date compares as text.
-                _ => plain_text(a).cmp(&plain_text(b)),
+            CompareAs::Date => match (moment(a, cx), moment(b, cx)) {
+                (Some(a), Some(b)) => a.date.cmp(&b.date),
+                _ => by_form(a, b, cx),
             },
-            CompareAs::Time => match (a.to_time(cx), b.to_time(cx)) {
-                (Some(a), Some(b)) => time_micros(a).cmp(&time_micros(b)),
-                _ => plain_text(a).cmp(&plain_text(b)),
+            CompareAs::DateTime => match (moment(a, cx), moment(b, cx)) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                _ => by_form(a, b, cx),
+            },
+            CompareAs::Time => match (whole_time(a, cx), whole_time(b, cx)) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                _ => by_form(a, b, cx),
             },
             CompareAs::Json => json::compare(&document(a), &document(b)),
         }
@@ -167,7 +174,8 @@ impl CompareAs {
                 Some(c) => state.write_u64(c.hash(&plain_text(v), 0)),
                 None => trim(&plain_text(v)).hash(state),
             },
-            CompareAs::Date | CompareAs::DateTime => moment(v, cx).hash(state),
+            CompareAs::Date => moment(v, cx).map(|d| d.date).hash(state),
+            CompareAs::DateTime => moment(v, cx).hash(state),
             CompareAs::Time => v.to_time(cx).map(time_micros).hash(state),
             CompareAs::Json => json::hash(&document(v), state),
         });
@@ -198,7 +206,12 @@ impl CompareAs {
                     None => push_bytes_key(trim(&text), out),
                 }
             }
-            CompareAs::Date | CompareAs::DateTime => {
+            CompareAs::Date => {
+                out.push(1);
+                let day = |d: DateTime| DateTime { date: d.date, ..DateTime::default() };
+                push_u64(out, moment(v, cx).map_or(0, |d| packed(day(d))));
+            }
+            CompareAs::DateTime => {
                 out.push(1);
                 push_u64(out, moment(v, cx).map_or(0, packed));
             }
@@ -222,7 +235,12 @@ fn is_bigint(o: Operand<'_>) -> bool {
 fn with_time(time: Family, t: Operand<'_>, other: Family, o: Operand<'_>, collation: u16) -> CompareAs {
     let text = matches!(other, Family::Text | Family::Label);
     if o.constant && (text || t.column) {
-        return if time == Family::Time { CompareAs::Time } else { CompareAs::DateTime };
+        return match time {
+            Family::Time => CompareAs::Time,
+            // The number becomes a DATE, as if it were stored.
+            Family::Date if !text => CompareAs::Date,
+            _ => CompareAs::DateTime,
+        };
     }
     if text { CompareAs::Text(collation) } else { CompareAs::Double }
 }
@@ -258,6 +276,30 @@ fn moment(v: &Value<'_>, cx: &mut Cx<'_>) -> Option<DateTime> {
             d
         }
     }
+}
+
+/// A time in microseconds; `None` for text that is not wholly one.
+fn whole_time(v: &Value<'_>, cx: &mut Cx<'_>) -> Option<i64> {
+    if let Value::Bytes(text) = v {
+        let parsed = parse_time(text);
+        if parsed.truncated || parsed.value.is_none() {
+            // The warning.
+            v.to_time(cx);
+            return None;
+        }
+    }
+    v.to_time(cx).map(time_micros)
+}
+
+/// How a time compares with what is none: with a number as numbers, else as text.
+fn by_form(a: &Value<'_>, b: &Value<'_>, cx: &mut Cx<'_>) -> Ordering {
+    let number = |v: &Value<'_>| {
+        matches!(v, Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_))
+    };
+    if number(a) || number(b) {
+        return a.to_f64(cx).total_cmp_zero(b.to_f64(cx));
+    }
+    plain_text(a).cmp(&plain_text(b))
 }
 
 /// A number that orders as the dates do, zero parts included.

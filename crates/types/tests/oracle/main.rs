@@ -1,6 +1,7 @@
 //! Answers that MySQL 5.6.24 gave, recorded in `tests/recorded`, against ours. Every row holds the statement's parts, so it
 //! can be asked again; the first line of a file names its columns.
 
+mod compare;
 mod convert;
 mod literal;
 mod numbers;
