@@ -1,16 +1,20 @@
-//! The corpus of statements of MySQL's dialect: every line parses.
+//! The corpus of statements of MySQL's dialect, and what clients send: every line parses.
 
 use bumpalo::Bump;
 use vaquita_parser::{Digest, ParseMode, digest, parse};
 
 const CORPUS: &str = include_str!("corpus.sql");
 
+/// What connectors, object mappers, sysbench and the stock tools send.
+const CLIENTS: &str = include_str!("clients.sql");
+
 /// What the real server refuses too (5.6.24), with the text its error quotes.
 const REFUSED: (&str, &str) =
     ("SELECT /* c1 */ 1 /*! STRAIGHT_JOIN */ + /*!50000 2 */", "STRAIGHT_JOIN */ + /*!50000 2 */");
 
 fn statements() -> impl Iterator<Item = &'static str> {
-    CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with("##") && *line != REFUSED.0)
+    let lines = CORPUS.lines().chain(CLIENTS.lines());
+    lines.filter(|line| !line.is_empty() && !line.starts_with("##") && *line != REFUSED.0)
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod column;
 mod dml;
 mod expr;
 mod func;
+mod names;
 mod option;
 mod partition;
 mod program;
@@ -22,6 +23,7 @@ mod stmt;
 mod table;
 mod tables;
 mod txn;
+mod window;
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
