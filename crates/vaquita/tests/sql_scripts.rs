@@ -91,4 +91,4 @@ macro_rules! scripts {
         }
     };
 }
-scripts!(characters definitions dml functions joins select_basics transactions types);
+scripts!(access_paths characters definitions dml functions joins select_basics transactions types);

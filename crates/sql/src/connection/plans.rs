@@ -48,6 +48,10 @@ impl Planned for Select {
             ..Outcome::default()
         })
     }
+
+    fn is_reusable(&self) -> bool {
+        self.plan.is_reusable()
+    }
 }
 
 /// What a SELECT needs, from what it reads.

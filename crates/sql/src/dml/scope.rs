@@ -72,7 +72,7 @@ impl Scope for TableScope<'_, '_> {
         let planned = planned?;
         Ok(CompiledSubquery {
             columns: planned.plan.types.clone(),
-            plan: Arc::new(SubqueryPlan::new(planned.plan)),
+            plan: Arc::new(SubqueryPlan::new(planned.plan, planned.correlated)),
             outer_tables: planned.outer_tables,
             constness: Constness::Execution,
         })

@@ -215,6 +215,12 @@ impl One<'_> {
 impl Consumer for One<'_> {
     fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
         self.take(cx, row)?;
+        if self.plan.first_only
+            && let Some(arg) = self.plan.aggregates.first().and_then(|a| a.args.first())
+            && !arg.eval(cx, row)?.is_null()
+        {
+            return Ok(Flow::Stop);
+        }
         Ok(Flow::Go)
     }
 

@@ -6,7 +6,8 @@
 //!
 //! | part | file |
 //! |---|---|
-//! | queries, unions, limits, subqueries | this file |
+//! | queries, unions, limits | this file |
+//! | subqueries in expressions | `subquery` |
 //! | reading tables, joins | `scan` |
 //! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
@@ -22,10 +23,10 @@ pub(crate) mod pool;
 pub(crate) mod ranges;
 mod scan;
 pub(crate) mod sort;
+mod subquery;
 pub(crate) mod values;
 
-use crate::expr::subquery::TakeRow;
-use crate::expr::{EvalCx, Expr, Row, Subquery};
+use crate::expr::{EvalCx, Expr, Row};
 use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
 use sort::Sorter;
 use std::collections::HashSet;
@@ -34,6 +35,7 @@ use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
 pub(crate) use group::used_columns;
 pub(crate) use scan::{Consumer, Exec, Workspace, all_true};
+pub(crate) use subquery::{SubqueryPlan, SubqueryResults};
 
 /// What is to happen after a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +77,17 @@ pub(crate) fn run_query(
         Body::Block(block) => pipeline::run_block(block, cx, row, count_all, out),
         Body::Union { .. } => run_union(plan, cx, row, count_all, out),
     }
+}
+
+/// Runs a whole statement: subqueries' results are kept until it ends.
+pub(crate) fn in_statement<T>(
+    cx: &mut EvalCx<'_>,
+    body: impl FnOnce(&mut EvalCx<'_>) -> SqlResult<T>,
+) -> SqlResult<T> {
+    cx.state.subqueries.begin();
+    let done = body(cx);
+    cx.state.subqueries.end();
+    done
 }
 
 /// LIMIT at work.
@@ -287,9 +300,11 @@ pub(crate) fn give(
 
 /// A value in the common type of a union's column.
 fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut EvalCx<'_>) -> Value<'v> {
-    if value.is_null()
-        || from.kind == to.kind && from.decimals == to.decimals && from.collation == to.collation
-    {
+    let same = from.kind == to.kind
+        && from.unsigned == to.unsigned
+        && from.decimals == to.decimals
+        && from.collation == to.collation;
+    if value.is_null() || same {
         return value.borrowed();
     }
     match to.kind {
@@ -320,41 +335,12 @@ fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut Eval
                 _ => Value::owned(text),
             }
         }
+        kind if kind.is_integer() => match (value, to.unsigned) {
+            (Value::Int(v), true) => Value::UInt((*v).max(0) as u64),
+            (Value::UInt(v), false) => Value::Int((*v).min(i64::MAX as u64) as i64),
+            _ => value.borrowed(),
+        },
         _ => value.borrowed(),
-    }
-}
-
-/// A planned subquery.
-#[derive(Debug)]
-pub(crate) struct SubqueryPlan {
-    plan: QueryPlan,
-}
-
-impl SubqueryPlan {
-    pub(crate) fn new(plan: QueryPlan) -> SubqueryPlan {
-        SubqueryPlan { plan }
-    }
-
-    pub(crate) fn plan(&self) -> &QueryPlan {
-        &self.plan
-    }
-}
-
-struct Taking<'t, 'f> {
-    take: &'t mut TakeRow<'f>,
-}
-
-impl Output for Taking<'_, '_> {
-    fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
-        Ok(if (self.take)(cx, values)? { Flow::Go } else { Flow::Stop })
-    }
-}
-
-impl Subquery for SubqueryPlan {
-    fn rows(&self, cx: &mut EvalCx<'_>, outer: &Row<'_>, take: &mut TakeRow<'_>) -> SqlResult<()> {
-        let row = Row { tables: &[], params: outer.params, aggregates: &[], outer: Some(outer) };
-        run_query(&self.plan, cx, &row, false, &mut Taking { take })?;
-        Ok(())
     }
 }
 

@@ -24,7 +24,9 @@ const DESCENT: f64 = 6.0;
 /// Ranges that are estimated by dives; the rest is taken for as large.
 const DIVES_MAX: usize = 16;
 /// Share of the rows of a table that a range is taken for if nothing is known of it.
-const UNKNOWN_RANGE: f64 = 0.2;
+const UNKNOWN_RANGE: f64 = 0.05;
+/// Rows that a table is taken for at least: plans are kept, and tables grow.
+const ROWS_MIN: f64 = 500.0;
 
 /// A way to read a table.
 #[derive(Debug, Clone)]
@@ -63,7 +65,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             Source::Stored(info) => {
                 let mut session = self.planner.session.borrow_mut();
                 // An estimate that fails is none: whoever reads the table will see the error.
-                session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| (n as f64).max(1.0))
+                session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| (n as f64).max(ROWS_MIN))
             }
             Source::Derived(_) | Source::Virtual(_) => 100.0,
         };

@@ -314,6 +314,7 @@ impl Builder<'_, '_, '_> {
                 carried,
                 rollup: select.rollup,
                 sorted_input: false,
+                first_only: false,
             })
         };
         // What is sorted after grouping is sorted by its groups already.
@@ -548,6 +549,7 @@ fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
         | ExprKind::Lifted { literal: Literal::String(text), .. }
         | ExprKind::Literal(Literal::Introduced { value: text, .. })
         | ExprKind::Lifted { literal: Literal::Introduced { value: text, .. }, .. } => text.to_vec(),
+        _ if is_null(expr) => b"NULL".to_vec(),
         _ => {
             let text = span.of(sql);
             let text = if text.is_empty() { expr.span.of(sql) } else { text };

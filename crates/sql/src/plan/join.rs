@@ -4,7 +4,7 @@
 //! their conditions name. A unit may stand anywhere else: inner joins commute with each other and with outer joins that come
 //! later. All orders of few units are tried, of many the cheapest next one is taken.
 
-use super::access::{Access, Estimator, is_covering, used_columns};
+use super::access::{Access, Estimator, used_columns};
 use super::block::Locking;
 use super::from::Tree;
 use super::names::{BlockScope, Source, column_of};
@@ -19,6 +19,8 @@ use vaquita_types::{ColumnType, SqlResult, Value};
 
 /// Units of which all orders are tried.
 const EXHAUSTIVE_MAX: usize = 6;
+/// Rows whose reading takes so long that planning does not matter.
+const MANY_ROWS: f64 = 2_000.0;
 /// Cost of sorting a row, per comparison.
 const SORT: f64 = 0.6;
 /// Cost of a row kept in memory and found again.
@@ -399,7 +401,11 @@ impl Planning<'_, '_, '_> {
             Source::Stored(info) => column_map(info, &used_columns(table)),
             _ => (ColumnMap { types: Arc::new([]), fetched: Box::default() }, Vec::new()),
         };
-        let rows_scale = if matches!(table.source, Source::Stored(_)) { access.rows } else { access.rows };
+        let depends_on_values = match &access.path {
+            Path::Full { .. } => !access.possible.is_empty(),
+            Path::Range { .. } => access.rows > MANY_ROWS,
+            Path::Point { .. } | Path::Ref { .. } | Path::Rows => false,
+        };
         self.reads[slot] = Some(Read {
             alias: table.alias.clone(),
             source: table.source.clone(),
@@ -411,9 +417,10 @@ impl Planning<'_, '_, '_> {
             wait,
             hash: access.hash.then(|| self.estimator.hash_keys(slot, known, &refs)),
             possible: access.possible,
-            rows: rows_scale,
+            rows: access.rows,
             selectivity: (access.fanout / access.rows.max(0.0001)).min(1.0),
             covering: access.covering,
+            depends_on_values,
         });
     }
 
@@ -431,8 +438,10 @@ impl Planning<'_, '_, '_> {
             return self.cheapest(slot, TableSet::default(), conditions, 1.0, cx);
         };
         let grouped = block.group.is_some();
-        let wanted: Vec<(usize, bool)> = match wanted_order(block, slot) {
-            Some(wanted) if !wanted.is_empty() => wanted,
+        let extreme = extreme_of(block, slot).filter(|_| only);
+        let wanted: Vec<(usize, bool)> = match (extreme, wanted_order(block, slot)) {
+            (Some(extreme), _) => vec![extreme],
+            (None, Some(wanted)) if !wanted.is_empty() => wanted,
             _ => return min_cost(all, |a| a.cost),
         };
         let table = &self.scope.slots[slot];
@@ -459,6 +468,10 @@ impl Planning<'_, '_, '_> {
             };
         let cost = |a: &Access| {
             let sorted = order_of_path(info, a, &wanted).is_some();
+            if extreme.is_some() {
+                // The first row is enough, or all are looked at as they come.
+                return if sorted { a.cost / a.fanout.max(1.0) + 1.0 } else { a.cost };
+            }
             match (sorted, limit) {
                 (true, Some(limit)) if !grouped => a.cost * (limit / a.fanout.max(0.01)).min(1.0) + 1.0,
                 (true, _) => a.cost,
@@ -474,7 +487,19 @@ impl Planning<'_, '_, '_> {
                 Path::Point { .. } | Path::Rows => {}
             }
             match &mut block.group {
-                Some(group) => group.sorted_input = true,
+                Some(group) if extreme.is_some() => group.first_only = true,
+                Some(group) => {
+                    group.sorted_input = true;
+                    let same = |(a, b): (&OrderKey, &OrderKey)| {
+                        let column = |k: &OrderKey| match &k.value {
+                            SortValue::Item(at) => block.items.get(*at).and_then(column_of),
+                            SortValue::Expr(expr) => column_of(expr),
+                        };
+                        column(a).is_some() && column(a) == column(b) && a.descending == b.descending
+                    };
+                    block.order_done = block.order.len() <= group.keys.len()
+                        && block.order.iter().zip(&group.keys).all(same);
+                }
                 None => block.order_done = true,
             }
             if let (Some(limit), None) = (limit, &block.group)
@@ -555,6 +580,20 @@ fn total_cost(access: &Access, rows: f64) -> f64 {
     }
 }
 
+/// The column of `slot` whose least (or greatest, `true`) value is all that the block asks for.
+fn extreme_of(block: &BlockPlan, slot: usize) -> Option<(usize, bool)> {
+    use vaquita_parser::ast::AggregateKind;
+    let group = block.group.as_ref().filter(|g| g.keys.is_empty() && g.carried.is_empty())?;
+    let [aggregate] = &group.aggregates[..] else { return None };
+    let descending = match aggregate.kind {
+        AggregateKind::Min => false,
+        AggregateKind::Max => true,
+        _ => return None,
+    };
+    let (s, column) = column_of(aggregate.args.first()?)?;
+    (s == slot).then_some((column, descending))
+}
+
 /// The columns of `slot`, with their directions, that the block's rows are wanted in order of; `None` if it is not an
 /// order of plain columns of that table.
 fn wanted_order(block: &BlockPlan, slot: usize) -> Option<Vec<(usize, bool)>> {
@@ -621,6 +660,5 @@ fn column_map(info: &TableInfo, used: &[usize]) -> (ColumnMap, Vec<usize>) {
         fetched[column] = i as u16;
     }
     let map = ColumnMap { types: types.into(), fetched: fetched.into() };
-    let _ = is_covering;
     (map, used.to_vec())
 }

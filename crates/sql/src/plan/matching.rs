@@ -8,7 +8,7 @@ use crate::catalog::TableInfo;
 use crate::error;
 use crate::exec::sort::Sorter;
 use crate::exec::values::{Values, push_key, push_value};
-use crate::exec::{Consumer, Exec, Flow, Limit, all_true};
+use crate::exec::{Consumer, Exec, Flow, Limit, all_true, in_statement};
 use crate::expr::{CompileCx, EvalCx, Expr, Resolved, Row, Scope, TableRow, compile, compile_condition};
 use std::sync::Arc;
 use vaquita_engine::{MdlMode, RowKey};
@@ -237,6 +237,15 @@ impl MatchPlan {
                 error::of_engine(session.statement().hold_table(&target.info.table, MdlMode::SharedWrite))?;
             }
         }
+        in_statement(cx, |cx| self.run_held(cx, params, each))
+    }
+
+    fn run_held(
+        &self,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+        each: &mut EachMatch<'_>,
+    ) -> SqlResult<()> {
         let base = Row::constant(params);
         let limit = Limit::of(self.block.limit.as_ref(), cx, &base, false)?;
         if limit.is_empty() || !all_true(&self.block.const_filter, cx, &base)? {

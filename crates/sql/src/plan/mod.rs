@@ -36,7 +36,7 @@ use crate::catalog::TableInfo;
 use crate::database::Database;
 use crate::error;
 use crate::exec::pool::Pool;
-use crate::exec::{Flow, Output, run_query};
+use crate::exec::{Flow, Output, in_statement, run_query};
 use crate::expr::{Aggregate, ColumnMap, CompileCx, EvalCx, Expr, Row};
 use crate::sink::{ColumnMeta, ResultSink};
 use names::Source;
@@ -185,6 +185,8 @@ pub(crate) struct GroupPlan {
     pub(crate) rollup_items: Vec<Option<usize>>,
     /// Rows come in the order of the keys.
     pub(crate) sorted_input: bool,
+    /// Rows come in the order of what MIN or MAX looks for: the first that is not NULL is enough.
+    pub(crate) first_only: bool,
 }
 
 /// One SELECT.
@@ -269,6 +271,8 @@ pub(crate) struct Read {
     pub(crate) selectivity: f64,
     /// The index has all columns that are looked at.
     pub(crate) covering: bool,
+    /// With other values another path might be better.
+    pub(crate) depends_on_values: bool,
 }
 
 /// A pair of values by which rows of a hash join meet.
@@ -411,6 +415,19 @@ pub fn plan_select(
 }
 
 impl QueryPlan {
+    fn is_reusable(&self) -> bool {
+        match &self.body {
+            Body::Union { parts } => parts.iter().all(|p| p.plan.is_reusable()),
+            Body::Block(block) => {
+                block.subqueries.iter().all(|(s, _)| s.plan().is_reusable())
+                    && block.reads.iter().all(|read| match &read.source {
+                        Source::Derived(plan) => plan.is_reusable(),
+                        _ => !read.depends_on_values,
+                    })
+            }
+        }
+    }
+
     /// All stored tables it reads, those of subqueries too.
     fn tables(&self, out: &mut Vec<Arc<TableInfo>>) {
         match &self.body {
@@ -436,11 +453,16 @@ struct ToSink<'s> {
     sink: &'s mut dyn ResultSink,
     plan: &'s SelectPlan,
     rows: u64,
+    /// `sql_select_limit`, of a statement without LIMIT.
+    rows_max: u64,
 }
 
 impl Output for ToSink<'_> {
     #[inline]
     fn row(&mut self, _: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        if self.rows >= self.rows_max {
+            return Ok(Flow::Stop);
+        }
         self.rows += 1;
         if self.plan.converts {
             self.converted(values)?;
@@ -500,6 +522,12 @@ impl SelectPlan {
         &self.tables
     }
 
+    /// Whether executions with other values should use it: not if the choice of a path that reads many rows came from the
+    /// values of the first one. Planning anew costs little then.
+    pub fn is_reusable(&self) -> bool {
+        self.query.is_reusable()
+    }
+
     /// Its rows, for INSERT … SELECT and the like.
     pub(crate) fn query(&self) -> &QueryPlan {
         &self.query
@@ -526,6 +554,15 @@ impl SelectPlan {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Selected> {
         self.hold_tables(cx)?;
+        in_statement(cx, |cx| self.run_held(cx, params, sink))
+    }
+
+    fn run_held(
+        &self,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Selected> {
         let row = Row::constant(params);
         let count_all = self.query.calc_found_rows;
         if let Some(into) = &self.into {
@@ -539,7 +576,12 @@ impl SelectPlan {
             });
         }
         sink.columns(&self.columns)?;
-        let mut out = ToSink { sink, plan: self, rows: 0 };
+        let limited = match &self.query.body {
+            Body::Block(block) => block.limit.is_some(),
+            Body::Union { .. } => self.query.limit.is_some(),
+        };
+        let rows_max = if limited { u64::MAX } else { cx.state.vars.sql_select_limit };
+        let mut out = ToSink { sink, plan: self, rows: 0, rows_max };
         let found_rows = run_query(&self.query, cx, &row, count_all, &mut out)?;
         let rows = out.rows;
         Ok(Selected { rows, found_rows: if count_all { found_rows } else { rows }, stored: false })
@@ -562,7 +604,7 @@ impl SelectPlan {
             }
         }
         self.hold_tables(cx)?;
-        run_query(&self.query, cx, &Row::constant(params), false, &mut Each(each))?;
+        in_statement(cx, |cx| run_query(&self.query, cx, &Row::constant(params), false, &mut Each(each)))?;
         Ok(())
     }
 }

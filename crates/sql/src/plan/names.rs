@@ -281,7 +281,7 @@ impl Scope for BlockScope<'_, '_> {
         cx.aggregates = aggregates;
         let planned = planned?;
         let columns = planned.plan.types.clone();
-        let plan = Arc::new(crate::exec::SubqueryPlan::new(planned.plan));
+        let plan = Arc::new(crate::exec::SubqueryPlan::new(planned.plan, planned.correlated));
         self.subqueries.borrow_mut().push((plan.clone(), planned.correlated));
         Ok(CompiledSubquery {
             columns,

@@ -51,11 +51,9 @@ fn integers(a: &SqlType, b: &SqlType) -> SqlType {
         _ => 4,
     };
     if a.unsigned != b.unsigned {
-        let unsigned = if a.unsigned { a } else { b };
-        if size(unsigned) == 4 {
-            return SqlType::decimal(a.length.max(b.length).max(20), 0);
-        }
-        return SqlType { length: a.length.max(b.length), ..SqlType::bigint(false) };
+        // The first one's sign counts where 64 bits do not hold both.
+        let unsigned = a.unsigned && size(a).max(size(b)) == 4;
+        return SqlType { length: a.length.max(b.length), ..SqlType::bigint(unsigned) };
     }
     let wider = if size(a) >= size(b) { a } else { b };
     let kind = if wider.kind == Kind::Year { Kind::Int } else { wider.kind };

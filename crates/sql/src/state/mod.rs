@@ -68,6 +68,8 @@ pub struct SessionState {
     pub(crate) deadline: Option<Instant>,
     /// Told about every millisecond of a statement.
     pub(crate) yield_hook: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Results of subqueries of the present statement.
+    pub(crate) subqueries: crate::exec::SubqueryResults,
     /// Rows since the clock was looked at.
     polls: u32,
     /// When it was.
@@ -116,6 +118,7 @@ impl SessionState {
             error_count: 0,
             interrupt: Arc::default(),
             prepared_protocol: false,
+            subqueries: crate::exec::SubqueryResults::default(),
             deadline: None,
             yield_hook: None,
             polls: 0,
