@@ -219,9 +219,11 @@ pub fn name(id: u16) -> Option<&'static str> {
     Some(names::NAMES[at].1)
 }
 
-/// The number of the collation with this name.
+/// The number of the collation with this name, if its order is known: nothing new may be put in an order that the
+/// server would find wrong.
 pub fn by_name(name: &str) -> Option<u16> {
-    names::NAMES.iter().find(|(_, n)| n.eq_ignore_ascii_case(name)).map(|&(id, _)| id)
+    let found = names::NAMES.iter().find(|(_, n)| n.eq_ignore_ascii_case(name));
+    found.map(|&(id, _)| id).filter(|&id| is_known(id))
 }
 
 /// Whether it is the default collation of its character set.

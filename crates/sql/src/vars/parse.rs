@@ -333,13 +333,14 @@ pub(super) fn switches(names: &[&str], bits: u64) -> String {
 
 fn known_collation(id: u64) -> Option<u16> {
     let id = u16::try_from(id).ok()?;
-    collation::name(id).map(|_| id)
+    Some(id).filter(|&id| collation::is_known(id))
 }
 
 /// The default collation of the character set of that name.
 pub(crate) fn charset_by_name(name: &str) -> Option<u16> {
     let name = if name.eq_ignore_ascii_case("utf8mb3") { "utf8" } else { name };
     let of = |id: u16| Charset::of_collation(id).is_some_and(|c| c.name.eq_ignore_ascii_case(name));
+    Charset::by_name(name)?;
     (1..=255).find(|&id| collation::is_primary(id) && of(id))
 }
 
