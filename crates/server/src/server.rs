@@ -86,7 +86,8 @@ impl Shared {
             self.backend.count(Happening::AbortedConnect);
             return Err(errors::host_blocked(&addr.ip().to_string()));
         }
-        let room = |n: usize| (n < limits.max_connections as usize).then_some(n + 1);
+        // One more may come in: the database keeps that place for SUPER.
+        let room = |n: usize| (n <= limits.max_connections as usize).then_some(n + 1);
         if self.connected.fetch_update(Ordering::AcqRel, Ordering::Acquire, room).is_err() {
             self.backend.count(Happening::TooMany);
             self.backend.count(Happening::AbortedConnect);

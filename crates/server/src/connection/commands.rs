@@ -68,7 +68,10 @@ impl Active {
     /// Answers a command.
     pub(super) fn command(&mut self, shared: &Shared, payload: &[u8], line: &mut Line<'_>) -> Outcome {
         let Ok(command) = Command::parse(payload) else {
-            return self.error(line, &errors::malformed_packet());
+            // Nothing at all is command 0, which is unknown.
+            let error =
+                if payload.is_empty() { errors::unknown_command() } else { errors::malformed_packet() };
+            return self.error(line, &error);
         };
         match command {
             Command::Query(sql) => self.query(sql, line),

@@ -83,7 +83,7 @@ fn small_commands() {
     assert_eq!(&ask(b"\x02none")[..3], b"\xff\x19\x04", "init db 1049");
     assert_eq!(&ask(b"\x12\0\0\0\0")[..3], b"\xff\x17\x04", "1047");
     assert_eq!(&ask(b"\x17\x01")[..3], b"\xff\x2b\x07", "1835");
-    assert_eq!(&ask(b"")[..3], b"\xff\x2b\x07", "1835 of an empty packet");
+    assert_eq!(&ask(b"")[..3], b"\xff\x17\x04", "1047 of an empty packet");
     assert_eq!(ask(b"\x07\x02")[0], 0, "refresh");
     assert_eq!(client.query("WAKE"), ok);
     client.command(b"\x04t\0");

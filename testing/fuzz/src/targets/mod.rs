@@ -9,6 +9,7 @@ mod space;
 mod sql;
 mod system;
 mod undo;
+mod wire;
 mod workshop;
 mod zip;
 
@@ -34,6 +35,10 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "text", run: meta::text, seeds: meta::text_seeds },
     Target { name: "values", run: meta::values, seeds: meta::text_seeds },
     Target { name: "names", run: names::names, seeds: names::seeds },
+    Target { name: "packets", run: wire::packets, seeds: wire::packet_seeds },
+    Target { name: "compressed_packets", run: wire::compressed, seeds: wire::compressed_seeds },
+    Target { name: "logins", run: wire::logins, seeds: wire::login_seeds },
+    Target { name: "commands", run: wire::commands, seeds: wire::command_seeds },
     Target { name: "lexer", run: sql::lexer, seeds: sql::seeds },
     Target { name: "parser", run: sql::parser, seeds: sql::seeds },
 ];
