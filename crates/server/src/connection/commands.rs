@@ -36,8 +36,12 @@ impl Line<'_> {
     /// # Errors
     /// The client is gone or takes nothing for too long; a commit is not durable.
     pub(super) fn send_all(&mut self, timeout_s: u32) -> SqlResult<()> {
-        if let Some(durable) = self.durable.take() {
-            durable.wait().map_err(|e| SqlError::new(1180, format!("Got error {e} during COMMIT")))?;
+        if let Some(durable) = self.durable.take()
+            && let Err(e) = durable.wait()
+        {
+            // Nobody may be told that it has succeeded.
+            self.out.buf.clear();
+            return Err(SqlError::new(1180, format!("Got error {e} during COMMIT")));
         }
         let mut done = self.channel.send(&mut self.out.buf).map_err(|_| errors::writing())?;
         while !done {

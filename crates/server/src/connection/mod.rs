@@ -300,6 +300,9 @@ impl Connection {
                     return Next::Durable;
                 }
                 self.wait_durable();
+                if self.doom.is_some() {
+                    scratch.out.buf.clear();
+                }
             }
             let next = if ended || !going_on { Next::Closed } else { Next::Read };
             let sent = self.send(scratch, next);

@@ -182,9 +182,15 @@ impl Grants {
             Transport::Embedded | Transport::Socket => true,
             Transport::Tcp(at) | Transport::Tls(at) => at.ip().is_loopback(),
         };
+        let ip = match transport {
+            Transport::Embedded | Transport::Socket => None,
+            Transport::Tcp(at) | Transport::Tls(at) => Some(at.ip().to_string()),
+        };
         let found = self.accounts.iter().find(|a| {
-            // Over loopback a client is `localhost` too.
-            let from_here = host_matches(&a.host, host) || (local && host_matches(&a.host, "localhost"));
+            // Over loopback a client is `localhost` too, and its address.
+            let from_here = host_matches(&a.host, host)
+                || (local && host_matches(&a.host, "localhost"))
+                || ip.as_deref().is_some_and(|ip| host_matches(&a.host, ip));
             let may = !a.local_only || !a.authentication.is_empty() || local;
             (a.user.is_empty() || a.user == user) && from_here && may
         })?;

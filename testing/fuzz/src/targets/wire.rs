@@ -76,7 +76,9 @@ pub(super) fn logins(data: &[u8]) {
 pub(super) fn login_seeds() -> Vec<Vec<u8>> {
     let mut login = vec![0x8d, 0xa6, 0xbf, 0x00, 0, 0, 0, 1, 0x2d];
     login.extend_from_slice(&[0; 23]);
-    login.extend_from_slice(b"root\0\0test\0mysql_native_password\0\x1f\x03_os\x05Linux\x0c_client_name\x07libmari");
+    login.extend_from_slice(
+        b"root\0\0test\0mysql_native_password\0\x1f\x03_os\x05Linux\x0c_client_name\x07libmari",
+    );
     let change = b"joe\0\x14aaaaaaaaaaaaaaaaaaaadb\0\x21\0mysql_native_password\0\x03\x01a\0".to_vec();
     vec![login, change]
 }
