@@ -77,6 +77,10 @@ impl Decimal {
     }
 }
 
+#[inline]
 fn gather(words: &wide::U256, digits: usize, low: u64) -> wide::U256 {
+    if *words == [0; 4] {
+        return [low, 0, 0, 0];
+    }
     wide::mul_add_small(words, wide::POW10[digits], low).unwrap_or([u64::MAX; 4])
 }

@@ -154,6 +154,11 @@ fn parse_exponent(text: &[u8]) -> (i64, usize) {
 
 /// The number of these digits before and after the point, times a power of ten.
 fn from_digits(ints: &[u8], fracs: &[u8], exponent: i64, negative: bool) -> Parsed {
+    if ints.len() + fracs.len() <= 18 && exponent == 0 {
+        let low = ints.iter().chain(fracs).fold(0u64, |v, b| v * 10 + u64::from(b - b'0'));
+        let value = Decimal::new([low, 0, 0, 0], fracs.len() as u8, negative);
+        return Parsed { value, used: 0, overflow: false };
+    }
     let zeros = ints.iter().take_while(|&&b| b == b'0').count();
     let ints = &ints[zeros..];
     let all = || ints.iter().chain(fracs);

@@ -37,6 +37,8 @@ impl Place<'_, '_> {
         let charset = ty.charset().unwrap_or(Charset::LATIN1);
         let text = self.in_charset(&source, source_charset(v, from), charset)?;
         let keep = match ty.kind {
+            // There are no more characters than bytes.
+            _ if text.len() <= ty.length as usize && charset.mb_min_len == 1 => text.len(),
             Kind::Char | Kind::VarChar => charset.prefix_len(&text, ty.length as usize),
             _ if text.len() <= self.byte_limit() => text.len(),
             _ => charset.complete_len(&text[..self.byte_limit()]),
