@@ -226,7 +226,7 @@ pub(super) fn between(
     }
     let mut collation = 63;
     if x.is_text() && low.is_text() && high.is_text() {
-        collation = cx.unify("BETWEEN", &mut [&mut x, &mut low, &mut high], Purpose::Compare)?.collation;
+        collation = cx.unify("between", &mut [&mut x, &mut low, &mut high], Purpose::Compare)?.collation;
     }
     let with_low = CompareAs::of(operand(&x), operand(&low), collation);
     let with_high = CompareAs::of(operand(&x), operand(&high), collation);
