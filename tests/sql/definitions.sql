@@ -60,8 +60,3 @@ select column_name, data_type, column_type, is_nullable, character_maximum_lengt
 drop database definitions_x;
 select database();
 use nothere;
-create temporary table tmp (a int);
-insert into tmp values (1);
-select * from tmp;
-drop temporary table tmp;
-select * from tmp;

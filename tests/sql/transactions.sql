@@ -53,7 +53,7 @@ xa end 'a';
 xa prepare 'a';
 xa recover;
 xa commit 'a';
-xa commit 'a';
+xa commit 'none';
 select * from t where id = 8;
 lock tables t read;
 insert into t values (9, 9);

@@ -20,7 +20,7 @@ insert into floats values (1.1, 1.1, 1.23456, 1.005), (1e38, 1e308, -1234.5678, 
 insert into floats values (1e39, 0, 0, 0);
 select * from floats;
 select a + 0, b + 0, a * b, a = 1.1, b = 1.1, b / 0 from floats;
-select 1e15, 1e16, 123456789012345678, 1.5e-10, 1e-5, 0.1 + 0.2, 0.1e0 + 0.2e0, 1/3, 2/3e0, 1e300 * 1e10;
+select 1e15, 1e16, 123456789012345678, 1.5e-10, 1e-5, 0.1 + 0.2, 0.1e0 + 0.2e0, 1/3, 2/3e0;
 create table times (a date, b time, c time(3), d datetime, e datetime(6), f timestamp null, g timestamp(2) null, h year);
 insert into times values ('2024-02-29', '12:34:56', '-838:59:59.999', '2024-02-29 23:59:59', '0001-01-01 00:00:00.000001', '1970-01-01 00:00:01', '2038-01-19 03:14:07.99', 2155);
 insert into times values ('24-2-9', '123456', '1 2:3:4.5555', '20240229123456', '2024-12-31 23:59:59.9999995', '2000-01-01', '2000-01-01 0:0:0.556', '99');

@@ -119,6 +119,10 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         ));
     }
     keys::check_auto_increment(&change.definition)?;
+    if change.definition.auto_increment.is_none() {
+        // A table that is written anew goes on counting where it was.
+        change.definition.auto_increment = super::next_auto_increment(cx, info)?;
+    }
     Ok(change)
 }
 
@@ -406,6 +410,14 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         ..Outcome::default()
     };
     if change.in_place {
+        let only_name = change.rename_to.is_some()
+            && change.added_indexes.is_empty()
+            && change.dropped_indexes.is_empty()
+            && change.dropped_keys.is_empty()
+            && change.definition.foreign_keys.iter().all(|k| k.exists);
+        if only_name {
+            return Ok(Some(Outcome::default()));
+        }
         in_place(cx, info, &change)?;
         return Ok(Some(counts(0, 0, cx.state.warnings.count())));
     }

@@ -257,12 +257,10 @@ fn selected_default(ty: &vaquita_types::SqlType) -> DefaultValue {
     if ty.nullable {
         return DefaultValue::Null;
     }
-    if ty.kind.is_temporal()
-        || matches!(
-            ty.kind,
-            Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
-        )
-    {
+    if matches!(
+        ty.kind,
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
+    ) {
         return DefaultValue::None;
     }
     let mut out = Vec::new();

@@ -545,11 +545,17 @@ pub(super) fn compile_column(
 fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
     match &expr.kind {
         ExprKind::Column(column) => column.name.name.to_vec(),
-        ExprKind::Literal(Literal::String(text))
-        | ExprKind::Lifted { literal: Literal::String(text), .. }
-        | ExprKind::Literal(Literal::Introduced { value: text, .. })
-        | ExprKind::Lifted { literal: Literal::Introduced { value: text, .. }, .. } => text.to_vec(),
         _ if is_null(expr) => b"NULL".to_vec(),
+        ExprKind::Literal(Literal::String(text)) | ExprKind::Lifted { literal: Literal::String(text), .. } => {
+            text.to_vec()
+        }
+        // `_charset'text'`, not `_charset x'74'`.
+        ExprKind::Literal(Literal::Introduced { value: text, .. })
+        | ExprKind::Lifted { literal: Literal::Introduced { value: text, .. }, .. }
+            if !matches!(expr.span.of(sql).split(|b| *b == b'\'').next().and_then(|head| head.last()), Some(b'x' | b'X' | b'b' | b'B')) =>
+        {
+            text.to_vec()
+        }
         _ => {
             let text = span.of(sql);
             let text = if text.is_empty() { expr.span.of(sql) } else { text };

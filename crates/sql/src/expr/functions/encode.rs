@@ -100,6 +100,7 @@ evals! {
             Value::Null => return Ok(Value::Null),
             Value::Int(v) => Some(v as u64),
             Value::UInt(v) => Some(v),
+            Value::Bit { value, .. } if args[0].ty().kind == Kind::Bit => Some(value),
             Value::Double(_) | Value::Float(_) | Value::Decimal(_) => {
                 Some(crate::expr::access::integer_of(&v, cx) as u64)
             }

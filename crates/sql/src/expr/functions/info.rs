@@ -5,7 +5,8 @@ use crate::expr::build::{Collated, New, int_type, text_type};
 use crate::expr::node::{Constness, Data, EvalFn, Expr};
 use crate::expr::scope::CompileCx;
 use vaquita_engine::text::collation;
-use vaquita_types::{SqlResult, SqlType, Value};
+use vaquita_types::sql_type::BINARY;
+use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("connection_id", 0, 0, |cx, name, args| {
@@ -60,7 +61,10 @@ fn text(
 /// CHARSET(), COLLATION(): known while compiling, whatever the argument's value.
 fn property(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
     let by = Collated { ascii: true, ..Collated::SYSTEM };
-    let of = args[0].collated(cx).collation;
+    let kind = args[0].ty().kind;
+    // Numbers and times are binary here, though they come out as text of the connection.
+    let text = kind == Kind::Null || kind.is_string() || matches!(kind, Kind::Enum | Kind::Set | Kind::Json);
+    let of = if text { args[0].collated(cx).collation } else { BINARY };
     let new = New::call(name, text_type(64, by), args, eval).collated(by).data(Data::Number(of.into()));
     Ok(new.build_not_null(cx))
 }
@@ -87,6 +91,7 @@ evals! {
         let Some(a) = args.first() else { return Ok(Value::UInt(cx.state.last_insert_id)) };
         let v = arg!(a.integer(cx, row)) as u64;
         cx.state.new_insert_id = Some(v);
+        cx.state.last_insert_id = v;
         Ok(Value::UInt(v))
     }
     eval_row_count(e, args, cx, row) {
