@@ -75,6 +75,11 @@ pub trait Planned: Debug + Send + Sync {
     fn run(&self, cx: &mut StmtCx<'_>, params: &[Value<'_>], sink: &mut dyn ResultSink)
     -> SqlResult<Outcome>;
 
+    /// Whether it uses tables, those of information_schema too.
+    fn uses_tables(&self) -> bool {
+        !self.wants().is_empty()
+    }
+
     /// Whether the plan may be kept for the next execution of the same text.
     fn is_reusable(&self) -> bool {
         true

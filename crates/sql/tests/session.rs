@@ -1,66 +1,8 @@
 //! Sessions through their public face: variables, transactions, prepared statements, SHOW.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use vaquita_sql::sink::Collected;
-use vaquita_sql::{ConnectInfo, Connection, Database, Options, SqlError, Transport};
+mod support;
 
-/// A folder that goes when the value goes.
-struct Folder(std::path::PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-struct Opened {
-    db: Arc<Database>,
-    _folder: Folder,
-}
-
-fn open() -> Opened {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    let dir = std::env::temp_dir().join(format!("vaquita-session-{}-{n}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    let variables = [("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "4M")];
-    let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let db = Database::open(Options { dir: dir.clone(), variables }).expect("opens");
-    Opened { db, _folder: Folder(dir) }
-}
-
-fn connect_as(db: &Arc<Database>, user: &str, account_host: &str) -> Result<Connection, SqlError> {
-    db.connect(ConnectInfo {
-        id: None,
-        user: user.into(),
-        account_host: account_host.into(),
-        host: "localhost".into(),
-        transport: Transport::Embedded,
-        database: None,
-        collation: 45,
-        found_rows: false,
-        multi_statements: true,
-        interactive: false,
-        attributes: Vec::new(),
-    })
-}
-
-fn root(db: &Arc<Database>) -> Connection {
-    connect_as(db, "root", "localhost").expect("connects")
-}
-
-/// Rows of the last statement, cells joined by `|`, rows by newlines; or the error's number and message.
-fn run(connection: &mut Connection, sql: &str) -> String {
-    let mut sink = Collected::default();
-    if let Err(e) = connection.query(sql.as_bytes(), &mut sink) {
-        return format!("{} {}", e.code, e.message);
-    }
-    let Some(last) = sink.results.last() else { return String::new() };
-    let cell = |c: &Option<String>| c.clone().unwrap_or_else(|| "NULL".into());
-    let row = |r: &Vec<Option<String>>| r.iter().map(cell).collect::<Vec<_>>().join("|");
-    last.rows.iter().map(row).collect::<Vec<_>>().join("\n")
-}
+use support::{open, root, run};
 
 /// Answers of MySQL 5.6.24 to the same statements.
 #[test]
@@ -124,6 +66,27 @@ fn variables_as_mysql_5_6_has_them() {
     ] {
         assert_eq!(run(&mut c, sql), answer, "{sql}");
     }
+}
+
+/// `SHOW COUNT(*) WARNINGS` after other statements, in MySQL 5.6.24.
+#[test]
+fn warnings_stay_until_something_uses_a_table_or_warns() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let warn = "select cast('a' as signed)";
+    for (between, answer) in [
+        ("select 1", "1"),
+        ("set @x = 1", "1"),
+        ("begin", "1"),
+        ("select @@warning_count", "1"),
+        ("select User from mysql.user limit 0", "0"),
+        ("show tables from mysql", "0"),
+        ("select cast('b' as signed), cast('c' as signed)", "2"),
+    ] {
+        assert_eq!(run(&mut c, &format!("{warn}; {between}; show count(*) warnings")), answer, "{between}");
+    }
+    assert!(run(&mut c, "selec").starts_with("1064"));
+    assert!(run(&mut c, "show warnings").starts_with("Error|1064|You have an error in your SQL syntax"));
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use super::{Priv, Wanted};
 use crate::connection::Connection;
-use crate::statement::Outcome;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -10,7 +9,7 @@ impl Connection {
     /// Looks at the grants again if they have changed.
     #[inline]
     pub(crate) fn refresh_privileges(&mut self) {
-        if self.state.privileges.version != self.db.accounts.version() {
+        if self.state.privileges.version != self.db.accounts.version() && !self.is_insider() {
             let state = &mut self.state;
             state.privileges = self.db.accounts.privileges(&state.account_user, &state.account_host);
         }
@@ -49,6 +48,9 @@ impl Connection {
     #[cold]
     fn check_one(&self, want: &Wanted) -> SqlResult<()> {
         let privileges = &self.state.privileges;
+        if privileges.password_expired {
+            return Err(SqlError::new(1820, "You must SET PASSWORD before executing this statement"));
+        }
         let database = privileges.global | privileges.in_database(&want.database);
         if want.table.is_empty() {
             return match database.has(want.privileges) {
@@ -164,19 +166,5 @@ impl Connection {
         let database = load.table.schema.map_or_else(|| self.state.database.clone(), |s| s.to_string());
         let delete = if load.duplicates == ast::LoadDuplicates::Replace { Priv::DELETE } else { Priv::NONE };
         self.check_wanted(&[Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)])
-    }
-
-    /// CREATE USER, GRANT and the like.
-    pub(crate) fn account_statement(&mut self, _stmt: &Stmt<'_>) -> SqlResult<Outcome> {
-        Err(SqlError::unsupported("users and grants"))
-    }
-
-    /// SET PASSWORD.
-    pub(crate) fn set_password(
-        &mut self,
-        _user: Option<&ast::UserName<'_>>,
-        _value: &ast::SetPassword<'_>,
-    ) -> SqlResult<()> {
-        Err(SqlError::unsupported("SET PASSWORD"))
     }
 }

@@ -73,6 +73,11 @@ pub struct Privileges {
 }
 
 impl Privileges {
+    /// All of them.
+    pub(crate) fn everything() -> Privileges {
+        Privileges { global: Priv::ALL | Priv::GRANT, ..Privileges::default() }
+    }
+
     /// In a database.
     pub(crate) fn in_database(&self, database: &str) -> Priv {
         let granted = self.databases.iter().filter(|g| like(&g.database, database, true));
@@ -177,6 +182,11 @@ impl Grants {
         self.accounts.iter().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host))
     }
 
+    /// The same, to change it.
+    pub(crate) fn account_mut(&mut self, user: &str, host: &str) -> Option<&mut AccountGrants> {
+        self.accounts.iter_mut().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host))
+    }
+
     pub(crate) fn find(&self, user: &str, host: &str, transport: &Transport) -> Option<Account> {
         let local = match transport {
             Transport::Embedded | Transport::Socket => true,
@@ -211,7 +221,8 @@ impl Grants {
         };
         let of_account = |u: &str, h: &str| (u.is_empty() || u == user) && h.eq_ignore_ascii_case(host);
         Privileges {
-            global: account.global,
+            // Nobody does anything before the password is changed.
+            global: if account.password_expired { Priv::NONE } else { account.global },
             version,
             databases: self.databases.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),

@@ -5,22 +5,28 @@
 //! | privileges as sets, what statements want | `privilege` |
 //! | what accounts have, in memory; who is who | `grants` |
 //! | checks of statements | `check` |
+//! | the tables they are kept in | `store` |
+//! | CREATE USER, GRANT and the like; SHOW GRANTS | `statements` |
 
 mod check;
 mod grants;
 mod privilege;
+mod statements;
+mod store;
+
+pub(crate) use statements::{show_create_user, show_grants};
 
 pub use grants::Privileges;
 pub use privilege::{Priv, Wanted};
 
 use crate::connection::Transport;
+use crate::database::Database;
 use crate::statement::StmtCx;
 use crate::virtual_tables::Listing;
 use grants::Grants;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vaquita_engine::Engine;
 use vaquita_parser::ast;
 use vaquita_types::{SqlError, SqlResult};
 
@@ -49,18 +55,50 @@ pub struct Accounts {
     grants: RwLock<Arc<Grants>>,
     /// Grows with every change: sessions look whether theirs is the present one.
     version: AtomicU64,
+    /// Held while they are changed.
+    changing: Mutex<()>,
 }
 
 impl Accounts {
-    /// The accounts of a folder; a new one gets `root@localhost`.
-    pub(crate) fn open(_engine: &Engine) -> SqlResult<Accounts> {
-        Ok(Accounts { grants: RwLock::new(Arc::new(Grants::initial())), version: AtomicU64::new(1) })
+    /// Those of a new folder: to begin with, until [`Accounts::open`] has read the tables.
+    pub(crate) fn initial() -> Accounts {
+        Accounts {
+            grants: RwLock::new(Arc::new(Grants::initial())),
+            version: AtomicU64::new(1),
+            changing: Mutex::default(),
+        }
+    }
+
+    /// Reads the accounts of a folder; a new one gets the tables and `root@localhost`.
+    pub(crate) fn open(db: &Arc<Database>) -> SqlResult<()> {
+        let core = db.engine.core();
+        let first = store::create_missing(&db.engine)?;
+        if core.storage.options().read_only
+            && crate::error::of_engine(core.dict.find(&core.storage, "mysql/user"))?.is_none()
+        {
+            return Ok(());
+        }
+        let mut insider = store::insider(db)?;
+        if first {
+            let root = [("root".to_owned(), "localhost".to_owned())];
+            store::save(&mut insider, &Grants::initial(), &root)?;
+        }
+        let loaded = store::load(&mut insider)?;
+        db.accounts.replace(loaded);
+        Ok(())
     }
 
     /// Reads them again (FLUSH PRIVILEGES).
-    pub(crate) fn reload(&self, _engine: &Engine) -> SqlResult<()> {
-        self.version.fetch_add(1, Ordering::Release);
+    pub(crate) fn reload(&self, db: &Arc<Database>) -> SqlResult<()> {
+        let _one_at_a_time = self.changing.lock();
+        let loaded = store::load(&mut store::insider(db)?)?;
+        self.replace(loaded);
         Ok(())
+    }
+
+    fn replace(&self, grants: Grants) {
+        *self.grants.write() = Arc::new(grants);
+        self.version.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn grants(&self) -> Arc<Grants> {
@@ -99,20 +137,4 @@ impl Accounts {
         let anonymous = grants.account(user, host).is_none() && grants.account("", host).is_some();
         if anonymous { String::new() } else { user.to_owned() }
     }
-}
-
-/// SHOW CREATE USER.
-///
-/// # Errors
-/// 1141 no such account.
-pub(crate) fn show_create_user(_cx: &StmtCx<'_>, _user: &ast::UserName<'_>) -> SqlResult<Listing> {
-    Err(SqlError::unsupported("SHOW CREATE USER"))
-}
-
-/// SHOW GRANTS.
-///
-/// # Errors
-/// 1141 no such account.
-pub(crate) fn show_grants(_cx: &StmtCx<'_>, _user: Option<&ast::UserName<'_>>) -> SqlResult<Listing> {
-    Err(SqlError::unsupported("SHOW GRANTS"))
 }

@@ -186,7 +186,7 @@ impl Connection {
             FlushWhat::Options(options) => {
                 for option in *options {
                     match option {
-                        FlushOption::Privileges => self.db.accounts().reload(&self.db.engine)?,
+                        FlushOption::Privileges => self.db.accounts().reload(&self.db)?,
                         FlushOption::Status => *self.db.status.ended.lock() = Default::default(),
                         FlushOption::Hosts => self.db.flush_door(DoorFlush::Hosts),
                         FlushOption::Logs => self.db.flush_door(DoorFlush::Logs),

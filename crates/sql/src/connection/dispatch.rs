@@ -62,6 +62,7 @@ impl Connection {
     /// Definitions: what is open is committed before and after.
     fn define(&mut self, stmt: &Stmt<'_>, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         self.check_ddl(stmt)?;
+        self.check_read_only()?;
         self.xa.check_ddl()?;
         self.implicit_commit()?;
         let done = crate::ddl::execute(&mut self.cx(), stmt, sql, sink);
@@ -92,6 +93,7 @@ impl Connection {
 
     fn show(&mut self, show: &ast::Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         self.refresh_privileges();
+        self.tell_status();
         self.without_transaction(|connection| {
             let mut cx: StmtCx<'_> = connection.cx();
             crate::virtual_tables::show(&mut cx, show, sink)

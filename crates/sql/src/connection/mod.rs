@@ -22,6 +22,7 @@ mod text;
 mod transaction;
 mod xa;
 
+use crate::accounts::Privileges;
 use crate::database::Database;
 use crate::error;
 use crate::process::Process;
@@ -122,9 +123,12 @@ pub struct Connection {
     /// What the present statement committed.
     durability: Option<Durability>,
     statement_start: Instant,
+    /// When its counters were last added to the folder's.
+    status_told: Instant,
     kind: Com,
     /// Something that session tracking calls state has changed.
     state_changed: bool,
+    is_insider: bool,
 }
 
 /// A name as text. Names are UTF-8 here whatever the connection's character set.
@@ -156,12 +160,40 @@ impl Connection {
             waits_for_log: false,
             durability: None,
             statement_start: Instant::now(),
+            status_told: Instant::now(),
             kind: Com::Other,
             state_changed: false,
+            is_insider: false,
         };
         connection.engine.set_tag(u64::from(id));
         connection.become_user(info)?;
         Ok(connection)
+    }
+
+    /// A session that is nobody's and may do everything: for the tables that this layer keeps itself.
+    pub(crate) fn insider(db: Arc<Database>) -> SqlResult<Connection> {
+        let info = ConnectInfo {
+            id: Some(0),
+            user: "root".into(),
+            account_host: "localhost".into(),
+            host: "localhost".into(),
+            transport: Transport::Embedded,
+            database: None,
+            collation: 45,
+            found_rows: false,
+            multi_statements: false,
+            interactive: false,
+            attributes: Vec::new(),
+        };
+        let mut connection = Connection::new(db, info)?;
+        connection.is_insider = true;
+        connection.state.privileges = Arc::new(Privileges::everything());
+        Ok(connection)
+    }
+
+    /// Whether its privileges are not those of an account.
+    pub(crate) fn is_insider(&self) -> bool {
+        self.is_insider
     }
 
     /// Takes over who somebody is, and what they start with.
@@ -372,8 +404,6 @@ impl Connection {
         settings.unique_checks = vars.unique_checks;
         settings.lock_wait_timeout = vars.get(id::INNODB_LOCK_WAIT_TIMEOUT).uint() as u32;
         settings.metadata_lock_timeout = vars.get(id::LOCK_WAIT_TIMEOUT).uint() as u32;
-        settings.flush_log_at_trx_commit =
-            self.db.globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
         self.apply_characteristics();
     }
 }
@@ -384,6 +414,8 @@ impl Drop for Connection {
         self.unlock_tables();
         self.close_all_statements();
         self.db.processes.leave(self.state.connection_id);
-        self.db.status.ended.lock().add(&self.state.status);
+        if !self.is_insider {
+            self.tell_status();
+        }
     }
 }

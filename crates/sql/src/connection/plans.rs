@@ -33,6 +33,10 @@ impl Planned for Select {
         &self.wanted
     }
 
+    fn uses_tables(&self) -> bool {
+        !self.plan.uses().is_empty()
+    }
+
     fn run(
         &self,
         cx: &mut StmtCx<'_>,

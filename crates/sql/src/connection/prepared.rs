@@ -71,10 +71,10 @@ impl Connection {
         if let Err(e) = &done {
             self.fail(e);
         }
-        self.process.idle();
+        self.process.idle(std::time::Instant::now());
         let (id, columns) = done?;
         let params = self.prepared.by_id.get(&id).map_or(0, |s| s.params);
-        let warnings = u16::try_from(self.state.warnings.count()).unwrap_or(u16::MAX);
+        let warnings = u16::try_from(self.state.warnings.new_count()).unwrap_or(u16::MAX);
         Ok(Prepared { id, params, columns, warnings })
     }
 

@@ -1,17 +1,30 @@
 //! What happens around every statement.
 
 use super::{Connection, flag};
+use crate::accounts::Priv;
 use crate::error;
 use crate::sink::{Completion, ResultSink, SessionChange};
 use crate::statement::{Outcome, Planned};
 use crate::status::Com;
 use crate::vars::id;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use vaquita_engine::Durability;
 use vaquita_types::{Level, SqlError, SqlResult, Value};
 
+/// How often a session adds its counters to the folder's.
+const STATUS_EVERY: Duration = Duration::from_millis(500);
+
 impl Connection {
+    /// Adds the session's counters to the folder's.
+    pub(super) fn tell_status(&mut self) {
+        self.status_told = self.statement_start;
+        self.db.status.ended.lock().add(&self.state.status);
+        self.state.told_status.add(&self.state.status);
+        self.state.status.reset();
+    }
+
     /// A statement begins.
     pub(super) fn begin(&mut self, command: &'static str, text: &[u8], kind: Com) {
         let now = Instant::now();
@@ -25,11 +38,12 @@ impl Connection {
         self.state.status.questions += 1;
         self.state.status.queries += 1;
         self.state.status.count(kind);
-        // Diagnostics stay for the statements that show them.
-        if !kind.keeps_warnings() {
-            self.state.warnings.clear();
+        self.state.warnings.begin_statement();
+        if kind.clears_warnings() {
+            self.state.warnings.forget_old();
         }
         self.state.changes.clear();
+        self.engine.settings.flush_log_at_trx_commit = self.db.flush_at_commit.load(Ordering::Relaxed);
         self.durability = None;
         self.kind = kind;
     }
@@ -52,6 +66,12 @@ impl Connection {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
+        if plan.uses_tables() {
+            self.state.warnings.forget_old();
+        }
+        if plan.wants().iter().any(|w| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE)) {
+            self.check_read_only()?;
+        }
         self.check_wanted(plan.wants())?;
         self.check_locked(plan.wants())?;
         plan.run(&mut self.cx(), params, sink)
@@ -112,11 +132,15 @@ impl Connection {
         if !self.engine.in_transaction() {
             self.transaction_over();
         }
-        let micros = self.statement_start.elapsed().as_micros() as u64;
+        let now = Instant::now();
+        let micros = now.duration_since(self.statement_start).as_micros() as u64;
         if micros >= self.state.vars.long_query_time_us {
             self.state.status.slow_queries += 1;
         }
-        self.process.idle();
+        self.process.idle(now);
+        if self.statement_start.duration_since(self.status_told) > STATUS_EVERY {
+            self.tell_status();
+        }
         ended
     }
 
@@ -127,7 +151,7 @@ impl Connection {
         if let Some(rows) = outcome.found_rows {
             self.state.found_rows = rows;
         }
-        if !self.kind.keeps_warnings() {
+        if !self.kind.shows_warnings() {
             self.state.row_count = if outcome.has_result { -1 } else { outcome.affected_rows as i64 };
             self.state.error_count = 0;
         }
@@ -145,7 +169,7 @@ impl Connection {
         sink.end(Completion {
             affected_rows: outcome.affected_rows,
             insert_id: outcome.insert_id,
-            warnings: u16::try_from(self.state.warnings.count()).unwrap_or(u16::MAX),
+            warnings: u16::try_from(self.state.warnings.new_count()).unwrap_or(u16::MAX),
             status: flags,
             info: outcome.info,
             changes,
@@ -164,9 +188,7 @@ impl Connection {
     }
 
     pub(super) fn fail(&mut self, e: &SqlError) {
-        if self.kind.keeps_warnings() {
-            self.state.warnings.clear();
-        }
+        self.state.warnings.forget_old();
         self.state.row_count = -1;
         self.state.error_count = 1;
         self.state.new_insert_id = None;

@@ -6,6 +6,7 @@ use crate::error;
 use crate::sink::ResultSink;
 use crate::statement::Outcome;
 use crate::vars::{VarValue, id};
+use std::sync::atomic::Ordering;
 use vaquita_engine::{AccessMode, Isolation};
 use vaquita_parser::ast::{self, Completion, Txn, VarScope};
 use vaquita_types::{SqlError, SqlResult};
@@ -100,7 +101,7 @@ impl Connection {
     }
 
     fn start_transaction(&mut self, snapshot: bool, access: Option<AccessMode>) -> SqlResult<Outcome> {
-        if access == Some(AccessMode::ReadWrite) && self.db.globals.get(id::READ_ONLY).uint() != 0 {
+        if access == Some(AccessMode::ReadWrite) {
             self.check_read_only()?;
         }
         self.unlock_tables();
@@ -126,6 +127,15 @@ impl Connection {
             return Ok(());
         }
         self.commit()
+    }
+
+    /// What statements about accounts do before.
+    pub(crate) fn before_account_change(&mut self) -> SqlResult<()> {
+        self.xa.check_ddl()?;
+        if self.locked.is_active() {
+            return Err(SqlError::new(1100, "Table 'user' was not locked with LOCK TABLES"));
+        }
+        self.implicit_commit()
     }
 
     /// AND CHAIN, RELEASE, or what `completion_type` says.
@@ -227,12 +237,12 @@ impl Connection {
     /// # Errors
     /// 1290.
     pub(super) fn check_read_only(&self) -> SqlResult<()> {
-        let globals = &self.db.globals;
-        let option = match globals.get(id::SUPER_READ_ONLY).uint() {
-            0 if globals.get(id::READ_ONLY).uint() == 0 => return Ok(()),
-            0 if self.state.privileges.global.has(Priv::SUPER) => return Ok(()),
-            0 => "--read-only",
-            _ => "--super-read-only",
+        let is_super = self.state.privileges.global.has(Priv::SUPER);
+        let option = match () {
+            () if self.is_insider() => return Ok(()),
+            () if self.db.super_read_only.load(Ordering::Relaxed) => "--super-read-only",
+            () if self.db.read_only.load(Ordering::Relaxed) && !is_super => "--read-only",
+            () => return Ok(()),
         };
         Err(SqlError::new(
             1290,

@@ -13,7 +13,7 @@ use crate::vars::{Globals, VarId, VarValue, id};
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use vaquita_engine::Engine;
 use vaquita_types::{SqlError, SqlResult};
@@ -56,6 +56,12 @@ pub struct Database {
     pub(crate) plans: PlanCache,
     /// When it was opened.
     pub(crate) opened: Instant,
+    /// `innodb_flush_log_at_trx_commit`.
+    pub(crate) flush_at_commit: AtomicU8,
+    /// `read_only`.
+    pub(crate) read_only: AtomicBool,
+    /// `super_read_only`.
+    pub(crate) super_read_only: AtomicBool,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
@@ -95,20 +101,29 @@ impl Database {
         if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
             globals.put(id::HOSTNAME, VarValue::Text(name.trim().into()));
         }
-        let accounts = Accounts::open(&engine)?;
-        Ok(Arc::new(Database {
+        let flush_at_commit = globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
+        let db = Arc::new(Database {
             catalog: Catalog::default(),
             globals,
             status: Status::default(),
             processes: Processes::default(),
-            accounts,
+            accounts: Accounts::initial(),
             plans: PlanCache::default(),
             opened: Instant::now(),
+            flush_at_commit: AtomicU8::new(flush_at_commit),
+            // Set below: the accounts may have to be made first.
+            read_only: AtomicBool::new(false),
+            super_read_only: AtomicBool::new(false),
             prepared_count: AtomicU64::new(0),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
             engine,
-        }))
+        });
+        Accounts::open(&db)?;
+        for var in [id::READ_ONLY, id::SUPER_READ_ONLY] {
+            live::apply(&db, var, &db.globals.get(var));
+        }
+        Ok(db)
     }
 
     /// A session for somebody who is already authenticated.

@@ -240,12 +240,7 @@ impl MatchPlan {
         in_statement(cx, |cx| self.run_held(cx, params, each))
     }
 
-    fn run_held(
-        &self,
-        cx: &mut EvalCx<'_>,
-        params: &[Value<'_>],
-        each: &mut EachMatch<'_>,
-    ) -> SqlResult<()> {
+    fn run_held(&self, cx: &mut EvalCx<'_>, params: &[Value<'_>], each: &mut EachMatch<'_>) -> SqlResult<()> {
         let base = Row::constant(params);
         let limit = Limit::of(self.block.limit.as_ref(), cx, &base, false)?;
         if limit.is_empty() || !all_true(&self.block.const_filter, cx, &base)? {

@@ -73,17 +73,12 @@ impl Process {
     }
 
     /// It is over.
-    pub(crate) fn idle(&self) {
+    pub(crate) fn idle(&self, now: Instant) {
         let mut doing = self.doing.lock();
         doing.command = "Sleep";
         doing.state = "";
-        doing.since = Instant::now();
+        doing.since = now;
         doing.text.clear();
-    }
-
-    /// Says what it does now.
-    pub(crate) fn set_state(&self, state: &'static str) {
-        self.doing.lock().state = state;
     }
 
     /// The current database is another one.
@@ -143,7 +138,10 @@ impl Processes {
             kill_hook: Mutex::default(),
             doing: Mutex::new(doing),
         });
-        self.sessions.write().insert(id, process.clone());
+        // Number 0 is nobody's: sessions that work for this layer itself.
+        if id != 0 {
+            self.sessions.write().insert(id, process.clone());
+        }
         process
     }
 

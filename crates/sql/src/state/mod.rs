@@ -52,8 +52,10 @@ pub struct SessionState {
     seeded: std::collections::HashMap<usize, [u32; 2], foldhash::fast::RandomState>,
     /// Affected rows are those found (CLIENT_FOUND_ROWS).
     pub client_found_rows: bool,
-    /// Counters of the session.
+    /// Counters of the session, those in `told_status` excepted.
     pub status: SessionStatus,
+    /// Counters that the folder's have already.
+    pub(crate) told_status: SessionStatus,
     /// What the session may do, as of the last look at the grants.
     pub privileges: Arc<Privileges>,
     /// What of the session changed in the present statement (session tracking).
@@ -62,8 +64,6 @@ pub struct SessionState {
     pub error_count: u32,
     /// How others end what it does.
     pub interrupt: Arc<Interrupt>,
-    /// Whether a result goes out to a client of 5.7 or later that needs no EOF: nobody here cares.
-    pub(crate) prepared_protocol: bool,
     /// When the present statement is to end (`max_execution_time`).
     pub(crate) deadline: Option<Instant>,
     /// Told about every millisecond of a statement.
@@ -113,11 +113,11 @@ impl SessionState {
             seeded: std::collections::HashMap::default(),
             client_found_rows: false,
             status: SessionStatus::default(),
+            told_status: SessionStatus::default(),
             privileges: Arc::default(),
             changes: Vec::new(),
             error_count: 0,
             interrupt: Arc::default(),
-            prepared_protocol: false,
             subqueries: crate::exec::SubqueryResults::default(),
             deadline: None,
             yield_hook: None,

@@ -40,8 +40,33 @@ kinds! {
 
 impl Com {
     /// Whether the statement shows diagnostics, and therefore leaves them.
-    pub(crate) fn keeps_warnings(self) -> bool {
+    pub(crate) fn shows_warnings(self) -> bool {
         matches!(self, Com::ShowWarnings | Com::ShowErrors)
+    }
+
+    /// Whether the statement uses tables whatever else it does: the conditions of earlier ones go.
+    pub(crate) fn clears_warnings(self) -> bool {
+        !self.shows_warnings()
+            && !matches!(
+                self,
+                Com::Select
+                    | Com::SetOption
+                    | Com::Do
+                    | Com::Begin
+                    | Com::Commit
+                    | Com::Rollback
+                    | Com::RollbackToSavepoint
+                    | Com::Savepoint
+                    | Com::Release
+                    | Com::ChangeDb
+                    | Com::Prepare
+                    | Com::PrepareSql
+                    | Com::Execute
+                    | Com::ExecuteSql
+                    | Com::DeallocSql
+                    | Com::Kill
+                    | Com::Other
+            )
     }
 
     /// Kind of a statement.

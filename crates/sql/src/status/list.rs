@@ -8,7 +8,11 @@ use std::sync::atomic::Ordering;
 /// Names and values: of a session, or of all.
 pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String, String)> {
     let counters = match session {
-        Some(state) => state.status.clone(),
+        Some(state) => {
+            let mut own = state.told_status.clone();
+            own.add(&state.status);
+            own
+        }
         None => total(db),
     };
     let mut out: Vec<(String, String)> = Vec::with_capacity(400);

@@ -36,6 +36,12 @@ macro_rules! counters {
                 self.com[at] += 1;
             }
 
+            /// All zero, without giving memory back.
+            pub(crate) fn reset(&mut self) {
+                $(self.$field = 0;)*
+                self.com.fill(0);
+            }
+
             /// Adds another one's.
             pub(crate) fn add(&mut self, other: &SessionStatus) {
                 $(self.$field += other.$field;)*
@@ -134,7 +140,7 @@ pub struct Status {
     pub max_used_connections: AtomicU64,
     /// Connections refused because there were too many.
     pub connection_errors_max_connections: AtomicU64,
-    /// Of sessions that have ended.
+    /// What sessions have told: when they end, and about twice a second while they work.
     pub(crate) ended: parking_lot::Mutex<SessionStatus>,
 }
 

@@ -55,6 +55,8 @@ pub enum Access {
 pub enum Effect {
     /// It does what its name says.
     Works,
+    /// It does so with the value it has at start; SET changes only what is shown, with a warning.
+    AtStart,
     /// It can be read and set, for clients that do, and has no effect.
     Ignored,
 }

@@ -2,7 +2,7 @@
 
 use super::globals::{together, unknown};
 use super::session::id;
-use super::{Access, Given, Kind, Scope, VarId, VarValue, parse};
+use super::{Access, Effect, Given, Kind, Scope, VarId, VarValue, parse};
 use crate::accounts::Priv;
 use crate::database::Database;
 use crate::state::SessionState;
@@ -158,6 +158,13 @@ pub(crate) fn value_for(
 /// Stores what was checked.
 pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, state: &mut SessionState) {
     if global {
+        if var.def().effect == Effect::AtStart {
+            let message = format!(
+                "The value of '{}' is used from the next start on, if it is given then",
+                var.def().name
+            );
+            state.warnings.warn(1105, message);
+        }
         db.set_global(var, value);
         return;
     }

@@ -72,7 +72,7 @@ pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 m.cx.engine.as_mut().and_then(|e| e.statement().next_auto_inc(&info.table).ok().flatten())
             }
         };
-        let created = info.extra.number("created").map_or(Value::Null, |at| m.local(at as i64));
+        let created = info.extra.number("create_time").map_or(Value::Null, |at| m.local(at as i64));
         m.push(vec![
             text("def"),
             text(&info.database),

@@ -77,10 +77,14 @@ fn a_kept_plan_serves_other_values_and_follows_the_table() {
 fn large_sorts_and_groups() {
     let mut s = filled("sorts");
     s.run("SET sort_buffer_size = 32768");
-    let rows = s.lines("SELECT x.id, y.id FROM t x JOIN t y ON y.a = x.a WHERE x.id < 20 ORDER BY y.id DESC, x.id");
+    let rows =
+        s.lines("SELECT x.id, y.id FROM t x JOIN t y ON y.a = x.a WHERE x.id < 20 ORDER BY y.id DESC, x.id");
     assert_eq!(rows.len(), 2_000);
     assert_eq!((rows[0].as_str(), rows[1_999].as_str()), ("19,1999", "0,0"));
-    assert_eq!(s.lines("SELECT COUNT(*), SUM(n) FROM (SELECT s, COUNT(*) n FROM t GROUP BY s) g"), ["100,2000"]);
+    assert_eq!(
+        s.lines("SELECT COUNT(*), SUM(n) FROM (SELECT s, COUNT(*) n FROM t GROUP BY s) g"),
+        ["100,2000"]
+    );
     assert_eq!(s.lines("SELECT a, COUNT(*) FROM t GROUP BY a WITH ROLLUP HAVING a IS NULL"), ["NULL,2000"]);
 }
 

@@ -131,12 +131,14 @@ pub struct Warnings {
     list: Vec<Warning>,
     count: u32,
     limit: usize,
+    /// They are those of an earlier statement.
+    old: bool,
 }
 
 impl Warnings {
     /// Keeps up to so many.
     pub fn new(limit: usize) -> Warnings {
-        Warnings { list: Vec::new(), count: 0, limit }
+        Warnings { limit, ..Warnings::default() }
     }
 
     /// Keeps up to so many from now on.
@@ -148,10 +150,25 @@ impl Warnings {
     pub fn clear(&mut self) {
         self.list.clear();
         self.count = 0;
+        self.old = false;
+    }
+
+    /// A statement begins: what is there goes with its first condition, or by [`Warnings::forget_old`] (MySQL keeps the
+    /// conditions through statements that use no table and raise none).
+    pub fn begin_statement(&mut self) {
+        self.old = true;
+    }
+
+    /// Forgets those of earlier statements.
+    pub fn forget_old(&mut self) {
+        if self.old {
+            self.clear();
+        }
     }
 
     /// Adds a condition.
     pub fn push(&mut self, level: Level, code: u16, message: impl Into<Cow<'static, str>>) {
+        self.forget_old();
         self.count += 1;
         if self.list.len() < self.limit {
             self.list.push(Warning { level, code, message: message.into() });
@@ -166,6 +183,11 @@ impl Warnings {
     /// How many there were.
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// How many the present statement has raised.
+    pub fn new_count(&self) -> u32 {
+        if self.old { 0 } else { self.count }
     }
 
     /// Those that were kept.

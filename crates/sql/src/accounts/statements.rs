@@ -1,0 +1,694 @@
+//! CREATE USER, ALTER USER, DROP USER, RENAME USER, GRANT, REVOKE, SET PASSWORD; SHOW GRANTS.
+
+use super::grants::{AccountGrants, DatabaseGrant, Grants, SslKind, TableGrant};
+use super::{Priv, store};
+use crate::connection::Connection;
+use crate::password;
+use crate::statement::{Outcome, StmtCx};
+use crate::virtual_tables::{Listing, text};
+use vaquita_parser::ast::{
+    Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, Require, ResourceLimits,
+    SetPassword, Stmt, UserName, UserSpec,
+};
+use vaquita_types::{SqlError, SqlMode, SqlResult};
+
+/// User and host of an account.
+type Name = (String, String);
+
+fn shown(name: &Name) -> String {
+    format!("'{}'@'{}'", name.0, name.1)
+}
+
+fn failed(operation: &str, names: &[Name]) -> SqlError {
+    let list = names.iter().map(shown).collect::<Vec<_>>().join(",");
+    SqlError::new(1396, format!("Operation {operation} failed for {list}"))
+}
+
+/// Name of an account as a statement gives it.
+fn name_of(user: &UserName<'_>, own: &Name) -> Name {
+    if user.current {
+        return own.clone();
+    }
+    let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    // Host names have no case.
+    (utf8(user.user), user.host.map_or_else(|| "%".to_owned(), |h| utf8(h).to_lowercase()))
+}
+
+/// Stored form for `caching_sha2_password`, with a salt of its own.
+fn sha2_stored(password: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let mut random = [0; password::SALT_LEN];
+    let mut filled = 0;
+    // Reads of this size do not fail once the system is up; what is not filled would still be a salt.
+    while filled < random.len() {
+        match rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty()) {
+            Ok(n) => filled += n,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    password::sha2_stored(password, &password::printable_salt(random))
+}
+
+/// Stored form of what IDENTIFIED says: plugin and authentication.
+fn authentication(auth: &Auth<'_>, default_plugin: &str) -> SqlResult<(String, Vec<u8>)> {
+    let stored = |plugin: &str, password: &[u8]| match plugin {
+        password::CACHING_SHA2 => sha2_stored(password),
+        _ => password::native_stored(password),
+    };
+    let hash = |hash: &[u8]| match password::is_native_stored(hash) {
+        true => Ok(hash.to_ascii_uppercase()),
+        false => Err(SqlError::new(1372, "Password hash should be a 41-digit hexadecimal number")),
+    };
+    Ok(match auth {
+        Auth::Password(password) => (default_plugin.to_owned(), stored(default_plugin, password)),
+        Auth::Hash(given) => (password::NATIVE.to_owned(), hash(given)?),
+        Auth::Plugin { plugin, password: given, hash: stored_as } => {
+            let plugin = match plugin.to_string().to_lowercase() {
+                name if name == password::NATIVE || name == password::CACHING_SHA2 => name,
+                _ => return Err(SqlError::new(1524, format!("Plugin '{plugin}' is not loaded"))),
+            };
+            let bytes = match (given, stored_as) {
+                (Some(password), _) => stored(&plugin, password),
+                (None, Some(given)) if plugin == password::NATIVE => hash(given)?,
+                (None, Some(given)) => given.to_vec(),
+                (None, None) => Vec::new(),
+            };
+            (plugin, bytes)
+        }
+    })
+}
+
+fn set_limits(account: &mut AccountGrants, limits: &ResourceLimits) {
+    let given = [limits.queries_per_hour, limits.updates_per_hour, limits.connections_per_hour];
+    for (kept, given) in account.limits.iter_mut().zip(given) {
+        *kept = given.unwrap_or(*kept);
+    }
+    account.max_user_connections = limits.user_connections.unwrap_or(account.max_user_connections);
+}
+
+fn set_require(account: &mut AccountGrants, require: Option<&Require<'_>>) {
+    account.ssl = match require {
+        None => account.ssl,
+        Some(Require::None) => SslKind::None,
+        Some(Require::Ssl) => SslKind::Any,
+        Some(Require::X509) => SslKind::X509,
+        Some(Require::Details { .. }) => SslKind::Specified,
+    };
+}
+
+impl Connection {
+    fn own_name(&self) -> Name {
+        (self.state.account_user.clone(), self.state.account_host.clone())
+    }
+
+    /// CREATE USER, GRANT and the like.
+    pub(crate) fn account_statement(&mut self, stmt: &Stmt<'_>) -> SqlResult<Outcome> {
+        self.before_account_change()?;
+        match stmt {
+            Stmt::CreateUser(create) if create.alter => self.alter_users(create)?,
+            Stmt::CreateUser(create) => self.create_users(create)?,
+            Stmt::DropUser(drop) => self.drop_users(drop)?,
+            Stmt::RenameUsers(pairs) => self.rename_users(pairs)?,
+            Stmt::Grant(grant) => self.grant(grant)?,
+            _ => {}
+        }
+        self.refresh_privileges();
+        Ok(Outcome::default())
+    }
+
+    /// Changes the grants: in the tables, then in memory. What `change` returns are the accounts it changed.
+    fn change_grants(&mut self, change: impl FnOnce(&mut Grants) -> SqlResult<Vec<Name>>) -> SqlResult<()> {
+        let accounts = self.db.accounts();
+        let _one_at_a_time = accounts.changing.lock();
+        let mut grants = (*accounts.grants()).clone();
+        let changed = change(&mut grants)?;
+        grants.sort();
+        let mut insider = store::insider(&self.db)?;
+        store::save(&mut insider, &grants, &changed)?;
+        accounts.replace(grants);
+        Ok(())
+    }
+
+    fn default_plugin(&self) -> String {
+        self.db.globals().text("default_authentication_plugin").unwrap_or_else(|| password::NATIVE.to_owned())
+    }
+
+    fn create_users(&mut self, create: &CreateUser<'_>) -> SqlResult<()> {
+        self.needs(Priv::CREATE_USER)?;
+        let (own, plugin) = (self.own_name(), self.default_plugin());
+        let mut notes = Vec::new();
+        self.change_grants(|grants| {
+            let (mut made, mut there) = (Vec::new(), Vec::new());
+            for spec in create.users {
+                let name = name_of(&spec.name, &own);
+                if grants.account(&name.0, &name.1).is_some() {
+                    there.push(name);
+                    continue;
+                }
+                let mut account = new_account(&name, spec, &plugin)?;
+                set_require(&mut account, create.require.as_ref());
+                set_limits(&mut account, &create.limits);
+                account.password_expired = create.expire == Some(PasswordExpire::Now);
+                account.locked = create.locked == Some(true);
+                grants.accounts.push(account);
+                made.push(name);
+            }
+            if !there.is_empty() && !create.if_exists {
+                return Err(failed("CREATE USER", &there));
+            }
+            notes = there;
+            Ok(made)
+        })?;
+        for name in notes {
+            let message = format!("Authorization ID {} already exists.", shown(&name));
+            self.state.warnings.push(vaquita_types::Level::Note, 3163, message);
+        }
+        Ok(())
+    }
+
+    fn alter_users(&mut self, alter: &CreateUser<'_>) -> SqlResult<()> {
+        let (own, plugin) = (self.own_name(), self.default_plugin());
+        let only_own = alter.users.iter().all(|spec| name_of(&spec.name, &own) == own);
+        if !only_own {
+            self.needs(Priv::CREATE_USER)?;
+        }
+        self.change_grants(|grants| {
+            let (mut changed, mut missing) = (Vec::new(), Vec::new());
+            for spec in alter.users {
+                let name = name_of(&spec.name, &own);
+                let Some(account) = grants.account_mut(&name.0, &name.1) else {
+                    missing.push(name);
+                    continue;
+                };
+                if let Some(auth) = &spec.auth {
+                    let plugin = if matches!(auth, Auth::Password(_)) {
+                        account.plugin.clone()
+                    } else {
+                        plugin.clone()
+                    };
+                    (account.plugin, account.authentication) = authentication(auth, &plugin)?;
+                    account.password_expired = false;
+                    account.local_only &= account.authentication.is_empty();
+                }
+                set_require(account, alter.require.as_ref());
+                set_limits(account, &alter.limits);
+                if alter.expire == Some(PasswordExpire::Now) {
+                    account.password_expired = true;
+                }
+                account.locked = alter.locked.unwrap_or(account.locked);
+                changed.push(name);
+            }
+            match missing.is_empty() || alter.if_exists {
+                true => Ok(changed),
+                false => Err(failed("ALTER USER", &missing)),
+            }
+        })
+    }
+
+    fn drop_users(&mut self, drop: &DropUser<'_>) -> SqlResult<()> {
+        self.needs(Priv::CREATE_USER)?;
+        let own = self.own_name();
+        self.change_grants(|grants| {
+            let (mut changed, mut missing) = (Vec::new(), Vec::new());
+            for user in drop.users {
+                let name = name_of(user, &own);
+                if grants.account(&name.0, &name.1).is_none() {
+                    missing.push(name);
+                    continue;
+                }
+                let is = |u: &str, h: &str| u == name.0 && h == name.1;
+                grants.accounts.retain(|a| !is(&a.user, &a.host));
+                grants.databases.retain(|g| !is(&g.user, &g.host));
+                grants.tables.retain(|g| !is(&g.user, &g.host));
+                changed.push(name);
+            }
+            match missing.is_empty() || drop.if_exists {
+                true => Ok(changed),
+                false => Err(failed("DROP USER", &missing)),
+            }
+        })
+    }
+
+    fn rename_users(&mut self, pairs: &[(UserName<'_>, UserName<'_>)]) -> SqlResult<()> {
+        self.needs(Priv::CREATE_USER)?;
+        let own = self.own_name();
+        self.change_grants(|grants| {
+            let (mut changed, mut wrong) = (Vec::new(), Vec::new());
+            for (from, to) in pairs {
+                let (from, to) = (name_of(from, &own), name_of(to, &own));
+                if grants.account(&from.0, &from.1).is_none() || grants.account(&to.0, &to.1).is_some() {
+                    wrong.push(from);
+                    continue;
+                }
+                let rename = |user: &mut String, host: &mut String| {
+                    if *user == from.0 && *host == from.1 {
+                        (*user, *host) = to.clone();
+                    }
+                };
+                grants.accounts.iter_mut().for_each(|a| rename(&mut a.user, &mut a.host));
+                grants.databases.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
+                grants.tables.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
+                changed.extend([from, to]);
+            }
+            if wrong.is_empty() { Ok(changed) } else { Err(failed("RENAME USER", &wrong)) }
+        })
+    }
+
+    /// SET PASSWORD.
+    pub(crate) fn set_password(
+        &mut self,
+        user: Option<&UserName<'_>>,
+        value: &SetPassword<'_>,
+    ) -> SqlResult<()> {
+        self.before_account_change()?;
+        let own = self.own_name();
+        let name = user.map_or_else(|| own.clone(), |u| name_of(u, &own));
+        if name != own {
+            self.needs(Priv::CREATE_USER)?;
+        }
+        self.change_grants(|grants| {
+            let account = grants
+                .account_mut(&name.0, &name.1)
+                .ok_or_else(|| SqlError::new(1133, "Can't find any matching row in the user table"))?;
+            account.authentication = match value {
+                // The stored form of 5.6, or the password of 5.7.
+                SetPassword::Text(text) if password::is_native_stored(text) => text.to_ascii_uppercase(),
+                SetPassword::Text(text) | SetPassword::Password(text) | SetPassword::OldPassword(text) => {
+                    match account.plugin.as_str() {
+                        password::CACHING_SHA2 => sha2_stored(text),
+                        _ => password::native_stored(text),
+                    }
+                }
+            };
+            account.password_expired = false;
+            Ok(vec![name.clone()])
+        })
+    }
+
+    fn grant(&mut self, grant: &Grant<'_>) -> SqlResult<()> {
+        let (own, plugin) = (self.own_name(), self.default_plugin());
+        let wishes = self.wishes(grant)?;
+        self.may_grant(&wishes)?;
+        let may_create = !self.state.vars.sql_mode.has(SqlMode::NO_AUTO_CREATE_USER);
+        self.change_grants(|grants| {
+            let mut changed = Vec::new();
+            for spec in grant.users {
+                let name = name_of(&spec.name, &own);
+                if grants.account(&name.0, &name.1).is_none() {
+                    if grant.revoke {
+                        return Err(match wishes.everything {
+                            true => SqlError::new(
+                                1269,
+                                "Can't revoke all privileges for one or more of the requested users",
+                            ),
+                            false => no_grant(&name, &wishes),
+                        });
+                    }
+                    if spec.auth.is_none() && !may_create {
+                        return Err(SqlError::new(1133, "Can't find any matching row in the user table"));
+                    }
+                    grants.accounts.push(new_account(&name, spec, &plugin)?);
+                } else if let Some(auth) = &spec.auth
+                    && let Some(account) = grants.account_mut(&name.0, &name.1)
+                {
+                    (account.plugin, account.authentication) = authentication(auth, &plugin)?;
+                }
+                match grant.revoke {
+                    true => revoke_from(grants, &name, &wishes)?,
+                    false => grant_to(grants, &name, &wishes, &own),
+                }
+                if let Some(account) = grants.account_mut(&name.0, &name.1) {
+                    set_require(account, grant.require.as_ref());
+                    set_limits(account, &grant.limits);
+                }
+                changed.push(name);
+            }
+            Ok(changed)
+        })
+    }
+
+    /// What GRANT or REVOKE is about.
+    fn wishes(&self, grant: &Grant<'_>) -> SqlResult<Wishes> {
+        let with_option = if grant.grant_option { Priv::GRANT } else { Priv::NONE };
+        let (items, level) = match grant.what {
+            GrantWhat::Everything => {
+                return Ok(Wishes {
+                    everything: true,
+                    privileges: Priv::ALL | Priv::GRANT,
+                    ..Wishes::default()
+                });
+            }
+            GrantWhat::Proxy(_) => return Err(SqlError::unsupported("GRANT PROXY")),
+            GrantWhat::All(level) => (None, level),
+            GrantWhat::Privileges(items, level) => (Some(items), level),
+        };
+        let mut wishes = Wishes::default();
+        let current = || match self.state.database.as_str() {
+            "" => Err(SqlError::new(1046, "No database selected")),
+            name => Ok(name.to_owned()),
+        };
+        let allowed = match level {
+            GrantLevel::Global => Priv::ALL,
+            GrantLevel::Current if self.state.database.is_empty() => Priv::ALL,
+            GrantLevel::Current => {
+                wishes.database = current()?;
+                Priv::DATABASE
+            }
+            GrantLevel::Database(name) => {
+                wishes.database = name.to_string();
+                Priv::DATABASE
+            }
+            GrantLevel::Table(name) => {
+                wishes.database = match name.schema {
+                    Some(schema) => schema.to_string(),
+                    None => current()?,
+                };
+                wishes.table = name.name.to_string();
+                Priv::TABLE
+            }
+            GrantLevel::Program(..) => return Err(SqlError::unsupported("GRANT on stored programs")),
+        };
+        let Some(items) = items else {
+            wishes.privileges = allowed | with_option;
+            return Ok(wishes);
+        };
+        for item in items {
+            let privilege = Priv::from(item.privilege);
+            if !(allowed | Priv::GRANT).has(privilege) {
+                return Err(match wishes.table.is_empty() {
+                    true => SqlError::new(1221, "Incorrect usage of DB GRANT and GLOBAL PRIVILEGES"),
+                    false => illegal(),
+                });
+            }
+            if item.columns.is_empty() {
+                wishes.privileges |= privilege;
+                continue;
+            }
+            if wishes.table.is_empty() || !Priv::COLUMN.has(privilege) {
+                return Err(illegal());
+            }
+            for column in item.columns {
+                let name = column.to_string();
+                match wishes.columns.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(&name)) {
+                    Some((_, has)) => *has |= privilege,
+                    None => wishes.columns.push((name, privilege)),
+                }
+            }
+        }
+        wishes.privileges |= with_option;
+        if !grant.revoke {
+            self.check_target(&wishes)?;
+        }
+        Ok(wishes)
+    }
+
+    /// Table and columns must exist, unless the table may be created.
+    fn check_target(&self, wishes: &Wishes) -> SqlResult<()> {
+        if wishes.table.is_empty() || wishes.privileges.has(Priv::CREATE) {
+            return Ok(());
+        }
+        let core = self.db.engine.core();
+        let name = crate::catalog::engine_name(&wishes.database, &wishes.table)?;
+        let table = crate::error::of_engine(core.dict.table(core, &name))?;
+        let unknown = wishes.columns.iter().find(|(column, _)| table.column(column).is_none());
+        match unknown {
+            None => Ok(()),
+            Some((column, _)) => {
+                Err(SqlError::new(1054, format!("Unknown column '{column}' in '{}'", wishes.table)))
+            }
+        }
+    }
+
+    /// Nobody gives away what they do not have, with the right to give it.
+    fn may_grant(&mut self, wishes: &Wishes) -> SqlResult<()> {
+        self.refresh_privileges();
+        let privileges = &self.state.privileges;
+        let (user, host) = self.own_name();
+        let on_columns = wishes.columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+        let needed = wishes.privileges | on_columns | Priv::GRANT;
+        if wishes.database.is_empty() {
+            return match privileges.global.has(needed) {
+                true => Ok(()),
+                false => Err(SqlError::new(
+                    1045,
+                    format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
+                )),
+            };
+        }
+        let mut has = privileges.global | privileges.in_database(&wishes.database);
+        if wishes.table.is_empty() {
+            return match has.has(needed) {
+                true => Ok(()),
+                false => Err(SqlError::new(
+                    1044,
+                    format!("Access denied for user '{user}'@'{host}' to database '{}'", wishes.database),
+                )),
+            };
+        }
+        has |= privileges.on_table(&wishes.database, &wishes.table).map_or(Priv::NONE, |g| g.privileges);
+        match has.has(needed) {
+            true => Ok(()),
+            false => {
+                let missing = (needed - has).first_name().replace("GRANT OPTION", "GRANT");
+                let table = &wishes.table;
+                Err(SqlError::new(
+                    1142,
+                    format!("{missing} command denied to user '{user}'@'{host}' for table '{table}'"),
+                ))
+            }
+        }
+    }
+}
+
+fn illegal() -> SqlError {
+    SqlError::new(
+        1144,
+        "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used",
+    )
+}
+
+/// What GRANT or REVOKE is about: global if there is no database, of the database if there is no table.
+#[derive(Debug, Default)]
+struct Wishes {
+    database: String,
+    table: String,
+    privileges: Priv,
+    columns: Vec<(String, Priv)>,
+    everything: bool,
+}
+
+fn no_grant(name: &Name, wishes: &Wishes) -> SqlError {
+    let (user, host) = name;
+    match wishes.table.is_empty() {
+        true => {
+            SqlError::new(1141, format!("There is no such grant defined for user '{user}' on host '{host}'"))
+        }
+        false => SqlError::new(
+            1147,
+            format!(
+                "There is no such grant defined for user '{user}' on host '{host}' on table '{}'",
+                wishes.table
+            ),
+        ),
+    }
+}
+
+fn new_account(name: &Name, spec: &UserSpec<'_>, default_plugin: &str) -> SqlResult<AccountGrants> {
+    if name.0.chars().count() > 32 {
+        return Err(SqlError::new(
+            1470,
+            format!("String '{}' is too long for user name (should be no longer than 32)", name.0),
+        ));
+    }
+    let (plugin, stored) = match &spec.auth {
+        Some(auth) => authentication(auth, default_plugin)?,
+        None => (default_plugin.to_owned(), Vec::new()),
+    };
+    Ok(AccountGrants {
+        user: name.0.clone(),
+        host: name.1.clone(),
+        plugin,
+        authentication: stored,
+        ..AccountGrants::default()
+    })
+}
+
+fn grant_to(grants: &mut Grants, name: &Name, wishes: &Wishes, grantor: &Name) {
+    if wishes.database.is_empty() {
+        if let Some(account) = grants.account_mut(&name.0, &name.1) {
+            account.global |= wishes.privileges;
+        }
+        return;
+    }
+    if wishes.table.is_empty() {
+        let same =
+            |g: &&mut DatabaseGrant| g.user == name.0 && g.host == name.1 && g.database == wishes.database;
+        match grants.databases.iter_mut().find(same) {
+            Some(grant) => grant.privileges |= wishes.privileges,
+            None if wishes.privileges.is_none() => {}
+            None => grants.databases.push(DatabaseGrant {
+                user: name.0.clone(),
+                host: name.1.clone(),
+                database: wishes.database.clone(),
+                privileges: wishes.privileges,
+            }),
+        }
+        return;
+    }
+    let at = table_grant(grants, name, wishes).unwrap_or_else(|| {
+        grants.tables.push(TableGrant {
+            user: name.0.clone(),
+            host: name.1.clone(),
+            database: wishes.database.clone(),
+            table: wishes.table.clone(),
+            grantor: format!("{}@{}", grantor.0, grantor.1),
+            privileges: Priv::NONE,
+            columns: Vec::new(),
+        });
+        grants.tables.len() - 1
+    });
+    let grant = &mut grants.tables[at];
+    grant.privileges |= wishes.privileges;
+    for (column, privileges) in &wishes.columns {
+        match grant.columns.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(column)) {
+            Some((_, has)) => *has |= *privileges,
+            None => grant.columns.push((column.clone(), *privileges)),
+        }
+    }
+}
+
+fn table_grant(grants: &Grants, name: &Name, wishes: &Wishes) -> Option<usize> {
+    grants.tables.iter().position(|g| {
+        g.user == name.0 && g.host == name.1 && g.database == wishes.database && g.table == wishes.table
+    })
+}
+
+fn revoke_from(grants: &mut Grants, name: &Name, wishes: &Wishes) -> SqlResult<()> {
+    if wishes.everything {
+        if let Some(account) = grants.account_mut(&name.0, &name.1) {
+            account.global = Priv::NONE;
+        }
+        grants.databases.retain(|g| g.user != name.0 || g.host != name.1);
+        grants.tables.retain(|g| g.user != name.0 || g.host != name.1);
+        return Ok(());
+    }
+    if wishes.database.is_empty() {
+        if let Some(account) = grants.account_mut(&name.0, &name.1) {
+            account.global = account.global - wishes.privileges;
+        }
+        return Ok(());
+    }
+    if wishes.table.is_empty() {
+        let same = |g: &DatabaseGrant| g.user == name.0 && g.host == name.1 && g.database == wishes.database;
+        let grant = grants.databases.iter_mut().find(|g| same(g)).ok_or_else(|| no_grant(name, wishes))?;
+        grant.privileges = grant.privileges - wishes.privileges;
+        grants.databases.retain(|g| !g.privileges.is_none());
+        return Ok(());
+    }
+    let at = table_grant(grants, name, wishes).ok_or_else(|| no_grant(name, wishes))?;
+    let grant = &mut grants.tables[at];
+    grant.privileges = grant.privileges - wishes.privileges;
+    for (column, privileges) in &mut grant.columns {
+        let named = wishes.columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(column));
+        // Taken from the table, taken from its columns.
+        *privileges = *privileges - wishes.privileges - named.map_or(Priv::NONE, |(_, p)| *p);
+    }
+    grant.columns.retain(|(_, p)| !p.is_none());
+    if grant.privileges.is_none() && grant.columns.is_empty() {
+        grants.tables.remove(at);
+    }
+    Ok(())
+}
+
+/// The account that SHOW is about, which the session may see.
+fn visible<'g>(
+    cx: &StmtCx<'_>,
+    grants: &'g Grants,
+    user: Option<&UserName<'_>>,
+) -> SqlResult<&'g AccountGrants> {
+    let own = (cx.state.account_user.clone(), cx.state.account_host.clone());
+    let name = user.map_or_else(|| own.clone(), |u| name_of(u, &own));
+    if name != own
+        && !(cx.state.privileges.global | cx.state.privileges.in_database("mysql")).has(Priv::SELECT)
+    {
+        let text = format!("Access denied for user {} to database 'mysql'", shown(&own));
+        return Err(SqlError::new(1044, text));
+    }
+    grants.account(&name.0, &name.1).ok_or_else(|| no_grant(&name, &Wishes::default()))
+}
+
+/// SHOW CREATE USER.
+///
+/// # Errors
+/// 1141 no such account.
+pub(crate) fn show_create_user(cx: &StmtCx<'_>, user: &UserName<'_>) -> SqlResult<Listing> {
+    let grants = cx.db.accounts().grants();
+    let account = visible(cx, &grants, Some(user))?;
+    let name = (account.user.clone(), account.host.clone());
+    let title = format!("CREATE USER for {}@{}", name.0, name.1);
+    let mut sql = format!("CREATE USER {} IDENTIFIED WITH '{}'", shown(&name), account.plugin);
+    if !account.authentication.is_empty() {
+        sql.push_str(&format!(" AS '{}'", String::from_utf8_lossy(&account.authentication)));
+    }
+    sql.push_str(match account.ssl {
+        SslKind::None => " REQUIRE NONE",
+        SslKind::Any => " REQUIRE SSL",
+        SslKind::X509 => " REQUIRE X509",
+        SslKind::Specified => " REQUIRE SPECIFIED",
+    });
+    sql.push_str(if account.password_expired { " PASSWORD EXPIRE" } else { " PASSWORD EXPIRE DEFAULT" });
+    sql.push_str(if account.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
+    let mut listing = Listing::new(&[(&title, "varchar(256)!")]);
+    listing.rows.push(vec![text(sql)]);
+    Ok(listing)
+}
+
+fn list_of(privileges: Priv, all: Priv, columns: &[(String, Priv)]) -> String {
+    let has = privileges - Priv::GRANT;
+    if has.has(all) {
+        return "ALL PRIVILEGES".to_owned();
+    }
+    let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+    let mut items = Vec::new();
+    for (privilege, _, name) in super::privilege::NAMES {
+        if has.has(*privilege) {
+            items.push((*name).to_owned());
+        }
+        if on_columns.has(*privilege) {
+            let of = columns.iter().filter(|(_, p)| p.has(*privilege)).map(|(n, _)| n.as_str());
+            items.push(format!("{name} ({})", of.collect::<Vec<_>>().join(", ")));
+        }
+    }
+    if items.is_empty() { "USAGE".to_owned() } else { items.join(", ") }
+}
+
+/// SHOW GRANTS, in 5.7's form: without passwords.
+///
+/// # Errors
+/// 1141 no such account.
+pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlResult<Listing> {
+    let grants = cx.db.accounts().grants();
+    let account = visible(cx, &grants, user)?;
+    let name = (account.user.clone(), account.host.clone());
+    let title = format!("Grants for {}@{}", name.0, name.1);
+    let mut listing = Listing::new(&[(&title, "varchar(1024)!")]);
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let mut push = |privileges: Priv, all: Priv, columns: &[(String, Priv)], on: String| {
+        let option = if privileges.has(Priv::GRANT) { " WITH GRANT OPTION" } else { "" };
+        let list = list_of(privileges, all, columns);
+        listing.rows.push(vec![text(format!("GRANT {list} ON {on} TO {}{option}", shown(&name)))]);
+    };
+    push(account.global, Priv::ALL, &[], "*.*".to_owned());
+    let own = |u: &str, h: &str| u == name.0 && h == name.1;
+    for grant in grants.databases.iter().filter(|g| own(&g.user, &g.host)) {
+        push(grant.privileges, Priv::DATABASE, &[], format!("{}.*", quoted(&grant.database)));
+    }
+    for grant in grants.tables.iter().filter(|g| own(&g.user, &g.host)) {
+        let on = format!("{}.{}", quoted(&grant.database), quoted(&grant.table));
+        push(grant.privileges, Priv::TABLE, &grant.columns, on);
+    }
+    Ok(listing)
+}

@@ -1,0 +1,441 @@
+//! The tables of `mysql` that keep accounts and grants: made at the first start, read into memory, written account by
+//! account.
+
+use super::grants::{AccountGrants, DatabaseGrant, Grants, SslKind, TableGrant};
+use super::privilege::{NAMES, Priv};
+use crate::connection::Connection;
+use crate::database::Database;
+use crate::error;
+use crate::sink::Collected;
+use std::fmt::Write;
+use std::sync::Arc;
+use vaquita_engine::table::DefaultValue;
+use vaquita_engine::{Column, Engine, TableSpec};
+use vaquita_format::index_def::KeyPart;
+use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
+
+/// Collation of names: `utf8_bin`.
+const EXACT: u16 = 83;
+/// Of the rest: `utf8_general_ci`.
+const GENERAL: u16 = 33;
+
+/// A column: name, type.
+type ColumnText = (&'static str, &'static str);
+
+const YES_NO: &str = "enum('N','Y')";
+
+/// Tables with the columns before and after their privileges, the column of privileges that the level has, and how many
+/// columns the key has.
+struct Kept {
+    name: &'static str,
+    before: &'static [ColumnText],
+    privileges: Priv,
+    after: &'static [ColumnText],
+    key: usize,
+}
+
+const SET_OF_PRIVILEGES: &str = "set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter',\
+                                 'Create View','Show view','Trigger')";
+const SET_OF_COLUMN_PRIVILEGES: &str = "set('Select','Insert','Update','References')";
+
+const TABLES: &[Kept] = &[
+    Kept {
+        name: "user",
+        before: &[("Host", "char(60)"), ("User", "char(32)"), ("Password", "char(41)")],
+        privileges: Priv((1 << 29) - 1),
+        after: &[
+            ("ssl_type", "enum('','ANY','X509','SPECIFIED')"),
+            ("ssl_cipher", "blob"),
+            ("x509_issuer", "blob"),
+            ("x509_subject", "blob"),
+            ("max_questions", "int(11) unsigned"),
+            ("max_updates", "int(11) unsigned"),
+            ("max_connections", "int(11) unsigned"),
+            ("max_user_connections", "int(11) unsigned"),
+            ("plugin", "char(64)"),
+            ("authentication_string", "text"),
+            ("password_expired", YES_NO),
+            ("account_locked", YES_NO),
+        ],
+        key: 2,
+    },
+    Kept {
+        name: "db",
+        before: &[("Host", "char(60)"), ("Db", "char(64)"), ("User", "char(32)")],
+        privileges: Priv(Priv::DATABASE.0 | Priv::GRANT.0),
+        after: &[],
+        key: 3,
+    },
+    Kept {
+        name: "tables_priv",
+        before: &[
+            ("Host", "char(60)"),
+            ("Db", "char(64)"),
+            ("User", "char(32)"),
+            ("Table_name", "char(64)"),
+            ("Grantor", "char(93)"),
+            ("Timestamp", "timestamp"),
+            ("Table_priv", SET_OF_PRIVILEGES),
+            ("Column_priv", SET_OF_COLUMN_PRIVILEGES),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 4,
+    },
+    Kept {
+        name: "columns_priv",
+        before: &[
+            ("Host", "char(60)"),
+            ("Db", "char(64)"),
+            ("User", "char(32)"),
+            ("Table_name", "char(64)"),
+            ("Column_name", "char(64)"),
+            ("Timestamp", "timestamp"),
+            ("Column_priv", SET_OF_COLUMN_PRIVILEGES),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 5,
+    },
+    Kept {
+        name: "proxies_priv",
+        before: &[
+            ("Host", "char(60)"),
+            ("User", "char(32)"),
+            ("Proxied_host", "char(60)"),
+            ("Proxied_user", "char(32)"),
+            ("With_grant", "tinyint(1)"),
+            ("Grantor", "char(93)"),
+            ("Timestamp", "timestamp"),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 4,
+    },
+];
+
+fn columns(kept: &Kept) -> Vec<ColumnText> {
+    let privileges =
+        NAMES.iter().filter(|(p, ..)| kept.privileges.has(*p)).map(|(_, name, _)| (*name, YES_NO));
+    kept.before.iter().copied().chain(privileges).chain(kept.after.iter().copied()).collect()
+}
+
+/// Labels of an ENUM or SET as written.
+fn labels(declared: &str) -> Vec<String> {
+    let inside = declared.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
+    inside.split(',').map(|label| label.trim().trim_matches('\'').to_owned()).collect()
+}
+
+fn column((name, declared): ColumnText) -> Column {
+    let (word, args) = declared.split_once('(').unwrap_or((declared, ""));
+    let length = args.split(')').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let ty = match word {
+        "char" => {
+            let exact = matches!(
+                name,
+                "Host" | "User" | "Db" | "Table_name" | "Proxied_host" | "Proxied_user" | "Password"
+            );
+            let collation = if exact { EXACT } else { GENERAL };
+            SqlType { length, collation, ..SqlType::new(Kind::Char) }
+        }
+        "enum" | "set" => {
+            let kind = if word == "enum" { Kind::Enum } else { Kind::Set };
+            let bytes = labels(declared).into_iter().map(|l| l.into_bytes().into_boxed_slice());
+            SqlType { collation: GENERAL, labels: Some(bytes.collect()), ..SqlType::new(kind) }
+        }
+        "blob" => SqlType { length: 65_535, ..SqlType::new(Kind::Text) },
+        "text" => SqlType { length: 65_535, collation: EXACT, ..SqlType::new(Kind::Text) },
+        "tinyint" => SqlType { length, ..SqlType::new(Kind::TinyInt) },
+        "timestamp" => SqlType { length: 19, ..SqlType::new(Kind::Timestamp) },
+        _ => SqlType { length, unsigned: true, ..SqlType::new(Kind::Int) },
+    };
+    // Long texts have no defaults; the password is NULL in accounts made by others.
+    let ty = if word == "text" { ty } else { ty.not_null() };
+    let mut column = Column::new(ty.to_def(name));
+    let mut extra = crate::catalog::extra::Extra::new(declared);
+    if matches!(ty.kind, Kind::Enum | Kind::Set) {
+        column.labels = labels(declared);
+        extra.set("collate", Some(GENERAL.to_string()));
+    }
+    column.extra = extra.to_text();
+    column.default = match ty.kind {
+        Kind::Text if word == "text" => DefaultValue::Null,
+        Kind::Text => DefaultValue::None,
+        Kind::Timestamp => DefaultValue::Now,
+        _ => {
+            let mut stored = Vec::new();
+            ColumnType::new(ty, vaquita_format::index_def::RowFormat::Dynamic)
+                .push_implicit_default(&mut stored);
+            DefaultValue::Stored(stored)
+        }
+    };
+    if word == "timestamp" {
+        column.on_update_now = true;
+    }
+    column
+}
+
+/// Makes the tables that are not there; whether there were none.
+pub(super) fn create_missing(engine: &Engine) -> SqlResult<bool> {
+    let core = engine.core();
+    if core.storage.options().read_only {
+        return Ok(false);
+    }
+    let mut session = engine.session();
+    let mut first = false;
+    for kept in TABLES {
+        let name = format!("mysql/{}", kept.name);
+        if error::of_engine(core.dict.find(&core.storage, &name))?.is_some() {
+            continue;
+        }
+        first |= kept.name == "user";
+        let mut spec = TableSpec::new(&name, columns(kept).into_iter().map(column).collect());
+        spec.primary_key = Some((0..kept.key).map(KeyPart::whole).collect());
+        spec.collation = GENERAL;
+        spec.comment = match kept.name {
+            "user" => "Users and global privileges",
+            "db" => "Database privileges",
+            "tables_priv" => "Table privileges",
+            "columns_priv" => "Column privileges",
+            _ => "User proxy privileges",
+        }
+        .to_owned();
+        error::of_engine(session.create_table(&spec))?;
+    }
+    Ok(first)
+}
+
+/// Text as a literal.
+pub(super) fn quote(text: &[u8]) -> String {
+    if text.iter().all(|b| b.is_ascii_graphic() && !matches!(b, b'\'' | b'\\')) {
+        return format!("'{}'", String::from_utf8_lossy(text));
+    }
+    let digits: String = text.iter().map(|b| format!("{b:02X}")).collect();
+    if digits.is_empty() { "''".to_owned() } else { format!("x'{digits}'") }
+}
+
+fn run(connection: &mut Connection, sql: &str) -> SqlResult<Vec<Vec<Option<String>>>> {
+    let mut sink = Collected::default();
+    connection.query(sql.as_bytes(), &mut sink)?;
+    Ok(sink.results.pop().map_or(Vec::new(), |r| r.rows))
+}
+
+fn yes(cell: Option<&Option<String>>) -> bool {
+    matches!(cell, Some(Some(text)) if text == "Y")
+}
+
+fn cell(row: &[Option<String>], at: usize) -> String {
+    row.get(at).cloned().flatten().unwrap_or_default()
+}
+
+fn number(row: &[Option<String>], at: usize) -> u64 {
+    cell(row, at).parse().unwrap_or(0)
+}
+
+/// Columns of a table's privileges, for a list of columns.
+fn privilege_columns(level: Priv) -> String {
+    let names = NAMES.iter().filter(|(p, ..)| level.has(*p)).map(|(_, name, _)| *name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Privileges from the cells from `at` on.
+fn privileges_of(row: &[Option<String>], at: usize, level: Priv) -> Priv {
+    let of_level = NAMES.iter().filter(|(p, ..)| level.has(*p));
+    of_level.enumerate().filter(|(n, _)| yes(row.get(at + n))).fold(Priv::NONE, |all, (_, (p, ..))| all | *p)
+}
+
+/// Names in the SETs of `tables_priv`.
+const SET_NAMES: &[(&str, Priv)] = &[
+    ("Select", Priv::SELECT),
+    ("Insert", Priv::INSERT),
+    ("Update", Priv::UPDATE),
+    ("Delete", Priv::DELETE),
+    ("Create", Priv::CREATE),
+    ("Drop", Priv::DROP),
+    ("Grant", Priv::GRANT),
+    ("References", Priv::REFERENCES),
+    ("Index", Priv::INDEX),
+    ("Alter", Priv::ALTER),
+    ("Create View", Priv::CREATE_VIEW),
+    ("Show view", Priv::SHOW_VIEW),
+    ("Trigger", Priv::TRIGGER),
+];
+
+fn privileges_from_set(text: &str) -> Priv {
+    let of = |name: &str| {
+        SET_NAMES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or(Priv::NONE, |(_, p)| *p)
+    };
+    text.split(',').fold(Priv::NONE, |all, name| all | of(name))
+}
+
+fn set_of(privileges: Priv) -> String {
+    let names = SET_NAMES.iter().filter(|(_, p)| privileges.has(*p)).map(|(name, _)| *name);
+    format!("'{}'", names.collect::<Vec<_>>().join(","))
+}
+
+const GLOBAL_LEVEL: Priv = Priv((1 << 29) - 1);
+const DATABASE_LEVEL: Priv = Priv(Priv::DATABASE.0 | Priv::GRANT.0);
+
+/// Reads everything.
+pub(super) fn load(connection: &mut Connection) -> SqlResult<Grants> {
+    let mut grants = Grants::default();
+    let columns = "Host, User, Password, ssl_type, max_questions, max_updates, max_connections, max_user_connections, \
+                   plugin, authentication_string, password_expired, account_locked";
+    let sql = format!("select {columns}, {} from mysql.user", privilege_columns(GLOBAL_LEVEL));
+    for row in run(connection, &sql)? {
+        let (password, authentication) = (cell(&row, 2), cell(&row, 9));
+        let plugin = match cell(&row, 8) {
+            plugin if plugin.is_empty() => crate::password::NATIVE.to_owned(),
+            plugin => plugin,
+        };
+        let stored = if authentication.is_empty() { password } else { authentication };
+        let (user, host) = (cell(&row, 1), cell(&row, 0));
+        grants.accounts.push(AccountGrants {
+            local_only: user == "root" && stored.is_empty(),
+            user,
+            host,
+            plugin,
+            authentication: stored.into_bytes(),
+            ssl: match cell(&row, 3).as_str() {
+                "ANY" => SslKind::Any,
+                "X509" => SslKind::X509,
+                "SPECIFIED" => SslKind::Specified,
+                _ => SslKind::None,
+            },
+            limits: [number(&row, 4), number(&row, 5), number(&row, 6)],
+            max_user_connections: number(&row, 7),
+            password_expired: yes(row.get(10)),
+            locked: yes(row.get(11)),
+            global: privileges_of(&row, 12, GLOBAL_LEVEL),
+        });
+    }
+    let sql = format!("select Host, Db, User, {} from mysql.db", privilege_columns(DATABASE_LEVEL));
+    for row in run(connection, &sql)? {
+        grants.databases.push(DatabaseGrant {
+            host: cell(&row, 0),
+            database: cell(&row, 1),
+            user: cell(&row, 2),
+            privileges: privileges_of(&row, 3, DATABASE_LEVEL),
+        });
+    }
+    let sql = "select Host, Db, User, Table_name, Grantor, Table_priv from mysql.tables_priv";
+    for row in run(connection, sql)? {
+        grants.tables.push(TableGrant {
+            host: cell(&row, 0),
+            database: cell(&row, 1),
+            user: cell(&row, 2),
+            table: cell(&row, 3),
+            grantor: cell(&row, 4),
+            privileges: privileges_from_set(&cell(&row, 5)),
+            columns: Vec::new(),
+        });
+    }
+    let sql = "select Host, Db, User, Table_name, Column_name, Column_priv from mysql.columns_priv";
+    for row in run(connection, sql)? {
+        let (host, database, user, table) = (cell(&row, 0), cell(&row, 1), cell(&row, 2), cell(&row, 3));
+        let same = |g: &&mut TableGrant| {
+            g.host == host && g.database == database && g.user == user && g.table == table
+        };
+        if let Some(grant) = grants.tables.iter_mut().find(same) {
+            grant.columns.push((cell(&row, 4), privileges_from_set(&cell(&row, 5))));
+        }
+    }
+    grants.sort();
+    Ok(grants)
+}
+
+/// Writes everything of these accounts, as one transaction that is durable afterwards.
+pub(super) fn save(
+    connection: &mut Connection,
+    grants: &Grants,
+    accounts: &[(String, String)],
+) -> SqlResult<()> {
+    run(connection, "begin")?;
+    let done = accounts.iter().try_for_each(|(user, host)| save_one(connection, grants, user, host));
+    match done {
+        Ok(()) => run(connection, "commit").map(|_| ()),
+        Err(e) => {
+            run(connection, "rollback")?;
+            Err(e)
+        }
+    }
+}
+
+fn flags(privileges: Priv, level: Priv) -> String {
+    let flag = |(p, ..): &(Priv, &str, &str)| if privileges.has(*p) { "'Y'" } else { "'N'" };
+    NAMES.iter().filter(|(p, ..)| level.has(*p)).map(flag).collect::<Vec<_>>().join(", ")
+}
+
+fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str) -> SqlResult<()> {
+    let (u, h) = (quote(user.as_bytes()), quote(host.as_bytes()));
+    for table in ["columns_priv", "tables_priv", "db", "user"] {
+        run(connection, &format!("delete from mysql.{table} where Host = {h} and User = {u}"))?;
+    }
+    let Some(account) = grants.account(user, host) else { return Ok(()) };
+    let mut sql = String::new();
+    let stored = quote(&account.authentication);
+    let native = account.plugin == crate::password::NATIVE;
+    let ssl = match account.ssl {
+        SslKind::None => "",
+        SslKind::Any => "ANY",
+        SslKind::X509 => "X509",
+        SslKind::Specified => "SPECIFIED",
+    };
+    let yes_no = |yes: bool| if yes { "'Y'" } else { "'N'" };
+    // Writing to a string does not fail.
+    let _ = write!(
+        sql,
+        "insert into mysql.user (Host, User, Password, ssl_type, ssl_cipher, x509_issuer, x509_subject, max_questions, \
+         max_updates, max_connections, max_user_connections, plugin, authentication_string, password_expired, \
+         account_locked, {}) values ({h}, {u}, {}, '{ssl}', '', '', '', {}, {}, {}, {}, {}, {stored}, {}, {}, {})",
+        privilege_columns(GLOBAL_LEVEL),
+        if native { stored.as_str() } else { "''" },
+        account.limits[0],
+        account.limits[1],
+        account.limits[2],
+        account.max_user_connections,
+        quote(account.plugin.as_bytes()),
+        yes_no(account.password_expired),
+        yes_no(account.locked),
+        flags(account.global, GLOBAL_LEVEL)
+    );
+    run(connection, &sql)?;
+    for grant in grants.databases.iter().filter(|g| g.user == user && g.host == host) {
+        let sql = format!(
+            "insert into mysql.db (Host, Db, User, {}) values ({h}, {}, {u}, {})",
+            privilege_columns(DATABASE_LEVEL),
+            quote(grant.database.as_bytes()),
+            flags(grant.privileges, DATABASE_LEVEL)
+        );
+        run(connection, &sql)?;
+    }
+    for grant in grants.tables.iter().filter(|g| g.user == user && g.host == host) {
+        let (d, t) = (quote(grant.database.as_bytes()), quote(grant.table.as_bytes()));
+        let on_columns = grant.columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+        let sql = format!(
+            "insert into mysql.tables_priv (Host, Db, User, Table_name, Grantor, Table_priv, Column_priv) values \
+             ({h}, {d}, {u}, {t}, {}, {}, {})",
+            quote(grant.grantor.as_bytes()),
+            set_of(grant.privileges),
+            set_of(on_columns)
+        );
+        run(connection, &sql)?;
+        for (column, privileges) in &grant.columns {
+            let sql = format!(
+                "insert into mysql.columns_priv (Host, Db, User, Table_name, Column_name, Column_priv) values \
+                 ({h}, {d}, {u}, {t}, {}, {})",
+                quote(column.as_bytes()),
+                set_of(*privileges)
+            );
+            run(connection, &sql)?;
+        }
+    }
+    Ok(())
+}
+
+/// A connection that may do everything, for the tables of `mysql`.
+pub(super) fn insider(db: &Arc<Database>) -> SqlResult<Connection> {
+    let mut connection = Connection::insider(db.clone())?;
+    run(&mut connection, "set sql_mode = ''").map_err(|e: SqlError| e)?;
+    Ok(connection)
+}

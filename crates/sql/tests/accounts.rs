@@ -1,0 +1,127 @@
+//! Users, grants and what they allow.
+
+mod support;
+
+use support::{connect_as, open, root, run};
+
+/// Messages of MySQL 5.6.24; forms of SHOW GRANTS of 5.7.
+#[test]
+fn users_and_grants() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    for (sql, answer) in [
+        ("show grants", "GRANT ALL PRIVILEGES ON *.* TO 'root'@'localhost' WITH GRANT OPTION"),
+        ("create user 'a'@'localhost' identified by 'secret', b", ""),
+        ("create user b", "1396 Operation CREATE USER failed for 'b'@'%'"),
+        (
+            "select host, user, plugin, authentication_string from mysql.user where user = 'a'",
+            "localhost|a|mysql_native_password|*14E65567ABDB5135D0CFD9A70B3032C179A49EE7",
+        ),
+        ("show grants for b", "GRANT USAGE ON *.* TO 'b'@'%'"),
+        ("show grants for c", "1141 There is no such grant defined for user 'c' on host '%'"),
+        ("grant select, insert on mysql.user to b", ""),
+        ("grant update (Host, User) on mysql.user to b", ""),
+        ("grant all on `d%`.* to b with grant option", ""),
+        ("grant process, file on *.* to b", ""),
+        (
+            "show grants for b",
+            "GRANT PROCESS, FILE ON *.* TO 'b'@'%'\n\
+             GRANT ALL PRIVILEGES ON `d%`.* TO 'b'@'%' WITH GRANT OPTION\n\
+             GRANT SELECT, INSERT, UPDATE (Host, User) ON `mysql`.`user` TO 'b'@'%'",
+        ),
+        ("grant process on mysql.* to b", "1221 Incorrect usage of DB GRANT and GLOBAL PRIVILEGES"),
+        ("grant select (x) on mysql.user to b", "1054 Unknown column 'x' in 'user'"),
+        ("grant select on mysql.nothing to b", "1146 Table 'mysql.nothing' doesn't exist"),
+        ("grant select on mysql.user to nobody", "1133 Can't find any matching row in the user table"),
+        ("revoke insert on mysql.user from b", ""),
+        ("revoke update (User) on mysql.user from b", ""),
+        (
+            "revoke select on mysql.db from b",
+            "1147 There is no such grant defined for user 'b' on host '%' on table 'db'",
+        ),
+        (
+            "show grants for b",
+            "GRANT PROCESS, FILE ON *.* TO 'b'@'%'\n\
+             GRANT ALL PRIVILEGES ON `d%`.* TO 'b'@'%' WITH GRANT OPTION\n\
+             GRANT SELECT, UPDATE (Host) ON `mysql`.`user` TO 'b'@'%'",
+        ),
+        ("rename user b to 'c'@'h'", ""),
+        ("select host, user, db from mysql.db", "h|c|d%"),
+        ("revoke all privileges, grant option from 'c'@'h'", ""),
+        ("show grants for 'c'@'h'", "GRANT USAGE ON *.* TO 'c'@'h'"),
+        ("drop user 'c'@'h', nobody", "1396 Operation DROP USER failed for 'nobody'@'%'"),
+        ("drop user 'c'@'h'", ""),
+        ("select count(*) from mysql.user where user = 'c'", "0"),
+        ("create user x identified with nonsense", "1524 Plugin 'nonsense' is not loaded"),
+        (
+            "create user x identified by password 'abc'",
+            "1372 Password hash should be a 41-digit hexadecimal number",
+        ),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}
+
+#[test]
+fn statements_need_privileges() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create user u@localhost; grant select (Host) on mysql.user to u@localhost"), "");
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    for (sql, answer) in [
+        ("select Host from mysql.user where Host = 'nowhere'", ""),
+        (
+            "select User from mysql.user",
+            "1143 SELECT command denied to user 'u'@'localhost' for column 'User' in table 'user'",
+        ),
+        ("delete from mysql.user", "1142 DELETE command denied to user 'u'@'localhost' for table 'user'"),
+        ("select * from mysql.db", "1142 SELECT command denied to user 'u'@'localhost' for table 'db'"),
+        (
+            "set global div_precision_increment = 5",
+            "1227 Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+        ),
+        (
+            "create user v",
+            "1227 Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
+        ),
+        (
+            "flush privileges",
+            "1227 Access denied; you need (at least one of) the RELOAD privilege(s) for this operation",
+        ),
+        ("show grants for root@localhost", "1044 Access denied for user 'u'@'localhost' to database 'mysql'"),
+        ("use mysql", ""),
+        ("create database d", "1044 Access denied for user 'u'@'localhost' to database 'd'"),
+    ] {
+        assert_eq!(run(&mut u, sql), answer, "{sql}");
+    }
+    // Grants reach sessions that are there.
+    assert_eq!(run(&mut c, "grant select on mysql.db to u@localhost"), "");
+    assert_eq!(run(&mut u, "select * from mysql.db"), "");
+    assert_eq!(run(&mut c, "revoke select on mysql.db from u@localhost"), "");
+    assert!(run(&mut u, "select * from mysql.db").starts_with("1142 "));
+}
+
+#[test]
+fn accounts_survive_and_are_found_by_host() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create user u@'10.0.0.%' identified by 'x', u@'%', ''@'10.0.0.5'"), "");
+    drop(c);
+    let opened = opened.reopen();
+    let accounts = opened.db.accounts();
+    let from = |host: &str| {
+        let at = format!("{host}:1").parse().expect("an address");
+        accounts.find("u", host, &vaquita_sql::Transport::Tcp(at)).map(|a| (a.user, a.host))
+    };
+    let account = |user: &str, host: &str| Some((user.to_owned(), host.to_owned()));
+    assert_eq!(from("10.0.0.7"), account("u", "10.0.0.%"));
+    // The more specific host counts before the user.
+    assert_eq!(from("10.0.0.5"), account("", "10.0.0.5"));
+    assert_eq!(from("10.1.0.5"), account("u", "%"));
+    let root_from = |host: &str| {
+        let at = format!("{host}:1").parse().expect("an address");
+        accounts.find("root", host, &vaquita_sql::Transport::Tcp(at)).map(|a| a.host)
+    };
+    assert_eq!(root_from("127.0.0.1").as_deref(), Some("localhost"), "without a password, over loopback");
+    assert_eq!(root_from("10.1.0.5"), None);
+}

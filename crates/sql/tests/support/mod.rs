@@ -1,0 +1,84 @@
+//! A database in a folder of its own, and what statements answer as text.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use vaquita_sql::sink::Collected;
+use vaquita_sql::{ConnectInfo, Connection, Database, Options, SqlError, Transport};
+
+/// A folder that goes when the value goes.
+pub(crate) struct Folder(std::path::PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An open database.
+pub(crate) struct Opened {
+    /// The database.
+    pub(crate) db: Arc<Database>,
+    folder: Folder,
+}
+
+impl Opened {
+    /// Closes it and opens it again. Its sessions are gone.
+    pub(crate) fn reopen(self) -> Opened {
+        self.db.close().expect("closes");
+        drop(self.db);
+        Opened { db: open_in(&self.folder.0), folder: self.folder }
+    }
+}
+
+/// A database in a new folder.
+pub(crate) fn open() -> Opened {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("vaquita-sql-{}-{n}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    Opened { db: open_in(&dir), folder: Folder(dir) }
+}
+
+fn open_in(dir: &std::path::Path) -> Arc<Database> {
+    let variables = [("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "4M")];
+    let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    Database::open(Options { dir: dir.to_owned(), variables }).expect("opens")
+}
+
+/// A session of an account, whoever has it.
+///
+/// # Errors
+/// Of connecting.
+pub(crate) fn connect_as(db: &Arc<Database>, user: &str, account_host: &str) -> Result<Connection, SqlError> {
+    db.connect(ConnectInfo {
+        id: None,
+        user: user.into(),
+        account_host: account_host.into(),
+        host: "localhost".into(),
+        transport: Transport::Embedded,
+        database: None,
+        collation: 45,
+        found_rows: false,
+        multi_statements: true,
+        interactive: false,
+        attributes: Vec::new(),
+    })
+}
+
+/// A session of root.
+pub(crate) fn root(db: &Arc<Database>) -> Connection {
+    connect_as(db, "root", "localhost").expect("connects")
+}
+
+/// Rows of the last statement, cells joined by `|`, rows by newlines; or the error's number and message.
+pub(crate) fn run(connection: &mut Connection, sql: &str) -> String {
+    let mut sink = Collected::default();
+    if let Err(e) = connection.query(sql.as_bytes(), &mut sink) {
+        return format!("{} {}", e.code, e.message);
+    }
+    let Some(last) = sink.results.last() else { return String::new() };
+    let cell = |c: &Option<String>| c.clone().unwrap_or_else(|| "NULL".into());
+    let row = |r: &Vec<Option<String>>| r.iter().map(cell).collect::<Vec<_>>().join("|");
+    last.rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}

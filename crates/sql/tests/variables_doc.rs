@@ -1,0 +1,64 @@
+//! `docs/variables.md` is the table of system variables, in words. `VAQUITA_WRITE_DOCS=1` writes it anew.
+
+use std::fmt::Write;
+use vaquita_sql::vars::{Access, Effect, Scope, VarDef, all, describe};
+
+const HEAD: &str = "# System variables
+
+Names, ranges and defaults are those of MySQL 5.6.24, found out by asking it, and of 5.7's manual for later ones. Differences in
+defaults: `sql_mode` is that of 5.7; character sets are `utf8mb4`; `innodb_file_format` is Barracuda, `innodb_strict_mode` and
+`innodb_large_prefix` are on.
+
+*Set* says when a variable gets its value: *always* (SET, option files, command line), *start* (option files, command line),
+*never* (it tells how things are).
+";
+
+fn table(out: &mut String, title: &str, text: &str, defs: impl Iterator<Item = &'static VarDef>) {
+    let _ = write!(
+        out,
+        "\n## {title}\n\n{text}\n\n| variable | scope | set | values | default |\n|---|---|---|---|---|\n"
+    );
+    for def in defs {
+        let scope = match def.scope {
+            Scope::Global => "global",
+            Scope::Session => "session",
+            Scope::Both => "both",
+        };
+        let set = match def.access {
+            Access::Live => "always",
+            Access::Fixed => "start",
+            Access::Fact => "never",
+        };
+        let default = match def.default {
+            "\0" => "NULL".to_owned(),
+            "" => String::new(),
+            text => format!("`{text}`").replace('|', "\\|"),
+        };
+        let _ = writeln!(out, "| `{}` | {scope} | {set} | {} | {default} |", def.name, describe(def.kind));
+    }
+}
+
+#[test]
+fn the_page_says_what_the_table_says() {
+    let mut page = HEAD.to_owned();
+    let with = |effect: Effect| all().iter().filter(move |def| def.effect == effect);
+    table(&mut page, "Variables that work", "They do what MySQL's manual says.", with(Effect::Works));
+    table(
+        &mut page,
+        "Variables that work with their value at start",
+        "The engine takes them when it is opened. SET GLOBAL changes the value that is shown, and warns.",
+        with(Effect::AtStart),
+    );
+    table(
+        &mut page,
+        "Variables that do nothing",
+        "They can be read and set, with MySQL's ranges and errors, because clients do so. Nothing depends on them.",
+        with(Effect::Ignored),
+    );
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/variables.md");
+    if std::env::var_os("VAQUITA_WRITE_DOCS").is_some() {
+        std::fs::write(&path, &page).expect("writes");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == page, "docs/variables.md is not what the table says; VAQUITA_WRITE_DOCS=1 writes it");
+}
