@@ -11,6 +11,7 @@ use crate::plan::sarg::{Leaf, Sarg, Test};
 use std::cmp::Ordering;
 use vaquita_engine::Index;
 use vaquita_engine::row::entry::cut;
+use vaquita_engine::text::charset::Charset;
 use vaquita_format::index_def::FieldCmp;
 use vaquita_types::SqlResult;
 use vaquita_types::compare::CompareAs;
@@ -278,7 +279,12 @@ impl Column<'_> {
         let part = self.index.parts[self.part];
         let column = &self.info.columns[part.column];
         let ty = column.sql_type();
-        if !ty.kind.is_string() || ty.collation != collation || pattern.ty().collation != collation {
+        let ascii = |id| Charset::of_collation(id).is_some_and(Charset::is_ascii_based);
+        if !ty.kind.is_string()
+            || ty.collation != collation
+            || !ascii(collation)
+            || !ascii(pattern.ty().collation)
+        {
             return Ok(None);
         }
         let value = pattern.eval(cx, self.row)?;

@@ -291,7 +291,7 @@ fn temporary_file() -> std::io::Result<File> {
 mod tests {
     use super::*;
 
-    fn sorted(limit: usize, first: Option<u64>) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
+    fn sorted(limit: usize, first: Option<u64>) -> (Vec<KeyAndBody>, bool) {
         let mut sorter = Sorter::new(limit, first);
         let mut x = 12345u32;
         for i in 0..20_000u32 {

@@ -28,6 +28,16 @@ const UNKNOWN_RANGE: f64 = 0.05;
 /// Rows that a table is taken for at least: plans are kept, and tables grow.
 const ROWS_MIN: f64 = 500.0;
 
+/// What is known of the ranges of an index.
+enum Known {
+    /// Nothing yet: values are missing.
+    Unknown,
+    /// They are all of it.
+    All,
+    /// These.
+    Ranges(Vec<KeyRange>),
+}
+
 /// A way to read a table.
 #[derive(Debug, Clone)]
 pub(super) struct Access {
@@ -108,23 +118,21 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
     }
 
     /// The ranges of a search argument with the values of the first execution, if they are known.
-    fn ranges(
-        &self,
-        info: &TableInfo,
-        index: &Index,
-        sarg: &Sarg,
-        cx: &mut CompileCx<'_>,
-    ) -> Option<Vec<KeyRange>> {
+    fn ranges(&self, info: &TableInfo, index: &Index, sarg: &Sarg, cx: &mut CompileCx<'_>) -> Known {
         let mut known = true;
         sarg.values(&mut |e| known &= self.can_evaluate(e));
         if !known {
-            return None;
+            return Known::Unknown;
         }
         let warnings = std::mem::take(&mut cx.state.warnings);
         let mut eval = EvalCx::new(Some(self.planner.db), cx.state, None);
         let ranges = ranges_of(info, index, sarg, &Row::constant(self.planner.params), &mut eval);
         cx.state.warnings = warnings;
-        ranges.ok().flatten()
+        match ranges {
+            Ok(Some(ranges)) => Known::Ranges(ranges),
+            Ok(None) => Known::All,
+            Err(_) => Known::Unknown,
+        }
     }
 
     fn can_evaluate(&self, e: &Expr) -> bool {
@@ -166,19 +174,20 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             return vec![access];
         };
         let used = used_columns(table);
-        let sargs: Vec<Sarg> = conditions.iter().filter_map(|c| Sarg::of(c, slot, known)).collect();
+        let sargs = conditions.iter().filter_map(|c| Sarg::of(c, slot, known));
+        let sargs: Vec<Sarg> = sargs.filter_map(|s| s.useful(info)).collect();
         let all = Sarg::And(sargs);
-        let mut list = vec![self.full_scan(slot, info, 0, n, &used)];
+        let mut list = vec![self.full_scan(info, 0, n, &used)];
         let mut possible = Vec::new();
         for (i, index) in info.table.indexes.iter().enumerate() {
             if table.allowed.as_ref().is_some_and(|a| !a.contains(&i)) {
                 continue;
             }
             if i > 0 && is_covering(info, i, &used) {
-                list.push(self.full_scan(slot, info, i, n, &used));
+                list.push(self.full_scan(info, i, n, &used));
             }
             let before = list.len();
-            self.by_index(slot, info, i, index, &all, known, n, &used, &mut list, cx);
+            self.by_index(slot, info, i, index, &all, n, &used, &mut list, cx);
             if list.len() > before {
                 possible.push(i);
             }
@@ -198,16 +207,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         list
     }
 
-    pub(super) fn full_scan(
-        &self,
-        slot: usize,
-        info: &TableInfo,
-        index: usize,
-        n: f64,
-        used: &[usize],
-    ) -> Access {
+    pub(super) fn full_scan(&self, info: &TableInfo, index: usize, n: f64, used: &[usize]) -> Access {
         let covering = index > 0 && is_covering(info, index, used);
-        let _ = slot;
         let cost = match (index, covering) {
             (0, _) => n,
             (_, true) => n * ENTRY,
@@ -232,7 +233,6 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         i: usize,
         index: &Index,
         sarg: &Sarg,
-        known: TableSet,
         n: f64,
         used: &[usize],
         list: &mut Vec<Access>,
@@ -272,10 +272,10 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             sarg.values(&mut |e| constant &= e.tables().is_empty());
             constant
         };
-        let ranges = if constant { self.ranges(info, index, sarg, cx) } else { None };
+        let ranges = if constant { self.ranges(info, index, sarg, cx) } else { Known::Unknown };
         if !key.is_empty() {
             let rows = match &ranges {
-                Some(ranges) if !ranged => self.in_ranges(info, i, ranges),
+                Known::Ranges(ranges) if !ranged => self.in_ranges(info, i, ranges),
                 _ => self.per_key(slot, info, i, key.len()).min(n),
             };
             list.push(make(Path::Ref { index: i, key, reverse: false }, rows, 1.0));
@@ -289,14 +289,14 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
                 return;
             }
             let (rows, n_ranges) = match &ranges {
-                Some(ranges) => (self.in_ranges(info, i, ranges), ranges.len()),
-                None => (n * UNKNOWN_RANGE, 1),
+                Known::Ranges(ranges) => (self.in_ranges(info, i, ranges), ranges.len()),
+                Known::Unknown => (n * UNKNOWN_RANGE, 1),
+                Known::All => return,
             };
             let rows = rows.min(n);
             let path = Path::Range { index: i, sarg, reverse: false };
             list.push(make(path, rows, n_ranges as f64));
         }
-        let _ = known;
     }
 
     /// Pairs by which a hash join finds rows of a table.

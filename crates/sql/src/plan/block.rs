@@ -245,7 +245,7 @@ fn plan_select_block<'p>(
         return Err(SqlError::unsupported("PROCEDURE ANALYSE"));
     }
     let mut slots = Vec::new();
-    open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut slots)?;
+    open_tables(planner, select.from, cx, MdlMode::SharedRead, &mut slots)?;
     let scope = BlockScope::new(planner, outer, slots);
     let builder = Builder { planner, scope: &scope, select };
     let locking = Locking { clauses: query.locking, targets: &[] };
@@ -380,7 +380,7 @@ impl Builder<'_, '_, '_> {
                         (None, ExprKind::Column(column)) => column.name.to_string(),
                         _ => String::from_utf8_lossy(&name).into_owned(),
                     };
-                    scope.items.borrow_mut().push(Item { name, expr: compiled, aliased: alias.is_some() });
+                    scope.items.borrow_mut().push(Item { name, expr: compiled });
                 }
             }
         }
@@ -397,7 +397,7 @@ impl Builder<'_, '_, '_> {
         let expr = compile_column(self.scope, slot, column, cx)?;
         let name = self.scope.slots[slot].columns[column].name.clone();
         columns.push(self.meta(&expr, name.as_bytes()));
-        self.scope.items.borrow_mut().push(Item { name, expr, aliased: false });
+        self.scope.items.borrow_mut().push(Item { name, expr });
         Ok(())
     }
 
@@ -546,13 +546,15 @@ fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
     match &expr.kind {
         ExprKind::Column(column) => column.name.name.to_vec(),
         _ if is_null(expr) => b"NULL".to_vec(),
-        ExprKind::Literal(Literal::String(text)) | ExprKind::Lifted { literal: Literal::String(text), .. } => {
-            text.to_vec()
-        }
+        ExprKind::Literal(Literal::String(text))
+        | ExprKind::Lifted { literal: Literal::String(text), .. } => text.to_vec(),
         // `_charset'text'`, not `_charset x'74'`.
         ExprKind::Literal(Literal::Introduced { value: text, .. })
         | ExprKind::Lifted { literal: Literal::Introduced { value: text, .. }, .. }
-            if !matches!(expr.span.of(sql).split(|b| *b == b'\'').next().and_then(|head| head.last()), Some(b'x' | b'X' | b'b' | b'B')) =>
+            if !matches!(
+                expr.span.of(sql).split(|b| *b == b'\'').next().and_then(|head| head.last()),
+                Some(b'x' | b'X' | b'b' | b'B')
+            ) =>
         {
             text.to_vec()
         }

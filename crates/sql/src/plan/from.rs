@@ -34,10 +34,9 @@ impl Tree {
 }
 
 /// Opens all tables of FROM, in the order of the text.
-pub(super) fn open_tables<'p>(
-    planner: &Planner<'p>,
+pub(super) fn open_tables(
+    planner: &Planner<'_>,
     from: &[TableRef<'_>],
-    outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
     mode: MdlMode,
     slots: &mut Vec<Slot>,
@@ -61,9 +60,9 @@ pub(super) fn open_tables<'p>(
                 push_slot(slots, derived_slot(derived, planned?)?)?;
             }
             TableRef::Join(join) => {
-                open_tables(planner, &[join.left, join.right], outer, cx, mode, slots)?;
+                open_tables(planner, &[join.left, join.right], cx, mode, slots)?;
             }
-            TableRef::List(list) => open_tables(planner, list, outer, cx, mode, slots)?,
+            TableRef::List(list) => open_tables(planner, list, cx, mode, slots)?,
         }
     }
     Ok(())

@@ -454,7 +454,7 @@ impl Planning<'_, '_, '_> {
                 && table.allowed.as_ref().is_none_or(|a| a.contains(&i));
             let there = all.iter().any(|a| matches!(a.path, Path::Full { index, .. } if index == i));
             if usable && !there {
-                let mut scan = self.estimator.full_scan(slot, info, i, n, &used);
+                let mut scan = self.estimator.full_scan(info, i, n, &used);
                 scan.fanout = n * selectivity;
                 scan.possible = all.first().map(|a| a.possible.clone()).unwrap_or_default();
                 all.push(scan);

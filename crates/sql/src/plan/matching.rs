@@ -84,7 +84,7 @@ pub fn plan_match(
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<MatchPlan> {
     let mut slots = Vec::new();
-    open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut slots)?;
+    open_tables(planner, request.from, cx, MdlMode::SharedWrite, &mut slots)?;
     let several = slots.len() > 1 || !request.delete_from.is_empty();
     let update = !request.assignments.is_empty();
     for (given, clause) in [(!request.order_by.is_empty(), "ORDER BY"), (request.limit.is_some(), "LIMIT")] {

@@ -80,8 +80,6 @@ pub(super) struct Item {
     /// Its alias, or the column's name.
     pub(super) name: String,
     pub(super) expr: Expr,
-    /// It has an alias of its own.
-    pub(super) aliased: bool,
 }
 
 /// The names of one query block.

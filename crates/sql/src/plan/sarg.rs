@@ -1,6 +1,8 @@
 //! Conditions that an index can help with: a column compared with what is known before its table is read.
 
 use super::names::column_of;
+use crate::catalog::TableInfo;
+use crate::exec::bound::follows_index;
 use crate::expr::node::CmpOp;
 use crate::expr::{Constness, Expr, Node, TableSet};
 use vaquita_types::compare::CompareAs;
@@ -115,6 +117,30 @@ impl Sarg {
         };
         let parts: Vec<Sarg> = columns.iter().zip(values).filter_map(one).collect();
         (!parts.is_empty()).then_some(Sarg::And(parts))
+    }
+
+    /// What is left of it when tests are taken away that do not follow the order of the columns' values in an index.
+    pub(crate) fn useful(self, info: &TableInfo) -> Option<Sarg> {
+        match self {
+            Sarg::And(list) => {
+                let list: Vec<Sarg> = list.into_iter().filter_map(|s| s.useful(info)).collect();
+                (!list.is_empty()).then_some(Sarg::And(list))
+            }
+            Sarg::Or(list) => list.into_iter().map(|s| s.useful(info)).collect::<Option<_>>().map(Sarg::Or),
+            Sarg::Leaf(leaf) => {
+                let ty = info.columns.get(leaf.column)?.sql_type();
+                let follows = match &leaf.test {
+                    Test::Compare { op, how, .. } => {
+                        follows_index(ty, *how, matches!(op, CmpOp::Eq | CmpOp::NullSafeEq))
+                    }
+                    Test::Between { how, .. } => follows_index(ty, *how, false),
+                    Test::In { list } => list.iter().all(|(how, _)| follows_index(ty, *how, true)),
+                    Test::Like { collation, .. } => ty.kind.is_string() && ty.collation == *collation,
+                    Test::Null { .. } => true,
+                };
+                follows.then_some(Sarg::Leaf(leaf))
+            }
+        }
     }
 
     /// Whether a test of the column is part of it.
