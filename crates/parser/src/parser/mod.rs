@@ -42,7 +42,7 @@ use crate::token::{ESCAPED, JOINED, T, Token};
 const DEPTH_MAX: u32 = 200;
 
 /// Greatest height of an expression; `1 + 1 + …` is as high as it is long. AND and OR are built balanced.
-const HEIGHT_MAX: u32 = 1000;
+const HEIGHT_MAX: u32 = 500;
 
 /// Joins and set operations of one statement.
 const JOINS_MAX: u32 = 1000;

@@ -14,8 +14,9 @@ const THREADS_MAX: usize = 4100;
 /// Spare threads that are kept; others end.
 const SPARE_MAX: usize = 64;
 
-/// Stack of a thread. Only what is touched takes memory.
-const STACK: usize = 2 << 20;
+/// Stack of a thread: enough for the highest expression the parser lets through, in builds without optimisation too.
+/// Only what is touched takes memory.
+const STACK: usize = 8 << 20;
 
 thread_local! {
     /// The loop of this thread, while it runs a statement for one of the loop's connections.

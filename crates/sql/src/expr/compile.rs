@@ -80,6 +80,15 @@ impl Compiler<'_, '_, '_> {
             ExprKind::Unary { op, operand } => self.unary(*op, operand)?,
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right)?,
             ExprKind::Is { operand, test, negated } => self.is(operand, *test, *negated)?,
+            _ => return self.other(of),
+        })
+    }
+
+    /// The forms that rarely stand one inside of the other many times over: apart from [`Compiler::expr`], whose
+    /// stack frame every level of a long sum pays for.
+    #[inline(never)]
+    fn other(&mut self, of: &ast::Expr<'_>) -> SqlResult<Expr> {
+        Ok(match &of.kind {
             ExprKind::InList { operand, list, negated } => {
                 let x = self.expr(operand)?;
                 let list = list.iter().map(|e| self.expr(e)).collect::<SqlResult<_>>()?;
@@ -176,6 +185,16 @@ impl Compiler<'_, '_, '_> {
                 self.subquery(form, Some(left), query)?
             }
             ExprKind::OdbcEscape { value, .. } => self.expr(value)?,
+            ExprKind::Literal(_)
+            | ExprKind::Lifted { .. }
+            | ExprKind::Param(_)
+            | ExprKind::Column(_)
+            | ExprKind::UserVar(_)
+            | ExprKind::AssignUserVar { .. }
+            | ExprKind::SystemVar(_)
+            | ExprKind::Unary { .. }
+            | ExprKind::Binary { .. }
+            | ExprKind::Is { .. } => return self.expr(of),
         })
     }
 
@@ -208,6 +227,12 @@ impl Compiler<'_, '_, '_> {
             return compare::comparison(self.cx, op, a, b);
         }
         let (a, b) = (self.value(left)?, self.value(right)?);
+        self.joined(op, a, b)
+    }
+
+    /// An operator on compiled operands; apart from [`Compiler::binary`] for the sake of its stack frame.
+    #[inline(never)]
+    fn joined(&mut self, op: BinaryOp, a: Expr, b: Expr) -> SqlResult<Expr> {
         let cx = &mut *self.cx;
         let mut arith = |op, a: Expr, b: Expr| arith::arith(cx, op, a.as_number(), b.as_number());
         Ok(match op {
