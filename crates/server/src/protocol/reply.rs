@@ -84,9 +84,9 @@ fn push_ok_changes(
     push_int(b, done.insert_id);
     b.extend_from_slice(&status.to_le_bytes());
     b.extend_from_slice(&done.warnings.to_le_bytes());
-    if !tracked {
-        b.extend_from_slice(done.info.as_bytes());
-    } else if changed || !done.info.is_empty() {
+    // The manual lets the text run to the packet's end without tracking; servers send its length all the same, and
+    // drivers rely on it.
+    if changed || !done.info.is_empty() {
         push_string(b, done.info.as_bytes());
         if changed {
             push_changes(b, changes);
@@ -185,7 +185,7 @@ mod tests {
             ..Completion::default()
         };
         push_ok(&mut out, OLD, &done);
-        assert_eq!(&out.buf[4..], b"\0\x03\xfc\x34\x12\x02\0\x01\0Records: 3  Duplicates: 0  Warnings: 1");
+        assert_eq!(&out.buf[4..], b"\0\x03\xfc\x34\x12\x02\0\x01\0\x26Records: 3  Duplicates: 0  Warnings: 1");
         let mut out = Output::default();
         push_end_of_rows(&mut out, OLD, &done);
         assert_eq!(&out.buf[4..], b"\xfe\x01\0\x02\0");

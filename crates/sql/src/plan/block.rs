@@ -543,7 +543,7 @@ pub(super) fn compile_column(
 
 /// What a column without alias is called: its text; strings without their quotes.
 fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
-    match &expr.kind {
+    let name = match &expr.kind {
         ExprKind::Column(column) => column.name.name.to_vec(),
         _ if is_null(expr) => b"NULL".to_vec(),
         ExprKind::Literal(Literal::String(text))
@@ -563,5 +563,13 @@ fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
             let text = if text.is_empty() { expr.span.of(sql) } else { text };
             text.trim_ascii().to_vec()
         }
+    };
+    let name = String::from_utf8_lossy(&name);
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => name.as_bytes()[..end].to_vec(),
+        None => name.into_owned().into_bytes(),
     }
 }
+
+/// Most characters of a name that is made of an expression's text.
+const NAME_MAX: usize = 256;
