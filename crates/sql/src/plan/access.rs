@@ -66,8 +66,17 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         Self { planner, scope, rows: RefCell::default(), per_key: RefCell::default() }
     }
 
-    /// Rows of a table.
+    /// Rows that a table is taken for.
     pub(super) fn rows(&self, slot: usize) -> f64 {
+        let rows = self.rows_now(slot);
+        match &self.scope.slots[slot].source {
+            Source::Stored(_) => rows.max(ROWS_MIN),
+            Source::Derived(_) | Source::Virtual(_) => rows,
+        }
+    }
+
+    /// Rows that a table has now, estimated.
+    pub(super) fn rows_now(&self, slot: usize) -> f64 {
         if let Some(&rows) = self.rows.borrow().get(&slot) {
             return rows;
         }
@@ -75,7 +84,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             Source::Stored(info) => {
                 let mut session = self.planner.session.borrow_mut();
                 // An estimate that fails is none: whoever reads the table will see the error.
-                session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| (n as f64).max(ROWS_MIN))
+                session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| n as f64)
             }
             Source::Derived(_) | Source::Virtual(_) => 100.0,
         };

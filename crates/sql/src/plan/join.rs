@@ -417,7 +417,7 @@ impl Planning<'_, '_, '_> {
             wait,
             hash: access.hash.then(|| self.estimator.hash_keys(slot, known, &refs)),
             possible: access.possible,
-            rows: access.rows,
+            rows: access.rows.min(self.estimator.rows_now(slot).max(1.0)),
             selectivity: (access.fanout / access.rows.max(0.0001)).min(1.0),
             covering: access.covering,
             depends_on_values,
