@@ -151,8 +151,8 @@ impl Connection {
         if let Some(rows) = outcome.found_rows {
             self.state.found_rows = rows;
         }
+        self.state.row_count = if outcome.has_result { -1 } else { outcome.affected_rows as i64 };
         if !self.kind.shows_warnings() {
-            self.state.row_count = if outcome.has_result { -1 } else { outcome.affected_rows as i64 };
             self.state.error_count = 0;
         }
         let mut durability = self.durability.take();

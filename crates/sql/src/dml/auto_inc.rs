@@ -26,6 +26,10 @@ pub(crate) struct AutoInc {
     /// Reserved values not used yet.
     left: AutoIncRange,
     blocks: u32,
+    /// Rows still expected, counted from the first block on.
+    expected: u64,
+    /// Nothing can be generated any more.
+    overflowed: bool,
     zero_is_value: bool,
     /// `insert_id`: the first value.
     forced: Option<u64>,
@@ -35,7 +39,7 @@ pub(crate) struct AutoInc {
     explicit: bool,
     /// First value generated for a row that was inserted.
     first: Option<u64>,
-    /// Value of the last row that was inserted.
+    /// Value of the last row.
     last: u64,
 }
 
@@ -52,6 +56,8 @@ impl AutoInc {
             offset: state.vars.auto_increment_offset,
             left: AutoIncRange { first: 0, step, count: 0 },
             blocks: 0,
+            expected: 0,
+            overflowed: false,
             zero_is_value: state.vars.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
             forced: (forced > 0).then_some(forced),
             present: None,
@@ -68,6 +74,9 @@ impl AutoInc {
 
     /// A new row begins.
     pub(crate) fn begin_row(&mut self) {
+        if self.blocks > 0 {
+            self.expected = self.expected.saturating_sub(1);
+        }
         self.present = None;
         self.explicit = false;
     }
@@ -91,6 +100,7 @@ impl AutoInc {
         row: &mut RowBuffer,
     ) -> SqlResult<()> {
         if self.explicit {
+            self.last = row.field(store.info, self.column).map_or(0, |v| told(store.info, self.column, v));
             return Ok(());
         }
         let forced = self.forced.take();
@@ -99,6 +109,7 @@ impl AutoInc {
             None => self.next(engine, state, store)?,
         };
         self.present = Some(value);
+        self.last = value;
         store.value(self.column, &Value::UInt(value), &SqlType::bigint(true), state, row)?;
         match forced {
             Some(_) => self.note(engine, store.info, row),
@@ -107,10 +118,18 @@ impl AutoInc {
     }
 
     fn next(&mut self, engine: &mut Session, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
+        if self.overflowed {
+            return Err(unreadable());
+        }
         if self.left.count == 0 {
             let block = (1u64 << self.blocks.min(16)).min(BLOCK_MAX);
             let wanted = match (self.rows, self.blocks) {
-                (Some(rows), 0) => Wanted::Exactly(rows.max(1)),
+                (Some(rows), 0) => {
+                    self.expected = rows;
+                    Wanted::Exactly(rows.max(1))
+                }
+                // A value of its own has carried a row beyond what was reserved.
+                (Some(_), _) if self.expected > 0 => Wanted::Exactly(self.expected),
                 (Some(_), _) => Wanted::Exactly(block),
                 (None, _) => Wanted::AtLeast(block),
             };
@@ -132,6 +151,9 @@ impl AutoInc {
     fn exhausted(&self, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
         let info = &store.info.columns[self.column];
         let ty = info.sql_type();
+        if self.rows.is_none() {
+            return Err(unreadable());
+        }
         let limit: u64 = match (ty.kind, ty.unsigned) {
             (Kind::TinyInt, false) => 0x7F,
             (Kind::TinyInt, true) => 0xFF,
@@ -142,7 +164,7 @@ impl AutoInc {
             (Kind::Int, false) => 0x7FFF_FFFF,
             (Kind::Int, true) => 0xFFFF_FFFF,
             (Kind::BigInt, false) => i64::MAX as u64,
-            _ => return Err(SqlError::new(1467, "Failed to read auto-increment value from storage engine")),
+            _ => return Err(unreadable()),
         };
         if self.blocks > 0 {
             let text = format!("Out of range value for column '{}' at row {}", info.name, store.row);
@@ -164,10 +186,7 @@ impl AutoInc {
         info: &TableInfo,
         row: &RowBuffer,
     ) -> SqlResult<()> {
-        if let Some(value) = self.present {
-            self.first = self.first.or(Some(value));
-            self.last = value;
-        }
+        self.first = self.first.or(self.present);
         if self.explicit {
             self.note(engine, info, row)?;
         }
@@ -178,7 +197,7 @@ impl AutoInc {
     pub(crate) fn note(&mut self, engine: &mut Session, info: &TableInfo, row: &RowBuffer) -> SqlResult<()> {
         let Some(stored) = row.field(info, self.column) else { return Ok(()) };
         let value = value_of(info, self.column, stored);
-        self.last = value.unwrap_or(0);
+        self.last = told(info, self.column, stored);
         match value {
             Some(value) if value > 0 => {
                 engine
@@ -190,14 +209,16 @@ impl AutoInc {
                     self.left.count -= 1;
                 }
             }
-            _ => {}
+            // MySQL compares it as a great positive number with what comes next.
+            None => self.overflowed |= self.blocks > 0,
+            Some(_) => {}
         }
         Ok(())
     }
 
     /// A row that was there has changed instead: its value is what the client is told.
     pub(crate) fn updated(&mut self, info: &TableInfo, row: &RowBuffer) {
-        self.last = row.field(info, self.column).and_then(|v| value_of(info, self.column, v)).unwrap_or(0);
+        self.last = row.field(info, self.column).map_or(0, |v| told(info, self.column, v));
     }
 
     /// The row did not come in: its value is used again.
@@ -207,14 +228,33 @@ impl AutoInc {
         }
     }
 
+    /// Whether the row at hand has a generated value.
+    pub(crate) fn has_generated(&self) -> bool {
+        self.present.is_some()
+    }
+
     /// LAST_INSERT_ID() of the statement.
     pub(crate) fn first(&self) -> Option<u64> {
         self.first
     }
 
-    /// Value of the last row that came in.
+    /// Value of the last row.
     pub(crate) fn last(&self) -> u64 {
         self.last
+    }
+}
+
+fn unreadable() -> SqlError {
+    SqlError::new(1467, "Failed to read auto-increment value from storage engine")
+}
+
+/// What a client is told of a stored value: the bits of negative ones, too.
+fn told(info: &TableInfo, column: usize, stored: &[u8]) -> u64 {
+    let ty = info.columns[column].sql_type();
+    match ty.kind {
+        Kind::Float | Kind::Double => value_of(info, column, stored).unwrap_or(0),
+        _ if ty.unsigned => vaquita_engine::stored::to_unsigned(stored),
+        _ => vaquita_engine::stored::to_signed(stored) as u64,
     }
 }
 

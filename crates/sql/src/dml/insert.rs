@@ -294,7 +294,18 @@ impl InsertPlan {
         params: &[Value<'_>],
     ) -> SqlResult<Outcome> {
         let mut writer = self.writer(cx.state, Some(rows.len() as u64));
-        self.check_missing(&writer, cx.state)?;
+        let done = self.write_rows(&mut writer, rows, cx, params);
+        self.outcome(&writer, cx.state, done)
+    }
+
+    fn write_rows(
+        &self,
+        writer: &mut Writer<'_>,
+        rows: &[Box<[Cell]>],
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        self.check_missing(writer, cx.state)?;
         for row in rows {
             writer.begin_row(&self.missing, cx.state);
             if self.reads_row {
@@ -302,18 +313,29 @@ impl InsertPlan {
             }
             for (cell, &column) in row.iter().zip(&self.targets) {
                 match cell {
-                    Some(expr) => self.set_expr(&mut writer, column, expr, cx, params)?,
+                    Some(expr) => self.set_expr(writer, column, expr, cx, params)?,
                     None => writer.set_default(column, cx.state)?,
                 }
             }
             writer.write(cx, params)?;
         }
-        Ok(self.outcome(&writer, cx.state))
+        Ok(())
     }
 
     fn run_query(&self, select: &Select, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<Outcome> {
         let mut writer = self.writer(cx.state, None);
-        self.check_missing(&writer, cx.state)?;
+        let done = self.write_query(&mut writer, select, cx, params);
+        self.outcome(&writer, cx.state, done)
+    }
+
+    fn write_query(
+        &self,
+        writer: &mut Writer<'_>,
+        select: &Select,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        self.check_missing(writer, cx.state)?;
         let types = &select.plan.query().types;
         let mut write = |cx: &mut EvalCx<'_>, values: &[Value<'_>]| {
             writer.begin_row(&self.missing, cx.state);
@@ -328,11 +350,10 @@ impl InsertPlan {
                 rows.push(values.iter().map(|v| v.borrowed().into_owned()).collect());
                 Ok(())
             })?;
-            rows.iter().try_for_each(|row| write(cx, row))?;
+            rows.iter().try_for_each(|row| write(cx, row))
         } else {
-            select.plan.for_each(cx, params, &mut write)?;
+            select.plan.for_each(cx, params, &mut write)
         }
-        Ok(self.outcome(&writer, cx.state))
     }
 
     /// Runs a plan made by [`plan_bulk`] with the rows of the statement.
@@ -343,10 +364,20 @@ impl InsertPlan {
         let ast::InsertSource::Values(rows) = ast.source else {
             return Err(SqlError::unsupported("INSERT ... SELECT"));
         };
+        let mut writer = self.writer(cx.stmt.state, Some(rows.len() as u64));
+        let done = self.write_bulk(&mut writer, rows, cx);
+        self.outcome(&writer, cx.stmt.state, done)
+    }
+
+    fn write_bulk(
+        &self,
+        writer: &mut Writer<'_>,
+        rows: &[&[ast::Expr<'_>]],
+        cx: &mut PlanCx<'_>,
+    ) -> SqlResult<()> {
         let literals = Literals::new(cx.stmt.state);
         let db = cx.stmt.db.clone();
-        let mut writer = self.writer(cx.stmt.state, Some(rows.len() as u64));
-        self.check_missing(&writer, cx.stmt.state)?;
+        self.check_missing(writer, cx.stmt.state)?;
         for &row in rows {
             writer.begin_row(&self.missing, cx.stmt.state);
             for (cell, &column) in row.iter().zip(&self.targets) {
@@ -364,16 +395,26 @@ impl InsertPlan {
                     compile(cell, &self.scope(&planner), &mut compile_cx)?
                 };
                 let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
-                self.set_expr(&mut writer, column, &expr, &mut eval, cx.params)?;
+                self.set_expr(writer, column, &expr, &mut eval, cx.params)?;
             }
             let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
             writer.write(&mut eval, cx.params)?;
         }
-        Ok(self.outcome(&writer, cx.stmt.state))
+        Ok(())
     }
 
-    /// What the client is told.
-    fn outcome(&self, writer: &Writer<'_>, state: &mut SessionState) -> Outcome {
+    /// What the client is told. A statement that fails after a row got a generated value leaves it as LAST_INSERT_ID().
+    fn outcome(
+        &self,
+        writer: &Writer<'_>,
+        state: &mut SessionState,
+        done: SqlResult<()>,
+    ) -> SqlResult<Outcome> {
+        if let Err(e) = done {
+            let first = writer.auto_inc.as_ref().and_then(|auto| auto.first());
+            state.last_insert_id = first.unwrap_or(state.last_insert_id);
+            return Err(e);
+        }
         let counts = writer.counts;
         let found = if state.client_found_rows { counts.touched } else { counts.updated };
         let mut insert_id = 0;
@@ -399,12 +440,12 @@ impl InsertPlan {
             ),
         };
         // An update that changed something counts once as copied, once as updated.
-        Outcome {
+        Ok(Outcome {
             affected_rows: counts.copied + counts.deleted + found,
             insert_id,
             info,
             ..Outcome::default()
-        }
+        })
     }
 }
 

@@ -79,8 +79,9 @@ fn push_value(
     let text = decoded.to_text(&ty.ty);
     let mut text: &[u8] = &text;
     if ty.ty.kind == Kind::Char && ty.ty.collation == BINARY {
-        // The zero bytes that fill a BINARY(n) up are not shown.
-        text = &text[..text.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1)];
+        // The zero bytes that fill a BINARY(n) up are not shown, but for the first of nothing else.
+        let shown = text.iter().rposition(|&b| b != 0).map_or(1, |at| at + 1);
+        text = &text[..shown.min(text.len())];
     }
     let charset = Charset::of_collation(ty.ty.collation);
     if let Some(chars) = prefix {

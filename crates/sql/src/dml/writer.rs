@@ -128,8 +128,13 @@ impl<'p> Writer<'p> {
     /// # Errors
     /// 1364.
     pub(crate) fn set_default(&mut self, column: usize, state: &mut SessionState) -> SqlResult<()> {
-        match &self.auto_inc {
-            Some(auto) if auto.column() == column => Ok(()),
+        match &mut self.auto_inc {
+            Some(auto) if auto.column() == column => {
+                // DEFAULT is 0, which NO_AUTO_VALUE_ON_ZERO takes for a value.
+                self.row.put_implicit(column);
+                auto.given(&self.row, self.info);
+                Ok(())
+            }
             _ => self.store.default(column, state, &mut self.row),
         }
     }
@@ -189,6 +194,19 @@ impl<'p> Writer<'p> {
                 Ok(false)
             }
             OnDuplicate::Replace => {
+                if let Some(auto) = self.auto_inc.as_ref().filter(|auto| auto.has_generated())
+                    && let Some(key) = self.info.keys.iter().find(|k| k.name == index)
+                    && key.parts[0].column == auto.column()
+                {
+                    // The end of the column's range: nothing that was generated replaces a row.
+                    let fields = self.row.fields(self.info);
+                    let e = Error::DuplicateKey {
+                        table: self.info.table.name.clone(),
+                        index: index.to_owned(),
+                        value: String::new(),
+                    };
+                    return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone));
+                }
                 let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
                 let Some(mut old) = self.finder.find(engine, self.info, index, &self.row)? else {
                     return Ok(true);

@@ -147,7 +147,13 @@ impl Place<'_, '_> {
             &Value::Int(v) => Whole::of(v.into()),
             &Value::UInt(v) => Whole::of(v.into()),
             Value::Float(v) => Whole::of_f64((*v).into()),
-            Value::Double(v) => Whole::of_f64(*v),
+            Value::Double(v) => {
+                // INT UNSIGNED says it twice.
+                if self.column.ty.kind == Kind::Int && self.column.ty.unsigned && *v > f64::from(u32::MAX) {
+                    self.out_of_range()?;
+                }
+                Whole::of_f64(*v)
+            }
             Value::Decimal(d) => {
                 // Two steps, each with its warning: to 64 bits, then to the column.
                 let fits = if self.column.ty.unsigned { d.to_u64().is_ok() } else { d.to_i64().is_ok() };

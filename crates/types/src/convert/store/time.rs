@@ -100,6 +100,7 @@ impl Place<'_, '_> {
         // A time just before midnight is the next day.
         let rounded = value.and_then(|d| round_datetime(d, 0));
         if value.is_some() && rounded.is_none() {
+            self.warn(1441, "Datetime function: datetime field overflow".to_owned())?;
             flaw = Some(Flaw::OutOfRange);
         }
         let d = rounded.unwrap_or_default();
@@ -122,6 +123,7 @@ impl Place<'_, '_> {
         let (value, mut flaw) = self.read_datetime(v, mode);
         let mut rounded = value.and_then(|d| round_datetime(d, self.column.ty.decimals.min(6)));
         if value.is_some() && rounded.is_none() {
+            self.warn(1441, "Datetime function: datetime field overflow".to_owned())?;
             flaw = Some(Flaw::OutOfRange);
         }
         if let (true, Some(d)) = (moment_wanted, rounded) {
