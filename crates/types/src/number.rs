@@ -87,8 +87,23 @@ pub fn push_f32(v: f32, out: &mut Vec<u8>) {
 }
 
 /// Appends a FLOAT(M,D) or DOUBLE(M,D): so many digits after the point.
+///
+/// Digits beyond those that tell the number from its neighbours are zeros.
 pub fn push_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
-    append(out, format_args!("{v:.*}", usize::from(decimals)));
+    let decimals = usize::from(decimals);
+    let start = out.len();
+    append(out, format_args!("{v}"));
+    let point = out[start..].iter().position(|&b| b == b'.');
+    let digits = point.map_or(0, |at| out.len() - start - at - 1);
+    if digits > decimals {
+        out.truncate(start);
+        append(out, format_args!("{v:.decimals$}"));
+    } else if decimals > 0 && v.is_finite() {
+        if point.is_none() {
+            out.push(b'.');
+        }
+        out.resize(out.len() + decimals - digits, b'0');
+    }
 }
 
 fn append(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {

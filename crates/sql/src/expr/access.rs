@@ -13,6 +13,8 @@ impl Expr {
             Value::Null => None,
             Value::Double(v) => Some(v),
             Value::Int(v) => Some(v as f64),
+            // Empty text is 0 without a warning.
+            Value::Bytes(text) if text.is_empty() => Some(0.0),
             v => Some(v.to_f64(&mut cx.convert())),
         })
     }
@@ -34,6 +36,9 @@ impl Expr {
 
     /// As a DECIMAL.
     pub(super) fn decimal(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Decimal>> {
+        if let Some(unrounded) = super::arith::unrounded(self, cx, row) {
+            return unrounded;
+        }
         Ok(match self.eval(cx, row)? {
             Value::Null => None,
             Value::Decimal(v) => Some(v),
@@ -65,6 +70,7 @@ impl Expr {
             Value::Null => None,
             Value::DateTime(v) => Some(v),
             Value::Date(date) => Some(DateTime { date, ..DateTime::default() }),
+            v @ Value::Bytes(_) => v.to_datetime(&mut cx.convert_text()),
             v => v.to_datetime(&mut cx.convert()),
         })
     }
@@ -73,7 +79,8 @@ impl Expr {
     pub(super) fn real_datetime(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<DateTime>> {
         Ok(match self.eval(cx, row)? {
             Value::Null => None,
-            v => v.to_datetime(&mut cx.convert_strictly()),
+            v @ Value::Bytes(_) => v.to_datetime(&mut cx.convert_text()),
+            v => v.to_datetime(&mut cx.convert()),
         })
     }
 
@@ -83,6 +90,7 @@ impl Expr {
             Value::Null => None,
             Value::DateTime(v) => Some(v.date),
             Value::Date(v) => Some(v),
+            v @ Value::Bytes(_) => v.to_date(&mut cx.convert_text()),
             v => v.to_date(&mut cx.convert()),
         })
     }
@@ -92,9 +100,26 @@ impl Expr {
         Ok(match self.eval(cx, row)? {
             Value::Null => None,
             Value::Time(v) => Some(v),
+            v if is_no_time(&v, cx) => {
+                let text = String::from_utf8_lossy(&v.to_text(&self.ty)).into_owned();
+                cx.warn(1292, format!("Truncated incorrect time value: '{text}'"));
+                None
+            }
             v => v.to_time(&mut cx.convert()),
         })
     }
+}
+
+/// Whether a number is neither a time nor a date with time: beyond 838:59:59, and too short or too long for a date.
+pub(super) fn is_no_time(v: &Value<'_>, cx: &mut EvalCx<'_>) -> bool {
+    let number = match v {
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
+            integer_of(v, cx)
+        }
+        _ => return false,
+    };
+    let beyond = number.unsigned_abs() > 8_385_959;
+    beyond && !(10_000_000_000..=99_999_999_999_999).contains(&number)
 }
 
 /// A value that is not NULL as an integer.

@@ -95,7 +95,8 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
     }
     let inner = Inner(compiler.scope);
     let mut below = Compiler { scope: &inner, cx: compiler.cx };
-    let mut args: Vec<Expr> = below.values(of.args)?.into_iter().map(Expr::as_number_for(of.kind)).collect();
+    let mut args: Vec<Expr> =
+        below.values(of.args)?.into_iter().map(Expr::number_operand_for(of.kind)).collect();
     let order_by = of
         .order_by
         .iter()
@@ -127,11 +128,11 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
 
 impl Expr {
     /// Hexadecimal literals are numbers in SUM() and the like, text elsewhere.
-    fn as_number_for(kind: AggregateKind) -> fn(Expr) -> Expr {
+    fn number_operand_for(kind: AggregateKind) -> fn(Expr) -> Expr {
         use AggregateKind as K;
         match kind {
             K::Min | K::Max | K::Count | K::CountStar | K::GroupConcat => |e| e,
-            _ => Expr::as_number,
+            _ => Expr::into_number,
         }
     }
 }
@@ -190,10 +191,7 @@ fn result_of(
         K::BitAnd | K::BitOr | K::BitXor => {
             (not_null(SqlType { unsigned: true, ..int_type(21) }), plain, false)
         }
-        K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => {
-            let decimals = scale.saturating_add(env::div_precision_increment(cx.state));
-            (nullable(double_type(decimals)), plain, true)
-        }
+        K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => (nullable(double_type(31)), plain, true),
         _ => return Err(SqlError::unsupported("JSON functions")),
     })
 }
@@ -244,7 +242,8 @@ enum State {
     Sum(Option<Decimal>, u64),
     SumDouble(f64, u64),
     Extreme(Option<Value<'static>>),
-    Bits(u64),
+    /// The bits, and those of no rows.
+    Bits(u64, u64),
     /// Number, mean, sum of squared distances from it.
     Variance(u64, f64, f64),
     Concat(Vec<(Vec<Value<'static>>, Vec<u8>)>),
@@ -261,23 +260,21 @@ impl Accumulator {
             State::Sum(sum, n) => (*sum, *n) = (None, 0),
             State::SumDouble(sum, n) => (*sum, *n) = (0.0, 0),
             State::Extreme(v) => *v = None,
-            // BIT_AND starts with all bits: its accumulator is told apart by `reset_for`.
-            State::Bits(bits) => *bits = 0,
+            State::Bits(bits, none) => *bits = *none,
             State::Variance(n, mean, squares) => (*n, *mean, *squares) = (0, 0.0, 0.0),
             State::Concat(list) => list.clear(),
         }
     }
 
-    /// Back to no rows of this aggregate.
-    pub fn reset_for(&mut self, of: &Aggregate) {
+    fn reset_for(&mut self, of: &Aggregate) {
         use AggregateKind as K;
         self.seen = of.distinct.then(HashSet::new);
         self.state = match of.kind {
             K::Sum | K::Avg if of.double => State::SumDouble(0.0, 0),
             K::Sum | K::Avg => State::Sum(None, 0),
             K::Min | K::Max => State::Extreme(None),
-            K::BitAnd => State::Bits(u64::MAX),
-            K::BitOr | K::BitXor => State::Bits(0),
+            K::BitAnd => State::Bits(u64::MAX, u64::MAX),
+            K::BitOr | K::BitXor => State::Bits(0, 0),
             K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Variance(0, 0.0, 0.0),
             K::GroupConcat => State::Concat(Vec::new()),
             _ => State::Count(0),
@@ -331,7 +328,7 @@ impl Accumulator {
                     *best = Some(v.into_owned());
                 }
             }
-            State::Bits(bits) => {
+            State::Bits(bits, _) => {
                 let Some(v) = of.args[0].bits(cx, row)? else { return Ok(()) };
                 match of.kind {
                     AggregateKind::BitAnd => *bits &= v,
@@ -390,7 +387,7 @@ impl Accumulator {
             State::SumDouble(sum, n) if of.kind == K::Avg => Value::Double(*sum / *n as f64),
             State::SumDouble(sum, _) => Value::Double(*sum),
             State::Extreme(best) => best.clone().unwrap_or_default(),
-            State::Bits(bits) => Value::UInt(*bits),
+            State::Bits(bits, _) => Value::UInt(*bits),
             State::Variance(n, _, squares) => {
                 let sample = matches!(of.kind, K::StddevSamp | K::VarSamp);
                 if sample && *n < 2 {

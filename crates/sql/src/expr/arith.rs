@@ -5,7 +5,7 @@
 //! a fraction of the second.
 
 use super::build::{New, chars, double_type, int_type};
-use super::node::{Data, EvalFn, Expr};
+use super::node::{Data, EvalFn, Expr, Node};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, env, print};
@@ -27,7 +27,7 @@ pub(super) fn numeric(ty: &SqlType) -> Numeric {
         Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt | Kind::Year => {
             Numeric::Int
         }
-        Kind::Bit | Kind::Null => Numeric::Int,
+        Kind::Bit => Numeric::Int,
         Kind::Date => Numeric::Int,
         Kind::Time | Kind::DateTime | Kind::Timestamp if ty.decimals == 0 => Numeric::Int,
         Kind::Time | Kind::DateTime | Kind::Timestamp | Kind::Decimal => Numeric::Decimal,
@@ -49,18 +49,28 @@ pub(super) fn int_digits(ty: &SqlType) -> u32 {
     }
 }
 
+/// [`int_digits`] of an expression: a literal has no place for a sign.
+pub(super) fn int_digits_of(e: &Expr) -> u32 {
+    let literal = match e.as_const() {
+        Some(Value::Int(v)) => u32::from(*v >= 0) * (v.unsigned_abs().checked_ilog10().unwrap_or(0) + 1),
+        _ => 0,
+    };
+    if literal == e.ty.length && literal > 0 { literal } else { int_digits(&e.ty) }
+}
+
 fn decimals(ty: &SqlType) -> u8 {
     match ty.kind {
         Kind::Decimal | Kind::Float | Kind::Double | Kind::Time | Kind::DateTime | Kind::Timestamp => {
             ty.decimals
         }
+        Kind::Null => 0,
         _ if numeric(ty) == Numeric::Double => NOT_FIXED,
         _ => 0,
     }
 }
 
-fn precision(ty: &SqlType) -> u32 {
-    (int_digits(ty) + u32::from(decimals(ty).min(MAX_SCALE))).min(MAX_PRECISION)
+fn precision(e: &Expr) -> u32 {
+    (int_digits_of(e) + u32::from(decimals(&e.ty).min(MAX_SCALE))).min(MAX_PRECISION)
 }
 
 /// BIGINT of a precision.
@@ -100,7 +110,7 @@ pub(super) fn arith(cx: &mut CompileCx<'_>, op: Arith, a: Expr, b: Expr) -> Expr
     let unsigned = (ta.unsigned || tb.unsigned) && !no_unsigned;
     let scale = decimals(ta).max(decimals(tb));
     let increment = env::div_precision_increment(cx.state);
-    let digits = int_digits(ta).max(int_digits(tb));
+    let digits = int_digits_of(&a).max(int_digits_of(&b));
     let (name, ty, eval, nullable): (_, _, EvalFn, _) = match op {
         Arith::Add | Arith::Sub => {
             let ty = match how {
@@ -116,10 +126,10 @@ pub(super) fn arith(cx: &mut CompileCx<'_>, op: Arith, a: Expr, b: Expr) -> Expr
         Arith::Mul => {
             let scale = decimals(ta).saturating_add(decimals(tb));
             let ty = match how {
-                Numeric::Int => int_of((precision(ta) + precision(tb)).min(MAX_PRECISION), unsigned),
+                Numeric::Int => int_of((precision(&a) + precision(&b)).min(MAX_PRECISION), unsigned),
                 Numeric::Decimal => {
                     let scale = scale.min(MAX_SCALE);
-                    let whole = (precision(ta) + precision(tb)).min(MAX_PRECISION);
+                    let whole = (precision(&a) + precision(&b)).min(MAX_PRECISION);
                     decimal_of(whole.saturating_sub(scale.into()), scale, unsigned)
                 }
                 Numeric::Double => double_type(scale),
@@ -131,7 +141,7 @@ pub(super) fn arith(cx: &mut CompileCx<'_>, op: Arith, a: Expr, b: Expr) -> Expr
         }
         Arith::Div => {
             let scale = decimals(ta).saturating_add(increment).min(MAX_SCALE);
-            let whole = precision(ta) + u32::from(increment);
+            let whole = precision(&a) + u32::from(decimals(tb)) + u32::from(increment);
             let ty = decimal_of(whole.saturating_sub(scale.into()), scale, unsigned);
             ("/", ty, div_decimal as EvalFn, true)
         }
@@ -190,7 +200,7 @@ pub(super) fn fit_double<'r>(v: f64, e: &Expr) -> SqlResult<Value<'r>> {
 }
 
 /// Warning 1365, where `sql_mode` wants it.
-fn division_by_zero<'r>(cx: &mut EvalCx<'_>) -> Value<'r> {
+pub(super) fn division_by_zero<'r>(cx: &mut EvalCx<'_>) -> Value<'r> {
     if env::sql_mode(cx.state).has(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
         cx.warn(1365, "Division by 0");
     }
@@ -220,7 +230,8 @@ macro_rules! binary {
 binary! {
     add_int(integer, a, b, e, cx) fit_int(a + b, e);
     sub_int(integer, a, b, e, cx) fit_int(a - b, e);
-    mul_int(integer, a, b, e, cx) fit_int(a * b, e);
+    // The product of two unsigned ones may exceed even 128 bits: out of range all the same.
+    mul_int(integer, a, b, e, cx) fit_int(a.saturating_mul(b), e);
     add_double(double, a, b, e, cx) fit_double(a + b, e);
     sub_double(double, a, b, e, cx) fit_double(a - b, e);
     mul_double(double, a, b, e, cx) fit_double(a * b, e);
@@ -250,8 +261,8 @@ binary! {
     bit_or(bits, a, b, e, cx) Ok(Value::UInt(a | b));
     bit_and(bits, a, b, e, cx) Ok(Value::UInt(a & b));
     bit_xor(bits, a, b, e, cx) Ok(Value::UInt(a ^ b));
-    shift_left(bits, a, b, e, cx) Ok(Value::UInt(if b < 64 { a << b } else { 0 }));
-    shift_right(bits, a, b, e, cx) Ok(Value::UInt(if b < 64 { a >> b } else { 0 }));
+    shift_left(bits, a, b, e, cx) Ok(Value::UInt(if (b as u32) < 64 { a << b as u32 } else { 0 }));
+    shift_right(bits, a, b, e, cx) Ok(Value::UInt(if (b as u32) < 64 { a >> b as u32 } else { 0 }));
 }
 
 /// A DECIMAL with the digits of its type.
@@ -259,6 +270,40 @@ fn fit_decimal<'r>(v: Result<Decimal, vaquita_types::decimal::Overflow>, e: &Exp
     let v = v.map_err(|_| out_of_range("DECIMAL", e))?;
     let v = if v.scale() > e.ty.decimals { v.round(e.ty.decimals.into()) } else { Ok(v) };
     v.map(Value::Decimal).map_err(|_| out_of_range("DECIMAL", e))
+}
+
+/// A sum, difference, product or quotient of DECIMALs with all its digits, as it is calculated with further; `None` for
+/// other expressions.
+pub(super) fn unrounded(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> Option<SqlResult<Option<Decimal>>> {
+    let Node::Call(call) = &e.node else { return None };
+    let [a, b] = &call.args[..] else { return None };
+    if e.ty.kind != Kind::Decimal || !matches!(call.name, "+" | "-" | "*" | "/") {
+        return None;
+    }
+    Some(operate(call.name, e, a, b, cx, row))
+}
+
+fn operate(
+    name: &str,
+    e: &Expr,
+    a: &Expr,
+    b: &Expr,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+) -> SqlResult<Option<Decimal>> {
+    let Some(a) = a.decimal(cx, row)? else { return Ok(None) };
+    let Some(b) = b.decimal(cx, row)? else { return Ok(None) };
+    let v = match name {
+        "+" => a.add(&b).map(Some),
+        "-" => a.sub(&b).map(Some),
+        "*" => a.mul(&b).map(Some),
+        _ => a.div(&b, env::div_precision_increment(cx.state)),
+    };
+    let v = v.map_err(|_| out_of_range("DECIMAL", e))?;
+    if v.is_none() {
+        division_by_zero(cx);
+    }
+    Ok(v)
 }
 
 fn div_decimal<'r>(
@@ -284,7 +329,11 @@ pub(super) fn neg(cx: &mut CompileCx<'_>, a: Expr) -> Expr {
     let (ty, eval): (_, EvalFn) = match numeric(&a.ty) {
         Numeric::Int => {
             // The literal 9223372036854775808 has a negative in BIGINT; a greater one becomes a DECIMAL.
-            let too_large = matches!(a.as_const(), Some(Value::UInt(v)) if *v > 1 << 63);
+            let too_large = match a.as_const() {
+                Some(Value::UInt(v)) => *v > 1 << 63,
+                Some(Value::Int(v)) => *v == i64::MIN,
+                _ => false,
+            };
             if too_large {
                 (decimal_of(int_digits(&a.ty), 0, false), neg_decimal)
             } else {

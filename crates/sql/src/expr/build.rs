@@ -77,7 +77,13 @@ impl New {
     }
 
     fn finish(mut self, cx: &mut CompileCx<'_>, nullable: bool) -> Expr {
-        self.ty.nullable = nullable;
+        // In strict mode text that is malformed becomes NULL, so any text may.
+        let chosen = matches!(
+            self.call.name,
+            "" | "case" | "if" | "coalesce" | "ifnull" | "greatest" | "least" | "@" | ":=" | "@@"
+        );
+        let strict = self.is_text() && !chosen && env::sql_mode(cx.state).is_strict();
+        self.ty.nullable = nullable || strict;
         let own =
             Info { derivation: self.derivation, ascii: self.ascii, constness: self.constness, ..Info::CONST };
         cx.node(Node::Call(Box::new(self.call)), self.ty, own)
@@ -283,9 +289,8 @@ pub(super) fn datetime_type(decimals: u8) -> SqlType {
 
 /// Text of so many characters; MySQL makes a BLOB of what can be longer than a VARCHAR.
 pub(super) fn text_type(chars: u64, by: Collated) -> SqlType {
-    let bytes = chars.saturating_mul(mb_max(by.collation).into()).min(u64::from(u32::MAX));
-    let chars = (bytes / u64::from(mb_max(by.collation))) as u32;
-    SqlType::varchar(chars, by.collation)
+    let chars = chars.min(16_777_216) as u32;
+    SqlType { decimals: NOT_FIXED, ..SqlType::varchar(chars, by.collation) }
 }
 
 impl CompileCx<'_> {
@@ -317,7 +322,9 @@ impl CompileCx<'_> {
 
     /// Calculates what is constant. What gives a warning or an error stays as it is: it may never be asked for.
     fn folded(&mut self, e: Expr) -> Expr {
-        let calculable = !matches!(e.node, Node::Const(_) | Node::Row(_) | Node::Subquery(_));
+        // A quotient has more digits than its type while it is calculated with.
+        let quotient = matches!(&e.node, Node::Call(call) if call.name == "/") && e.ty.kind == Kind::Decimal;
+        let calculable = !quotient && !matches!(e.node, Node::Const(_) | Node::Row(_) | Node::Subquery(_));
         if !self.fold || e.info.constness != Constness::Const || !calculable {
             return e;
         }
@@ -331,7 +338,7 @@ impl CompileCx<'_> {
         self.state.warnings = kept;
         match value {
             Ok(v) if !noisy => {
-                let nullable = v.is_null();
+                let nullable = e.ty.nullable || v.is_null();
                 let ty = SqlType { nullable, ..e.ty };
                 Expr { node: Node::Const(v), ty, info: e.info }
             }
@@ -407,7 +414,7 @@ impl CompileCx<'_> {
     /// Text converted to the character set of that collation, keeping its derivation.
     pub(super) fn converted(&mut self, e: Expr, collation: u16) -> Expr {
         let by = Collated { collation, ..e.collated(self) };
-        let ty = SqlType::varchar(e.chars(), collation);
+        let ty = text_type(e.chars().into(), by);
         New::call("convert", ty, vec![e], convert_text).collated(by).build(self)
     }
 }

@@ -9,7 +9,7 @@ use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation;
 use vaquita_parser::ast::{CastType, Ident};
 use vaquita_types::convert::cast::{self, Target};
-use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, Value};
 
 /// The character set of that name.
 ///
@@ -92,6 +92,12 @@ pub(super) fn cast(cx: &mut CompileCx<'_>, name: &'static str, x: Expr, target: 
         ty.length = super::build::chars(&ty);
     }
     let text = ty.kind.is_string();
+    if let Target::Signed | Target::Unsigned = target {
+        ty.length = x.chars();
+    }
+    if text {
+        ty.decimals = vaquita_types::sql_type::NOT_FIXED;
+    }
     let may_fail = ty.kind.is_temporal() && !x.ty.kind.is_temporal() || ty.kind.is_temporal();
     let by = Collated {
         collation: ty.collation,
@@ -115,9 +121,24 @@ fn eval_cast<'r>(
         (Value::Null, _) => Ok(Value::Null),
         // Text that is not cut stays where it is.
         (Value::Bytes(b), Target::Char(None, _) | Target::Binary(None)) => Ok(Value::Bytes(b)),
+        // So do the bytes of a hexadecimal literal, whatever they are in the character set.
+        (v @ Value::Bit { .. }, Target::Char(n, _) | Target::Binary(n)) => {
+            let mut bytes = v.to_text(&args[0].ty).into_owned();
+            match (n, target) {
+                (Some(n), Target::Binary(_)) => bytes.resize(*n as usize, 0),
+                (Some(n), _) => bytes.truncate(charset_of(e.ty.collation).prefix_len(&bytes, *n as usize)),
+                (None, _) => {}
+            }
+            Ok(Value::owned(bytes))
+        }
+        (v, Target::Time(_)) if super::access::is_no_time(&v, cx) => {
+            let text = String::from_utf8_lossy(&v.to_text(&args[0].ty)).into_owned();
+            cx.warn(1292, format!("Truncated incorrect time value: '{text}'"));
+            Ok(Value::Null)
+        }
         (v, target) => {
-            let strict = matches!(target, Target::Date | Target::DateTime(_));
-            let mut convert = if strict { cx.convert_strictly() } else { cx.convert() };
+            // Zero dates are refused in text, zero months and days nowhere.
+            let mut convert = if matches!(v, Value::Bytes(_)) { cx.convert_text() } else { cx.convert() };
             cast::cast(&v, &args[0].ty, target, "", &mut convert).map(Value::into_owned)
         }
     }
@@ -146,7 +167,7 @@ pub(super) fn convert_using(cx: &mut CompileCx<'_>, x: Expr, charset: Ident<'_>)
         x = cx.converted(x, collation);
     }
     let by = Collated { collation, derivation: Derivation::Implicit, ascii };
-    let ty = SqlType::varchar(chars, collation);
+    let ty = super::build::text_type(chars.into(), by);
     Ok(New::call("convert", ty, vec![x], same_text).collated(by).build(cx))
 }
 
@@ -155,8 +176,12 @@ pub(super) fn convert_using(cx: &mut CompileCx<'_>, x: Expr, charset: Ident<'_>)
 /// # Errors
 /// 1273 unknown, 1253 of another character set.
 pub(super) fn collate(cx: &mut CompileCx<'_>, x: Expr, name: Ident<'_>) -> SqlResult<Expr> {
-    let own = if x.is_text() { x.ty.collation } else { x.collated(cx).collation };
-    let charset = charset_of(own);
+    // Numbers and times count as latin1 here, NULL as anything.
+    let charset = match x.ty.kind {
+        _ if x.is_text() => charset_of(x.ty.collation),
+        Kind::Null => Charset::BINARY,
+        _ => Charset::LATIN1,
+    };
     let collation = if name.is("binary") && charset != Charset::BINARY {
         charset.binary_collation()
     } else {
@@ -168,7 +193,7 @@ pub(super) fn collate(cx: &mut CompileCx<'_>, x: Expr, name: Ident<'_>) -> SqlRe
         return Err(SqlError::new(1253, message));
     }
     let by = Collated { collation, derivation: Derivation::Explicit, ascii: x.info.ascii || !x.is_text() };
-    let ty = SqlType::varchar(x.chars(), collation);
+    let ty = super::build::text_type(x.chars().into(), by);
     Ok(New::call("collate", ty, vec![x], same_text).collated(by).build(cx))
 }
 

@@ -203,9 +203,9 @@ fn eval_xor<'r>(
     cx: &mut EvalCx<'_>,
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
-    let Some(a) = args[0].eval_bool(cx, row)? else { return Ok(Value::Null) };
-    let Some(b) = args[1].eval_bool(cx, row)? else { return Ok(Value::Null) };
-    Ok(Value::bool(a != b))
+    let Some(a) = args[0].integer(cx, row)? else { return Ok(Value::Null) };
+    let Some(b) = args[1].integer(cx, row)? else { return Ok(Value::Null) };
+    Ok(Value::bool((a != 0) != (b != 0)))
 }
 
 /// `x BETWEEN low AND high`.

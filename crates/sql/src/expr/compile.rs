@@ -1,7 +1,6 @@
 //! From syntax to compiled form.
 
 use super::arith::{self, Arith, Bits};
-use super::build::{Collated, New};
 use super::functions::{self, FunctionCall};
 use super::node::{CmpOp, Expr, Node};
 use super::scope::{CompileCx, Resolved, Scope};
@@ -211,8 +210,8 @@ impl Compiler<'_, '_, '_> {
         let x = self.value(operand)?;
         Ok(match op {
             UnaryOp::Plus => x,
-            UnaryOp::Neg => arith::neg(self.cx, x.as_number()),
-            UnaryOp::BitNot => arith::not(self.cx, x.as_number()),
+            UnaryOp::Neg => arith::neg(self.cx, x.into_number()),
+            UnaryOp::BitNot => arith::not(self.cx, x.into_number()),
             UnaryOp::Not => compare::not(self.cx, x),
             UnaryOp::Binary => cast::binary(self.cx, x),
         })
@@ -234,22 +233,22 @@ impl Compiler<'_, '_, '_> {
     #[inline(never)]
     fn joined(&mut self, op: BinaryOp, a: Expr, b: Expr) -> SqlResult<Expr> {
         let cx = &mut *self.cx;
-        let mut arith = |op, a: Expr, b: Expr| arith::arith(cx, op, a.as_number(), b.as_number());
+        let mut arith = |op, a: Expr, b: Expr| arith::arith(cx, op, a, b);
         Ok(match op {
             BinaryOp::Add => arith(Arith::Add, a, b),
             BinaryOp::Sub => arith(Arith::Sub, a, b),
             BinaryOp::Mul => arith(Arith::Mul, a, b),
             BinaryOp::Div => arith(Arith::Div, a, b),
-            BinaryOp::IntDiv => arith(Arith::IntDiv, a, b),
+            BinaryOp::IntDiv => arith(Arith::IntDiv, a.into_number(), b.into_number()),
             BinaryOp::Mod => arith(Arith::Mod, a, b),
             BinaryOp::Or => compare::or(cx, vec![a, b]),
             BinaryOp::Xor => compare::xor(cx, a, b),
             BinaryOp::And => compare::and(cx, vec![a, b]),
-            BinaryOp::BitOr => arith::bits(cx, Bits::Or, a.as_number(), b.as_number()),
-            BinaryOp::BitAnd => arith::bits(cx, Bits::And, a.as_number(), b.as_number()),
-            BinaryOp::BitXor => arith::bits(cx, Bits::Xor, a.as_number(), b.as_number()),
-            BinaryOp::ShiftLeft => arith::bits(cx, Bits::Left, a.as_number(), b.as_number()),
-            BinaryOp::ShiftRight => arith::bits(cx, Bits::Right, a.as_number(), b.as_number()),
+            BinaryOp::BitOr => arith::bits(cx, Bits::Or, a.into_number(), b.into_number()),
+            BinaryOp::BitAnd => arith::bits(cx, Bits::And, a.into_number(), b.into_number()),
+            BinaryOp::BitXor => arith::bits(cx, Bits::Xor, a.into_number(), b.into_number()),
+            BinaryOp::ShiftLeft => arith::bits(cx, Bits::Left, a.into_number(), b.into_number()),
+            BinaryOp::ShiftRight => arith::bits(cx, Bits::Right, a.into_number(), b.into_number()),
             BinaryOp::Concat => functions::call(cx, "concat", vec![a, b])?,
             BinaryOp::SoundsLike => {
                 let a = functions::call(cx, "soundex", vec![a])?;

@@ -1,6 +1,6 @@
 //! Choosing a value: CASE, IF, IFNULL, COALESCE, NULLIF, GREATEST, LEAST; the common type of several expressions.
 
-use super::arith::int_digits;
+use super::arith::int_digits_of;
 use super::build::{Collated, New, chars, double_type, int_type, text_type};
 use super::compare::{compare_as, wrong_columns};
 use super::node::{CompareAs, Data, EvalFn, Expr, Node};
@@ -144,7 +144,7 @@ fn merged(
     match ty.kind {
         Kind::Null => {}
         Kind::Decimal => {
-            let digits = known().map(|e| int_digits(&e.ty)).max().unwrap_or(0);
+            let digits = known().map(|e| int_digits_of(e)).max().unwrap_or(0);
             ty.decimals = decimals.min(30);
             ty.length = (digits + u32::from(ty.decimals)).min(65);
             ty.collation = 63;
@@ -196,7 +196,8 @@ pub fn as_type(cx: &mut CompileCx<'_>, e: Expr, ty: &SqlType) -> Expr {
     let alike = match ty.kind {
         Kind::Null => true,
         Kind::Float | Kind::Double => matches!(e.ty.kind, Kind::Float | Kind::Double),
-        Kind::Decimal => e.ty.kind == Kind::Decimal && e.ty.decimals == ty.decimals,
+        // Integers and other DECIMALs keep the digits they have.
+        Kind::Decimal => e.ty.kind == Kind::Decimal || e.ty.kind.is_integer(),
         Kind::Date => e.ty.kind == Kind::Date,
         Kind::Time => e.ty.kind == Kind::Time,
         Kind::DateTime | Kind::Timestamp => matches!(e.ty.kind, Kind::DateTime | Kind::Timestamp),
@@ -234,6 +235,15 @@ fn convert<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<
         },
         _ => a.text(cx, row)?.map_or(Value::Null, Value::Bytes),
     })
+}
+
+/// [`as_type`], and DECIMALs get exactly the digits of the type.
+fn exactly(cx: &mut CompileCx<'_>, e: Expr, ty: &SqlType) -> Expr {
+    let same = e.ty.kind == Kind::Decimal && e.ty.decimals == ty.decimals;
+    if ty.kind != Kind::Decimal || same || e.ty.kind == Kind::Null {
+        return as_type(cx, e, ty);
+    }
+    New::call("", SqlType { nullable: false, ..ty.clone() }, vec![e], convert).build(cx)
 }
 
 /// The result of a chosen value: derivation and collation as the type has them.
@@ -331,6 +341,7 @@ fn eval_if<'r>(_: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<
 pub(super) fn coalesce(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>) -> SqlResult<Expr> {
     let mut refs: Vec<&mut Expr> = args.iter_mut().collect();
     let ty = merge(cx, name, &mut refs)?;
+    let args: Vec<Expr> = args.into_iter().map(|e| exactly(cx, e, &ty)).collect();
     let nullable = args.iter().all(|e| e.ty.nullable);
     let of: Vec<usize> = (0..args.len()).collect();
     let new = choice(cx, name, ty, args, &of, eval_coalesce);
@@ -364,7 +375,8 @@ pub(super) fn nullif(cx: &mut CompileCx<'_>, args: Vec<Expr>) -> SqlResult<Expr>
     let (mut left, mut right) = (a.clone(), b);
     let how = compare_as(cx, "nullif", &mut left, &mut right)?;
     let kind = if a.ty.kind.is_temporal() || a.is_text() { Kind::VarChar } else { a.ty.kind };
-    let ty = SqlType { kind, length: a.chars(), labels: None, ..a.ty.clone() };
+    let decimals = if kind == Kind::VarChar { 31 } else { a.ty.decimals };
+    let ty = SqlType { kind, length: a.chars(), labels: None, decimals, ..a.ty.clone() };
     let ty = match kind {
         Kind::Decimal => SqlType { length: a.ty.length, ..ty },
         k if k.is_integer() => SqlType { kind: Kind::BigInt, ..ty },
@@ -443,6 +455,7 @@ pub(super) fn extreme(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<
     }
     let mut refs: Vec<&mut Expr> = args.iter_mut().collect();
     let merged = merge(cx, name, &mut refs)?;
+    args = args.into_iter().map(|e| exactly(cx, e, &merged)).collect();
     let merged = match merged.kind {
         k if k.is_integer() => SqlType { unsigned: merged.unsigned, ..int_type(merged.length) },
         _ => merged,

@@ -24,6 +24,13 @@ impl<'c> EvalCx<'c> {
         Cx { date, time_zone: &self.state.vars.time_zone, warnings: &mut self.state.warnings }
     }
 
+    /// For conversions of text: `0000-00-00` is refused where `sql_mode` does, zero months and days are let through.
+    pub(super) fn convert_text(&mut self) -> Cx<'_> {
+        let mut date = self.date_context();
+        date.mode = date.mode.without(SqlMode::NO_ZERO_IN_DATE);
+        Cx { date, time_zone: &self.state.vars.time_zone, warnings: &mut self.state.warnings }
+    }
+
     /// For conversions that refuse zero dates where `sql_mode` does.
     pub fn convert_strictly(&mut self) -> Cx<'_> {
         let date = self.date_context();

@@ -89,7 +89,7 @@ fn bits(bytes: &[u8]) -> Expr {
 
 impl Expr {
     /// A hexadecimal literal as the number it is; everything else as it is.
-    pub(super) fn as_number(self) -> Expr {
+    pub(super) fn into_number(self) -> Expr {
         match self.node {
             Node::Const(Value::Bit { value, bytes }) if self.ty.kind.is_string() => {
                 let ty = SqlType { unsigned: true, ..int_type(u32::from(bytes) * 3) };

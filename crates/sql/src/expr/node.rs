@@ -271,6 +271,14 @@ impl Expr {
         &self.ty
     }
 
+    /// Flags of result metadata: those of the type; what is no column and no text is marked BINARY too.
+    pub fn result_flags(&self) -> u16 {
+        const BINARY: u16 = 128;
+        let column = matches!(self.node, Node::Column { .. });
+        let bytes = !column && self.ty.collation == vaquita_types::sql_type::BINARY;
+        self.ty.protocol_flags() | if bytes { BINARY } else { 0 }
+    }
+
     /// Its form.
     pub fn node(&self) -> &Node {
         &self.node

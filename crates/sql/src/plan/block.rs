@@ -409,7 +409,7 @@ impl Builder<'_, '_, '_> {
             name: name.into(),
             org_name: Box::default(),
             ty: expr.ty().clone(),
-            flags: expr.ty().protocol_flags(),
+            flags: expr.result_flags(),
         };
         if let Some((slot, column)) = column_of(expr) {
             let slot = &self.scope.slots[slot];

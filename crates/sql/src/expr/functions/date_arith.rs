@@ -18,8 +18,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("datediff", 2, 2, |cx, name, args| {
         Ok(New::call(name, int_type(7), args, eval_datediff).nullable().build(cx))
     }),
-    f("addtime", 2, 2, |cx, name, args| add_time(cx, name, args)),
-    f("subtime", 2, 2, |cx, name, args| add_time(cx, name, args)),
+    f("addtime", 2, 2, add_time),
+    f("subtime", 2, 2, add_time),
     f("timediff", 2, 2, |cx, name, args| {
         let ty = time_type(fsp(&args[0]).max(fsp(&args[1])));
         Ok(New::call(name, ty, args, eval_timediff).nullable().build(cx))
@@ -99,21 +99,18 @@ pub(in crate::expr) fn add(
     let of_unit = if unit.has_micros() {
         6
     } else if unit == Unit::Second && !amount.ty().kind.is_integer() {
-        amount.ty().decimals.min(6)
+        if amount.is_text() { 6 } else { amount.ty().decimals.min(6) }
     } else {
         0
     };
     let decimals = own.max(of_unit);
     let name = if subtract { "date_sub_interval" } else { "date_add_interval" };
-    let text = match base.ty().kind {
-        Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp => false,
-        _ => true,
-    };
+    let text = !base.ty().kind.is_temporal();
     let by = Collated::connection(cx);
     let ty = match base.ty().kind {
         Kind::Date if !unit.has_time() => date_type(),
         Kind::Time => time_type(decimals),
-        _ if text => text_type(26, by),
+        _ if text => date_text(by),
         _ => datetime_type(decimals),
     };
     let new = New::call(name, ty, vec![base, amount], if subtract { eval_date_sub } else { eval_date_add });
@@ -132,14 +129,18 @@ pub(in crate::expr) fn timestamp_diff(
     new.data(Data::Unit(unit_of(unit))).nullable().build(cx)
 }
 
+/// Text of a date or time that was calculated: CHAR(29).
+fn date_text(by: Collated) -> vaquita_types::SqlType {
+    vaquita_types::SqlType { kind: Kind::Char, ..text_type(29, by) }
+}
+
 fn add_time(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlResult<Expr> {
     let decimals = fsp(&args[0]).max(fsp(&args[1]));
     let by = Collated::connection(cx);
     let ty = match args[0].ty().kind {
         Kind::Time => time_type(decimals),
         Kind::DateTime | Kind::Timestamp => datetime_type(decimals),
-        Kind::Date => datetime_type(decimals),
-        _ => text_type(26, by),
+        _ => date_text(by),
     };
     let text = ty.kind.is_string();
     let eval = if name == "addtime" { eval_addtime } else { eval_subtime };
@@ -169,6 +170,16 @@ evals! {
     eval_addtime(e, args, cx, row) { shifted(e, args, cx, row, 1) }
     eval_subtime(e, args, cx, row) { shifted(e, args, cx, row, -1) }
     eval_timediff(e, args, cx, row) {
+        let kinds = (args[0].ty().kind, args[1].ty().kind);
+        if let (Kind::Date, Kind::DateTime | Kind::Timestamp) | (Kind::DateTime | Kind::Timestamp, Kind::Date) = kinds {
+            return Ok(Value::Null);
+        }
+        // Beside a DATE what has no type of its own is a date too.
+        if (kinds.0 == Kind::Date) != (kinds.1 == Kind::Date) && !(kinds.0.is_temporal() && kinds.1.is_temporal()) {
+            let a = arg!(args[0].datetime(cx, row));
+            let b = arg!(args[1].datetime(cx, row));
+            return Ok(clipped_time(calendar::datetime_micros(a) - calendar::datetime_micros(b), cx));
+        }
         let a = arg!(moment(&args[0], cx, row));
         let b = arg!(moment(&args[1], cx, row));
         let (Moment::Time(a), Moment::Time(b)) = (a, b) else {
@@ -180,7 +191,13 @@ evals! {
     eval_timestamp(e, args, cx, row) {
         let d = arg!(args[0].real_datetime(cx, row));
         let Some(time) = args.get(1) else { return Ok(Value::DateTime(d)) };
-        let t = arg!(time.time(cx, row));
+        let t = match time.ty().kind {
+            Kind::Date | Kind::DateTime | Kind::Timestamp => arg!(time.time(cx, row)),
+            _ => match arg!(moment(time, cx, row)) {
+                Moment::Time(t) => t,
+                Moment::DateTime(_) => return Ok(Value::Null),
+            },
+        };
         let micros = calendar::datetime_micros(d) + calendar::time_micros(t);
         Ok(calendar::datetime_from_micros(micros).map_or(Value::Null, Value::DateTime))
     }
@@ -344,8 +361,8 @@ fn base_of(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<(Da
         Value::DateTime(d) => Some((*d, true)),
         Value::Date(date) => Some((DateTime { date: *date, ..DateTime::default() }, false)),
         Value::Bytes(text) => {
-            let has_time = parse::parse_datetime(text, &cx.convert_strictly().date).has_time;
-            v.to_datetime(&mut cx.convert_strictly()).map(|d| (d, has_time))
+            let has_time = parse::parse_datetime(text, &cx.convert_text().date).has_time;
+            v.to_datetime(&mut cx.convert_text()).map(|d| (d, has_time))
         }
         _ => v
             .to_datetime(&mut cx.convert_strictly())
@@ -379,6 +396,7 @@ fn moment(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Mome
         Value::Int(n) if n.unsigned_abs() >= 10_000_000_000 => {
             v.to_datetime(&mut cx.convert()).map(Moment::DateTime)
         }
+        _ if crate::expr::access::is_no_time(&v, cx) => e.time(cx, row)?.map(Moment::Time),
         _ => v.to_time(&mut cx.convert()).map(Moment::Time),
     })
 }
@@ -405,8 +423,18 @@ fn shifted<'r>(
     row: &'r Row<'r>,
     sign: i64,
 ) -> SqlResult<Value<'r>> {
-    let base = arg!(moment(&args[0], cx, row));
-    let Moment::Time(by) = arg!(moment(&args[1], cx, row)) else { return Ok(Value::Null) };
+    let base = match args[0].ty().kind {
+        Kind::Date => Moment::Time(arg!(args[0].time(cx, row))),
+        _ => arg!(moment(&args[0], cx, row)),
+    };
+    // A typed date loses its date, text of one is no time.
+    let by = match args[1].ty().kind {
+        Kind::Date | Kind::DateTime | Kind::Timestamp => arg!(args[1].time(cx, row)),
+        _ => match arg!(moment(&args[1], cx, row)) {
+            Moment::Time(by) => by,
+            Moment::DateTime(_) => return Ok(Value::Null),
+        },
+    };
     let by = sign * calendar::time_micros(by);
     let text = e.ty().kind.is_string();
     let print = |v: Value<'_>, fsp: u8| {

@@ -24,7 +24,8 @@ fn format(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, time: boo
         _ => u64::from(args[1].chars()) * 10,
     };
     let eval = if time { eval_time_format } else { eval_date_format };
-    Ok(New::call(name, text_type(chars.min(1 << 24), by), args, eval).collated(by).nullable().build(cx))
+    let ty = vaquita_types::SqlType { decimals: 0, ..text_type(chars.min(1 << 24), by) };
+    Ok(New::call(name, ty, args, eval).collated(by).nullable().build(cx))
 }
 
 /// Characters of what a format gives, at most.
@@ -78,7 +79,8 @@ pub(in crate::expr) fn get_format(cx: &mut CompileCx<'_>, kind: TemporalKind, st
         TemporalKind::Time => 1,
         _ => 2,
     };
-    let new = New::call("get_format", text_type(17, by), vec![standard], eval_get_format);
+    let ty = vaquita_types::SqlType { decimals: 0, ..text_type(17, by) };
+    let new = New::call("get_format", ty, vec![standard], eval_get_format);
     new.collated(by).data(Data::Number(kind)).nullable().build(cx)
 }
 
@@ -128,15 +130,10 @@ evals! {
         let Some(found) = parsed(&text, &format) else { return Ok(refused(&text, cx)) };
         let (d, rest) = found;
         let mode = env::sql_mode(cx.state);
+        let zero = d.date == Date::default();
         let zero_part = d.date.month == 0 || d.date.day == 0;
-        let is_time = e.ty().kind == Kind::Time;
-        if !is_time {
-            let zero = d.date == Date::default();
-            let invalid = d.date.day > calendar::days_in_month(d.date.year, d.date.month) && d.date.month > 0
-                && !mode.has(SqlMode::ALLOW_INVALID_DATES);
-            if (zero && mode.has(SqlMode::NO_ZERO_DATE)) || (zero_part && !zero && mode.has(SqlMode::NO_ZERO_IN_DATE)) || invalid {
-                return Ok(refused(&text, cx));
-            }
+        if zero && mode.has(SqlMode::NO_ZERO_DATE) || zero_part && !zero && mode.has(SqlMode::NO_ZERO_IN_DATE) {
+            return Ok(refused(&text, cx));
         }
         if rest {
             let what = match e.ty().kind {

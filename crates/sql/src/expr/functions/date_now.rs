@@ -164,7 +164,7 @@ evals! {
         let (Some(from), Some(to)) = (zone(&from, cx), zone(&to, cx)) else { return Ok(Value::Null) };
         let seconds = from.to_utc_lenient(calendar::to_unix(d));
         // Outside the range of TIMESTAMP nothing is converted.
-        if !(0..=TIMESTAMP_MAX).contains(&seconds) {
+        if !(1..=TIMESTAMP_MAX).contains(&seconds) {
             return Ok(Value::DateTime(d));
         }
         let local = seconds + i64::from(to.offset_at(seconds));

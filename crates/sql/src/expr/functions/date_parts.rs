@@ -8,33 +8,28 @@ use crate::expr::scope::CompileCx;
 use vaquita_parser::ast::IntervalUnit;
 use vaquita_types::temporal::interval::Unit;
 use vaquita_types::temporal::{Date, DateTime, calendar};
-use vaquita_types::{Kind, SqlMode, SqlResult, SqlType, Value};
+use vaquita_types::{SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("date", 1, 1, |cx, name, args| Ok(New::call(name, date_type(), args, eval_date).nullable().build(cx))),
-    f("year", 1, 1, |cx, name, args| {
-        let ty = SqlType { kind: Kind::Year, unsigned: true, ..int_type(4) };
-        Ok(New::call(name, ty, args, eval_year).nullable().build(cx))
-    }),
+    f("year", 1, 1, |cx, name, args| number(cx, name, 4, args, eval_year)),
     f("month", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_month)),
     f("day", 1, 1, |cx, _, args| number(cx, "dayofmonth", 2, args, eval_day)),
     f("dayofmonth", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_day)),
     f("dayofweek", 1, 1, |cx, name, args| number(cx, name, 1, args, eval_dayofweek)),
     f("weekday", 1, 1, |cx, name, args| number(cx, name, 1, args, eval_weekday)),
     f("dayofyear", 1, 1, |cx, name, args| number(cx, name, 3, args, eval_dayofyear)),
-    f("quarter", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_quarter)),
+    f("quarter", 1, 1, |cx, name, args| number(cx, name, 1, args, eval_quarter)),
     f("week", 1, 2, |cx, name, args| number(cx, name, 2, args, eval_week)),
     f("weekofyear", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_weekofyear)),
     f("yearweek", 1, 2, |cx, name, args| number(cx, name, 6, args, eval_yearweek)),
     f("hour", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_hour)),
     f("minute", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_minute)),
     f("second", 1, 1, |cx, name, args| number(cx, name, 2, args, eval_second)),
-    f("microsecond", 1, 1, |cx, name, args| number(cx, name, 6, args, eval_microsecond)),
+    f("microsecond", 1, 1, |cx, name, args| number(cx, name, 21, args, eval_microsecond)),
     f("to_days", 1, 1, |cx, name, args| number(cx, name, 6, args, eval_to_days)),
     f("to_seconds", 1, 1, |cx, name, args| number(cx, name, 6, args, eval_to_seconds)),
-    f("from_days", 1, 1, |cx, name, args| {
-        Ok(New::call(name, date_type(), args, eval_from_days).nullable().build(cx))
-    }),
+    f("from_days", 1, 1, |cx, name, args| Ok(New::call(name, date_type(), args, eval_from_days).build(cx))),
     f("last_day", 1, 1, |cx, name, args| {
         Ok(New::call(name, date_type(), args, eval_last_day).nullable().build(cx))
     }),
@@ -55,7 +50,8 @@ fn number(
 
 fn names(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
     let by = Collated::connection(cx);
-    Ok(New::call(name, text_type(9, by), args, eval).collated(by).nullable().build(cx))
+    let ty = SqlType { decimals: 0, ..text_type(9, by) };
+    Ok(New::call(name, ty, args, eval).collated(by).nullable().build(cx))
 }
 
 fn time_to_sec(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlResult<Expr> {
@@ -95,13 +91,14 @@ pub(in crate::expr) fn extract(cx: &mut CompileCx<'_>, unit: IntervalUnit, x: Ex
         Unit::Year => 4,
         Unit::YearMonth | Unit::MinuteMicrosecond => 6,
         Unit::Quarter | Unit::Month | Unit::Week | Unit::Day | Unit::Hour | Unit::Minute | Unit::Second => 2,
-        Unit::DayHour | Unit::HourMinute | Unit::MinuteSecond => 5,
-        Unit::DayMinute => 7,
-        Unit::DaySecond => 11,
+        Unit::DayHour => 9,
+        Unit::HourMinute | Unit::MinuteSecond => 5,
+        Unit::DayMinute => 11,
+        Unit::DaySecond => 13,
         Unit::HourSecond => 7,
         Unit::Microsecond => 20,
         Unit::DayMicrosecond => 20,
-        Unit::HourMicrosecond => 14,
+        Unit::HourMicrosecond => 13,
         Unit::SecondMicrosecond => 9,
     };
     New::call("extract", int_type(length), vec![x], eval_extract).data(Data::Unit(unit)).nullable().build(cx)
@@ -217,9 +214,6 @@ evals! {
     eval_from_days(e, args, cx, row) {
         let days = arg!(args[0].integer(cx, row));
         let date = i64::try_from(days).ok().and_then(calendar::from_days).unwrap_or_default();
-        if date == Date::default() && env::sql_mode(cx.state).has(SqlMode::NO_ZERO_DATE) {
-            return Ok(Value::Null);
-        }
         Ok(Value::Date(date))
     }
     eval_last_day(e, args, cx, row) {
@@ -299,8 +293,10 @@ impl Expr {
     ) -> SqlResult<Option<((i64, i64), vaquita_types::Time)>> {
         let v = self.eval(cx, row)?;
         let as_moment = match &v {
-            Value::DateTime(d) => Some(*d),
-            Value::Date(date) => Some(DateTime { date: *date, ..DateTime::default() }),
+            // A typed one loses its date here, text keeps it.
+            Value::DateTime(d) => Some(DateTime { date: Date::default(), ..*d }),
+            Value::Date(_) => Some(DateTime::default()),
+            Value::Int(n) if *n >= 10_000_000_000 => v.to_datetime(&mut cx.convert()),
             Value::Bytes(text) if text.len() > 10 => {
                 let date = cx.convert().date;
                 let parsed = vaquita_types::temporal::parse::parse_datetime(text, &date);
@@ -321,6 +317,7 @@ impl Expr {
         let Some(t) = (match v {
             Value::Null => None,
             Value::Time(t) => Some(t),
+            v if crate::expr::access::is_no_time(&v, cx) => self.time(cx, row)?,
             v => v.to_time(&mut cx.convert()),
         }) else {
             return Ok(None);

@@ -75,7 +75,8 @@ evals! {
     }
     eval_sha2(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        let bits = arg!(args[1].integer(cx, row));
+        // NULL counts as 0.
+        let bits = args[1].integer(cx, row)?.unwrap_or(0);
         Ok(Value::owned(match bits {
             224 => lower_hex_of(&Sha224::digest(&*text)),
             0 | 256 => lower_hex_of(&Sha256::digest(&*text)),

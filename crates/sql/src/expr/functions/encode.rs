@@ -14,15 +14,16 @@ use vaquita_types::{Kind, SqlError, SqlResult, Value};
 pub(super) const FUNCTIONS: &[Function] = &[
     f("hex", 1, 1, hex),
     f("unhex", 1, 1, |cx, name, args| {
-        let chars = args[0].chars().div_ceil(2);
-        binary(cx, name, chars.into(), args, eval_unhex, true)
+        let bytes = u64::from(args[0].bytes(cx)).div_ceil(2);
+        let ty = vaquita_types::SqlType { decimals: 0, ..text_type(bytes, Collated::BINARY) };
+        Ok(New::call(name, ty, args, eval_unhex).collated(Collated::BINARY).nullable().build(cx))
     }),
     f("ascii", 1, 1, |cx, name, args| Ok(New::call(name, int_type(3), args, eval_ascii).build(cx))),
     f("ord", 1, 1, |cx, name, args| Ok(New::call(name, int_type(21), args, eval_ord).build(cx))),
     f("char", 1, super::MANY, |cx, _, args| char(cx, args, None)),
     f("to_base64", 1, 1, to_base64),
     f("from_base64", 1, 1, |cx, name, args| {
-        let bytes = u64::from(args[0].chars()) * 3 / 4;
+        let bytes = u64::from(args[0].bytes(cx)) * 3 / 4;
         binary(cx, name, bytes, args, eval_from_base64, true)
     }),
     f("weight_string", 1, 1, |cx, _, mut args| weight_string(cx, args.remove(0), None, &[])),
@@ -44,7 +45,8 @@ pub(super) fn binary(
 fn hex(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlResult<Expr> {
     let by = Collated::connection(cx);
     let chars = u64::from(args[0].bytes(cx)) * 2;
-    Ok(New::call(name, text_type(chars, by), args, eval_hex).collated(by).build(cx))
+    let ty = vaquita_types::SqlType { decimals: 0, ..text_type(chars, by) };
+    Ok(New::call(name, ty, args, eval_hex).collated(by).build(cx))
 }
 
 fn to_base64(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlResult<Expr> {
@@ -69,7 +71,7 @@ pub(in crate::expr) fn char(
     };
     let by = Collated { collation, ..Collated::BINARY };
     let chars = codes.len() as u64 * 4;
-    let codes = codes.into_iter().map(Expr::as_number).collect();
+    let codes = codes.into_iter().map(Expr::into_number).collect();
     let new = New::call("char", text_type(chars, by), codes, eval_char).collated(by);
     Ok(if collation == 63 { new.build_not_null(cx) } else { new.nullable().build_not_null(cx) })
 }
@@ -101,8 +103,11 @@ evals! {
             Value::Int(v) => Some(v as u64),
             Value::UInt(v) => Some(v),
             Value::Bit { value, .. } if args[0].ty().kind == Kind::Bit => Some(value),
+            // Rounded half away from zero; what 64 bits do not hold has all of them set.
             Value::Double(_) | Value::Float(_) | Value::Decimal(_) => {
-                Some(crate::expr::access::integer_of(&v, cx) as u64)
+                let v = v.to_f64(&mut cx.convert()).round();
+                let within = v > i64::MIN as f64 && v < u64::MAX as f64;
+                Some(if within { v as i128 as u64 } else { u64::MAX })
             }
             _ => None,
         };

@@ -9,7 +9,7 @@ use vaquita_types::{SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("abs", 1, 1, abs),
-    f("sign", 1, 1, |cx, name, args| Ok(New::call(name, int_type(2), args, eval_sign).build(cx))),
+    f("sign", 1, 1, |cx, name, args| Ok(New::call(name, int_type(21), args, eval_sign).build(cx))),
     f("ceil", 1, 1, |cx, _, args| whole(cx, "ceiling", args, eval_ceil)),
     f("ceiling", 1, 1, |cx, name, args| whole(cx, name, args, eval_ceil)),
     f("floor", 1, 1, |cx, name, args| whole(cx, name, args, eval_floor)),
@@ -31,8 +31,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("acos", 1, 1, |cx, name, args| double(cx, name, args, eval_acos)),
     f("atan", 1, 2, |cx, name, args| double(cx, name, args, eval_atan)),
     f("atan2", 1, 2, |cx, _, args| double(cx, "atan", args, eval_atan)),
-    f("degrees", 1, 1, |cx, name, args| double(cx, name, args, eval_degrees)),
-    f("radians", 1, 1, |cx, name, args| double(cx, name, args, eval_radians)),
+    f("degrees", 1, 1, |cx, name, args| Ok(New::call(name, double_type(31), args, eval_degrees).build(cx))),
+    f("radians", 1, 1, |cx, name, args| Ok(New::call(name, double_type(31), args, eval_radians).build(cx))),
     f("pi", 0, 0, |cx, name, args| {
         let ty = SqlType { length: 8, decimals: 6, ..double_type(6) };
         Ok(New::call(name, ty, args, eval_pi).build(cx))
@@ -40,14 +40,22 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("rand", 0, 1, rand),
     f("conv", 3, 3, |cx, name, args| {
         let by = Collated::connection(cx);
-        Ok(New::call(name, text_type(64, by), args, eval_conv).collated(by).nullable().build(cx))
+        Ok(New::call(
+            name,
+            text_type(64 / u64::from(crate::expr::build::mb_max(by.collation)), by),
+            args,
+            eval_conv,
+        )
+        .collated(by)
+        .nullable()
+        .build(cx))
     }),
     f("bin", 1, 1, |cx, name, args| based(cx, name, args, 2)),
     f("oct", 1, 1, |cx, name, args| based(cx, name, args, 8)),
 ];
 
 fn abs(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>) -> SqlResult<Expr> {
-    let e = args.remove(0).as_number();
+    let e = args.remove(0).into_number();
     let ty = match numeric(e.ty()) {
         Numeric::Int => SqlType { unsigned: e.ty().unsigned, ..int_type(e.chars()) },
         Numeric::Decimal => decimal_like(&e, e.ty().decimals),
@@ -68,13 +76,19 @@ fn double_decimals(e: &Expr) -> u8 {
 
 /// CEILING(), FLOOR(): of a DECIMAL that fits, an integer.
 fn whole(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
-    let e = args.remove(0).as_number();
+    let e = args.remove(0).into_number();
     let ty = match numeric(e.ty()) {
-        Numeric::Int => SqlType { unsigned: e.ty().unsigned, ..int_type(e.chars()) },
+        Numeric::Int => SqlType {
+            unsigned: e.ty().unsigned,
+            ..int_type(e.chars() + 2 - u32::from(e.ty().decimals).min(e.chars()))
+        },
         Numeric::Decimal => {
             let digits = int_digits(e.ty());
             if digits <= 17 {
-                SqlType { unsigned: e.ty().unsigned, ..int_type(e.chars()) }
+                SqlType {
+                    unsigned: e.ty().unsigned,
+                    ..int_type(e.chars() + 2 - u32::from(e.ty().decimals).min(e.chars()))
+                }
             } else {
                 SqlType { unsigned: e.ty().unsigned, ..SqlType::decimal((digits + 1).min(65), 0) }
             }
@@ -85,11 +99,19 @@ fn whole(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>, eval: 
 }
 
 fn round(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
-    let e = std::mem::replace(&mut args[0], Expr::null()).as_number();
+    let mut e = std::mem::replace(&mut args[0], Expr::null());
+    if e.ty().kind.is_temporal() {
+        e = crate::expr::as_type(cx, e, &double_type(31));
+    }
     let places = match args.get(1).map(Expr::as_const) {
         None => Some(0),
-        Some(Some(Value::Int(n))) => Some((*n).clamp(-100, 30) as i32),
-        Some(Some(Value::UInt(_))) => Some(30),
+        Some(Some(Value::Int(n))) => Some((*n).clamp(-100, 100) as i32),
+        Some(Some(Value::UInt(_))) => Some(100),
+        Some(Some(Value::Decimal(v))) => Some(v.to_i64().unwrap_or_else(|clip| clip).clamp(-100, 100) as i32),
+        Some(Some(Value::Bytes(text))) => {
+            let n = vaquita_types::number::parse_f64(text).value;
+            Some(n.clamp(-100.0, 100.0) as i32)
+        }
         Some(_) => None,
     };
     let ty = match numeric(e.ty()) {
@@ -112,7 +134,7 @@ fn round(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>, eval: 
         },
         Numeric::Double => match places {
             None => double_type(31),
-            Some(n) => double_type(n.max(0) as u8),
+            Some(n) => double_type(n.clamp(0, 31) as u8),
         },
     };
     args[0] = e;
@@ -120,14 +142,14 @@ fn round(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>, eval: 
 }
 
 fn double(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
-    let args = args.into_iter().map(Expr::as_number).collect();
+    let args = args.into_iter().map(Expr::into_number).collect();
     Ok(New::call(name, double_type(31), args, eval).nullable().build(cx))
 }
 
 fn based(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, base: u64) -> SqlResult<Expr> {
     let by = Collated::connection(cx);
-    let args = args.into_iter().map(Expr::as_number).collect();
-    let new = New::call(name, text_type(64, by), args, eval_based);
+    let chars = 64 / u64::from(crate::expr::build::mb_max(by.collation));
+    let new = New::call(name, text_type(chars, by), args, eval_based);
     Ok(new.collated(by).data(Data::Number(base)).nullable().build(cx))
 }
 
@@ -151,9 +173,6 @@ macro_rules! real {
 real! {
     eval_sqrt(x) (x >= 0.0).then(|| x.sqrt());
     eval_exp(x) Some(x.exp());
-    eval_ln(x) (x > 0.0).then(|| x.ln());
-    eval_log2(x) (x > 0.0).then(|| x.log2());
-    eval_log10(x) (x > 0.0).then(|| x.log10());
     eval_sin(x) Some(x.sin());
     eval_cos(x) Some(x.cos());
     eval_tan(x) Some(x.tan());
@@ -164,7 +183,29 @@ real! {
     eval_radians(x) Some(x * (std::f64::consts::PI / 180.0));
 }
 
+/// A logarithm: of what is not above 0 it is NULL, which counts as a division by zero.
+fn logarithm<'r>(
+    x: f64,
+    of: impl FnOnce(f64) -> f64,
+    e: &Expr,
+    cx: &mut crate::expr::EvalCx<'_>,
+) -> SqlResult<Value<'r>> {
+    if x > 0.0 { fit_double(of(x), e) } else { Ok(crate::expr::arith::division_by_zero(cx)) }
+}
+
 evals! {
+    eval_ln(e, args, cx, row) {
+        let x = arg!(args[0].double(cx, row));
+        logarithm(x, f64::ln, e, cx)
+    }
+    eval_log2(e, args, cx, row) {
+        let x = arg!(args[0].double(cx, row));
+        logarithm(x, |x| x.ln() / std::f64::consts::LN_2, e, cx)
+    }
+    eval_log10(e, args, cx, row) {
+        let x = arg!(args[0].double(cx, row));
+        logarithm(x, f64::log10, e, cx)
+    }
     eval_pi(e, args, cx, row) {
         Ok(Value::Double(std::f64::consts::PI))
     }
@@ -176,12 +217,12 @@ evals! {
     eval_log(e, args, cx, row) {
         let x = arg!(args[0].double(cx, row));
         if x <= 0.0 {
-            return Ok(Value::Null);
+            return Ok(crate::expr::arith::division_by_zero(cx));
         }
         let Some(second) = args.get(1) else { return fit_double(x.ln(), e) };
         let y = arg!(second.double(cx, row));
         if y <= 0.0 || x == 1.0 {
-            return Ok(Value::Null);
+            return Ok(crate::expr::arith::division_by_zero(cx));
         }
         fit_double(y.ln() / x.ln(), e)
     }
@@ -259,7 +300,12 @@ evals! {
                 }
                 parse_based(&text, 10, false)
             }
-            v => crate::expr::access::integer_of(&v, cx) as u64,
+            Value::Int(v) => v as u64,
+            Value::UInt(v) => v,
+            v => {
+                let text = v.to_text(args[0].ty());
+                parse_based(&text, 10, false)
+            }
         };
         Ok(Value::owned(print_based(v, e.number(), false)))
     }

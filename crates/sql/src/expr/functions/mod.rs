@@ -91,11 +91,12 @@ const CONTROL: &[Function] = &[
     f("greatest", 2, MANY, control::extreme),
     f("least", 2, MANY, control::extreme),
     f("strcmp", 2, 2, |cx, _, args| compare::strcmp(cx, args)),
+    f("any_value", 1, 1, |_, _, mut args| Ok(args.remove(0))),
     f("isnull", 1, 1, |cx, _, mut args| {
         let operand = Box::new(args.remove(0));
         Ok(cx.truth(Node::IsNull { operand, negated: false }))
     }),
-    f("bit_count", 1, 1, |cx, _, mut args| Ok(super::arith::count_bits(cx, args.remove(0).as_number()))),
+    f("bit_count", 1, 1, |cx, _, mut args| Ok(super::arith::count_bits(cx, args.remove(0).into_number()))),
     f("mod", 2, 2, |cx, _, args| {
         two(args, |a, b| Ok(super::arith::arith(cx, super::arith::Arith::Mod, a, b)))
     }),
@@ -103,7 +104,7 @@ const CONTROL: &[Function] = &[
 
 fn two(args: Vec<Expr>, make: impl FnOnce(Expr, Expr) -> SqlResult<Expr>) -> SqlResult<Expr> {
     let [a, b] = <[Expr; 2]>::try_from(args).map_err(|_| wrong_columns(1))?;
-    make(a.as_number(), b.as_number())
+    make(a, b)
 }
 
 /// A call as it was written.

@@ -15,7 +15,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     f("inet_ntoa", 1, 1, |cx, name, args| {
         let by = Collated::connection(cx);
-        Ok(New::call(name, text_type(31, by), args, eval_inet_ntoa).collated(by).nullable().build(cx))
+        Ok(New::call(name, SqlType { decimals: 0, ..text_type(31, by) }, args, eval_inet_ntoa)
+            .collated(by)
+            .nullable()
+            .build(cx))
     }),
     f("inet6_aton", 1, 1, |cx, name, args| super::encode::binary(cx, name, 16, args, eval_inet6_aton, true)),
     f("inet6_ntoa", 1, 1, |cx, name, args| {
@@ -147,7 +150,9 @@ fn inet_aton(text: &[u8]) -> Option<u64> {
         if part.is_empty() || part.len() > 20 {
             return None;
         }
-        let v = part.iter().try_fold(0u64, |v, b| Some(v * 10 + u64::from(char::from(*b).to_digit(10)?)));
+        let v = part.iter().try_fold(0u64, |v, b| {
+            Some(v.saturating_mul(10).saturating_add(u64::from(char::from(*b).to_digit(10)?)))
+        });
         numbers.push(v.filter(|&v| v <= 255)?);
     }
     let (last, first) = numbers.split_last()?;

@@ -9,7 +9,7 @@ use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_engine::text::collation::{Collation, find_bytes};
 use vaquita_parser::ast::TrimSide;
-use vaquita_types::{SqlResult, SqlType, Value};
+use vaquita_types::{SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("concat", 1, MANY, concat),
@@ -76,8 +76,7 @@ fn measure(
     args: Vec<Expr>,
     eval: crate::expr::node::EvalFn,
 ) -> SqlResult<Expr> {
-    let length = if name == "bit_length" { 11 } else { 10 };
-    Ok(New::call(name, int_type(length), args, eval).build(cx))
+    Ok(New::call(name, int_type(10), args, eval).build(cx))
 }
 
 /// The one text argument with its collation; a number is text of the connection.
@@ -182,7 +181,7 @@ fn soundex(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlRe
 fn format(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlResult<Expr> {
     let by = Collated::connection(cx);
     let chars = u64::from(args[0].chars());
-    let chars = chars + chars / 3 + 31 + 1;
+    let chars = chars + chars / 3 + 31 + 2;
     Ok(New::call(name, text_type(chars, by), args, eval_format).collated(by).build(cx))
 }
 
@@ -355,7 +354,15 @@ evals! {
         } else {
             let v = arg!(args[0].decimal(cx, row));
             let mut out = Vec::new();
-            v.round(digits.into()).unwrap_or(v).push_text(&mut out);
+            let v = v.round(digits.into()).unwrap_or(v);
+            v.push_text(&mut out);
+            // As many digits as asked for, whatever the number has.
+            if v.scale() < digits {
+                if v.scale() == 0 {
+                    out.push(b'.');
+                }
+                out.resize(out.len() + usize::from(digits - v.scale()), b'0');
+            }
             out
         };
         if let Some(locale) = args.get(2) {
@@ -489,7 +496,7 @@ fn soundex_of(text: &[u8], collation: Collation) -> Vec<u8> {
         let (c, next) = rest.split_at(len);
         rest = next;
         let letter = (len == 1 && c[0].is_ascii_alphabetic()).then(|| c[0].to_ascii_uppercase());
-        let is_letter = letter.is_some() || charset.code(c).0 >= 0xC0;
+        let is_letter = letter.is_some() || charset != Charset::BINARY && charset.code(c).0 >= 0xC0;
         if !is_letter {
             continue;
         }
@@ -497,21 +504,17 @@ fn soundex_of(text: &[u8], collation: Collation) -> Vec<u8> {
         if out.is_empty() {
             match letter {
                 Some(letter) => out.push(letter),
-                None => collation.upper(c, &mut out),
+                None => out.extend_from_slice(c),
             }
             last = digit;
-        } else if letter.is_some_and(|l| l == b'H' || l == b'W') {
         } else if digit != b'0' && digit != last {
             out.push(digit);
-            last = digit;
-        } else {
             last = digit;
         }
     }
     if !out.is_empty() {
-        while out.len() < 4 {
-            out.push(b'0');
-        }
+        let missing = 4usize.saturating_sub(charset.char_count(&out));
+        out.resize(out.len() + missing, b'0');
     }
     out
 }

@@ -175,7 +175,7 @@ evals! {
         let new = arg!(args[3].text(cx, row));
         let charset = text_charset(&args[0]);
         let chars = charset.char_count(&text) as i64;
-        if at <= 0 || at > chars {
+        if at <= 0 || at > chars + 1 {
             return Ok(Value::Bytes(text));
         }
         let from = charset.prefix_len(&text, (at - 1) as usize);
