@@ -28,6 +28,11 @@ pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
     Ok(())
 }
 
+/// About how many rows a table has; what cannot be read has none.
+fn rows_of(m: &Making<'_, '_>, info: &TableInfo) -> u64 {
+    m.db.engine.core().estimate_rows(&info.table).unwrap_or(0)
+}
+
 fn row_format(info: &TableInfo) -> &'static str {
     use vaquita_format::index_def::RowFormat;
     match info.table.row_format {
@@ -59,7 +64,7 @@ pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let db = m.db;
     let core = db.engine.core();
     for info in m.tables(1, 2)? {
-        let rows = info.table.stats.rows.load(std::sync::atomic::Ordering::Relaxed);
+        let rows = rows_of(m, &info);
         let page = core.storage.options().page_size.logical() as u64;
         let pages = core.storage.spaces().get(info.table.space).map_or(0, |s| u64::from(s.size_pages()));
         // Without counting pages: the indexes' shares of the file are taken to be alike.
@@ -304,8 +309,7 @@ fn privileges_text(m: &Making<'_, '_>, database: &str, table: &str, column: &str
 }
 
 /// Estimated number of different values of the first columns of a key.
-fn cardinality(info: &TableInfo, key: &KeyInfo, parts: usize) -> u64 {
-    let rows = info.table.stats.rows.load(std::sync::atomic::Ordering::Relaxed);
+fn cardinality(rows: u64, key: &KeyInfo, parts: usize) -> u64 {
     match key.unique && parts == key.parts.len() {
         true => rows,
         // Without statistics of indexes: half as many with every part that is missing.
@@ -315,6 +319,7 @@ fn cardinality(info: &TableInfo, key: &KeyInfo, parts: usize) -> u64 {
 
 pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(1, 2)? {
+        let rows = rows_of(m, &info);
         for key in &info.keys {
             for (at, part) in key.parts.iter().enumerate() {
                 let column = &info.columns[part.column];
@@ -329,7 +334,7 @@ pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
                     Value::UInt(at as u64 + 1),
                     text(&column.name),
                     text("A"),
-                    Value::UInt(cardinality(&info, key, at + 1)),
+                    Value::UInt(cardinality(rows, key, at + 1)),
                     number_or_null(part.prefix.map(u64::from)),
                     Value::Null,
                     text(if column.is_nullable() { "YES" } else { "" }),
@@ -474,7 +479,7 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
 
 pub(super) fn partitions(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(1, 2)? {
-        let rows = info.table.stats.rows.load(std::sync::atomic::Ordering::Relaxed);
+        let rows = rows_of(m, &info);
         let mut row = vec![text("def"), text(&info.database), text(&info.name)];
         row.resize(12, Value::Null);
         row.extend([
