@@ -59,7 +59,7 @@ pub(super) fn plan<'p>(
     flatten(tree, &mut units, &mut conditions, straight);
     let (constant, conditions): (Vec<Expr>, Vec<Expr>) =
         conditions.into_iter().partition(|c| c.tables().is_empty() && !is_random(c));
-    block.has_subquery |= conditions.iter().any(|c| c.info().has_subquery);
+    block.has_subquery |= conditions.iter().any(needs_copies);
     block.const_filter = constant;
     let estimator = Estimator::new(planner, scope);
     let mut planning = Planning { estimator, scope, locking, reads: Vec::new() };
@@ -94,8 +94,29 @@ fn counts_rows(block: &BlockPlan) -> bool {
         && block.reads[0].lock == ReadLock::None
 }
 
+/// Whether an expression may be evaluated on copied rows only: it runs a subquery, or waits, which nobody may do with a
+/// page latched.
+fn needs_copies(e: &Expr) -> bool {
+    let mut waits = false;
+    e.walk(&mut |e| {
+        if let Node::Call(call) = e.node() {
+            waits |= matches!(
+                call.name,
+                "sleep"
+                    | "get_lock"
+                    | "release_lock"
+                    | "is_free_lock"
+                    | "is_used_lock"
+                    | "benchmark"
+                    | "load_file"
+            );
+        }
+    });
+    waits || e.info().has_subquery
+}
+
 fn has_subquery(block: &BlockPlan, filter: &[Expr]) -> bool {
-    let any = |e: &Expr| e.info().has_subquery;
+    let any = needs_copies;
     let key = |k: &OrderKey| k.value.expr().is_some_and(any);
     block.items.iter().any(any)
         || block.having.as_ref().is_some_and(any)
@@ -110,7 +131,7 @@ fn has_subquery(block: &BlockPlan, filter: &[Expr]) -> bool {
 }
 
 fn steps_have_subquery(steps: &[Step]) -> bool {
-    let any = |list: &[Expr]| list.iter().any(|e| e.info().has_subquery);
+    let any = |list: &[Expr]| list.iter().any(needs_copies);
     steps.iter().any(|step| match step {
         Step::Table { filter, .. } => any(filter),
         Step::Outer { steps, before, filter, .. } => any(before) || any(filter) || steps_have_subquery(steps),

@@ -119,3 +119,11 @@ fn names_that_are_wrong() {
     s.run("UPDATE t SET a = (SELECT MAX(a) FROM (SELECT * FROM t) m)");
     assert_eq!(s.lines("SELECT DISTINCT a FROM t"), ["19"]);
 }
+
+#[test]
+fn waiting_functions_hold_no_page() {
+    let mut s = filled("sleep");
+    let started = s.lines("SELECT id, SLEEP(0), (SELECT COUNT(*) FROM t u WHERE u.a = t.a) FROM t WHERE id < 2");
+    assert_eq!(started, ["0,0,100", "1,0,100"]);
+    assert_eq!(s.lines("SELECT COUNT(*) FROM t WHERE SLEEP(0) = 0 AND id < 50"), ["50"]);
+}
