@@ -168,6 +168,16 @@ impl Definition {
                 }),
             }
         }
+        // In MySQL's order, which decides which of two duplicates is told: unique keys without NULL, other unique ones.
+        let nullable = |index: &IndexSpec| index.parts.iter().any(|p| spec.columns[p.column].def.is_nullable());
+        let class = |index: &IndexSpec| match (index.unique, nullable(index)) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, _) => 2,
+        };
+        let mut indexes = std::mem::take(&mut spec.indexes);
+        indexes.sort_by_key(class);
+        spec.indexes = indexes;
         for key in self.foreign_keys.iter().filter(|k| !k.exists) {
             spec.foreign_keys.push(key.to_spec()?);
         }

@@ -82,6 +82,8 @@ impl Scratch {
             let value = match (is_some, &column.default) {
                 (true, _) => &self.value[..],
                 (false, DefaultValue::Stored(default)) => default,
+                // No label, not the first one.
+                (false, _) if column.sql_type().kind == Kind::Enum => &[0; 2][..column.implicit.len().min(2)],
                 (false, _) => &column.implicit,
             };
             push_field(column, &info.table.columns[i].def, value, &mut self.record);

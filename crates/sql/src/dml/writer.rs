@@ -268,6 +268,9 @@ impl<'p> Writer<'p> {
     ) -> SqlResult<()> {
         self.counts.touched += 1;
         let info = self.info;
+        if let Some(auto) = &mut self.auto_inc {
+            auto.updated(info, &old.row);
+        }
         let tz = cx.state.vars.time_zone.clone();
         let decode = |row: &RowBuffer| -> Vec<Value<'static>> {
             let columns = info.columns.iter().enumerate();
@@ -321,11 +324,10 @@ impl<'p> Writer<'p> {
                 return Err(row_failure(&e, info, &fields, &tz));
             }
         }
-        if let Some(auto) = &mut self.auto_inc {
-            match set.contains(&auto.column()) {
-                true => auto.note(engine, info, &made)?,
-                false => auto.updated(info, &old.row),
-            }
+        if let Some(auto) = &mut self.auto_inc
+            && set.contains(&auto.column())
+        {
+            auto.note(engine, info, &made)?;
         }
         Ok(())
     }
