@@ -21,14 +21,11 @@ pub use privilege::{Priv, Wanted};
 
 use crate::connection::Transport;
 use crate::database::Database;
-use crate::statement::StmtCx;
-use crate::virtual_tables::Listing;
 use grants::Grants;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vaquita_parser::ast;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::SqlResult;
 
 /// What a door needs to authenticate somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]

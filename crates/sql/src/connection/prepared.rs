@@ -167,18 +167,18 @@ impl Connection {
         let taken = entry.plan.take();
         let sql = entry.sql.clone();
         let planned = entry.planned;
-        if let Some((plan, made)) = taken {
-            if self.fits(&made, params) {
-                self.state.status.plans_reused += 1;
-                let done = self.run_plan(&plan, params, sink);
-                match done {
-                    Err(e) if plan::is_stale(&e) => {}
-                    done => {
-                        if let Some(entry) = self.prepared.by_id.get_mut(&id) {
-                            entry.plan = Some((plan, made));
-                        }
-                        return done;
+        if let Some((plan, made)) = taken
+            && self.fits(&made, params)
+        {
+            self.state.status.plans_reused += 1;
+            let done = self.run_plan(&plan, params, sink);
+            match done {
+                Err(e) if plan::is_stale(&e) => {}
+                done => {
+                    if let Some(entry) = self.prepared.by_id.get_mut(&id) {
+                        entry.plan = Some((plan, made));
                     }
+                    return done;
                 }
             }
         }

@@ -139,7 +139,7 @@ impl Connection {
         }
         match &self.xa {
             XaState::Active(own) if own == xid => {
-                self.xa = XaState::Idle(xid.clone());
+                self.xa = XaState::Idle(*xid);
                 Ok(())
             }
             XaState::Active(_) => Err(not_found()),
@@ -154,7 +154,7 @@ impl Connection {
             state => return Err(state.wrong()),
         }
         self.state.status.handler_prepare += 1;
-        let durability = error::of_engine(self.engine.xa_prepare(xid.clone()))?;
+        let durability = error::of_engine(self.engine.xa_prepare(xid))?;
         self.committed(durability);
         *self.process.waits.lock() = Some(self.engine.handle());
         self.engine.set_tag(u64::from(self.state.connection_id));
@@ -203,7 +203,7 @@ impl Connection {
     /// A deadlock took the branch's work: it can only be rolled back.
     pub(super) fn xa_lost(&mut self) {
         if let XaState::Active(xid) | XaState::Idle(xid) = &self.xa {
-            self.xa = XaState::RolledBack(xid.clone());
+            self.xa = XaState::RolledBack(*xid);
         }
     }
 

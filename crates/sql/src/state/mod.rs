@@ -106,8 +106,8 @@ impl SessionState {
             found_rows: 0,
             now_us: 0,
             rand: [
-                connection_id.wrapping_mul(0x10001) + 55_555_555,
-                connection_id.wrapping_mul(0x1_0000_001),
+                connection_id.wrapping_mul(0x1_0001).wrapping_add(55_555_555),
+                connection_id.wrapping_mul(0x1000_0001),
             ]
             .map(|seed| seed % 0x3FFF_FFFF),
             seeded: std::collections::HashMap::default(),

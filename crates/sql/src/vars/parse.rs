@@ -80,7 +80,7 @@ fn sized(text: &str) -> Option<(bool, u64)> {
     };
     let digits = if shift == 0 { digits } else { &digits[..digits.len() - 1] };
     let number: u64 = digits.parse().ok()?;
-    Some((negative, number.checked_mul(1 << shift).unwrap_or(u64::MAX)))
+    Some((negative, number.saturating_mul(1 << shift)))
 }
 
 pub(super) fn wrong_value(name: &str, value: &str) -> SqlError {

@@ -87,7 +87,7 @@ pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
             Value::UInt(10),
             text(row_format(&info)),
             Value::UInt(rows),
-            Value::UInt(if rows == 0 { 0 } else { data / rows }),
+            Value::UInt(data.checked_div(rows).unwrap_or(0)),
             Value::UInt(data),
             Value::UInt(0),
             Value::UInt(if rows < 100 { secondary * page } else { used - data }),
