@@ -2,7 +2,7 @@
 
 use super::{Session, Statement};
 use crate::ddl::{self, TableSpec};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::table::Table;
 use std::sync::Arc;
 use vaquita_txn::AccessMode;

@@ -219,7 +219,7 @@ impl<'t> Rows<'t> {
                 }
                 _ => store(&new.ty, &new.name, &value, old.sql_type(), self.mode, &mut cx, out)?,
             };
-            ranges.push(there.then(|| start..out.len()));
+            ranges.push(there.then_some(start..out.len()));
         }
         Ok(ranges)
     }

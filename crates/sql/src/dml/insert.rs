@@ -137,7 +137,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
             targets
         }
         None => match ast.source {
-            ast::InsertSource::Values([row, ..]) if row.is_empty() => Vec::new(),
+            ast::InsertSource::Values([[], ..]) => Vec::new(),
             _ => (0..info.columns.len()).collect(),
         },
     };
