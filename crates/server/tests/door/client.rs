@@ -167,7 +167,6 @@ impl<S: Read + Write> Client<S> {
         }
         b.extend_from_slice(login.plugin.as_bytes());
         b.push(0);
-        b.extend_from_slice(b"\x0c\x04who\0\x06tester".get(..0).unwrap_or_default());
         push_string(&mut b, b"\x03who\x06tester");
         self.send(&b);
         self.finish_login(login)
@@ -190,7 +189,7 @@ impl<S: Read + Write> Client<S> {
                     self.send(&password);
                 }
                 other => {
-                    let answer = self.answer_of(&other.to_vec());
+                    let answer = self.answer_of(other);
                     if matches!(answer, Answer::Ok { .. }) && login.caps.has(Capabilities::COMPRESS) {
                         self.zip = Some((Inflater::default(), 0));
                     }

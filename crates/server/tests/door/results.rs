@@ -101,7 +101,7 @@ fn prepare(client: &mut Client<std::net::TcpStream>) -> u32 {
     let packet = client.packet().expect("an answer");
     let mut r = Reader::new(&packet);
     assert_eq!(r.u8(), Ok(0));
-    let id = r.u32().unwrap();
+    let id = r.u32().expect("a number");
     assert_eq!((r.u16(), r.u16()), (Ok(2), Ok(2)));
     for _ in 0..2 {
         for _ in 0..2 {
