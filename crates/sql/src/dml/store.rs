@@ -57,6 +57,10 @@ impl<'t> Store<'t> {
         if value.is_null() {
             return self.null(column, info, state, row);
         }
+        if is_copied(info.sql_type(), value, from) {
+            let tz = &state.vars.time_zone;
+            return row.put(column, |out| Ok(info.ty.encode(value, tz, out)));
+        }
         let mode = StoreMode { strict: self.strict, null_is_error: self.null_is_error, row: self.row };
         let mut cx = Cx { date: self.date, time_zone: &state.vars.time_zone, warnings: &mut state.warnings };
         row.put(column, |out| store(&info.ty, &info.name, value, from, mode, &mut cx, out))
@@ -150,6 +154,19 @@ impl<'t> Store<'t> {
         let written = row.put(column, |out| ty.encode(&value, out).map(|()| true));
         debug_assert!(written.is_ok(), "the time of a statement can be stored");
     }
+}
+
+/// Whether values of a column go into another as they are, whatever the mode has against them: zero dates, no label.
+fn is_copied(to: &SqlType, value: &Value<'_>, from: &SqlType) -> bool {
+    let of_kind = match to.kind {
+        Kind::Enum | Kind::Set => matches!(value, Value::Label { .. }),
+        Kind::Date => matches!(value, Value::Date(_)),
+        Kind::DateTime => matches!(value, Value::DateTime(_)),
+        _ => false,
+    };
+    of_kind
+        && to.kind == from.kind
+        && (to.decimals, &to.labels, to.collation) == (from.decimals, &from.labels, from.collation)
 }
 
 /// Whether a column that was declared without a default has one all the same: the first label.
