@@ -16,7 +16,7 @@ usage: cargo xtask COMMAND
 
   test [--quick]          install what the tests need and run every check; --quick: the inner loop
   tidy                    layer rules, leftovers, file and function sizes, links, unsafe list
-  peers install           install the real MySQL 5.6.24 and MariaDB 10.11 into target/peers
+  peers install           install the real MySQL 5.6.24, MariaDB 10.11 and drivers of four languages
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
   simulate SECONDS        new seeds of the simulation
   sanitize                tests of the crates with unsafe code under AddressSanitizer
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
 
 fn peers_install() -> Result<(), Failure> {
     let paths = vaquita_peers::install().map_err(|e| Failure(e.to_string()))?;
+    vaquita_clients::install().map_err(|e| Failure(e.to_string()))?;
     println!("peers are ready in {}", paths.root().display());
     Ok(())
 }

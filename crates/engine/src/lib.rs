@@ -51,6 +51,18 @@ pub mod text {
     pub use vaquita_format::{charset, collation};
 }
 
+/// What the layers above need to know of those below, by name: shapes of columns and keys, stored values, settings,
+/// what monitors show. Pages, latches and the files of tables stay below.
+pub mod lower {
+    pub use vaquita_format::checksum::ChecksumAlgorithm;
+    pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
+    pub use vaquita_format::{PageSize, charset, collation, column, filename, value};
+    pub use vaquita_io::{Error as IoError, FlushMethod, OpenMode, OpenOptions};
+    pub use vaquita_storage::{FlushNeighbors, ForceRecovery, Storage, SystemFile};
+    pub use vaquita_txn::TrxState;
+    pub use vaquita_txn::lock::{LockInfo, LockTarget, Names};
+}
+
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{ForeignKeySpec, IndexSpec, TableSpec};
 pub use crate::engine::Engine;

@@ -89,7 +89,7 @@ fn main() {
             attributes: Vec::new(),
         })
         .unwrap();
-    let mut run = |connection: &mut vaquita_sql::Connection, text: &str| {
+    let run = |connection: &mut vaquita_sql::Connection, text: &str| {
         connection.query(text.as_bytes(), &mut Nowhere).unwrap();
     };
     run(&mut connection, "begin");

@@ -110,7 +110,7 @@ pub fn foreign_key_text(key: &ForeignKey) -> String {
     let columns = |names: &[String]| {
         names.iter().map(|n| format!("`{}`", n.replace('`', "``"))).collect::<Vec<_>>().join(", ")
     };
-    let plain = |s: &str| vaquita_format::filename::decode(s).unwrap_or_else(|| s.to_owned());
+    let plain = |s: &str| vaquita_engine::lower::filename::decode(s).unwrap_or_else(|| s.to_owned());
     let parent = match parent_db == child_db {
         true => format!("`{}`", plain(parent)),
         false => format!("`{}`.`{}`", plain(parent_db), plain(parent)),

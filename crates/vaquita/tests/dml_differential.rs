@@ -239,7 +239,7 @@ impl Maker {
             let column = &table.columns[self.below(table.columns.len())];
             let value = match self.below(6) {
                 0 if inserting => format!("values({})", column.name),
-                1 => format!("{}", column.name),
+                1 => column.name.to_string(),
                 _ => self.value(column),
             };
             list.push(format!("{} = {value}", column.name));

@@ -45,7 +45,9 @@ fn drivers_find_a_mysql_server() {
     }
     let login = |user, tls| Login { port: server.port(), user, password: "se cret", tls };
     // caching_sha2_password wants TLS at a user's first login; afterwards the server knows the password's digest.
-    for login in [login("native", false), login("native", true), login("caching", true), login("caching", false)] {
+    for login in
+        [login("native", false), login("native", true), login("caching", true), login("caching", false)]
+    {
         if let Err(Failure(why)) = clients.check(&login) {
             panic!("{login:?}: {why}\n{}", server.log());
         }
@@ -80,7 +82,9 @@ fn dumps_travel_both_ways() {
     let dump = dump_of(server.client("mariadb-dump").expect("mysqldump"));
     peer.sql("create database shop").expect("a database");
     load(peer.client("mariadb"), &dump);
-    let rows = |query: &str| peer.rows(query).expect("the rows").iter().map(|r| r.join("\t") + "\n").collect::<String>();
+    let rows = |query: &str| {
+        peer.rows(query).expect("the rows").iter().map(|r| r.join("\t") + "\n").collect::<String>()
+    };
     for (query, wanted) in COMPARED.iter().zip(&wanted) {
         assert_eq!(&rows(query), wanted, "on MySQL: {query}");
     }
@@ -91,7 +95,8 @@ fn dumps_travel_both_ways() {
     for (query, wanted) in COMPARED.iter().zip(&wanted) {
         assert_eq!(&server.sql(query).expect("the rows"), wanted, "back on Vaquita: {query}");
     }
-    let refused = server.sql("insert into shop.`order` (id, customer) values (9, 99)").expect_err("a foreign key");
+    let refused =
+        server.sql("insert into shop.`order` (id, customer) values (9, 99)").expect_err("a foreign key");
     assert!(refused.0.contains("1452"), "{refused}");
 }
 
@@ -134,11 +139,17 @@ fn a_killed_server_keeps_what_it_acknowledged() {
         });
         server.start_again().expect("recovery");
         for (session, last) in acknowledged.iter().enumerate() {
-            let (last, rows) = (last.load(Ordering::SeqCst), format!("select count(*), max(n) from d.t where session = {session}"));
+            let (last, rows) = (
+                last.load(Ordering::SeqCst),
+                format!("select count(*), max(n) from d.t where session = {session}"),
+            );
             let found = server.sql(&rows).expect("the rows");
             let (count, max) = found.trim().split_once('\t').expect("two columns");
             let (count, max): (u64, u64) = (count.parse().expect("a number"), max.parse().unwrap_or(0));
-            assert!(count == max && (last..=last + 1).contains(&max), "round {round}, session {session}: {last} acknowledged, {max} there, {count} rows");
+            assert!(
+                count == max && (last..=last + 1).contains(&max),
+                "round {round}, session {session}: {last} acknowledged, {max} there, {count} rows"
+            );
             assert!(max > low || round > 0, "nothing was inserted");
             server.sql(&format!("delete from d.t where session = {session}")).expect("a clean table");
         }

@@ -185,7 +185,10 @@ mod tests {
             ..Completion::default()
         };
         push_ok(&mut out, OLD, &done);
-        assert_eq!(&out.buf[4..], b"\0\x03\xfc\x34\x12\x02\0\x01\0\x26Records: 3  Duplicates: 0  Warnings: 1");
+        assert_eq!(
+            &out.buf[4..],
+            b"\0\x03\xfc\x34\x12\x02\0\x01\0\x26Records: 3  Duplicates: 0  Warnings: 1"
+        );
         let mut out = Output::default();
         push_end_of_rows(&mut out, OLD, &done);
         assert_eq!(&out.buf[4..], b"\xfe\x01\0\x02\0");

@@ -9,9 +9,9 @@ use crate::error;
 use crate::sink::Collected;
 use std::fmt::Write;
 use std::sync::Arc;
+use vaquita_engine::lower::KeyPart;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Column, Engine, TableSpec};
-use vaquita_format::index_def::KeyPart;
 use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
 
 /// Collation of names: `utf8_bin`.
@@ -164,8 +164,7 @@ fn column((name, declared): ColumnText) -> Column {
         Kind::Timestamp => DefaultValue::Now,
         _ => {
             let mut stored = Vec::new();
-            ColumnType::new(ty, vaquita_format::index_def::RowFormat::Dynamic)
-                .push_implicit_default(&mut stored);
+            ColumnType::new(ty, vaquita_engine::lower::RowFormat::Dynamic).push_implicit_default(&mut stored);
             DefaultValue::Stored(stored)
         }
     };

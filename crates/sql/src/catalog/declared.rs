@@ -2,8 +2,8 @@
 
 use super::extra::Extra;
 use vaquita_engine::Column;
-use vaquita_format::charset::Charset;
-use vaquita_format::column::{ColumnDef, MType, mysql_type};
+use vaquita_engine::lower::charset::Charset;
+use vaquita_engine::lower::column::{ColumnDef, MType, mysql_type};
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
 use vaquita_types::{Kind, SqlType};
 
@@ -240,7 +240,7 @@ fn latin1(c: char) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vaquita_format::column::Charset as ColumnCharset;
+    use vaquita_engine::lower::column::Charset as ColumnCharset;
 
     fn of(def: ColumnDef, declared: &str) -> SqlType {
         let mut column = Column::new(def);

@@ -229,12 +229,12 @@ fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
 }
 
 fn is_bin_collation(id: u16) -> bool {
-    vaquita_format::collation::name(id).is_some_and(|name| name.ends_with("_bin"))
+    vaquita_engine::lower::collation::name(id).is_some_and(|name| name.ends_with("_bin"))
 }
 
 /// The stored form of a type's own default: all zero, empty, or the first label.
 fn implicit_default(ty: &SqlType, table: &Table, column: &vaquita_engine::Column) -> Box<[u8]> {
-    use vaquita_format::value::{DateTime, Time, Timestamp, Value, ValueType};
+    use vaquita_engine::lower::value::{DateTime, Time, Timestamp, Value, ValueType};
     let value = match ty.kind {
         Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt if !ty.unsigned => {
             Value::Int(0)
@@ -266,7 +266,7 @@ fn keys_of(table: &Table) -> Vec<KeyInfo> {
         if index.parts.is_empty() {
             continue;
         }
-        let part = |p: &vaquita_format::index_def::KeyPart| {
+        let part = |p: &vaquita_engine::lower::KeyPart| {
             let width = u32::from(table.columns[p.column].def.mbmaxlen.max(1));
             KeyPartInfo { column: p.column, prefix: (p.prefix_len > 0).then(|| p.prefix_len / width) }
         };

@@ -1,6 +1,6 @@
 //! Names of tables and databases: between SQL and the engine's `database/table` in file name encoding.
 
-use vaquita_format::filename;
+use vaquita_engine::lower::filename;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Most characters of an identifier.

@@ -2,8 +2,8 @@
 
 use crate::vars::{Globals, VarId};
 use std::path::Path;
-use vaquita_format::checksum::ChecksumAlgorithm;
-use vaquita_storage::{FlushNeighbors, ForceRecovery, SystemFile};
+use vaquita_engine::lower::ChecksumAlgorithm;
+use vaquita_engine::lower::{FlushNeighbors, ForceRecovery, SystemFile};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Settings for the engine in that folder.
@@ -17,7 +17,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     let mut options = vaquita_engine::Options::new(dir);
     let storage = &mut options.storage;
     let page_size = size("page_size");
-    storage.page_size = vaquita_format::PageSize::new(page_size)
+    storage.page_size = vaquita_engine::lower::PageSize::new(page_size)
         .ok_or_else(|| wrong("innodb_page_size", &page_size.to_string()))?;
     storage.buffer_pool_size = size("buffer_pool_size");
     storage.buffer_pool_instances = size("buffer_pool_instances");
@@ -81,8 +81,8 @@ fn wrong(name: &str, value: &str) -> SqlError {
     SqlError::new(1231, format!("Variable '{name}' can't be set to the value of '{value}'"))
 }
 
-fn flush_method(name: &str) -> Option<vaquita_io::FlushMethod> {
-    use vaquita_io::FlushMethod as M;
+fn flush_method(name: &str) -> Option<vaquita_engine::lower::FlushMethod> {
+    use vaquita_engine::lower::FlushMethod as M;
     match name {
         "fsync" => Some(M::Fsync),
         "O_DSYNC" => Some(M::ODsync),

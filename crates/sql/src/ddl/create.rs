@@ -6,8 +6,8 @@ use crate::catalog::extra::Extra;
 use crate::catalog::{engine_name, file_name};
 use crate::error;
 use crate::statement::{Outcome, PlanCx, StmtCx};
+use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
-use vaquita_format::index_def::RowFormat;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
 use vaquita_types::{Kind, Level, SqlError, SqlResult};
 

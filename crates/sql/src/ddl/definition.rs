@@ -3,10 +3,10 @@
 use crate::catalog::declared::type_text;
 use crate::catalog::extra::{Extra, index_option};
 use crate::catalog::{TableInfo, engine_name, same_name, sql_name};
+use vaquita_engine::lower::charset::Charset;
+use vaquita_engine::lower::{KeyPart, RowFormat};
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_engine::{Column, ForeignKeySpec, IndexSpec, TableSpec};
-use vaquita_format::charset::Charset;
-use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_types::sql_type::BINARY;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
@@ -169,7 +169,8 @@ impl Definition {
             }
         }
         // In MySQL's order, which decides which of two duplicates is told: unique keys without NULL, other unique ones.
-        let nullable = |index: &IndexSpec| index.parts.iter().any(|p| spec.columns[p.column].def.is_nullable());
+        let nullable =
+            |index: &IndexSpec| index.parts.iter().any(|p| spec.columns[p.column].def.is_nullable());
         let class = |index: &IndexSpec| match (index.unique, nullable(index)) {
             (true, false) => 0,
             (true, true) => 1,

@@ -4,8 +4,8 @@ use super::definition::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind
 use super::names_of;
 use crate::catalog::same_name;
 use crate::statement::StmtCx;
+use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
-use vaquita_format::index_def::RowFormat;
 use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
 use vaquita_types::{Kind, SqlError, SqlResult};
 

@@ -3,7 +3,7 @@
 use super::definition::Definition;
 use super::types;
 use crate::statement::StmtCx;
-use vaquita_format::index_def::RowFormat;
+use vaquita_engine::lower::RowFormat;
 use vaquita_parser::ast::{RowFormatOption, TableOption};
 use vaquita_types::{SqlError, SqlMode, SqlResult};
 

@@ -13,9 +13,9 @@
 use crate::catalog::{ColumnInfo, TableInfo};
 use crate::error;
 use std::ops::ControlFlow;
+use vaquita_engine::lower::column::{ColumnDef, MType};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Direction, Error, ReadOptions, RowRef, Statement};
-use vaquita_format::column::{ColumnDef, MType};
 use vaquita_types::{Kind, SqlResult};
 
 /// The checksum of the rows that the statement sees.

@@ -2,8 +2,8 @@
 
 use crate::catalog::TableInfo;
 use crate::error;
+use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::{Error, Field};
-use vaquita_format::charset::Charset;
 use vaquita_types::sql_type::BINARY;
 use vaquita_types::{Kind, SqlError, TimeZone};
 

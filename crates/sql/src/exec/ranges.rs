@@ -10,9 +10,9 @@ use crate::expr::{EvalCx, Expr, Row};
 use crate::plan::sarg::{Leaf, Sarg, Test};
 use std::cmp::Ordering;
 use vaquita_engine::Index;
+use vaquita_engine::lower::FieldCmp;
 use vaquita_engine::row::entry::cut;
 use vaquita_engine::text::charset::Charset;
-use vaquita_format::index_def::FieldCmp;
 use vaquita_types::SqlResult;
 use vaquita_types::compare::CompareAs;
 
@@ -427,7 +427,7 @@ fn literal_prefix(pattern: &[u8], escape: Option<u32>) -> Vec<u8> {
 /// What the least text with a prefix goes on with. Where comparisons pad with spaces, text that goes on with a control
 /// character is less than its beginning.
 fn lowest_character(collation: u16) -> Option<u8> {
-    let name = vaquita_format::collation::name(collation).unwrap_or("binary");
+    let name = vaquita_engine::lower::collation::name(collation).unwrap_or("binary");
     match name {
         "binary" => None,
         _ if name.contains("0900") => None,

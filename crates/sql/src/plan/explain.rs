@@ -363,7 +363,7 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
 
 /// Bytes of the first parts of a key, as MySQL counts them.
 fn key_len(info: &TableInfo, index: usize, n: usize) -> u32 {
-    let part = |p: &vaquita_format::index_def::KeyPart| {
+    let part = |p: &vaquita_engine::lower::KeyPart| {
         let def = &info.table.columns[p.column].def;
         let ty = info.columns[p.column].sql_type();
         let variable = matches!(

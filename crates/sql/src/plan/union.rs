@@ -124,7 +124,7 @@ fn strings(a: &SqlType, b: &SqlType) -> SqlResult<SqlType> {
 
 /// The collation of two texts of equal rights: Unicode takes in the others, `_bin` wins within a character set.
 fn common_collation(a: u16, b: u16) -> SqlResult<u16> {
-    let name = |id| vaquita_format::collation::name(id).unwrap_or("binary");
+    let name = |id| vaquita_engine::lower::collation::name(id).unwrap_or("binary");
     let charset = |id| name(id).split('_').next().unwrap_or_default();
     let rank = |id| match charset(id) {
         "utf8mb4" => 3,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use vaquita_txn::TrxHandle;
+use vaquita_engine::TrxHandle;
 
 /// The connected sessions of a folder.
 #[derive(Debug, Default)]

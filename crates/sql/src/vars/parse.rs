@@ -2,8 +2,8 @@
 
 use super::{Kind, VarDef, VarValue, sql_mode};
 use std::borrow::Cow;
-use vaquita_format::charset::Charset;
-use vaquita_format::collation;
+use vaquita_engine::lower::charset::Charset;
+use vaquita_engine::lower::collation;
 use vaquita_types::{SqlError, SqlResult, Value, Warnings};
 
 /// `utf8_general_ci`: of names and of variables' texts.

@@ -199,8 +199,8 @@ pub(crate) fn names(
     let collation = match collation {
         None => client,
         Some(name) => {
-            let number =
-                vaquita_format::collation::by_name(name).ok_or_else(|| parse::unknown_collation(name))?;
+            let number = vaquita_engine::lower::collation::by_name(name)
+                .ok_or_else(|| parse::unknown_collation(name))?;
             let set = parse::charset_name(client);
             if parse::charset_name(number) != set {
                 return Err(SqlError::new(
@@ -241,7 +241,7 @@ fn set_client(state: &mut SessionState, collation: u16) {
 
 /// The three variables of the collation that a client asks for in its handshake.
 pub(crate) fn connect_collation(state: &mut SessionState, collation: u16) {
-    if vaquita_format::collation::name(collation).is_none() {
+    if vaquita_engine::lower::collation::name(collation).is_none() {
         return;
     }
     set_client(state, collation);

@@ -5,9 +5,10 @@ use crate::accounts::Priv;
 use crate::error;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use vaquita_format::index_def::RowFormat;
-use vaquita_txn::lock::{LockInfo, LockTarget, Names};
-use vaquita_txn::{Isolation, TrxState};
+use vaquita_engine::Isolation;
+use vaquita_engine::lower::RowFormat;
+use vaquita_engine::lower::TrxState;
+use vaquita_engine::lower::{LockInfo, LockTarget, Names};
 use vaquita_types::{SqlResult, Value};
 
 /// Who may not look at other people's work sees nothing.

@@ -6,8 +6,8 @@ use crate::expr::{CompileCx, EvalCx, Row, TableRow, compile_condition};
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
-use vaquita_format::charset::{Charset, convert};
-use vaquita_format::collation::Collation;
+use vaquita_engine::lower::charset::{Charset, convert};
+use vaquita_engine::lower::collation::Collation;
 use vaquita_parser::ast::{self, ShowFilter};
 use vaquita_types::{SqlResult, SqlType, Value};
 

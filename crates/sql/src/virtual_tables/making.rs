@@ -84,7 +84,8 @@ impl Making<'_, '_> {
         let one = self.wanted.text(column).map(|name| String::from_utf8_lossy(name).into_owned());
         let mut out = Vec::new();
         for file_name in error::of_engine(core.dict.databases(&core.storage))? {
-            let name = vaquita_format::filename::decode(&file_name).unwrap_or_else(|| file_name.clone());
+            let name =
+                vaquita_engine::lower::filename::decode(&file_name).unwrap_or_else(|| file_name.clone());
             if one.as_ref().is_none_or(|one| one.eq_ignore_ascii_case(&name)) && self.may_see(&name) {
                 out.push((name, file_name));
             }

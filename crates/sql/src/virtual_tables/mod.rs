@@ -57,12 +57,12 @@ pub(crate) fn database_options(db: &Database, file_name: &str) -> SqlResult<Opti
     }
     let text = read_small(storage, &path)?;
     let collation = text.lines().find_map(|line| line.strip_prefix("default-collation="));
-    Ok(Some(collation.and_then(|name| vaquita_format::collation::by_name(name.trim()))))
+    Ok(Some(collation.and_then(|name| vaquita_engine::lower::collation::by_name(name.trim()))))
 }
 
-fn read_small(storage: &vaquita_storage::Storage, path: &std::path::Path) -> SqlResult<String> {
-    use vaquita_io::{OpenMode, OpenOptions};
-    let io = |e: vaquita_io::Error| SqlError::new(1105, e.to_string());
+fn read_small(storage: &vaquita_engine::lower::Storage, path: &std::path::Path) -> SqlResult<String> {
+    use vaquita_engine::lower::{OpenMode, OpenOptions};
+    let io = |e: vaquita_engine::lower::IoError| SqlError::new(1105, e.to_string());
     let file = storage.fs().open(path, OpenOptions::new(OpenMode::Read)).map_err(io)?;
     let len = usize::try_from(file.len().map_err(io)?).unwrap_or(0).min(4_096);
     let mut bytes = vec![0; len];

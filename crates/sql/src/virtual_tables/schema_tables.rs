@@ -5,8 +5,8 @@ use crate::accounts::Priv;
 use crate::catalog::{ColumnInfo, KeyInfo, TableInfo, flag};
 use crate::vars;
 use std::sync::Arc;
+use vaquita_engine::lower::filename;
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
-use vaquita_format::filename;
 use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
 pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
@@ -34,7 +34,7 @@ fn rows_of(m: &Making<'_, '_>, info: &TableInfo) -> u64 {
 }
 
 fn row_format(info: &TableInfo) -> &'static str {
-    use vaquita_format::index_def::RowFormat;
+    use vaquita_engine::lower::RowFormat;
     match info.table.row_format {
         RowFormat::Redundant => "Redundant",
         RowFormat::Compact => "Compact",
@@ -131,7 +131,9 @@ fn default_text(m: &Making<'_, '_>, column: &ColumnInfo) -> Value<'static> {
             let bytes = value.to_text(column.sql_type());
             // Names and texts of this database are utf8.
             let collation = column.sql_type().collation;
-            match vaquita_format::charset::Charset::of_collation(collation).and_then(|c| c.decode(&bytes)) {
+            match vaquita_engine::lower::charset::Charset::of_collation(collation)
+                .and_then(|c| c.decode(&bytes))
+            {
                 Some(decoded) => text(decoded.as_bytes()),
                 None => text(bytes),
             }
@@ -167,7 +169,7 @@ fn measures(ty: &SqlType) -> [Value<'static>; 5] {
     let mut out = [const { Value::Null }; 5];
     let set = |at: usize, n: u64, out: &mut [Value<'static>; 5]| out[at] = Value::UInt(n);
     let width = || {
-        let charset = vaquita_format::charset::Charset::of_collation(ty.collation);
+        let charset = vaquita_engine::lower::charset::Charset::of_collation(ty.collation);
         charset.map_or(1, |c| u64::from(c.mb_max_len))
     };
     match ty.kind {

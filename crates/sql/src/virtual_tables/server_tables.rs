@@ -18,7 +18,7 @@ pub(super) fn engines(m: &mut Making<'_, '_>) -> SqlResult<()> {
 }
 
 pub(super) fn character_sets(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    for listed in &vaquita_format::charset::list::CHARSETS {
+    for listed in &vaquita_engine::lower::charset::list::CHARSETS {
         m.push(vec![
             text(listed.name),
             text(vars::collation_name(listed.default_collation)),
@@ -30,7 +30,7 @@ pub(super) fn character_sets(m: &mut Making<'_, '_>) -> SqlResult<()> {
 }
 
 pub(super) fn collations(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    for listed in vaquita_format::collation::list::collations() {
+    for listed in vaquita_engine::lower::collation::list::collations() {
         m.push(vec![
             text(listed.name),
             text(listed.charset),
@@ -44,7 +44,7 @@ pub(super) fn collations(m: &mut Making<'_, '_>) -> SqlResult<()> {
 }
 
 pub(super) fn collation_applicability(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    for listed in vaquita_format::collation::list::collations() {
+    for listed in vaquita_engine::lower::collation::list::collations() {
         m.push(vec![text(listed.name), text(listed.charset)]);
     }
     Ok(())

@@ -1,3 +1,5 @@
+//! Random statements on MySQL 5.6.24 and here.
+
 use super::harness::Server;
 
 #[test]
@@ -123,7 +125,8 @@ fn names_that_are_wrong() {
 #[test]
 fn waiting_functions_hold_no_page() {
     let mut s = filled("sleep");
-    let started = s.lines("SELECT id, SLEEP(0), (SELECT COUNT(*) FROM t u WHERE u.a = t.a) FROM t WHERE id < 2");
+    let started =
+        s.lines("SELECT id, SLEEP(0), (SELECT COUNT(*) FROM t u WHERE u.a = t.a) FROM t WHERE id < 2");
     assert_eq!(started, ["0,0,100", "1,0,100"]);
     assert_eq!(s.lines("SELECT COUNT(*) FROM t WHERE SLEEP(0) = 0 AND id < 50"), ["50"]);
 }

@@ -24,7 +24,7 @@ use reader::{Next, Reader, Record};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vaquita_format::charset::Charset;
+use vaquita_engine::lower::charset::Charset;
 use vaquita_parser::ast;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
