@@ -113,6 +113,8 @@ pub struct Hooks {
     pub pause: Arc<dyn Fn() + Send + Sync>,
     /// When somebody ends the connection.
     pub kill: Arc<dyn Fn() + Send + Sync>,
+    /// Cipher suite and version of TLS, if the client came under it.
+    pub tls: Option<(String, String)>,
 }
 
 impl std::fmt::Debug for Hooks {

@@ -26,6 +26,7 @@ impl Backend for DatabaseBackend {
         connection.engine().set_wait_hook(hooks.wait);
         connection.set_yield_hook(hooks.pause);
         connection.set_kill_hook(hooks.kill);
+        connection.set_tls(hooks.tls);
         Ok(Box::new(Session(connection)))
     }
 

@@ -470,6 +470,7 @@ impl Connection {
             wait: Arc::new(LoopHook),
             pause: Arc::new(hand_over_if_busy),
             kill: Arc::new(move || inbox.post(crate::reactor::Message::Kill(token))),
+            tls: self.channel.tls().and_then(crate::tls::names),
         }
     }
 

@@ -347,6 +347,11 @@ impl Connection {
         *self.process.kill_hook.lock() = Some(hook);
     }
 
+    /// Cipher suite and version of TLS of the client's connection, for SHOW STATUS.
+    pub fn set_tls(&mut self, tls: Option<(String, String)>) {
+        self.state.tls = tls;
+    }
+
     /// The session's state, for the status flags and limits doors need.
     pub fn state(&self) -> &SessionState {
         &self.state

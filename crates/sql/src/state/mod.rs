@@ -62,6 +62,8 @@ pub struct SessionState {
     pub changes: Vec<SessionChange>,
     /// Number of errors of the last statement: `@@error_count`.
     pub error_count: u32,
+    /// Cipher suite and version of TLS, if the client came under it: `Ssl_cipher`, `Ssl_version`.
+    pub tls: Option<(String, String)>,
     /// How others end what it does.
     pub interrupt: Arc<Interrupt>,
     /// When the present statement is to end (`max_execution_time`).
@@ -117,6 +119,7 @@ impl SessionState {
             privileges: Arc::default(),
             changes: Vec::new(),
             error_count: 0,
+            tls: None,
             interrupt: Arc::default(),
             subqueries: crate::exec::SubqueryResults::default(),
             deadline: None,

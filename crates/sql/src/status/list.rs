@@ -46,14 +46,15 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     for (name, value) in innodb(db) {
         push(name, value);
     }
+    let tls = session.and_then(|state| state.tls.as_ref());
     for (name, value) in [
         ("Compression", "OFF"),
         ("Innodb_have_atomic_builtins", "ON"),
         ("Last_query_cost", "0.000000"),
         ("Rpl_status", "AUTH_MASTER"),
         ("Slave_running", "OFF"),
-        ("Ssl_cipher", ""),
-        ("Ssl_version", ""),
+        ("Ssl_cipher", tls.map_or("", |(cipher, _)| cipher)),
+        ("Ssl_version", tls.map_or("", |(_, version)| version)),
     ] {
         out.push((name.to_owned(), value.to_owned()));
     }
