@@ -1,6 +1,7 @@
 //! What all sessions and services of a folder share.
 
 use crate::dict::Dictionary;
+use crate::error::Result;
 use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
 use crate::options::Options;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
 use vaquita_txn::undo::History;
-use vaquita_txn::{Trx, TrxSystem};
+use vaquita_txn::{Trx, TrxState, TrxSystem};
 
 /// The shared state of an engine. Row functions take it as their first argument.
 #[derive(Debug)]
@@ -67,6 +68,21 @@ impl Core {
     pub(crate) fn roll_back_later(&self, trx: Trx) {
         self.abandoned.lock().push_back(trx);
         self.has_abandoned.notify_one();
+    }
+
+    /// Rolls back a transaction, if it is still active; in the background if that is impossible now.
+    ///
+    /// # Errors
+    /// Why it was impossible: its locks stay until the background has done it.
+    pub(crate) fn take_back(&self, mut trx: Trx) -> Result<()> {
+        if trx.state() != TrxState::Active {
+            return Ok(());
+        }
+        let done = crate::row::roll_back(self, &mut trx);
+        if done.is_err() {
+            self.roll_back_later(trx);
+        }
+        done
     }
 
     /// Waits as long as purge wants changes to be delayed (`max_purge_lag`).

@@ -29,8 +29,7 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
     }
     let (dictionary, others): (Vec<_>, Vec<_>) = resurrected.into_iter().partition(|r| r.dict_operation);
     for mut found in dictionary {
-        row::rollback_to(core, &mut found.trx, 0)?;
-        core.txn.finish_rollback(&mut found.trx)?;
+        row::roll_back(core, &mut found.trx)?;
     }
     ddl::recover(core)?;
     for found in others {

@@ -9,7 +9,8 @@ use vaquita_base::codec::{get_u16, get_u32, get_u64};
 use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Result, Session, TableSpec, stored,
+    Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, ReadOptions, Result, Session, TableSpec,
+    stored,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::flst::SegmentHeader;
@@ -92,6 +93,23 @@ fn fill(session: &mut Session, name: &str, rows: std::ops::Range<i32>) -> Result
     })
 }
 
+/// Writes a table anew, as ALTER TABLE does.
+fn rebuild(session: &mut Session, name: &str, spec: &TableSpec) -> Result<()> {
+    session.rebuild_table(name, spec, &[], |s, from, to| {
+        let mut cursor = s.cursor(from, &ReadOptions::default())?;
+        cursor.seek_first();
+        let mut values: Vec<Option<Vec<u8>>> = vec![None; 3];
+        while let Some(row) = s.next(&mut cursor)? {
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = row.column(i).map(<[u8]>::to_vec);
+            }
+            let fields: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
+            s.insert(to, &fields)?;
+        }
+        Ok(())
+    })
+}
+
 type ChangeOf = Box<dyn FnOnce(&mut Session) -> Result<()>>;
 
 /// Draws a change and makes it of a copy of the model; what is to be done on the folder.
@@ -101,7 +119,7 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
     let name = (!have.is_empty()).then(|| have[rng.index(have.len())]);
     let new = (!free.is_empty()).then(|| free[rng.index(free.len())]);
     let is_parent = |model: &Model, name| model.iter().any(|(n, t)| *n != name && t.parent == Some(name));
-    match rng.below(16) {
+    match rng.below(18) {
         0..=3 => {
             let new = new?;
             let parent = name.filter(|_| rng.one_in(2));
@@ -147,6 +165,18 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
             let gone = table.indexes.remove(at);
             Some(Box::new(move |s| s.drop_index(name, gone)))
         }
+        13..=14 => {
+            let name = name?;
+            let table = model.get_mut(name)?;
+            table.own = !table.own;
+            if !table.indexes.contains(&"i2") {
+                table.indexes.push("i2");
+            }
+            let mut spec = spec(&format!("{}/#sql-vq7", &name[..1]), table);
+            // Those of the old table stay.
+            spec.foreign_keys.clear();
+            Some(Box::new(move |s| rebuild(s, name, &spec)))
+        }
         _ => {
             let name = name?;
             let table = model.get_mut(name)?;
@@ -190,6 +220,15 @@ fn found(engine: &Engine) -> Model {
         );
     }
     out
+}
+
+/// Drops what a cut rebuild left behind: what the layer above does when it opens a folder.
+fn drop_leftovers(engine: &Engine) {
+    for name in engine.core().dict.user_tables(engine.core()).unwrap() {
+        if name.contains("/#sql-vq") {
+            engine.session().drop_table(&name).unwrap();
+        }
+    }
 }
 
 fn same(a: &Model, b: &Model) -> bool {
@@ -320,6 +359,7 @@ fn run(seed: u64) {
         }
         engine = open(&disk).unwrap_or_else(|e| panic!("seed {seed}, round {round}: {e}"));
         while engine.core().rollback_step().unwrap() {}
+        drop_leftovers(&engine);
         let have = found(&engine);
         let context = format!("seed {seed}, round {round}:\n{have:?}\nnot\n{model:?}\nnor\n{after:?}");
         assert!(same(&have, &model) || same(&have, &after), "{context}");

@@ -164,7 +164,7 @@ impl<'a> Change<'a> {
     /// Takes everything back. What cannot be taken back now is taken back at the next opening.
     fn abort(self) {
         let Change { core, trx, undo, .. } = self;
-        if end_in_rollback(core, trx).is_err() {
+        if row::roll_back(core, trx).is_err() {
             return;
         }
         let _ = log::newest_first(core, &undo).and_then(|entries| log::perform(core, &entries));
@@ -183,19 +183,6 @@ fn begin(core: &Core, trx: &mut Trx) -> Result<()> {
     }
     core.txn.set_dict_operation(trx);
     Ok(())
-}
-
-fn end_in_rollback(core: &Core, trx: &mut Trx) -> Result<()> {
-    row::rollback_to(core, trx, 0)?;
-    core.txn.finish_rollback(trx)?;
-    Ok(())
-}
-
-/// Rolls back a transaction of our own; if that is impossible now, later.
-pub(super) fn take_back(core: &Core, mut trx: Trx) {
-    if trx.state() == TrxState::Active && end_in_rollback(core, &mut trx).is_err() {
-        core.roll_back_later(trx);
-    }
 }
 
 /// Undoes what was made for a change that is given up before it began.

@@ -247,7 +247,8 @@ fn on_its_own<R>(core: &Core, change: impl FnOnce(&mut Trx) -> Result<R>) -> Res
             Ok(r)
         }
         Err(e) => {
-            super::change::take_back(core, trx);
+            // If that fails too, it is done later: what made it necessary is what counts.
+            let _ = core.take_back(trx);
             Err(e)
         }
     }

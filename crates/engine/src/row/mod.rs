@@ -133,3 +133,13 @@ pub fn rollback_to(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
     while !rollback_step(core, trx, from, usize::MAX)? {}
     Ok(())
 }
+
+/// Takes back everything a transaction did and ends it.
+///
+/// # Errors
+/// As [`rollback_step`]; errors of writing undo pages. The transaction is still open then.
+pub fn roll_back(core: &Core, trx: &mut Trx) -> Result<()> {
+    rollback_to(core, trx, 0)?;
+    core.txn.finish_rollback(trx)?;
+    Ok(())
+}

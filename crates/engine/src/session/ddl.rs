@@ -7,7 +7,6 @@ use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use std::time::Duration;
-use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
 
 impl Session {
@@ -114,15 +113,19 @@ impl Session {
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
         let names = self.lock_related(names)?;
-        self.change_locked(&names, change)
+        self.change_locked(&names, change).flatten()
     }
 
     /// Runs a change of definitions of tables that are locked.
+    ///
+    /// # Errors
+    /// The inner result is the change's. The outer error: what it did could not be taken back now, so that its locks stay
+    /// until the background service, or the next opening, has done it.
     pub(super) fn change_locked(
         &mut self,
         names: &[String],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Result<()>> {
         let core = self.core.clone();
         let mut trx = core.txn.new_trx();
         trx.set_wait_hook(self.hook.clone());
@@ -135,16 +138,11 @@ impl Session {
             Err(e) => Err(e),
         });
         let done = locked.and_then(|()| change(&core, &mut trx));
-        if done.is_err() && trx.state() == TrxState::Active {
+        if done.is_err() {
             // What the change could not take back itself.
-            if crate::row::rollback_to(&core, &mut trx, 0)
-                .and_then(|()| Ok(core.txn.finish_rollback(&mut trx)?))
-                .is_err()
-            {
-                core.roll_back_later(trx);
-            }
+            core.take_back(trx)?;
         }
-        done
+        Ok(done)
     }
 
     /// Locks tables and all that foreign keys connect with them: a change of one row may reach any of these, whichever of

@@ -309,14 +309,19 @@ impl Session {
             self.leave_transaction();
             return Ok(());
         }
-        let done = row::rollback_to(&self.core, &mut self.trx, 0)
-            .and_then(|()| Ok(self.core.txn.finish_rollback(&mut self.trx).map(|_| ())?));
+        let done = self.roll_back_trx();
+        self.leave_transaction();
+        done
+    }
+
+    /// Rolls the transaction back, or gives it to the background service; the metadata locks stay.
+    fn roll_back_trx(&mut self) -> Result<()> {
+        let done = row::roll_back(&self.core, &mut self.trx);
         if done.is_err() {
             let trx = std::mem::replace(&mut self.trx, self.core.txn.new_trx());
             self.trx.set_wait_hook(self.hook.clone());
             self.core.roll_back_later(trx);
         }
-        self.leave_transaction();
         done
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Session, Statement};
 use crate::ddl::{self, TableSpec};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::table::Table;
 use std::sync::Arc;
 use vaquita_txn::AccessMode;
@@ -49,25 +49,32 @@ impl Session {
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         let checks = self.settings.foreign_key_checks;
-        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks))?;
-        let done = self.copy_rows(name, &spec.name, copy).and_then(|r| {
-            let with = spec.name.as_str();
-            self.change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, dropped_keys))?;
-            Ok(r)
-        });
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks)).flatten()?;
+        let with = spec.name.as_str();
+        let mut done = self.copy_rows(name, with, copy)?;
+        if done.is_ok() {
+            let replaced = self
+                .change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, dropped_keys))?;
+            done = done.and_then(|r| Ok(replaced.map(|()| r)?));
+        }
         if done.is_err() {
-            self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, &spec.name, false))?;
+            // What made it fail matters more than a table that stays behind under its temporary name.
+            let _ = self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, with, false));
         }
         done
     }
 
     /// Runs `copy` in a transaction of this session that keeps the metadata locks when it ends.
+    ///
+    /// # Errors
+    /// The inner result is that of `copy` and its commit. The outer error: the transaction could not be ended, so that its
+    /// locks keep the new table from being dropped until the background service, or the next opening, has ended it.
     fn copy_rows<R, E: From<Error>>(
         &mut self,
         from: &str,
         to: &str,
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
-    ) -> std::result::Result<R, E> {
+    ) -> Result<std::result::Result<R, E>> {
         let core = self.core.clone();
         let from = core.dict.table(&core, from)?;
         let to = core.dict.table(&core, to)?;
@@ -75,19 +82,16 @@ impl Session {
         self.explicit = true;
         self.used.push((from.id, crate::mdl::MdlMode::Exclusive));
         self.used.push((to.id, crate::mdl::MdlMode::Exclusive));
-        let done = copy(&mut Statement { session: self }, &from, &to);
+        let copied = copy(&mut Statement { session: self }, &from, &to);
         self.used.clear();
         self.leave_statement();
-        match done {
-            Ok(r) => {
-                core.txn.commit(&mut self.trx).map_err(Error::from)?;
-                Ok(r)
-            }
-            Err(e) => {
-                crate::row::rollback_to(&core, &mut self.trx, 0)
-                    .and_then(|()| Ok(core.txn.finish_rollback(&mut self.trx).map(drop)?))?;
-                Err(e)
-            }
+        let ended = copied.and_then(|r| {
+            core.txn.commit(&mut self.trx).map_err(Error::from)?;
+            Ok(r)
+        });
+        if ended.is_err() {
+            self.roll_back_trx()?;
         }
+        Ok(ended)
     }
 }

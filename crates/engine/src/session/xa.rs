@@ -66,9 +66,7 @@ impl Engine {
         let mut trx = self.take_prepared(xid)?;
         let core = self.core();
         let begun = core.txn.unprepare_undo(&mut trx).map_err(Error::from);
-        let done = begun
-            .and_then(|()| row::rollback_to(core, &mut trx, 0))
-            .and_then(|()| Ok(core.txn.finish_rollback(&mut trx).map(|_| ())?));
+        let done = begun.and_then(|()| row::roll_back(core, &mut trx));
         if done.is_err() {
             core.roll_back_later(trx);
         }
