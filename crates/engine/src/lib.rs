@@ -57,8 +57,8 @@ pub mod lower {
     pub use vaquita_format::checksum::ChecksumAlgorithm;
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
     pub use vaquita_format::{PageSize, charset, collation, column, filename, value};
-    pub use vaquita_io::{Error as IoError, FlushMethod, OpenMode, OpenOptions};
-    pub use vaquita_storage::{FlushNeighbors, ForceRecovery, Storage, SystemFile};
+    pub use vaquita_io::FlushMethod;
+    pub use vaquita_storage::{FlushNeighbors, ForceRecovery, SystemFile};
     pub use vaquita_txn::TrxState;
     pub use vaquita_txn::lock::{LockInfo, LockTarget, Names};
 }

@@ -11,7 +11,7 @@ use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
 use vaquita_sql::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_sql::types::SqlResult;
-use vaquita_sql::{ConnectInfo, Database, Options, Transport, Value};
+use vaquita_sql::{ConnectInfo, Database, Options, Value};
 
 const ROWS: i64 = 50_000;
 
@@ -75,19 +75,7 @@ fn main() {
     drop((engine, table));
 
     let mut connection = db
-        .connect(ConnectInfo {
-            id: None,
-            user: "root".into(),
-            account_host: "localhost".into(),
-            host: "localhost".into(),
-            transport: Transport::Embedded,
-            database: Some("test".into()),
-            collation: 33,
-            found_rows: false,
-            multi_statements: false,
-            interactive: false,
-            attributes: Vec::new(),
-        })
+        .connect(ConnectInfo { database: Some("test".into()), collation: 33, ..ConnectInfo::embedded() })
         .unwrap();
     let run = |connection: &mut vaquita_sql::Connection, text: &str| {
         connection.query(text.as_bytes(), &mut Nowhere).unwrap();

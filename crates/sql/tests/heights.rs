@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use vaquita_sql::sink::Collected;
-use vaquita_sql::{ConnectInfo, Connection, Database, Options, Transport};
+use vaquita_sql::{ConnectInfo, Connection, Database, Options};
 
 /// A folder that goes when the value goes.
 struct Folder(std::path::PathBuf);
@@ -14,20 +14,7 @@ impl Drop for Folder {
 }
 
 fn connect(db: &Arc<Database>) -> Connection {
-    db.connect(ConnectInfo {
-        id: None,
-        user: "root".into(),
-        account_host: "localhost".into(),
-        host: "localhost".into(),
-        transport: Transport::Embedded,
-        database: None,
-        collation: 45,
-        found_rows: false,
-        multi_statements: true,
-        interactive: false,
-        attributes: Vec::new(),
-    })
-    .expect("connects")
+    db.connect(ConnectInfo::embedded()).expect("connects")
 }
 
 #[test]

@@ -33,12 +33,7 @@ pub use values::FromValue;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vaquita_sql::{
-    self as sql, ColumnMeta, Completion, ConnectInfo, ResultSink, SqlError, SqlResult, Transport, Value,
-};
-
-/// Number of `utf8mb4_general_ci`: what is in Rust strings.
-const UTF8MB4: u16 = 45;
+use vaquita_sql::{self as sql, ColumnMeta, Completion, ConnectInfo, ResultSink, SqlError, SqlResult, Value};
 
 /// How a folder is opened.
 #[derive(Debug, Clone, Default)]
@@ -90,20 +85,7 @@ impl Database {
     /// # Errors
     /// Too many connections.
     pub fn connect(&self) -> SqlResult<Connection> {
-        let info = ConnectInfo {
-            id: None,
-            user: "root".into(),
-            account_host: "localhost".into(),
-            host: "localhost".into(),
-            transport: Transport::Embedded,
-            database: None,
-            collation: UTF8MB4,
-            found_rows: false,
-            multi_statements: true,
-            interactive: false,
-            attributes: Vec::new(),
-        };
-        Ok(Connection { inner: self.inner.connect(info)? })
+        Ok(Connection { inner: self.inner.connect(ConnectInfo::embedded())? })
     }
 
     /// What doors (the MySQL server) stand on.

@@ -6,6 +6,9 @@
 //! runs already.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "common/transcript.rs"]
+mod transcript;
+
 use std::fmt::Write as _;
 use vaquita_base::Rng;
 use vaquita_peers::{Mysql56, Options};
@@ -367,20 +370,6 @@ fn play(target: &str, seed: u64, script: &str) -> String {
     transcript.replace(&format!("dml_{seed}"), "dml")
 }
 
-fn steps(transcript: &str) -> Vec<String> {
-    let mut steps: Vec<String> = Vec::new();
-    for line in transcript.lines() {
-        match steps.last_mut() {
-            Some(step) if !line.starts_with("> ") => {
-                step.push('\n');
-                step.push_str(line);
-            }
-            _ => steps.push(line.to_owned()),
-        }
-    }
-    steps
-}
-
 /// Seeds whose scripts are played to the end alike. Of 1 to 24 these were found to differ still: 5 (affected rows of an ON
 /// DUPLICATE KEY UPDATE), 6, 7 (which of two duplicates an UPDATE of the primary key is told), 13 (rows that an UPDATE
 /// counts as changed when it sets a column twice).
@@ -409,8 +398,8 @@ fn random_statements_do_what_they_do_in_mysql() {
     let mut differing = String::new();
     for seed in seeds() {
         let script = script(seed);
-        let wanted = steps(&play(&target, seed, &script));
-        let got = steps(&play(&dir.display().to_string(), seed, &script));
+        let wanted = transcript::steps(&play(&target, seed, &script));
+        let got = transcript::steps(&play(&dir.display().to_string(), seed, &script));
         if let Ok(into) = std::env::var("VAQUITA_DML_KEEP") {
             std::fs::write(format!("{into}/{seed}.mysql"), wanted.join("\n")).unwrap();
             std::fs::write(format!("{into}/{seed}.vaquita"), got.join("\n")).unwrap();

@@ -2,6 +2,9 @@
 //! recorded. `VAQUITA_RECORD=mysql://root@127.0.0.1:PORT cargo test -p vaquita --test sql_scripts` records them anew from
 //! a server that runs there.
 
+#[path = "common/transcript.rs"]
+mod transcript;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,21 +41,6 @@ fn play(target: &str, name: &str) -> String {
     transcript.to_owned()
 }
 
-/// Statements of a transcript, each with its answer.
-fn steps(transcript: &str) -> Vec<String> {
-    let mut steps: Vec<String> = Vec::new();
-    for line in transcript.lines() {
-        match steps.last_mut() {
-            Some(step) if !line.starts_with("> ") => {
-                step.push('\n');
-                step.push_str(line);
-            }
-            _ => steps.push(line.to_owned()),
-        }
-    }
-    steps
-}
-
 fn script(name: &str) {
     let recorded = folder().join(format!("{name}.result"));
     if let Ok(server) = std::env::var("VAQUITA_RECORD") {
@@ -63,7 +51,7 @@ fn script(name: &str) {
     let got = play(&dir.display().to_string(), name);
     fs::remove_dir_all(&dir).expect("removing the scratch folder");
     let wanted = fs::read_to_string(&recorded).expect("the recording");
-    let (got, wanted) = (steps(&got), steps(&wanted));
+    let (got, wanted) = (transcript::steps(&got), transcript::steps(&wanted));
     let mut differing = String::new();
     for (got, wanted) in got.iter().zip(&wanted).filter(|(got, wanted)| got != wanted) {
         write!(differing, "--- MySQL\n{wanted}\n--- Vaquita\n{got}\n\n").expect("writing to a string");

@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use vaquita_io::{OpenMode, OpenOptions};
 use vaquita_txn::Trx;
 
+/// Bytes of a `db.opt` that are read: it holds two lines.
+const OPTIONS_MAX: u64 = 4_096;
+
 fn io(e: vaquita_io::Error) -> Error {
     Error::Storage(e.into())
 }
@@ -33,6 +36,24 @@ pub fn create_database(core: &Core, name: &str, options: &str) -> Result<()> {
     file.write_at(options.as_bytes(), 0).map_err(io)?;
     file.sync().map_err(io)?;
     storage.fs().sync_dir(&dir).map_err(io)
+}
+
+/// Content of a database's `db.opt`, empty if it has none but tables; `None`: there is no such database.
+///
+/// # Errors
+/// Files, the dictionary.
+pub fn database_options(core: &Core, name: &str) -> Result<Option<String>> {
+    let storage = &core.storage;
+    let path = storage.options().dir.join(name).join("db.opt");
+    if !storage.fs().exists(&path) {
+        let has_tables = !core.dict.tables(storage, name)?.is_empty();
+        return Ok(has_tables.then(String::new));
+    }
+    let file = storage.fs().open(&path, OpenOptions::new(OpenMode::Read)).map_err(io)?;
+    let len = file.len().map_err(io)?.min(OPTIONS_MAX);
+    let mut bytes = vec![0; len as usize];
+    file.read_at(&mut bytes, 0).map_err(io)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Gives a database another `db.opt`.

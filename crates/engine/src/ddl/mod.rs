@@ -28,7 +28,7 @@ mod replace;
 mod sort;
 mod truncate;
 
-pub use databases::{alter_database, create_database, drop_database};
+pub use databases::{alter_database, create_database, database_options, drop_database};
 
 use crate::core::Core;
 use crate::error::Result;

@@ -50,33 +50,6 @@ pub mod wire_type {
     pub const GEOMETRY: u8 = 255;
 }
 
-/// The type byte of a kind, as results carry it: all TEXTs are BLOBs, ENUM and SET are strings with a flag.
-pub fn wire_type_of(kind: Kind) -> u8 {
-    use wire_type as t;
-    match kind {
-        Kind::Null => t::NULL,
-        Kind::TinyInt => t::TINY,
-        Kind::SmallInt => t::SHORT,
-        Kind::MediumInt => t::INT24,
-        Kind::Int => t::LONG,
-        Kind::BigInt => t::LONGLONG,
-        Kind::Decimal => t::NEWDECIMAL,
-        Kind::Float => t::FLOAT,
-        Kind::Double => t::DOUBLE,
-        Kind::Bit => t::BIT,
-        Kind::Year => t::YEAR,
-        Kind::Date => t::DATE,
-        Kind::Time => t::TIME,
-        Kind::DateTime => t::DATETIME,
-        Kind::Timestamp => t::TIMESTAMP,
-        Kind::Char | Kind::Enum | Kind::Set => t::STRING,
-        Kind::VarChar => t::VAR_STRING,
-        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => t::BLOB,
-        Kind::Json => t::JSON,
-        Kind::Geometry => t::GEOMETRY,
-    }
-}
-
 /// The number of columns, then their definitions. What ends them depends on the client.
 pub fn push_columns(out: &mut Output, columns: &[ColumnMeta]) {
     let mark = out.begin();
@@ -126,7 +99,7 @@ fn push_definition(b: &mut Vec<u8>, column: &ColumnMeta) {
     b.push(0x0C);
     b.extend_from_slice(&ty.collation.to_le_bytes());
     b.extend_from_slice(&length(ty).to_le_bytes());
-    b.push(wire_type_of(ty.kind));
+    b.push(ty.protocol_type());
     b.extend_from_slice(&flags(column).to_le_bytes());
     b.push(ty.decimals);
     b.extend_from_slice(&[0, 0]);
@@ -142,7 +115,7 @@ fn flags(column: &ColumnMeta) -> u16 {
     set(ty.kind == Kind::Enum, flag::ENUM);
     set(ty.kind == Kind::Set, flag::SET);
     set(ty.collation == COLLATION_BINARY && !matches!(ty.kind, Kind::Decimal | Kind::Bit), flag::BINARY);
-    set(wire_type_of(ty.kind) == wire_type::BLOB, flag::BLOB);
+    set(ty.protocol_type() == wire_type::BLOB, flag::BLOB);
     flags
 }
 

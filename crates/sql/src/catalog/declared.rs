@@ -2,7 +2,7 @@
 
 use super::extra::Extra;
 use vaquita_engine::Column;
-use vaquita_engine::lower::charset::Charset;
+use vaquita_engine::lower::charset::{self, Charset};
 use vaquita_engine::lower::column::{ColumnDef, MType, mysql_type};
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
 use vaquita_types::{Kind, SqlType};
@@ -14,7 +14,7 @@ pub(super) fn sql_type(column: &Column, table_collation: u16, extra: &Extra) -> 
     let kind = kind_of(column, &text);
     let mut ty = SqlType::new(kind);
     ty.nullable = def.is_nullable();
-    ty.unsigned = is_number(kind) && def.is_unsigned() || kind == Kind::Bit || kind == Kind::Year;
+    ty.unsigned = ty.is_number() && def.is_unsigned() || kind == Kind::Bit || kind == Kind::Year;
     ty.zerofill = text.zerofill || kind == Kind::Year;
     ty.collation = match kind {
         _ if kind.is_string() => text_collation(def),
@@ -25,7 +25,7 @@ pub(super) fn sql_type(column: &Column, table_collation: u16, extra: &Extra) -> 
     };
     if matches!(kind, Kind::Enum | Kind::Set) {
         let labels: Vec<Box<[u8]>> =
-            column.labels.iter().map(|label| encode(label, ty.collation).into_boxed_slice()).collect();
+            column.labels.iter().map(|label| encode_label(label, ty.collation)).collect();
         ty.labels = Some(labels.into());
     }
     ty.decimals = decimals_of(column, kind, &text);
@@ -37,70 +37,6 @@ pub(super) fn sql_type(column: &Column, table_collation: u16, extra: &Extra) -> 
         (ty.length, ty.decimals) = (precision, scale as u8);
     }
     ty
-}
-
-/// A type as SHOW COLUMNS prints it. `labels` are those of an ENUM or SET in Unicode.
-pub fn type_text(ty: &SqlType, labels: &[String]) -> String {
-    let binary = ty.collation == BINARY;
-    let either = |bytes: &str, chars: &str| if binary { bytes.to_owned() } else { chars.to_owned() };
-    let width = |name: &str| format!("{name}({})", ty.length);
-    let fraction = |name: &str| match ty.decimals {
-        0 => name.to_owned(),
-        fsp => format!("{name}({fsp})"),
-    };
-    let mut out = match ty.kind {
-        Kind::Null => "null".to_owned(),
-        Kind::TinyInt => width("tinyint"),
-        Kind::SmallInt => width("smallint"),
-        Kind::MediumInt => width("mediumint"),
-        Kind::Int => width("int"),
-        Kind::BigInt => width("bigint"),
-        Kind::Bit => width("bit"),
-        Kind::Year => "year(4)".to_owned(),
-        Kind::Decimal => format!("decimal({},{})", ty.length, ty.decimals),
-        Kind::Float | Kind::Double => {
-            let name = if ty.kind == Kind::Float { "float" } else { "double" };
-            match ty.decimals {
-                NOT_FIXED => name.to_owned(),
-                decimals => format!("{name}({},{decimals})", ty.length),
-            }
-        }
-        Kind::Date => "date".to_owned(),
-        Kind::Time => fraction("time"),
-        Kind::DateTime => fraction("datetime"),
-        Kind::Timestamp => fraction("timestamp"),
-        Kind::Char => format!("{}({})", either("binary", "char"), ty.length),
-        Kind::VarChar => format!("{}({})", either("varbinary", "varchar"), ty.length),
-        Kind::TinyText => either("tinyblob", "tinytext"),
-        Kind::Text => either("blob", "text"),
-        Kind::MediumText => either("mediumblob", "mediumtext"),
-        Kind::LongText => either("longblob", "longtext"),
-        Kind::Enum => label_list("enum", labels),
-        Kind::Set => label_list("set", labels),
-        Kind::Json => "json".to_owned(),
-        Kind::Geometry => "geometry".to_owned(),
-    };
-    if is_number(ty.kind) && ty.unsigned {
-        out.push_str(" unsigned");
-    }
-    if ty.zerofill && is_number(ty.kind) {
-        out.push_str(" zerofill");
-    }
-    out
-}
-
-fn label_list(name: &str, labels: &[String]) -> String {
-    let mut out = format!("{name}(");
-    for (i, label) in labels.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        out.push('\'');
-        out.push_str(&label.replace('\'', "''"));
-        out.push('\'');
-    }
-    out.push(')');
-    out
 }
 
 /// The declared text, taken apart.
@@ -123,10 +59,6 @@ impl<'t> Declared<'t> {
         let args = args.into_iter().flat_map(|a| a.split(',')).filter_map(|n| n.trim().parse().ok());
         Declared { name, args: args.collect(), zerofill: rest.ends_with("zerofill") }
     }
-}
-
-fn is_number(kind: Kind) -> bool {
-    kind.is_integer() && kind != Kind::Year || matches!(kind, Kind::Decimal | Kind::Float | Kind::Double)
 }
 
 fn kind_of(column: &Column, text: &Declared<'_>) -> Kind {
@@ -223,18 +155,15 @@ fn length_of(column: &Column, ty: &SqlType) -> u32 {
 }
 
 /// A label in the character set of a collation. Characters it does not have become question marks.
-fn encode(label: &str, collation: u16) -> Vec<u8> {
-    let charset = Charset::of_collation(collation);
-    match charset.map(|c| c.name) {
-        _ if label.is_ascii() && charset.is_none_or(|c| c.mb_min_len == 1) => label.as_bytes().to_vec(),
-        Some("latin1") => label.chars().map(latin1).collect(),
-        _ => label.as_bytes().to_vec(),
+pub(crate) fn encode_label(label: &str, collation: u16) -> Box<[u8]> {
+    let mut out = Vec::new();
+    match Charset::of_collation(collation) {
+        Some(to) => {
+            charset::convert(Charset::UTF8MB4, to, label.as_bytes(), &mut out);
+        }
+        None => out.extend_from_slice(label.as_bytes()),
     }
-}
-
-fn latin1(c: char) -> u8 {
-    let one = |b: &u8| Charset::LATIN1.decode(std::slice::from_ref(b)).is_some_and(|s| s.chars().eq([c]));
-    (0..=255).find(|b| one(b)).unwrap_or(b'?')
+    out.into()
 }
 
 #[cfg(test)]
@@ -283,7 +212,7 @@ mod tests {
             (ColumnDef::set("a", 2), "set('a','é')"),
         ] {
             let ty = of(def, text);
-            assert_eq!(type_text(&ty, &["a".to_owned(), "é".to_owned()]), text);
+            assert_eq!(ty.column_type(), text);
         }
     }
 

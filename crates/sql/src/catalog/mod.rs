@@ -181,17 +181,19 @@ fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<Colu
     let extra = Extra::parse(&column.extra);
     let sql_type = declared::sql_type(column, table.collation, &extra);
     let declared = match extra.head.as_str() {
-        "" => declared::type_text(&sql_type, &column.labels),
+        "" => sql_type.column_type(),
         head => head.to_owned(),
     };
     let flags = flags_of(column, &sql_type);
-    let implicit = implicit_default(&sql_type, table, column);
+    let ty = ColumnType::of_def(sql_type, &column.def, table.row_format);
+    let mut implicit = Vec::new();
+    ty.push_implicit_default(&mut implicit);
     Ok(ColumnInfo {
         name: column.def.name.clone(),
-        ty: ColumnType::of_def(sql_type, &column.def, table.row_format),
+        ty,
         declared,
         default: column.default.clone(),
-        implicit,
+        implicit: implicit.into(),
         auto_increment: column.auto_increment,
         on_update_now: column.on_update_now,
         flags,
@@ -199,65 +201,19 @@ fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<Colu
     })
 }
 
+/// Flags that follow from the type, and those that only a table's column has.
 fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
-    let blob = matches!(
-        ty.kind,
-        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
-    );
-    let number = ty.kind.is_integer() || matches!(ty.kind, Kind::Decimal | Kind::Float | Kind::Double);
     let no_default = !ty.nullable && column.default == DefaultValue::None && !column.auto_increment;
-    let binary = ty.kind.is_temporal()
-        || (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set | Kind::Json))
-            && (ty.collation == vaquita_types::sql_type::BINARY || is_bin_collation(ty.collation));
     [
-        (flag::NOT_NULL, !ty.nullable),
-        (flag::BLOB, blob),
-        (flag::UNSIGNED, ty.unsigned),
-        (flag::ZEROFILL, ty.zerofill),
-        (flag::BINARY, binary),
-        (flag::ENUM, ty.kind == Kind::Enum),
         (flag::AUTO_INCREMENT, column.auto_increment),
         (flag::TIMESTAMP, ty.kind == Kind::Timestamp && column.default == DefaultValue::Now),
-        (flag::SET, ty.kind == Kind::Set),
         (flag::NO_DEFAULT_VALUE, no_default),
         (flag::ON_UPDATE_NOW, column.on_update_now),
-        (flag::NUM, number),
+        (flag::NUM, ty.is_number()),
     ]
     .into_iter()
     .filter(|(_, on)| *on)
-    .fold(0, |flags, (bit, _)| flags | bit)
-}
-
-fn is_bin_collation(id: u16) -> bool {
-    vaquita_engine::lower::collation::name(id).is_some_and(|name| name.ends_with("_bin"))
-}
-
-/// The stored form of a type's own default: all zero, empty, or the first label.
-fn implicit_default(ty: &SqlType, table: &Table, column: &vaquita_engine::Column) -> Box<[u8]> {
-    use vaquita_engine::lower::value::{DateTime, Time, Timestamp, Value, ValueType};
-    let value = match ty.kind {
-        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt if !ty.unsigned => {
-            Value::Int(0)
-        }
-        Kind::Year => Value::Year(0),
-        Kind::Enum => Value::UInt(1),
-        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt => Value::UInt(0),
-        Kind::Bit | Kind::Set => Value::UInt(0),
-        Kind::Float => Value::Float(0.0),
-        Kind::Double => Value::Double(0.0),
-        Kind::Decimal => Value::Decimal("0".into()),
-        Kind::Date => Value::Date(vaquita_types::Date::default()),
-        Kind::Time => Value::Time(Time::default()),
-        Kind::DateTime => Value::DateTime(DateTime::default()),
-        Kind::Timestamp => Value::Timestamp(Timestamp::default()),
-        _ => Value::Bytes((&[][..]).into()),
-    };
-    let mut out = Vec::new();
-    if let Ok(stored) = ValueType::of_column(&column.def, table.row_format, column.decimal) {
-        // A type that has no such value keeps its column from being left out, which is then an error of the engine.
-        let _ = stored.encode(&value, &mut out);
-    }
-    out.into()
+    .fold(ty.protocol_flags(), |flags, (bit, _)| flags | bit)
 }
 
 fn keys_of(table: &Table) -> Vec<KeyInfo> {

@@ -79,6 +79,25 @@ pub struct ConnectInfo {
     pub attributes: Vec<(String, String)>,
 }
 
+impl ConnectInfo {
+    /// The process itself, as `root@localhost`: no database, `utf8mb4`, several statements in one text.
+    pub fn embedded() -> ConnectInfo {
+        ConnectInfo {
+            id: None,
+            user: "root".into(),
+            account_host: "localhost".into(),
+            host: "localhost".into(),
+            transport: Transport::Embedded,
+            database: None,
+            collation: 45,
+            found_rows: false,
+            multi_statements: true,
+            interactive: false,
+            attributes: Vec::new(),
+        }
+    }
+}
+
 /// A prepared statement as a door sees it.
 #[derive(Debug, Clone)]
 pub struct Prepared {
@@ -172,19 +191,7 @@ impl Connection {
 
     /// A session that is nobody's and may do everything: for the tables that this layer keeps itself.
     pub(crate) fn insider(db: Arc<Database>) -> SqlResult<Connection> {
-        let info = ConnectInfo {
-            id: Some(0),
-            user: "root".into(),
-            account_host: "localhost".into(),
-            host: "localhost".into(),
-            transport: Transport::Embedded,
-            database: None,
-            collation: 45,
-            found_rows: false,
-            multi_statements: false,
-            interactive: false,
-            attributes: Vec::new(),
-        };
+        let info = ConnectInfo { id: Some(0), multi_statements: false, ..ConnectInfo::embedded() };
         let mut connection = Connection::new(db, info)?;
         connection.is_insider = true;
         connection.state.privileges = Arc::new(Privileges::everything());

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
 use vaquita_types::convert::store::{StoreMode, store};
-use vaquita_types::temporal::{DateContext, calendar};
-use vaquita_types::{ColumnType, Cx, Date, Kind, SqlError, SqlResult, Value};
+use vaquita_types::temporal::DateContext;
+use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, Value};
 
 /// Why rows could not be copied.
 enum Failure {
@@ -101,17 +101,13 @@ impl<'t> Rows<'t> {
         state: &mut crate::state::SessionState,
         ignore: bool,
     ) -> SqlResult<Rows<'t>> {
-        let sql_mode = state.vars.sql_mode;
-        let utc = state.now_us.div_euclid(1_000_000);
-        let local = utc + i64::from(state.vars.time_zone.offset_at(utc));
-        let today = calendar::from_unix(local, 0).map_or(Date::default(), |d| d.date);
-        let strict = sql_mode.is_strict() && !ignore;
+        let strict = state.vars.sql_mode.is_strict() && !ignore;
         let mut rows = Rows {
             old,
             new,
             sources: Vec::new(),
             mode: StoreMode { strict, null_is_error: strict, row: 1 },
-            date: DateContext { mode: sql_mode, today },
+            date: state.date_context(),
             ignore,
             copied: 0,
             duplicates: 0,
@@ -138,12 +134,8 @@ impl<'t> Rows<'t> {
         Ok(Source::Constant(match default {
             DefaultValue::Stored(bytes) => Some(bytes.clone().into()),
             DefaultValue::Now => {
-                let seconds = state.now_us.div_euclid(1_000_000);
-                let local = seconds + i64::from(state.vars.time_zone.offset_at(seconds));
-                let micros = state.now_us.rem_euclid(1_000_000) as u32;
-                let now = calendar::from_unix(local, micros).unwrap_or_default();
                 let mut out = Vec::new();
-                info.ty.encode(&Value::DateTime(now), &state.vars.time_zone, &mut out);
+                info.ty.encode(&Value::DateTime(state.local_now()), &state.vars.time_zone, &mut out);
                 Some(out.into())
             }
             _ if info.is_nullable() => None,

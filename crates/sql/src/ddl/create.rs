@@ -5,6 +5,7 @@ use super::{check_database_exists, columns, keys, look_at, names_of, options};
 use crate::catalog::extra::Extra;
 use crate::catalog::{engine_name, file_name};
 use crate::error;
+use crate::sink::Collected;
 use crate::statement::{Outcome, PlanCx, StmtCx};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
@@ -37,8 +38,9 @@ pub(super) fn create_table(
         Some(like) => like_definition(cx, like, &database, &name)?,
         None => definition_of(cx, written, &database, &name)?,
     };
+    let mut selected = None;
     if let Some(query) = written.select {
-        add_selected(cx, &mut definition, query, sql)?;
+        selected = Some((query, add_selected(cx, &mut definition, query, sql)?));
         keys_as_written(cx, &mut definition, written)?;
     }
     if definition.columns.is_empty() {
@@ -47,9 +49,9 @@ pub(super) fn create_table(
     definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
     let spec = definition.to_spec(None)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
-    match written.select {
+    match selected {
         None => Ok(Outcome::default()),
-        Some(query) => fill(cx, written, query, sql).inspect_err(|_| {
+        Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
             // Without its rows there is no table. If that fails too, the statement's error matters more.
             let _ = cx.engine.drop_table(&engine_name);
         }),
@@ -208,13 +210,13 @@ fn refuse_null_parts(written: &ast::CreateTable<'_>, index: &ast::IndexDef<'_>) 
     Ok(())
 }
 
-/// Columns of the query that the statement does not define itself.
+/// Adds the columns of the query that the statement does not define itself; the names of all of them.
 fn add_selected(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
     query: &ast::Query<'_>,
     sql: &[u8],
-) -> SqlResult<()> {
+) -> SqlResult<Vec<Box<[u8]>>> {
     cx.engine.start_statement();
     let stmt = Stmt::Query(query);
     let planned = crate::connection::plans::plan(
@@ -223,7 +225,8 @@ fn add_selected(
     );
     error::of_engine(cx.engine.rollback())?;
     let planned = planned?;
-    for column in planned.columns().map_or(&[][..], |c| c) {
+    let columns = planned.columns().map_or(&[][..], |c| c);
+    for column in columns {
         let name = String::from_utf8_lossy(&column.name).into_owned();
         if definition.column(&name).is_some() {
             continue;
@@ -249,7 +252,7 @@ fn add_selected(
             source: None,
         });
     }
-    Ok(())
+    Ok(columns.iter().map(|c| c.name.clone()).collect())
 }
 
 /// MySQL gives columns of a query that cannot be NULL the default 0 or ''.
@@ -273,21 +276,9 @@ fn fill(
     cx: &mut StmtCx<'_>,
     written: &ast::CreateTable<'_>,
     query: &ast::Query<'_>,
+    names: &[Box<[u8]>],
     sql: &[u8],
 ) -> SqlResult<Outcome> {
-    let own: Vec<ast::Ident<'_>> = Vec::new();
-    let planned = {
-        cx.engine.start_statement();
-        let stmt = Stmt::Query(query);
-        let planned = crate::connection::plans::plan(
-            &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
-            &stmt,
-        );
-        error::of_engine(cx.engine.rollback())?;
-        planned?
-    };
-    let names: Vec<Box<[u8]>> =
-        planned.columns().map_or(Vec::new(), |columns| columns.iter().map(|c| c.name.clone()).collect());
     let columns: Vec<ast::ColumnRef<'_>> = names
         .iter()
         .map(|name| ast::ColumnRef { schema: None, table: None, name: ast::Ident { name } })
@@ -297,7 +288,7 @@ fn fill(
         priority: ast::Priority::default(),
         ignore: written.select_duplicates == SelectDuplicates::Ignore,
         table: written.name,
-        partitions: &own,
+        partitions: &[],
         columns: Some(&columns),
         source: ast::InsertSource::Query(query),
         row_alias: None,
@@ -308,7 +299,8 @@ fn fill(
         &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
         &Stmt::Insert(&insert),
     )
-    .and_then(|plan| plan.run(cx, &[], &mut Silent));
+    // INSERT has no result: the sink stays empty.
+    .and_then(|plan| plan.run(cx, &[], &mut Collected::default()));
     match done {
         Ok(outcome) => {
             let committed = error::of_engine(cx.engine.commit())?;
@@ -319,22 +311,5 @@ fn fill(
             error::of_engine(cx.engine.take_back(from, true))?;
             Err(e)
         }
-    }
-}
-
-/// INSERT has no result.
-struct Silent;
-
-impl crate::sink::ResultSink for Silent {
-    fn columns(&mut self, _: &std::sync::Arc<[crate::sink::ColumnMeta]>) -> SqlResult<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &[vaquita_types::Value<'_>]) -> SqlResult<()> {
-        Ok(())
-    }
-
-    fn end(&mut self, _: crate::sink::Completion) -> SqlResult<()> {
-        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! A table's definition in SQL's terms: what CREATE TABLE describes, ALTER TABLE changes, SHOW CREATE TABLE prints.
 
-use crate::catalog::declared::type_text;
 use crate::catalog::extra::{Extra, index_option};
 use crate::catalog::{TableInfo, engine_name, same_name, sql_name};
 use vaquita_engine::lower::charset::Charset;
@@ -243,7 +242,7 @@ fn to_column(definition: &ColumnDefinition) -> Column {
     column.auto_increment = definition.auto_increment;
     column.comment.clone_from(&definition.comment);
     let mut extra = definition.extra.clone();
-    extra.head = type_text(&definition.ty, &definition.labels);
+    extra.head = definition.ty.column_type();
     let labelled = matches!(definition.ty.kind, Kind::Enum | Kind::Set);
     extra.set("collate", labelled.then(|| definition.ty.collation.to_string()));
     column.extra = extra.to_text();

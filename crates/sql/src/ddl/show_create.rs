@@ -3,7 +3,6 @@
 use super::definition::{Definition, KeyDefinition, KeyKind};
 use super::look_at;
 use crate::catalog::TableInfo;
-use crate::catalog::declared::type_text;
 use crate::statement::StmtCx;
 use crate::vars;
 use std::fmt::Write as _;
@@ -84,7 +83,7 @@ fn action(out: &mut String, event: &str, action: ReferentialAction) {
 fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize) -> String {
     let column = &table.columns[i];
     let ty = &column.ty;
-    let mut out = format!("  {} {}", quoted(&column.name), type_text(ty, &column.labels));
+    let mut out = format!("  {} {}", quoted(&column.name), ty.column_type());
     let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set)) && ty.collation != 63;
     if is_text && ty.collation != table.collation {
         out.push_str(" CHARACTER SET ");

@@ -1,5 +1,6 @@
 //! Types as written: limits, defaults of lengths, character sets.
 
+use crate::catalog::declared::encode_label;
 use crate::state::SessionState;
 use crate::vars;
 use vaquita_engine::text::charset::Charset;
@@ -94,7 +95,7 @@ pub(super) fn with_collation(ty: SqlType, labels: &[String], collation: u16) -> 
 
 fn labelled(kind: Kind, collation: u16, labels: &[String]) -> SqlType {
     let mut ty = SqlType { collation, ..SqlType::new(kind) };
-    let encoded = labels.iter().map(|l| encode(l, collation));
+    let encoded = labels.iter().map(|l| encode_label(l, collation));
     ty.labels = Some(encoded.collect::<Vec<_>>().into());
     let lengths = labels.iter().map(|l| l.chars().count() as u32);
     ty.length = match kind {
@@ -102,17 +103,6 @@ fn labelled(kind: Kind, collation: u16, labels: &[String]) -> SqlType {
         _ => lengths.sum::<u32>() + (labels.len() as u32).saturating_sub(1),
     };
     ty
-}
-
-fn encode(label: &str, collation: u16) -> Box<[u8]> {
-    let mut out = Vec::new();
-    match (Charset::by_name("utf8mb4"), Charset::of_collation(collation)) {
-        (Some(from), Some(to)) => {
-            vaquita_engine::text::charset::convert(from, to, label.as_bytes(), &mut out);
-        }
-        _ => out.extend_from_slice(label.as_bytes()),
-    }
-    out.into()
 }
 
 fn labels(

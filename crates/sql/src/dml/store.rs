@@ -7,8 +7,8 @@ use crate::state::SessionState;
 use vaquita_engine::lower::value::{Timestamp, Value as Stored, ValueType};
 use vaquita_engine::table::DefaultValue;
 use vaquita_types::convert::store::{StoreMode, store};
-use vaquita_types::temporal::{DateContext, calendar};
-use vaquita_types::{Cx, Date, DateTime, Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::temporal::DateContext;
+use vaquita_types::{Cx, Kind, SqlError, SqlResult, SqlType, Value};
 
 /// How one execution of a statement stores values.
 #[derive(Debug)]
@@ -28,15 +28,12 @@ pub(crate) struct Store<'t> {
 impl<'t> Store<'t> {
     pub(crate) fn new(info: &'t TableInfo, state: &SessionState, ignore: bool) -> Store<'t> {
         let mode = state.vars.sql_mode;
-        let utc = state.now_us.div_euclid(1_000_000);
-        let local = utc + i64::from(state.vars.time_zone.offset_at(utc));
-        let today = calendar::from_unix(local, 0).map_or(Date::default(), |d| d.date);
         Store {
             info,
             strict: mode.is_strict() && !ignore,
             null_is_error: false,
             row: 1,
-            date: DateContext { mode, today },
+            date: state.date_context(),
             explicit_timestamps: state.vars.explicit_defaults_for_timestamp,
         }
     }
@@ -148,8 +145,8 @@ impl<'t> Store<'t> {
                 let seconds = u32::try_from(seconds).unwrap_or(0);
                 (ValueType::Timestamp(fsp), Stored::Timestamp(Timestamp { seconds, micros }))
             }
-            Kind::Date => (ValueType::Date, Stored::Date(local_now(state).date)),
-            _ => (ValueType::DateTime(fsp), Stored::DateTime(local_now(state))),
+            Kind::Date => (ValueType::Date, Stored::Date(state.local_now().date)),
+            _ => (ValueType::DateTime(fsp), Stored::DateTime(state.local_now())),
         };
         let written = row.put(column, |out| ty.encode(&value, out).map(|()| true));
         debug_assert!(written.is_ok(), "the time of a statement can be stored");
@@ -183,11 +180,4 @@ pub(crate) fn must_be_given(info: &ColumnInfo) -> bool {
 /// 1364.
 pub(crate) fn no_default(column: &str) -> SqlError {
     SqlError::new(1364, format!("Field '{column}' doesn't have a default value"))
-}
-
-/// The statement's time in the session's time zone.
-fn local_now(state: &SessionState) -> DateTime {
-    let (seconds, micros) = (state.now_us.div_euclid(1_000_000), state.now_us.rem_euclid(1_000_000) as u32);
-    let local = seconds + i64::from(state.vars.time_zone.offset_at(seconds));
-    calendar::from_unix(local, micros).unwrap_or_default()
 }

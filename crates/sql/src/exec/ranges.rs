@@ -319,8 +319,8 @@ impl Column<'_> {
         let mut out = Vec::new();
         for x in a {
             for y in b {
-                let low = self.higher_low(&x.low, &y.low);
-                let high = self.lower_high(&x.high, &y.high);
+                let low = self.tighter(Ordering::Greater, &x.low, &y.low);
+                let high = self.tighter(Ordering::Less, &x.high, &y.high);
                 if self.is_possible(&low, &high) {
                     out.push(Interval { low, high });
                 }
@@ -340,32 +340,20 @@ impl Column<'_> {
         }
     }
 
-    fn higher_low(
+    /// The tighter of two bounds: the one that stands in `order` to the other (`Greater` for low bounds, `Less` for high
+    /// ones); of equal ones the exclusive one.
+    fn tighter(
         &self,
+        order: Ordering,
         a: &Option<(KeyField, bool)>,
         b: &Option<(KeyField, bool)>,
     ) -> Option<(KeyField, bool)> {
         match (a, b) {
             (None, other) | (other, None) => other.clone(),
             (Some(x), Some(y)) => Some(match self.order(&x.0, &y.0) {
-                Ordering::Greater => x.clone(),
-                Ordering::Less => y.clone(),
                 Ordering::Equal => (x.0.clone(), x.1 && y.1),
-            }),
-        }
-    }
-
-    fn lower_high(
-        &self,
-        a: &Option<(KeyField, bool)>,
-        b: &Option<(KeyField, bool)>,
-    ) -> Option<(KeyField, bool)> {
-        match (a, b) {
-            (None, other) | (other, None) => other.clone(),
-            (Some(x), Some(y)) => Some(match self.order(&x.0, &y.0) {
-                Ordering::Less => x.clone(),
-                Ordering::Greater => y.clone(),
-                Ordering::Equal => (x.0.clone(), x.1 && y.1),
+                found if found == order => x.clone(),
+                _ => y.clone(),
             }),
         }
     }

@@ -4,7 +4,7 @@ use super::EvalCx;
 use crate::database::Database;
 use crate::state::SessionState;
 use vaquita_engine::Session;
-use vaquita_types::temporal::{Date, DateContext, calendar};
+use vaquita_types::temporal::DateContext;
 use vaquita_types::{Cx, SqlMode, TimeZone};
 
 impl<'c> EvalCx<'c> {
@@ -38,7 +38,7 @@ impl<'c> EvalCx<'c> {
     }
 
     fn date_context(&self) -> DateContext {
-        DateContext { mode: sql_mode(self.state), today: today(self.state) }
+        self.state.date_context()
     }
 
     /// Adds a warning.
@@ -80,11 +80,4 @@ pub(super) fn max_allowed_packet(state: &SessionState) -> usize {
 /// `default_week_format`.
 pub(super) fn default_week_format(state: &SessionState) -> u8 {
     state.vars.default_week_format as u8
-}
-
-/// The date of the statement in the session's time zone.
-fn today(state: &SessionState) -> Date {
-    let utc = state.now_us.div_euclid(1_000_000);
-    let local = utc + i64::from(time_zone(state).offset_at(utc));
-    calendar::from_unix(local, 0).map_or(Date::default(), |d| d.date)
 }

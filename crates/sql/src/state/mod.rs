@@ -13,7 +13,8 @@ use crate::status::SessionStatus;
 use crate::vars::SessionVars;
 use std::sync::Arc;
 use std::time::Instant;
-use vaquita_types::{SqlError, SqlResult, Warnings};
+use vaquita_types::temporal::{DateContext, calendar};
+use vaquita_types::{DateTime, SqlError, SqlResult, Warnings};
 
 /// A session's state.
 pub struct SessionState {
@@ -127,6 +128,18 @@ impl SessionState {
             polls: 0,
             last_poll: Instant::now(),
         }
+    }
+
+    /// The statement's time in the session's time zone.
+    pub fn local_now(&self) -> DateTime {
+        let (seconds, micros) = (self.now_us.div_euclid(1_000_000), self.now_us.rem_euclid(1_000_000));
+        let local = seconds + i64::from(self.vars.time_zone.offset_at(seconds));
+        calendar::from_unix(local, micros as u32).unwrap_or_default()
+    }
+
+    /// What conversions to dates depend on.
+    pub fn date_context(&self) -> DateContext {
+        DateContext { mode: self.vars.sql_mode, today: self.local_now().date }
     }
 
     /// A state without a connection, for tests and for what runs before there are sessions: default variables.

@@ -27,7 +27,7 @@ pub(crate) use show::{show, show_columns};
 use crate::database::Database;
 use crate::plan::VirtualTable;
 use std::sync::Arc;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::SqlResult;
 
 /// Whether a database has virtual tables only.
 pub(crate) fn is_virtual_database(name: &str) -> bool {
@@ -48,26 +48,13 @@ pub(crate) fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> 
 /// # Errors
 /// Errors of reading the folder.
 pub(crate) fn database_options(db: &Database, file_name: &str) -> SqlResult<Option<Option<u16>>> {
-    let storage = &db.engine.core().storage;
-    let path = storage.options().dir.join(file_name).join("db.opt");
-    if !storage.fs().exists(&path) {
-        // One whose db.opt is missing exists while it has tables.
-        let tables = crate::error::of_engine(db.engine.core().dict.tables(storage, file_name))?;
-        return Ok((!tables.is_empty()).then_some(None));
-    }
-    let text = read_small(storage, &path)?;
-    let collation = text.lines().find_map(|line| line.strip_prefix("default-collation="));
-    Ok(Some(collation.and_then(|name| vaquita_engine::lower::collation::by_name(name.trim()))))
-}
-
-fn read_small(storage: &vaquita_engine::lower::Storage, path: &std::path::Path) -> SqlResult<String> {
-    use vaquita_engine::lower::{OpenMode, OpenOptions};
-    let io = |e: vaquita_engine::lower::IoError| SqlError::new(1105, e.to_string());
-    let file = storage.fs().open(path, OpenOptions::new(OpenMode::Read)).map_err(io)?;
-    let len = usize::try_from(file.len().map_err(io)?).unwrap_or(0).min(4_096);
-    let mut bytes = vec![0; len];
-    file.read_at(&mut bytes, 0).map_err(io)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let options =
+        crate::error::of_engine(vaquita_engine::ddl::database_options(db.engine.core(), file_name))?;
+    let collation = |text: &str| {
+        let name = text.lines().find_map(|line| line.strip_prefix("default-collation="))?;
+        vaquita_engine::text::collation::by_name(name.trim())
+    };
+    Ok(options.map(|text| collation(&text)))
 }
 
 /// CREATE TABLE of a virtual table, as SHOW CREATE TABLE has it.

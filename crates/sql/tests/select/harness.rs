@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use vaquita_sql::{
-    ColumnMeta, Completion, ConnectInfo, Connection, Database, Options, ResultSink, SqlResult, Transport,
-    Value,
+    ColumnMeta, Completion, ConnectInfo, Connection, Database, Options, ResultSink, SqlResult, Value,
 };
 
 /// What a statement gave, as text.
@@ -49,19 +48,7 @@ impl Server {
         let dir = std::env::temp_dir().join(format!("vaquita-select-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let db = Database::open(Options { dir: dir.clone(), variables: Vec::new() }).expect("opens");
-        let info = ConnectInfo {
-            id: None,
-            user: "root".to_owned(),
-            account_host: "localhost".to_owned(),
-            host: "localhost".to_owned(),
-            transport: Transport::Embedded,
-            database: None,
-            collation: 33,
-            found_rows: false,
-            multi_statements: true,
-            interactive: false,
-            attributes: Vec::new(),
-        };
+        let info = ConnectInfo { collation: 33, ..ConnectInfo::embedded() };
         let mut connection = db.connect(info).expect("connects");
         connection.query(b"CREATE DATABASE d", &mut Rows::default()).expect("a database");
         connection.use_database("d").expect("is there");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use vaquita_sql::sink::Collected;
-use vaquita_sql::{ConnectInfo, Connection, Database, Options, SqlError, Transport};
+use vaquita_sql::{ConnectInfo, Connection, Database, Options, SqlError};
 
 /// A folder that goes when the value goes.
 pub(crate) struct Folder(std::path::PathBuf);
@@ -52,17 +52,9 @@ fn open_in(dir: &std::path::Path) -> Arc<Database> {
 /// Of connecting.
 pub(crate) fn connect_as(db: &Arc<Database>, user: &str, account_host: &str) -> Result<Connection, SqlError> {
     db.connect(ConnectInfo {
-        id: None,
         user: user.into(),
         account_host: account_host.into(),
-        host: "localhost".into(),
-        transport: Transport::Embedded,
-        database: None,
-        collation: 45,
-        found_rows: false,
-        multi_statements: true,
-        interactive: false,
-        attributes: Vec::new(),
+        ..ConnectInfo::embedded()
     })
 }
 
