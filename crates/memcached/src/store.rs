@@ -1,0 +1,218 @@
+//! What the protocols ask of what keeps the items: the border between bytes on a wire and rows in tables.
+//!
+//! Text, binary and meta commands end in these few operations. A store belongs to one connection: it holds that
+//! connection's mapping and transaction. Keys are as the client gave them, `@@mapping.` included; a store finds the mapping.
+//!
+//! What a commit left to wait for is gathered: [`Store::durability`] gives the last one, and the connection's answers are
+//! held back until it is durable.
+
+use std::fmt;
+use vaquita_engine::Durability;
+
+/// When an item ends: seconds since 1970, 0 for never. The protocols' relative and negative times are made absolute
+/// before they come here; what has expired already is 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Expiry(pub u32);
+
+/// An item that was found. Its parts may lie in a latched page: whoever is shown it must not call the store.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    /// Its key as kept, without a mapping's name.
+    pub key: &'a [u8],
+    /// The client's flags; 0 where the mapping has no column for them.
+    pub flags: u32,
+    /// Its number, which every change changes; 0 where the mapping has no column for it.
+    pub cas: u64,
+    /// When it ends.
+    pub expires: Expiry,
+    /// The value; several columns joined by the separator.
+    pub value: &'a [u8],
+}
+
+/// What is to be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct NewItem<'a> {
+    /// The client's flags.
+    pub flags: u32,
+    /// When it ends.
+    pub expires: Expiry,
+    /// The value.
+    pub value: &'a [u8],
+}
+
+/// Under which condition an item is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// In any case.
+    Set,
+    /// If there is none.
+    Add,
+    /// If there is one.
+    Replace,
+    /// Behind the value of one that is there, whose flags and expiry stay.
+    Append,
+    /// Before it.
+    Prepend,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Done; the item's new number.
+    Done(u64),
+    /// The condition of the mode does not hold.
+    NotStored,
+    /// The item's number is another than the one asked for.
+    Exists,
+    /// There is no such item, where one is needed.
+    NotFound,
+}
+
+/// Counting up or down.
+#[derive(Debug, Clone, Copy)]
+pub struct Count {
+    /// By how much.
+    pub delta: u64,
+    /// Down, not below 0; up wraps around at 64 bits.
+    pub down: bool,
+    /// What to make if there is no such item, and when that ends.
+    pub initial: Option<(u64, Expiry)>,
+    /// A new end for an item that is there.
+    pub expires: Option<Expiry>,
+    /// The number it must have; 0 for any.
+    pub cas: u64,
+}
+
+/// What became of counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// The new count and the item's new number.
+    Done(u64, u64),
+    /// As for other changes.
+    Not(Outcome),
+    /// The value is no number.
+    NotANumber,
+}
+
+/// A stretch of keys in the order of the mapping's key index.
+#[derive(Debug, Clone, Copy)]
+pub struct Range<'a> {
+    /// First key; `None` for the smallest. A mapping's name before it counts, as everywhere.
+    pub from: Option<&'a [u8]>,
+    /// Whether `from` itself belongs to it.
+    pub from_included: bool,
+    /// Last key; `None` for the greatest.
+    pub to: Option<&'a [u8]>,
+    /// Whether `to` itself belongs to it.
+    pub to_included: bool,
+    /// Greatest first.
+    pub descending: bool,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Why something could not be done. The protocols make their own lines and numbers of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The client's mistake: a key that does not fit the mapping, an unknown mapping.
+    Client(String),
+    /// The value is longer than the columns or the limit.
+    TooLarge,
+    /// Another transaction holds the row (lock wait timeout, deadlock, a definition being changed); to be tried again.
+    Busy(String),
+    /// No memory left for it.
+    NoMemory,
+    /// Anything else.
+    Server(String),
+    /// Not with this mapping or policy.
+    NotSupported(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Client(text)
+            | Failure::Busy(text)
+            | Failure::Server(text)
+            | Failure::NotSupported(text) => f.write_str(text),
+            Failure::TooLarge => f.write_str("object too large for cache"),
+            Failure::NoMemory => f.write_str("out of memory storing object"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What the operations give.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// What keeps the items, as one connection sees it.
+pub trait Store {
+    /// Shows the items of `keys` that are there, in the order of the keys, with the key's place in the list; in one visit
+    /// of the engine. With `touch` they get a new end (and are changed for it).
+    ///
+    /// # Errors
+    /// Those of mappings, locks, pages; what was shown before stays shown.
+    fn get(
+        &mut self,
+        keys: &[&[u8]],
+        touch: Option<Expiry>,
+        found: impl FnMut(usize, &Item<'_>),
+    ) -> Result<()>;
+
+    /// Keeps an item. `cas`: the number it must have, 0 for any.
+    ///
+    /// # Errors
+    /// Those of mappings, locks, pages.
+    fn store(&mut self, mode: Mode, key: &[u8], item: &NewItem<'_>, cas: u64) -> Result<Outcome>;
+
+    /// Counts. The text of an item that became shorter is not padded.
+    ///
+    /// # Errors
+    /// As [`Store::store`].
+    fn count(&mut self, key: &[u8], count: &Count) -> Result<Counted>;
+
+    /// Deletes an item. `cas`: the number it must have, 0 for any.
+    ///
+    /// # Errors
+    /// As [`Store::store`].
+    fn delete(&mut self, key: &[u8], cas: u64) -> Result<Outcome>;
+
+    /// Gives an item a new end.
+    ///
+    /// # Errors
+    /// As [`Store::store`].
+    fn touch(&mut self, key: &[u8], expires: Expiry) -> Result<Outcome>;
+
+    /// Shows the items of a stretch of keys.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    fn range(&mut self, range: &Range<'_>, found: impl FnMut(&Item<'_>)) -> Result<()>;
+
+    /// Deletes all items of the connection's mapping; with a moment, those kept before it, when it has come.
+    ///
+    /// # Errors
+    /// As [`Store::store`].
+    fn flush_all(&mut self, at: Expiry) -> Result<()>;
+
+    /// Makes a mapping the connection's own (`bind`, `get @@mapping`); the table it stands for, `database/table`.
+    ///
+    /// # Errors
+    /// No such mapping, it cannot be used.
+    fn bind(&mut self, mapping: &[u8]) -> Result<String>;
+
+    /// What the store itself can tell in `stats` and its sub-commands; `group` is empty for the general ones. Whether it knows
+    /// the group.
+    fn stats(&mut self, group: &[u8], line: &mut dyn FnMut(&str, &str)) -> bool;
+
+    /// What is to be waited for before the answers so far may be sent: the last commit's. `None` if nothing was committed
+    /// since it was asked last.
+    fn durability(&mut self) -> Option<Durability>;
+}
+
+/// Who may come in by SASL.
+pub trait Users: Send + Sync + fmt::Debug {
+    /// Whether that is the user's password.
+    fn check(&self, user: &[u8], password: &[u8]) -> bool;
+}
