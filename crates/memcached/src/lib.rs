@@ -3,6 +3,11 @@
 //! | part | module |
 //! |---|---|
 //! | what the protocols ask of what keeps the items | [`store`] |
+//! | one connection without its socket: bytes in, bytes out | [`conn`] |
+//! | what the connections share: limits, users, counters | [`service`], [`stats`] |
 #![forbid(unsafe_code)]
 
+pub mod conn;
+pub mod service;
+pub mod stats;
 pub mod store;

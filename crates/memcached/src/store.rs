@@ -14,6 +14,15 @@ use vaquita_engine::Durability;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Expiry(pub u32);
 
+/// How an item was used before: what a store in memory knows and rows of a table do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Whether it was fetched since it was kept.
+    pub fetched: bool,
+    /// Seconds since it was used last.
+    pub idle: u32,
+}
+
 /// An item that was found. Its parts may lie in a latched page: whoever is shown it must not call the store.
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'a> {
@@ -25,6 +34,8 @@ pub struct Item<'a> {
     pub cas: u64,
     /// When it ends.
     pub expires: Expiry,
+    /// How it was used before; `None` where that is not kept.
+    pub access: Option<Access>,
     /// The value; several columns joined by the separator.
     pub value: &'a [u8],
 }
@@ -149,7 +160,7 @@ pub type Result<T> = std::result::Result<T, Failure>;
 /// What keeps the items, as one connection sees it.
 pub trait Store {
     /// Shows the items of `keys` that are there, in the order of the keys, with the key's place in the list; in one visit
-    /// of the engine. With `touch` they get a new end (and are changed for it).
+    /// of the engine. A mapping's name alone (`@@mapping`) makes it the connection's own, and shows the table as value. With `touch` they get a new end (and are changed for it).
     ///
     /// # Errors
     /// Those of mappings, locks, pages; what was shown before stays shown.
@@ -190,7 +201,7 @@ pub trait Store {
     /// As [`Store::get`].
     fn range(&mut self, range: &Range<'_>, found: impl FnMut(&Item<'_>)) -> Result<()>;
 
-    /// Deletes all items of the connection's mapping; with a moment, those kept before it, when it has come.
+    /// Deletes all items of the connection's mapping: now (0), or those kept before a moment when it has come.
     ///
     /// # Errors
     /// As [`Store::store`].
