@@ -36,6 +36,8 @@ pub struct Core {
     pub(crate) abandoned: Mutex<VecDeque<Trx>>,
     /// Told when there is something to roll back.
     pub(crate) has_abandoned: Condvar,
+    /// Tables under temporary names that a crash left behind, to be dropped.
+    pub(crate) leftovers: Mutex<Vec<String>>,
     /// Metadata locks of prepared transactions that have left their sessions.
     pub(crate) prepared: Mutex<Vec<(Xid, MdlContext)>>,
     /// How long each change is delayed for purge to catch up, in microseconds.
@@ -59,6 +61,7 @@ impl Core {
             history: Mutex::default(),
             abandoned: Mutex::default(),
             has_abandoned: Condvar::new(),
+            leftovers: Mutex::default(),
             prepared: Mutex::default(),
             dml_delay_us: AtomicU64::new(0),
         }

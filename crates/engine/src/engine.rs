@@ -20,6 +20,7 @@ pub struct Engine {
     /// Threads around the steps; none without [`Options::background`]. They stop before the rest is dropped.
     services: Mutex<Option<Services>>,
     core: Arc<Core>,
+    leftovers: Vec<String>,
 }
 
 impl Engine {
@@ -48,10 +49,11 @@ impl Engine {
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
         let core = Arc::new(Core::new(options, storage, txn, dict));
         recovery::run(&core, resurrected)?;
+        let leftovers = core.leftovers.lock().clone();
         if let Some(services) = &mut services {
             services.start_core(&core)?;
         }
-        Ok(Engine { services: Mutex::new(services), core })
+        Ok(Engine { services: Mutex::new(services), core, leftovers })
     }
 
     /// A session.
@@ -67,6 +69,12 @@ impl Engine {
     /// What opening found.
     pub fn report(&self) -> &OpenReport {
         self.core.storage.report()
+    }
+
+    /// Tables that a crash left behind under temporary names (an ALTER TABLE that was cut off), as opening found them: they
+    /// are dropped in the background.
+    pub fn leftovers(&self) -> &[String] {
+        &self.leftovers
     }
 
     /// The first failure of a background service, which has then stopped.

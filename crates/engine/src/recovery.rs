@@ -1,6 +1,6 @@
 //! After a crash: unfinished transactions are rolled back, those of the dictionary before anything else, then interrupted
 //! DDL is finished or undone; the others are rolled back in the background with their rows locked. Prepared ones wait
-//! for whoever knows their XID.
+//! for whoever knows their XID. When all is rolled back, tables under temporary names are dropped.
 //!
 //! Rows that an unfinished transaction wrote are locked by their DB_TRX_ID alone; the tables get intention locks again
 //! before the first session starts.
@@ -39,7 +39,7 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
             None => core.roll_back_later(found.trx),
         }
     }
-    Ok(())
+    ddl::find_leftovers(core)
 }
 
 /// Intention locks on the tables a transaction changed.
@@ -53,12 +53,14 @@ fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
 }
 
 impl Core {
-    /// Takes back some changes of a transaction that nobody has any more; whether there is more to do.
+    /// Takes back some changes of a transaction that nobody has any more; without one, drops a table that a crash left
+    /// behind under a temporary name. Whether there is more to do.
     ///
     /// # Errors
-    /// Errors of pages; the transaction stays in the queue.
+    /// Errors of pages and files; the transaction stays in the queue, the table stays.
     pub fn rollback_step(&self) -> Result<bool> {
-        let Some(mut trx) = self.abandoned.lock().pop_front() else { return Ok(false) };
+        let next = self.abandoned.lock().pop_front();
+        let Some(mut trx) = next else { return ddl::drop_leftover(self) };
         // It may be a prepared one whose rollback failed at its first step.
         let begun = self.txn.unprepare_undo(&mut trx).map_err(Error::from);
         let done = begun.and_then(|()| row::rollback_step(self, &mut trx, 0, STEP));
@@ -69,7 +71,7 @@ impl Core {
             Ok(all)
         });
         match done {
-            Ok(true) => Ok(!self.abandoned.lock().is_empty()),
+            Ok(true) => Ok(!self.abandoned.lock().is_empty() || !self.leftovers.lock().is_empty()),
             other => {
                 self.abandoned.lock().push_front(trx);
                 other.map(|_| true)

@@ -8,7 +8,7 @@
 //! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
 //! | rows of a definition | [`definition`] |
 //! | sorting the entries of an index to be built | [`sort`] |
-//! | after a crash | [`recover`](mod@recover) |
+//! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
 //! ([`related_tables`]).
@@ -21,6 +21,7 @@ mod definition;
 mod drop;
 mod foreign;
 mod indexes;
+mod leftovers;
 mod log;
 mod recover;
 mod rename;
@@ -29,6 +30,8 @@ mod sort;
 mod truncate;
 
 pub use databases::{alter_database, create_database, database_options, drop_database};
+pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
+pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
 
 use crate::core::Core;
 use crate::error::Result;

@@ -18,7 +18,8 @@ impl Session {
     /// As [`Session::create_table`] and [`Session::drop_table`]; those of `copy`.
     ///
     /// # Crash
-    /// The table is the old one or the new one. The temporary table may be left behind, under its name.
+    /// The table is the old one or the new one. The temporary table may be left behind, under its name: if that begins with
+    /// [`ddl::TEMPORARY_PREFIX`], it is dropped in the background after the folder is opened again.
     pub fn rebuild_table<R, E: From<Error>>(
         &mut self,
         name: &str,
@@ -49,6 +50,12 @@ impl Session {
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         let checks = self.settings.foreign_key_checks;
+        if ddl::is_temporary(&spec.name) {
+            // What an earlier life of the folder left behind may still be there.
+            let gone =
+                self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, &spec.name, false))?;
+            gone.or_else(|e| if matches!(e, Error::NoSuchTable(_)) { Ok(()) } else { Err(e) })?;
+        }
         self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks)).flatten()?;
         let with = spec.name.as_str();
         let mut done = self.copy_rows(name, with, copy)?;

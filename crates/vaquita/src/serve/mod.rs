@@ -116,6 +116,9 @@ impl Running {
         let dir = settings.dir.display();
         let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
         log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
+        for table in db.engine().leftovers() {
+            log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
+        }
         warn_of_open_root(&db, &log);
 
         let globals = db.globals();
