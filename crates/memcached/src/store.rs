@@ -7,6 +7,7 @@
 //! held back until it is durable.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use vaquita_engine::Durability;
 
 /// When an item ends: seconds since 1970, 0 for never. The protocols' relative and negative times are made absolute
@@ -168,7 +169,7 @@ pub trait Store {
         &mut self,
         keys: &[&[u8]],
         touch: Option<Expiry>,
-        found: impl FnMut(usize, &Item<'_>),
+        found: impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
 
     /// Keeps an item. `cas`: the number it must have, 0 for any.
@@ -195,11 +196,11 @@ pub trait Store {
     /// As [`Store::store`].
     fn touch(&mut self, key: &[u8], expires: Expiry) -> Result<Outcome>;
 
-    /// Shows the items of a stretch of keys.
+    /// Shows the items of a stretch of keys, until it is told to stop.
     ///
     /// # Errors
     /// As [`Store::get`].
-    fn range(&mut self, range: &Range<'_>, found: impl FnMut(&Item<'_>)) -> Result<()>;
+    fn range(&mut self, range: &Range<'_>, found: impl FnMut(&Item<'_>) -> ControlFlow<()>) -> Result<()>;
 
     /// Deletes all items of the connection's mapping: now (0), or those kept before a moment when it has come.
     ///
