@@ -1,28 +1,17 @@
-//! A socket with the layers that may lie on it: packets, compression, TLS.
+//! A client's socket, under TLS and compression if they were agreed upon, as [`Input`] and packets want it.
 
 use crate::packet::compress::{Inflater, deflate};
 use crate::packet::{Input, PacketError};
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::net::{RecvFlags, SendFlags};
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use vaquita_net::{Buffer, Received};
 
-/// Bytes received at once below TLS or compression.
-const RAW_LEN: usize = 16 << 10;
-
-/// A client's socket, which never blocks, and its layers.
+/// A socket with the layers that may lie on it: compression above TLS.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    fd: OwnedFd,
-    tls: Option<Box<rustls::ServerConnection>>,
+    line: vaquita_net::Channel,
     zip: Option<Box<Zip>>,
-    /// What the socket did not take yet.
-    unsent: Vec<u8>,
-    /// Bytes received since [`Channel::take_counts`].
-    received: u64,
-    /// Bytes sent since then.
-    sent: u64,
 }
 
 #[derive(Debug, Default)]
@@ -30,17 +19,6 @@ struct Zip {
     inflater: Inflater,
     /// One count for both directions.
     seq: u8,
-}
-
-/// What a socket gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Received {
-    /// Bytes; `true`: there may be more.
-    Bytes(bool),
-    /// Nothing at present.
-    Nothing,
-    /// The other side has closed.
-    End,
 }
 
 /// Why a channel cannot go on.
@@ -60,21 +38,21 @@ impl From<io::Error> for ChannelError {
 
 impl Channel {
     pub(crate) fn new(fd: OwnedFd) -> Channel {
-        Channel { fd, tls: None, zip: None, unsent: Vec::new(), received: 0, sent: 0 }
+        Channel { line: vaquita_net::Channel::new(fd), zip: None }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.line.fd()
     }
 
     /// Bytes received and sent since the last call.
     pub(crate) fn take_counts(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.received), std::mem::take(&mut self.sent))
+        self.line.take_counts()
     }
 
     /// Whether TLS is spoken.
     pub(crate) fn tls(&self) -> Option<&rustls::ServerConnection> {
-        self.tls.as_deref()
+        self.line.tls()
     }
 
     /// From now on TLS; `begun` came behind the request for it.
@@ -84,10 +62,7 @@ impl Channel {
         begun: &[u8],
         input: &mut Input,
     ) -> Result<(), ChannelError> {
-        let mut tls = rustls::ServerConnection::new(config).map_err(|_| ChannelError::Io)?;
-        tls.set_buffer_limit(None);
-        self.tls = Some(Box::new(tls));
-        self.feed_tls(begun, input, usize::MAX)
+        Ok(self.line.start_tls(config, begun, input.buffer())?)
     }
 
     /// From now on compressed packets.
@@ -102,195 +77,45 @@ impl Channel {
         raw: &mut Vec<u8>,
         max: usize,
     ) -> Result<Received, ChannelError> {
-        if self.tls.is_none() && self.zip.is_none() {
-            let space = input.space();
-            let room = space.len();
-            return Ok(match receive(&self.fd, space)? {
-                Some(0) => Received::End,
-                Some(n) => {
-                    input.received(n);
-                    self.received += n as u64;
-                    Received::Bytes(n == room)
-                }
-                None => Received::Nothing,
-            });
-        }
-        raw.resize(RAW_LEN, 0);
-        let n = match receive(&self.fd, raw)? {
-            Some(0) => return Ok(Received::End),
-            Some(n) => n,
-            None => return Ok(Received::Nothing),
-        };
-        self.received += n as u64;
-        if self.tls.is_some() {
-            self.feed_tls(&raw[..n], input, max)?;
-        } else {
-            self.unzip(&raw[..n], input, max)?;
-        }
-        Ok(Received::Bytes(n == RAW_LEN))
-    }
-
-    fn feed_tls(&mut self, mut bytes: &[u8], input: &mut Input, max: usize) -> Result<(), ChannelError> {
-        let mut plain = Vec::new();
-        let Some(tls) = &mut self.tls else { return Ok(()) };
-        while !bytes.is_empty() {
-            if tls.read_tls(&mut bytes)? == 0 {
-                break;
-            }
-            let failed = tls.process_new_packets().is_err();
-            if failed {
-                // The alert that says why.
-                let _ = tls.write_tls(&mut Raw(self.fd.as_fd()));
-                return Err(ChannelError::Io);
-            }
-            match tls.reader().read_to_end(&mut plain) {
-                Ok(_) => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return Err(ChannelError::Io),
-            }
-        }
-        if tls.wants_write() {
-            self.flush()?;
-        }
-        if self.zip.is_some() {
-            return self.unzip(&plain, input, max);
-        }
-        input.push(&plain);
-        Ok(())
-    }
-
-    fn unzip(&mut self, bytes: &[u8], input: &mut Input, max: usize) -> Result<(), ChannelError> {
-        match &mut self.zip {
-            Some(zip) => zip.inflater.feed(bytes, input, &mut zip.seq, max).map_err(ChannelError::Packet),
-            None => Ok(()),
-        }
+        let Some(zip) = &mut self.zip else { return Ok(self.line.receive(input.buffer(), raw)?) };
+        let mut packed = Buffer::default();
+        let received = self.line.receive(&mut packed, raw)?;
+        zip.inflater.feed(packed.bytes(), input, &mut zip.seq, max).map_err(ChannelError::Packet)?;
+        Ok(received)
     }
 
     /// Sends everything in `out`, which is empty afterwards. `false`: some of it waits in the channel until the socket
     /// can be written again ([`Channel::flush`]).
     pub(crate) fn send(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
-        if out.is_empty() {
-            return self.flush();
-        }
-        if self.zip.is_none() && self.tls.is_none() && self.unsent.is_empty() {
-            let n = send(&self.fd, out)?;
-            self.sent += n as u64;
-            if n < out.len() {
-                self.unsent.extend_from_slice(&out[n..]);
-            }
-            out.clear();
-            return Ok(self.unsent.is_empty());
-        }
-        match (&mut self.zip, &mut self.tls) {
-            (None, None) => self.unsent.append(out),
-            (None, Some(tls)) => tls.writer().write_all(out)?,
-            (Some(zip), None) => deflate(out, &mut zip.seq, &mut self.unsent),
-            (Some(zip), Some(tls)) => {
-                let mut packed = Vec::new();
-                deflate(out, &mut zip.seq, &mut packed);
-                tls.writer().write_all(&packed)?;
-            }
-        }
+        let Some(zip) = self.zip.as_mut().filter(|_| !out.is_empty()) else { return self.line.send(out) };
+        let mut packed = Vec::new();
+        deflate(out, &mut zip.seq, &mut packed);
         out.clear();
-        self.flush()
+        self.line.send(&mut packed)
     }
 
     /// Whether something waits to be sent.
     pub(crate) fn has_unsent(&self) -> bool {
-        !self.unsent.is_empty() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        self.line.has_unsent()
     }
 
     /// Sends what waits. `false`: not all of it.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
-        if let Some(tls) = &mut self.tls {
-            while tls.wants_write() {
-                match tls.write_tls(&mut Raw(self.fd.as_fd())) {
-                    Ok(n) => self.sent += n as u64,
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                    Err(e) => return Err(e),
-                }
-            }
-            return Ok(true);
-        }
-        let mut done = 0;
-        while done < self.unsent.len() {
-            match send(&self.fd, &self.unsent[done..])? {
-                0 => break,
-                n => done += n,
-            }
-        }
-        self.sent += done as u64;
-        self.unsent.drain(..done);
-        if self.unsent.is_empty() && self.unsent.capacity() > 0 {
-            self.unsent = Vec::new();
-        }
-        Ok(self.unsent.is_empty())
+        self.line.flush()
     }
 
     /// Blocks until the socket can be written. `false`: not within `seconds`.
     pub(crate) fn wait_writable(&self, seconds: u32) -> io::Result<bool> {
-        self.wait(PollFlags::OUT, seconds)
+        self.line.wait_writable(seconds)
     }
 
     /// Blocks until the socket can be read. `false`: not within `seconds`.
     pub(crate) fn wait_readable(&self, seconds: u32) -> io::Result<bool> {
-        self.wait(PollFlags::IN, seconds)
-    }
-
-    fn wait(&self, what: PollFlags, seconds: u32) -> io::Result<bool> {
-        let limit = Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 };
-        let mut fds = [PollFd::new(&self.fd, what)];
-        loop {
-            match rustix::event::poll(&mut fds, Some(&limit)) {
-                Ok(n) => return Ok(n > 0),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(e) => return Err(e.into()),
-            }
-        }
+        self.line.wait_readable(seconds)
     }
 
     /// Says good-bye as far as that does not block.
     pub(crate) fn close(&mut self) {
-        if let Some(tls) = &mut self.tls {
-            tls.send_close_notify();
-        }
-        let _ = self.flush();
-    }
-}
-
-/// `None`: nothing there at present.
-fn receive(fd: &OwnedFd, space: &mut [u8]) -> io::Result<Option<usize>> {
-    loop {
-        match rustix::net::recv(fd, &mut *space, RecvFlags::empty()) {
-            Ok((n, _)) => return Ok(Some(n)),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::AGAIN) => return Ok(None),
-            Err(e) => return Err(e.into()),
-        }
-    }
-}
-
-/// How many bytes the socket took; 0 if it takes none at present.
-fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
-    loop {
-        match rustix::net::send(fd, bytes, SendFlags::NOSIGNAL) {
-            Ok(n) => return Ok(n),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::AGAIN) => return Ok(0),
-            Err(e) => return Err(e.into()),
-        }
-    }
-}
-
-/// The socket as TLS wants it.
-struct Raw<'a>(BorrowedFd<'a>);
-
-impl Write for Raw<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(self.0, bytes, SendFlags::NOSIGNAL)?)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.line.close();
     }
 }

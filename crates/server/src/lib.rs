@@ -5,16 +5,15 @@
 //! | starting and ending a server | [`server`] |
 //! | packets in bytes | [`packet`] |
 //! | what packets mean | [`protocol`] |
-//! | loops, threads, waits | `reactor` |
 //! | one client from greeting to good-bye | `connection` |
-//! | sockets with TLS and compression | `channel`, [`tls`] |
+//! | sockets with compression | `channel` |
 //! | the house behind the door; the database as one | [`backend`], [`database`] |
 //! | hosts that are shut out | [`hosts`] |
 //! | the error log | [`error_log`] |
 //!
 //! A request's way: the loop's epoll set tells of a socket; [`packet::Input`] finds packets in what it gave; a command
 //! runs a statement of the session, whose rows are encoded straight into the thread's output buffer; one send. How a
-//! waiting statement gives its loop away, and how a commit waits without a thread, is told in `reactor`.
+//! waiting statement gives its loop away, and how a commit waits without a thread, is told in [`vaquita_net::reactor`].
 #![forbid(unsafe_code)]
 
 pub mod backend;
@@ -24,14 +23,12 @@ pub mod database;
 pub mod error_log;
 mod errors;
 pub mod hosts;
-mod listener;
 pub mod packet;
 pub mod protocol;
-mod reactor;
 pub mod server;
 mod sha2_cache;
-pub mod tls;
 
 pub use database::DatabaseBackend;
 pub use error_log::ErrorLog;
 pub use server::{Server, ServerOptions};
+pub use vaquita_net::tls;

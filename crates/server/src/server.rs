@@ -1,12 +1,12 @@
 //! The server: its loops, its listeners, what they share.
 
 use crate::backend::{Backend, Happening};
-use crate::connection::Scratch;
+use crate::connection::Connection;
 use crate::error_log::ErrorLog;
 use crate::errors;
 use crate::hosts::Hosts;
-use crate::listener::{Accepted, Listener};
-use crate::reactor::{Core, Inbox, Message, Pool};
+use crate::packet::Output;
+use crate::protocol::reply::push_early_error;
 use crate::sha2_cache::Sha2Cache;
 use parking_lot::{Condvar, Mutex};
 use std::io;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
+use vaquita_net::{Accepted, Door, Listener, Loops, Place, Trouble};
 use vaquita_sql::SqlError;
 use vaquita_sql::password::CHALLENGE_LEN;
 
@@ -54,15 +55,11 @@ pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) log: Arc<ErrorLog>,
     pub(crate) version: String,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) inboxes: Vec<Arc<Inbox>>,
     pub(crate) hosts: Hosts,
     pub(crate) sha2_cache: Sha2Cache,
     pub(crate) stopping: AtomicBool,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     connected: AtomicUsize,
-    loops: Mutex<usize>,
-    loop_ended: Condvar,
     shutdown_wanted: Arc<(Mutex<bool>, Condvar)>,
 }
 
@@ -77,8 +74,11 @@ impl Shared {
         self.tls.lock().clone()
     }
 
-    /// Counts a client in, or refuses it. Whoever is counted in is counted out by [`Shared::left`].
-    pub(crate) fn admit(&self, accepted: &Accepted) -> Result<(), SqlError> {
+    /// Counts a client in, or refuses it.
+    fn let_in(self: &Arc<Self>, accepted: &Accepted) -> Result<Pass, SqlError> {
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(errors::shutting_down());
+        }
         let limits = self.backend.limits();
         if let Some(addr) = accepted.addr
             && self.hosts.is_blocked(addr.ip(), limits.max_connect_errors)
@@ -93,16 +93,7 @@ impl Shared {
             self.backend.count(Happening::AbortedConnect);
             return Err(errors::too_many_connections());
         }
-        Ok(())
-    }
-
-    pub(crate) fn left(&self) {
-        self.connected.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    pub(crate) fn loop_ended(&self) {
-        *self.loops.lock() -= 1;
-        self.loop_ended.notify_all();
+        Ok(Pass(self.clone()))
     }
 
     /// Somebody who may has asked the server to end.
@@ -110,6 +101,45 @@ impl Shared {
         let (wanted, told) = &*self.shutdown_wanted;
         *wanted.lock() = true;
         told.notify_all();
+    }
+}
+
+impl Door for Shared {
+    type Connection = Connection;
+
+    fn admit(self: &Arc<Self>, accepted: Accepted, place: Place<Connection>) -> Option<Connection> {
+        let pass = match self.let_in(&accepted) {
+            Ok(pass) => pass,
+            Err(error) => {
+                let mut out = Output::default();
+                push_early_error(&mut out, &error);
+                let _ = rustix::net::send(&accepted.fd, &out.buf, rustix::net::SendFlags::NOSIGNAL);
+                return None;
+            }
+        };
+        let greeted = Connection::greet(self.clone(), pass, place, accepted);
+        greeted.map_err(|e| self.log.warning(&format!("A connection could not be greeted: {e}"))).ok()
+    }
+
+    fn interrupt(&self, id: u32) {
+        self.backend.kill(id);
+    }
+
+    fn trouble(&self, trouble: &Trouble) {
+        match trouble {
+            Trouble::Accept(e) => self.log.error(&format!("Error in accept: {e}")),
+            Trouble::Watch(e) => self.log.warning(&format!("A connection could not be greeted: {e}")),
+        }
+    }
+}
+
+/// Somebody is in; dropped when he leaves.
+#[derive(Debug)]
+pub(crate) struct Pass(Arc<Shared>);
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.connected.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -127,6 +157,7 @@ pub(crate) fn challenge() -> io::Result<[u8; CHALLENGE_LEN]> {
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
+    loops: Loops<Shared>,
     addr: Option<SocketAddr>,
 }
 
@@ -144,38 +175,19 @@ impl Server {
             listeners.push(Listener::unix(path)?);
         }
         let addr = listeners.iter().find_map(Listener::local_addr);
-        let loops = match options.loops {
-            0 => std::thread::available_parallelism().map_or(2, usize::from),
-            n => n,
-        };
-        let inboxes: Vec<Arc<Inbox>> =
-            (0..loops).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>()?;
         let shared = Arc::new(Shared {
             backend,
             log: options.log,
             version: options.version,
-            pool: Pool::new(Scratch::new),
-            inboxes,
             hosts: Hosts::default(),
             sha2_cache: Sha2Cache::default(),
             stopping: AtomicBool::new(false),
             tls: Mutex::new(options.tls),
             connected: AtomicUsize::new(0),
-            loops: Mutex::new(0),
-            loop_ended: Condvar::new(),
             shutdown_wanted: Arc::default(),
         });
-        let server = Server { shared: shared.clone(), addr };
-        for inbox in &shared.inboxes {
-            // The first loop accepts for all.
-            let core = Core::new(shared.clone(), inbox.clone(), std::mem::take(&mut listeners))?;
-            *shared.loops.lock() += 1;
-            if shared.pool.give(core).is_err() {
-                *shared.loops.lock() -= 1;
-                return Err(io::Error::other("a thread cannot be started"));
-            }
-        }
-        Ok(server)
+        let loops = Loops::start(shared.clone(), listeners, options.loops)?;
+        Ok(Server { shared, loops, addr })
     }
 
     /// The TCP address it listens on.
@@ -190,7 +202,7 @@ impl Server {
 
     /// Threads, spare ones included.
     pub fn threads(&self) -> usize {
-        self.shared.pool.threads()
+        self.loops.threads()
     }
 
     /// Forgets blocked hosts (FLUSH HOSTS).
@@ -221,22 +233,8 @@ impl Server {
     /// Accepts nobody any more, ends all connections (what they have not committed is rolled back), ends all threads.
     /// `false`: some connections could not be ended within `limit`.
     pub fn shutdown(&self, limit: Duration) -> bool {
-        if !self.shared.stopping.swap(true, Ordering::AcqRel) {
-            for inbox in &self.shared.inboxes {
-                inbox.post(Message::Stop);
-            }
-        }
-        let end = std::time::Instant::now() + limit;
-        let mut loops = self.shared.loops.lock();
-        while *loops > 0 {
-            if self.shared.loop_ended.wait_until(&mut loops, end).timed_out() {
-                break;
-            }
-        }
-        let ended = *loops == 0;
-        drop(loops);
-        self.shared.pool.stop();
-        ended && self.shared.pool.wait_ended(end.saturating_duration_since(std::time::Instant::now()))
+        self.shared.stopping.store(true, Ordering::Release);
+        self.loops.stop(limit)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{Finding, TextFile};
 
 /// The house from the ground up, each with the lower layers it must still know nothing of.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     // Formats are pure code over bytes: no I/O.
     ("format", &[]),
@@ -22,6 +22,8 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("parser", &["format", "types", "io", "storage", "btree", "txn", "engine"]),
     // SQL knows the engine's API, not pages, latches or files.
     ("sql", &["format", "io", "storage", "btree", "txn"]),
+    // Sockets and loops for every door: no protocol, no database.
+    ("net", &["format", "types", "io", "storage", "btree", "txn", "engine", "parser", "sql"]),
     ("server", &["format", "io", "storage", "btree", "txn"]),
     // Straight onto the engine: no SQL.
     ("memcached", &["format", "io", "storage", "btree", "txn", "sql", "server"]),

@@ -11,8 +11,8 @@ use crate::protocol::columns::{push_definitions, push_field, push_parameter};
 use crate::protocol::command::{CURSOR_READ_ONLY, Command};
 use crate::protocol::params;
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_error, push_plain_ok, status};
-use crate::reactor::handover::hand_over_if_busy;
 use crate::server::Shared;
+use vaquita_net::hand_over_if_busy;
 use vaquita_sql::{Completion, Durability, SqlError, SqlResult};
 
 /// FLUSH by the bits of COM_REFRESH.

@@ -8,7 +8,7 @@ use crate::packet::{Output, Packet};
 use crate::protocol::Capabilities;
 use crate::protocol::login::{Greeting, Login, Response, push_more, push_switch};
 use crate::protocol::reply::{push_plain_ok, status};
-use crate::reactor::handover::hand_over_if_busy;
+use vaquita_net::hand_over_if_busy;
 use vaquita_sql::accounts::Account;
 use vaquita_sql::password::{
     CACHING_SHA2, CHALLENGE_LEN, NATIVE, native_check, sha2_check_password, sha2_check_proof, sha2_digest,

@@ -11,15 +11,12 @@ mod login;
 mod reply;
 
 use crate::backend::{Happening, Hooks, SessionLimits};
-use crate::channel::{Channel, ChannelError, Received};
+use crate::channel::{Channel, ChannelError};
 use crate::error_log::Gravity;
 use crate::errors;
-use crate::listener::Accepted;
 use crate::packet::{Input, Output, Packet};
 use crate::protocol::reply::push_error;
-use crate::reactor::Inbox;
-use crate::reactor::handover::{LoopHook, hand_over_if_busy};
-use crate::server::Shared;
+use crate::server::{Pass, Shared};
 use active::Active;
 use login::LoginState;
 use std::io;
@@ -28,6 +25,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
+use vaquita_engine::{WaitFor, WaitHook};
+use vaquita_net::{Accepted, Next, Place, Received, hand_over, hand_over_if_busy, tls};
 use vaquita_sql::{Durability, SqlError, Transport};
 
 /// Space to receive into.
@@ -50,13 +49,15 @@ pub(crate) struct Scratch {
     out: Output,
 }
 
-impl Scratch {
-    pub(crate) fn new() -> Scratch {
+impl Default for Scratch {
+    fn default() -> Self {
         Scratch { input: vec![0; INPUT_LEN], raw: Vec::new(), out: Output::default() }
     }
+}
 
+impl vaquita_net::Scratch for Scratch {
     /// Gives back what large packets have taken.
-    pub(crate) fn shrink(&mut self) {
+    fn shrink(&mut self) {
         if self.input.len() > 4 * INPUT_LEN {
             self.input = vec![0; INPUT_LEN];
         }
@@ -64,19 +65,6 @@ impl Scratch {
             self.out.buf = Vec::new();
         }
     }
-}
-
-/// What a connection waits for after it has been served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// The client's next packet.
-    Read,
-    /// Room in the socket.
-    Write,
-    /// Its commit.
-    Durable,
-    /// Nothing: it has ended.
-    Closed,
 }
 
 /// Where a client comes from.
@@ -91,8 +79,9 @@ struct Peer {
 #[derive(Debug)]
 pub(crate) struct Connection {
     shared: Arc<Shared>,
-    inbox: Arc<Inbox>,
-    token: u64,
+    place: Place<Connection>,
+    /// Counts it among those who are in.
+    _pass: Pass,
     id: u32,
     peer: Peer,
     input: Input,
@@ -123,8 +112,8 @@ impl Connection {
     /// Greets a client that has just come in.
     pub(crate) fn greet(
         shared: Arc<Shared>,
-        inbox: Arc<Inbox>,
-        token: u64,
+        pass: Pass,
+        place: Place<Connection>,
         accepted: Accepted,
     ) -> io::Result<Connection> {
         let id = shared.backend.reserve_id();
@@ -145,8 +134,8 @@ impl Connection {
             resumed: false,
             doom: None,
             shared,
-            inbox,
-            token,
+            place,
+            _pass: pass,
             id,
         };
         let mut out = Output::default();
@@ -158,103 +147,20 @@ impl Connection {
         Ok(connection)
     }
 
-    pub(crate) fn token(&self) -> u64 {
-        self.token
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.id
-    }
-
-    pub(crate) fn inbox(&self) -> &Arc<Inbox> {
-        &self.inbox
-    }
-
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.channel.fd()
-    }
-
-    /// How long it may wait for what comes next, in seconds.
-    pub(crate) fn patience_s(&self, next: Next) -> u64 {
-        let limits = self.limits();
-        let seconds = match (&self.active, next) {
-            (None, _) => self.shared.backend.limits().connect_timeout_s,
-            (_, Next::Write) => limits.net_write_timeout_s,
-            (_, _) if !self.input.is_empty() => limits.net_read_timeout_s,
-            _ => limits.idle_timeout_s,
-        };
-        u64::from(seconds)
-    }
-
     fn limits(&self) -> SessionLimits {
         self.active.as_ref().map_or_else(SessionLimits::default, |active| active.client.limits())
     }
 
-    /// The other side has closed.
-    pub(crate) fn hang_up(&mut self) {
-        self.hung_up = true;
-    }
-
-    /// Ends at the next call of [`Connection::serve`].
-    pub(crate) fn doom(&mut self) {
-        self.doom = Some(Doom::Killed);
-    }
-
-    /// Its patience has ended: ends at the next call of [`Connection::serve`].
-    pub(crate) fn time_out(&mut self) {
-        self.doom = Some(Doom::TimedOut);
-    }
-
-    /// Whether its commit is durable, or whom to tell.
-    pub(crate) fn poll_durable(&mut self, waker: &Waker) -> Poll<Result<(), vaquita_engine::Error>> {
-        match &mut self.durable {
-            Some(durable) => std::pin::Pin::new(durable).poll(&mut Context::from_waker(waker)),
-            None => Poll::Ready(Ok(())),
-        }
-    }
-
-    /// Waits for its commit on this thread.
-    pub(crate) fn wait_durable(&mut self) {
-        if let Some(durable) = self.durable.take() {
-            let done = durable.wait();
-            self.set_durable(done);
-        }
-    }
-
     /// What became of its commit.
-    pub(crate) fn set_durable(&mut self, done: Result<(), vaquita_engine::Error>) {
+    fn set_durable(&mut self, done: Result<(), vaquita_engine::Error>) {
         self.durable = None;
         self.resumed = true;
         if let Err(error) = done {
             self.shared.log.error(&format!("A commit may be lost: {error}"));
             // Nobody may be told that it has succeeded.
             self.held = Vec::new();
-            self.doom();
+            self.doom = Some(Doom::Killed);
         }
-    }
-
-    /// Receives, answers, sends. After [`Next::Closed`] the session is gone.
-    pub(crate) fn serve(&mut self, scratch: &mut Scratch) -> Next {
-        let next = match self.doom {
-            Some(doom) => {
-                self.say_doom(doom, scratch);
-                Next::Closed
-            }
-            None => {
-                self.input.lend(&mut scratch.input);
-                let next = self.serve_lent(scratch);
-                self.input.give_back(&mut scratch.input);
-                next
-            }
-        };
-        if next == Next::Closed {
-            self.close();
-        }
-        if let Some(active) = &mut self.active {
-            let (received, sent) = self.channel.take_counts();
-            active.client.count_bytes(received, sent);
-        }
-        next
     }
 
     fn serve_lent(&mut self, scratch: &mut Scratch) -> Next {
@@ -299,7 +205,7 @@ impl Connection {
                     self.held.extend_from_slice(&scratch.out.buf);
                     return Next::Durable;
                 }
-                self.wait_durable();
+                vaquita_net::Connection::wait_durable(self);
                 if self.doom.is_some() {
                     scratch.out.buf.clear();
                 }
@@ -465,12 +371,12 @@ impl Connection {
     }
 
     fn hooks(&self) -> Hooks {
-        let (inbox, token) = (self.inbox.clone(), self.token);
+        let place = self.place.clone();
         Hooks {
             wait: Arc::new(LoopHook),
             pause: Arc::new(hand_over_if_busy),
-            kill: Arc::new(move || inbox.post(crate::reactor::Message::Kill(token))),
-            tls: self.channel.tls().and_then(crate::tls::names),
+            kill: Arc::new(move || place.kill()),
+            tls: self.channel.tls().and_then(tls::names),
         }
     }
 
@@ -490,8 +396,94 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.shared.left();
+impl vaquita_net::Connection for Connection {
+    type Scratch = Scratch;
+
+    fn id(&self) -> u32 {
+        self.id
     }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.fd()
+    }
+
+    fn serve(&mut self, scratch: &mut Scratch) -> Next {
+        let next = match self.doom {
+            Some(doom) => {
+                self.say_doom(doom, scratch);
+                Next::Closed
+            }
+            None => {
+                self.input.lend(&mut scratch.input);
+                let next = self.serve_lent(scratch);
+                self.input.give_back(&mut scratch.input);
+                next
+            }
+        };
+        if next == Next::Closed {
+            self.close();
+        }
+        if let Some(active) = &mut self.active {
+            let (received, sent) = self.channel.take_counts();
+            active.client.count_bytes(received, sent);
+        }
+        next
+    }
+
+    fn patience_s(&self, next: Next) -> u64 {
+        let limits = self.limits();
+        let seconds = match (&self.active, next) {
+            (None, _) => self.shared.backend.limits().connect_timeout_s,
+            (_, Next::Write) => limits.net_write_timeout_s,
+            (_, _) if !self.input.is_empty() => limits.net_read_timeout_s,
+            _ => limits.idle_timeout_s,
+        };
+        u64::from(seconds)
+    }
+
+    fn hang_up(&mut self) {
+        self.hung_up = true;
+    }
+
+    fn doom(&mut self) {
+        self.doom = Some(Doom::Killed);
+    }
+
+    fn time_out(&mut self) {
+        self.doom = Some(Doom::TimedOut);
+    }
+
+    fn poll_durable(&mut self, waker: &Waker) -> Poll<()> {
+        let Some(durable) = &mut self.durable else { return Poll::Ready(()) };
+        match std::pin::Pin::new(durable).poll(&mut Context::from_waker(waker)) {
+            Poll::Ready(done) => {
+                self.set_durable(done);
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn wait_durable(&mut self) {
+        if let Some(durable) = self.durable.take() {
+            let done = durable.wait();
+            self.set_durable(done);
+        }
+    }
+}
+
+/// What sessions call around their waits: gives the loop away first.
+#[derive(Debug)]
+struct LoopHook;
+
+impl WaitHook for LoopHook {
+    fn before(&self, what: WaitFor) {
+        match what {
+            WaitFor::Lock => hand_over(),
+            // Short: worth it only if somebody waits for the loop.
+            WaitFor::Page | WaitFor::Log => hand_over_if_busy(),
+        }
+    }
+
+    fn after(&self, _: WaitFor) {}
 }

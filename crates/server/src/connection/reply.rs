@@ -4,15 +4,14 @@ use super::OUTPUT_FULL;
 use super::active::Cursor;
 use super::commands::Line;
 use crate::backend::SessionLimits;
-use crate::channel::Received;
 use crate::errors;
 use crate::packet::{Input, Mark};
 use crate::protocol::Capabilities;
 use crate::protocol::columns::push_columns;
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_ok, status};
 use crate::protocol::{binary_row, text_row};
-use crate::reactor::handover::hand_over_if_busy;
 use std::sync::Arc;
+use vaquita_net::{Received, hand_over_if_busy};
 use vaquita_sql::{ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value};
 
 /// How rows are encoded.

@@ -2,9 +2,7 @@
 
 use super::{CHUNK_MAX, HEADER, PacketError};
 use std::ops::Range;
-
-/// Smallest buffer worth reading into.
-const MIN_SPACE: usize = 4 << 10;
+use vaquita_net::Buffer;
 
 /// A complete payload, as a range of its [`Input`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,18 +15,11 @@ pub struct Packet {
 
 /// Received bytes from which packets are taken in order.
 ///
-/// ```text
-/// buf: | taken | begun payload, parts already joined | rest | free |
-///              start                                        end
-/// ```
-///
-/// Invariant: `start <= end <= buf.len()`; while `joined > 0`, the `joined` payload bytes of complete parts lie without
-/// gaps behind the header at `start`, and the header of the next part follows them.
+/// Invariant: while `joined > 0`, the `joined` payload bytes of complete parts lie without gaps behind the header that the
+/// buffer begins with, and the header of the next part follows them.
 #[derive(Debug, Default)]
 pub struct Input {
-    buf: Vec<u8>,
-    start: usize,
-    end: usize,
+    buf: Buffer,
     joined: usize,
     /// Sequence number of the next part.
     seq: u8,
@@ -37,75 +28,44 @@ pub struct Input {
 impl Input {
     /// Works on `buf`, whose content does not matter and whose length is the space to read into.
     pub fn over(buf: Vec<u8>) -> Input {
-        Input { buf, ..Input::default() }
+        Input { buf: Buffer::over(buf), ..Input::default() }
+    }
+
+    /// What to receive into.
+    pub(crate) fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buf
     }
 
     /// Whether everything received has been taken.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.start == self.end
+        self.buf.is_empty()
     }
 
     /// Bytes received and not taken.
     pub fn len(&self) -> usize {
-        self.end - self.start
+        self.buf.len()
     }
 
     /// Memory held.
     pub fn capacity(&self) -> usize {
-        self.buf.len()
+        self.buf.capacity()
     }
 
     /// Lends a buffer to an input that holds none, or none that is in use.
     pub fn lend(&mut self, buf: &mut Vec<u8>) {
-        if self.is_empty() {
-            std::mem::swap(&mut self.buf, buf);
-            (self.start, self.end) = (0, 0);
-        }
+        self.buf.lend(buf);
     }
 
     /// Takes the lent buffer back; what has not been taken from it moves to memory of its own, which is given up when it is
     /// not needed any more.
     pub fn give_back(&mut self, lent: &mut Vec<u8>) {
-        let rest = if self.is_empty() { Vec::new() } else { self.buf[self.start..self.end].to_vec() };
-        if self.buf.len() > lent.len() {
-            *lent = std::mem::take(&mut self.buf);
-        }
-        (self.start, self.end) = (0, rest.len());
-        self.buf = rest;
-    }
-
-    /// Free space to receive into; follow with [`Input::received`].
-    pub fn space(&mut self) -> &mut [u8] {
-        if self.is_empty() {
-            (self.start, self.end) = (0, 0);
-        }
-        if self.buf.len() - self.end < MIN_SPACE.min(self.buf.len() / 4).max(1) && self.start > 0 {
-            self.buf.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        if self.buf.len() - self.end < MIN_SPACE / 4 {
-            // Doubling, not what a header claims: memory follows the bytes that really came.
-            self.buf.resize((self.buf.len() * 2).max(MIN_SPACE), 0);
-        }
-        &mut self.buf[self.end..]
-    }
-
-    /// `n` bytes were put at the beginning of [`Input::space`].
-    pub fn received(&mut self, n: usize) {
-        debug_assert!(self.end + n <= self.buf.len());
-        self.end = (self.end + n).min(self.buf.len());
+        self.buf.give_back(lent);
     }
 
     /// Appends bytes that came by another way.
-    pub fn push(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let space = self.space();
-            let n = space.len().min(bytes.len());
-            space[..n].copy_from_slice(&bytes[..n]);
-            self.received(n);
-            bytes = &bytes[n..];
-        }
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buf.push(bytes);
     }
 
     /// The next packet must have this sequence number.
@@ -123,8 +83,9 @@ impl Input {
     #[inline]
     pub fn next(&mut self, max: usize) -> Result<Option<Packet>, PacketError> {
         loop {
-            let at = if self.joined == 0 { self.start } else { self.start + HEADER + self.joined };
-            let Some(&[a, b, c, seq]) = self.buf[at..self.end].first_chunk::<HEADER>() else {
+            let at = if self.joined == 0 { 0 } else { HEADER + self.joined };
+            let bytes = &self.buf.bytes()[at..];
+            let Some(&[a, b, c, seq]) = bytes.first_chunk::<HEADER>() else {
                 return Ok(None);
             };
             let len = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
@@ -134,37 +95,33 @@ impl Input {
             if seq != self.seq {
                 return Err(PacketError::OutOfOrder);
             }
-            if self.end - at - HEADER < len {
+            if bytes.len() - HEADER < len {
                 return Ok(None);
             }
             if self.joined > 0 {
-                self.buf.copy_within(at + HEADER..self.end, at);
-                self.end -= HEADER;
+                self.buf.cut(at, HEADER);
             }
             self.joined += len;
             self.seq = seq.wrapping_add(1);
             if len == CHUNK_MAX {
                 continue;
             }
-            let from = self.start + HEADER;
-            let range = from..from + self.joined;
-            self.start = range.end;
+            let whole = self.buf.take(HEADER + self.joined);
             self.joined = 0;
-            return Ok(Some(Packet { range, seq }));
+            return Ok(Some(Packet { range: whole.start + HEADER..whole.end, seq }));
         }
     }
 
     /// The bytes of a payload that [`Input::next`] gave; good until the next call that changes the input.
     #[inline]
     pub fn payload(&self, packet: &Packet) -> &[u8] {
-        &self.buf[packet.range.clone()]
+        self.buf.get(&packet.range)
     }
 
     /// Everything received and not taken, unparsed: for a layer below packets that begins in mid-stream.
     pub fn take_raw(&mut self) -> Vec<u8> {
-        let raw = self.buf[self.start..self.end].to_vec();
-        self.start = self.end;
-        raw
+        let all = self.buf.take(self.buf.len());
+        self.buf.get(&all).to_vec()
     }
 }
 

@@ -1,106 +1,55 @@
-//! Giving a loop to another thread, and the threads to give it to.
+//! The threads of a door: those that run its loops, those that wait for something, and spare ones.
 
-use super::Core;
-use crate::connection::Scratch;
+use super::{Connection, Core, Door, Scratch};
 use parking_lot::{Condvar, Mutex};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use vaquita_engine::{WaitFor, WaitHook};
 
-/// Most threads: more than there are connections, so that in practice every statement may wait.
+/// Most threads: more than a server has connections that wait at once.
 const THREADS_MAX: usize = 4100;
 
 /// Spare threads that are kept; others end.
 const SPARE_MAX: usize = 64;
 
-/// Stack of a thread: enough for the highest expression the parser lets through, in builds without optimisation too.
-/// Only what is touched takes memory.
+/// Stack of a thread: enough for the highest expression that a parser of SQL lets through, in builds without optimisation
+/// too. Only what is touched takes memory.
 const STACK: usize = 8 << 20;
 
-thread_local! {
-    /// The loop of this thread, while it runs a statement for one of the loop's connections.
-    pub(crate) static HELD: Cell<Option<Box<Core>>> = const { Cell::new(None) };
-}
-
-/// Gives this thread's loop to a spare one, if it has one and there is one. Called when the thread is about to wait.
-pub(crate) fn hand_over() {
-    if let Some(core) = HELD.take() {
-        let pool = core.pool().clone();
-        if let Err(core) = pool.give(core) {
-            HELD.set(Some(core));
-        }
-    }
-}
-
-/// Gives the loop away only if somebody else has something to do.
-pub(crate) fn hand_over_if_busy() {
-    if let Some(core) = HELD.take() {
-        let busy = core.has_others();
-        HELD.set(Some(core));
-        if busy {
-            hand_over();
-        }
-    }
-}
-
-/// The hook that the engine calls around waits.
-#[derive(Debug)]
-pub(crate) struct LoopHook;
-
-impl WaitHook for LoopHook {
-    fn before(&self, what: WaitFor) {
-        match what {
-            WaitFor::Lock => hand_over(),
-            // Short: worth it only if somebody waits for the loop.
-            WaitFor::Page | WaitFor::Log => hand_over_if_busy(),
-        }
-    }
-
-    fn after(&self, _: WaitFor) {}
-}
-
-/// The threads of a server.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    state: Mutex<State>,
+/// The threads of a door.
+pub(super) struct Pool<D: Door> {
+    state: Mutex<State<D>>,
     ended: Condvar,
-    /// Makes working memory for a thread.
-    scratch: fn() -> Scratch,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    spare: Vec<Arc<Seat>>,
+struct State<D: Door> {
+    spare: Vec<Arc<Seat<D>>>,
     threads: usize,
     stopping: bool,
 }
 
 /// Where a spare thread waits.
-#[derive(Debug, Default)]
-struct Seat {
-    work: Mutex<Work>,
+struct Seat<D: Door> {
+    work: Mutex<Work<D>>,
     called: Condvar,
 }
 
-#[derive(Debug, Default)]
-enum Work {
-    #[default]
+enum Work<D: Door> {
     None,
-    Run(Box<Core>),
+    Run(Box<Core<D>>),
     End,
 }
 
-impl Pool {
-    pub(crate) fn new(scratch: fn() -> Scratch) -> Arc<Pool> {
-        Arc::new(Pool { state: Mutex::default(), ended: Condvar::new(), scratch })
+impl<D: Door> Pool<D> {
+    pub(super) fn new() -> Arc<Pool<D>> {
+        let state = State { spare: Vec::new(), threads: 0, stopping: false };
+        Arc::new(Pool { state: Mutex::new(state), ended: Condvar::new() })
     }
 
     /// Lets a spare thread run the loop, a new one if there is none.
     ///
     /// # Errors
     /// There are too many threads; the loop comes back.
-    pub(crate) fn give(self: &Arc<Self>, core: Box<Core>) -> Result<(), Box<Core>> {
+    pub(super) fn give(self: &Arc<Self>, core: Box<Core<D>>) -> Result<(), Box<Core<D>>> {
         let mut state = self.state.lock();
         if let Some(seat) = state.spare.pop() {
             drop(state);
@@ -124,14 +73,14 @@ impl Pool {
             return Ok(());
         }
         self.state.lock().threads -= 1;
-        match std::mem::take(&mut *seat.work.lock()) {
+        match std::mem::replace(&mut *seat.work.lock(), Work::None) {
             Work::Run(core) => Err(core),
             Work::None | Work::End => Ok(()),
         }
     }
 
-    fn thread(self: Arc<Self>, seat: Arc<Seat>) {
-        let mut scratch = (self.scratch)();
+    fn thread(self: Arc<Self>, seat: Arc<Seat<D>>) {
+        let mut scratch = <D::Connection as Connection>::Scratch::default();
         while let Some(core) = seat.wait() {
             super::core::run(core, &mut scratch);
             scratch.shrink();
@@ -149,7 +98,7 @@ impl Pool {
     }
 
     /// Ends spare threads, now and when they become spare.
-    pub(crate) fn stop(&self) {
+    pub(super) fn stop(&self) {
         let spare = {
             let mut state = self.state.lock();
             state.stopping = true;
@@ -162,7 +111,7 @@ impl Pool {
     }
 
     /// Waits until all threads have ended. `false`: some have not within `limit`.
-    pub(crate) fn wait_ended(&self, limit: Duration) -> bool {
+    pub(super) fn wait_ended(&self, limit: Duration) -> bool {
         let end = Instant::now() + limit;
         let mut state = self.state.lock();
         while state.threads > 0 {
@@ -174,17 +123,17 @@ impl Pool {
     }
 
     /// Threads that run, spare ones included.
-    pub(crate) fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         self.state.lock().threads
     }
 }
 
-impl Seat {
+impl<D: Door> Seat<D> {
     /// The next loop to run; `None`: none any more.
-    fn wait(&self) -> Option<Box<Core>> {
+    fn wait(&self) -> Option<Box<Core<D>>> {
         let mut work = self.work.lock();
         loop {
-            match std::mem::take(&mut *work) {
+            match std::mem::replace(&mut *work, Work::None) {
                 Work::Run(core) => return Some(core),
                 Work::End => return None,
                 Work::None => self.called.wait(&mut work),

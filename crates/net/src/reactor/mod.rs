@@ -1,8 +1,8 @@
 //! Loops: which thread serves which connection, and what happens when a statement waits.
 //!
-//! A *loop* is an epoll set with the connections that belong to it ([`Core`]). One thread runs it: it receives, runs
+//! A *loop* is an epoll set with the connections that belong to it (`Core`). One thread runs it: it receives, runs
 //! statements right there, sends. A statement that has to wait calls the wait hook first, which gives the loop, the box
-//! that holds all of it, to a spare thread ([`handover`]). The thread that waited finishes its statement, sends the reply,
+//! that holds all of it, to a spare thread (`handover`). The thread that waited finishes its statement, sends the reply,
 //! posts the connection back to the loop's inbox and becomes a spare thread.
 //!
 //! ```text
@@ -11,22 +11,27 @@
 //! thread B: spare ------------------------> run(core)
 //! ```
 //!
-//! While a statement runs, the loop lies in a thread-local place ([`handover::HELD`]): the hook takes it from there, and
+//! While a statement runs, the loop lies in a thread-local place (`handover`): the hook takes it from there, and
 //! who finds the place empty afterwards knows that it is no loop's thread any more. Nothing is shared, so nothing is
 //! locked; a statement that does not wait pays for two moves of a pointer.
 //!
 //! A commit's wait for the log parks the session, not the thread: the reply is held back, other connections are served,
-//! and the log's own thread tells the loop when the commit is durable ([`Message::Durable`]). With a single busy
+//! and the log's own thread tells the loop when the commit is durable (`Message::Durable`). With a single busy
 //! connection nobody else would profit, so the loop waits itself.
 //!
 //! Sockets are watched edge-triggered. An event for a connection that is away with a waiting thread is remembered in its
 //! slot; the end of such a connection ends its statement.
 
-pub(crate) mod core;
-pub(crate) mod handover;
+mod core;
+mod door;
+mod handover;
 mod inbox;
+mod loops;
+mod pool;
 mod slots;
 
-pub(crate) use self::core::Core;
-pub(crate) use handover::Pool;
-pub(crate) use inbox::{Inbox, Message};
+use self::core::Core;
+pub use door::{Connection, Door, Next, Place, Scratch, Trouble};
+pub use handover::{hand_over, hand_over_if_busy};
+use inbox::{Inbox, Message};
+pub use loops::Loops;

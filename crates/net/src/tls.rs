@@ -123,7 +123,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 }
 
 /// Names of cipher suite and version as OpenSSL has them, for SHOW STATUS.
-pub(crate) fn names(tls: &rustls::ServerConnection) -> Option<(String, String)> {
+pub fn names(tls: &rustls::ServerConnection) -> Option<(String, String)> {
     let suite = format!("{:?}", tls.negotiated_cipher_suite()?.suite());
     let version = match tls.protocol_version()? {
         rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2",

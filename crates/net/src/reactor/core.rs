@@ -1,21 +1,17 @@
 //! A loop: its epoll set, its connections, its work.
 
-use super::handover::HELD;
+use super::handover::{Held, lay_down, take_up};
+use super::loops::Group;
 use super::slots::Slots;
-use super::{Inbox, Message, Pool};
-use crate::connection::{Connection, Next, Scratch};
-use crate::error_log::Gravity;
-use crate::listener::{Accepted, Listener};
-use crate::packet::Output;
-use crate::protocol::reply::push_early_error;
-use crate::server::Shared;
+use super::{Connection, Door, Inbox, Message, Next, Place, Trouble};
+use crate::{Accepted, Listener};
 use rustix::event::{Timespec, epoll};
+use std::any::Any;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Tokens that are no connections.
@@ -42,16 +38,22 @@ struct Happened {
     gone: bool,
 }
 
-/// A loop. In a box, because it goes from hand to hand.
+/// A connection and where it belongs.
 #[derive(Debug)]
-pub(crate) struct Core {
-    shared: Arc<Shared>,
-    inbox: Arc<Inbox>,
+pub(super) struct Member<C> {
+    place: Place<C>,
+    connection: C,
+}
+
+/// A loop. In a box, because it goes from hand to hand.
+pub(super) struct Core<D: Door> {
+    group: Arc<Group<D>>,
+    inbox: Arc<Inbox<D::Connection>>,
     epoll: OwnedFd,
     events: Vec<Happened>,
     /// Events from here on have not been looked at.
     next_event: usize,
-    slots: Slots,
+    slots: Slots<D::Connection>,
     listeners: Vec<Listener>,
     /// Connections with something to do that no event will tell of.
     ready: Vec<u64>,
@@ -67,12 +69,12 @@ pub(crate) struct Core {
     accept_again: bool,
 }
 
-impl Core {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        inbox: Arc<Inbox>,
+impl<D: Door> Core<D> {
+    pub(super) fn new(
+        group: Arc<Group<D>>,
+        inbox: Arc<Inbox<D::Connection>>,
         listeners: Vec<Listener>,
-    ) -> io::Result<Box<Core>> {
+    ) -> io::Result<Box<Core<D>>> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let level = epoll::EventFlags::IN;
         epoll::add(&epoll, inbox.bell(), epoll::EventData::new_u64(BELL), level)?;
@@ -82,7 +84,7 @@ impl Core {
         }
         let now = Instant::now();
         Ok(Box::new(Core {
-            shared,
+            group,
             inbox,
             epoll,
             events: Vec::with_capacity(EVENTS),
@@ -98,15 +100,6 @@ impl Core {
             stopping: false,
             accept_again: false,
         }))
-    }
-
-    pub(crate) fn pool(&self) -> &Arc<Pool> {
-        &self.shared.pool
-    }
-
-    /// Whether somebody else than the connection being served may want the loop.
-    pub(crate) fn has_others(&self) -> bool {
-        self.slots.len() > 1 || !self.listeners.is_empty()
     }
 
     fn now_s(&self) -> u64 {
@@ -137,7 +130,7 @@ impl Core {
     }
 
     /// The next connection to serve, taken out of its slot.
-    fn next_ready(&mut self) -> Option<(u64, Box<Connection>)> {
+    fn next_ready(&mut self) -> Option<(u64, Box<Member<D::Connection>>)> {
         while let Some(&event) = self.events.get(self.next_event) {
             self.next_event += 1;
             match event.token {
@@ -158,12 +151,12 @@ impl Core {
         None
     }
 
-    fn take(&mut self, token: u64, gone: bool) -> Option<Box<Connection>> {
+    fn take(&mut self, token: u64, gone: bool) -> Option<Box<Member<D::Connection>>> {
         let slot = self.slots.get(token)?;
         if let Some(connection) = &mut slot.connection
             && gone
         {
-            connection.hang_up();
+            connection.connection.hang_up();
         }
         if slot.parked {
             slot.ready = true;
@@ -176,7 +169,7 @@ impl Core {
                 if gone && !slot.doomed {
                     slot.doomed = true;
                     let id = slot.id;
-                    self.shared.backend.kill(id);
+                    self.group.door.interrupt(id);
                 }
                 None
             }
@@ -200,7 +193,7 @@ impl Core {
             let Some(listener) = self.listeners.get(which) else { return };
             match listener.accept() {
                 Ok(Some(accepted)) => {
-                    let inboxes = &self.shared.inboxes;
+                    let inboxes = &self.group.inboxes;
                     let fewest = inboxes.iter().min_by_key(|i| i.connections.load(Ordering::Relaxed));
                     let inbox = fewest.unwrap_or(&self.inbox).clone();
                     inbox.connections.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +207,7 @@ impl Core {
                 Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(e) => {
                     if !self.accept_again {
-                        self.shared.log.error(&format!("Error in accept: {e}"));
+                        self.group.door.trouble(&Trouble::Accept(e));
                     }
                     self.accept_again = true;
                     return;
@@ -228,48 +221,40 @@ impl Core {
 
     /// A new client: refused, or greeted.
     fn admit(&mut self, accepted: Accepted) {
-        let shared = self.shared.clone();
-        match shared.admit(&accepted) {
-            Ok(()) if !self.stopping => {}
-            refused => {
-                let error = refused.err().unwrap_or_else(crate::errors::shutting_down);
-                let mut out = Output::default();
-                push_early_error(&mut out, &error);
-                let _ = rustix::net::send(&accepted.fd, &out.buf, rustix::net::SendFlags::NOSIGNAL);
-                self.inbox.connections.fetch_sub(1, Ordering::Relaxed);
-                return;
-            }
+        let place = Place { inbox: self.inbox.clone(), token: self.slots.open() };
+        let member = self.welcome(accepted, place.clone());
+        let Some(member) = member else {
+            self.slots.close(place.token);
+            self.inbox.connections.fetch_sub(1, Ordering::Relaxed);
+            return;
+        };
+        if let Some(slot) = self.slots.get(place.token) {
+            slot.id = member.connection.id();
         }
-        let token = self.slots.open();
+        self.settle(member, Next::Read);
+    }
+
+    fn welcome(&self, accepted: Accepted, place: Place<D::Connection>) -> Option<Box<Member<D::Connection>>> {
+        let connection = self.group.door.admit(accepted, place.clone())?;
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
-        let watched = epoll::add(&self.epoll, &accepted.fd, epoll::EventData::new_u64(token), flags);
-        let connection = watched
-            .map_err(io::Error::from)
-            .and_then(|()| Connection::greet(shared.clone(), self.inbox.clone(), token, accepted));
-        match connection {
-            Ok(connection) => {
-                if let Some(slot) = self.slots.get(token) {
-                    slot.id = connection.id();
-                }
-                self.settle(Box::new(connection), Next::Read);
-            }
+        // What came before tells at once.
+        match epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(place.token), flags) {
+            Ok(()) => Some(Box::new(Member { place, connection })),
             Err(e) => {
-                shared.log.write(Gravity::Warning, 0, &format!("A connection could not be greeted: {e}"));
-                self.slots.close(token);
-                self.inbox.connections.fetch_sub(1, Ordering::Relaxed);
-                shared.left();
+                self.group.door.trouble(&Trouble::Watch(e.into()));
+                None
             }
         }
     }
 
     /// A connection has been served: what now?
-    fn settle(&mut self, mut connection: Box<Connection>, next: Next) {
-        let token = connection.token();
+    fn settle(&mut self, mut member: Box<Member<D::Connection>>, next: Next) {
+        let token = member.place.token;
         let now_s = self.now_s();
         let Some(slot) = self.slots.get(token) else { return };
         if slot.doomed && next != Next::Closed {
             // Ending a session may roll back: that is for the thread that serves it.
-            connection.doom();
+            member.connection.doom();
             slot.ready = true;
         }
         match next {
@@ -290,15 +275,15 @@ impl Core {
                     flags.set(epoll::EventFlags::OUT, write);
                     let data = epoll::EventData::new_u64(token);
                     // Fails for want of memory only; then the deadline ends the connection.
-                    let _ = epoll::modify(&self.epoll, connection.fd(), data, flags);
+                    let _ = epoll::modify(&self.epoll, member.connection.fd(), data, flags);
                 }
-                slot.deadline_s = now_s.saturating_add(connection.patience_s(next)).saturating_add(1);
+                slot.deadline_s = now_s.saturating_add(member.connection.patience_s(next)).saturating_add(1);
                 if std::mem::take(&mut slot.ready) {
                     self.ready.push(token);
                 }
             }
         }
-        slot.connection = Some(connection);
+        slot.connection = Some(member);
     }
 
     /// Whether the only busy connection waits for its commit: then the loop may wait itself.
@@ -311,9 +296,8 @@ impl Core {
         for token in std::mem::take(&mut self.parked) {
             let waker = self.inbox.durable_waker(token);
             let Some(slot) = self.slots.get(token) else { continue };
-            let Some(connection) = &mut slot.connection else { continue };
-            if let Poll::Ready(done) = connection.poll_durable(&waker) {
-                connection.set_durable(done);
+            let Some(member) = &mut slot.connection else { continue };
+            if member.connection.poll_durable(&waker).is_ready() {
                 slot.parked = false;
                 self.ready.push(token);
             }
@@ -332,8 +316,8 @@ impl Core {
         slot.doomed = true;
         if slot.parked {
             slot.ready = true;
-        } else if let Some(connection) = &mut slot.connection {
-            connection.doom();
+        } else if let Some(member) = &mut slot.connection {
+            member.connection.doom();
             self.ready.push(token);
         }
     }
@@ -345,7 +329,7 @@ impl Core {
             let Some(slot) = self.slots.get(token) else { continue };
             if slot.connection.is_none() {
                 let id = slot.id;
-                self.shared.backend.kill(id);
+                self.group.door.interrupt(id);
             }
             self.kill(token);
         }
@@ -366,8 +350,8 @@ impl Core {
         }
         let now_s = self.now_s();
         for token in self.slots.tokens(|s| s.connection.is_some() && !s.parked && s.deadline_s < now_s) {
-            if let Some(connection) = self.slots.get(token).and_then(|s| s.connection.as_mut()) {
-                connection.time_out();
+            if let Some(member) = self.slots.get(token).and_then(|s| s.connection.as_mut()) {
+                member.connection.time_out();
                 self.ready.push(token);
             }
         }
@@ -383,12 +367,25 @@ impl Core {
     }
 }
 
+impl<D: Door> Held for Core<D> {
+    fn has_others(&self) -> bool {
+        self.slots.len() > 1 || !self.listeners.is_empty()
+    }
+
+    fn give_away(self: Box<Self>) -> Result<(), Box<dyn Held>> {
+        let pool = self.group.pool.clone();
+        pool.give(self).map_err(|core| core as Box<dyn Held>)
+    }
+}
+
+type ScratchOf<D> = <<D as Door>::Connection as Connection>::Scratch;
+
 /// Runs a loop until it ends or is given away.
-pub(crate) fn run(mut core: Box<Core>, scratch: &mut Scratch) {
+pub(super) fn run<D: Door>(mut core: Box<Core<D>>, scratch: &mut ScratchOf<D>) {
     loop {
-        while let Some((token, connection)) = core.next_ready() {
+        while let Some((token, member)) = core.next_ready() {
             core.served(token);
-            match serve(core, connection, scratch) {
+            match serve(core, member, scratch) {
                 Some(kept) => core = kept,
                 None => return,
             }
@@ -397,9 +394,9 @@ pub(crate) fn run(mut core: Box<Core>, scratch: &mut Scratch) {
             let Some(token) = core.parked.pop() else { continue };
             let Some(slot) = core.slots.get(token) else { continue };
             slot.parked = false;
-            let Some(mut connection) = slot.connection.take() else { continue };
-            connection.wait_durable();
-            match serve(core, connection, scratch) {
+            let Some(mut member) = slot.connection.take() else { continue };
+            member.connection.wait_durable();
+            match serve(core, member, scratch) {
                 Some(kept) => core = kept,
                 None => return,
             }
@@ -412,7 +409,7 @@ pub(crate) fn run(mut core: Box<Core>, scratch: &mut Scratch) {
             }
         }
         if core.is_done() {
-            core.shared.loop_ended();
+            core.group.loop_ended();
             return;
         }
         core.sweep();
@@ -423,22 +420,23 @@ pub(crate) fn run(mut core: Box<Core>, scratch: &mut Scratch) {
 }
 
 /// Serves a connection. `None`: the loop is another thread's now, and the connection has been sent back to it.
-fn serve(core: Box<Core>, mut connection: Box<Connection>, scratch: &mut Scratch) -> Option<Box<Core>> {
-    HELD.set(Some(core));
-    let mut next = connection.serve(scratch);
-    match HELD.take() {
-        Some(mut core) => {
-            core.settle(connection, next);
-            Some(core)
-        }
-        None => {
-            if next == Next::Durable {
-                connection.wait_durable();
-                next = connection.serve(scratch);
-            }
-            let inbox = connection.inbox().clone();
-            inbox.post(Message::Return(connection, next));
-            None
-        }
+fn serve<D: Door>(
+    core: Box<Core<D>>,
+    mut member: Box<Member<D::Connection>>,
+    scratch: &mut ScratchOf<D>,
+) -> Option<Box<Core<D>>> {
+    lay_down(core);
+    let mut next = member.connection.serve(scratch);
+    // Whatever loop is still there is the one that was laid down.
+    if let Some(mut core) = take_up().and_then(|held| (held as Box<dyn Any>).downcast::<Core<D>>().ok()) {
+        core.settle(member, next);
+        return Some(core);
     }
+    if next == Next::Durable {
+        member.connection.wait_durable();
+        next = member.connection.serve(scratch);
+    }
+    let inbox = member.place.inbox.clone();
+    inbox.post(Message::Return(member, next));
+    None
 }

@@ -1,18 +1,17 @@
 //! The connections of a loop, by token.
 
-use crate::connection::Connection;
+use super::core::Member;
 
 /// Tokens of this number and above are no connections.
 const INDEX_BITS: u32 = 32;
 
 /// A place for a connection.
-#[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct Slot<C> {
     /// Counts the connections that were here: an event for one that is gone finds no slot.
     generation: u32,
     taken: bool,
     /// `None` while its statement runs, here or on another thread.
-    pub(super) connection: Option<Box<Connection>>,
+    pub(super) connection: Option<Box<Member<C>>>,
     /// The connection's number, for KILL when it is away.
     pub(super) id: u32,
     /// It became readable or writable while it was away.
@@ -28,27 +27,48 @@ pub(super) struct Slot {
 }
 
 /// Slots that are used again.
-#[derive(Debug, Default)]
-pub(super) struct Slots {
-    slots: Vec<Slot>,
+pub(super) struct Slots<C> {
+    slots: Vec<Slot<C>>,
     free: Vec<u32>,
     used: usize,
 }
 
-impl Slots {
+impl<C> Slot<C> {
+    fn new(generation: u32) -> Self {
+        Slot {
+            generation,
+            taken: true,
+            connection: None,
+            id: 0,
+            ready: false,
+            doomed: false,
+            watches_write: false,
+            parked: false,
+            deadline_s: 0,
+        }
+    }
+}
+
+impl<C> Default for Slots<C> {
+    fn default() -> Self {
+        Slots { slots: Vec::new(), free: Vec::new(), used: 0 }
+    }
+}
+
+impl<C> Slots<C> {
     /// A new slot's token.
     pub(super) fn open(&mut self) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
+            self.slots.push(Slot::new(0));
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
-        *slot = Slot { generation: slot.generation.wrapping_add(1), taken: true, ..Slot::default() };
+        *slot = Slot::new(slot.generation.wrapping_add(1));
         self.used += 1;
         u64::from(slot.generation) << INDEX_BITS | u64::from(index)
     }
 
-    pub(super) fn get(&mut self, token: u64) -> Option<&mut Slot> {
+    pub(super) fn get(&mut self, token: u64) -> Option<&mut Slot<C>> {
         let slot = self.slots.get_mut(token as u32 as usize)?;
         (slot.taken && u64::from(slot.generation) == token >> INDEX_BITS).then_some(slot)
     }
@@ -68,7 +88,7 @@ impl Slots {
     }
 
     /// Tokens of all slots in use for which `want` holds.
-    pub(super) fn tokens(&self, want: impl Fn(&Slot) -> bool) -> Vec<u64> {
+    pub(super) fn tokens(&self, want: impl Fn(&Slot<C>) -> bool) -> Vec<u64> {
         let used = self.slots.iter().enumerate().filter(|(_, slot)| slot.taken && want(slot));
         used.map(|(index, slot)| u64::from(slot.generation) << INDEX_BITS | index as u64).collect()
     }
@@ -80,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_one_connection() {
-        let mut slots = Slots::default();
+        let mut slots = Slots::<()>::default();
         let first = slots.open();
         let second = slots.open();
         assert!(slots.get(first).is_some() && slots.get(second).is_some());

@@ -1,7 +1,8 @@
 //! What other threads tell a loop.
 
-use crate::connection::{Connection, Next};
-use crate::listener::Accepted;
+use super::Next;
+use super::core::Member;
+use crate::Accepted;
 use parking_lot::Mutex;
 use rustix::event::EventfdFlags;
 use std::io;
@@ -12,11 +13,11 @@ use std::task::Wake;
 
 /// A message to a loop.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(super) enum Message<C> {
     /// A new client.
     New(Accepted),
     /// A connection comes back from a thread that had waited.
-    Return(Box<Connection>, Next),
+    Return(Box<Member<C>>, Next),
     /// The commit of this connection is durable, or the log has failed.
     Durable(u64),
     /// This connection shall end.
@@ -27,17 +28,17 @@ pub(crate) enum Message {
 
 /// The part of a loop that other threads reach.
 #[derive(Debug)]
-pub(crate) struct Inbox {
-    messages: Mutex<Vec<Message>>,
+pub(super) struct Inbox<C> {
+    messages: Mutex<Vec<Message<C>>>,
     bell: OwnedFd,
     /// The bell has been rung and not been heard.
     rung: AtomicBool,
     /// Connections that belong to the loop, to find the one with the fewest.
-    pub(crate) connections: AtomicUsize,
+    pub(super) connections: AtomicUsize,
 }
 
-impl Inbox {
-    pub(crate) fn new() -> io::Result<Inbox> {
+impl<C: Send + 'static> Inbox<C> {
+    pub(super) fn new() -> io::Result<Inbox<C>> {
         Ok(Inbox {
             messages: Mutex::default(),
             bell: rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -46,12 +47,12 @@ impl Inbox {
         })
     }
 
-    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
+    pub(super) fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 
     /// Leaves a message and wakes the loop.
-    pub(crate) fn post(&self, message: Message) {
+    pub(super) fn post(&self, message: Message<C>) {
         self.messages.lock().push(message);
         if !self.rung.swap(true, Ordering::AcqRel) {
             // Fails only if the count is at its end, and then the loop is awake anyway.
@@ -60,7 +61,7 @@ impl Inbox {
     }
 
     /// Takes all messages; the bell has been heard.
-    pub(crate) fn take(&self) -> Vec<Message> {
+    pub(super) fn take(&self) -> Vec<Message<C>> {
         if self.rung.load(Ordering::Acquire) {
             let mut count = [0; 8];
             let _ = rustix::io::read(&self.bell, &mut count);
@@ -71,17 +72,17 @@ impl Inbox {
     }
 
     /// Who is woken when a connection's commit is durable.
-    pub(crate) fn durable_waker(self: &Arc<Self>, token: u64) -> std::task::Waker {
+    pub(super) fn durable_waker(self: &Arc<Self>, token: u64) -> std::task::Waker {
         Arc::new(Durable { inbox: self.clone(), token }).into()
     }
 }
 
-struct Durable {
-    inbox: Arc<Inbox>,
+struct Durable<C> {
+    inbox: Arc<Inbox<C>>,
     token: u64,
 }
 
-impl Wake for Durable {
+impl<C: Send + 'static> Wake for Durable<C> {
     fn wake(self: Arc<Self>) {
         self.inbox.post(Message::Durable(self.token));
     }

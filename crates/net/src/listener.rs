@@ -10,29 +10,38 @@ use std::path::{Path, PathBuf};
 
 /// A listening socket.
 #[derive(Debug)]
-pub(crate) enum Listener {
+pub enum Listener {
+    /// On an address.
     Tcp(TcpListener),
-    /// Removes its file when it is dropped.
+    /// On a file. Removes it when it is dropped.
     Unix(UnixListener, PathBuf),
 }
 
 /// A client that has just come in.
 #[derive(Debug)]
-pub(crate) struct Accepted {
-    pub(crate) fd: OwnedFd,
+pub struct Accepted {
+    /// Its socket, which does not block.
+    pub fd: OwnedFd,
     /// `None`: by the Unix socket.
-    pub(crate) addr: Option<SocketAddr>,
+    pub addr: Option<SocketAddr>,
 }
 
 impl Listener {
-    pub(crate) fn tcp(addr: SocketAddr) -> io::Result<Listener> {
+    /// Listens on an address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// The address is taken, or not this machine's.
+    pub fn tcp(addr: SocketAddr) -> io::Result<Listener> {
         let listener = TcpListener::bind(addr)?;
         listener.set_nonblocking(true)?;
         Ok(Listener::Tcp(listener))
     }
 
-    /// A socket file that nobody answers any more is replaced.
-    pub(crate) fn unix(path: &Path) -> io::Result<Listener> {
+    /// Listens on a socket file; one that nobody answers any more is replaced.
+    ///
+    /// # Errors
+    /// Another server answers there, the file cannot be made.
+    pub fn unix(path: &Path) -> io::Result<Listener> {
         if path.exists() {
             match UnixStream::connect(path) {
                 Ok(_) => {
@@ -50,7 +59,10 @@ impl Listener {
     }
 
     /// The next client; `None` if there is none at present.
-    pub(crate) fn accept(&self) -> io::Result<Option<Accepted>> {
+    ///
+    /// # Errors
+    /// The system's: no descriptors left, the client has gone already.
+    pub fn accept(&self) -> io::Result<Option<Accepted>> {
         let accepted = match self {
             Listener::Tcp(listener) => listener.accept().and_then(|(stream, addr)| {
                 stream.set_nonblocking(true)?;
@@ -71,7 +83,8 @@ impl Listener {
         }
     }
 
-    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+    /// The address of a TCP listener.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Listener::Tcp(listener) => listener.local_addr().ok(),
             Listener::Unix(..) => None,

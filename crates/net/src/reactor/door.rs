@@ -1,0 +1,110 @@
+//! What a door has to say: who may come in, and what is done for those who are in.
+
+use super::inbox::{Inbox, Message};
+use crate::Accepted;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+/// What the connections of a door have in common.
+pub trait Door: Send + Sync + 'static {
+    /// A client of this door.
+    type Connection: Connection;
+
+    /// Somebody has come: refuses him (`None`, after saying why if the protocol has words for it), or greets him. Must not
+    /// block. Counting who is in is the door's business: a connection that is dropped has left.
+    fn admit(
+        self: &Arc<Self>,
+        accepted: Accepted,
+        place: Place<Self::Connection>,
+    ) -> Option<Self::Connection>;
+
+    /// The connection with this number is on a thread that waits, and nobody wants the result any more: its wait shall end.
+    fn interrupt(&self, id: u32);
+
+    /// For the log.
+    fn trouble(&self, trouble: &Trouble);
+}
+
+/// What goes wrong in a loop.
+#[derive(Debug)]
+pub enum Trouble {
+    /// No client can be accepted at present.
+    Accept(io::Error),
+    /// A client that was let in could not be watched.
+    Watch(io::Error),
+}
+
+/// A client. Served by one thread at a time, but not always by the same one.
+pub trait Connection: Send + 'static {
+    /// Working memory of a thread, so that idle connections hold none.
+    type Scratch: Scratch;
+
+    /// Its number, for [`Door::interrupt`].
+    fn id(&self) -> u32;
+
+    /// Its socket, which is watched edge-triggered: it must be read and written until it blocks.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Does all there is to do: the socket has become readable or writable, the commit it was parked for is durable, or it
+    /// was told to end. After [`Next::Closed`] it is dropped, so what ends with it must end here (on a thread that may wait).
+    fn serve(&mut self, scratch: &mut Self::Scratch) -> Next;
+
+    /// How long it may wait for `next`, in seconds; then [`Connection::time_out`] is called.
+    fn patience_s(&self, next: Next) -> u64;
+
+    /// The other side has closed; there may be bytes before the end. It is served next.
+    fn hang_up(&mut self);
+
+    /// It shall end, because somebody wants it or because the server stops. It is served next.
+    fn doom(&mut self);
+
+    /// Its patience has ended. It is served next.
+    fn time_out(&mut self);
+
+    /// After [`Next::Durable`]: whether what it waits for has happened, or whom to tell. Ready once; it is served next.
+    fn poll_durable(&mut self, waker: &Waker) -> Poll<()>;
+
+    /// After [`Next::Durable`]: waits for it on this thread. It is served next.
+    fn wait_durable(&mut self);
+}
+
+/// Working memory of a thread.
+pub trait Scratch: Default {
+    /// Gives back what was needed once only.
+    fn shrink(&mut self);
+}
+
+/// What a connection waits for after it has been served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The client's next bytes.
+    Read,
+    /// Room in the socket.
+    Write,
+    /// Its commit.
+    Durable,
+    /// Nothing: it has ended.
+    Closed,
+}
+
+/// Where a connection belongs: its loop, and its number there.
+#[derive(Debug)]
+pub struct Place<C> {
+    pub(super) inbox: Arc<Inbox<C>>,
+    pub(super) token: u64,
+}
+
+impl<C> Clone for Place<C> {
+    fn clone(&self) -> Self {
+        Place { inbox: self.inbox.clone(), token: self.token }
+    }
+}
+
+impl<C: Connection> Place<C> {
+    /// Ends the connection that is (or was) here, from whatever thread.
+    pub fn kill(&self) {
+        self.inbox.post(Message::Kill(self.token));
+    }
+}
