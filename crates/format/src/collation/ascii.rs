@@ -52,6 +52,16 @@ pub(crate) fn common_prefix_ignoring_case(a: &[u8], b: &[u8]) -> usize {
     len
 }
 
+/// How many of eight bytes come before the first that is a space or not ASCII.
+#[inline]
+pub(crate) fn plain_bytes(word: u64) -> usize {
+    let unlike = word ^ ONES * b' ' as u64;
+    // The high bit of each byte tells whether it is another byte than a space; nothing is carried from one to the next.
+    let others = unlike | ((unlike & !HIGH_BITS) + (ONES * 0x7F));
+    let stops = (word | !others) & HIGH_BITS;
+    (stops.leading_zeros() / 8) as usize
+}
+
 /// Eight ASCII characters in upper case.
 #[inline]
 pub(crate) fn upper_word(word: u64) -> u64 {
@@ -76,6 +86,19 @@ mod tests {
                 codec::get_u64(&[upper, b'A', upper, 0x7F, b'Z', b'{', upper, b'Z'], 0)
             );
         }
+    }
+
+    #[test]
+    fn plain_bytes_end_at_spaces_and_what_is_not_ascii() {
+        for at in 0..8 {
+            for (stop, others) in [(b' ', b'!'), (0x80, 0x7F), (0xFF, 0), (b' ', 0x1F), (0xA0, b'x')] {
+                let mut bytes = [others; 8];
+                bytes[at..].fill(b' ');
+                bytes[at] = stop;
+                assert_eq!(plain_bytes(codec::get_u64(&bytes, 0)), at, "{bytes:x?}");
+            }
+        }
+        assert_eq!(plain_bytes(codec::get_u64(b"abcdefgh", 0)), 8);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use vaquita_base::codec;
 
-use super::scheme::{CodePoint, General, MALFORMED, Scheme, Utf8, with_scheme};
+use super::scheme::{CodePoint, General, MALFORMED, OneEach as _, Scheme, Utf8, with_scheme};
 use super::{Collation, Order, ascii, trim_spaces};
 use crate::charset::{self, Charset};
 
@@ -22,10 +22,17 @@ impl Collation {
     /// Appends the key of the text: keys compare as bytes as the texts compare, and no key is the start of another one
     /// that is not equal to it, so keys of several columns may be put one after the other.
     ///
-    /// Every weight takes as many bytes as the widest of its order. Where texts are padded, a run of spaces is
-    /// followed by a byte that tells whether what comes next is less than a space (1), nothing (2) or more (3), and by
-    /// the length of the run: so the spaces that pad a text need not be written.
+    /// Every weight takes as many bytes as the widest of its order; in `utf8_general_ci` and `utf8mb4_general_ci` as many
+    /// as its code in UTF-8. Where texts are padded, a run of spaces is followed by a byte that tells whether what comes
+    /// next is less than a space (1), nothing (2) or more (3), and by the length of the run: so the spaces that pad a text
+    /// need not be written.
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
+        match self.order {
+            Order::Utf8General => return utf8_general_key(text, out),
+            Order::Bytes => return byte_key(|byte| byte, text, out),
+            Order::Table(weights) => return byte_key(|byte| weights[usize::from(byte)], text, out),
+            _ => {}
+        }
         with_scheme!(self, scheme => match scheme.pad() {
             Some(space) => padded_key(scheme, text, space, out),
             None => bare_key(scheme, text, out),
@@ -65,6 +72,74 @@ fn padded_key<S: Scheme>(scheme: S, text: &[u8], space: u32, out: &mut Vec<u8>) 
     });
     push_weight::<S>(space, out);
     out.push(SPACES_THEN_NOTHING);
+}
+
+/// One weight per byte: runs between spaces are written as a whole.
+#[inline]
+fn byte_key(weight: impl Fn(u8) -> u8, text: &[u8], out: &mut Vec<u8>) {
+    let space = weight(b' ');
+    out.reserve(text.len() + 2);
+    let mut rest = text;
+    loop {
+        let len = rest.iter().position(|&byte| weight(byte) == space).unwrap_or(rest.len());
+        out.extend(rest[..len].iter().map(|&byte| weight(byte)));
+        rest = &rest[len..];
+        let spaces = rest.iter().position(|&byte| weight(byte) != space).unwrap_or(rest.len());
+        rest = &rest[spaces..];
+        out.push(space);
+        let Some(&next) = rest.first() else { return out.push(SPACES_THEN_NOTHING) };
+        push_run(spaces, weight(next) > space, out);
+    }
+}
+
+/// Weights of ASCII are its capital letters: eight characters at a time.
+fn utf8_general_key(text: &[u8], out: &mut Vec<u8>) {
+    const SPACE: u32 = b' ' as u32;
+    out.reserve(text.len() + 2);
+    let mut spaces = 0;
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        if spaces == 0
+            && let Some(bytes) = rest.first_chunk::<8>()
+        {
+            let word = codec::get_u64(bytes, 0);
+            let plain = ascii::plain_bytes(word);
+            if plain > 0 {
+                let end = out.len() + plain;
+                codec::push_u64(out, ascii::upper_word(word & !ascii::HIGH_BITS));
+                out.truncate(end);
+                rest = &rest[plain..];
+                continue;
+            }
+        }
+        let (weight, len) = match first.is_ascii() {
+            true => (u32::from(first.to_ascii_uppercase()), 1),
+            false => General::<Utf8>::first(rest),
+        };
+        rest = &rest[len..];
+        if weight == SPACE {
+            spaces += 1;
+            continue;
+        }
+        if spaces > 0 {
+            out.push(b' ');
+            push_run(spaces, weight > SPACE, out);
+            spaces = 0;
+        }
+        push_as_utf8(weight, out);
+    }
+    out.extend_from_slice(&[b' ', SPACES_THEN_NOTHING]);
+}
+
+/// A weight as UTF-8 has the character of that code; malformed bytes come after them all.
+fn push_as_utf8(weight: u32, out: &mut Vec<u8>) {
+    let tail = |shift: u32| 0x80 | (weight >> shift & 0x3F) as u8;
+    match weight {
+        0..0x80 => out.push(weight as u8),
+        0x80..0x800 => out.extend_from_slice(&[0xC0 | (weight >> 6) as u8, tail(0)]),
+        0x800..0x1_0000 => out.extend_from_slice(&[0xE0 | (weight >> 12) as u8, tail(6), tail(0)]),
+        _ => out.extend_from_slice(&[0xFF, weight as u8]),
+    }
 }
 
 /// A longer run comes later if less than a space follows it, earlier if more follows.

@@ -206,7 +206,7 @@ impl Scheme for Table {
 }
 
 /// One weight per character, found from its code.
-trait OneEach: Copy {
+pub(super) trait OneEach: Copy {
     const WIDTH: usize;
     /// Whether ASCII characters are single bytes.
     const ASCII: bool;

@@ -85,15 +85,8 @@ pub(super) fn run(
         return rollup(block, plan, in_place, cx, base, tail);
     }
     if plan.sorted_input {
-        let mut groups = Sorted {
-            plan,
-            base: *base,
-            tail,
-            present: None,
-            key: Vec::new(),
-            next_key: Vec::new(),
-            scratch: Vec::new(),
-        };
+        let mut groups =
+            Sorted { plan, base: *base, tail, present: None, key: Vec::new(), next_key: Vec::new() };
         if block.reads.is_empty() {
             return Ok(());
         }
@@ -106,8 +99,7 @@ pub(super) fn run(
         }
         return Ok(());
     }
-    let mut groups =
-        Hashed { plan, by_key: HashMap::default(), groups: Vec::new(), key: Vec::new(), scratch: Vec::new() };
+    let mut groups = Hashed { plan, by_key: HashMap::default(), groups: Vec::new(), key: Vec::new() };
     match block.reads.is_empty() {
         true => groups.take(cx, base)?,
         false => read(block, in_place, cx, base, &mut groups)?,
@@ -230,18 +222,12 @@ impl Consumer for One<'_> {
 }
 
 /// Replaces `out` by the key of a row's group.
-fn key_of(
-    plan: &GroupPlan,
-    cx: &mut EvalCx<'_>,
-    row: &Row<'_>,
-    out: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
-) -> SqlResult<()> {
+fn key_of(plan: &GroupPlan, cx: &mut EvalCx<'_>, row: &Row<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
     out.clear();
     for key in &plan.keys {
         if let SortValue::Expr(expr) = &key.value {
             let value = expr.eval(cx, row)?;
-            push_key(key.how, &value, key.descending, out, scratch);
+            push_key(key.how, &value, key.descending, out);
         }
     }
     Ok(())
@@ -255,12 +241,11 @@ struct Sorted<'p, 't, 'b, 'o, 'q> {
     present: Option<Group>,
     key: Vec<u8>,
     next_key: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Consumer for Sorted<'_, '_, '_, '_, '_> {
     fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
-        key_of(self.plan, cx, row, &mut self.next_key, &mut self.scratch)?;
+        key_of(self.plan, cx, row, &mut self.next_key)?;
         let mut flow = Flow::Go;
         if self.present.is_none() || self.key != self.next_key {
             if let Some(group) = self.present.take() {
@@ -289,12 +274,11 @@ struct Hashed<'p> {
     by_key: HashMap<Box<[u8]>, usize, foldhash::fast::RandomState>,
     groups: Vec<Group>,
     key: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Hashed<'_> {
     fn take(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
-        key_of(self.plan, cx, row, &mut self.key, &mut self.scratch)?;
+        key_of(self.plan, cx, row, &mut self.key)?;
         let at = match self.by_key.get(&self.key[..]) {
             Some(&at) => at,
             None => {
@@ -334,12 +318,11 @@ struct SortRows<'p> {
     sorter: Sorter,
     key: Vec<u8>,
     body: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Consumer for SortRows<'_> {
     fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
-        key_of(self.plan, cx, row, &mut self.key, &mut self.scratch)?;
+        key_of(self.plan, cx, row, &mut self.key)?;
         self.body.clear();
         for &(slot, column) in self.columns {
             push_value(&super::column(row, slot, column, cx)?, &mut self.body);
@@ -370,7 +353,6 @@ fn rollup(
         sorter: Sorter::new(memory, None),
         key: Vec::new(),
         body: Vec::new(),
-        scratch: Vec::new(),
     };
     if !block.reads.is_empty() {
         read(block, in_place, cx, base, &mut rows)?;
@@ -410,12 +392,12 @@ impl Levels<'_> {
         tail: &mut Tail<'_, '_>,
     ) -> SqlResult<Flow> {
         let plan = self.plan;
-        let (mut keys, mut scratch) = (Vec::with_capacity(plan.keys.len()), Vec::new());
+        let mut keys = Vec::with_capacity(plan.keys.len());
         for key in &plan.keys {
             let mut bytes = Vec::new();
             if let SortValue::Expr(expr) = &key.value {
                 let value = expr.eval(cx, row)?;
-                push_key(key.how, &value, false, &mut bytes, &mut scratch);
+                push_key(key.how, &value, false, &mut bytes);
             }
             keys.push(bytes);
         }

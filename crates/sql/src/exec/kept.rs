@@ -74,12 +74,12 @@ impl Kept {
         }
         let mut by_key: HashMap<Box<[u8]>, Vec<u32>, _> =
             HashMap::with_hasher(foldhash::fast::RandomState::default());
-        let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
+        let mut bytes = Vec::new();
         let mut tables = vec![TableRow::None; slot + 1];
         for (i, values) in self.rows.iter().enumerate() {
             tables[slot] = TableRow::Values(values);
             let row = Row { tables: &tables, ..*row };
-            if key_of(keys, |k| &k.inner, cx, &row, &mut bytes, &mut scratch)? {
+            if key_of(keys, |k| &k.inner, cx, &row, &mut bytes)? {
                 match by_key.get_mut(&bytes[..]) {
                     Some(list) => list.push(i as u32),
                     None => {
@@ -100,8 +100,8 @@ impl Kept {
         row: &Row<'_>,
     ) -> SqlResult<Option<&[u32]>> {
         let Some(by_key) = &self.by_key else { return Ok(None) };
-        let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
-        if !key_of(keys, |k| &k.outer, cx, row, &mut bytes, &mut scratch)? {
+        let mut bytes = Vec::new();
+        if !key_of(keys, |k| &k.outer, cx, row, &mut bytes)? {
             return Ok(Some(&[]));
         }
         Ok(Some(by_key.get(&bytes[..]).map_or(&[], Vec::as_slice)))
@@ -115,7 +115,6 @@ fn key_of<'k>(
     cx: &mut EvalCx<'_>,
     row: &Row<'_>,
     out: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
 ) -> SqlResult<bool> {
     out.clear();
     for key in keys {
@@ -123,7 +122,7 @@ fn key_of<'k>(
         if value.is_null() && !key.null_safe {
             return Ok(false);
         }
-        push_key(key.how, &value, false, out, scratch);
+        push_key(key.how, &value, false, out);
     }
     Ok(true)
 }

@@ -12,10 +12,11 @@
 //! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
 //! | intervals of indexes, bounds | `ranges`, `bound` |
-//! | sorting | `sort` |
+//! | sorting, DISTINCT | `sort`, `distinct` |
 //! | rows and keys as bytes | `values` |
 
 pub(crate) mod bound;
+mod distinct;
 mod group;
 mod kept;
 mod pipeline;
@@ -28,8 +29,8 @@ pub(crate) mod values;
 
 use crate::expr::{EvalCx, Expr, Row};
 use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
+use distinct::Distinct;
 use sort::Sorter;
-use std::collections::HashSet;
 use values::{Values, push_key, push_value};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
@@ -153,32 +154,6 @@ fn limit_value(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<u64> {
     }
 }
 
-/// Duplicates of rows: those that came already are known by their keys.
-#[derive(Debug, Default)]
-pub(crate) struct Distinct {
-    seen: HashSet<Box<[u8]>, foldhash::fast::RandomState>,
-    key: Vec<u8>,
-    scratch: Vec<u8>,
-}
-
-impl Distinct {
-    /// Whether a row is new.
-    pub(crate) fn is_new(
-        &mut self,
-        values: &[Value<'_>],
-        types: impl Iterator<Item = vaquita_types::compare::CompareAs>,
-    ) -> bool {
-        self.key.clear();
-        for (value, how) in values.iter().zip(types) {
-            push_key(how, value, false, &mut self.key, &mut self.scratch);
-        }
-        if self.seen.contains(&self.key[..]) {
-            return false;
-        }
-        self.seen.insert(self.key.as_slice().into())
-    }
-}
-
 /// Rows of a union, all of one type.
 struct UnionOutput<'o> {
     types: &'o [SqlType],
@@ -190,7 +165,6 @@ struct UnionOutput<'o> {
     out: &'o mut dyn Output,
     key: Vec<u8>,
     body: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Output for UnionOutput<'_> {
@@ -208,7 +182,7 @@ impl Output for UnionOutput<'_> {
             self.key.clear();
             for key in self.order {
                 if let SortValue::Item(at) = key.value {
-                    push_key(key.how, &converted[at], key.descending, &mut self.key, &mut self.scratch);
+                    push_key(key.how, &converted[at], key.descending, &mut self.key);
                 }
             }
             self.body.clear();
@@ -261,7 +235,6 @@ fn run_union(
             out,
             key: Vec::new(),
             body: Vec::new(),
-            scratch: Vec::new(),
         };
         run_query(&part.plan, cx, row, false, &mut union)?;
     }

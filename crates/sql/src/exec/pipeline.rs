@@ -1,9 +1,10 @@
 //! What becomes of the rows of a block: HAVING, the select list, DISTINCT, ORDER BY, LIMIT.
 
+use super::distinct::Distinct;
 use super::scan::{Consumer, Exec, Workspace, all_true};
 use super::sort::Sorter;
-use super::values::{Values, push_key, push_value, recycled};
-use super::{Distinct, Flow, Limit, Output, give, group};
+use super::values::{Values, invert, push_key, push_value, recycled};
+use super::{Flow, Limit, Output, give, group};
 use crate::expr::{EvalCx, Row};
 use crate::plan::block::order_of;
 use crate::plan::{BlockPlan, SortValue};
@@ -38,7 +39,6 @@ pub(super) fn run_block(
         nulled: usize::MAX,
         key: Vec::new(),
         body: Vec::new(),
-        scratch: Vec::new(),
     };
     if block.group.is_some() {
         group::run(block, possible, in_place, cx, &base, &mut tail)?;
@@ -81,7 +81,6 @@ pub(super) struct Tail<'p, 'o> {
     pub(super) nulled: usize,
     key: Vec<u8>,
     body: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Consumer for Tail<'_, '_> {
@@ -160,6 +159,17 @@ impl Tail<'_, '_> {
             }
         }
         for part in &block.order {
+            // The key that was made to know the row by serves to sort it.
+            if let (Some(distinct), SortValue::Item(at)) = (&self.distinct, &part.value)
+                && block.items.get(*at).is_some_and(|item| order_of(item.ty()) == part.how)
+            {
+                let start = key.len();
+                key.extend_from_slice(distinct.key_of(*at));
+                if part.descending {
+                    invert(&mut key[start..]);
+                }
+                continue;
+            }
             let value = match &part.value {
                 SortValue::Item(at) => match values.get(*at) {
                     Some(value) => value.borrowed(),
@@ -170,7 +180,7 @@ impl Tail<'_, '_> {
                 },
                 SortValue::Expr(expr) => expr.eval(cx, row)?,
             };
-            push_key(part.how, &value, part.descending, &mut key, &mut self.scratch);
+            push_key(part.how, &value, part.descending, &mut key);
         }
         self.limit.seen += 1;
         let wanted = self.sorter.as_ref().is_some_and(|s| s.wants(&key));

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use vaquita_base::codec::get_u64;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Rows that are kept in a heap at most; beyond, sorting all of them costs as little.
@@ -30,6 +31,8 @@ pub(crate) struct Sorter {
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
+    /// The first bytes of the key: they decide most comparisons.
+    prefix: [u64; 2],
     start: usize,
     key_end: usize,
     end: usize,
@@ -56,6 +59,18 @@ struct Kept {
 
 fn io(e: &std::io::Error) -> SqlError {
     SqlError::new(3, format!("Error writing file of a sort (Errcode: {e})"))
+}
+
+/// The first bytes of a key as numbers that compare as they do; zeros follow a short one.
+fn prefix(key: &[u8]) -> [u64; 2] {
+    let word = |at: usize| match key.get(at..at + 8) {
+        Some(bytes) => get_u64(bytes, 0),
+        None => {
+            let rest = key.get(at..).unwrap_or_default();
+            rest.iter().enumerate().fold(0, |word, (i, &byte)| word | u64::from(byte) << (56 - 8 * i))
+        }
+    };
+    [word(0), word(8)]
 }
 
 impl Sorter {
@@ -117,7 +132,7 @@ impl Sorter {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(body);
-        self.rows.push(Place { start, key_end, end: self.bytes.len() });
+        self.rows.push(Place { prefix: prefix(key), start, key_end, end: self.bytes.len() });
         if self.bytes.len() + self.rows.len() * size_of::<Place>() > self.limit {
             self.spill()?;
         }
@@ -128,7 +143,8 @@ impl Sorter {
         let bytes = &self.bytes;
         // Equal keys: the order they came in, which is that of their places.
         self.rows.sort_unstable_by(|a, b| {
-            bytes[a.start..a.key_end].cmp(&bytes[b.start..b.key_end]).then(a.start.cmp(&b.start))
+            let whole = || bytes[a.start..a.key_end].cmp(&bytes[b.start..b.key_end]);
+            a.prefix.cmp(&b.prefix).then_with(whole).then(a.start.cmp(&b.start))
         });
     }
 
@@ -308,6 +324,31 @@ mod tests {
             })
             .unwrap();
         (out, spilled)
+    }
+
+    #[test]
+    fn keys_of_all_lengths_compare_as_bytes() {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        for len in 0..20 {
+            for last in [0, 1, 0x7F, 0xFF] {
+                let mut key = vec![0; len];
+                keys.push(key.clone());
+                key.push(last);
+                keys.push(key);
+                keys.push(vec![last; len]);
+            }
+        }
+        let mut sorter = Sorter::new(1 << 20, None);
+        keys.iter().rev().for_each(|key| sorter.push(key, b"").unwrap());
+        let mut out = Vec::new();
+        sorter
+            .finish(|key, _| {
+                out.push(key.to_vec());
+                Ok(true)
+            })
+            .unwrap();
+        keys.sort();
+        assert_eq!(out, keys);
     }
 
     #[test]

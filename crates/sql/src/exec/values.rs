@@ -173,33 +173,21 @@ impl<'b> Iterator for Values<'b> {
     }
 }
 
-/// Appends a value as part of a key: keys of several values compare as bytes, value by value.
-pub(crate) fn push_key(
-    how: CompareAs,
-    v: &Value<'_>,
-    descending: bool,
-    out: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
-) {
+/// Appends a value as part of a key: keys of several values compare as bytes, value by value, because no value's key is the
+/// start of another one.
+#[inline]
+pub(crate) fn push_key(how: CompareAs, v: &Value<'_>, descending: bool, out: &mut Vec<u8>) {
     let start = out.len();
-    if v.is_null() {
-        out.push(0);
-    } else {
-        out.push(1);
-        scratch.clear();
-        how.push_sort_key(v, scratch);
-        // Zero bytes are escaped and two of them end the value, so that a shorter value is less than a longer one.
-        for &b in scratch.iter() {
-            out.push(b);
-            if b == 0 {
-                out.push(0xFF);
-            }
-        }
-        out.extend_from_slice(&[0, 0]);
-    }
+    how.push_sort_key(v, out);
     if descending {
-        out[start..].iter_mut().for_each(|b| *b = !*b);
+        invert(&mut out[start..]);
     }
+}
+
+/// Turns the order of a key around.
+#[inline]
+pub(crate) fn invert(key: &mut [u8]) {
+    key.iter_mut().for_each(|b| *b = !*b);
 }
 
 /// Empties a vector of values and keeps its memory for values of another lifetime.

@@ -283,7 +283,6 @@ impl MatchPlan {
             columns: crate::exec::used_columns(&self.block),
             key: Vec::new(),
             body: Vec::new(),
-            scratch: Vec::new(),
         };
         exec.run(cx, base, &mut collected)?;
         let Collected { sorter, columns, .. } = collected;
@@ -339,7 +338,6 @@ struct Collected<'m> {
     columns: Vec<(usize, usize)>,
     key: Vec<u8>,
     body: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 impl Consumer for Collected<'_> {
@@ -349,7 +347,7 @@ impl Consumer for Collected<'_> {
             for key in &self.plan.block.order {
                 if let SortValue::Expr(expr) = &key.value {
                     let value = expr.eval(cx, row)?;
-                    push_key(key.how, &value, key.descending, &mut self.key, &mut self.scratch);
+                    push_key(key.how, &value, key.descending, &mut self.key);
                 }
             }
         }
