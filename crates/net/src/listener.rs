@@ -37,11 +37,11 @@ impl Listener {
         Ok(Listener::Tcp(listener))
     }
 
-    /// Listens on a socket file; one that nobody answers any more is replaced.
+    /// Listens on a socket file with these permissions; one that nobody answers any more is replaced.
     ///
     /// # Errors
     /// Another server answers there, the file cannot be made.
-    pub fn unix(path: &Path) -> io::Result<Listener> {
+    pub fn unix(path: &Path, mode: u32) -> io::Result<Listener> {
         if path.exists() {
             match UnixStream::connect(path) {
                 Ok(_) => {
@@ -53,8 +53,7 @@ impl Listener {
         }
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
-        // As in MySQL: who may connect is for accounts to say, not for file permissions.
-        fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
         Ok(Listener::Unix(listener, path.to_owned()))
     }
 

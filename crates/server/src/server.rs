@@ -172,7 +172,8 @@ impl Server {
             listeners.push(Listener::tcp(addr)?);
         }
         if let Some(path) = &options.socket {
-            listeners.push(Listener::unix(path)?);
+            // Who may connect is for accounts to say, not for file permissions.
+            listeners.push(Listener::unix(path, 0o777)?);
         }
         let addr = listeners.iter().find_map(Listener::local_addr);
         let shared = Arc::new(Shared {

@@ -57,6 +57,8 @@ pub(super) struct Core<D: Door> {
     listeners: Vec<Listener>,
     /// Connections with something to do that no event will tell of.
     ready: Vec<u64>,
+    /// Connections that go on when others have been served.
+    later: Vec<u64>,
     /// Connections whose commits are to be waited for.
     parked: Vec<u64>,
     /// The connection served last, and how often in a row.
@@ -92,6 +94,7 @@ impl<D: Door> Core<D> {
             slots: Slots::default(),
             listeners,
             ready: Vec::new(),
+            later: Vec::new(),
             parked: Vec::new(),
             last: BELL,
             streak: 0,
@@ -267,7 +270,7 @@ impl<D: Door> Core<D> {
                 slot.parked = true;
                 self.parked.push(token);
             }
-            Next::Read | Next::Write => {
+            Next::Read | Next::Write | Next::Again => {
                 let write = next == Next::Write;
                 if slot.watches_write != write {
                     slot.watches_write = write;
@@ -278,7 +281,9 @@ impl<D: Door> Core<D> {
                     let _ = epoll::modify(&self.epoll, member.connection.fd(), data, flags);
                 }
                 slot.deadline_s = now_s.saturating_add(member.connection.patience_s(next)).saturating_add(1);
-                if std::mem::take(&mut slot.ready) {
+                if next == Next::Again {
+                    self.later.push(token);
+                } else if std::mem::take(&mut slot.ready) {
                     self.ready.push(token);
                 }
             }
@@ -413,6 +418,7 @@ pub(super) fn run<D: Door>(mut core: Box<Core<D>>, scratch: &mut ScratchOf<D>) {
             return;
         }
         core.sweep();
+        core.ready.append(&mut core.later);
         if core.next_event >= core.events.len() {
             core.wait();
         }

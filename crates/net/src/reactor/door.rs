@@ -85,6 +85,8 @@ pub enum Next {
     Write,
     /// Its commit.
     Durable,
+    /// Its next turn: it has more to do, and others shall not wait for all of it.
+    Again,
     /// Nothing: it has ended.
     Closed,
 }

@@ -1,0 +1,392 @@
+//! Loops with a small door: lines are echoed, some of them later.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+use vaquita_net::{
+    Accepted, Buffer, Channel, Connection, Door, Listener, Loops, Next, Place, Received, Scratch, Trouble,
+    hand_over,
+};
+
+/// What happens behind the door.
+#[derive(Default)]
+struct House {
+    ids: AtomicU32,
+    inside: AtomicUsize,
+    interrupted: AtomicUsize,
+    timed_out: AtomicUsize,
+    waits: Mutex<Waits>,
+    released: Condvar,
+}
+
+#[derive(Default)]
+struct Waits {
+    /// How many of those who wait may go on.
+    passes: usize,
+    waiting: usize,
+    /// Those who wait for something to become durable.
+    wakers: Vec<Waker>,
+    durable: u64,
+    wanted: u64,
+}
+
+impl House {
+    fn waits(&self) -> std::sync::MutexGuard<'_, Waits> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self) {
+        hand_over();
+        let mut waits = self.waits();
+        waits.waiting += 1;
+        while waits.passes == 0 {
+            waits = self.released.wait(waits).unwrap_or_else(PoisonError::into_inner);
+        }
+        waits.passes -= 1;
+        waits.waiting -= 1;
+    }
+
+    fn release(&self, passes: usize) {
+        self.waits().passes += passes;
+        self.released.notify_all();
+    }
+
+    /// Everything is durable.
+    fn sync(&self) {
+        let mut waits = self.waits();
+        waits.durable = waits.wanted;
+        let wakers = std::mem::take(&mut waits.wakers);
+        drop(waits);
+        wakers.into_iter().for_each(Waker::wake);
+        self.released.notify_all();
+    }
+}
+
+impl Door for House {
+    type Connection = Client;
+
+    fn admit(self: &Arc<Self>, accepted: Accepted, place: Place<Client>) -> Option<Client> {
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        Some(Client {
+            house: self.clone(),
+            place,
+            id: self.ids.fetch_add(1, Ordering::SeqCst),
+            channel: Channel::new(accepted.fd),
+            input: Buffer::default(),
+            held: VecDeque::new(),
+            durable: None,
+            repeat: 0,
+            hung_up: false,
+            doomed: false,
+        })
+    }
+
+    fn interrupt(&self, _: u32) {
+        self.interrupted.fetch_add(1, Ordering::SeqCst);
+        self.release(1);
+    }
+
+    fn trouble(&self, trouble: &Trouble) {
+        panic!("{trouble:?}");
+    }
+}
+
+struct Client {
+    house: Arc<House>,
+    place: Place<Client>,
+    id: u32,
+    channel: Channel,
+    input: Buffer,
+    held: VecDeque<u8>,
+    durable: Option<u64>,
+    repeat: u32,
+    hung_up: bool,
+    doomed: bool,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.house.inside.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[derive(Default)]
+struct Lines {
+    out: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+impl Scratch for Lines {
+    fn shrink(&mut self) {}
+}
+
+impl Client {
+    fn line(&mut self, line: &str, out: &mut Vec<u8>) -> bool {
+        match line.split_at(1) {
+            ("e", text) => out.extend_from_slice(format!("{text}\n").as_bytes()),
+            ("w", text) => {
+                self.house.wait();
+                out.extend_from_slice(format!("{text} waited\n").as_bytes());
+            }
+            ("d", text) => {
+                let mut waits = self.house.waits();
+                waits.wanted += 1;
+                self.durable = Some(waits.wanted);
+                out.extend_from_slice(format!("{text} durable\n").as_bytes());
+            }
+            ("r", n) => self.repeat = n.parse().expect("a number"),
+            ("k", _) => self.place.kill(),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Connection for Client {
+    type Scratch = Lines;
+
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.fd()
+    }
+
+    fn serve(&mut self, scratch: &mut Lines) -> Next {
+        scratch.out.clear();
+        scratch.out.extend(self.held.drain(..));
+        if self.doomed {
+            return Next::Closed;
+        }
+        if self.repeat > 0 {
+            self.repeat -= 1;
+            scratch.out.extend_from_slice(b"again\n");
+        }
+        let mut ended = false;
+        loop {
+            let received = self.channel.receive(&mut self.input, &mut scratch.raw);
+            while let Some(n) = self.input.bytes().iter().position(|&b| b == b'\n') {
+                let range = self.input.take(n + 1);
+                let line = String::from_utf8_lossy(&self.input.get(&range)[..n]).into_owned();
+                if !self.line(&line, &mut scratch.out) {
+                    return Next::Closed;
+                }
+            }
+            match received {
+                Ok(Received::Bytes(more)) if more || self.hung_up => {}
+                Ok(Received::Bytes(_) | Received::Nothing) => break,
+                Ok(Received::End) | Err(_) => {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        if self.durable.is_some() {
+            self.held.extend(scratch.out.drain(..));
+            return Next::Durable;
+        }
+        match self.channel.send(&mut scratch.out) {
+            _ if ended => Next::Closed,
+            Err(_) => Next::Closed,
+            Ok(false) => Next::Write,
+            Ok(true) if self.repeat > 0 => Next::Again,
+            Ok(true) => Next::Read,
+        }
+    }
+
+    fn patience_s(&self, _: Next) -> u64 {
+        if self.id == 0 { 0 } else { 1000 }
+    }
+
+    fn hang_up(&mut self) {
+        self.hung_up = true;
+    }
+
+    fn doom(&mut self) {
+        self.doomed = true;
+    }
+
+    fn time_out(&mut self) {
+        self.house.timed_out.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn poll_durable(&mut self, waker: &Waker) -> Poll<()> {
+        let mut waits = self.house.waits();
+        if self.durable.is_some_and(|wanted| wanted > waits.durable) {
+            waits.wakers.push(waker.clone());
+            return Poll::Pending;
+        }
+        self.durable = None;
+        Poll::Ready(())
+    }
+
+    fn wait_durable(&mut self) {
+        let mut waits = self.house.waits();
+        while self.durable.is_some_and(|wanted| wanted > waits.durable) {
+            waits = self.house.released.wait(waits).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.durable = None;
+    }
+}
+
+struct Open {
+    house: Arc<House>,
+    loops: Loops<House>,
+    addr: SocketAddr,
+}
+
+fn open(loops: usize) -> Open {
+    let listener = Listener::tcp(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+    let addr = listener.local_addr().expect("an address");
+    let house = Arc::new(House::default());
+    // Number 0 is the impatient one.
+    house.ids.store(1, Ordering::SeqCst);
+    let loops = Loops::start(house.clone(), vec![listener], loops).expect("threads");
+    Open { house, loops, addr }
+}
+
+impl Open {
+    fn connect(&self) -> Talk {
+        let stream = TcpStream::connect(self.addr).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        Talk(BufReader::new(stream))
+    }
+}
+
+struct Talk(BufReader<TcpStream>);
+
+impl Talk {
+    fn say(&mut self, line: &str) {
+        self.0.get_mut().write_all(format!("{line}\n").as_bytes()).expect("a send");
+    }
+
+    /// The next line; empty at the end.
+    fn hear(&mut self) -> String {
+        let mut line = String::new();
+        match self.0.read_line(&mut line) {
+            Ok(_) => line.trim_end().to_owned(),
+            Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => String::new(),
+            Err(e) => panic!("{e}"),
+        }
+    }
+
+    fn ask(&mut self, line: &str) -> String {
+        self.say(line);
+        self.hear()
+    }
+}
+
+fn until(mut done: impl FnMut() -> bool) {
+    while !done() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn who_waits_gives_the_loop_away() {
+    let open = open(1);
+    let mut waiting: Vec<Talk> = (0..20).map(|_| open.connect()).collect();
+    let mut other = open.connect();
+    for (i, talk) in waiting.iter_mut().enumerate() {
+        talk.say(&format!("w{i}"));
+        talk.say(&format!("e{i} after"));
+        assert_eq!(other.ask("ehere"), "here");
+    }
+    until(|| open.house.waits().waiting == 20);
+    assert_eq!(open.loops.threads(), 21);
+    open.house.release(20);
+    for (i, talk) in waiting.iter_mut().enumerate() {
+        assert_eq!((talk.hear(), talk.hear()), (format!("{i} waited"), format!("{i} after")));
+    }
+}
+
+#[test]
+fn answers_wait_for_the_commit_and_threads_do_not() {
+    let open = open(1);
+    let mut committing: Vec<Talk> = (0..10).map(|_| open.connect()).collect();
+    let mut other = open.connect();
+    for round in 0..3 {
+        committing.iter_mut().for_each(|talk| talk.say("dx\ney"));
+        assert_eq!(other.ask("ehere"), "here");
+        until(|| open.house.waits().wanted == 10 * (round + 1));
+        assert_eq!(open.loops.threads(), 1);
+        // Those who have not asked to be told yet find it durable.
+        open.house.sync();
+        for talk in &mut committing {
+            assert_eq!((talk.hear(), talk.hear()), ("x durable".into(), "y".into()));
+        }
+    }
+}
+
+#[test]
+fn turns_are_shared() {
+    let open = open(1);
+    let (mut long, mut other) = (open.connect(), open.connect());
+    long.say("r100000");
+    assert_eq!(long.hear(), "again");
+    assert_eq!(other.ask("ehere"), "here");
+    long.say("k");
+    while !long.hear().is_empty() {}
+    assert_eq!(other.ask("ehere"), "here");
+}
+
+#[test]
+fn who_hangs_up_while_it_waits_is_interrupted() {
+    let open = open(2);
+    let mut talk = open.connect();
+    talk.say("w");
+    until(|| open.house.waits().waiting == 1);
+    drop(talk);
+    until(|| open.house.inside.load(Ordering::SeqCst) == 0);
+    assert_eq!(open.house.interrupted.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn patience_ends() {
+    let open = open(1);
+    open.house.ids.store(0, Ordering::SeqCst);
+    let mut talk = open.connect();
+    assert_eq!(talk.ask("ehere"), "here");
+    until(|| open.house.timed_out.load(Ordering::SeqCst) > 0);
+    assert_eq!(talk.ask("estill"), "still");
+}
+
+#[test]
+fn the_end_finds_everybody() {
+    let open = open(2);
+    let mut idle = open.connect();
+    assert_eq!(idle.ask("ehere"), "here");
+    let mut waiting = open.connect();
+    waiting.say("w");
+    until(|| open.house.waits().waiting == 1);
+    assert!(open.loops.stop(Duration::from_secs(60)));
+    assert_eq!(idle.hear(), "");
+    // Its wait was ended, not its answer.
+    assert_eq!((waiting.hear(), waiting.hear()), (" waited".into(), String::new()));
+    assert_eq!(open.house.inside.load(Ordering::SeqCst), 0);
+    assert_eq!(open.loops.threads(), 0);
+}
+
+#[test]
+fn many_come_and_go_and_leave_nothing() {
+    let open = open(2);
+    let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let before = descriptors();
+    for round in 0..20 {
+        let talks: Vec<Talk> = (0..100).map(|_| open.connect()).collect();
+        if round % 2 == 0 {
+            for mut talk in talks {
+                assert_eq!(talk.ask("ehere"), "here");
+            }
+        }
+    }
+    until(|| open.house.inside.load(Ordering::SeqCst) == 0);
+    // Other tests of this process have descriptors of their own.
+    assert!(descriptors() < before + 500);
+}
