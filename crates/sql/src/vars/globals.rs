@@ -2,16 +2,25 @@
 
 use super::session::{SessionVars, id};
 use super::{Access, Given, Scope, VarId, VarValue, parse};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use vaquita_types::{SqlError, SqlResult, Warnings};
 
+/// Who is told of a changed global value: the variable's name, its number (0 if it is none).
+type Watcher = Box<dyn Fn(&'static str, u64) + Send + Sync>;
+
 /// Global values. Sessions start with a copy that they share until they set something.
-#[derive(Debug)]
 pub struct Globals {
     state: RwLock<State>,
+    watchers: Mutex<Vec<Watcher>>,
     /// What SET … = DEFAULT goes back to: the table's defaults with what was given at start.
     compiled: Box<[VarValue]>,
+}
+
+impl std::fmt::Debug for Globals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Globals").field("state", &*self.state.read()).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -43,7 +52,7 @@ impl Globals {
         }
         let values: Arc<[VarValue]> = values.into();
         let template = SessionVars::new(values.clone());
-        Ok(Globals { state: RwLock::new(State { values, template }), compiled })
+        Ok(Globals { state: RwLock::new(State { values, template }), watchers: Mutex::default(), compiled })
     }
 
     /// A session's values to begin with.
@@ -68,14 +77,24 @@ impl Globals {
 
     /// Sets a value.
     pub(crate) fn put(&self, id: VarId, value: VarValue) {
+        // Held throughout, so that watchers are told in the order of the changes.
+        let watchers = self.watchers.lock();
         let mut state = self.state.write();
         let mut values = state.values.to_vec();
         for (other, value) in together(id, &value) {
             values[other.at()] = value;
         }
+        let number = value.uint();
         values[id.at()] = value;
         let values: Arc<[VarValue]> = values.into();
         *state = State { template: SessionVars::new(values.clone()), values };
+        drop(state);
+        watchers.iter().for_each(|watcher| watcher(id.def().name, number));
+    }
+
+    /// Tells somebody of every value that is set from now on: what other doors have that follows system variables.
+    pub fn watch(&self, watcher: impl Fn(&'static str, u64) + Send + Sync + 'static) {
+        self.watchers.lock().push(Box::new(watcher));
     }
 
     /// A number, for doors and the executor: 0 if there is no such variable.
