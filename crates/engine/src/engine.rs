@@ -77,6 +77,12 @@ impl Engine {
         &self.leftovers
     }
 
+    /// Has `hook` called by every thread that is about to wait for the disk because a page is not in the pool. Pages may be
+    /// latched then. There is one such hook in an engine; later ones are ignored.
+    pub fn on_page_wait(&self, hook: impl Fn() + Send + Sync + 'static) {
+        self.core.storage.pool().set_before_wait(Box::new(hook));
+    }
+
     /// The first failure of a background service, which has then stopped.
     pub fn failure(&self) -> Option<Error> {
         self.services.lock().as_ref().and_then(Services::failure)

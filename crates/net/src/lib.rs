@@ -22,4 +22,6 @@ pub mod tls;
 pub use buffer::Buffer;
 pub use channel::{Channel, Received};
 pub use listener::{Accepted, Listener};
-pub use reactor::{Connection, Door, Loops, Next, Place, Scratch, Trouble, hand_over, hand_over_if_busy};
+pub use reactor::{
+    Connection, Door, Loops, Next, Place, Scratch, Trouble, hand_over, hand_over_for_page, hand_over_if_busy,
+};

@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 use vaquita_net::{
     Accepted, Buffer, Channel, Connection, Door, Listener, Loops, Next, Place, Received, Scratch, Trouble,
-    hand_over,
+    hand_over, hand_over_for_page,
 };
 
 /// What happens behind the door.
@@ -41,7 +41,6 @@ impl House {
     }
 
     fn wait(&self) {
-        hand_over();
         let mut waits = self.waits();
         waits.waiting += 1;
         while waits.passes == 0 {
@@ -130,8 +129,14 @@ impl Client {
         match line.split_at(1) {
             ("e", text) => out.extend_from_slice(format!("{text}\n").as_bytes()),
             ("w", text) => {
+                hand_over();
                 self.house.wait();
                 out.extend_from_slice(format!("{text} waited\n").as_bytes());
+            }
+            ("p", pages) => {
+                (0..pages.parse().expect("a number")).for_each(|_| hand_over_for_page());
+                self.house.wait();
+                out.extend_from_slice(format!("{pages} pages\n").as_bytes());
             }
             ("d", text) => {
                 let mut waits = self.house.waits();
@@ -304,6 +309,39 @@ fn who_waits_gives_the_loop_away() {
     for (i, talk) in waiting.iter_mut().enumerate() {
         assert_eq!((talk.hear(), talk.hear()), (format!("{i} waited"), format!("{i} after")));
     }
+}
+
+#[test]
+fn a_wait_for_a_page_gives_the_loop_away_if_it_is_wanted() {
+    let open = open(1);
+    let (mut waiting, mut reading, mut other) = (open.connect(), open.connect(), open.connect());
+    assert_eq!(other.ask("ehere"), "here");
+    // Nobody wants the loop: it waits itself.
+    reading.say("p1");
+    until(|| open.house.waits().waiting == 1);
+    assert_eq!(open.loops.threads(), 1);
+    open.house.release(1);
+    assert_eq!(reading.hear(), "1 pages");
+    // One page after the other, and others are connected.
+    reading.say("p10");
+    until(|| open.house.waits().waiting == 1);
+    assert_eq!(other.ask("ehere"), "here");
+    open.house.release(1);
+    assert_eq!(reading.hear(), "10 pages");
+    // Somebody is away and will want the loop when he comes back.
+    waiting.say("wlong");
+    until(|| open.house.waits().waiting == 1);
+    reading.say("p1");
+    until(|| open.house.waits().waiting == 2);
+    assert_eq!(other.ask("ehere"), "here");
+    open.house.release(2);
+    assert_eq!((waiting.hear(), reading.hear()), ("long waited".into(), "1 pages".into()));
+    // They are back: a page is waited for with the loop in hand again.
+    reading.say("p1");
+    until(|| open.house.waits().waiting == 1);
+    assert_ne!(open.loops.threads(), 0);
+    open.house.release(1);
+    assert_eq!(reading.hear(), "1 pages");
 }
 
 #[test]

@@ -10,7 +10,15 @@ use vaquita_sql::{
 
 /// A database to put a door in front of.
 #[derive(Debug, Clone)]
-pub struct DatabaseBackend(pub Arc<Database>);
+pub struct DatabaseBackend(Arc<Database>);
+
+impl DatabaseBackend {
+    /// The house of this database. Threads that wait for its pages give their loops away from now on.
+    pub fn new(database: Arc<Database>) -> DatabaseBackend {
+        database.engine().on_page_wait(vaquita_net::hand_over_for_page);
+        DatabaseBackend(database)
+    }
+}
 
 impl Backend for DatabaseBackend {
     fn reserve_id(&self) -> u32 {

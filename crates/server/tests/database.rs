@@ -28,7 +28,7 @@ impl Place {
         let db = Database::open(Options { dir: dir.clone(), variables: variables.to_vec() });
         let db = db.expect("a new folder opens");
         let options = ServerOptions { loops, ..ServerOptions::default() };
-        let server = Server::start(Arc::new(DatabaseBackend(db.clone())), options).expect("it starts");
+        let server = Server::start(Arc::new(DatabaseBackend::new(db.clone())), options).expect("it starts");
         Place { dir, db, server: Some(server) }
     }
 

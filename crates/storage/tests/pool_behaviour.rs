@@ -243,3 +243,21 @@ fn two_instances_live_in_one_process() {
     let fs: Arc<dyn FileSystem> = Arc::new(disks[0].clone());
     drop((fs, ManualClock::new(), PAGES));
 }
+
+#[test]
+fn whoever_waits_for_a_page_is_told_before() {
+    let disk = clean_folder(1);
+    let storage = open_with(&disk, options());
+    let told = Arc::new(AtomicU64::new(0));
+    let tell = told.clone();
+    storage.pool().set_before_wait(Box::new(move || {
+        tell.fetch_add(1, Ordering::Relaxed);
+    }));
+    let reads = storage.pool().stats.reads.get();
+    assert!(!storage.pool().contains(id(3)));
+    drop(storage.pool().get_shared(id(3)).unwrap());
+    assert_eq!((told.load(Ordering::Relaxed), storage.pool().stats.reads.get() - reads), (1, 1));
+    // In the pool: nobody waits.
+    drop(storage.pool().get_shared(id(3)).unwrap());
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+}

@@ -1,13 +1,12 @@
 //! The hook around waits.
 //!
-//! A thread that executes for a session may wait for three things: a page being read, a lock, the log being flushed.
-//! Whoever schedules sessions on few threads wants to know before it happens, to hand its loop to another thread.
+//! A thread that executes for a session may wait for a lock, or for the log being flushed. Whoever schedules sessions on
+//! few threads wants to know before it happens, to hand its loop to another thread. (Of waits for pages the buffer pool
+//! tells, which knows no sessions.)
 
 /// What is about to be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
-    /// A page from disk.
-    Page,
     /// A lock of a row or table.
     Lock,
     /// The log up to a commit.

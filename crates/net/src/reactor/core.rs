@@ -27,6 +27,9 @@ const ACCEPTS: usize = 64;
 /// So often in a row the same connection was served: it is the only busy one.
 const ALONE: u32 = 4;
 
+/// So many pages one connection may wait for before others that are connected, though silent, get the loop.
+const PAGE_WAITS: u32 = 2;
+
 /// How often deadlines are looked at.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -64,6 +67,10 @@ pub(super) struct Core<D: Door> {
     /// The connection served last, and how often in a row.
     last: u64,
     streak: u32,
+    /// Connections that are served by threads without the loop.
+    away: usize,
+    /// Pages that the connection being served has waited for.
+    page_waits: u32,
     began: Instant,
     next_sweep: Instant,
     stopping: bool,
@@ -98,6 +105,8 @@ impl<D: Door> Core<D> {
             parked: Vec::new(),
             last: BELL,
             streak: 0,
+            away: 0,
+            page_waits: 0,
             began: now,
             next_sweep: now + SWEEP,
             stopping: false,
@@ -183,7 +192,10 @@ impl<D: Door> Core<D> {
         for message in self.inbox.take() {
             match message {
                 Message::New(accepted) => self.admit(accepted),
-                Message::Return(connection, next) => self.settle(connection, next),
+                Message::Return(connection, next) => {
+                    self.away -= 1;
+                    self.settle(connection, next);
+                }
                 Message::Durable(token) => self.durable(token),
                 Message::Kill(token) => self.kill(token),
                 Message::Stop => self.stop(),
@@ -365,6 +377,7 @@ impl<D: Door> Core<D> {
     fn served(&mut self, token: u64) {
         self.streak = if self.last == token { self.streak.saturating_add(1) } else { 0 };
         self.last = token;
+        self.page_waits = 0;
     }
 
     fn is_done(&self) -> bool {
@@ -377,9 +390,20 @@ impl<D: Door> Held for Core<D> {
         self.slots.len() > 1 || !self.listeners.is_empty()
     }
 
-    fn give_away(self: Box<Self>) -> Result<(), Box<dyn Held>> {
+    fn is_wanted(&mut self) -> bool {
+        self.page_waits += 1;
+        let pending = self.next_event < self.events.len() || !self.ready.is_empty() || self.away > 0;
+        pending || self.page_waits > PAGE_WAITS && self.has_others()
+    }
+
+    fn give_away(mut self: Box<Self>) -> Result<(), Box<dyn Held>> {
         let pool = self.group.pool.clone();
-        pool.give(self).map_err(|core| core as Box<dyn Held>)
+        // The connection being served stays with this thread.
+        self.away += 1;
+        pool.give(self).map_err(|mut core| {
+            core.away -= 1;
+            core as Box<dyn Held>
+        })
     }
 }
 

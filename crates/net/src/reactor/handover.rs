@@ -8,6 +8,9 @@ pub(super) trait Held: Any + Send {
     /// Whether somebody else than the connection being served may want the loop.
     fn has_others(&self) -> bool;
 
+    /// Whether the loop should not wait for the page that is to be read now.
+    fn is_wanted(&mut self) -> bool;
+
     /// Lets a spare thread run it; it comes back if there is none.
     fn give_away(self: Box<Self>) -> Result<(), Box<dyn Held>>;
 }
@@ -42,6 +45,20 @@ pub fn hand_over_if_busy() {
         let busy = core.has_others();
         HELD.set(Some(core));
         if busy {
+            hand_over();
+        }
+    }
+}
+
+/// Gives the loop away if it has something else to do, or if the connection being served waits for pages again and again:
+/// before the read of a page. May be called with pages latched.
+///
+/// A page takes about as long as waking another thread, so a loop with nothing else to do waits itself.
+pub fn hand_over_for_page() {
+    if let Some(mut core) = HELD.take() {
+        let wanted = core.is_wanted();
+        HELD.set(Some(core));
+        if wanted {
             hand_over();
         }
     }

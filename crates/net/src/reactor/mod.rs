@@ -15,6 +15,9 @@
 //! who finds the place empty afterwards knows that it is no loop's thread any more. Nothing is shared, so nothing is
 //! locked; a statement that does not wait pays for two moves of a pointer.
 //!
+//! A page that is not in the buffer pool is read in about the time that it takes to wake a thread: for it the loop is given
+//! away only if it is wanted, or if the connection reads one page after the other (`hand_over_for_page`).
+//!
 //! A commit's wait for the log parks the session, not the thread: the reply is held back, other connections are served,
 //! and the log's own thread tells the loop when the commit is durable (`Message::Durable`). With a single busy
 //! connection nobody else would profit, so the loop waits itself.
@@ -32,6 +35,6 @@ mod slots;
 
 use self::core::Core;
 pub use door::{Connection, Door, Next, Place, Scratch, Trouble};
-pub use handover::{hand_over, hand_over_if_busy};
+pub use handover::{hand_over, hand_over_for_page, hand_over_if_busy};
 use inbox::{Inbox, Message};
 pub use loops::Loops;

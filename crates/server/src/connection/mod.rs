@@ -481,7 +481,7 @@ impl WaitHook for LoopHook {
         match what {
             WaitFor::Lock => hand_over(),
             // Short: worth it only if somebody waits for the loop.
-            WaitFor::Page | WaitFor::Log => hand_over_if_busy(),
+            WaitFor::Log => hand_over_if_busy(),
         }
     }
 

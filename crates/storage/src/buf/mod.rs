@@ -47,8 +47,8 @@ use crate::latch::ParkingLot;
 use crate::options::Options;
 use crate::space::SpaceMap;
 use parking_lot::{Mutex, RwLock};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use vaquita_base::{Lsn, PageId, ShardedCounter, SpaceId};
 use vaquita_format::checksum::ChecksumAlgorithm;
 
@@ -116,6 +116,7 @@ pub struct BufferPool {
     checksum: ChecksumAlgorithm,
     after_read: RwLock<Option<Arc<dyn AfterRead>>>,
     after_read_active: AtomicBool,
+    before_wait: OnceLock<Box<dyn Fn() + Send + Sync>>,
     now_ms: AtomicU32,
     old_blocks_time_ms: u32,
     lru_scan_depth: usize,
@@ -166,6 +167,7 @@ impl BufferPool {
             checksum: options.checksum_algorithm,
             after_read: RwLock::new(None),
             after_read_active: AtomicBool::new(false),
+            before_wait: OnceLock::new(),
             now_ms: AtomicU32::new(1),
             old_blocks_time_ms: options.old_blocks_time_ms,
             lru_scan_depth: options.lru_scan_depth as usize,
@@ -263,6 +265,18 @@ impl BufferPool {
         let active = hook.is_some();
         *self.after_read.write() = hook;
         self.after_read_active.store(active, Ordering::Release);
+    }
+
+    /// Has `hook` called by every thread that is about to wait for the disk because a page it wants is not in the pool. It
+    /// may be called with pages latched. There is one such hook; later ones are ignored.
+    pub fn set_before_wait(&self, hook: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.before_wait.set(hook);
+    }
+
+    fn before_wait(&self) {
+        if let Some(hook) = self.before_wait.get() {
+            hook();
+        }
     }
 
     fn after_read_hook(&self) -> Option<Arc<dyn AfterRead>> {
@@ -485,6 +499,7 @@ impl BufferPool {
                 return Ok(frame_no);
             }
             self.stats.wait_free.add(1);
+            self.before_wait();
             if self.flusher.flush_lru_tail(self, instance)? == 0 {
                 if round < 100 {
                     std::thread::yield_now();

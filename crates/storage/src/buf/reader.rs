@@ -49,6 +49,9 @@ impl BufferPool {
         let skip = hook.as_ref().is_some_and(|h| h.is_self_contained(page));
         let outcome = match &location {
             Some(location) if !skip => {
+                if !read_ahead {
+                    self.before_wait();
+                }
                 let read = location.file.read_at(guard.bytes_mut(), location.offset);
                 self.stats.reads.add(1);
                 self.admit(&mut guard, page, location, read)

@@ -140,7 +140,7 @@ impl Running {
             log: log.clone(),
             version: version.to_owned(),
         };
-        let backend = Arc::new(DatabaseBackend(db.clone()));
+        let backend = Arc::new(DatabaseBackend::new(db.clone()));
         let server = match Server::start(backend, server_options) {
             Ok(server) => Arc::new(server),
             Err(e) => {
