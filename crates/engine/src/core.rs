@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
 use crate::options::Options;
+use crate::session::Session;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -65,6 +66,11 @@ impl Core {
             prepared: Mutex::default(),
             dml_delay_us: AtomicU64::new(0),
         }
+    }
+
+    /// A session, for programs that have the engine's shared state and not the engine itself.
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(self.clone())
     }
 
     /// Leaves a transaction to the background: its rows stay locked until its changes are taken back.

@@ -73,5 +73,5 @@ pub use crate::session::{Durability, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use vaquita_format::undo::Xid;
 pub use vaquita_txn::lock::WaitPolicy;
-pub use vaquita_txn::wait::{WaitFor, WaitHook};
+pub use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
 pub use vaquita_txn::{AccessMode, Isolation, LockMode, TrxHandle};

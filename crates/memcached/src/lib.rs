@@ -3,12 +3,14 @@
 //! | part | module |
 //! |---|---|
 //! | what the protocols ask of what keeps the items | [`store`] |
+//! | items in tables | [`innodb`] |
 //! | one connection without its socket: bytes in, bytes out | [`conn`] |
 //! | sockets, loops, who is connected | [`server`] |
 //! | what the connections share: limits, users, counters | [`service`], [`stats`] |
 #![forbid(unsafe_code)]
 
 pub mod conn;
+pub mod innodb;
 pub mod server;
 pub mod service;
 pub mod stats;

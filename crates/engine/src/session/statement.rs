@@ -8,7 +8,7 @@ use crate::row::{self, WriteOptions};
 use crate::table::{Field, RowKey, Table};
 use std::sync::Arc;
 use std::time::Duration;
-use vaquita_txn::{AccessMode, Trx};
+use vaquita_txn::{AccessMode, LockMode, Trx};
 
 /// A statement of a session.
 #[derive(Debug)]
@@ -117,6 +117,18 @@ impl Statement<'_> {
         let deleted = row::delete(core, trx, table, key, how)?;
         core.metrics.rows_deleted.add(u64::from(deleted));
         Ok(deleted)
+    }
+
+    /// Locks a table for the rest of the transaction, waiting if need be: changes of it then take no row locks that others
+    /// could wait for.
+    ///
+    /// # Errors
+    /// Lock waits; the table has changed; the metadata lock was not granted in time.
+    pub fn lock_table(&mut self, table: &Arc<Table>, mode: LockMode) -> Result<()> {
+        let write = matches!(mode, LockMode::Exclusive | LockMode::IntentionExclusive);
+        let metadata = if write { MdlMode::SharedWrite } else { MdlMode::SharedRead };
+        self.session.use_table(table, metadata)?;
+        self.session.lock_table(table, mode)
     }
 
     /// The place in the transaction's changes to which [`Statement::take_back`] goes back.

@@ -1,0 +1,501 @@
+//! The store of one connection: its mappings, its session, its transaction.
+//!
+//! With a batch size of 1 an operation is a statement in autocommit mode: a transaction of its own, without an id if it
+//! only reads. With greater ones the first operation begins a transaction which the following ones go on with, whatever
+//! mapping they use, until so many reads or so many changes have been made.
+
+use super::config::{Config, Container};
+use super::mapping::{KeyBuffer, Mapping};
+use super::numbers::Block;
+use super::row::NewRow;
+use super::tables::Tables;
+use crate::store::{Failure, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vaquita_engine::{
+    AccessMode, Durability, Error, Isolation, MdlMode, PointRead, ReadLock, Session, Statement, WaitFor,
+    WaitHook,
+};
+
+/// How often an operation is begun again that met a deadlock or a changed table.
+const TRIES: u32 = 5;
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Reads so many items.
+    Read(u64),
+    /// Changes.
+    Write,
+}
+
+/// A mapping as a connection uses it.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) mapping: Mapping,
+    /// Reads without locks.
+    pub(crate) read: PointRead,
+    /// Reads with X locks.
+    pub(crate) lock: PointRead,
+}
+
+impl Bound {
+    fn new(mapping: Mapping) -> vaquita_engine::Result<Bound> {
+        let (read, lock) = (mapping.point_read(ReadLock::None)?, mapping.point_read(ReadLock::Exclusive)?);
+        Ok(Bound { mapping, read, lock })
+    }
+}
+
+/// Memory that operations use again.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    /// The key in stored form.
+    pub(crate) key: KeyBuffer,
+    /// A value that is not in one piece on a page.
+    pub(crate) value: Vec<u8>,
+    /// A new row.
+    pub(crate) row: NewRow,
+    /// Numbers for items.
+    pub(crate) numbers: Block,
+}
+
+/// What an operation works with, besides its statement.
+pub(crate) struct Work<'w> {
+    pub(crate) bound: &'w mut Bound,
+    pub(crate) buffers: &'w mut Buffers,
+    pub(crate) tables: &'w Tables,
+}
+
+/// A transaction of several operations.
+#[derive(Debug, Default)]
+struct Batch {
+    reads: u64,
+    writes: u64,
+    /// When it was used last, in microseconds of the engine's clock.
+    used_us: u64,
+}
+
+/// The store of one connection, on the tables of `innodb_memcache.containers`.
+#[derive(Debug)]
+pub struct InnodbStore {
+    pub(crate) tables: Arc<Tables>,
+    session: Session,
+    hook: Arc<dyn WaitHook>,
+    config: Arc<Config>,
+    generation: u64,
+    bound: Vec<Bound>,
+    /// Which of them is used.
+    current: Option<usize>,
+    /// The mapping the client has asked for, if it has.
+    chosen: Option<Vec<u8>>,
+    /// Whether metadata locks on mapped tables are kept.
+    keeps_mdl: bool,
+    batch: Option<Batch>,
+    durable: Option<Durability>,
+    buffers: Buffers,
+}
+
+impl InnodbStore {
+    pub(crate) fn new(tables: Arc<Tables>, mut session: Session, hook: Arc<dyn WaitHook>) -> Self {
+        session.set_wait_hook(hook.clone());
+        session.settings.metadata_lock_timeout = 0;
+        let (generation, config) = (tables.generation(), tables.config());
+        Self {
+            tables,
+            session,
+            hook,
+            config,
+            generation,
+            bound: Vec::new(),
+            current: None,
+            chosen: None,
+            keeps_mdl: false,
+            batch: None,
+            durable: None,
+            buffers: Buffers::default(),
+        }
+    }
+
+    /// The session it works in, for what the server knows of connections: kills, monitors.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Whether a transaction of several operations is open.
+    pub fn in_batch(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// Commits the open transaction if nothing has used it for `bk_commit_interval` seconds; whether it did. To be called
+    /// each second while the connection has nothing to do.
+    ///
+    /// # Errors
+    /// The commit failed.
+    pub fn commit_idle(&mut self) -> Result<bool> {
+        let Some(batch) = &self.batch else { return Ok(false) };
+        let interval = self.tables.settings.bk_commit_interval.load(Ordering::Relaxed);
+        let idle_us = self.clock_us().saturating_sub(batch.used_us);
+        if idle_us < interval.saturating_mul(1_000_000) {
+            return Ok(false);
+        }
+        self.tables.counters.idle_commits.add(1);
+        self.commit()?;
+        Ok(true)
+    }
+
+    /// Commits the open transaction, if there is one.
+    ///
+    /// # Errors
+    /// The commit failed.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.batch.take().is_some() {
+            self.tables.counters.batches.add(1);
+            let done = self.session.commit().map_err(failure)?;
+            self.note(done);
+        }
+        Ok(())
+    }
+
+    /// See [`crate::store::Store::durability`].
+    pub(crate) fn take_durability(&mut self) -> Option<Durability> {
+        self.durable.take()
+    }
+
+    /// The later of two commits is durable after the earlier one.
+    fn note(&mut self, done: Durability) {
+        if done.lsn().is_some() {
+            self.durable = Some(done);
+        }
+    }
+
+    fn clock_us(&self) -> u64 {
+        self.tables.engine_clock_us()
+    }
+
+    // ---- mappings
+
+    /// Splits a key into a mapping's name and the rest, and makes that mapping the connection's own. `None`: there is a name
+    /// and no key.
+    #[inline]
+    pub(crate) fn enter<'k>(&mut self, key: &'k [u8]) -> Result<Option<&'k [u8]>> {
+        self.refresh()?;
+        match key.strip_prefix(b"@@") {
+            None => {
+                if self.current.is_none() {
+                    self.enter_default()?;
+                }
+                Ok(Some(key))
+            }
+            Some(rest) => self.enter_named(rest),
+        }
+    }
+
+    fn enter_named<'k>(&mut self, rest: &'k [u8]) -> Result<Option<&'k [u8]>> {
+        let delimiter = &self.config.delimiter;
+        match super::mapping::find(rest, delimiter) {
+            Some(end) => {
+                let key = &rest[end + delimiter.len()..];
+                self.choose(&rest[..end])?;
+                Ok(Some(key))
+            }
+            None => {
+                self.choose(rest)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The same by what `innodb_memcache` says at this moment.
+    pub(crate) fn choose_fresh(&mut self, name: &[u8]) -> Result<()> {
+        self.tables.reload()?;
+        self.refresh()?;
+        self.choose(name)
+    }
+
+    /// Makes a mapping the connection's own.
+    pub(crate) fn choose(&mut self, name: &[u8]) -> Result<()> {
+        if self.config.find(name).is_none() {
+            // It may have been added a moment ago.
+            self.tables.reload()?;
+            self.refresh()?;
+        }
+        let found = self.bound.iter().position(|b| b.mapping.container.name == name);
+        self.current = match (found, self.config.find(name)) {
+            (Some(at), _) => Some(at),
+            (None, Some(container)) => {
+                let container = container.clone();
+                Some(self.bind_to(&container)?)
+            }
+            (None, None) => {
+                let name = String::from_utf8_lossy(name);
+                return Err(Failure::Client(format!("there is no mapping {name}")));
+            }
+        };
+        self.chosen = Some(name.to_vec());
+        Ok(())
+    }
+
+    /// The mapping the connection begins with, or the one it has chosen if that had to be forgotten.
+    fn enter_default(&mut self) -> Result<()> {
+        if let Some(name) = self.chosen.clone() {
+            return self.choose(&name);
+        }
+        if self.config.first().is_none() {
+            self.tables.reload()?;
+            self.refresh()?;
+        }
+        let Some(container) = self.config.first().cloned() else {
+            return Err(Failure::Server("innodb_memcache.containers is empty".into()));
+        };
+        let found = self.bound.iter().position(|b| b.mapping.container.name == container.name);
+        self.current = Some(match found {
+            Some(at) => at,
+            None => self.bind_to(&container)?,
+        });
+        Ok(())
+    }
+
+    /// Follows changes of `innodb_memcache` and of `enable_mdl`.
+    #[inline]
+    fn refresh(&mut self) -> Result<()> {
+        let keeps = self.tables.settings.enable_mdl.load(Ordering::Relaxed);
+        if self.generation != self.tables.generation() || self.keeps_mdl != keeps {
+            self.refresh_all(keeps)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn refresh_all(&mut self, keeps_mdl: bool) -> Result<()> {
+        self.generation = self.tables.generation();
+        self.config = self.tables.config();
+        // What is open goes on; names are locked outside transactions.
+        if self.keeps_mdl != keeps_mdl {
+            self.commit()?;
+            self.session.unlock_tables();
+            self.keeps_mdl = keeps_mdl;
+        }
+        self.forget_mappings();
+        Ok(())
+    }
+
+    fn forget_mappings(&mut self) {
+        self.bound.clear();
+        self.current = None;
+        if self.keeps_mdl && self.batch.is_none() {
+            self.session.unlock_tables();
+        }
+    }
+
+    /// Opens the table of a container.
+    fn bind_to(&mut self, container: &Container) -> Result<usize> {
+        let name = Mapping::table_name(container)?;
+        if self.keeps_mdl {
+            // Names are locked for longer than transactions outside of them.
+            self.commit()?;
+            self.patiently(|store| store.session.lock_table_name(&name, MdlMode::SharedWrite))?;
+        }
+        let table = self.patiently(|store| store.session.run_detached(|s| s.table(&name)))?.0;
+        let bound = Bound::new(Mapping::new(container, &self.config, table)?).map_err(failure)?;
+        self.bound.push(bound);
+        Ok(self.bound.len() - 1)
+    }
+
+    /// Does something that may wait for a metadata lock: first without waiting, then told to the hook.
+    fn patiently<R>(&mut self, mut body: impl FnMut(&mut Self) -> vaquita_engine::Result<R>) -> Result<R> {
+        match body(self) {
+            Err(Error::MetadataLockTimeout(_)) => self.wait_for_definition(body).map_err(failure),
+            done => done.map_err(failure),
+        }
+    }
+
+    #[cold]
+    fn wait_for_definition<R>(
+        &mut self,
+        mut body: impl FnMut(&mut Self) -> vaquita_engine::Result<R>,
+    ) -> vaquita_engine::Result<R> {
+        let seconds = self.tables.settings.lock_wait_timeout.load(Ordering::Relaxed);
+        self.session.settings.metadata_lock_timeout = seconds;
+        self.hook.before(WaitFor::Lock);
+        let done = body(self);
+        self.hook.after(WaitFor::Lock);
+        self.session.settings.metadata_lock_timeout = 0;
+        done
+    }
+
+    /// The mapping in use.
+    ///
+    /// # Panics
+    /// Before [`InnodbStore::enter`] was called.
+    pub(crate) fn bound(&self) -> &Bound {
+        &self.bound[self.current.expect("a mapping was entered")]
+    }
+
+    /// The table and its name of the mapping in use, `database/table`.
+    pub(crate) fn table_name(&self) -> String {
+        let container = &self.bound().mapping.container;
+        format!("{}/{}", container.schema, container.table)
+    }
+
+    /// The value that was read last.
+    pub(crate) fn value_buffer(&self) -> &[u8] {
+        &self.buffers.value
+    }
+
+    // ---- operations
+
+    /// Runs an operation on the mapping in use: a statement, in the transaction it belongs to. What `body` has found out may be
+    /// a failure of its own; if it is an engine's error its changes are taken back. It is run again if the table was changed
+    /// meanwhile, before it could do anything, and after deadlocks if nothing but itself was lost.
+    #[inline]
+    pub(crate) fn operate<R>(
+        &mut self,
+        kind: Kind,
+        body: impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
+    ) -> Result<R> {
+        let settings = &self.tables.settings;
+        let size = match kind {
+            Kind::Read(_) => settings.r_batch_size.load(Ordering::Relaxed),
+            Kind::Write => settings.w_batch_size.load(Ordering::Relaxed),
+        };
+        self.operate_in(kind, size, body)
+    }
+
+    fn operate_in<R>(
+        &mut self,
+        kind: Kind,
+        size: u64,
+        mut body: impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
+    ) -> Result<R> {
+        let mut tries = 0;
+        loop {
+            self.before(kind, size)?;
+            let mut done = self.attempt(&mut body);
+            if let Err(Error::MetadataLockTimeout(_)) = done {
+                done = self.wait_for_definition(|store| store.attempt(&mut body));
+            }
+            tries += 1;
+            match done {
+                Ok((value, durability)) => {
+                    self.note(durability);
+                    self.after(kind, size)?;
+                    return Ok(value);
+                }
+                Err(Error::TableChanged(_) | Error::NoSuchTable(_)) if tries < TRIES => {
+                    self.forget_mappings();
+                    self.enter_default()?;
+                }
+                Err(Error::Deadlock(_)) if self.batch.is_none() && tries < TRIES => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+    }
+
+    #[inline]
+    fn attempt<R>(
+        &mut self,
+        body: &mut impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
+    ) -> vaquita_engine::Result<(R, Durability)> {
+        let Self { session, bound, current, buffers, tables, .. } = self;
+        let bound = &mut bound[current.expect("a mapping was entered")];
+        let mut work = Work { bound, buffers, tables };
+        session.run_detached(|s| body(s, &mut work))
+    }
+
+    /// Begins a transaction, if the operation is to be part of one.
+    #[inline]
+    fn before(&mut self, kind: Kind, size: u64) -> Result<()> {
+        if self.batch.is_some() {
+            return Ok(());
+        }
+        let settings = &self.tables.settings;
+        let own = &mut self.session.settings;
+        own.lock_wait_timeout = settings.lock_wait_timeout.load(Ordering::Relaxed);
+        own.flush_log_at_trx_commit = settings.flush_log_at_trx_commit.load(Ordering::Relaxed);
+        own.isolation = settings.isolation();
+        if size > 1 {
+            self.batch = Some(Batch::default());
+            self.session.begin(AccessMode::ReadWrite, false).map_err(failure)?;
+        } else if kind == Kind::Write {
+            // Alone it sees one row, which it locks: gaps would only stand in the way of other new rows.
+            own.isolation = own.isolation.min(Isolation::ReadCommitted);
+        }
+        Ok(())
+    }
+
+    /// Counts an operation, and commits if there were enough.
+    #[inline]
+    fn after(&mut self, kind: Kind, size: u64) -> Result<()> {
+        if self.batch.is_none() {
+            return Ok(());
+        }
+        let now = self.clock_us();
+        let Some(batch) = &mut self.batch else { return Ok(()) };
+        batch.used_us = now;
+        let count = match kind {
+            Kind::Read(n) => {
+                batch.reads += n;
+                batch.reads
+            }
+            Kind::Write => {
+                batch.writes += 1;
+                batch.writes
+            }
+        };
+        if count >= size { self.commit() } else { Ok(()) }
+    }
+
+    /// What to tell of an engine's error. A deadlock has rolled the whole transaction back: the batch is over, and the client
+    /// is told so.
+    #[cold]
+    fn failed(&mut self, error: Error) -> Failure {
+        let whole = matches!(error, Error::Deadlock(_) | Error::LockTableFull(_))
+            || matches!(error, Error::LockWaitTimeout) && self.rolls_back_on_timeout();
+        let lost = match &self.batch {
+            Some(batch) if whole => batch.writes,
+            _ => return failure(error),
+        };
+        self.batch = None;
+        self.tables.counters.lost_batches.add(1);
+        // The engine has rolled back already; this ends the empty transaction.
+        let ended = self.session.rollback();
+        let mut text = format!("{error}; {lost} earlier changes of the transaction were rolled back");
+        if let Err(e) = ended {
+            text.push_str(&format!("; {e}"));
+        }
+        Failure::Busy(text)
+    }
+
+    fn rolls_back_on_timeout(&self) -> bool {
+        self.tables.rolls_back_on_timeout()
+    }
+
+    /// Runs a change as a transaction of its own, whatever the batch size. No transaction is open.
+    pub(crate) fn operate_alone<R>(
+        &mut self,
+        body: impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
+    ) -> Result<R> {
+        self.operate_in(Kind::Write, 1, body)
+    }
+}
+
+/// What to tell of an engine's error.
+pub(crate) fn failure(error: Error) -> Failure {
+    let text = error.to_string();
+    match error {
+        Error::LockWaitTimeout
+        | Error::Deadlock(_)
+        | Error::LockNotAvailable
+        | Error::LockTableFull(_)
+        | Error::TooManyTransactions
+        | Error::TableChanged(_)
+        | Error::MetadataLockTimeout(_) => Failure::Busy(text),
+        Error::RowTooBig { .. } | Error::UndoRecordTooBig(_) => Failure::TooLarge,
+        Error::DuplicateKey { .. }
+        | Error::NoReferencedRow { .. }
+        | Error::RowIsReferenced { .. }
+        | Error::NullNotAllowed { .. }
+        | Error::AutoIncrementExhausted(_) => Failure::Client(text),
+        _ => Failure::Server(text),
+    }
+}

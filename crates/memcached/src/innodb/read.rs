@@ -1,0 +1,196 @@
+//! Reading items: by keys, and stretches of keys.
+
+use super::connection::{InnodbStore, Kind, Work};
+use super::mapping::{KeyBuffer, Mapping};
+use crate::store::{Expiry, Item, Range, Result};
+use std::ops::ControlFlow;
+use vaquita_engine::{Cursor, Direction, ReadOptions, Seek, Statement};
+
+impl InnodbStore {
+    /// See [`crate::store::Store::get`], without a new end.
+    pub(crate) fn read_keys(
+        &mut self,
+        keys: &[&[u8]],
+        mut found: impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut at = 0;
+        while let Some(key) = keys.get(at) {
+            let Some(key) = self.enter(key)? else {
+                if self.show_table(at, keys[at], &mut found).is_break() {
+                    return Ok(());
+                }
+                at += 1;
+                continue;
+            };
+            // Keys that name no mapping are of the same one: one visit.
+            let same = keys[at + 1..].iter().take_while(|k| !k.starts_with(b"@@")).count();
+            let end = at + 1 + same;
+            // An operation that is run again goes on where it was: shown is shown.
+            let mut next = at;
+            let mut stopped = false;
+            self.operate(Kind::Read((end - at) as u64), |s, work| {
+                while next < end && !stopped {
+                    let key = if next == at { key } else { keys[next] };
+                    match show_key(s, work, key, |item| found(next, item))? {
+                        Ok(flow) => stopped = flow.is_break(),
+                        Err(failure) => return Ok(Err(failure)),
+                    }
+                    next += 1;
+                }
+                Ok(Ok(()))
+            })??;
+            if stopped {
+                return Ok(());
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn show_table(
+        &self,
+        at: usize,
+        key: &[u8],
+        found: &mut impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let name = self.table_name();
+        let expires = Expiry::default();
+        found(at, &Item { key, flags: 0, cas: 0, expires, access: None, value: name.as_bytes() })
+    }
+
+    /// See [`crate::store::Store::range`].
+    pub(crate) fn read_range(
+        &mut self,
+        range: &Range<'_>,
+        mut found: impl FnMut(&Item<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut enter = |key: Option<&[u8]>| -> Result<Option<Vec<u8>>> {
+            let Some(key) = key else { return Ok(None) };
+            Ok(self.enter(key)?.filter(|rest| !rest.is_empty()).map(<[u8]>::to_vec))
+        };
+        // An end of the stretch may name the mapping, too.
+        let from = enter(range.from)?;
+        let to = enter(range.to)?;
+        if range.from.is_none() && range.to.is_none() {
+            self.enter(b"")?;
+        }
+        let (mut low, mut high) = (KeyBuffer::default(), KeyBuffer::default());
+        let mapping = &self.bound().mapping;
+        if let Some(from) = &from {
+            low.fill_prefix(mapping, from)?;
+        }
+        if let Some(to) = &to {
+            high.fill_prefix(mapping, to)?;
+        }
+        // A statement is run again only if the table has changed before it could show anything.
+        let mut shown = 0;
+        let bounds =
+            Bounds { low: from.is_some().then_some(&low), high: to.is_some().then_some(&high), range };
+        self.operate(Kind::Read(1), |s, work| {
+            let now = work.tables.now();
+            let mut cursor = bounds.cursor(s, &work.bound.mapping)?;
+            let mapping = &work.bound.mapping;
+            let n_columns = mapping.read_columns().len();
+            let (mut key, mut failed) = (Vec::new(), None);
+            let value = &mut work.buffers.value;
+            s.for_each(&mut cursor, bounds.direction(), |row| {
+                if shown >= range.limit {
+                    return ControlFlow::Break(());
+                }
+                let present = mapping.present(row);
+                // A row without a key is no item.
+                let has_key = (0..mapping.keys.len()).all(|i| row.column(n_columns + i).is_some());
+                if !has_key || present.is_expired(|| now) {
+                    return ControlFlow::Continue(());
+                }
+                key.clear();
+                let item = mapping
+                    .join(&mapping.keys, n_columns, row, &mut key)
+                    .and_then(|()| mapping.value(row, value));
+                match item {
+                    Ok(value) => {
+                        let expires = Expiry(present.expires);
+                        let (flags, cas) = (present.flags, present.cas);
+                        shown += 1;
+                        found(&Item { key: &key, flags, cas, expires, access: None, value })
+                    }
+                    Err(e) => {
+                        failed = Some(e);
+                        ControlFlow::Break(())
+                    }
+                }
+            })?;
+            failed.map_or(Ok(()), Err)
+        })
+    }
+}
+
+/// Shows the item of a key, if there is one.
+#[inline]
+fn show_key(
+    s: &mut Statement<'_>,
+    work: &mut Work<'_>,
+    key: &[u8],
+    found: impl FnOnce(&Item<'_>) -> ControlFlow<()>,
+) -> vaquita_engine::Result<Result<ControlFlow<()>>> {
+    let Work { bound, buffers, tables } = work;
+    let mapping = &bound.mapping;
+    match buffers.key.fill(mapping, key) {
+        Ok(()) => {}
+        Err(bad) if bad.is_mistake() => return Ok(Err(bad.into())),
+        Err(_) => return Ok(Ok(ControlFlow::Continue(()))),
+    }
+    let value = &mut buffers.value;
+    let shown = s.get(&mut bound.read, &buffers.key.fields(), |row| {
+        let present = mapping.present(row);
+        if present.is_expired(|| tables.now()) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let value = mapping.value(row, value)?;
+        let (flags, cas, expires) = (present.flags, present.cas, Expiry(present.expires));
+        Ok(found(&Item { key, flags, cas, expires, access: None, value }))
+    })?;
+    shown.unwrap_or(Ok(ControlFlow::Continue(()))).map(Ok)
+}
+
+/// A stretch in stored form.
+struct Bounds<'b> {
+    low: Option<&'b KeyBuffer>,
+    high: Option<&'b KeyBuffer>,
+    range: &'b Range<'b>,
+}
+
+impl Bounds<'_> {
+    fn direction(&self) -> Direction {
+        if self.range.descending { Direction::Backward } else { Direction::Forward }
+    }
+
+    /// A cursor at the beginning of the stretch that ends at its end.
+    fn cursor(&self, s: &mut Statement<'_>, mapping: &Mapping) -> vaquita_engine::Result<Cursor> {
+        let mut columns = mapping.read_columns();
+        columns.extend(mapping.keys.iter().map(|p| p.column));
+        let options = ReadOptions::by_index(mapping.index).columns(columns);
+        let mut cursor = s.cursor(&mapping.table, &options)?;
+        let (low, high) = (self.low.map(KeyBuffer::fields), self.high.map(KeyBuffer::fields));
+        if self.range.descending {
+            match &high {
+                Some(key) if self.range.to_included => cursor.seek(key, Seek::LessOrEqual)?,
+                Some(key) => cursor.seek(key, Seek::Less)?,
+                None => cursor.seek_last(),
+            }
+            if let Some(key) = &low {
+                cursor.set_lower(key, self.range.from_included)?;
+            }
+        } else {
+            match &low {
+                Some(key) if self.range.from_included => cursor.seek(key, Seek::GreaterOrEqual)?,
+                Some(key) => cursor.seek(key, Seek::Greater)?,
+                None => cursor.seek_first(),
+            }
+            if let Some(key) = &high {
+                cursor.set_upper(key, self.range.to_included)?;
+            }
+        }
+        Ok(cursor)
+    }
+}

@@ -1,0 +1,172 @@
+//! What the connections of one door share: the configuration, the numbers of items, work in the background.
+
+use super::config::{Config, Policies};
+use super::connection::InnodbStore;
+use super::expiry::Collector;
+use super::numbers::Numbers;
+use super::settings::Settings;
+use crate::store::Result;
+use parking_lot::{Mutex, RwLock};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use vaquita_base::ShardedCounter;
+use vaquita_engine::core::Core;
+use vaquita_engine::{Session, WaitHook};
+
+/// Tells the time in seconds since 1970.
+pub type WallClock = Arc<dyn Fn() -> u32 + Send + Sync>;
+
+/// Counters of the stores on tables.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// Transactions of more than one operation that were committed.
+    pub(crate) batches: ShardedCounter,
+    /// Those committed because they were idle.
+    pub(crate) idle_commits: ShardedCounter,
+    /// Those rolled back by a deadlock.
+    pub(crate) lost_batches: ShardedCounter,
+    /// Expired rows removed in the background.
+    pub(crate) reclaimed: ShardedCounter,
+}
+
+/// Mapped tables: makes the store of each connection.
+///
+/// The engine can be closed when it and all stores are gone.
+pub struct Tables {
+    core: Arc<Core>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) numbers: Numbers,
+    pub(crate) counters: Counters,
+    config: RwLock<Arc<Config>>,
+    /// Counts the changes of `config`: connections look at it for every operation.
+    generation: AtomicU64,
+    clock: WallClock,
+    collector: Mutex<Collector>,
+    /// Mappings to be emptied, and when.
+    flushes: Mutex<Vec<(Vec<u8>, u32)>>,
+}
+
+impl fmt::Debug for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = self.config.read();
+        f.debug_struct("Tables")
+            .field("settings", &self.settings)
+            .field("config", &config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tables {
+    /// The tables of an engine.
+    ///
+    /// # Errors
+    /// `innodb_memcache` cannot be read.
+    pub fn new(core: &Arc<Core>, settings: Arc<Settings>) -> Result<Arc<Tables>> {
+        let clock = || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            u32::try_from(now.as_secs()).unwrap_or(u32::MAX)
+        };
+        Self::with_clock(core, settings, Arc::new(clock))
+    }
+
+    /// The same with a clock of one's own.
+    ///
+    /// # Errors
+    /// As [`Tables::new`].
+    pub fn with_clock(core: &Arc<Core>, settings: Arc<Settings>, clock: WallClock) -> Result<Arc<Tables>> {
+        let config = Config::read(&mut core.session())?;
+        Ok(Arc::new(Tables {
+            core: core.clone(),
+            settings,
+            numbers: Numbers::new(),
+            counters: Counters::default(),
+            config: RwLock::new(Arc::new(config)),
+            generation: AtomicU64::new(1),
+            clock,
+            collector: Mutex::default(),
+            flushes: Mutex::default(),
+        }))
+    }
+
+    /// The store of a connection. `hook` is told around its waits.
+    pub fn store(self: &Arc<Self>, hook: Arc<dyn WaitHook>) -> InnodbStore {
+        InnodbStore::new(self.clone(), self.core.session(), hook)
+    }
+
+    /// Where the items of each command are to be kept, as `cache_policies` says.
+    pub fn policies(&self) -> Policies {
+        self.config.read().policies
+    }
+
+    /// Work of each second: reads `innodb_memcache` anew, empties mappings whose moment has come, removes some of the
+    /// expired rows. Locks are never waited for.
+    ///
+    /// # Errors
+    /// The first failure; it is tried again the next second.
+    pub fn sweep(self: &Arc<Self>) -> Result<()> {
+        self.reload()?;
+        self.flush_due()?;
+        self.collect_expired()
+    }
+
+    /// Microseconds of the engine's clock.
+    pub(crate) fn engine_clock_us(&self) -> u64 {
+        self.core.storage.clock().now_us()
+    }
+
+    /// Whether a lock wait that takes too long rolls the whole transaction back.
+    pub(crate) fn rolls_back_on_timeout(&self) -> bool {
+        self.core.options.rollback_on_timeout
+    }
+
+    pub(crate) fn session(&self) -> Session {
+        self.core.session()
+    }
+
+    /// Reads `innodb_memcache` anew.
+    pub(crate) fn reload(&self) -> Result<()> {
+        let config = Config::read(&mut self.session())?;
+        let mut current = self.config.write();
+        if **current != config {
+            *current = Arc::new(config);
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn config(&self) -> Arc<Config> {
+        self.config.read().clone()
+    }
+
+    /// Seconds since 1970.
+    #[inline]
+    pub(crate) fn now(&self) -> u32 {
+        (self.clock)()
+    }
+
+    pub(crate) fn collector(&self) -> &Mutex<Collector> {
+        &self.collector
+    }
+
+    /// Empties a mapping later.
+    pub(crate) fn flush_at(&self, mapping: &[u8], at: u32) {
+        let mut flushes = self.flushes.lock();
+        flushes.retain(|(name, _)| name != mapping);
+        flushes.push((mapping.to_vec(), at));
+    }
+
+    /// Takes one of the mappings out that are to be emptied by now.
+    pub(crate) fn take_due_flush(&self) -> Option<Vec<u8>> {
+        let now = self.now();
+        let mut flushes = self.flushes.lock();
+        let due = flushes.iter().position(|&(_, at)| at <= now)?;
+        Some(flushes.swap_remove(due).0)
+    }
+}

@@ -1,0 +1,4 @@
+//! The store on tables, at the engine: no protocol, no SQL.
+
+mod bed;
+mod operations;
