@@ -11,6 +11,7 @@
 pub mod cli;
 pub mod embedded;
 pub mod engine;
+mod memcached;
 mod serve;
 mod shell;
 pub mod workshop;

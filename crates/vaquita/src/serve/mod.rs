@@ -120,6 +120,11 @@ impl Running {
             log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
         }
         warn_of_open_root(&db, &log);
+        match crate::memcached::make_tables(&db) {
+            Ok(true) => log.note("innodb_memcache: the tables of the memcached door are made"),
+            Ok(false) => {}
+            Err(e) => log.warning(&format!("innodb_memcache could not be made: {}", e.message)),
+        }
 
         let globals = db.globals();
         let port = globals.uint("port") as u16;
