@@ -6,11 +6,14 @@
 //! | items in tables | [`innodb`] |
 //! | one connection without its socket: bytes in, bytes out | [`conn`] |
 //! | sockets, loops, who is connected | [`server`] |
+//! | the items of a cache in memory | [`cache`] |
 //! | what the connections share: limits, users, counters | [`service`], [`stats`] |
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod conn;
 pub mod innodb;
+mod protocol;
 pub mod server;
 pub mod service;
 pub mod stats;

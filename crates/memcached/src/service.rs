@@ -1,8 +1,12 @@
 //! What the connections of one door share: limits, who may come in, statistics, what the server around tells of itself.
 
+use crate::protocol::marks::Marks;
 use crate::stats::Stats;
 use crate::store::Users;
 use std::sync::Arc;
+
+/// What `version` says unless told otherwise: the memcached whose protocol this is, then who speaks it.
+pub const VERSION: &str = concat!("1.6.18-vaquita-", env!("CARGO_PKG_VERSION"));
 
 /// Limits of the protocols.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +60,10 @@ pub struct Service {
     pub server: Arc<dyn Server>,
     /// Seconds since 1970 when it began.
     pub started: u32,
+    /// What `version` says.
+    pub version: String,
+    /// Which items are stale, or being made anew.
+    pub(crate) marks: Marks,
 }
 
 impl Service {
@@ -67,6 +75,8 @@ impl Service {
             stats: Stats::default(),
             server: Arc::new(NoServer),
             started: now,
+            version: VERSION.into(),
+            marks: Marks::default(),
         }
     }
 }

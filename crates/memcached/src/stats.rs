@@ -1,19 +1,50 @@
 //! What `stats` counts: each counter in slots of a cache line, no shared lock.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::counter::ShardedCounter;
+
+/// A counter that can be begun anew.
+#[derive(Debug, Default)]
+pub struct Counter {
+    sum: ShardedCounter,
+    /// The sum when it was begun anew.
+    base: AtomicU64,
+}
+
+impl Counter {
+    /// Adds `n`.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.sum.add(n);
+    }
+
+    /// The sum since it was begun.
+    pub fn get(&self) -> u64 {
+        self.sum.get().saturating_sub(self.base.load(Ordering::Relaxed))
+    }
+
+    fn reset(&self) {
+        self.base.store(self.sum.get(), Ordering::Relaxed);
+    }
+}
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// The counters, by the names memcached gives them.
         #[derive(Debug, Default)]
         pub struct Stats {
-            $($(#[$doc])* pub $name: ShardedCounter,)*
+            $($(#[$doc])* pub $name: Counter,)*
         }
 
         impl Stats {
             /// Every counter with its name.
             pub fn each(&self, mut show: impl FnMut(&'static str, u64)) {
                 $(show(stringify!($name), self.$name.get());)*
+            }
+
+            /// Begins every counter anew, as `stats reset` does.
+            pub fn reset(&self) {
+                $(self.$name.reset();)*
             }
         }
     };
@@ -28,14 +59,12 @@ counters! {
     cmd_flush,
     /// Items to be given a new end.
     cmd_touch,
-    /// `mg` commands.
-    cmd_meta,
+    /// Stretches of keys asked for.
+    cmd_range,
     /// Keys found.
     get_hits,
     /// Keys not found.
     get_misses,
-    /// Keys found, but expired.
-    get_expired,
     /// Deletes that found nothing.
     delete_misses,
     /// Deletes.
@@ -66,6 +95,6 @@ counters! {
     store_too_large,
     /// Items there was no memory for.
     store_no_memory,
-    /// Commands that stopped at their limit of output.
+    /// Connections that stopped at their limit of output.
     conn_yields,
 }

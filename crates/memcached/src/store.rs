@@ -95,6 +95,28 @@ pub struct Count {
     pub cas: u64,
 }
 
+impl Count {
+    /// The count a value stands for: digits, perhaps with white space around them, or a plus before. `None` if it is no
+    /// number of 64 bits.
+    pub fn parse(value: &[u8]) -> Option<u64> {
+        let value = value.trim_ascii_start();
+        let value = value.strip_prefix(b"+").unwrap_or(value);
+        let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let ends = value.get(digits).is_none_or(|&byte| byte.is_ascii_whitespace() || byte == 0);
+        if digits == 0 || !ends {
+            return None;
+        }
+        value[..digits]
+            .iter()
+            .try_fold(0u64, |count, &digit| count.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+    }
+
+    /// The new count.
+    pub fn apply(&self, count: u64) -> u64 {
+        if self.down { count.saturating_sub(self.delta) } else { count.wrapping_add(self.delta) }
+    }
+}
+
 /// What became of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Counted {
@@ -227,4 +249,34 @@ pub trait Store {
 pub trait Users: Send + Sync + fmt::Debug {
     /// Whether that is the user's password.
     fn check(&self, user: &[u8], password: &[u8]) -> bool;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As memcached 1.6.18 takes them.
+    #[test]
+    fn counts_are_digits_with_white_space_around() {
+        for (value, count) in [
+            (&b"10"[..], Some(10)),
+            (b" 10", Some(10)),
+            (b"\t1", Some(1)),
+            (b"10 ", Some(10)),
+            (b"1 2 ", Some(1)),
+            (b"1\0", Some(1)),
+            (b"+1", Some(1)),
+            (b"007", Some(7)),
+            (b"000000000000000000000000000001", Some(1)),
+            (b"18446744073709551615", Some(u64::MAX)),
+            (b"18446744073709551616", None),
+            (b"", None),
+            (b" ", None),
+            (b"-1", None),
+            (b"1x2", None),
+            (b"a", None),
+        ] {
+            assert_eq!(Count::parse(value), count, "{value:?}");
+        }
+    }
 }

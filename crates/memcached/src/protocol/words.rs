@@ -1,0 +1,87 @@
+//! Words of a line and numbers in them, read as memcached reads them.
+
+/// The longest key of a client.
+pub(crate) const KEY_MAX: usize = 250;
+
+/// The words of a line, at spaces; any other byte belongs to a word.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    line.split(|&byte| byte == b' ').filter(|word| !word.is_empty())
+}
+
+/// A number without a sign, or with a plus.
+pub(crate) fn u64_of(word: &[u8]) -> Option<u64> {
+    let digits = word.strip_prefix(b"+").unwrap_or(word);
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, &digit| {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// A number without a sign that fits in 32 bits.
+pub(crate) fn u32_of(word: &[u8]) -> Option<u32> {
+    u64_of(word).and_then(|number| u32::try_from(number).ok())
+}
+
+/// A number, perhaps below zero.
+pub(crate) fn i64_of(word: &[u8]) -> Option<i64> {
+    match word.strip_prefix(b"-") {
+        Some(digits) if digits.first().is_some_and(u8::is_ascii_digit) => {
+            let number = u64_of(digits)?;
+            (number <= 1 << 63).then(|| (number as i64).wrapping_neg())
+        }
+        Some(_) => None,
+        None => u64_of(word).and_then(|number| i64::try_from(number).ok()),
+    }
+}
+
+/// Appends a number in decimal.
+#[inline]
+pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    if number < 10 {
+        out.push(b'0' + number as u8);
+        return;
+    }
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    while number > 0 {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_end_where_their_type_ends() {
+        assert_eq!(u64_of(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(u64_of(b"18446744073709551616"), None);
+        assert_eq!(u64_of(b"+7"), Some(7));
+        for bad in [&b""[..], b"+", b"-1", b"1x", b"x", b" 1", b"++1"] {
+            assert_eq!(u64_of(bad), None, "{bad:?}");
+        }
+        assert_eq!(u32_of(b"4294967296"), None);
+        assert_eq!(i64_of(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(i64_of(b"-9223372036854775809"), None);
+        assert_eq!(i64_of(b"9223372036854775808"), None);
+        assert_eq!((i64_of(b"--1"), i64_of(b"-+1"), i64_of(b"-")), (None, None, None));
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        for number in [0, 9, 10, 99, 100, 12_345, u64::MAX] {
+            let mut out = Vec::new();
+            push_number(&mut out, number);
+            assert_eq!(out, number.to_string().as_bytes());
+        }
+    }
+}

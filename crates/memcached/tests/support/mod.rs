@@ -1,0 +1,164 @@
+//! A connection on a cache of its own, and the real memcached 1.6.18 to compare it with.
+#![allow(dead_code)]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use vaquita_memcached::cache::{Cache, CacheStore, Seconds};
+use vaquita_memcached::conn::{Conn, Next};
+use vaquita_memcached::service::Service;
+use vaquita_peers::Paths;
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u32 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs() as u32
+}
+
+/// A service whose answers can be compared byte by byte.
+pub(crate) fn service(now: u32) -> Service {
+    let mut service = Service::new(now);
+    service.version = "1.6.18".into();
+    service
+}
+
+/// A server in this process: a cache, and a service its connections share.
+pub(crate) struct Local {
+    pub(crate) service: Arc<Service>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) seconds: Arc<Seconds>,
+}
+
+impl Local {
+    pub(crate) fn new(now: u32) -> Local {
+        Local::with(service(now), now)
+    }
+
+    pub(crate) fn with(service: Service, now: u32) -> Local {
+        let cache = Arc::new(Cache::new(64 << 20, service.limits.item_size_max));
+        Local { service: Arc::new(service), cache, seconds: Arc::new(Seconds::new(now)) }
+    }
+
+    pub(crate) fn store(&self) -> CacheStore {
+        CacheStore::new(self.cache.clone(), self.seconds.clone())
+    }
+
+    /// A connection that sends these pieces: what it is answered, and whether it is closed then.
+    pub(crate) fn talk_in_pieces<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
+        let (mut conn, mut store) = (Conn::new(self.service.clone()), self.store());
+        let now = self.seconds.get();
+        let mut answers = Vec::new();
+        for piece in pieces {
+            let mut piece = piece;
+            loop {
+                let mut out = Vec::new();
+                let next = conn.advance(piece, now, &mut store, &mut out);
+                answers.extend_from_slice(&out);
+                match next {
+                    Next::Read => break,
+                    Next::Write => piece = &[],
+                    Next::Close => return (answers, true),
+                }
+            }
+        }
+        (answers, false)
+    }
+
+    pub(crate) fn talk(&self, input: &[u8]) -> (Vec<u8>, bool) {
+        self.talk_in_pieces([input])
+    }
+}
+
+/// A running memcached.
+pub(crate) struct Memcached {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+impl Memcached {
+    /// Starts one on a free port.
+    pub(crate) fn start(arguments: &[&str]) -> Memcached {
+        let port = free_port();
+        let mut command = Paths::installed().expect("peers").command("usr/bin/memcached");
+        command.args(["-u", "nobody", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "64"]);
+        command.args(["-p", &port.to_string()]).args(arguments);
+        let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("memcached starts");
+        for _ in 0..200 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Memcached { child, port };
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("memcached does not listen");
+    }
+
+    /// A connection that sends `input` and no more: what it is answered.
+    pub(crate) fn talk(&self, input: &[u8]) -> Vec<u8> {
+        talk(self.port, input)
+    }
+}
+
+/// A connection that sends `input` and no more: what it is answered.
+pub(crate) fn talk(port: u16, input: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+    let mut reader = stream.try_clone().expect("a second handle");
+    let answers = std::thread::spawn(move || {
+        let mut answers = Vec::new();
+        // Whoever hangs up amid our sending resets the connection: what came is what counts.
+        let _ = reader.read_to_end(&mut answers);
+        answers
+    });
+    let _ = stream.write_all(input);
+    let _ = stream.shutdown(Shutdown::Write);
+    answers.join().expect("the reader ends")
+}
+
+impl Drop for Memcached {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Bytes as they can be read.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let mut text: String = bytes.escape_ascii().to_string();
+    if text.len() > 600 {
+        text.replace_range(300..text.len() - 200, " ... ");
+    }
+    text
+}
+
+/// A binary request.
+#[derive(Clone, Default)]
+pub(crate) struct Frame<'a> {
+    pub(crate) opcode: u8,
+    pub(crate) extras: &'a [u8],
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+    pub(crate) cas: u64,
+    pub(crate) opaque: u32,
+    /// Another body length than the true one.
+    pub(crate) body_len: Option<u32>,
+}
+
+impl Frame<'_> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        use vaquita_base::codec::{push_u16, push_u32, push_u64};
+        let body_len = (self.extras.len() + self.key.len() + self.value.len()) as u32;
+        let mut out = vec![0x80, self.opcode];
+        push_u16(&mut out, self.key.len() as u16);
+        out.extend_from_slice(&[self.extras.len() as u8, 0, 0, 0]);
+        push_u32(&mut out, self.body_len.unwrap_or(body_len));
+        push_u32(&mut out, self.opaque);
+        push_u64(&mut out, self.cas);
+        [&out, self.extras, self.key, self.value].concat()
+    }
+}
