@@ -38,16 +38,12 @@ pub(crate) fn count<S: Store>(arguments: &[u8], cx: &mut Context<'_, S>) {
 
 fn change<S: Store>(line: &Line<'_>, down: bool, cx: &mut Context<'_, S>) -> Result<Counted> {
     let flags = &line.flags;
-    if flags.cas == Some(0) {
-        // To the store, 0 is any number; no item has it.
-        let there = ends(line, cx)?.is_some();
-        return Ok(Counted::Not(if there { Outcome::Exists } else { Outcome::NotFound }));
-    }
     let count = Count {
         delta: flags.delta.unwrap_or(1),
         down,
         initial: flags.vivify.map(|seconds| (flags.initial.unwrap_or(0), expiry(seconds, cx.now))),
         expires: flags.seconds.map(|seconds| expiry(seconds, cx.now)),
+        // Here 0 is any number to memcached, too.
         cas: flags.cas.unwrap_or(0),
     };
     cx.store.count(&line.key.bytes, &count)

@@ -36,11 +36,11 @@ fn parse(line: &[u8]) -> std::result::Result<Line<'_>, Refused> {
     };
     let key = Key::read(key, flags.has(b'b')).ok_or_else(|| refuse(FlagError::Base64.line()))?;
     let mode = match flags.mode {
-        None | Some(b'S' | b's') => Mode::Set,
-        Some(b'E' | b'e') => Mode::Add,
-        Some(b'R' | b'r') => Mode::Replace,
-        Some(b'A' | b'a') => Mode::Append,
-        Some(b'P' | b'p') => Mode::Prepend,
+        None | Some(b'S') => Mode::Set,
+        Some(b'E') => Mode::Add,
+        Some(b'R') => Mode::Replace,
+        Some(b'A') => Mode::Append,
+        Some(b'P') => Mode::Prepend,
         Some(_) => return Err(refuse("CLIENT_ERROR invalid mode for ms M token")),
     };
     Ok(Line { key, value_len, mode, flags })
