@@ -80,6 +80,14 @@ impl Kind {
         )
     }
 
+    /// TINYTEXT to LONGTEXT, and what stores as they do.
+    pub fn is_blob(self) -> bool {
+        matches!(
+            self,
+            Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
+        )
+    }
+
     /// DATE, TIME, DATETIME, TIMESTAMP.
     pub fn is_temporal(self) -> bool {
         matches!(self, Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp)

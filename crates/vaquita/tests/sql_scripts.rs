@@ -8,6 +8,7 @@ mod transcript;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What every script begins with. ONLY_FULL_GROUP_BY is left out: 5.6 knows no functional dependence.
 fn preamble(name: &str) -> String {
@@ -27,18 +28,28 @@ fn folder() -> PathBuf {
 }
 
 /// The transcript of a script on a folder or server, without that of the preamble.
+///
+/// `$FILES` stands for the folder of the script's files, `$OUT` for an empty one that the server may write to.
 fn play(target: &str, name: &str) -> String {
     let script = fs::read_to_string(folder().join(format!("{name}.sql"))).expect("the script");
+    let files = folder().canonicalize().expect("the folder").join(name).display().to_string();
+    static PLAYS: AtomicUsize = AtomicUsize::new(0);
+    let play = PLAYS.fetch_add(1, Ordering::Relaxed);
+    let written = std::env::temp_dir().join(format!("vaquita-sql-out-{}-{play}", std::process::id()));
+    fs::create_dir_all(&written).expect("a scratch folder");
+    let out_files = written.display().to_string();
+    let script = script.replace("$FILES", &files).replace("$OUT", &out_files);
     let text = preamble(name) + "select 'begin';\n" + &script;
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let arguments = ["vaquita", "sql", target, "--transcript", "--execute", &text].map(Into::into);
     let code = vaquita::cli::run_code(arguments, &mut out, &mut err);
+    fs::remove_dir_all(&written).expect("removing the scratch folder");
     let (out, err) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
     assert_eq!((code, err.as_ref()), (0, ""), "{name} on {target}: {out}");
     let begin = "> select 'begin'\nbegin\nbegin\n= 1 row\n";
     let (_, transcript) =
         out.split_once(begin).unwrap_or_else(|| panic!("{name}: the preamble failed:\n{out}"));
-    transcript.to_owned()
+    transcript.replace(&files, "$FILES").replace(&out_files, "$OUT")
 }
 
 fn script(name: &str) {
@@ -50,14 +61,33 @@ fn script(name: &str) {
     let dir = std::env::temp_dir().join(format!("vaquita-sql-{name}-{}", std::process::id()));
     let got = play(&dir.display().to_string(), name);
     fs::remove_dir_all(&dir).expect("removing the scratch folder");
-    let wanted = fs::read_to_string(&recorded).expect("the recording");
-    let (got, wanted) = (transcript::steps(&got), transcript::steps(&wanted));
+    compare(name, &got);
+}
+
+fn compare(name: &str, got: &str) {
+    let wanted = fs::read_to_string(folder().join(format!("{name}.result"))).expect("the recording");
+    let (got, wanted) = (transcript::steps(got), transcript::steps(&wanted));
     let mut differing = String::new();
     for (got, wanted) in got.iter().zip(&wanted).filter(|(got, wanted)| got != wanted) {
         write!(differing, "--- MySQL\n{wanted}\n--- Vaquita\n{got}\n\n").expect("writing to a string");
     }
     assert!(differing.is_empty(), "{name}: other answers than MySQL's:\n{differing}");
     assert_eq!(got.len(), wanted.len(), "{name}: number of statements");
+}
+
+/// Files of the client over the wire, as from the library's own process.
+#[test]
+fn load_data_over_the_wire() {
+    if std::env::var("VAQUITA_RECORD").is_ok() {
+        return;
+    }
+    let dir = std::env::temp_dir().join(format!("vaquita-sql-wire-{}", std::process::id()));
+    fs::create_dir_all(&dir).expect("a scratch folder");
+    let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
+    let server = vaquita_clients::Vaquita::start(binary, &dir.join("data"), &[]).expect("a server");
+    compare("load_data", &play(&format!("mysql://root@127.0.0.1:{}", server.port()), "load_data"));
+    drop(server);
+    fs::remove_dir_all(&dir).expect("removing the scratch folder");
 }
 
 macro_rules! scripts {
@@ -79,4 +109,4 @@ macro_rules! scripts {
         }
     };
 }
-scripts!(access_paths characters definitions dml functions joins select_basics transactions types);
+scripts!(access_paths characters definitions dml functions joins load_data select_basics transactions types);

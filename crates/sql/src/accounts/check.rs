@@ -165,6 +165,8 @@ impl Connection {
         }
         let database = load.table.schema.map_or_else(|| self.state.database.clone(), |s| s.to_string());
         let delete = if load.duplicates == ast::LoadDuplicates::Replace { Priv::DELETE } else { Priv::NONE };
-        self.check_wanted(&[Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)])
+        let wanted = [Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)];
+        self.check_wanted(&wanted)?;
+        self.check_locked(&wanted)
     }
 }

@@ -74,7 +74,7 @@ impl Connection {
     ///
     /// # Errors
     /// 1099 locked with READ only, 1100 not locked.
-    pub(super) fn check_locked(&self, wanted: &[Wanted]) -> SqlResult<()> {
+    pub(crate) fn check_locked(&self, wanted: &[Wanted]) -> SqlResult<()> {
         if !self.locked.active {
             return Ok(());
         }

@@ -22,7 +22,7 @@ mod text;
 mod transaction;
 mod xa;
 
-use crate::accounts::Privileges;
+use crate::accounts::{Priv, Privileges};
 use crate::database::Database;
 use crate::error;
 use crate::process::Process;
@@ -357,6 +357,19 @@ impl Connection {
     /// Cipher suite and version of TLS of the client's connection, for SHOW STATUS.
     pub fn set_tls(&mut self, tls: Option<(String, String)>) {
         self.state.tls = tls;
+    }
+
+    /// Whether the client's connection is compressed, for SHOW STATUS.
+    pub fn set_compressed(&mut self, compressed: bool) {
+        self.state.compressed = compressed;
+    }
+
+    /// Whether the user may ask for the server's inner state (COM_DEBUG).
+    ///
+    /// # Errors
+    /// 1227 without SUPER.
+    pub fn check_debug(&mut self) -> SqlResult<()> {
+        self.needs(Priv::SUPER)
     }
 
     /// The session's state, for the status flags and limits doors need.

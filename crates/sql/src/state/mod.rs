@@ -65,6 +65,8 @@ pub struct SessionState {
     pub error_count: u32,
     /// Cipher suite and version of TLS, if the client came under it: `Ssl_cipher`, `Ssl_version`.
     pub tls: Option<(String, String)>,
+    /// The client's connection is compressed: `Compression`.
+    pub compressed: bool,
     /// How others end what it does.
     pub interrupt: Arc<Interrupt>,
     /// When the present statement is to end (`max_execution_time`).
@@ -121,6 +123,7 @@ impl SessionState {
             changes: Vec::new(),
             error_count: 0,
             tls: None,
+            compressed: false,
             interrupt: Arc::default(),
             subqueries: crate::exec::SubqueryResults::default(),
             deadline: None,

@@ -48,7 +48,7 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     }
     let tls = session.and_then(|state| state.tls.as_ref());
     for (name, value) in [
-        ("Compression", "OFF"),
+        ("Compression", if session.is_some_and(|state| state.compressed) { "ON" } else { "OFF" }),
         ("Innodb_have_atomic_builtins", "ON"),
         ("Last_query_cost", "0.000000"),
         ("Rpl_status", "AUTH_MASTER"),

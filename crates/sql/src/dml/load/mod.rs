@@ -1,8 +1,8 @@
 //! LOAD DATA [LOCAL] INFILE.
 //!
 //! A row that has too few fields leaves its columns at their defaults, one that has too many loses the rest. A file of
-//! the client (LOCAL) is read as with IGNORE: what would be an error of a row is a warning, since the client goes on
-//! sending anyway.
+//! the client (LOCAL) is read as with IGNORE, unless REPLACE is said: what would be an error of a row is a warning, since
+//! the client goes on sending anyway.
 
 mod reader;
 
@@ -90,8 +90,8 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     if targets.is_empty() {
         targets.extend((0..info.columns.len()).map(Target::Column));
     }
-    if format.is_fixed_width() && targets.iter().any(|t| matches!(t, Target::Var(_))) {
-        return Err(SqlError::new(1409, "Can't load value from file with fixed size rows to variable"));
+    if format.is_fixed_width() {
+        check_fixed_width(&info, &targets)?;
     }
     let mut assignments = Vec::new();
     for assignment in ast.assignments {
@@ -136,6 +136,28 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     })
 }
 
+/// Fields without terminators have a width, which variables and BLOBs have not.
+fn check_fixed_width(info: &TableInfo, targets: &[Target]) -> SqlResult<()> {
+    for target in targets {
+        match target {
+            Target::Var(_) => {
+                return Err(SqlError::new(
+                    1409,
+                    "Can't load value from file with fixed size rows to variable",
+                ));
+            }
+            Target::Column(column) if info.columns[*column].sql_type().kind.is_blob() => {
+                return Err(SqlError::new(
+                    1084,
+                    "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'",
+                ));
+            }
+            Target::Column(_) => {}
+        }
+    }
+    Ok(())
+}
+
 fn wants(ast: &ast::LoadData<'_>, info: &TableInfo) -> Box<[Wanted]> {
     let mut wants = vec![Wanted::table(&info.database, &info.name, Priv::INSERT)];
     if ast.duplicates == ast::LoadDuplicates::Replace {
@@ -157,12 +179,11 @@ struct Loading<'p> {
 
 impl LoadPlan {
     fn loading(&self, state: &mut SessionState) -> SqlResult<Loading<'_>> {
-        let on_duplicate = match (self.duplicates, self.local) {
-            (ast::LoadDuplicates::Replace, _) => OnDuplicate::Replace,
-            (ast::LoadDuplicates::Ignore, _) | (_, true) => OnDuplicate::Ignore,
-            _ => OnDuplicate::Fail,
+        let (on_duplicate, ignore) = match (self.duplicates, self.local) {
+            (ast::LoadDuplicates::Replace, _) => (OnDuplicate::Replace, false),
+            (ast::LoadDuplicates::Ignore, _) | (_, true) => (OnDuplicate::Ignore, true),
+            _ => (OnDuplicate::Fail, false),
         };
-        let ignore = self.local || self.duplicates == ast::LoadDuplicates::Ignore;
         let mut writer = Writer::new(&self.info, state, None, ignore, on_duplicate);
         // Never an error here.
         let strict = std::mem::take(&mut writer.store.strict);
@@ -231,16 +252,19 @@ impl Loading<'_> {
             writer.store.absent(assigned.column, cx.state, &mut writer.row);
         }
         let row = writer.store.row;
-        let mut short = false;
         for (i, target) in plan.targets.iter().enumerate() {
             let field = self.record.get(i);
-            short |= field.is_none();
             match (target, field) {
                 (Target::Column(column), Some(Some(text))) => {
                     writer.set_value(*column, &Value::bytes(text), &plan.text, cx.state)?;
                 }
-                (Target::Column(column), Some(None)) => null(writer, *column, cx.state),
-                (Target::Column(column), None) => writer.store.absent(*column, cx.state, &mut writer.row),
+                (Target::Column(column), Some(None)) => null(writer, *column, cx.state)?,
+                (Target::Column(column), None) => {
+                    writer.store.absent(*column, cx.state, &mut writer.row);
+                    // Once for each field, as MySQL counts them.
+                    let text = format!("Row {row} doesn't contain data for all columns");
+                    condition(1261, text, writer.store.strict, cx.state)?;
+                }
                 (Target::Var(name), field) => {
                     let value = match field.flatten() {
                         Some(text) => Value::owned(text.to_vec()),
@@ -249,10 +273,6 @@ impl Loading<'_> {
                     cx.state.user_vars.set(name, value, plan.text.clone());
                 }
             }
-        }
-        if short {
-            let text = format!("Row {row} doesn't contain data for all columns");
-            condition(1261, text, writer.store.strict, cx.state)?;
         }
         for Assigned { column, value } in &plan.assignments {
             let Some(expr) = value else {
@@ -274,7 +294,7 @@ impl Loading<'_> {
             let value = expr.eval(cx, &row)?;
             writer.set_value(*column, &value, expr.ty(), cx.state)?;
         }
-        if self.record.len() > plan.targets.len() {
+        if self.record.has_more_than(plan.targets.len()) {
             let text =
                 format!("Row {row} was truncated; it contained more data than there were input columns");
             condition(1262, text, writer.store.strict, cx.state)?;
@@ -288,7 +308,8 @@ impl Loading<'_> {
         state.new_insert_id = first.or(state.new_insert_id);
         Outcome {
             affected_rows: counts.copied + counts.deleted,
-            insert_id: first.unwrap_or(0),
+            // LAST_INSERT_ID() knows it, the client is not told.
+            insert_id: 0,
             info: format!(
                 "Records: {}  Deleted: {}  Skipped: {}  Warnings: {}",
                 counts.records,
@@ -301,8 +322,8 @@ impl Loading<'_> {
     }
 }
 
-/// NULL for a column: where it has none, its type's own default, with a warning in every mode.
-fn null(writer: &mut Writer<'_>, column: usize, state: &mut SessionState) {
+/// NULL for a column: where it has none, an error in strict mode, else its type's own default.
+fn null(writer: &mut Writer<'_>, column: usize, state: &mut SessionState) -> SqlResult<()> {
     let info = &writer.info.columns[column];
     let is_auto = writer.auto_inc.as_ref().is_some_and(|auto| auto.column() == column);
     if is_auto || info.is_nullable() {
@@ -316,9 +337,10 @@ fn null(writer: &mut Writer<'_>, column: usize, state: &mut SessionState) {
             "Column set to default value; NULL supplied to NOT NULL column '{}' at row {}",
             info.name, writer.store.row
         );
-        state.warnings.warn(1263, text);
+        condition(1263, text, writer.store.strict, state)?;
         writer.row.put_implicit(column);
     }
+    Ok(())
 }
 
 fn condition(code: u16, text: String, strict: bool, state: &mut SessionState) -> SqlResult<()> {
@@ -349,6 +371,9 @@ impl Planned for LoadPlan {
     }
 
     fn run(&self, cx: &mut StmtCx<'_>, _: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        if self.local && !cx.db.globals().is_on("local_infile") {
+            return Err(SqlError::new(1148, "The used command is not allowed with this MySQL version"));
+        }
         let mut loading = self.loading(cx.state)?;
         if self.local {
             let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: Some(cx.engine) };

@@ -8,6 +8,8 @@ struct Span {
     start: usize,
     end: usize,
     null: bool,
+    /// Nothing stood there, not even quotes.
+    void: bool,
 }
 
 /// The fields of one row, escapes resolved.
@@ -15,12 +17,20 @@ struct Span {
 pub(super) struct Record {
     bytes: Vec<u8>,
     fields: Vec<Span>,
+    /// The file ended before the line did.
+    cut: bool,
 }
 
 impl Record {
     /// Number of fields.
     pub(super) fn len(&self) -> usize {
         self.fields.len()
+    }
+
+    /// Whether there are fields beyond so many before the end of the line. A terminator with nothing behind it begins
+    /// none; nobody looks at a line that the file does not end.
+    pub(super) fn has_more_than(&self, n: usize) -> bool {
+        !self.cut && (self.fields.len() > n + 1 || self.fields.get(n).is_some_and(|field| !field.void))
     }
 
     /// A field; `None` inside: NULL.
@@ -32,6 +42,7 @@ impl Record {
     fn clear(&mut self) {
         self.bytes.clear();
         self.fields.clear();
+        self.cut = false;
     }
 }
 
@@ -115,7 +126,8 @@ impl<'f> Reader<'f> {
                 None if self.ended => return Ok(false),
                 None => return Err(Short),
             }
-        } else if self.at == self.buffer.len() {
+        }
+        if self.at == self.buffer.len() {
             return if self.ended { Ok(false) } else { Err(Short) };
         }
         if self.format.is_fixed_width() {
@@ -124,6 +136,7 @@ impl<'f> Reader<'f> {
         loop {
             let stop = self.field(record)?;
             let full = self.format.lines_terminated.is_empty() && record.len() >= self.columns;
+            record.cut = stop == Stop::File;
             if stop != Stop::Field || full {
                 return Ok(true);
             }
@@ -190,7 +203,8 @@ impl<'f> Reader<'f> {
             && (self.format.enclosed.is_some() || self.format.escaped.is_none())
             && text == b"NULL";
         let null = word || escaped_null && text == b"N";
-        record.fields.push(Span { start, end: record.bytes.len(), null });
+        let end = record.bytes.len();
+        record.fields.push(Span { start, end, null, void: quote.is_none() && start == end });
         Ok(stop)
     }
 
@@ -274,7 +288,7 @@ impl<'f> Reader<'f> {
             }
             let end = record.bytes.len();
             if end > start || !ended {
-                record.fields.push(Span { start, end, null: false });
+                record.fields.push(Span { start, end, null: false, void: start == end });
             }
         }
         while !self.format.lines_terminated.is_empty() && self.peek(0)?.is_some() {
