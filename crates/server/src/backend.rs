@@ -100,6 +100,12 @@ pub trait Client: Send {
     /// An error that the door found is the session's last one.
     fn note_error(&mut self, error: &SqlError);
 
+    /// Whether the user may ask for the server's inner state (COM_DEBUG).
+    ///
+    /// # Errors
+    /// 1227.
+    fn check_debug(&mut self) -> SqlResult<()>;
+
     /// Counts what came and went.
     fn count_bytes(&mut self, received: u64, sent: u64);
 }
@@ -115,6 +121,8 @@ pub struct Hooks {
     pub kill: Arc<dyn Fn() + Send + Sync>,
     /// Cipher suite and version of TLS, if the client came under it.
     pub tls: Option<(String, String)>,
+    /// The connection is compressed.
+    pub compressed: bool,
 }
 
 impl std::fmt::Debug for Hooks {

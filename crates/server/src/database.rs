@@ -35,6 +35,7 @@ impl Backend for DatabaseBackend {
         connection.set_yield_hook(hooks.pause);
         connection.set_kill_hook(hooks.kill);
         connection.set_tls(hooks.tls);
+        connection.set_compressed(hooks.compressed);
         Ok(Box::new(Session(connection)))
     }
 
@@ -133,6 +134,10 @@ impl Client for Session {
 
     fn note_error(&mut self, error: &SqlError) {
         self.0.note_error(error);
+    }
+
+    fn check_debug(&mut self) -> SqlResult<()> {
+        self.0.check_debug()
     }
 
     fn count_bytes(&mut self, received: u64, sent: u64) {

@@ -6,7 +6,11 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use vaquita_peers::Paths;
+
+/// How long an end may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `vaquita serve`. Killed when dropped.
 #[derive(Debug)]
@@ -140,6 +144,30 @@ impl Vaquita {
             return Ok(());
         }
         Err(Failure(format!("vaquita ended with {status}\n{}", self.log())))
+    }
+
+    /// Waits until it ends by itself, or because a client asked.
+    ///
+    /// # Errors
+    /// It runs on after a minute; it ended with a failure: with its log.
+    pub fn ended(&mut self) -> Result<(), Failure> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        let asked = Instant::now();
+        let status = loop {
+            match child.try_wait()? {
+                Some(status) => break status,
+                None if asked.elapsed() > PATIENCE => {
+                    self.child = Some(child);
+                    return Err(Failure(format!("vaquita runs on\n{}", self.log())));
+                }
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Failure(format!("vaquita ended with {status}\n{}", self.log())))
+        }
     }
 
     /// SIGKILL: a crash.

@@ -102,7 +102,10 @@ impl Active {
             }
             Command::ProcessInfo => self.query(b"SHOW PROCESSLIST", line),
             Command::ProcessKill(id) => self.query(format!("KILL {id}").as_bytes(), line),
-            Command::Debug => self.end_of_data(line),
+            Command::Debug => match self.client.check_debug() {
+                Ok(()) => self.end_of_data(line),
+                Err(error) => self.error(line, &error),
+            },
             Command::Refresh(what) => self.refresh(what, line),
             Command::Shutdown => self.shutdown(shared, line),
             Command::SetOption(option) => self.set_option(option, line),

@@ -253,7 +253,7 @@ impl Connection {
         };
         let entered = match &mut self.active {
             Some(active) => active.client.change_user(info).map(|()| active.forget()),
-            None => self.shared.backend.connect(info, self.hooks()).map(|client| {
+            None => self.shared.backend.connect(info, self.hooks(caps)).map(|client| {
                 self.active = Some(Box::new(Active::new(client, caps, state.challenge)));
             }),
         };

@@ -15,6 +15,7 @@ use crate::channel::{Channel, ChannelError};
 use crate::error_log::Gravity;
 use crate::errors;
 use crate::packet::{Input, Output, Packet};
+use crate::protocol::Capabilities;
 use crate::protocol::reply::push_error;
 use crate::server::{Pass, Shared};
 use active::Active;
@@ -370,13 +371,14 @@ impl Connection {
         self.peer.addr.is_none() || self.channel.tls().is_some()
     }
 
-    fn hooks(&self) -> Hooks {
+    fn hooks(&self, capabilities: Capabilities) -> Hooks {
         let place = self.place.clone();
         Hooks {
             wait: Arc::new(LoopHook),
             pause: Arc::new(hand_over_if_busy),
             kill: Arc::new(move || place.kill()),
             tls: self.channel.tls().and_then(tls::names),
+            compressed: capabilities.has(Capabilities::COMPRESS),
         }
     }
 

@@ -158,7 +158,8 @@ impl Reply<'_, '_> {
     ) -> SqlResult<SqlResult<()>> {
         let mut raw = Vec::new();
         let mut taken = Ok(());
-        let max = usize::MAX >> 1;
+        // Of one packet: the file itself may be of any size.
+        let max = self.limits.max_allowed_packet;
         loop {
             while let Some(packet) = input.next(max).map_err(errors::packet)? {
                 self.line.out.seq = packet.seq.wrapping_add(1);

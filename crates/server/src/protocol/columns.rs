@@ -114,7 +114,6 @@ fn flags(column: &ColumnMeta) -> u16 {
     set(ty.zerofill, flag::ZEROFILL | flag::UNSIGNED);
     set(ty.kind == Kind::Enum, flag::ENUM);
     set(ty.kind == Kind::Set, flag::SET);
-    set(ty.collation == COLLATION_BINARY && !matches!(ty.kind, Kind::Decimal | Kind::Bit), flag::BINARY);
     set(ty.protocol_type() == wire_type::BLOB, flag::BLOB);
     flags
 }

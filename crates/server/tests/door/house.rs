@@ -357,5 +357,9 @@ impl Client for Guest {
 
     fn note_error(&mut self, _: &SqlError) {}
 
+    fn check_debug(&mut self) -> SqlResult<()> {
+        Ok(())
+    }
+
     fn count_bytes(&mut self, _: u64, _: u64) {}
 }
