@@ -16,7 +16,7 @@ usage: cargo xtask COMMAND
 
   test [--quick]          install what the tests need and run every check; --quick: the inner loop
   tidy                    layer rules, leftovers, file and function sizes, links, unsafe list
-  peers install           install the real MySQL 5.6.24, MariaDB 10.11 and drivers of four languages
+  peers install           install the real MySQL 5.6.24, MariaDB 10.11 and drivers of five languages
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
   simulate SECONDS        new seeds of the simulation
   sanitize                tests of the crates with unsafe code under AddressSanitizer

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use vaquita_clients::{Failure, Login, Vaquita};
+use vaquita_clients::{Channel, Failure, Login, Vaquita};
 use vaquita_peers::{MariaDb, Mysql56, Options, Server};
 
 struct Scratch(PathBuf);
@@ -28,7 +28,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Python's three drivers, Go's, Node's and Java's: every type both ways, large values, errors, cancelling, with and
+/// Python's three drivers, Go's, Node's, Java's and Rust's: every type both ways, large values, errors, cancelling, with and
 /// without TLS, by both ways of authentication.
 #[test]
 fn drivers_find_a_mysql_server() {
@@ -43,9 +43,14 @@ fn drivers_find_a_mysql_server() {
     ] {
         server.sql(statement).expect(statement);
     }
-    let login = |user, tls| Login { port: server.port(), user, password: "se cret", tls };
+    let login = |user, channel| Login { port: server.port(), user, password: "se cret", channel };
     // In clear caching_sha2_password works only for who has logged in under TLS before.
-    for login in [login("native", false), login("native", true), login("caching", true)] {
+    for login in [
+        login("native", Channel::Clear),
+        login("native", Channel::Tls),
+        login("caching", Channel::Tls),
+        login("caching", Channel::Remembered),
+    ] {
         if let Err(Failure(why)) = clients.check(&login) {
             panic!("{login:?}: {why}\n{}", server.log());
         }

@@ -1,7 +1,7 @@
 //! Runs all programs against a server: `check_clients PORT USER PASSWORD [tls]`. The server needs a database `clients`.
 
 use std::process::ExitCode;
-use vaquita_clients::{Login, install};
+use vaquita_clients::{Channel, Login, install};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,7 +14,8 @@ fn main() -> ExitCode {
         eprintln!("{port} is no port");
         return ExitCode::from(2);
     };
-    let login = Login { port, user, password, tls: words.len() == 4 };
+    let login =
+        Login { port, user, password, channel: if words.len() == 4 { Channel::Tls } else { Channel::Clear } };
     match install().and_then(|clients| clients.check(&login)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use vaquita_peers::Paths;
 
 /// Raise the number when a version changes: the folder is then made anew.
-const FOLDER: &str = "clients-1";
+const FOLDER: &str = "clients-2";
 const PYTHON_PACKAGES: [&str; 4] =
     ["PyMySQL==1.2.4", "cryptography", "mysql-connector-python==26.10.0", "mysqlclient==2.3.1"];
 const CONNECTOR_J: &str =
@@ -31,7 +31,7 @@ fn run(command: &mut Command) -> Result<(), Failure> {
     let shown = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output().map_err(|e| {
         Failure(format!(
-            "{}: {e}; the tests need python3 with venv, go, node with npm, and java",
+            "{}: {e}; the tests need python3 with venv, go, node with npm, java, and cargo",
             command.get_program().display()
         ))
     })?;
@@ -64,6 +64,7 @@ pub fn install() -> Result<Clients, Failure> {
     go(&making)?;
     node(&making)?;
     java(&making)?;
+    rust(&making)?;
     fs::rename(&making, &root).or_else(|e| if root.is_dir() { Ok(()) } else { Err(e) })?;
     let python = python(&root, &peers);
     if python.is_err() {
@@ -104,6 +105,28 @@ fn java(root: &Path) -> Result<(), Failure> {
     run(Command::new("curl").args(["-fsSL", "-o"]).arg(root.join("connector-j.jar")).arg(CONNECTOR_J))
 }
 
+fn rust(root: &Path) -> Result<(), Failure> {
+    let target = root.join("rust");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--locked", "--target-dir"]).arg(&target);
+    // Not with the flags of a build this may be part of.
+    cargo.current_dir(programs().join("rust")).env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    run(&mut cargo)?;
+    fs::copy(target.join("debug/check-rust"), root.join("check-rust"))?;
+    Ok(fs::remove_dir_all(target)?)
+}
+
+/// How a client's password travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// In clear: a proof, never the password.
+    Clear,
+    /// In clear by `caching_sha2_password`, after a login under TLS that the server remembers.
+    Remembered,
+    /// Under TLS.
+    Tls,
+}
+
 /// How a program reaches its server.
 #[derive(Debug, Clone)]
 pub struct Login<'l> {
@@ -113,8 +136,8 @@ pub struct Login<'l> {
     pub user: &'l str,
     /// Password.
     pub password: &'l str,
-    /// Under TLS.
-    pub tls: bool,
+    /// What it goes through.
+    pub channel: Channel,
 }
 
 impl Clients {
@@ -127,6 +150,7 @@ impl Clients {
             all.push((format!("python {driver}"), command));
         }
         all.push(("go".to_owned(), Command::new(self.root.join("check-go"))));
+        all.push(("rust".to_owned(), Command::new(self.root.join("check-rust"))));
         let mut node = Command::new("node");
         let script = self.root.join("node/check.mjs");
         fs::copy(programs().join("node/check.mjs"), &script)?;
@@ -136,23 +160,32 @@ impl Clients {
         java.arg("-cp").arg(self.root.join("connector-j.jar")).arg(programs().join("java/Check.java"));
         all.push(("java".to_owned(), java));
         for (_, command) in &mut all {
-            let tls = if login.tls { "tls" } else { "clear" };
-            command.args(["127.0.0.1", &login.port.to_string(), login.user, login.password, tls]);
+            let channel = match login.channel {
+                Channel::Clear => "clear",
+                Channel::Remembered => "remembered",
+                Channel::Tls => "tls",
+            };
+            command.args(["127.0.0.1", &login.port.to_string(), login.user, login.password, channel]);
             command.stdin(Stdio::null());
         }
         Ok(all)
     }
 
-    /// Runs all programs, one after the other; what those that failed said.
+    /// Runs all programs, a few at a time, since they wait much; what those that failed said.
     ///
     /// # Errors
     /// A program could not be run, or found something wrong.
     pub fn check(&self, login: &Login<'_>) -> Result<(), Failure> {
         let mut wrong = Vec::new();
-        for (name, mut command) in self.commands(login)? {
-            let output = command.output()?;
-            if let Err(Failure(why)) = succeeded(&name, &output) {
-                wrong.push(why);
+        for group in self.commands(login)?.chunks_mut(3) {
+            let mut children = Vec::new();
+            for (name, command) in group {
+                children.push((name, command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?));
+            }
+            for (name, child) in children {
+                if let Err(Failure(why)) = succeeded(name, &child.wait_with_output()?) {
+                    wrong.push(why);
+                }
             }
         }
         if wrong.is_empty() { Ok(()) } else { Err(Failure(wrong.join("\n"))) }

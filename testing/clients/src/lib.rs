@@ -1,18 +1,19 @@
-//! Clients that people use, run against a server: drivers for Python, Go, Node and Java, each with a program under
+//! Clients that people use, run against a server: drivers for Python, Go, Node, Java and Rust, each with a program under
 //! `programs/` that checks what a user of that driver sees; and [`Vaquita`], the server as a process of its own.
 //!
 //! The programs know MySQL, not Vaquita: MySQL 5.6.24 passes them too.
 //!
 //! # Where things are
 //! [`install`] puts the drivers into a folder beside the real servers (see `vaquita_peers`), from the languages' own
-//! registries at pinned versions. The languages themselves (python3 with venv, go, node with npm, java) are the
+//! registries at pinned versions. The languages themselves (python3 with venv, go, node with npm, java, cargo) are the
 //! machine's; one that is missing is an error that says so.
 #![forbid(unsafe_code)]
 
 mod install;
 mod process;
+pub mod wire;
 
-pub use install::{Clients, Login, PYTHON_DRIVERS, install};
+pub use install::{Channel, Clients, Login, PYTHON_DRIVERS, install};
 pub use process::Vaquita;
 
 /// Why a client could not be installed or run, for people.
