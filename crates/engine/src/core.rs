@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
 use crate::options::Options;
+use crate::read_lock::ReadLock;
 use crate::session::Session;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ pub struct Core {
     pub dict: Dictionary,
     /// Metadata locks.
     pub mdl: MdlSys,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub(crate) read_lock: Arc<ReadLock>,
     /// Counters.
     pub metrics: Metrics,
     /// Where purge is in the history; held for a whole batch.
@@ -58,6 +61,7 @@ impl Core {
             txn,
             dict,
             mdl: MdlSys::default(),
+            read_lock: Arc::default(),
             metrics: Metrics::default(),
             history: Mutex::default(),
             abandoned: Mutex::default(),

@@ -87,6 +87,8 @@ pub enum Error {
     ForeignKey(String),
     /// A metadata lock was not granted in time.
     MetadataLockTimeout(String),
+    /// The session holds the global read lock itself and wants to change something.
+    ReadLocked,
     /// No such savepoint.
     NoSuchSavepoint(String),
     /// The call does not fit the state of the transaction: says how.
@@ -152,6 +154,7 @@ impl fmt::Display for Error {
             | Error::ForeignKey(text)
             | Error::Config(text)
             | Error::Corrupt(text) => f.write_str(text),
+            Error::ReadLocked => f.write_str("the session holds the global read lock"),
             Error::MetadataLockTimeout(name) => write!(f, "{name} is in use by another transaction"),
             Error::NoSuchSavepoint(name) => write!(f, "savepoint {name} does not exist"),
             Error::WrongState(text) => f.write_str(text),

@@ -38,6 +38,7 @@ pub mod metrics;
 pub mod monitor;
 pub mod options;
 pub mod purge;
+mod read_lock;
 pub mod recovery;
 pub mod row;
 mod services;
@@ -45,6 +46,7 @@ pub mod session;
 pub mod stored;
 pub mod table;
 pub mod version;
+mod waits;
 
 /// Character sets and collations: the order of text in indexes is the order of text in expressions.
 pub mod text {
@@ -71,7 +73,8 @@ pub use crate::mdl::MdlMode;
 pub use crate::options::Options;
 pub use crate::session::{Durability, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
+pub use crate::waits::SessionHandle;
 pub use vaquita_format::undo::Xid;
 pub use vaquita_txn::lock::WaitPolicy;
 pub use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
-pub use vaquita_txn::{AccessMode, Isolation, LockMode, TrxHandle};
+pub use vaquita_txn::{AccessMode, Isolation, LockMode};

@@ -8,11 +8,12 @@
 //! `waits`, then the mutex of one name at a time. Nothing else is done under them.
 
 use crate::error::{Error, Result};
+use crate::waits::{Sleepers, Waiter, Woken};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Strength of a metadata lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +50,13 @@ struct Object {
     name: String,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+impl Sleepers for Object {
+    fn wake(&self) {
+        drop(self.state.lock());
+        self.changed.notify_all();
+    }
 }
 
 #[derive(Debug, Default)]
@@ -99,6 +107,8 @@ pub struct MdlContext {
     held: Vec<(Arc<Object>, MdlMode)>,
     /// Names it used last, also after it gave them back: the next statement mostly uses them again.
     recent: Vec<Arc<Object>>,
+    /// How it waits.
+    pub(crate) waiter: Waiter,
 }
 
 /// Names a session remembers.
@@ -107,17 +117,24 @@ const RECENT: usize = 4;
 impl MdlSys {
     /// For a session, holding nothing.
     pub fn context(&self) -> MdlContext {
+        self.context_of(Waiter::default())
+    }
+
+    /// The same for a session that waits in this way.
+    pub(crate) fn context_of(&self, waiter: Waiter) -> MdlContext {
         MdlContext {
             owner: self.next_owner.fetch_add(1, Ordering::Relaxed),
             held: Vec::new(),
             recent: Vec::new(),
+            waiter,
         }
     }
 
     /// Locks a name until [`MdlSys::release`]; stronger locks on the same name add to weaker ones.
     ///
     /// # Errors
-    /// [`Error::MetadataLockTimeout`], also at once for a cycle of waits that only the others could end.
+    /// [`Error::MetadataLockTimeout`], also at once for a cycle of waits that only the others could end;
+    /// [`Error::Interrupted`].
     pub fn acquire(
         &self,
         context: &mut MdlContext,
@@ -130,14 +147,14 @@ impl MdlSys {
                 return Ok(());
             }
             let object = held.0.clone();
-            self.lock(context.owner, &object, mode, timeout)?;
+            self.lock(context, &object, mode, timeout)?;
             if let Some(held) = context.held.iter_mut().find(|(o, _)| Arc::ptr_eq(o, &object)) {
                 held.1 = mode;
             }
             return Ok(());
         }
         let object = self.recent(context, name);
-        let done = self.lock(context.owner, &object, mode, timeout);
+        let done = self.lock(context, &object, mode, timeout);
         match done {
             Ok(()) => context.held.push((object, mode)),
             Err(_) => self.drop_unused(object),
@@ -214,7 +231,14 @@ impl MdlSys {
         }
     }
 
-    fn lock(&self, owner: Owner, object: &Arc<Object>, mode: MdlMode, timeout: Duration) -> Result<()> {
+    fn lock(
+        &self,
+        context: &MdlContext,
+        object: &Arc<Object>,
+        mode: MdlMode,
+        timeout: Duration,
+    ) -> Result<()> {
+        let owner = context.owner;
         {
             let mut state = object.state.lock();
             if state.is_free_for(owner, mode) {
@@ -224,33 +248,27 @@ impl MdlSys {
             state.waiting.push((owner, mode));
         }
         self.waits.lock().insert(owner, (object.clone(), mode));
-        let granted = !self.closes_cycle(owner) && self.wait(owner, object, mode, timeout);
+        let woken = match self.closes_cycle(owner) {
+            true => Woken::TimedOut,
+            false => context.waiter.sleep(object, &object.state, &object.changed, timeout, |state| {
+                let free = state.is_free_for(owner, mode);
+                if free {
+                    state.granted.insert(owner, mode);
+                }
+                free
+            }),
+        };
         self.waits.lock().remove(&owner);
         let mut state = object.state.lock();
         state.forget_wait(owner);
         drop(state);
         // Those behind this request may go on, whether it was granted or given up.
         object.changed.notify_all();
-        if granted { Ok(()) } else { Err(Error::MetadataLockTimeout(object.name.clone())) }
-    }
-
-    fn wait(&self, owner: Owner, object: &Object, mode: MdlMode, timeout: Duration) -> bool {
-        let deadline = Instant::now().checked_add(timeout);
-        let mut state = object.state.lock();
-        while !state.is_free_for(owner, mode) {
-            let timed_out = match deadline {
-                Some(deadline) => object.changed.wait_until(&mut state, deadline).timed_out(),
-                None => {
-                    object.changed.wait(&mut state);
-                    false
-                }
-            };
-            if timed_out && !state.is_free_for(owner, mode) {
-                return false;
-            }
+        match woken {
+            Woken::Ready => Ok(()),
+            Woken::TimedOut => Err(Error::MetadataLockTimeout(object.name.clone())),
+            Woken::Interrupted => Err(Error::Interrupted),
         }
-        state.granted.insert(owner, mode);
-        true
     }
 
     /// Whether a chain of waits leads from `owner` back to it. Every waiter enters `waits` before it looks, so of the
@@ -348,5 +366,29 @@ mod tests {
             sys.release(&mut a);
             other.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn an_interruption_ends_a_wait_and_the_queue_goes_on() {
+        let core = std::sync::Arc::new(MdlSys::default());
+        let (mut user, mut late) = (core.context(), core.context());
+        core.acquire(&mut user, "d/t", SharedRead, LONG).unwrap();
+        let mut ddl = core.context();
+        let waiter = ddl.waiter.clone();
+        std::thread::scope(|s| {
+            let waits = s.spawn(|| core.acquire(&mut ddl, "d/t", Exclusive, LONG));
+            while core.waits.lock().is_empty() {
+                std::thread::yield_now();
+            }
+            waiter.interrupt();
+            assert!(matches!(waits.join().unwrap(), Err(Error::Interrupted)));
+        });
+        // Nobody queues behind a request that was given up.
+        core.acquire(&mut late, "d/t", SharedWrite, Duration::ZERO).unwrap();
+        // Until it is cleared, the next wait ends too.
+        assert!(matches!(core.acquire(&mut ddl, "d/t", Exclusive, LONG), Err(Error::Interrupted)));
+        ddl.waiter.clear_interrupt();
+        let refused = core.acquire(&mut ddl, "d/t", Exclusive, Duration::ZERO);
+        assert!(matches!(refused, Err(Error::MetadataLockTimeout(_))));
     }
 }

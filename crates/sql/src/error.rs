@@ -37,6 +37,9 @@ pub fn engine(e: &Error) -> SqlError {
         Error::LockWaitTimeout | Error::MetadataLockTimeout(_) => {
             SqlError::new(1205, "Lock wait timeout exceeded; try restarting transaction")
         }
+        Error::ReadLocked => {
+            SqlError::new(1223, "Can't execute the query because you have a conflicting read lock")
+        }
         Error::Deadlock(_) => {
             SqlError::new(1213, "Deadlock found when trying to get lock; try restarting transaction")
         }

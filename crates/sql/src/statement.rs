@@ -1,7 +1,7 @@
 //! What statements look like to the session that runs them: made by the modules that own their kind (`plan`, `dml`,
 //! `virtual_tables`), kept in the plan cache, run by [`crate::Connection`].
 
-use crate::accounts::Wanted;
+use crate::accounts::{Priv, Wanted};
 use crate::database::Database;
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::state::SessionState;
@@ -78,6 +78,11 @@ pub trait Planned: Debug + Send + Sync {
     /// Whether it uses tables, those of information_schema too.
     fn uses_tables(&self) -> bool {
         !self.wants().is_empty()
+    }
+
+    /// Whether it changes rows or locks them to change them: not while another session holds the global read lock.
+    fn changes_rows(&self) -> bool {
+        self.wants().iter().any(|w| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE))
     }
 
     /// Whether the plan may be kept for the next execution of the same text.

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
-use std::time::Duration;
+use crate::read_lock::Work;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
 
 impl Session {
@@ -102,8 +102,24 @@ impl Session {
             return Err(Error::ReadOnly);
         }
         self.commit()?.wait()?;
-        let done = self.change_definition_locked(names, change);
-        self.release_locks();
+        self.as_change(|session| {
+            let done = session.change_definition_locked(names, change);
+            session.release_locks();
+            done
+        })
+    }
+
+    /// Runs a change of definitions while the global read lock is kept away.
+    pub(super) fn as_change<R, E: From<Error>>(
+        &mut self,
+        body: impl FnOnce(&mut Session) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let begun = self.read_lock.does(Work::Change);
+        self.begin_change()?;
+        let done = body(self);
+        if !begun {
+            self.end_change();
+        }
         done
     }
 
@@ -128,14 +144,16 @@ impl Session {
     ) -> Result<Result<()>> {
         let core = self.core.clone();
         let mut trx = core.txn.new_trx();
-        trx.set_wait_hook(self.hook.clone());
+        trx.set_wait_hook(self.waiter.hook.clone());
         core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
         trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
         // Transactions without a session (prepared, being rolled back) have table locks only.
-        let locked = names.iter().try_for_each(|name| match core.dict.table(&core, name) {
-            Ok(table) => lock_table(&core, &trx, &table, LockMode::Exclusive),
-            Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
-            Err(e) => Err(e),
+        let locked = self.waiter.lock_in(trx.shared(), || {
+            names.iter().try_for_each(|name| match core.dict.table(&core, name) {
+                Ok(table) => lock_table(&core, &trx, &table, LockMode::Exclusive),
+                Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
+                Err(e) => Err(e),
+            })
         });
         let done = locked.and_then(|()| change(&core, &mut trx));
         if done.is_err() {
@@ -149,7 +167,7 @@ impl Session {
     /// them its statement names.
     pub(super) fn lock_related(&mut self, names: &[&str]) -> Result<Vec<String>> {
         let core = self.core.clone();
-        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        let timeout = self.metadata_patience();
         loop {
             // In the order of names, so that two such changes do not wait for each other.
             let related = ddl::related_tables(&core, names)?;

@@ -23,16 +23,18 @@ pub use statement::Statement;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::mdl::{MdlContext, MdlMode};
+use crate::read_lock::{ReadLockPlace, Work};
 use crate::row;
 use crate::table::Table;
+use crate::waits::{SessionHandle, Waiter};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
 use vaquita_base::TableId;
 use vaquita_storage::log::CommitPolicy;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
-use vaquita_txn::wait::{PlainWait, WaitHook};
-use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxHandle, TrxRef, TrxState};
+use vaquita_txn::wait::WaitHook;
+use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxRef, TrxState};
 
 /// What a session can set.
 #[derive(Debug, Clone)]
@@ -51,6 +53,9 @@ pub struct Settings {
     pub lock_wait_timeout: u32,
     /// Seconds to wait for a metadata lock.
     pub metadata_lock_timeout: u32,
+    /// Changes and commits wait while another session holds the global read lock. Not so for sessions that do their part of a
+    /// statement of another session, which waits for them.
+    pub obeys_read_lock: bool,
     /// 0, 1 or 2: see [`crate::Options::flush_log_at_trx_commit`].
     pub flush_log_at_trx_commit: u8,
 }
@@ -74,7 +79,9 @@ pub struct Session {
     savepoints: Vec<Savepoint>,
     /// Tables whose metadata lock the transaction holds, and of which it knows that they are the current ones.
     used: SmallVec<[(TableId, MdlMode); 4]>,
-    hook: Arc<dyn WaitHook>,
+    waiter: Waiter,
+    /// Its part in the global read lock.
+    read_lock: ReadLockPlace,
     /// The first metadata locks, which stay when a transaction ends: those of LOCK TABLES.
     kept_locks: usize,
 }
@@ -89,11 +96,13 @@ impl Session {
             unique_checks: true,
             lock_wait_timeout: core.options.lock_wait_timeout,
             metadata_lock_timeout: 31_536_000,
+            obeys_read_lock: true,
             flush_log_at_trx_commit: core.options.flush_log_at_trx_commit,
         };
         let trx = core.txn.new_trx();
-        let mdl = core.mdl.context();
-        let hook = Arc::new(PlainWait);
+        let waiter = Waiter::default();
+        let mdl = core.mdl.context_of(waiter.clone());
+        let read_lock = core.read_lock.enter();
         Session {
             core,
             trx,
@@ -102,7 +111,8 @@ impl Session {
             explicit: false,
             savepoints: Vec::new(),
             used: SmallVec::new(),
-            hook,
+            waiter,
+            read_lock,
             kept_locks: 0,
         }
     }
@@ -110,7 +120,13 @@ impl Session {
     /// Who is told around waits of this session.
     pub fn set_wait_hook(&mut self, hook: Arc<dyn WaitHook>) {
         self.trx.set_wait_hook(hook.clone());
-        self.hook = hook;
+        self.waiter.hook = hook;
+        self.mdl.waiter = self.waiter.clone();
+    }
+
+    /// Who is told around waits of this session.
+    pub fn wait_hook(&self) -> &Arc<dyn WaitHook> {
+        &self.waiter.hook
     }
 
     /// The part of its present transaction that others see, for monitors. A later transaction may have another one.
@@ -123,10 +139,58 @@ impl Session {
         self.trx.set_tag(tag);
     }
 
-    /// Reaches the session's transaction, the present one or a later one, from other threads: to end its wait.
-    /// Good until the session gives its transaction away (XA PREPARE).
-    pub fn handle(&self) -> TrxHandle {
-        self.trx.handle()
+    /// Reaches the session from other threads, to end its waits. Good until the session gives its transaction away (XA
+    /// PREPARE).
+    pub fn handle(&self) -> SessionHandle {
+        self.waiter.handle(self.trx.handle())
+    }
+
+    /// Forgets an interruption that came before now. Statements do so when they start; what is no statement of the engine
+    /// (definitions, table locks) is for the caller.
+    pub fn clear_interrupt(&self) {
+        self.waiter.clear_interrupt();
+        if self.trx.shared().is_interrupted() {
+            self.trx.shared().clear_interrupt();
+        }
+    }
+
+    fn metadata_patience(&self) -> Duration {
+        Duration::from_secs(self.settings.metadata_lock_timeout.into())
+    }
+
+    /// Takes the global read lock: until [`Session::unlock_globally`] no other session changes rows or definitions, nor
+    /// commits changes. What is open is to be committed first.
+    ///
+    /// # Errors
+    /// It was not granted in time; the wait was interrupted.
+    pub fn lock_globally(&mut self) -> Result<()> {
+        let timeout = self.metadata_patience();
+        self.read_lock.take(&self.waiter, timeout)
+    }
+
+    /// Gives the global read lock back; whether the session held it.
+    pub fn unlock_globally(&mut self) -> bool {
+        self.read_lock.give_back()
+    }
+
+    /// Makes sure that the global read lock does not come into force before the statement, or the change of definitions,
+    /// is over. Whatever changes rows or definitions does so by itself; a caller does earlier, before it reads or locks.
+    ///
+    /// # Errors
+    /// [`Error::ReadLocked`] the session holds that lock; another one does and did not give it back in time; the wait was
+    /// interrupted.
+    #[inline]
+    pub fn begin_change(&self) -> Result<()> {
+        match self.read_lock.does(Work::Change) || !self.settings.obeys_read_lock {
+            true => Ok(()),
+            false => self.read_lock.begin(Work::Change, &self.waiter, self.metadata_patience()),
+        }
+    }
+
+    /// Ends what [`Session::begin_change`] began. Statements do so by themselves.
+    #[inline]
+    pub fn end_change(&self) {
+        self.read_lock.end(Work::Change);
     }
 
     /// Whether a transaction is open.
@@ -145,7 +209,10 @@ impl Session {
     /// # Errors
     /// The lock was not granted in time.
     pub fn lock_table_name(&mut self, name: &str, mode: MdlMode) -> Result<()> {
-        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        let timeout = self.metadata_patience();
+        if mode >= MdlMode::SharedNoReadWrite {
+            self.read_lock.begin(Work::Locked, &self.waiter, timeout)?;
+        }
         self.core.mdl.acquire(&mut self.mdl, name, mode, timeout)?;
         self.kept_locks = self.core.mdl.held(&self.mdl);
         Ok(())
@@ -154,6 +221,7 @@ impl Session {
     /// Gives the locks of [`Session::lock_table_name`] back; a transaction that is open keeps its own.
     pub fn unlock_tables(&mut self) {
         self.kept_locks = 0;
+        self.read_lock.end(Work::Locked);
         if !self.in_transaction() {
             self.core.mdl.release(&mut self.mdl);
         }
@@ -212,9 +280,7 @@ impl Session {
     /// that cannot hold it in a closure. The place to roll back to.
     pub fn start_statement(&mut self) -> u64 {
         // An interrupt ends the statement it meets; one that comes too late is not for the next one.
-        if self.trx.shared().is_interrupted() {
-            self.trx.shared().clear_interrupt();
-        }
+        self.clear_interrupt();
         if self.trx.state() == TrxState::NotStarted {
             self.start(self.settings.access);
         }
@@ -232,10 +298,12 @@ impl Session {
     /// Errors of the commit in autocommit mode.
     pub fn end_statement(&mut self) -> Result<Durability> {
         self.leave_statement();
-        match self.is_own_transaction() {
+        let done = match self.is_own_transaction() {
             true => self.commit(),
             false => Ok(self.durability(None)),
-        }
+        };
+        self.end_change();
+        done
     }
 
     /// Ends a statement that failed: takes its changes back, or those of the whole transaction where the error calls
@@ -262,15 +330,18 @@ impl Session {
     /// As [`Session::fail_statement`].
     pub fn take_back(&mut self, from: u64, whole: bool) -> Result<()> {
         self.leave_statement();
-        if whole || self.is_own_transaction() {
+        let done = if whole || self.is_own_transaction() {
             // What was begun stays begun: later statements belong to a transaction that has lost its first part, and
             // are not committed one by one.
             let explicit = self.explicit;
             let done = self.rollback();
             self.explicit = explicit;
-            return done;
-        }
-        row::rollback_to(&self.core, &mut self.trx, from)
+            done
+        } else {
+            row::rollback_to(&self.core, &mut self.trx, from)
+        };
+        self.end_change();
+        done
     }
 
     fn leave_statement(&mut self) {
@@ -289,14 +360,29 @@ impl Session {
     /// Commits; nothing happens without a transaction.
     ///
     /// # Errors
-    /// Errors of writing undo pages; the transaction is still open then.
+    /// Errors of writing undo pages; the transaction is still open then. A global read lock was not given back in time, or
+    /// the wait for that was interrupted; the transaction is rolled back then.
     pub fn commit(&mut self) -> Result<Durability> {
         let lsn = match self.trx.state() {
             TrxState::NotStarted => None,
-            _ => self.core.txn.commit(&mut self.trx)?,
+            _ => self.commit_trx()?,
         };
         self.leave_transaction();
         Ok(self.durability(lsn))
+    }
+
+    fn commit_trx(&mut self) -> Result<Option<vaquita_base::Lsn>> {
+        // Without changes there is nothing to keep from others; a change that has begun keeps the lock away itself.
+        let guarded =
+            self.trx.undo_no() != 0 && !self.read_lock.does(Work::Change) && self.settings.obeys_read_lock;
+        if guarded && let Err(e) = self.read_lock.begin(Work::Commit, &self.waiter, self.metadata_patience())
+        {
+            self.rollback()?;
+            return Err(e);
+        }
+        let done = self.core.txn.commit(&mut self.trx);
+        self.read_lock.end(Work::Commit);
+        Ok(done?)
     }
 
     /// Rolls back; nothing happens without a transaction.
@@ -319,7 +405,7 @@ impl Session {
         let done = row::roll_back(&self.core, &mut self.trx);
         if done.is_err() {
             let trx = std::mem::replace(&mut self.trx, self.core.txn.new_trx());
-            self.trx.set_wait_hook(self.hook.clone());
+            self.trx.set_wait_hook(self.waiter.hook.clone());
             self.core.roll_back_later(trx);
         }
         done
@@ -339,7 +425,7 @@ impl Session {
 
     fn durability(&self, lsn: Option<vaquita_base::Lsn>) -> Durability {
         let policy = CommitPolicy::from_number(self.settings.flush_log_at_trx_commit).unwrap_or_default();
-        Durability::new(self.core.storage.clone(), self.hook.clone(), lsn, policy)
+        Durability::new(self.core.storage.clone(), self.waiter.hook.clone(), lsn, policy)
     }
 
     /// Sets a savepoint; one of the same name (ASCII case ignored) moves.
@@ -393,7 +479,7 @@ impl Session {
     }
 
     fn begin_use(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
-        let timeout = Duration::from_secs(self.settings.metadata_lock_timeout.into());
+        let timeout = self.metadata_patience();
         self.core.mdl.acquire(&mut self.mdl, &table.name, mode, timeout)?;
         match self.core.dict.find(&self.core.storage, &table.name)? {
             Some(current) if Arc::ptr_eq(&current, table) => {

@@ -33,12 +33,14 @@ impl Session {
         self.commit()?.wait()?;
         let mut names = vec![name, spec.name.as_str()];
         names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
-        let done = match self.lock_related(&names) {
-            Ok(locked) => self.rebuild_locked(&locked, name, spec, dropped_keys, copy),
-            Err(e) => Err(e.into()),
-        };
-        self.leave_transaction();
-        done
+        self.as_change(|session| {
+            let done = match session.lock_related(&names) {
+                Ok(locked) => session.rebuild_locked(&locked, name, spec, dropped_keys, copy),
+                Err(e) => Err(e.into()),
+            };
+            session.leave_transaction();
+            done
+        })
     }
 
     fn rebuild_locked<R, E: From<Error>>(

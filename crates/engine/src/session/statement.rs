@@ -7,7 +7,6 @@ use crate::mdl::MdlMode;
 use crate::row::{self, WriteOptions};
 use crate::table::{Field, RowKey, Table};
 use std::sync::Arc;
-use std::time::Duration;
 use vaquita_txn::{AccessMode, LockMode, Trx};
 
 /// A statement of a session.
@@ -42,7 +41,7 @@ impl Statement<'_> {
     /// As [`Statement::table`].
     pub fn table_for(&mut self, name: &str, mode: MdlMode) -> Result<Arc<Table>> {
         let session = &mut *self.session;
-        let timeout = Duration::from_secs(session.settings.metadata_lock_timeout.into());
+        let timeout = session.metadata_patience();
         session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
         let table = session.core.dict.table(&session.core, name)?;
         session.used.push((table.id, mode));
@@ -55,6 +54,7 @@ impl Statement<'_> {
         if session.trx.access() == AccessMode::ReadOnly || session.core.storage.options().read_only {
             return Err(Error::ReadOnly);
         }
+        session.begin_change()?;
         session.use_table(table, MdlMode::SharedWrite)?;
         session.core.delay_change();
         Ok(WriteOptions {

@@ -24,9 +24,9 @@ impl Session {
         }
         let lsn = self.core.txn.prepare(&mut self.trx, xid)?;
         let mut trx = self.core.txn.new_trx();
-        trx.set_wait_hook(self.hook.clone());
+        trx.set_wait_hook(self.waiter.hook.clone());
         self.core.txn.detach_prepared(std::mem::replace(&mut self.trx, trx));
-        let mdl = std::mem::replace(&mut self.mdl, self.core.mdl.context());
+        let mdl = std::mem::replace(&mut self.mdl, self.core.mdl.context_of(self.waiter.clone()));
         self.core.prepared.lock().push((xid, mdl));
         self.leave_transaction();
         Ok(self.durability(lsn))

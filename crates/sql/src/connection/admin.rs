@@ -180,6 +180,14 @@ impl Connection {
     pub(super) fn flush(&mut self, flush: &ast::Flush<'_>) -> SqlResult<Outcome> {
         self.needs(Priv::RELOAD)?;
         self.xa.check_ddl()?;
+        if let FlushWhat::Tables { lock: ast::FlushLock::Read | ast::FlushLock::Export, .. } = &flush.what
+            && self.locked.is_active()
+        {
+            return Err(SqlError::new(
+                1192,
+                "Can't execute the given command because you have active locked tables or an active transaction",
+            ));
+        }
         self.implicit_commit()?;
         match &flush.what {
             FlushWhat::Tables { tables, lock } => self.flush_tables(tables, *lock)?,
@@ -208,10 +216,7 @@ impl Connection {
         self.db.plans.clear();
         match lock {
             ast::FlushLock::None => Ok(()),
-            ast::FlushLock::Read if tables.is_empty() => {
-                // The global read lock; dumps take it to see one state, which a consistent snapshot gives them.
-                Ok(())
-            }
+            ast::FlushLock::Read if tables.is_empty() => crate::error::of_engine(self.engine.lock_globally()),
             ast::FlushLock::Read | ast::FlushLock::Export => {
                 let locks: Vec<ast::TableLock<'_>> = tables
                     .iter()

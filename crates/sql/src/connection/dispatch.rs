@@ -65,6 +65,10 @@ impl Connection {
         self.check_read_only()?;
         self.xa.check_ddl()?;
         self.implicit_commit()?;
+        // CHECK TABLE and its kin read; what of them changes something knows itself.
+        if !matches!(stmt, Stmt::Maintain(_)) {
+            crate::error::of_engine(self.engine.begin_change())?;
+        }
         let done = crate::ddl::execute(&mut self.cx(), stmt, sql, sink);
         // Whatever was done of it, plans of the old definitions are of no use.
         self.db.plans.clear();
@@ -79,7 +83,10 @@ impl Connection {
     fn load_data(&mut self, load: &ast::LoadData<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         self.check_load(load)?;
         self.xa.check_statement()?;
-        self.in_statement(|connection| crate::dml::load_data(&mut connection.cx(), load, sink))
+        self.in_statement(|connection| {
+            crate::error::of_engine(connection.engine.begin_change())?;
+            crate::dml::load_data(&mut connection.cx(), load, sink)
+        })
     }
 
     fn explain(
@@ -107,7 +114,7 @@ impl Connection {
     ) -> SqlResult<R> {
         let inside = self.engine.in_transaction();
         self.engine.start_statement();
-        let done = body(self);
+        let done = self.unless_killed(body);
         if !inside {
             crate::error::of_engine(self.engine.rollback())?;
         }

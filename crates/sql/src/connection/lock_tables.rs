@@ -51,8 +51,11 @@ impl Connection {
         for table in &tables {
             let engine_name = crate::catalog::engine_name(&table.database, &table.name)?;
             let mode = if table.write { MdlMode::SharedNoReadWrite } else { MdlMode::SharedNoWrite };
-            let locked = self.engine.lock_table_name(&engine_name, mode);
-            if let Err(e) = error::of_engine(locked) {
+            let locked = error::of_engine(self.engine.lock_table_name(&engine_name, mode));
+            // The name is locked whether there is a table or not.
+            let core = self.db.engine.core();
+            let locked = locked.and_then(|()| error::of_engine(core.dict.table(core, &engine_name)));
+            if let Err(e) = locked {
                 self.engine.unlock_tables();
                 return Err(e);
             }

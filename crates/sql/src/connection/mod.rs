@@ -194,6 +194,8 @@ impl Connection {
         let info = ConnectInfo { id: Some(0), multi_statements: false, ..ConnectInfo::embedded() };
         let mut connection = Connection::new(db, info)?;
         connection.is_insider = true;
+        // A session that changes accounts waits for the read lock, and then for this one.
+        connection.engine.settings.obeys_read_lock = false;
         connection.state.privileges = Arc::new(Privileges::everything());
         Ok(connection)
     }
@@ -297,6 +299,7 @@ impl Connection {
     /// Those of the rollback.
     pub fn reset(&mut self) -> SqlResult<()> {
         let done = error::of_engine(self.engine.rollback());
+        self.engine.unlock_globally();
         self.unlock_tables();
         self.xa = xa::XaState::default();
         self.close_all_statements();

@@ -22,6 +22,7 @@ struct Select {
     plan: SelectPlan,
     wanted: Vec<Wanted>,
     has_result: bool,
+    for_update: bool,
 }
 
 impl Planned for Select {
@@ -51,6 +52,10 @@ impl Planned for Select {
             found_rows: Some(done.found_rows),
             ..Outcome::default()
         })
+    }
+
+    fn changes_rows(&self) -> bool {
+        self.for_update
     }
 
     fn is_reusable(&self) -> bool {
@@ -92,7 +97,8 @@ fn plan_select(cx: &mut PlanCx<'_>, query: &ast::Query<'_>) -> SqlResult<Arc<dyn
     if let Some(ast::IntoClause::OutFile { .. } | ast::IntoClause::DumpFile(_)) = query.into {
         wanted.push(Wanted::table("", "", Priv::FILE));
     }
-    Ok(Arc::new(Select { plan, wanted, has_result: query.into.is_none() }))
+    let for_update = plan.uses().iter().any(|u| u.for_update);
+    Ok(Arc::new(Select { plan, wanted, has_result: query.into.is_none(), for_update }))
 }
 
 impl Connection {
@@ -144,6 +150,7 @@ impl Connection {
         let plan = crate::dml::plan_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })?;
         self.check_wanted(plan.wants())?;
         self.check_locked(plan.wants())?;
+        crate::error::of_engine(self.engine.begin_change())?;
         plan.run_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })
     }
 

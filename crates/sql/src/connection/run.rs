@@ -28,6 +28,7 @@ impl Connection {
     /// A statement begins.
     pub(super) fn begin(&mut self, command: &'static str, text: &[u8], kind: Com) {
         let now = Instant::now();
+        self.engine.clear_interrupt();
         self.state.interrupt.clear_query();
         self.state.begin_statement();
         self.statement_start = now;
@@ -74,6 +75,9 @@ impl Connection {
         }
         self.check_wanted(plan.wants())?;
         self.check_locked(plan.wants())?;
+        if plan.changes_rows() {
+            error::of_engine(self.engine.begin_change())?;
+        }
         plan.run(&mut self.cx(), params, sink)
     }
 
@@ -86,7 +90,7 @@ impl Connection {
             self.uses_characteristics();
         }
         let from = self.engine.start_statement();
-        match body(self) {
+        match self.unless_killed(body) {
             Ok(value) => {
                 let durability = error::of_engine(self.engine.end_statement())?;
                 self.committed(durability);
@@ -105,6 +109,18 @@ impl Connection {
                 }
                 Err(e)
             }
+        }
+    }
+
+    /// Runs `body` in a statement of the engine that has just started, unless KILL came before: the engine forgets what came
+    /// before the start.
+    pub(super) fn unless_killed<R>(
+        &mut self,
+        body: impl FnOnce(&mut Connection) -> SqlResult<R>,
+    ) -> SqlResult<R> {
+        match self.state.interrupt.is_set() {
+            true => Err(SqlError::new(1317, "Query execution was interrupted")),
+            false => body(self),
         }
     }
 
@@ -129,6 +145,8 @@ impl Connection {
         if let Err(e) = &ended {
             self.fail(e);
         }
+        // What is no statement of the engine: definitions, accounts.
+        self.engine.end_change();
         if !self.engine.in_transaction() {
             self.transaction_over();
         }

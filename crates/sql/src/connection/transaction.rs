@@ -92,6 +92,7 @@ impl Connection {
             Txn::LockTables(locks) => self.lock_tables(locks),
             Txn::UnlockTables => {
                 self.xa.check_ddl()?;
+                self.engine.unlock_globally();
                 if self.unlock_tables() {
                     self.commit()?;
                 }
@@ -135,7 +136,8 @@ impl Connection {
         if self.locked.is_active() {
             return Err(SqlError::new(1100, "Table 'user' was not locked with LOCK TABLES"));
         }
-        self.implicit_commit()
+        self.implicit_commit()?;
+        error::of_engine(self.engine.begin_change())
     }
 
     /// AND CHAIN, RELEASE, or what `completion_type` says.

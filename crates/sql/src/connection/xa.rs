@@ -179,6 +179,7 @@ impl Connection {
     }
 
     fn xa_commit_prepared(&mut self, xid: &Xid) -> SqlResult<()> {
+        error::of_engine(self.engine.begin_change())?;
         let durability = error::of_engine(self.db.engine.xa_commit(xid))?;
         self.committed(durability);
         Ok(())

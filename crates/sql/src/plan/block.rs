@@ -251,7 +251,7 @@ fn plan_select_block<'p>(
     let locking = Locking { clauses: query.locking, targets: &[] };
     let (block, columns) = builder.build(query.order_by, query.limit, locking, cx)?;
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
-    planner.note_uses(from::uses_of(&scope.slots, !query.locking.is_empty()));
+    planner.note_uses(from::uses_of(&scope.slots, query.locking));
     let plan = QueryPlan {
         body: Body::Block(Box::new(block)),
         order: Vec::new(),

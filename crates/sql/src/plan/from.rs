@@ -171,7 +171,8 @@ fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) 
 }
 
 /// What the tables of a block are used for, for privilege checks.
-pub(super) fn uses_of(slots: &[Slot], locked: bool) -> Vec<TableUse> {
+pub(super) fn uses_of(slots: &[Slot], locking: &[ast::Locking<'_>]) -> Vec<TableUse> {
+    let for_update = locking.iter().any(|l| l.strength == ast::LockStrength::Update);
     let named = slots.iter().filter(|s| !s.name.is_empty());
     named
         .map(|slot| {
@@ -181,7 +182,8 @@ pub(super) fn uses_of(slots: &[Slot], locked: bool) -> Vec<TableUse> {
                 database: slot.database.clone(),
                 table: slot.name.clone(),
                 columns: columns.map(|(c, _)| c.name.clone()).collect(),
-                locked,
+                locked: !locking.is_empty(),
+                for_update,
                 derived: false,
             }
         })

@@ -123,7 +123,7 @@ pub fn plan_match(
             return Err(SqlError::new(1093, message));
         }
     }
-    planner.note_uses(from::uses_of(&scope.slots, false));
+    planner.note_uses(from::uses_of(&scope.slots, &[]));
     let aliases: Vec<&str> =
         targets.iter().map(|t| scope.slots[usize::from(t.slot)].alias.as_str()).collect();
     let mut block = BlockPlan::new(Vec::new(), None, None, false, order, limit);

@@ -80,6 +80,8 @@ pub struct TableUse {
     pub columns: Vec<String>,
     /// FOR UPDATE, LOCK IN SHARE MODE.
     pub locked: bool,
+    /// FOR UPDATE.
+    pub for_update: bool,
     /// It is read by a derived table, before anything else.
     pub derived: bool,
 }

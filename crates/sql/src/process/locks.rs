@@ -5,6 +5,7 @@ use crate::state::Interrupt;
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+use vaquita_engine::{WaitFor, WaitHook};
 use vaquita_types::{SqlError, SqlResult};
 
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ impl State {
 }
 
 impl NamedLocks {
-    /// GET_LOCK: whether the lock was had in time; `None` of time: it waits for ever.
+    /// GET_LOCK: whether the lock was had in time; `None` of time: it waits for ever. `hook` is told of the wait.
     ///
     /// # Errors
     /// 3057 the name, 3058 a deadlock, 1317 interrupted.
@@ -61,28 +62,40 @@ impl NamedLocks {
         name: &str,
         timeout: Option<Duration>,
         interrupt: &Interrupt,
+        hook: &dyn WaitHook,
     ) -> SqlResult<bool> {
         let key = key(name)?;
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         let mut state = self.state.lock();
-        loop {
+        let mut told = false;
+        let got = loop {
             match state.held.get_mut(&key) {
                 None => {
-                    state.held.insert(key, (session, 1));
-                    return Ok(true);
+                    state.held.insert(key.clone(), (session, 1));
+                    break Ok(true);
                 }
                 Some((holder, times)) if *holder == session => {
                     *times += 1;
-                    return Ok(true);
+                    break Ok(true);
                 }
                 Some(_) => {}
             }
             if state.closes_cycle(session, &key) {
-                return Err(SqlError::new(
+                break Err(SqlError::new(
                     3058,
                     "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks \
                      and restarting lock acquisition.",
                 ));
+            }
+            if interrupt.is_set() {
+                break Err(SqlError::new(1317, "Query execution was interrupted"));
+            }
+            if !std::mem::replace(&mut told, true) {
+                // Whoever is told may do anything: not under the mutex.
+                drop(state);
+                hook.before(WaitFor::Lock);
+                state = self.state.lock();
+                continue;
             }
             state.waits.insert(session, key.clone());
             let timed_out = match deadline {
@@ -93,13 +106,15 @@ impl NamedLocks {
                 }
             };
             state.waits.remove(&session);
-            if interrupt.is_set() {
-                return Err(SqlError::new(1317, "Query execution was interrupted"));
-            }
             if timed_out && state.held.contains_key(&key) {
-                return Ok(false);
+                break Ok(false);
             }
+        };
+        drop(state);
+        if told {
+            hook.after(WaitFor::Lock);
         }
+        got
     }
 
     /// RELEASE_LOCK: whether it was this session's; `None`: nobody's.
@@ -160,20 +175,28 @@ impl NamedLocks {
 mod tests {
     use super::*;
 
+    #[derive(Debug)]
+    struct NoHook;
+
+    impl WaitHook for NoHook {
+        fn before(&self, _: WaitFor) {}
+        fn after(&self, _: WaitFor) {}
+    }
+
     #[test]
     fn locks_are_held_by_session_and_counted() {
         let (locks, calm) = (NamedLocks::default(), Interrupt::default());
         let now = Some(Duration::ZERO);
-        assert!(locks.get(1, "Job", now, &calm).unwrap());
-        assert!(locks.get(1, "job", now, &calm).unwrap());
-        assert!(!locks.get(2, "JOB", now, &calm).unwrap());
+        assert!(locks.get(1, "Job", now, &calm, &NoHook).unwrap());
+        assert!(locks.get(1, "job", now, &calm, &NoHook).unwrap());
+        assert!(!locks.get(2, "JOB", now, &calm, &NoHook).unwrap());
         assert_eq!(locks.release(2, "job").unwrap(), Some(false));
         assert_eq!(locks.release(1, "job").unwrap(), Some(true));
         assert_eq!(locks.holder("job").unwrap(), Some(1));
         assert_eq!(locks.release(1, "job").unwrap(), Some(true));
         assert_eq!(locks.release(1, "job").unwrap(), None);
-        assert_eq!(locks.get(1, "", now, &calm).unwrap_err().code, 3057);
-        assert!(locks.get(2, "job", now, &calm).unwrap());
+        assert_eq!(locks.get(1, "", now, &calm, &NoHook).unwrap_err().code, 3057);
+        assert!(locks.get(2, "job", now, &calm, &NoHook).unwrap());
         assert_eq!(locks.release_all(2), 1);
     }
 
@@ -181,14 +204,14 @@ mod tests {
     fn a_cycle_of_waits_is_refused_and_a_kill_ends_a_wait() {
         let (locks, calm, killed) = (NamedLocks::default(), Interrupt::default(), Interrupt::default());
         let now = Some(Duration::ZERO);
-        locks.get(1, "a", now, &calm).unwrap();
-        locks.get(2, "b", now, &calm).unwrap();
+        locks.get(1, "a", now, &calm, &NoHook).unwrap();
+        locks.get(2, "b", now, &calm, &NoHook).unwrap();
         std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| locks.get(1, "b", None, &killed));
+            let waiter = scope.spawn(|| locks.get(1, "b", None, &killed, &NoHook));
             while locks.state.lock().waits.is_empty() {
                 std::thread::yield_now();
             }
-            assert_eq!(locks.get(2, "a", None, &calm).unwrap_err().code, 3058);
+            assert_eq!(locks.get(2, "a", None, &calm, &NoHook).unwrap_err().code, 3058);
             killed.set(false);
             locks.wake();
             assert_eq!(waiter.join().unwrap().unwrap_err().code, 1317);

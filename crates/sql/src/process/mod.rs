@@ -5,12 +5,12 @@ mod locks;
 pub use locks::NamedLocks;
 
 use crate::state::Interrupt;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use vaquita_engine::TrxHandle;
+use vaquita_engine::SessionHandle;
 
 /// The connected sessions of a folder.
 #[derive(Debug, Default)]
@@ -18,6 +18,21 @@ pub struct Processes {
     last_id: AtomicU32,
     sessions: RwLock<BTreeMap<u32, Arc<Process>>>,
     locks: NamedLocks,
+    naps: Naps,
+}
+
+/// Where SLEEP sleeps.
+#[derive(Debug, Default)]
+struct Naps {
+    mutex: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Naps {
+    fn wake(&self) {
+        drop(self.mutex.lock());
+        self.changed.notify_all();
+    }
 }
 
 /// A connected session, as others see it.
@@ -27,8 +42,8 @@ pub struct Process {
     /// When it connected.
     pub since: Instant,
     pub(crate) interrupt: Arc<Interrupt>,
-    /// Ends its waits for locks.
-    pub(crate) waits: Mutex<Option<TrxHandle>>,
+    /// Ends its waits in the engine.
+    pub(crate) waits: Mutex<Option<SessionHandle>>,
     pub(crate) kill_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     doing: Mutex<Doing>,
 }
@@ -156,7 +171,7 @@ impl Processes {
         let found = self.sessions.read().get(&id).cloned();
         if let Some(process) = &found {
             process.end(!query_only);
-            self.locks.wake();
+            self.wake();
         }
         found.is_some()
     }
@@ -164,7 +179,24 @@ impl Processes {
     /// Ends all connections.
     pub fn kill_all(&self) {
         self.list().iter().for_each(|process| process.end(true));
+        self.wake();
+    }
+
+    /// Lets those who wait in this layer look whether they were killed.
+    fn wake(&self) {
         self.locks.wake();
+        self.naps.wake();
+    }
+
+    /// Waits until then; whether nobody interrupted it.
+    pub(crate) fn sleep(&self, until: Instant, interrupt: &Interrupt) -> bool {
+        let mut guard = self.naps.mutex.lock();
+        while !interrupt.is_set() {
+            if self.naps.changed.wait_until(&mut guard, until).timed_out() {
+                return !interrupt.is_set();
+            }
+        }
+        false
     }
 
     /// The session of that number.

@@ -167,8 +167,12 @@ impl SessionState {
         self.poll_now()
     }
 
+    /// [`SessionState::poll`] without regard to how often.
+    ///
+    /// # Errors
+    /// As that.
     #[cold]
-    fn poll_now(&mut self) -> SqlResult<()> {
+    pub(crate) fn poll_now(&mut self) -> SqlResult<()> {
         self.polls = 0;
         if self.interrupt.is_set() {
             return Err(SqlError::new(1317, "Query execution was interrupted"));

@@ -46,7 +46,9 @@ evals! {
         let seconds = arg!(args[1].double(cx, row));
         let timeout = if seconds < 0.0 { None } else { Duration::try_from_secs_f64(seconds).ok() };
         let interrupt = cx.state.interrupt.clone();
-        let got = locks(cx)?.get(cx.state.connection_id, &name_of(&name), timeout, &interrupt)?;
+        let locks = locks(cx)?;
+        let hook = super::wait_hook(cx);
+        let got = locks.get(cx.state.connection_id, &name_of(&name), timeout, &interrupt, &*hook)?;
         Ok(Value::bool(got))
     }
     eval_release(e, args, cx, row) {

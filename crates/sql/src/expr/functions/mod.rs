@@ -18,7 +18,9 @@ mod zip;
 use super::compare::wrong_columns;
 use super::node::{Expr, Node};
 use super::scope::CompileCx;
-use super::{compare, control};
+use super::{EvalCx, compare, control};
+use std::sync::Arc;
+use vaquita_engine::{PlainWait, WaitHook};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Compiles a call with its arguments; gets the function's name in lower case.
@@ -64,6 +66,11 @@ macro_rules! arg {
 }
 
 use {arg, evals};
+
+/// Who is told around waits.
+fn wait_hook(cx: &EvalCx<'_>) -> Arc<dyn WaitHook> {
+    cx.engine.as_ref().map_or_else(|| Arc::new(PlainWait) as Arc<dyn WaitHook>, |e| e.wait_hook().clone())
+}
 
 /// Families of functions.
 const FAMILIES: &[&[Function]] = &[

@@ -5,6 +5,7 @@ use crate::expr::build::{Collated, New, int_type, text_type};
 use crate::expr::node::{Constness, EvalFn, Expr, Node};
 use crate::expr::scope::CompileCx;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use vaquita_engine::WaitFor;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -121,22 +122,21 @@ evals! {
     }
 }
 
-/// Waits in small steps, so that KILL is heard. 1 if it was.
+/// Waits until KILL or the end of the statement's time. 1 if it was killed.
 fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<'r>> {
     use std::time::{Duration, Instant};
     let wanted = Duration::try_from_secs_f64(seconds.min(31_536_000.0)).unwrap_or_default();
+    let Some(db) = cx.db.filter(|_| !wanted.is_zero()) else { return Ok(Value::Int(0)) };
     let end = Instant::now() + wanted;
-    loop {
-        if cx.state.interrupt.is_set() {
-            return Ok(Value::Int(1));
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(Value::Int(0));
-        }
-        std::thread::sleep(left.min(Duration::from_millis(10)));
-        cx.state.poll()?;
+    let until = cx.state.deadline.map_or(end, |deadline| end.min(deadline));
+    let hook = super::wait_hook(cx);
+    hook.before(WaitFor::Lock);
+    let slept = db.processes().sleep(until, &cx.state.interrupt);
+    hook.after(WaitFor::Lock);
+    if slept && until < end {
+        cx.state.poll_now()?;
     }
+    Ok(Value::Int(i64::from(!slept)))
 }
 
 /// One to four numbers; missing ones are zero before the last.

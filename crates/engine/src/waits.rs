@@ -1,0 +1,157 @@
+//! Waits for other sessions that are none for locks of rows: for metadata locks and the global read lock. Another thread
+//! can end them ([`SessionHandle::interrupt`]), and whoever schedules sessions is told of them.
+
+use parking_lot::{Condvar, Mutex};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
+use vaquita_txn::{TrxHandle, TrxRef};
+
+/// A place where sessions sleep.
+pub(crate) trait Sleepers: Send + Sync + fmt::Debug {
+    /// Lets all look again whether they may go on. Whoever is between its look and its sleep hears of it.
+    fn wake(&self);
+}
+
+/// Where a session waits.
+#[derive(Debug, Default)]
+enum At {
+    #[default]
+    Nowhere,
+    /// On a condition variable.
+    Sleep(Arc<dyn Sleepers>),
+    /// For a lock of a transaction that is not the session's own.
+    Lock(TrxRef),
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    interrupted: AtomicBool,
+    at: Mutex<At>,
+}
+
+impl Waits {
+    fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::SeqCst);
+        match &*self.at.lock() {
+            At::Nowhere => {}
+            At::Sleep(place) => place.wake(),
+            At::Lock(trx) => trx.interrupt(),
+        }
+    }
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Woken {
+    Ready,
+    TimedOut,
+    Interrupted,
+}
+
+/// A session as one that waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiter {
+    waits: Arc<Waits>,
+    pub(crate) hook: Arc<dyn WaitHook>,
+}
+
+impl Default for Waiter {
+    fn default() -> Self {
+        Waiter { waits: Arc::default(), hook: Arc::new(PlainWait) }
+    }
+}
+
+impl Waiter {
+    pub(crate) fn handle(&self, trx: TrxHandle) -> SessionHandle {
+        SessionHandle { trx, waits: self.waits.clone() }
+    }
+
+    /// Ends the present wait, or the next one.
+    #[cfg(test)]
+    pub(crate) fn interrupt(&self) {
+        self.waits.interrupt();
+    }
+
+    /// What was meant for a statement that is over is not for the next one.
+    pub(crate) fn clear_interrupt(&self) {
+        if self.waits.interrupted.load(Ordering::Acquire) {
+            self.waits.interrupted.store(false, Ordering::Release);
+        }
+    }
+
+    /// Sleeps until `ready`, which is called under `state`'s mutex, says so.
+    pub(crate) fn sleep<T>(
+        &self,
+        place: &Arc<impl Sleepers + 'static>,
+        state: &Mutex<T>,
+        changed: &Condvar,
+        timeout: Duration,
+        mut ready: impl FnMut(&mut T) -> bool,
+    ) -> Woken {
+        if ready(&mut state.lock()) {
+            return Woken::Ready;
+        }
+        let sleeps = !timeout.is_zero();
+        if sleeps {
+            self.hook.before(WaitFor::Lock);
+        }
+        *self.waits.at.lock() = At::Sleep(place.clone());
+        let deadline = Instant::now().checked_add(timeout);
+        let mut guard = state.lock();
+        let woken = loop {
+            if ready(&mut guard) {
+                break Woken::Ready;
+            }
+            // Set before this look, or by somebody who wakes the sleepers after it.
+            if self.waits.interrupted.load(Ordering::SeqCst) {
+                break Woken::Interrupted;
+            }
+            let timed_out = match deadline {
+                Some(deadline) => changed.wait_until(&mut guard, deadline).timed_out(),
+                None => {
+                    changed.wait(&mut guard);
+                    false
+                }
+            };
+            if timed_out {
+                break if ready(&mut guard) { Woken::Ready } else { Woken::TimedOut };
+            }
+        };
+        drop(guard);
+        *self.waits.at.lock() = At::Nowhere;
+        if sleeps {
+            self.hook.after(WaitFor::Lock);
+        }
+        woken
+    }
+
+    /// Runs what waits for locks in a transaction that is not the session's own.
+    pub(crate) fn lock_in<R>(&self, trx: &TrxRef, body: impl FnOnce() -> R) -> R {
+        *self.waits.at.lock() = At::Lock(trx.clone());
+        if self.waits.interrupted.load(Ordering::SeqCst) {
+            trx.interrupt();
+        }
+        let done = body();
+        *self.waits.at.lock() = At::Nowhere;
+        done
+    }
+}
+
+/// Reaches a session from other threads.
+#[derive(Debug, Clone)]
+pub struct SessionHandle {
+    trx: TrxHandle,
+    waits: Arc<Waits>,
+}
+
+impl SessionHandle {
+    /// Ends what the session waits for, now or next: a lock of a row or table, a metadata lock, the global read lock. Scans
+    /// end too.
+    pub fn interrupt(&self) {
+        self.waits.interrupt();
+        self.trx.interrupt();
+    }
+}

@@ -1,0 +1,314 @@
+//! Sessions that wait for others: for metadata locks, LOCK TABLES, the global read lock, named locks, rows. What ends the
+//! waits, and what MySQL 5.6.24 answers meanwhile.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use support::{Opened, open, root, run};
+use vaquita_engine::{WaitFor, WaitHook};
+use vaquita_sql::Connection;
+
+/// What becomes of a statement.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    Waits,
+    Ended,
+}
+
+/// Tells when a session waits for another one.
+#[derive(Debug)]
+struct Told(Sender<Heard>);
+
+impl WaitHook for Told {
+    fn before(&self, what: WaitFor) {
+        if what == WaitFor::Lock {
+            let _ = self.0.send(Heard::Waits);
+        }
+    }
+
+    fn after(&self, _: WaitFor) {}
+}
+
+/// A statement that runs on a thread of its own.
+struct Running {
+    id: u32,
+    heard: Receiver<Heard>,
+    thread: JoinHandle<(Connection, String)>,
+}
+
+impl Running {
+    fn start(mut connection: Connection, sql: &str) -> Running {
+        let (told, heard) = channel();
+        connection.engine().set_wait_hook(Arc::new(Told(told.clone())));
+        let (id, sql) = (connection.id(), sql.to_owned());
+        let thread = std::thread::spawn(move || {
+            let answer = run(&mut connection, &sql);
+            let _ = told.send(Heard::Ended);
+            (connection, answer)
+        });
+        Running { id, heard, thread }
+    }
+
+    /// Whether it waits for another session, or ends without.
+    fn waits(&self) -> bool {
+        self.heard.recv().expect("the thread says what it does") == Heard::Waits
+    }
+
+    fn end(self) -> (Connection, String) {
+        self.thread.join().expect("no panic")
+    }
+}
+
+/// Sessions with a small table.
+fn house() -> Opened {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; create table t (a int primary key, b int); insert into t values (1, 1), (2, 2)";
+    assert_eq!(run(&mut c, made), "");
+    opened
+}
+
+fn session(opened: &Opened) -> Connection {
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "use d"), "");
+    c
+}
+
+/// Ends whatever it holds.
+fn let_go(holder: &mut Connection) {
+    for sql in ["xa rollback 'x'", "rollback", "unlock tables", "select release_all_locks()"] {
+        run(holder, sql);
+    }
+}
+
+const KILLED: &str = "1317 Query execution was interrupted";
+
+/// What a session does, the statement that another one waits with, and what that says when it is killed.
+const WAITS: [(&str, &str, &str); 13] = [
+    ("begin; select * from t", "alter table t add c int", KILLED),
+    ("begin; select * from t", "drop table t", KILLED),
+    ("begin; select * from t", "create index i on t (b)", KILLED),
+    ("lock tables t write", "select * from t", KILLED),
+    ("lock tables t read", "insert into t values (3, 3)", KILLED),
+    ("lock tables t read", "lock tables t write", KILLED),
+    ("xa start 'x'; insert into t values (3, 3); xa end 'x'; xa prepare 'x'", "truncate table t", KILLED),
+    ("select get_lock('n', 0)", "select get_lock('n', 1000)", KILLED),
+    ("select 1", "select sleep(1000)", "1"),
+    ("begin; update t set b = 3 where a = 1", "update t set b = 4 where a = 1", KILLED),
+    ("begin; update t set b = 3 where a = 1", "select * from t for update", KILLED),
+    ("flush tables with read lock", "insert into t values (3, 3)", KILLED),
+    ("lock tables t write", "flush tables with read lock", KILLED),
+];
+
+#[test]
+fn kill_query_ends_every_wait() {
+    let opened = house();
+    for (first, second, answer) in WAITS {
+        let mut killer = session(&opened);
+        let mut holder = session(&opened);
+        run(&mut holder, first);
+        let waiter = Running::start(session(&opened), second);
+        assert!(waiter.waits(), "{second} after {first}");
+        assert_eq!(run(&mut killer, &format!("kill query {}", waiter.id)), "");
+        let (mut waiter, answered) = waiter.end();
+        assert_eq!(answered, answer, "{second} after {first}");
+        // The session goes on, and nothing of the statement is left to keep others waiting.
+        assert_eq!(run(&mut waiter, "select 1"), "1");
+        let_go(&mut holder);
+        assert_eq!(run(&mut killer, "set lock_wait_timeout = 1, innodb_lock_wait_timeout = 1"), "");
+        let after = run(&mut killer, "lock tables t write; unlock tables; select * from t");
+        assert_eq!(after, "1|1\n2|2", "{second} after {first}");
+    }
+}
+
+#[test]
+fn kill_ends_a_connection_that_waits() {
+    let opened = house();
+    for (first, second, answer) in WAITS {
+        let mut holder = session(&opened);
+        run(&mut holder, first);
+        let waiter = Running::start(session(&opened), second);
+        assert!(waiter.waits(), "{second} after {first}");
+        assert_eq!(run(&mut holder, &format!("kill {}", waiter.id)), "");
+        let (waiter, answered) = waiter.end();
+        assert_eq!(answered, answer, "{second} after {first}");
+        assert!(waiter.is_killed());
+        let_go(&mut holder);
+    }
+}
+
+#[test]
+fn a_kill_before_a_statement_is_not_for_it() {
+    let opened = house();
+    let mut holder = session(&opened);
+    let mut c = session(&opened);
+    assert_eq!(run(&mut holder, &format!("kill query {}", c.id())), "");
+    assert_eq!(run(&mut c, "alter table t add c int; select count(*) from t"), "2");
+    run(&mut holder, "begin; select * from t");
+    assert_eq!(run(&mut holder, &format!("kill query {}", c.id())), "");
+    let waiter = Running::start(c, "alter table t drop c");
+    assert!(waiter.waits());
+    run(&mut holder, "commit");
+    assert_eq!(waiter.end().1, "");
+}
+
+const TIMEOUT: &str = "1205 Lock wait timeout exceeded; try restarting transaction";
+
+#[test]
+fn lock_wait_timeout_ends_waits_for_tables() {
+    let opened = house();
+    for (first, second, _) in WAITS.iter().filter(|w| !w.0.contains("get_lock") && !w.0.contains("update t"))
+    {
+        if second.contains("sleep") {
+            continue;
+        }
+        let (mut holder, mut waiter) = (session(&opened), session(&opened));
+        run(&mut holder, first);
+        assert_eq!(run(&mut waiter, "set lock_wait_timeout = 1"), "");
+        assert_eq!(run(&mut waiter, second), TIMEOUT, "{second} after {first}");
+        let_go(&mut holder);
+    }
+}
+
+/// Statements of other sessions while one holds the global read lock; which of them wait on MySQL 5.6.24.
+#[test]
+fn the_global_read_lock_stops_changes_of_others() {
+    let opened = house();
+    let mut holder = session(&opened);
+    assert_eq!(run(&mut holder, "flush tables with read lock"), "");
+    for (sql, waits) in [
+        ("select * from t", false),
+        ("select * from t for update", true),
+        ("select * from t lock in share mode", false),
+        ("insert into t values (9, 9)", true),
+        ("update t set b = 3 where a = 77", true),
+        ("delete from t where a = 77", true),
+        ("create table v (a int)", true),
+        ("drop table t", true),
+        ("truncate table t", true),
+        ("rename table t to t2", true),
+        ("alter table t add c int", true),
+        ("create database d2", true),
+        ("create user u", true),
+        ("grant select on d.* to root@localhost", true),
+        ("lock tables t write", true),
+        ("lock tables t read; unlock tables", false),
+        ("checksum table t", false),
+        ("check table t", false),
+        ("set global max_connections = 151", false),
+        ("flush tables", false),
+        ("flush tables with read lock; unlock tables", false),
+        ("flush tables t with read lock; unlock tables", false),
+        ("xa start 'x'; xa end 'x'; xa rollback 'x'", false),
+        ("begin; select * from t; commit", false),
+        ("select get_lock('x', 0)", false),
+    ] {
+        let mut other = session(&opened);
+        assert_eq!(run(&mut other, "set lock_wait_timeout = 5"), "");
+        let other = Running::start(other, sql);
+        assert_eq!(other.waits(), waits, "{sql}");
+        opened.db.processes().kill(other.id, true);
+        other.end();
+    }
+    assert_eq!(run(&mut holder, "unlock tables; select * from t; insert into t values (3, 3)"), "");
+    assert_eq!(run(&mut holder, "show tables"), "t");
+}
+
+/// Statements of the session that holds it, and MySQL 5.6.24's answers.
+#[test]
+fn the_holder_of_the_global_read_lock_is_refused_changes() {
+    let opened = house();
+    let mut c = session(&opened);
+    let refused = "1223 Can't execute the query because you have a conflicting read lock";
+    let locked =
+        "1192 Can't execute the given command because you have active locked tables or an active transaction";
+    for (sql, answer) in [
+        ("flush tables with read lock", ""),
+        ("insert into t values (9, 9)", refused),
+        ("select * from t for update", refused),
+        ("update t set b = 3 where a = 77", refused),
+        ("create table v (a int)", refused),
+        ("drop table t", refused),
+        ("truncate t", refused),
+        ("create user zz", refused),
+        ("lock tables t write", refused),
+        ("begin", ""),
+        ("insert into t values (6, 6)", refused),
+        ("select * from t", "1|1\n2|2"),
+        ("commit", ""),
+        ("insert into t values (6, 6)", refused),
+        ("flush tables with read lock", ""),
+        ("lock tables t read", ""),
+        ("flush tables with read lock", locked),
+        ("flush tables t with read lock", locked),
+        ("select * from u", "1100 Table 'u' was not locked with LOCK TABLES"),
+        ("unlock tables", ""),
+        ("insert into t values (8, 8)", ""),
+        ("flush tables t with read lock", ""),
+        ("insert into t values (9, 9)", "1099 Table 't' was locked with a READ lock and can't be updated"),
+        ("flush tables t with read lock", locked),
+        ("unlock tables", ""),
+        ("insert into t values (9, 9)", ""),
+        ("lock tables nonesuch read", "1146 Table 'd.nonesuch' doesn't exist"),
+        ("flush tables nonesuch with read lock", "1146 Table 'd.nonesuch' doesn't exist"),
+        ("insert into t values (10, 10)", ""),
+    ] {
+        let done = run(&mut c, sql);
+        // MySQL looks for the table before it looks for the lock.
+        let done = if sql.ends_with("from u") && done.starts_with("1146") { answer.to_owned() } else { done };
+        assert_eq!(done, answer, "{sql}");
+    }
+}
+
+/// As MySQL 5.6.24: a commit of changes waits, and is a rollback if it is interrupted; one of nothing does not.
+#[test]
+fn the_global_read_lock_stops_commits() {
+    let opened = house();
+    let (mut holder, mut writer) = (session(&opened), session(&opened));
+    assert_eq!(run(&mut writer, "begin; insert into t values (20, 20)"), "");
+    assert_eq!(run(&mut holder, "flush tables with read lock"), "");
+    let commit = Running::start(writer, "commit");
+    assert!(commit.waits());
+    assert_eq!(run(&mut holder, "select count(*) from t"), "2");
+    assert_eq!(run(&mut holder, "unlock tables"), "");
+    let (writer, done) = commit.end();
+    assert_eq!(done, "");
+    assert_eq!(run(&mut holder, "select count(*) from t"), "3");
+
+    let mut writer = writer;
+    assert_eq!(run(&mut writer, "begin; insert into t values (21, 21)"), "");
+    assert_eq!(run(&mut holder, "flush tables with read lock"), "");
+    let commit = Running::start(writer, "commit");
+    assert!(commit.waits());
+    opened.db.processes().kill(commit.id, true);
+    let (mut writer, done) = commit.end();
+    assert_eq!(done, KILLED);
+    assert_eq!(run(&mut writer, "select count(*) from t where a = 21"), "0");
+    assert_eq!(run(&mut holder, "unlock tables"), "");
+    assert_eq!(run(&mut writer, "rollback; select count(*) from t where a = 21"), "0");
+    // The end of a session gives it back, too.
+    assert_eq!(run(&mut holder, "flush tables with read lock"), "");
+    let change = Running::start(writer, "insert into t values (22, 22)");
+    assert!(change.waits());
+    drop(holder);
+    assert_eq!(change.end().1, "");
+}
+
+/// A statement that changes rows ends before the lock is had, and may wait for a commit meanwhile.
+#[test]
+fn the_global_read_lock_waits_for_statements_that_change() {
+    let opened = house();
+    let mut first = session(&opened);
+    assert_eq!(run(&mut first, "begin; update t set b = 5 where a = 1"), "");
+    let second = Running::start(session(&opened), "update t set b = 6 where a = 1");
+    assert!(second.waits());
+    let dump = Running::start(session(&opened), "flush tables with read lock");
+    assert!(dump.waits());
+    assert_eq!(run(&mut first, "commit"), "");
+    assert_eq!(second.end().1, "");
+    let (mut dump, done) = dump.end();
+    assert_eq!(done, "");
+    assert_eq!(run(&mut dump, "select b from t where a = 1"), "6");
+}
