@@ -312,3 +312,66 @@ fn the_global_read_lock_waits_for_statements_that_change() {
     assert_eq!(done, "");
     assert_eq!(run(&mut dump, "select b from t where a = 1"), "6");
 }
+
+/// Probes of the test below.
+const PROBES: [&str; 7] = [
+    "insert into u values (0, 0)",
+    "insert into u values (3, 3)",
+    "insert into u values (7, 7)",
+    "insert into u values (10, 10)",
+    "update u set b = 8 where a = 1",
+    "update u set b = 8 where a = 5",
+    "update u set b = 8 where a = 9",
+];
+
+/// Which probes wait (`W`) for a transaction with that statement, on MySQL 5.6.24: `u` is only read.
+#[test]
+fn rows_that_are_read_to_change_others_are_locked_as_by_mysql() {
+    let opened = house();
+    let mut c = session(&opened);
+    let more = "create table u (a int primary key, b int, key (b)); create table w (x int); \
+                insert into u values (1, 1), (2, 2), (5, 5), (9, 9)";
+    assert_eq!(run(&mut c, more), "");
+    let range = "insert into w select b from u force index (primary) where a between 2 and 5";
+    let of_max = "update t set b = (select max(b) from u force index (primary) where a <= 2) where a = 1";
+    let joined = "update t, u set t.b = 3 where t.a = u.a and u.a = 1";
+    for (isolation, sql, waits) in [
+        ("repeatable read", range, ".WW..WW"),
+        ("repeatable read", "insert into w select a from u where b = 5", ".WW.WWW"),
+        ("repeatable read", "insert into w select a from u where a = 5", ".....W."),
+        ("repeatable read", "replace into t select a, b from u", "WWWWWWW"),
+        ("repeatable read", "insert into w select count(*) from u", "WWWWWWW"),
+        ("repeatable read", "insert into w select x.a from (select a from u) x", "WWWWWWW"),
+        ("repeatable read", "insert into w values ((select sum(a) from u))", "WWWWWWW"),
+        ("repeatable read", of_max, "WW..WW."),
+        ("repeatable read", joined, "....W.."),
+        ("repeatable read", "delete from t where b = (select sum(a) from u)", "WWWWWWW"),
+        ("repeatable read", "select max(a) from u", "......."),
+        ("read committed", range, "......."),
+        ("read committed", "insert into w select a from u where b = 5", "......."),
+        ("read committed", "insert into w select a from u where a = 5", "......."),
+        ("read committed", "replace into t select a, b from u", "......."),
+        ("read committed", "insert into w select count(*) from u", "......."),
+        ("read committed", "insert into w select x.a from (select a from u) x", "......."),
+        ("read committed", "insert into w values ((select sum(a) from u))", "....WWW"),
+        ("read committed", of_max, "......."),
+        ("read committed", joined, "....W.."),
+        ("read committed", "delete from t where b = (select sum(a) from u)", "....WWW"),
+        ("read committed", "select max(a) from u", "......."),
+    ] {
+        assert_eq!(run(&mut c, &format!("set session transaction isolation level {isolation}; begin")), "");
+        let done = run(&mut c, sql);
+        assert!(done.is_empty() || done == "9", "{sql}: {done}");
+        let mut found = String::new();
+        for probe in PROBES {
+            let mut other = session(&opened);
+            assert_eq!(run(&mut other, "begin"), "");
+            let other = Running::start(other, probe);
+            found.push(if other.waits() { 'W' } else { '.' });
+            opened.db.processes().kill(other.id, true);
+            other.end();
+        }
+        assert_eq!(found, waits, "{isolation}: {sql}");
+        assert_eq!(run(&mut c, "rollback"), "");
+    }
+}

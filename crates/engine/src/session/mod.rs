@@ -198,6 +198,12 @@ impl Session {
         self.explicit || self.trx.state() != TrxState::NotStarted
     }
 
+    /// Isolation level of the present transaction.
+    #[inline]
+    pub fn isolation(&self) -> Isolation {
+        self.trx.isolation()
+    }
+
     /// Whether the present transaction may change anything.
     pub fn transaction_access(&self) -> AccessMode {
         self.trx.access()

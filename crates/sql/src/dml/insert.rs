@@ -13,7 +13,7 @@ use crate::catalog::{self, TableInfo};
 use crate::connection::wanted_of;
 use crate::database::Database;
 use crate::expr::{CompileCx, EvalCx, Expr, Row, TableRow, compile};
-use crate::plan::{Planner, SelectPlan, plan_select};
+use crate::plan::{Planner, SelectPlan, SourceLock, plan_select};
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
@@ -79,7 +79,8 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
         ast::InsertSource::Query(query) => {
             let select = {
                 let planner =
-                    Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+                    Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find)
+                        .locking_sources(SourceLock::AboveReadCommitted);
                 plan_select(&planner, query, &mut compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types))?
             };
             if select.columns().len() != plan.targets.len() {
@@ -120,7 +121,8 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         return Err(SqlError::unsupported("PARTITION"));
     }
     let info = open_for_change(&ast.table, &mut cx.stmt)?;
-    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find)
+        .locking_sources(SourceLock::Always);
     let scope =
         TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref(), planner: &planner };
     let targets = match ast.columns {
@@ -227,7 +229,8 @@ impl InsertPlan {
         rows: &[&[ast::Expr<'_>]],
         cx: &mut PlanCx<'_>,
     ) -> SqlResult<Box<[Box<[Cell]>]>> {
-        let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+        let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find)
+            .locking_sources(SourceLock::Always);
         let mut compile_cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
         let mut reads_row = false;
         let mut out = Vec::with_capacity(rows.len());
@@ -390,7 +393,8 @@ impl InsertPlan {
                     continue;
                 }
                 let expr = {
-                    let planner = Planner::new(&db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+                    let planner = Planner::new(&db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find)
+                        .locking_sources(SourceLock::Always);
                     let mut compile_cx = compile_cx(&db, cx.stmt.state, cx.param_types);
                     compile(cell, &self.scope(&planner), &mut compile_cx)?
                 };

@@ -43,8 +43,8 @@ pub use update::UpdatePlan;
 
 use crate::connection::wanted_of;
 use crate::expr::CompileCx;
-use crate::plan::Planner;
 use crate::plan::matching::{MatchPlan, MatchRequest, plan_match};
+use crate::plan::{Planner, SourceLock};
 use crate::sink::ResultSink;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
 use std::sync::Arc;
@@ -96,7 +96,13 @@ fn matching(
     cx: &mut PlanCx<'_>,
     request: &MatchRequest<'_>,
 ) -> SqlResult<(MatchPlan, Vec<crate::accounts::Wanted>)> {
-    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, crate::virtual_tables::find);
+    let one = request.delete_from.is_empty() && matches!(request.from, [ast::TableRef::Table(_)]);
+    let sources = match one && !request.assignments.is_empty() {
+        true => SourceLock::AboveReadCommitted,
+        false => SourceLock::Always,
+    };
+    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, crate::virtual_tables::find)
+        .locking_sources(sources);
     let mut compile =
         CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(cx.stmt.db), &mut *cx.stmt.state) };
     let matching = plan_match(&planner, request, &mut compile)?;

@@ -8,11 +8,13 @@ use crate::catalog::TableInfo;
 use crate::error;
 use crate::expr::{EvalCx, Expr, Row, TableRow};
 use crate::plan::names::Source;
-use crate::plan::{BlockPlan, KeyTest, KeyValue, Path, Read, Step};
+use crate::plan::{BlockPlan, KeyTest, KeyValue, Path, Read, SourceLock, Step};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use vaquita_engine::{Cursor, Direction, Field, PointRead, ReadLock, ReadOptions, RowKey, RowRef, Seek};
+use vaquita_engine::{
+    Cursor, Direction, Field, Isolation, PointRead, ReadLock, ReadOptions, RowKey, RowRef, Seek,
+};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Rows looked at in place before the latch is given up for a moment: others want the page, and the session may have to
@@ -35,6 +37,8 @@ pub(crate) trait Consumer {
 pub(crate) struct Reader {
     cursor: Option<Cursor>,
     point: Option<PointRead>,
+    /// The locks that `point` takes.
+    point_lock: ReadLock,
     /// The cursor was taken up in this execution.
     ready: bool,
     key: Vec<u8>,
@@ -190,9 +194,11 @@ impl<'p> Exec<'p> {
             KeyIs::Nothing => return Ok(Flow::Go),
             KeyIs::Unknown => return self.scan(read, info, reader, at, cx, row, next),
         }
-        if reader.point.is_none() {
-            let options = options_of(read, index);
+        let lock = lock_of(read, cx);
+        if reader.point.is_none() || reader.point_lock != lock {
+            let options = options_of(read, index, lock);
             reader.point = Some(error::of_engine(PointRead::new(info.table.clone(), options))?);
+            reader.point_lock = lock;
         }
         let Reader { point: Some(point), key: bytes, .. } = reader else { return Ok(Flow::Go) };
         let mut fields: SmallVec<[Field<'_>; 4]> = SmallVec::new();
@@ -308,7 +314,8 @@ impl<'p> Exec<'p> {
     ) -> SqlResult<Flow> {
         let direction = if reverse { Direction::Backward } else { Direction::Forward };
         let Some(cursor) = &mut reader.cursor else { return Ok(Flow::Go) };
-        if at.in_place && read.lock == ReadLock::None {
+        let lock = lock_of(read, cx);
+        if at.in_place && lock == ReadLock::None {
             return self.drain_in_place(read, cursor, direction, at, cx, row, next);
         }
         let Some(db) = cx.db else { return Err(no_engine()) };
@@ -336,7 +343,7 @@ impl<'p> Exec<'p> {
                 matches = error::of_engine(there)? && self.shows(read, cursor, core, at, cx, row)?;
             }
             if !matches {
-                if read.lock != ReadLock::None
+                if lock != ReadLock::None
                     && let Some(session) = &mut cx.engine
                 {
                     error::of_engine(session.statement().unlock_row(cursor))?;
@@ -570,8 +577,21 @@ pub(crate) fn all_true(conditions: &[Expr], cx: &mut EvalCx<'_>, row: &Row<'_>) 
     Ok(true)
 }
 
-fn options_of(read: &Read, index: usize) -> ReadOptions {
-    ReadOptions::by_index(index).locking(read.lock).wait(read.wait).columns(read.columns.clone())
+fn options_of(read: &Read, index: usize, lock: ReadLock) -> ReadOptions {
+    ReadOptions::by_index(index).locking(lock).wait(read.wait).columns(read.columns.clone())
+}
+
+/// The locks that reading takes in the present transaction.
+#[inline]
+fn lock_of(read: &Read, cx: &EvalCx<'_>) -> ReadLock {
+    let isolation = || cx.engine.as_ref().map(|session| session.isolation());
+    match (read.lock, read.source_lock) {
+        (ReadLock::None, SourceLock::Always) => ReadLock::Shared,
+        (ReadLock::None, SourceLock::AboveReadCommitted) if isolation() > Some(Isolation::ReadCommitted) => {
+            ReadLock::Shared
+        }
+        (lock, _) => lock,
+    }
 }
 
 /// The reader's cursor, taken up for this execution.
@@ -584,13 +604,15 @@ fn open_cursor<'c>(
     semi_consistent: bool,
     cx: &mut EvalCx<'_>,
 ) -> SqlResult<&'c mut Cursor> {
+    let lock = lock_of(read, cx);
     let Some(session) = &mut cx.engine else { return Err(no_engine()) };
     let mut statement = session.statement();
     if !*ready {
         match cursor {
-            Some(cursor) => error::of_engine(statement.reuse_cursor(cursor, read.lock))?,
+            Some(cursor) => error::of_engine(statement.reuse_cursor(cursor, lock))?,
             None => {
-                *cursor = Some(error::of_engine(statement.cursor(&info.table, &options_of(read, index)))?)
+                *cursor =
+                    Some(error::of_engine(statement.cursor(&info.table, &options_of(read, index, lock)))?)
             }
         }
         *ready = true;

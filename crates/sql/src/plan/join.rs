@@ -9,7 +9,7 @@ use super::block::Locking;
 use super::from::Tree;
 use super::names::{BlockScope, Source, column_of};
 use super::sarg::is_random;
-use super::{BlockPlan, OrderKey, Path, Planner, Read, SortValue, Step};
+use super::{BlockPlan, OrderKey, Path, Planner, Read, SortValue, SourceLock, Step};
 use crate::catalog::TableInfo;
 use crate::expr::node::CmpOp;
 use crate::expr::{ColumnMap, CompileCx, Constness, EvalCx, Expr, Node, Row, TableSet};
@@ -92,6 +92,7 @@ fn counts_rows(block: &BlockPlan) -> bool {
         && matches!(block.reads[0].source, Source::Stored(_))
         && matches!(block.reads[0].path, Path::Full { .. })
         && block.reads[0].lock == ReadLock::None
+        && block.reads[0].source_lock == SourceLock::None
 }
 
 /// Whether an expression may be evaluated on copied rows only: it runs a subquery, or waits, which nobody may do with a
@@ -435,6 +436,7 @@ impl Planning<'_, '_, '_> {
             map,
             path: access.path,
             lock,
+            source_lock: self.scope.planner.sources,
             wait,
             hash: access.hash.then(|| self.estimator.hash_keys(slot, known, &refs)),
             possible: access.possible,

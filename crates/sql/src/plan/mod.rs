@@ -65,8 +65,24 @@ pub struct Planner<'p> {
     pub virtual_tables: source::FindVirtual,
     /// How many derived tables are being planned, one in the other.
     derived: std::cell::Cell<u32>,
+    /// Locks on rows that are read to change others.
+    sources: SourceLock,
     /// Tables and columns that were used so far.
     uses: RefCell<Vec<TableUse>>,
+}
+
+/// Shared locks on rows that a statement reads to change others by them: the statement's effect stays what it was in the
+/// order of the commits. As observed of MySQL 5.6.24.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SourceLock {
+    /// None: a query.
+    #[default]
+    None,
+    /// Not in transactions that read what is committed, or less: INSERT .. SELECT, REPLACE .. SELECT, CREATE TABLE .. SELECT,
+    /// UPDATE of one table.
+    AboveReadCommitted,
+    /// At every level: INSERT .. VALUES, DELETE, UPDATE of several tables.
+    Always,
 }
 
 /// A table that a statement reads, for privilege checks.
@@ -102,8 +118,15 @@ impl<'p> Planner<'p> {
             params,
             virtual_tables,
             derived: std::cell::Cell::new(0),
+            sources: SourceLock::None,
             uses: RefCell::default(),
         }
+    }
+
+    /// The same for a statement that changes rows.
+    #[must_use]
+    pub fn locking_sources(self, sources: SourceLock) -> Planner<'p> {
+        Planner { sources, ..self }
     }
 
     fn note_uses(&self, mut uses: Vec<TableUse>) {
@@ -262,6 +285,8 @@ pub(crate) struct Read {
     pub(crate) map: ColumnMap,
     pub(crate) path: Path,
     pub(crate) lock: ReadLock,
+    /// Where `lock` is none.
+    pub(crate) source_lock: SourceLock,
     pub(crate) wait: WaitPolicy,
     /// Rows are kept in memory, found again by these pairs of inner and outer values: the table is read once.
     pub(crate) hash: Option<Vec<HashKey>>,

@@ -15,7 +15,7 @@ use crate::accounts::{Priv, Wanted};
 use crate::catalog::TableInfo;
 use crate::database::Database;
 use crate::expr::{CompileCx, EvalCx, Row, TableRow, compile};
-use crate::plan::Planner;
+use crate::plan::{Planner, SourceLock};
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
@@ -78,7 +78,8 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
             .default_collation(),
     };
     let info = open_for_change(&ast.table, &mut cx.stmt)?;
-    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find);
+    let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find)
+        .locking_sources(SourceLock::Always);
     let scope = TableScope { info: &info, on_duplicate: false, alias: None, planner: &planner };
     let mut targets = Vec::new();
     for target in ast.targets {
