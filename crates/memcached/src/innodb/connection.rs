@@ -4,7 +4,7 @@
 //! only reads. With greater ones the first operation begins a transaction which the following ones go on with, whatever
 //! mapping they use, until so many reads or so many changes have been made.
 
-use super::config::{Config, Container};
+use super::config::{Config, Container, Policies};
 use super::mapping::{KeyBuffer, Mapping};
 use super::numbers::Block;
 use super::row::NewRow;
@@ -25,6 +25,8 @@ const TRIES: u32 = 5;
 pub(crate) enum Kind {
     /// Reads so many items.
     Read(u64),
+    /// Reads an item as it is committed, whatever the isolation level.
+    Committed,
     /// Changes.
     Write,
 }
@@ -33,6 +35,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) mapping: Mapping,
+    /// Number of the mapping's name, for what is kept in memory.
+    pub(crate) space: u32,
     /// Reads without locks.
     pub(crate) read: PointRead,
     /// Reads with X locks.
@@ -40,9 +44,9 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    fn new(mapping: Mapping) -> vaquita_engine::Result<Bound> {
+    fn new(mapping: Mapping, space: u32) -> vaquita_engine::Result<Bound> {
         let (read, lock) = (mapping.point_read(ReadLock::None)?, mapping.point_read(ReadLock::Exclusive)?);
-        Ok(Bound { mapping, read, lock })
+        Ok(Bound { mapping, space, read, lock })
     }
 }
 
@@ -296,7 +300,9 @@ impl InnodbStore {
             self.patiently(|store| store.session.lock_table_name(&name, MdlMode::SharedWrite))?;
         }
         let table = self.patiently(|store| store.session.run_detached(|s| s.table(&name)))?.0;
-        let bound = Bound::new(Mapping::new(container, &self.config, table)?).map_err(failure)?;
+        let mapping = Mapping::new(container, &self.config, table)?;
+        let space = self.tables.space(&container.name);
+        let bound = Bound::new(mapping, space).map_err(failure)?;
         self.bound.push(bound);
         Ok(self.bound.len() - 1)
     }
@@ -342,6 +348,13 @@ impl InnodbStore {
         &self.buffers.value
     }
 
+    /// What `cache_policies` says.
+    #[inline]
+    pub(crate) fn policies(&mut self) -> Result<Policies> {
+        self.refresh()?;
+        Ok(self.config.policies)
+    }
+
     // ---- operations
 
     /// Runs an operation on the mapping in use: a statement, in the transaction it belongs to. What `body` has found out may be
@@ -356,6 +369,7 @@ impl InnodbStore {
         let settings = &self.tables.settings;
         let size = match kind {
             Kind::Read(_) => settings.r_batch_size.load(Ordering::Relaxed),
+            Kind::Committed => 1,
             Kind::Write => settings.w_batch_size.load(Ordering::Relaxed),
         };
         self.operate_in(kind, size, body)
@@ -416,6 +430,8 @@ impl InnodbStore {
         if size > 1 {
             self.batch = Some(Batch::default());
             self.session.begin(AccessMode::ReadWrite, false).map_err(failure)?;
+        } else if kind == Kind::Committed {
+            own.isolation = Isolation::ReadCommitted;
         } else if kind == Kind::Write {
             // Alone it sees one row, which it locks: gaps would only stand in the way of other new rows.
             own.isolation = own.isolation.min(Isolation::ReadCommitted);
@@ -437,6 +453,7 @@ impl InnodbStore {
                 batch.reads += n;
                 batch.reads
             }
+            Kind::Committed => 0,
             Kind::Write => {
                 batch.writes += 1;
                 batch.writes
@@ -470,12 +487,13 @@ impl InnodbStore {
         self.tables.rolls_back_on_timeout()
     }
 
-    /// Runs a change as a transaction of its own, whatever the batch size. No transaction is open.
+    /// Runs an operation as a transaction of its own, whatever the batch size; no transaction is open.
     pub(crate) fn operate_alone<R>(
         &mut self,
+        kind: Kind,
         body: impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
     ) -> Result<R> {
-        self.operate_in(Kind::Write, 1, body)
+        self.operate_in(kind, 1, body)
     }
 }
 

@@ -4,7 +4,7 @@
 //! readers go on seeing what their views see. It is no TRUNCATE: it does not wait for transactions that have only read the
 //! table, nor they for it; foreign keys are checked, and AUTO_INCREMENT goes on.
 
-use super::connection::{InnodbStore, Work};
+use super::connection::{InnodbStore, Kind, Work};
 use super::tables::Tables;
 use crate::store::{Expiry, Failure, Result};
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ impl InnodbStore {
 
     /// Deletes some rows behind `last`, which goes on to the last of them; whether there may be more.
     fn delete_chunk(&mut self, last: &mut Option<RowKey>) -> Result<bool> {
-        let keys = self.operate_alone(|s, work| delete_some(s, work, last.as_ref()))?;
+        let keys = self.operate_alone(Kind::Write, |s, work| delete_some(s, work, last.as_ref()))?;
         let more = keys.len() == CHUNK;
         *last = keys.into_iter().next_back();
         Ok(more)

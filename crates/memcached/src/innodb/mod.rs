@@ -10,6 +10,7 @@
 //! | rows as items | `row` |
 //! | the store of one connection: mappings, transactions | `connection` |
 //! | the operations | `read`, `write`, `flush` |
+//! | tables, memory, or both | `mixed` |
 //! | removing expired rows | `expiry` |
 //! | numbers of items | `numbers` |
 //!
@@ -23,6 +24,7 @@ mod connection;
 mod expiry;
 mod flush;
 mod mapping;
+mod mixed;
 mod numbers;
 mod read;
 mod row;
@@ -32,6 +34,7 @@ mod write;
 
 pub use config::{Policies, Policy};
 pub use connection::InnodbStore;
+pub use mixed::{MixedStore, Shelves};
 pub use settings::Settings;
 pub use tables::{Tables, WallClock};
 

@@ -47,6 +47,16 @@ impl InnodbStore {
         Ok(())
     }
 
+    /// Shows the committed item of a key of the mapping in use; no transaction is open.
+    pub(crate) fn read_committed(
+        &mut self,
+        key: &[u8],
+        mut found: impl FnMut(&Item<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let flow = self.operate_alone(Kind::Committed, |s, work| show_key(s, work, key, &mut found))?;
+        flow.map(drop)
+    }
+
     fn show_table(
         &self,
         at: usize,

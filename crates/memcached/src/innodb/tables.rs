@@ -46,6 +46,8 @@ pub struct Tables {
     collector: Mutex<Collector>,
     /// Mappings to be emptied, and when.
     flushes: Mutex<Vec<(Vec<u8>, u32)>>,
+    /// Names of mappings; their numbers are their places.
+    spaces: Mutex<Vec<Vec<u8>>>,
 }
 
 impl fmt::Debug for Tables {
@@ -87,6 +89,7 @@ impl Tables {
             clock,
             collector: Mutex::default(),
             flushes: Mutex::default(),
+            spaces: Mutex::default(),
         }))
     }
 
@@ -160,6 +163,16 @@ impl Tables {
         let mut flushes = self.flushes.lock();
         flushes.retain(|(name, _)| name != mapping);
         flushes.push((mapping.to_vec(), at));
+    }
+
+    /// The number of a mapping's name, which it keeps.
+    pub(crate) fn space(&self, mapping: &[u8]) -> u32 {
+        let mut spaces = self.spaces.lock();
+        let at = spaces.iter().position(|name| name == mapping).unwrap_or_else(|| {
+            spaces.push(mapping.to_vec());
+            spaces.len() - 1
+        });
+        at as u32
     }
 
     /// Takes one of the mappings out that are to be emptied by now.

@@ -1,0 +1,102 @@
+//! Tables whose definition changes while they are mapped.
+
+use crate::bed::{Bed, Ops, spec};
+use std::sync::atomic::Ordering::Relaxed;
+use vaquita_engine::{Error, stored};
+use vaquita_format::column::{Charset, ColumnDef};
+use vaquita_memcached::store::{Failure, Mode, Store};
+
+/// As it is, but the value is a number.
+fn other_demo() -> vaquita_engine::TableSpec {
+    let columns = vec![
+        ColumnDef::varchar("c1", 32, Charset::LATIN1).not_null(),
+        ColumnDef::int("c5", 4, false),
+        ColumnDef::int("c3", 4, false),
+        ColumnDef::int("c2", 4, false),
+        ColumnDef::int("c4", 8, true),
+    ];
+    spec("test/demo_test", columns, &[0])
+}
+
+#[test]
+fn without_kept_locks_a_table_may_change_at_any_time() {
+    let bed = Bed::new();
+    let (mut store, mut sql) = (bed.store(), bed.session());
+    sql.settings.metadata_lock_timeout = 0;
+    store.set("k", "v");
+    sql.truncate_table("test/demo_test").unwrap();
+    assert_eq!(store.one("k"), None);
+    store.set("k", "v");
+    sql.drop_table("test/demo_test").unwrap();
+    let gone = Err(Failure::Server("table test/demo_test does not exist".into()));
+    assert_eq!(store.all(&["k"]), gone);
+    assert!(store.keep(Mode::Set, "k", "v").is_err());
+    sql.create_table(&other_demo()).unwrap();
+    store.set("k", "17");
+    assert_eq!(store.value("k"), Some("17".into()));
+    assert_eq!(bed.rows("test/demo_test")[0][3], Some(stored::int(17).to_vec()));
+    assert!(matches!(store.keep(Mode::Set, "k", "text"), Err(Failure::Client(_))));
+}
+
+#[test]
+fn an_open_transaction_keeps_the_definition() {
+    let bed = Bed::new();
+    bed.settings.w_batch_size.store(10, Relaxed);
+    let (mut store, mut sql) = (bed.store(), bed.session());
+    sql.settings.metadata_lock_timeout = 0;
+    store.set("k", "v");
+    assert!(matches!(sql.drop_table("test/demo_test"), Err(Error::MetadataLockTimeout(_))));
+    store.commit().unwrap();
+    sql.drop_table("test/demo_test").unwrap();
+}
+
+#[test]
+fn kept_locks_keep_definitions_until_the_mapping_goes() {
+    let bed = Bed::new();
+    bed.settings.enable_mdl.store(true, Relaxed);
+    let (mut store, mut sql) = (bed.store(), bed.session());
+    sql.settings.metadata_lock_timeout = 0;
+    // Not used yet.
+    sql.truncate_table("test/demo_test").unwrap();
+    store.set("k", "v");
+    let refused =
+        |done: vaquita_engine::Result<()>| assert!(matches!(done, Err(Error::MetadataLockTimeout(_))));
+    refused(sql.truncate_table("test/demo_test"));
+    refused(sql.drop_table("test/demo_test"));
+    assert_eq!(store.value("k"), Some("v".into()));
+    // Rows are still everybody's.
+    let table = bed.table("test/demo_test");
+    sql.run(|s| s.delete(&table, &vaquita_engine::RowKey::new([&b"k"[..]]))).unwrap();
+    assert_eq!(store.one("k"), None);
+    store.set("k", "v");
+    // Turned off while it runs: the next operation gives it back.
+    bed.settings.enable_mdl.store(false, Relaxed);
+    store.value("k");
+    sql.truncate_table("test/demo_test").unwrap();
+    bed.settings.enable_mdl.store(true, Relaxed);
+    store.set("k", "v");
+    refused(sql.truncate_table("test/demo_test"));
+    drop(store);
+    sql.truncate_table("test/demo_test").unwrap();
+}
+
+#[test]
+fn a_definition_being_changed_is_waited_for() {
+    let bed = Bed::new();
+    let (mut store, mut sql) = (bed.store(), bed.session());
+    store.set("k", "v");
+    sql.lock_table_name("test/demo_test", vaquita_engine::MdlMode::Exclusive).unwrap();
+    assert!(matches!(store.all(&["k"]), Err(Failure::Busy(_))));
+    assert!(matches!(store.keep(Mode::Set, "k", "w"), Err(Failure::Busy(_))));
+    bed.settings.lock_wait_timeout.store(50, Relaxed);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let value = store.value("k");
+            (value, store)
+        });
+        sql.unlock_tables();
+        let (value, mut store) = waiting.join().unwrap();
+        assert_eq!(value, Some("v".into()));
+        assert_eq!(store.delete(b"k", 0).map(|_| ()), Ok(()));
+    });
+}
