@@ -55,7 +55,7 @@ pub(crate) fn common_prefix_ignoring_case(a: &[u8], b: &[u8]) -> usize {
 /// How many of eight bytes come before the first that is a space or not ASCII.
 #[inline]
 pub(crate) fn plain_bytes(word: u64) -> usize {
-    let unlike = word ^ ONES * b' ' as u64;
+    let unlike = word ^ (ONES * b' ' as u64);
     // The high bit of each byte tells whether it is another byte than a space; nothing is carried from one to the next.
     let others = unlike | ((unlike & !HIGH_BITS) + (ONES * 0x7F));
     let stops = (word | !others) & HIGH_BITS;
