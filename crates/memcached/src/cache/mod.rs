@@ -227,17 +227,27 @@ impl Cache {
         };
     }
 
-    /// Deletes the items of a space: now (0), or those kept before a moment when it has come.
+    /// Deletes the items of a space: now (0), or those kept before a moment when it has come. A moment takes the place of
+    /// one that has not come yet.
     pub fn flush(&self, space: u32, at: Expiry, now: u32) {
-        if at.0 > now {
-            let mut flushes = self.flushes.write();
-            flushes.retain(|&(of, _)| of != space);
-            flushes.push((space, at.0));
-            self.any_flush.store(true, Ordering::Release);
-            return;
+        let mut flushes = self.flushes.write();
+        // What an earlier moment ended must not come back with the new one.
+        let passed = flushes.iter().find(|&&(of, at)| of == space && at <= now).map(|&(_, at)| at);
+        if at.0 <= now {
+            self.remove_all(|entry| entry.space == space);
+        } else if let Some(passed) = passed {
+            self.remove_all(|entry| entry.space == space && entry.stored < passed);
         }
+        flushes.retain(|&(of, pending)| of != space || at.0 <= now && pending > now);
+        if at.0 > now {
+            flushes.push((space, at.0));
+        }
+        self.any_flush.store(!flushes.is_empty(), Ordering::Release);
+    }
+
+    fn remove_all(&self, ends: impl Fn(&Entry) -> bool) {
         for shard in &self.shards {
-            shard.lock().retain(|entry| entry.space != space);
+            shard.lock().retain(|entry| !ends(entry));
         }
     }
 

@@ -194,7 +194,8 @@ fn command<'a, S: Store>(
         return Step::Done(arguments.as_ptr() as usize - data.as_ptr() as usize);
     }
     match name {
-        b"get" => return get(arguments, false, end, run, cx),
+        // An old name of it that memcached still knows.
+        b"get" | b"bget" => return get(arguments, false, end, run, cx),
         b"gets" => return get(arguments, true, end, run, cx),
         b"mg" if meta::get::gathers(arguments) => return meta::get::gather(arguments, end, run),
         _ => {}

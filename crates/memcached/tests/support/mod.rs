@@ -1,6 +1,8 @@
 //! A connection on a cache of its own, and the real memcached 1.6.18 to compare it with.
 #![allow(dead_code)]
 
+pub(crate) mod pair;
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
@@ -79,10 +81,26 @@ pub(crate) struct Memcached {
 impl Memcached {
     /// Starts one on a free port.
     pub(crate) fn start(arguments: &[&str]) -> Memcached {
+        Memcached::start_in(arguments, None)
+    }
+
+    /// Starts one that demands SASL and knows nobody.
+    pub(crate) fn start_sasl() -> Memcached {
+        let folder = vaquita_peers::scratch_dir("vmc").expect("a folder");
+        std::fs::write(folder.join("memcached.conf"), "mech_list: plain\n").expect("a file");
+        let started = Memcached::start_in(&["-S"], Some(&folder));
+        let _ = std::fs::remove_dir_all(folder);
+        started
+    }
+
+    fn start_in(arguments: &[&str], sasl: Option<&std::path::Path>) -> Memcached {
         let port = free_port();
         let mut command = Paths::installed().expect("peers").command("usr/bin/memcached");
         command.args(["-u", "nobody", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "64"]);
         command.args(["-p", &port.to_string()]).args(arguments);
+        if let Some(folder) = sasl {
+            command.env("SASL_CONF_PATH", folder);
+        }
         let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("memcached starts");
         for _ in 0..200 {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
@@ -134,6 +152,36 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
         text.replace_range(300..text.len() - 200, " ... ");
     }
     text
+}
+
+/// Answers of the binary protocol, with the numbers of items replaced by the order in which they are told.
+pub(crate) fn frames(mut answers: &[u8]) -> Vec<String> {
+    use vaquita_base::codec::{get_u16, get_u32, get_u64};
+    let (mut frames, mut numbers) = (Vec::new(), vec![0]);
+    while answers.len() >= 24 {
+        let (extras_len, key_len) = (usize::from(answers[4]), usize::from(get_u16(answers, 2)));
+        let body_len = get_u32(answers, 8) as usize;
+        let cas = get_u64(answers, 16);
+        let rank = numbers.iter().position(|&number| number == cas).unwrap_or_else(|| {
+            numbers.push(cas);
+            numbers.len() - 1
+        });
+        let body = &answers[24..(24 + body_len).min(answers.len())];
+        frames.push(format!(
+            "magic {:02x} opcode {:02x} type {} status {:02x} opaque {:08x} cas #{rank} extras {extras_len} key {key_len} body {}",
+            answers[0],
+            answers[1],
+            answers[5],
+            get_u16(answers, 6),
+            get_u32(answers, 12),
+            shown(body),
+        ));
+        answers = &answers[24 + body.len()..];
+    }
+    if !answers.is_empty() {
+        frames.push(shown(answers));
+    }
+    frames
 }
 
 /// A binary request.

@@ -91,7 +91,7 @@ pub(crate) fn step<'a, S: Store>(
     let Some(value_len) = header.value_len() else {
         return end(&header, Status::UnknownCommand, cx);
     };
-    if matches!(header.opcode, op::SASL_LIST..=op::SASL_STEP) && cx.service.users.is_some() {
+    if matches!(header.opcode, op::SASL_LIST..=op::SASL_STEP) {
         return login(conn, &header, rest, pos, cx);
     }
     if !conn.authenticated && header.opcode != op::VERSION {
@@ -178,6 +178,10 @@ fn login<S: Store>(
         && if is_list { header.body_len == 0 } else { (1..=sasl::MECHANISM_MAX).contains(&header.key_len) };
     if !well_formed {
         return end(header, Status::InvalidArguments, cx);
+    }
+    if cx.service.users.is_none() {
+        error(header, Status::UnknownCommand, cx);
+        return pass_over(conn, header, pos);
     }
     if header.body_len > LOGIN_MAX {
         sasl::refuse(conn, header, cx);

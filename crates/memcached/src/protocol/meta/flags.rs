@@ -69,19 +69,19 @@ pub(crate) struct Flags<'a> {
 
 /// Letters as a set.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen(u64);
+pub(crate) struct Seen(u128);
 
 impl Seen {
-    /// Adds a letter; whether it is new. ASCII letters only.
+    /// Adds a letter; whether it is new. Letters are ASCII.
     pub(crate) fn add(&mut self, letter: u8) -> bool {
-        let bit = 1 << (letter & 63);
+        let bit = 1 << (letter & 127);
         let new = self.0 & bit == 0;
         self.0 |= bit;
         new
     }
 
     fn has(self, letter: u8) -> bool {
-        self.0 & 1 << (letter & 63) != 0
+        self.0 & 1 << (letter & 127) != 0
     }
 }
 
@@ -94,6 +94,15 @@ impl<'a> Flags<'a> {
         }
         let mut flags = Flags::default();
         for word in &words {
+            if !LETTERS.contains(&word[0]) {
+                return Err(FlagError::Unknown);
+            }
+            if !flags.seen.add(word[0]) {
+                return Err(FlagError::Duplicate);
+            }
+        }
+        // Their tokens are read when all letters are known.
+        for word in &words {
             flags.one(word[0], &word[1..])?;
         }
         flags.words = words;
@@ -101,13 +110,6 @@ impl<'a> Flags<'a> {
     }
 
     fn one(&mut self, letter: u8, token: &[u8]) -> Result<(), FlagError> {
-        // Letters of both cases and no other bytes: 64 bits tell them apart.
-        if !letter.is_ascii_alphabetic() {
-            return Err(FlagError::Unknown);
-        }
-        if !self.seen.add(letter) {
-            return Err(FlagError::Duplicate);
-        }
         let seconds = || i64_of(token).ok_or(FlagError::Token);
         match letter {
             b'C' => self.cas = Some(u64_of(token).ok_or(FlagError::Token)?),
@@ -120,7 +122,6 @@ impl<'a> Flags<'a> {
             b'M' if token.len() == 1 => self.mode = Some(token[0]),
             b'M' => return Err(FlagError::ModeLength),
             b'O' if token.len() >= OPAQUE_MAX => return Err(FlagError::Opaque),
-            _ if !LETTERS.contains(&letter) => return Err(FlagError::Unknown),
             _ => {}
         }
         Ok(())

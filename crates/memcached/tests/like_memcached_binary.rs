@@ -1,0 +1,305 @@
+//! Binary frames are answered as memcached 1.6.18 answers them.
+
+mod support;
+
+use std::sync::Arc;
+use support::{Frame, Local, Memcached, frames, now, shown};
+use vaquita_memcached::store::Users;
+
+const FLAGS: &[u8] = &[0, 0, 0, 7, 0, 0, 0, 0];
+const NO_EXPIRY: &[u8] = &[0; 4];
+
+fn frame(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
+    Frame { opcode, extras, key, value, opaque: 0xdead_beef, ..Frame::default() }.bytes()
+}
+
+fn with_cas(opcode: u8, extras: &[u8], key: &[u8], value: &[u8], cas: u64) -> Vec<u8> {
+    Frame { opcode, extras, key, value, cas, opaque: 0x0102_0304, ..Frame::default() }.bytes()
+}
+
+fn counting(delta: u64, initial: u64, expires: u32) -> Vec<u8> {
+    let mut extras = Vec::new();
+    vaquita_base::codec::push_u64(&mut extras, delta);
+    vaquita_base::codec::push_u64(&mut extras, initial);
+    vaquita_base::codec::push_u32(&mut extras, expires);
+    extras
+}
+
+/// What every script finds.
+fn before() -> Vec<u8> {
+    [
+        frame(0x08, b"", b"", b""),
+        frame(0x01, FLAGS, b"a", b"abc"),
+        frame(0x01, &[0; 8], b"n", b"10"),
+        frame(0x01, &[0; 8], b"e", b""),
+    ]
+    .concat()
+}
+
+fn noop() -> Vec<u8> {
+    frame(0x0a, b"", b"", b"")
+}
+
+/// Runs scripts on both servers; those that are answered in another way.
+fn differences(real: &Memcached, local: &Local, scripts: &[Vec<u8>]) -> Vec<String> {
+    let mut differences = Vec::new();
+    for script in scripts {
+        local.seconds.set(now());
+        real.talk(&before());
+        local.talk(&before());
+        let (theirs, ours) = (frames(&real.talk(script)), frames(&local.talk(script).0));
+        if theirs != ours {
+            let script = shown(script);
+            differences.push(format!("{script}\n  memcached: {theirs:#?}\n  here: {ours:#?}\n"));
+        }
+    }
+    differences
+}
+
+fn check(scripts: &[Vec<u8>]) {
+    let differences = differences(&Memcached::start(&[]), &Local::new(now()), scripts);
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
+}
+
+/// Gets and what they are told of.
+#[test]
+fn gets() {
+    let mut scripts = Vec::new();
+    for key in [&b"a"[..], b"e", b"no", &[b'k'; 250], b"\x00\xff \r\n"] {
+        for opcode in [0x00, 0x09, 0x0c, 0x0d] {
+            scripts.push([frame(opcode, b"", key, b""), noop()].concat());
+            scripts.push([with_cas(opcode, b"", key, b"", 5), noop()].concat());
+        }
+        for opcode in [0x1c, 0x1d, 0x1e, 0x23, 0x24] {
+            scripts.push([frame(opcode, NO_EXPIRY, key, b""), noop()].concat());
+            scripts.push([frame(opcode, &[0, 0, 1, 0], key, b""), noop(), frame(0, b"", key, b"")].concat());
+        }
+    }
+    let all = [0x0d, 0x09, 0x00]
+        .map(|opcode| [&b"a"[..], b"no", b"e", b"n", b"a"].map(|key| frame(opcode, b"", key, b"")).concat());
+    scripts.push([all.concat(), noop()].concat());
+    check(&scripts);
+}
+
+#[test]
+fn changes() {
+    let mut scripts = Vec::new();
+    for key in [&b"a"[..], b"no"] {
+        for quiet in [0x00, 0x10] {
+            for cas in [0, 1, u64::MAX] {
+                for opcode in [0x01, 0x02, 0x03] {
+                    let change = with_cas(opcode + quiet, FLAGS, key, b"new value", cas);
+                    scripts.push([change, noop(), frame(0, b"", key, b"")].concat());
+                }
+                let change = with_cas(0x04 + quiet, b"", key, b"", cas);
+                scripts.push([change, noop(), frame(0, b"", key, b"")].concat());
+                let quiet = if quiet == 0 { 0 } else { 0x0b };
+                for opcode in [0x0e, 0x0f] {
+                    let change = with_cas(opcode + quiet, b"", key, b"more", cas);
+                    scripts.push([change, noop(), frame(0, b"", key, b"")].concat());
+                }
+            }
+        }
+    }
+    scripts.push(
+        [frame(0x01, &[0, 0, 0, 0, 255, 255, 255, 255], b"x", b"v"), frame(0, b"", b"x", b"")].concat(),
+    );
+    scripts.push([frame(0x01, &[0, 0, 0, 0, 0, 39, 141, 1], b"x", b"v"), frame(0, b"", b"x", b"")].concat());
+    scripts.push([frame(0x01, &[255; 8], b"x", b"v"), frame(0, b"", b"x", b"")].concat());
+    scripts.push([frame(0x0e, b"", b"a", b""), noop()].concat());
+    for opcode in [0x08, 0x18] {
+        scripts.push([frame(opcode, b"", b"", b""), noop(), frame(0, b"", b"a", b"")].concat());
+        scripts.push([frame(opcode, NO_EXPIRY, b"", b""), noop(), frame(0, b"", b"a", b"")].concat());
+        scripts.push([frame(opcode, &[0, 0, 1, 0], b"", b""), noop(), frame(0, b"", b"a", b"")].concat());
+    }
+    check(&scripts);
+}
+
+#[test]
+fn counts() {
+    let mut scripts = Vec::new();
+    for key in [&b"n"[..], b"a", b"no"] {
+        for opcode in [0x05, 0x06, 0x15, 0x16] {
+            for (delta, initial, expires) in
+                [(1, 5, u32::MAX), (1, 5, 0), (0, u64::MAX, 0), (u64::MAX, 0, 0), (3, 77, 1000)]
+            {
+                // A count that becomes shorter is padded there, and is not here.
+                let becomes_shorter = key == b"n" && (opcode & 0x0f == 6) == (delta < u64::MAX) && delta > 0
+                    || key == b"n" && delta == u64::MAX;
+                for cas in [0, 1] {
+                    let count = with_cas(opcode, &counting(delta, initial, expires), key, b"", cas);
+                    let then = if becomes_shorter { noop() } else { frame(0, b"", key, b"") };
+                    scripts.push([count, noop(), then].concat());
+                }
+            }
+        }
+    }
+    check(&scripts);
+}
+
+#[test]
+fn other_commands() {
+    let mut scripts = Vec::new();
+    scripts.push(frame(0x0a, b"", b"", b""));
+    scripts.push(frame(0x0b, b"", b"", b""));
+    scripts.push(frame(0x07, b"", b"", b""));
+    scripts.push(frame(0x17, b"", b"", b""));
+    for group in [&b"sizes"[..], b"reset", b"foo", b"detail", b"detail on", b"detail off"] {
+        scripts.push([frame(0x10, b"", group, b""), noop()].concat());
+    }
+    for opcode in (0x1f..=0x22).chain(0x25..=0x3d).chain([0x40, 0x50, 0x7f, 0x80, 0xff]) {
+        scripts.push([frame(opcode, b"", b"", b""), noop()].concat());
+        if (0x20..=0x22).contains(&opcode) {
+            scripts.push([frame(opcode, FLAGS, b"key", b"value"), noop()].concat());
+            scripts.push([frame(opcode, b"", b"PLAIN", b""), noop()].concat());
+            continue;
+        }
+        // memcached passes over extras and key twice, and so over what follows.
+        let (answers, closed) =
+            Local::new(now()).talk(&[frame(opcode, FLAGS, b"key", b"value"), noop()].concat());
+        assert!(!closed && frames(&answers).len() == 2, "{opcode:#x} is passed over");
+    }
+    check(&scripts);
+}
+
+/// Frames whose parts do not fit their opcode: told so, and hung up on.
+#[test]
+fn broken_frames() {
+    let mut scripts = Vec::new();
+    let mut broken = |frame: Vec<u8>| scripts.push(frame);
+    for opcode in [0x00, 0x09, 0x0c, 0x0d, 0x04, 0x14] {
+        broken(frame(opcode, NO_EXPIRY, b"a", b""));
+        broken(frame(opcode, b"", b"a", b"value"));
+        broken(frame(opcode, b"", b"", b""));
+        broken(frame(opcode, b"", &[b'k'; 251], b""));
+    }
+    for opcode in [0x01, 0x02, 0x03, 0x11] {
+        broken(frame(opcode, b"", b"a", b"value"));
+        broken(frame(opcode, NO_EXPIRY, b"a", b"value"));
+        broken(frame(opcode, FLAGS, b"", b"value"));
+        broken(frame(opcode, FLAGS, &[b'k'; 251], b"value"));
+    }
+    for opcode in [0x05, 0x06, 0x15] {
+        broken(frame(opcode, b"", b"a", b""));
+        broken(frame(opcode, &[0; 20], b"", b""));
+        broken(frame(opcode, &[0; 20], b"a", b"value"));
+    }
+    for opcode in [0x0e, 0x0f, 0x19] {
+        broken(frame(opcode, FLAGS, b"a", b"value"));
+        broken(frame(opcode, b"", b"", b"value"));
+    }
+    for opcode in [0x1c, 0x1d, 0x1e, 0x23, 0x24] {
+        broken(frame(opcode, b"", b"a", b""));
+        broken(frame(opcode, NO_EXPIRY, b"", b""));
+    }
+    for opcode in [0x07, 0x0a, 0x0b, 0x08] {
+        broken(frame(opcode, b"", b"a", b""));
+        broken(frame(opcode, &[0], b"", b""));
+    }
+    broken(frame(0x10, NO_EXPIRY, b"", b""));
+    for body_len in [0, 1, 2] {
+        broken(Frame { opcode: 0, key: b"abc", body_len: Some(body_len), ..Frame::default() }.bytes());
+        let set = Frame { opcode: 1, extras: FLAGS, key: b"a", value: b"v", ..Frame::default() };
+        broken(Frame { body_len: Some(body_len), ..set }.bytes());
+    }
+    check(&scripts);
+}
+
+/// Values over the limit are swallowed; lengths may lie as they like.
+#[test]
+fn too_large() {
+    let value = vec![b'v'; 1 << 20];
+    let mut scripts = Vec::new();
+    for (opcode, extras) in [(0x01, FLAGS), (0x11, FLAGS), (0x02, FLAGS), (0x0e, b""), (0x1a, b"")] {
+        scripts.push([frame(opcode, extras, b"x", &value), noop(), frame(0, b"", b"x", b"")].concat());
+    }
+    // Key, value and 59 bytes more make the item; flags 4.
+    for length in [(1 << 20) - 60 - 4, (1 << 20) - 60 - 3] {
+        scripts.push([frame(0x01, FLAGS, b"x", &value[..length]), noop()].concat());
+    }
+    for body_len in [0x7fff_ffff, u32::MAX] {
+        let set = Frame { opcode: 1, extras: FLAGS, key: b"x", value: b"v", ..Frame::default() };
+        scripts.push(Frame { body_len: Some(body_len), ..set }.bytes());
+    }
+    let local = Local::new(now());
+    for script in &scripts {
+        let (answers, closed) = local.talk(script);
+        assert!(!closed, "{}", shown(script));
+        assert!(frames(&answers)[0].contains(if answers[7] == 3 { "Too large." } else { "status 00" }));
+    }
+    // A length of two gigabytes is waited for there.
+    scripts.truncate(scripts.len() - 2);
+    check(&scripts);
+}
+
+#[derive(Debug)]
+struct OneUser;
+
+impl Users for OneUser {
+    fn check(&self, user: &[u8], password: &[u8]) -> bool {
+        user == b"user" && password == b"secret"
+    }
+}
+
+fn with_sasl() -> Local {
+    let mut service = support::service(now());
+    service.users = Some(Arc::new(OneUser));
+    Local::with(service, now())
+}
+
+/// Who has not shown who it is is refused as memcached refuses it.
+#[test]
+fn before_a_login() {
+    let real = Memcached::start_sasl();
+    let local = with_sasl();
+    let mut scripts: Vec<Vec<u8>> = (0..=0x1e)
+        .chain([0x23, 0x24, 0x55])
+        .filter(|&opcode| opcode != 0x0b)
+        .map(|opcode| frame(opcode, b"", b"key", b""))
+        .collect();
+    scripts.push([frame(0x0b, b"", b"", b""), frame(0x0b, b"", b"", b"")].concat());
+    scripts.push([frame(0x20, b"", b"", b""), noop()].concat());
+    scripts.push(frame(0x20, b"", b"key", b""));
+    scripts.push(frame(0x21, b"", b"", b""));
+    scripts.push(frame(0x21, b"", &[b'P'; 33], b"\0u\0p"));
+    scripts.push([frame(0x21, b"", b"PLAIN", b"\0u\0p"), frame(0x0b, b"", b"", b"")].concat());
+    scripts.push([frame(0x21, b"", b"OTHER", b"\0u\0p"), frame(0, b"", b"a", b"")].concat());
+    scripts.push([frame(0x21, b"", b"PLAIN", b""), frame(0x22, b"", b"PLAIN", b"\0u\0p"), noop()].concat());
+    scripts.push([frame(0x22, b"", b"PLAIN", b"\0u\0p"), frame(0x0b, b"", b"", b"")].concat());
+    scripts.push([frame(0x21, b"", b"PLAIN", &[b'p'; 10_000]), frame(0x0b, b"", b"", b"")].concat());
+    let mut differences = Vec::new();
+    for script in &scripts {
+        let (theirs, ours) = (frames(&real.talk(script)), frames(&local.talk(script).0));
+        if theirs != ours {
+            let script = shown(script);
+            differences.push(format!("{script}\n  memcached: {theirs:#?}\n  here: {ours:#?}\n"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn a_login_opens_everything_and_a_failed_one_closes_it() {
+    let local = with_sasl();
+    let statuses = |script: &[Vec<u8>]| {
+        let (answers, closed) = local.talk(&script.concat());
+        let statuses: Vec<String> = frames(&answers)
+            .iter()
+            .map(|frame| frame.split(' ').nth(7).unwrap_or_default().to_owned())
+            .collect();
+        (statuses.join(" "), closed)
+    };
+    let login = |message: &[u8]| frame(0x21, b"", b"PLAIN", message);
+    let (good, bad) = (login(b"\0user\0secret"), login(b"\0user\0wrong"));
+    let set = frame(0x01, FLAGS, b"a", b"v");
+    assert_eq!(statuses(&[good.clone(), set.clone(), noop()]), ("00 00 00".into(), false));
+    assert_eq!(statuses(&[bad.clone(), set.clone(), noop()]), ("20 20".into(), true));
+    assert_eq!(statuses(&[bad.clone(), good.clone(), set.clone()]), ("20 00 00".into(), false));
+    assert_eq!(statuses(&[good.clone(), bad, set.clone()]), ("00 20 20".into(), true));
+    let step = frame(0x22, b"", b"PLAIN", b"\0user\0secret");
+    assert_eq!(statuses(&[login(b""), step, set]), ("21 00 00".into(), false));
+    let (answers, _) = local.talk(&good);
+    assert!(answers.ends_with(b"Authenticated"));
+    assert_eq!(local.talk(b"version\r\n"), (b"CLIENT_ERROR unauthenticated\r\n".to_vec(), true));
+    assert_eq!(local.service.stats.auth_errors.get(), 3);
+}
