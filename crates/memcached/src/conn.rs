@@ -10,7 +10,7 @@
 use crate::protocol::run::{Run, Stopped};
 use crate::protocol::{Context, binary, storage, text};
 use crate::service::Service;
-use crate::store::Store;
+use crate::store::{Peer, Store};
 use memchr::memchr;
 use std::sync::Arc;
 
@@ -95,6 +95,8 @@ pub struct Conn {
     pub(crate) gets: Option<text::Gets>,
     /// Whether the client has shown who it is, where that is demanded.
     pub(crate) authenticated: bool,
+    /// Where the client comes from.
+    pub(crate) peer: Peer,
     closed: bool,
 }
 
@@ -110,8 +112,14 @@ impl Conn {
             skip: Skip::No,
             body: None,
             gets: None,
+            peer: Peer::default(),
             closed: false,
         }
+    }
+
+    /// Tells where the client comes from, for logins.
+    pub fn set_peer(&mut self, peer: Peer) {
+        self.peer = peer;
     }
 
     /// Takes `input`, does the commands that are whole, and appends their answers to `out`. `now` is in seconds since 1970.

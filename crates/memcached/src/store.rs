@@ -7,6 +7,7 @@
 //! held back until it is durable.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use vaquita_engine::Durability;
 
@@ -245,10 +246,19 @@ pub trait Store {
     fn durability(&mut self) -> Option<Durability>;
 }
 
+/// Where a client comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Peer {
+    /// `None`: by the Unix socket, or within the process.
+    pub addr: Option<SocketAddr>,
+    /// Under TLS.
+    pub tls: bool,
+}
+
 /// Who may come in by SASL.
 pub trait Users: Send + Sync + fmt::Debug {
-    /// Whether that is the user's password.
-    fn check(&self, user: &[u8], password: &[u8]) -> bool;
+    /// Whether that is the user's password, and the user may come from there.
+    fn check(&self, user: &[u8], password: &[u8], peer: &Peer) -> bool;
 }
 
 #[cfg(test)]

@@ -83,7 +83,8 @@ mod tests {
         let mut c = db.connect().unwrap();
         let rows = c.query("SELECT concat_ws(',', c1, c2, c3, c4, c5) FROM test.demo_test", ()).unwrap();
         assert_eq!(texts(rows), ["AA,HELLO, HELLO,8,0,0"]);
-        let all = "SELECT concat_ws(',', name, db_schema, db_table, key_columns, value_columns, flags, cas_column,
+        let all =
+            "SELECT concat_ws(',', name, db_schema, db_table, key_columns, value_columns, flags, cas_column,
                    expire_time_column, unique_idx_name_on_key) FROM innodb_memcache.containers";
         assert_eq!(texts(c.query(all, ()).unwrap()), ["default,test,demo_test,c1,c2,c3,c4,c5,PRIMARY"]);
         let options = "SELECT concat(name, '=', value) FROM innodb_memcache.config_options ORDER BY name";

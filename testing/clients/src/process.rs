@@ -66,7 +66,9 @@ impl Vaquita {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log_path())?;
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg(&self.dir).arg(format!("--port={}", self.port));
-        command.arg(format!("--socket={}", self.socket().display())).args(&self.options);
+        command.arg(format!("--socket={}", self.socket().display()));
+        // Off unless a test asks for it: several servers run at a time.
+        command.arg("--memcached-port=0").args(&self.options);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn()?;
         let stdout = child.stdout.take().ok_or_else(|| Failure("no output".into()))?;
         self.child = Some(child);

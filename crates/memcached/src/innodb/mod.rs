@@ -113,6 +113,10 @@ impl Keeper for Arc<Tables> {
     fn open(&self, hook: Arc<dyn WaitHook>) -> InnodbStore {
         self.store(hook)
     }
+
+    fn tick(&self) -> Result<()> {
+        self.sweep()
+    }
 }
 
 impl ClientStore for InnodbStore {

@@ -93,6 +93,11 @@ impl Tables {
         }))
     }
 
+    /// What can be set at any time.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// The store of a connection. `hook` is told around its waits.
     pub fn store(self: &Arc<Self>, hook: Arc<dyn WaitHook>) -> InnodbStore {
         InnodbStore::new(self.clone(), self.core.session(), hook)

@@ -3,7 +3,7 @@
 use super::roster::Seat;
 use super::{ClientStore, Keeper, Shared, now_s};
 use crate::conn::{self, Conn};
-use crate::store::Store;
+use crate::store::{Peer, Store};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,10 +102,12 @@ enum Sent {
 
 impl<K: Keeper> Client<K> {
     pub(super) fn new(shared: Arc<Shared<K>>, seat: Arc<Seat>, fd: OwnedFd) -> Self {
+        let mut conn = Conn::new(shared.service.clone());
+        conn.set_peer(Peer { addr: seat.addr, tls: false });
         Client {
             seat,
             channel: Channel::new(fd),
-            conn: Conn::new(shared.service.clone()),
+            conn,
             store: None,
             held: Vec::new(),
             durable: None,
@@ -199,9 +201,10 @@ impl<K: Keeper> Client<K> {
         {
             let all = scratch.input.take(scratch.input.len());
             let begun = scratch.input.get(&all).to_vec();
+            self.conn.set_peer(Peer { addr: self.seat.addr, tls: true });
             return self.channel.start_tls(config, &begun, &mut scratch.input).is_ok();
         }
-        if self.shared.require_tls && !self.seat.is_local() {
+        if self.shared.require_tls.load(Ordering::Relaxed) && !self.seat.is_local() {
             scratch.out.extend_from_slice(b"CLIENT_ERROR TLS is required\r\n");
             let _ = self.send(scratch);
             return false;

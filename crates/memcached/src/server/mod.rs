@@ -8,6 +8,7 @@
 
 mod client;
 mod roster;
+mod ticker;
 
 use crate::service::{Limits, Service};
 use crate::store::{Store, Users};
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use ticker::Ticker;
 use vaquita_engine::WaitHook;
 use vaquita_net::{Accepted, Door, Listener, Loops, Place, Trouble};
 
@@ -31,6 +33,14 @@ pub trait Keeper: Send + Sync + 'static {
 
     /// A store for a client; `hook` is told around its waits.
     fn open(&self, hook: Arc<dyn WaitHook>) -> Self::Store;
+
+    /// Work of each second, on a thread of its own.
+    ///
+    /// # Errors
+    /// It failed, and is tried again the next second.
+    fn tick(&self) -> crate::store::Result<()> {
+        Ok(())
+    }
 }
 
 /// What a door asks of a client's store besides items.
@@ -116,7 +126,7 @@ struct Shared<K: Keeper> {
     service: Arc<Service>,
     roster: Arc<Roster>,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
-    require_tls: bool,
+    require_tls: AtomicBool,
     idle_timeout_s: u32,
     stopping: AtomicBool,
     log: Log,
@@ -160,6 +170,7 @@ fn now_s() -> u32 {
 pub struct Server<K: Keeper> {
     shared: Arc<Shared<K>>,
     loops: Loops<Shared<K>>,
+    ticker: Ticker,
     addr: Option<SocketAddr>,
 }
 
@@ -204,13 +215,14 @@ impl<K: Keeper> Server<K> {
             service: Arc::new(service),
             roster,
             tls: Mutex::new(options.tls),
-            require_tls: options.require_tls,
+            require_tls: AtomicBool::new(options.require_tls),
             idle_timeout_s: options.idle_timeout_s,
             stopping: AtomicBool::new(false),
             log: options.log,
         });
         let loops = Loops::start(shared.clone(), listeners, loops)?;
-        Ok(Server { shared, loops, addr })
+        let ticker = Ticker::start(shared.clone())?;
+        Ok(Server { shared, loops, ticker, addr })
     }
 
     /// The TCP address it listens on.
@@ -243,10 +255,16 @@ impl<K: Keeper> Server<K> {
         *self.shared.tls.lock() = tls;
     }
 
+    /// Whether clients in clear may come by the Unix socket only: those to come.
+    pub fn set_require_tls(&self, require: bool) {
+        self.shared.require_tls.store(require, Ordering::Relaxed);
+    }
+
     /// Accepts nobody any more, ends all connections (what they have open is committed), ends all threads. `false`: some
     /// connections could not be ended within `limit`.
     pub fn shutdown(&self, limit: Duration) -> bool {
         self.shared.stopping.store(true, Ordering::Release);
+        self.ticker.stop();
         self.loops.stop(limit)
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Facts {
 /// A client's entry.
 pub(super) struct Seat {
     pub(super) id: u32,
-    addr: Option<SocketAddr>,
+    pub(super) addr: Option<SocketAddr>,
     /// When it said something last, in seconds since 1970.
     pub(super) last_s: AtomicU32,
     interrupter: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,

@@ -6,12 +6,15 @@
 //! | 1 | it ran, and could not end cleanly |
 //! | 2 | it could not start |
 //!
-//! Exactly one line goes to standard output, when clients are accepted: `ready: mysql=HOST:PORT socket=PATH`.
+//! Exactly one line goes to standard output, when clients are accepted:
+//! `ready: mysql=HOST:PORT socket=PATH memcached=HOST:PORT memcached_socket=PATH`, of these what there is.
 
+mod memcached;
 mod option_file;
 mod options;
 mod suggest;
 
+use memcached::Memcached;
 use options::Settings;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -38,7 +41,7 @@ pub(crate) struct ServeArgs {
 }
 
 const HELP: &str = "\
-Serve a data folder to MySQL's clients
+Serve a data folder to MySQL's and memcached's clients
 
 Usage: vaquita serve DIR [OPTIONS]
 
@@ -46,6 +49,9 @@ Options:
       --port=N                TCP port; 0: no TCP [default: 3306]
       --bind=ADDRESS          Address to listen on [default: 127.0.0.1]
       --socket=PATH           Unix socket
+      --memcached-port=N      TCP port of memcached's protocol; 0: none [default: 11211, on loopback unless given]
+      --memcached-socket=PATH Unix socket of memcached's protocol
+      --memcached-sasl        Clients of memcached's protocol must log in
       --config=FILE           Option file (my.cnf): groups [mysqld], [server], [vaquita]
       --log-error=FILE        Error log [default: standard error]
       --SYSTEM-VARIABLE=VALUE Any system variable that can be set at start: SHOW VARIABLES names them
@@ -102,6 +108,7 @@ fn error_log(settings: &Settings) -> Result<ErrorLog, String> {
 struct Running {
     db: Arc<Database>,
     server: Arc<Server>,
+    memcached: Option<Memcached>,
     log: Arc<ErrorLog>,
     socket: Option<PathBuf>,
     pid_file: Option<PathBuf>,
@@ -120,11 +127,6 @@ impl Running {
             log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
         }
         warn_of_open_root(&db, &log);
-        match crate::memcached::make_tables(&db) {
-            Ok(true) => log.note("innodb_memcache: the tables of the memcached door are made"),
-            Ok(false) => {}
-            Err(e) => log.warning(&format!("innodb_memcache could not be made: {}", e.message)),
-        }
 
         let globals = db.globals();
         let port = globals.uint("port") as u16;
@@ -137,11 +139,21 @@ impl Running {
         if tcp.is_none() && socket.is_none() {
             return Err("nothing to listen on: give --port or --socket".into());
         }
+        let bind = bind_address(&db)?;
+        let tls = tls_config(&db, &settings.dir, &log);
+        // Before the other door, so that it can be given up without ending anybody's session.
+        let memcached = match Memcached::open(&db, settings, bind, tls.clone(), &log) {
+            Ok(memcached) => memcached,
+            Err(why) => {
+                let _ = db.close();
+                return Err(why);
+            }
+        };
         let server_options = ServerOptions {
             tcp,
             socket: socket.clone(),
             loops: globals.uint("thread_pool_size") as usize,
-            tls: tls_config(&db, &settings.dir, &log),
+            tls,
             log: log.clone(),
             version: version.to_owned(),
         };
@@ -149,6 +161,7 @@ impl Running {
         let server = match Server::start(backend, server_options) {
             Ok(server) => Arc::new(server),
             Err(e) => {
+                drop(memcached);
                 let place = tcp.map_or_else(|| "the socket".to_owned(), |addr| addr.to_string());
                 let _ = db.close();
                 return Err(format!("Can't start server: {place}: {e}"));
@@ -157,7 +170,7 @@ impl Running {
         let socket_name = socket.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         let _ = db.globals().set_fact("socket", &socket_name);
         let pid_file = write_pid_file(settings, &log);
-        let running = Running { db, server, log, socket, pid_file };
+        let running = Running { db, server, memcached, log, socket, pid_file };
         running.listen_to_requests()?;
         running
             .log
@@ -169,7 +182,8 @@ impl Running {
     fn places(&self) -> String {
         let tcp = self.server.addr().map(|addr| format!("mysql={addr}"));
         let socket = self.socket.as_ref().map(|path| format!("socket={}", path.display()));
-        tcp.into_iter().chain(socket).collect::<Vec<_>>().join(" ")
+        let memcached = self.memcached.iter().flat_map(Memcached::places);
+        tcp.into_iter().chain(socket).chain(memcached).collect::<Vec<_>>().join(" ")
     }
 
     /// Signals, SHUTDOWN, FLUSH.
@@ -202,7 +216,9 @@ impl Running {
         self.server.wait_for_shutdown_request();
         let began = Instant::now();
         self.log.note("Shutting down: ending connections");
-        let ended = self.server.shutdown(PATIENCE);
+        let memcached_ended = self.memcached.as_ref().is_none_or(|door| door.shutdown(PATIENCE));
+        drop(self.memcached);
+        let ended = self.server.shutdown(PATIENCE) && memcached_ended;
         if !ended {
             self.log.error("Some connections could not be ended");
         }

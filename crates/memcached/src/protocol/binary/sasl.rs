@@ -28,7 +28,7 @@ pub(super) fn step<S>(
     }
     let known = mechanism == b"PLAIN"
         && credentials(message).is_some_and(|(user, password)| {
-            cx.service.users.as_ref().is_some_and(|users| users.check(user, password))
+            cx.service.users.as_ref().is_some_and(|users| users.check(user, password, &conn.peer))
         });
     if !known {
         return refuse(conn, header, cx);
