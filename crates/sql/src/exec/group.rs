@@ -1,13 +1,13 @@
 //! Groups and aggregates.
 //!
 //! Rows of one group meet in one of three ways: they come one after the other (by an index), their keys meet in a hash
-//! table, or, for ROLLUP, they are sorted first. What of a group's columns is looked at outside of aggregates is taken
+//! table (up to a limit of memory), or, for ROLLUP, they are sorted first. What of a group's columns is looked at outside of aggregates is taken
 //! from its first row.
 
 use super::pipeline::{Tail, read};
 use super::scan::{Consumer, Exec};
 use super::sort::Sorter;
-use super::values::{Values, push_key, push_value};
+use super::values::{Values, memory_of, push_key, push_value};
 use super::{Flow, error_engine};
 use crate::error;
 use crate::expr::{Accumulator, EvalCx, Row, TableRow};
@@ -33,6 +33,11 @@ impl Group {
             carried: vec![Value::Null; plan.carried.len()].into(),
             accumulators: plan.aggregates.iter().map(crate::expr::Aggregate::accumulator).collect(),
         }
+    }
+
+    /// Bytes it takes, as it begins.
+    fn memory(&self) -> usize {
+        self.carried.iter().map(memory_of).sum::<usize>() + size_of_val(&*self.accumulators)
     }
 
     fn of_row(plan: &GroupPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Group> {
@@ -94,24 +99,17 @@ pub(super) fn run(
         if let Some(group) = groups.present.take() {
             let flow = give(plan, group, cx, base, groups.tail)?;
             if flow == Flow::Pause {
-                groups.tail.out.pause(cx)?;
+                groups.tail.relieve(cx)?;
             }
         }
         return Ok(());
     }
-    let mut groups = Hashed { plan, by_key: HashMap::default(), groups: Vec::new(), key: Vec::new() };
+    let mut groups = Hashed::new(block, plan, cx);
     match block.reads.is_empty() {
         true => groups.take(cx, base)?,
         false => read(block, in_place, cx, base, &mut groups)?,
     }
-    for group in groups.groups {
-        match give(plan, group, cx, base, tail)? {
-            Flow::Go => {}
-            Flow::Pause => tail.out.pause(cx)?,
-            Flow::Stop => break,
-        }
-    }
-    Ok(())
+    groups.finish(cx, base, tail)
 }
 
 /// Evaluates a group and hands it on.
@@ -172,7 +170,7 @@ fn one_group(
         give(plan, one.group, cx, base, tail)?
     };
     if flow == Flow::Pause {
-        tail.out.pause(cx)?;
+        tail.relieve(cx)?;
     }
     Ok(())
 }
@@ -264,41 +262,172 @@ impl Consumer for Sorted<'_, '_, '_, '_, '_> {
     }
 
     fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        self.tail.out.pause(cx)
+        self.tail.relieve(cx)
     }
 }
 
-/// Groups that meet in a hash table; they are given in the order of their first rows.
+/// Groups that meet in a hash table; they are given in the order of their first rows. When they take too much memory, rows of
+/// other groups are *late*: they are sorted by their groups' keys, and their groups made one after the other.
 struct Hashed<'p> {
+    block: &'p BlockPlan,
     plan: &'p GroupPlan,
     by_key: HashMap<Box<[u8]>, usize, foldhash::fast::RandomState>,
     groups: Vec<Group>,
     key: Vec<u8>,
+    /// Bytes that the groups take, and may take.
+    memory: usize,
+    limit: usize,
+    sort_limit: usize,
+    late: Option<Late>,
 }
 
-impl Hashed<'_> {
+/// Rows of groups for which there was no room.
+struct Late {
+    columns: Vec<(usize, usize)>,
+    sorter: Sorter,
+    /// How many there are.
+    rows: u64,
+    body: Vec<u8>,
+}
+
+/// Bytes of a place in a hash table, with the allocations of a group.
+const PLACE: usize = 96;
+
+impl<'p> Hashed<'p> {
+    fn new(block: &'p BlockPlan, plan: &'p GroupPlan, cx: &EvalCx<'_>) -> Hashed<'p> {
+        Hashed {
+            block,
+            plan,
+            by_key: HashMap::default(),
+            groups: Vec::new(),
+            key: Vec::new(),
+            memory: 0,
+            limit: cx.state.vars.tmp_memory(),
+            sort_limit: cx.state.vars.sort_memory(),
+            late: None,
+        }
+    }
+
     fn take(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
         key_of(self.plan, cx, row, &mut self.key)?;
         let at = match self.by_key.get(&self.key[..]) {
             Some(&at) => at,
+            None if self.late.is_some() => return self.put_off(cx, row),
             None => {
-                self.groups.push(Group::of_row(self.plan, cx, row)?);
+                let group = Group::of_row(self.plan, cx, row)?;
+                let memory = self.key.len() + PLACE + group.memory();
+                // The first group has room always.
+                if self.memory + memory > self.limit && !self.groups.is_empty() {
+                    return self.put_off(cx, row);
+                }
+                self.memory += memory;
+                self.groups.push(group);
                 self.by_key.insert(self.key.as_slice().into(), self.groups.len() - 1);
                 self.groups.len() - 1
             }
         };
         self.groups[at].add(self.plan, cx, row)
     }
+
+    fn put_off(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
+        let (block, sort_limit) = (self.block, self.sort_limit);
+        let late = self.late.get_or_insert_with(|| Late {
+            columns: used_columns(block),
+            sorter: Sorter::new(sort_limit, None),
+            rows: 0,
+            body: Vec::new(),
+        });
+        late.body.clear();
+        late.body.extend_from_slice(&late.rows.to_be_bytes());
+        for &(slot, column) in &late.columns {
+            push_value(&super::column(row, slot, column, cx)?, &mut late.body);
+        }
+        late.rows += 1;
+        late.sorter.push(&self.key, &late.body);
+        Ok(())
+    }
+
+    /// All rows have come: gives the groups.
+    fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>, tail: &mut Tail<'_, '_>) -> SqlResult<()> {
+        self.by_key = HashMap::default();
+        cx.state.note_spill(self.late.is_some(), self.memory);
+        for group in std::mem::take(&mut self.groups) {
+            match give(self.plan, group, cx, base, tail)? {
+                Flow::Go => {}
+                Flow::Pause => tail.relieve(cx)?,
+                Flow::Stop => return Ok(()),
+            }
+        }
+        match self.late.take() {
+            Some(late) => self.finish_late(late, cx, base, tail),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the groups of the late rows, and gives them in the order of their first rows.
+    fn finish_late(
+        &self,
+        late: Late,
+        cx: &mut EvalCx<'_>,
+        base: &Row<'_>,
+        tail: &mut Tail<'_, '_>,
+    ) -> SqlResult<()> {
+        let plan = self.plan;
+        let mut made = Sorter::new(self.sort_limit, None);
+        // Key, number of the first row, group.
+        let mut present: Option<(Vec<u8>, Vec<u8>, Group)> = None;
+        let mut scratch = Vec::new();
+        let mut end = |first: &[u8], mut group: Group, cx: &mut EvalCx<'_>| {
+            let results = group.finish(plan, cx)?;
+            scratch.clear();
+            group.carried.iter().chain(&results).for_each(|v| push_value(v, &mut scratch));
+            made.push_and_spill(first, &scratch)
+        };
+        late.sorter.finish(|key, body| {
+            cx.state.poll()?;
+            let (number, body) = body.split_at(body.len().min(size_of::<u64>()));
+            let mut values: Vec<Vec<Value<'_>>> =
+                self.block.reads.iter().map(|r| vec![Value::Null; r.width]).collect();
+            for (value, &(slot, column)) in Values::new(body).zip(&late.columns) {
+                values[slot][column] = value;
+            }
+            let tables: Vec<TableRow<'_>> = values.iter().map(|v| TableRow::Values(v)).collect();
+            let row = Row { tables: &tables, ..*base };
+            if present.as_ref().is_none_or(|(present, ..)| present != key) {
+                let group = Group::of_row(plan, cx, &row)?;
+                if let Some((_, first, group)) = present.replace((key.to_vec(), number.to_vec(), group)) {
+                    end(&first, group, cx)?;
+                }
+            }
+            if let Some((.., group)) = &mut present {
+                group.add(plan, cx, &row)?;
+            }
+            Ok(true)
+        })?;
+        if let Some((_, first, group)) = present {
+            end(&first, group, cx)?;
+        }
+        made.finish(|_, body| {
+            let values: Vec<Value<'_>> = Values::new(body).collect();
+            let (carried, results) = values.split_at(plan.carried.len().min(values.len()));
+            let flow = give_row(plan, carried, results, cx, base, tail)?;
+            if flow == Flow::Pause {
+                tail.relieve(cx)?;
+            }
+            Ok(flow != Flow::Stop)
+        })
+    }
 }
 
 impl Consumer for Hashed<'_> {
     fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
         self.take(cx, row)?;
-        Ok(Flow::Go)
+        let full = self.late.as_ref().is_some_and(|late| late.sorter.is_full());
+        Ok(if full { Flow::Pause } else { Flow::Go })
     }
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
-        Ok(())
+        self.late.as_mut().map_or(Ok(()), |late| late.sorter.relieve())
     }
 }
 
@@ -327,12 +456,12 @@ impl Consumer for SortRows<'_> {
         for &(slot, column) in self.columns {
             push_value(&super::column(row, slot, column, cx)?, &mut self.body);
         }
-        self.sorter.push(&self.key, &self.body)?;
-        Ok(Flow::Go)
+        self.sorter.push(&self.key, &self.body);
+        Ok(if self.sorter.is_full() { Flow::Pause } else { Flow::Go })
     }
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
-        Ok(())
+        self.sorter.relieve()
     }
 }
 
@@ -346,7 +475,7 @@ fn rollup(
     tail: &mut Tail<'_, '_>,
 ) -> SqlResult<()> {
     let columns = used_columns(block);
-    let memory = cx.state.vars.sort_buffer_size as usize;
+    let memory = cx.state.vars.sort_memory();
     let mut rows = SortRows {
         plan,
         columns: &columns,
@@ -442,7 +571,7 @@ impl Levels<'_> {
             tail.nulled = usize::MAX;
             match flow {
                 Flow::Go => {}
-                Flow::Pause => tail.out.pause(cx)?,
+                Flow::Pause => tail.relieve(cx)?,
                 Flow::Stop => return Ok(Flow::Stop),
             }
         }

@@ -4,6 +4,10 @@
 //! at rows in place, on their latched pages, and hands them on from there; everything else works on rows in cursors' batches
 //! or copies, with no latch held.
 //!
+//! What a query keeps of its rows has limits of memory, beyond which it goes to temporary files: never while a page is latched.
+//! Whoever keeps rows says so by [`Flow::Pause`], and writes when it is called without latches. Results are the same, in the
+//! same order, whatever the limits.
+//!
 //! | part | file |
 //! |---|---|
 //! | queries, unions, limits | this file |
@@ -13,6 +17,7 @@
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
 //! | intervals of indexes, bounds | `ranges`, `bound` |
 //! | sorting, DISTINCT | `sort`, `distinct` |
+//! | rows in temporary files | `spill` |
 //! | rows and keys as bytes | `values` |
 
 pub(crate) mod bound;
@@ -24,12 +29,15 @@ pub(crate) mod pool;
 pub(crate) mod ranges;
 mod scan;
 pub(crate) mod sort;
+mod spill;
 mod subquery;
+#[cfg(test)]
+mod tests;
 pub(crate) mod values;
 
 use crate::expr::{EvalCx, Expr, Row};
 use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
-use distinct::Distinct;
+use distinct::{Came, Distinct};
 use sort::Sorter;
 use values::{Values, push_key, push_value};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
@@ -173,22 +181,24 @@ impl Output for UnionOutput<'_> {
         for ((value, from), to) in values.iter().zip(self.from).zip(self.types) {
             converted.push(convert(value, from, to, cx));
         }
-        if let Some(distinct) = &mut self.distinct
-            && !distinct.is_new(&converted, self.types.iter().map(crate::plan::block::order_of))
-        {
-            return Ok(Flow::Go);
-        }
-        if let Some(sorter) = &mut self.sorter {
-            self.key.clear();
-            for key in self.order {
-                if let SortValue::Item(at) = key.value {
-                    push_key(key.how, &converted[at], key.descending, &mut self.key);
+        if let Some(distinct) = &mut self.distinct {
+            match distinct.take(&converted, self.types.iter().map(crate::plan::block::order_of)) {
+                Came::First => {}
+                Came::Again => return Ok(Flow::Go),
+                Came::Late => {
+                    self.body.clear();
+                    converted.iter().for_each(|v| push_value(v, &mut self.body));
+                    distinct.push_late(&self.body);
+                    return Ok(if distinct.is_full() { Flow::Pause } else { Flow::Go });
                 }
             }
+        }
+        if let Some(sorter) = &mut self.sorter {
+            union_key(self.order, &converted, &mut self.key);
             self.body.clear();
             converted.iter().for_each(|v| push_value(v, &mut self.body));
-            sorter.push(&self.key, &self.body)?;
-            return Ok(Flow::Go);
+            sorter.push(&self.key, &self.body);
+            return Ok(if sorter.is_full() { Flow::Pause } else { Flow::Go });
         }
         let mut flow = Flow::Go;
         if self.limit.shows() {
@@ -198,11 +208,27 @@ impl Output for UnionOutput<'_> {
     }
 
     fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        self.out.pause(cx)
+        if let Some(distinct) = &mut self.distinct {
+            distinct.relieve()?;
+        }
+        match &mut self.sorter {
+            Some(sorter) => sorter.relieve(),
+            None => self.out.pause(cx),
+        }
     }
 
     fn in_place(&self) -> bool {
         self.out.in_place()
+    }
+}
+
+/// Replaces `out` by the key that a union's rows are sorted by.
+fn union_key(order: &[OrderKey], values: &[Value<'_>], out: &mut Vec<u8>) {
+    out.clear();
+    for key in order {
+        if let SortValue::Item(at) = key.value {
+            push_key(key.how, &values[at], key.descending, out);
+        }
     }
 }
 
@@ -216,11 +242,11 @@ fn run_union(
     let Body::Union { parts } = &plan.body else { return Ok(0) };
     let mut limit = Limit::of(plan.limit.as_ref(), cx, row, count_all)?;
     let sorted = !plan.order.is_empty();
-    let memory = cx.state.vars.sort_buffer_size as usize;
+    let memory = cx.state.vars.sort_memory();
     let mut sorter = sorted.then(|| Sorter::new(memory, limit.first()));
     // Up to the last part that asks for it duplicates go; those behind may repeat what came before.
     let last_distinct = parts.iter().rposition(|p| p.distinct);
-    let mut distinct = Distinct::default();
+    let mut distinct = Distinct::new(cx.state.vars.tmp_memory(), memory);
     for (i, part) in parts.iter().enumerate() {
         if limit.is_over() && !sorted {
             break;
@@ -237,6 +263,9 @@ fn run_union(
             body: Vec::new(),
         };
         run_query(&part.plan, cx, row, false, &mut union)?;
+        if last_distinct == Some(i) {
+            finish_distinct(&mut distinct, &plan.order, sorter.as_mut(), &mut limit, cx, out)?;
+        }
     }
     if let Some(sorter) = sorter {
         let mut values = Vec::new();
@@ -249,6 +278,32 @@ fn run_union(
         })?;
     }
     Ok(limit.seen)
+}
+
+/// Hands on the late rows of a union that are no duplicates.
+fn finish_distinct(
+    distinct: &mut Distinct,
+    order: &[OrderKey],
+    mut sorter: Option<&mut Sorter>,
+    limit: &mut Limit,
+    cx: &mut EvalCx<'_>,
+    out: &mut dyn Output,
+) -> SqlResult<()> {
+    let mut key = Vec::new();
+    let late = distinct.finish(|body| {
+        cx.state.poll()?;
+        let values: Vec<Value<'_>> = Values::new(body).collect();
+        match &mut sorter {
+            Some(sorter) => {
+                union_key(order, &values, &mut key);
+                sorter.push_and_spill(&key, body)?;
+                Ok(true)
+            }
+            None => give(&values, limit, cx, out),
+        }
+    })?;
+    cx.state.note_spill(late > 0, distinct.memory());
+    Ok(())
 }
 
 /// Hands on a row as a limit has it, without latches; whether more are wanted.

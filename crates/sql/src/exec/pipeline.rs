@@ -1,6 +1,6 @@
 //! What becomes of the rows of a block: HAVING, the select list, DISTINCT, ORDER BY, LIMIT.
 
-use super::distinct::Distinct;
+use super::distinct::{Came, Distinct};
 use super::scan::{Consumer, Exec, Workspace, all_true};
 use super::sort::Sorter;
 use super::values::{Values, invert, push_key, push_value, recycled};
@@ -27,12 +27,12 @@ pub(super) fn run_block(
     }
     let possible = all_true(&block.const_filter, cx, &base)?;
     let sorted = !block.order.is_empty() && !block.order_done;
-    let memory = cx.state.vars.sort_buffer_size as usize;
+    let memory = cx.state.vars.sort_memory();
     // Rows that are given at once may be given in place; what is sorted or grouped is given when no latch is held.
     let in_place = sorted || out.in_place() || group::is_collected(block);
     let mut tail = Tail {
         block,
-        distinct: block.distinct.then(Distinct::default),
+        distinct: block.distinct.then(|| Distinct::new(cx.state.vars.tmp_memory(), memory)),
         sorter: sorted.then(|| Sorter::new(memory, limit.first().filter(|_| !block.distinct))),
         limit,
         out,
@@ -45,7 +45,7 @@ pub(super) fn run_block(
     } else if possible && block.reads.is_empty() {
         let flow = tail.give_row(cx, &base)?;
         if flow == Flow::Pause {
-            tail.out.pause(cx)?;
+            tail.relieve(cx)?;
         }
     } else if possible {
         read(block, in_place, cx, &base, &mut tail)?;
@@ -90,11 +90,22 @@ impl Consumer for Tail<'_, '_> {
     }
 
     fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        self.out.pause(cx)
+        self.relieve(cx)
     }
 }
 
 impl Tail<'_, '_> {
+    /// Called without latches after [`Flow::Pause`].
+    pub(super) fn relieve(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        if let Some(distinct) = &mut self.distinct {
+            distinct.relieve()?;
+        }
+        match &mut self.sorter {
+            Some(sorter) => sorter.relieve(),
+            None => self.out.pause(cx),
+        }
+    }
+
     /// A row, joined or grouped.
     pub(super) fn give_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
         if let Some(having) = &self.block.having
@@ -112,8 +123,10 @@ impl Tail<'_, '_> {
         }
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
         self.evaluate(cx, row, &mut values)?;
-        if !self.is_new(&values) {
-            return Ok(Flow::Go);
+        match self.came(&values) {
+            Came::First => {}
+            Came::Again => return Ok(Flow::Go),
+            Came::Late => return Ok(self.put_off(&[], &values)),
         }
         let flow = if self.limit.shows() { self.out.row(cx, &values)? } else { Flow::Go };
         Ok(if self.limit.is_over() { Flow::Stop } else { flow })
@@ -141,9 +154,20 @@ impl Tail<'_, '_> {
         evaluate(block, self.nulled, cx, row, values)
     }
 
-    fn is_new(&mut self, values: &[Value<'_>]) -> bool {
+    fn came(&mut self, values: &[Value<'_>]) -> Came {
         let types = self.block.items.iter().map(|item| order_of(item.ty()));
-        self.distinct.as_mut().is_none_or(|distinct| distinct.is_new(values, types))
+        self.distinct.as_mut().map_or(Came::First, |distinct| distinct.take(values, types))
+    }
+
+    /// Keeps a row of which it is not known yet whether it is new, with the key it will be sorted by.
+    fn put_off(&mut self, key: &[u8], values: &[Value<'_>]) -> Flow {
+        let Some(distinct) = &mut self.distinct else { return Flow::Go };
+        self.body.clear();
+        self.body.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.body.extend_from_slice(key);
+        values.iter().for_each(|value| push_value(value, &mut self.body));
+        distinct.push_late(&self.body);
+        if distinct.is_full() { Flow::Pause } else { Flow::Go }
     }
 
     fn sort_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
@@ -151,9 +175,11 @@ impl Tail<'_, '_> {
         let mut key = std::mem::take(&mut self.key);
         key.clear();
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        let mut came = Came::First;
         if self.distinct.is_some() {
             evaluate(block, self.nulled, cx, row, &mut values)?;
-            if !self.is_new(&values) {
+            came = self.came(&values);
+            if came == Came::Again {
                 self.key = key;
                 return Ok(Flow::Go);
             }
@@ -182,7 +208,13 @@ impl Tail<'_, '_> {
             };
             push_key(part.how, &value, part.descending, &mut key);
         }
+        if came == Came::Late {
+            let flow = self.put_off(&key, &values);
+            self.key = key;
+            return Ok(flow);
+        }
         self.limit.seen += 1;
+        let mut flow = Flow::Go;
         let wanted = self.sorter.as_ref().is_some_and(|s| s.wants(&key));
         if wanted {
             if values.is_empty() {
@@ -193,15 +225,42 @@ impl Tail<'_, '_> {
                 push_value(value, &mut self.body);
             }
             if let Some(sorter) = &mut self.sorter {
-                sorter.push(&key, &self.body)?;
+                sorter.push(&key, &self.body);
+                if sorter.is_full() {
+                    flow = Flow::Pause;
+                }
             }
         }
         self.key = key;
-        Ok(Flow::Go)
+        Ok(flow)
+    }
+
+    /// Gives the late rows of DISTINCT that are new.
+    fn finish_distinct(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        let Tail { distinct: Some(distinct), sorter, limit, out, .. } = self else { return Ok(()) };
+        let late = distinct.finish(|body| {
+            cx.state.poll()?;
+            let Some((len, rest)) = body.split_first_chunk::<4>() else { return Ok(true) };
+            let (key, body) = rest.split_at(rest.len().min(u32::from_le_bytes(*len) as usize));
+            match sorter {
+                Some(sorter) => {
+                    limit.seen += 1;
+                    sorter.push_and_spill(key, body)?;
+                    Ok(true)
+                }
+                None => {
+                    let values: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
+                    give(&values, limit, cx, &mut **out)
+                }
+            }
+        })?;
+        cx.state.note_spill(late > 0, distinct.memory());
+        Ok(())
     }
 
     /// All rows have come: those that were sorted are given. The number of rows.
-    fn finish(self, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
+    fn finish(mut self, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
+        self.finish_distinct(cx)?;
         let Tail { sorter, mut limit, out, .. } = self;
         let Some(sorter) = sorter else { return Ok(limit.seen) };
         let came = limit.seen;

@@ -2,20 +2,22 @@
 
 use super::Flow;
 use super::bound::{Bounded, bound};
-use super::kept::Kept;
+use super::kept::{Found, Kept};
 use super::ranges::{KeyRange, ranges_of};
+use super::values::{Values, recycled};
 use crate::catalog::TableInfo;
 use crate::error;
 use crate::expr::{EvalCx, Expr, Row, TableRow};
 use crate::plan::names::Source;
 use crate::plan::{BlockPlan, KeyTest, KeyValue, Path, Read, SourceLock, Step};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_engine::{
     Cursor, Direction, Field, Isolation, PointRead, ReadLock, ReadOptions, RowKey, RowRef, Seek,
 };
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{SqlError, SqlResult, Value};
 
 /// Rows looked at in place before the latch is given up for a moment: others want the page, and the session may have to
 /// end.
@@ -459,12 +461,50 @@ impl<'p> Exec<'p> {
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
-        let found = kept.find(keys, cx, row)?;
-        let n = found.map_or(kept.rows.len(), <[u32]>::len);
-        for i in 0..n {
-            let i = found.map_or(i, |list| list[i] as usize);
+        let (mut rows, wanted) = match kept.find(keys, cx, row)? {
+            Found::All => {
+                let all = kept.rows.iter();
+                return self.meet(all.map(|values| &**values), at, cx, row, next);
+            }
+            Found::Some(list) => {
+                let some = list.iter().map(|&i| &*kept.rows[i as usize]);
+                return self.meet(some, at, cx, row, next);
+            }
+            Found::File(rows, wanted) => (rows, wanted),
+        };
+        let mut values = Vec::new();
+        while rows.next()? {
+            cx.state.poll()?;
+            if let Some(wanted) = &wanted {
+                match rows.key.cmp(wanted) {
+                    Ordering::Less => continue,
+                    Ordering::Equal => {}
+                    Ordering::Greater => break,
+                }
+            }
+            let mut present = recycled(std::mem::take(&mut values));
+            present.extend(Values::new(&rows.body));
+            let flow = self.meet(std::iter::once(&present[..]), at, cx, row, next)?;
+            values = recycled(present);
+            if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Go)
+    }
+
+    /// Joins a row of the tables before with those of a table.
+    fn meet<'v>(
+        &mut self,
+        rows: impl Iterator<Item = &'v [Value<'v>]>,
+        at: &At<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        next: &mut dyn Consumer,
+    ) -> SqlResult<Flow> {
+        for (i, values) in rows.enumerate() {
             let mut tables: Tables<'_> = row.tables.iter().copied().collect();
-            tables[at.slot] = TableRow::Values(&kept.rows[i]);
+            tables[at.slot] = TableRow::Values(values);
             let row = Row { tables: &tables, ..*row };
             if i % 64 == 0 {
                 cx.state.poll()?;
@@ -492,9 +532,11 @@ impl<'p> Exec<'p> {
                 let filter: Vec<Expr> =
                     at.filter.iter().filter(|e| e.tables().is_subset(mine)).cloned().collect();
                 let alone = At { slot: at.slot, filter: &filter, rest: &[], last: false, in_place: false };
-                let mut collect = CollectRows { slot: at.slot, read, rows: Vec::new() };
+                let kept = Kept::new(cx.state.vars.join_memory());
+                let mut collect = CollectRows { slot: at.slot, read, kept };
                 self.scan(read, info, reader, &alone, cx, row, &mut collect)?;
-                Kept::of_rows(collect.rows)
+                collect.kept.complete(cx)?;
+                collect.kept
             }
             _ => Kept::of_source(read, at.slot, at.filter, cx, row)?,
         };
@@ -544,21 +586,20 @@ impl Consumer for OuterNext<'_> {
 struct CollectRows<'c> {
     slot: usize,
     read: &'c Read,
-    rows: Vec<Box<[vaquita_types::Value<'static>]>>,
+    kept: Kept,
 }
 
 impl Consumer for CollectRows<'_> {
     fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
-        let mut values = vec![vaquita_types::Value::Null; self.read.width];
+        let mut values = vec![Value::Null; self.read.width];
         for &column in &self.read.columns {
-            values[column] = super::column(row, self.slot, column, cx)?.into_owned();
+            values[column] = super::column(row, self.slot, column, cx)?;
         }
-        self.rows.push(values.into());
-        Ok(Flow::Go)
+        Ok(self.kept.push(values.into_iter()))
     }
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
-        Ok(())
+        self.kept.relieve()
     }
 }
 

@@ -3,12 +3,13 @@
 //! A row has a key, which compares as bytes, and a body. Rows of equal keys stay in the order in which they came. If only
 //! the first rows are wanted, no more than these are kept.
 
+use super::spill::{FileRows, io, temporary_file};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use vaquita_base::codec::get_u64;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::SqlResult;
 
 /// Rows that are kept in a heap at most; beyond, sorting all of them costs as little.
 const HEAP_MAX: u64 = 100_000;
@@ -57,10 +58,6 @@ struct Kept {
     body: Vec<u8>,
 }
 
-fn io(e: &std::io::Error) -> SqlError {
-    SqlError::new(3, format!("Error writing file of a sort (Errcode: {e})"))
-}
-
 /// The first bytes of a key as numbers that compare as they do; zeros follow a short one.
 fn prefix(key: &[u8]) -> [u64; 2] {
     let word = |at: usize| match key.get(at..at + 8) {
@@ -99,14 +96,20 @@ impl Sorter {
         }
     }
 
-    /// Takes a row.
+    /// Takes a row, and writes rows to the file if there are too many for the memory. No page may be latched.
     ///
     /// # Errors
     /// The temporary file.
-    pub(crate) fn push(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+    pub(crate) fn push_and_spill(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+        self.push(key, body);
+        self.relieve()
+    }
+
+    /// Takes a row. Writes nothing: see [`Sorter::is_full`].
+    pub(crate) fn push(&mut self, key: &[u8], body: &[u8]) {
         if let Some(first) = &mut self.first {
             if first.n == 0 {
-                return Ok(());
+                return;
             }
             let mut kept = match first.heap.len() < first.n {
                 true => Kept { key: Vec::new(), sequence: 0, body: Vec::new() },
@@ -114,9 +117,9 @@ impl Sorter {
                     Some(greatest) if key < &greatest.key[..] => greatest,
                     Some(greatest) => {
                         first.heap.push(greatest);
-                        return Ok(());
+                        return;
                     }
-                    None => return Ok(()),
+                    None => return,
                 },
             };
             kept.key.clear();
@@ -126,17 +129,34 @@ impl Sorter {
             kept.sequence = self.sequence;
             self.sequence += 1;
             first.heap.push(kept);
-            return Ok(());
+            return;
         }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(body);
         self.rows.push(Place { prefix: prefix(key), start, key_end, end: self.bytes.len() });
-        if self.bytes.len() + self.rows.len() * size_of::<Place>() > self.limit {
-            self.spill()?;
+    }
+
+    /// Bytes in memory, of rows that may be written to a file.
+    fn memory(&self) -> usize {
+        self.bytes.len() + self.rows.len() * size_of::<Place>()
+    }
+
+    /// Whether there is more in memory than may be: time for [`Sorter::relieve`].
+    pub(crate) fn is_full(&self) -> bool {
+        self.memory() > self.limit
+    }
+
+    /// Writes what is in memory to the file if there is too much of it. No page may be latched.
+    ///
+    /// # Errors
+    /// The temporary file.
+    pub(crate) fn relieve(&mut self) -> SqlResult<()> {
+        match self.is_full() {
+            true => self.spill(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn sort(&mut self) {
@@ -212,23 +232,28 @@ impl Sorter {
         let mut readers = Vec::with_capacity(self.runs.len());
         let mut heap = BinaryHeap::new();
         for (i, run) in self.runs.iter().enumerate() {
-            let part = Part { file, at: run.start, end: run.end };
-            let mut reader = BufReader::with_capacity(buffer, part);
-            if let Some(row) = read_row(&mut reader).map_err(|e| io(&e))? {
-                heap.push(Next { key: row.0, body: row.1, run: i });
-            }
-            readers.push(reader);
+            let mut rows = FileRows::new(file, run.start, run.end, buffer);
+            heap.extend(next_of(&mut rows, i)?);
+            readers.push(rows);
         }
         while let Some(next) = heap.pop() {
             if !each(&next.key, &next.body)? {
                 return Ok(());
             }
-            if let Some(row) = read_row(&mut readers[next.run]).map_err(|e| io(&e))? {
-                heap.push(Next { key: row.0, body: row.1, run: next.run });
-            }
+            heap.extend(next_of(&mut readers[next.run], next.run)?);
         }
         Ok(())
     }
+}
+
+/// Takes a run's next row.
+fn next_of(rows: &mut FileRows<'_>, run: usize) -> SqlResult<Option<Next>> {
+    let next = |rows: &mut FileRows<'_>| Next {
+        key: std::mem::take(&mut rows.key),
+        body: std::mem::take(&mut rows.body),
+        run,
+    };
+    Ok(rows.next()?.then(|| next(rows)))
 }
 
 /// The next row of a run; the least key is on top of a heap, of equal ones the earliest run.
@@ -251,61 +276,11 @@ impl PartialOrd for Next {
     }
 }
 
-/// A part of a file, read at its own place.
-#[derive(Debug)]
-struct Part<'f> {
-    file: &'f File,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Part<'_> {
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        use std::os::unix::fs::FileExt;
-        let len = out.len().min((self.end - self.at) as usize);
-        let n = self.file.read_at(&mut out[..len], self.at)?;
-        self.at += n as u64;
-        Ok(n)
-    }
-}
-
-type KeyAndBody = (Vec<u8>, Vec<u8>);
-
-fn read_row(reader: &mut impl Read) -> std::io::Result<Option<KeyAndBody>> {
-    let mut lengths = [0; 8];
-    match reader.read(&mut lengths[..1])? {
-        0 => return Ok(None),
-        _ => reader.read_exact(&mut lengths[1..])?,
-    }
-    let [a, b, c, d, e, f, g, h] = lengths;
-    let mut key = vec![0; u32::from_le_bytes([a, b, c, d]) as usize];
-    let mut body = vec![0; u32::from_le_bytes([e, f, g, h]) as usize];
-    reader.read_exact(&mut key)?;
-    reader.read_exact(&mut body)?;
-    Ok(Some((key, body)))
-}
-
-/// A file that is gone when it is closed.
-fn temporary_file() -> std::io::Result<File> {
-    loop {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let n = now.map_or(0, |d| d.as_nanos());
-        let path = std::env::temp_dir().join(format!("vaquita-sort-{}-{n}", std::process::id()));
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => {
-                // It stays usable without a name.
-                std::fs::remove_file(&path)?;
-                return Ok(file);
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type KeyAndBody = (Vec<u8>, Vec<u8>);
 
     fn sorted(limit: usize, first: Option<u64>) -> (Vec<KeyAndBody>, bool) {
         let mut sorter = Sorter::new(limit, first);
@@ -313,7 +288,8 @@ mod tests {
         for i in 0..20_000u32 {
             x = x.wrapping_mul(1_103_515_245).wrapping_add(12_345);
             let key = [(x >> 24) as u8, (x >> 16) as u8];
-            sorter.push(&key, &i.to_le_bytes()).unwrap();
+            sorter.push_and_spill(&key, &i.to_le_bytes()).unwrap();
+            assert!(sorter.memory() <= sorter.limit);
         }
         let spilled = sorter.spilled;
         let mut out = Vec::new();
@@ -339,7 +315,7 @@ mod tests {
             }
         }
         let mut sorter = Sorter::new(1 << 20, None);
-        keys.iter().rev().for_each(|key| sorter.push(key, b"").unwrap());
+        keys.iter().rev().for_each(|key| sorter.push(key, b""));
         let mut out = Vec::new();
         sorter
             .finish(|key, _| {

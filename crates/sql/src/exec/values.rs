@@ -190,6 +190,16 @@ pub(crate) fn invert(key: &mut [u8]) {
     key.iter_mut().for_each(|b| *b = !*b);
 }
 
+/// Bytes that a value takes in memory.
+pub(crate) fn memory_of(v: &Value<'_>) -> usize {
+    let heap = match v {
+        Value::Bytes(bytes) | Value::Json(bytes) => bytes.len(),
+        Value::Label { text, .. } => text.len(),
+        _ => 0,
+    };
+    size_of::<Value<'_>>() + heap
+}
+
 /// Empties a vector of values and keeps its memory for values of another lifetime.
 pub(crate) fn recycled<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
     values.clear();

@@ -274,7 +274,7 @@ impl MatchPlan {
         each: &mut EachMatch<'_>,
     ) -> SqlResult<()> {
         let sorted = !self.block.order.is_empty() && !self.block.order_done;
-        let memory = cx.state.vars.sort_buffer_size as usize;
+        let memory = cx.state.vars.sort_memory();
         let mut collected = Collected {
             plan: self,
             sorted,
@@ -358,18 +358,18 @@ impl Consumer for Collected<'_> {
         for &(slot, column) in &self.columns {
             push_value(&crate::exec::column(row, slot, column, cx)?, &mut self.body);
         }
-        self.sorter.push(&self.key, &self.body)?;
+        self.sorter.push(&self.key, &self.body);
         if let Some(limit) = &mut self.limit {
             limit.shows();
             if limit.is_over() {
                 return Ok(Flow::Stop);
             }
         }
-        Ok(Flow::Go)
+        Ok(if self.sorter.is_full() { Flow::Pause } else { Flow::Go })
     }
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
-        Ok(())
+        self.sorter.relieve()
     }
 }
 

@@ -75,6 +75,8 @@ pub struct SessionState {
     pub(crate) yield_hook: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Results of subqueries of the present statement.
     pub(crate) subqueries: crate::exec::SubqueryResults,
+    /// The most bytes that a query of the session kept in memory of its rows.
+    pub(crate) kept_most: usize,
     /// Rows since the clock was looked at.
     polls: u32,
     /// When it was.
@@ -128,6 +130,7 @@ impl SessionState {
             subqueries: crate::exec::SubqueryResults::default(),
             deadline: None,
             yield_hook: None,
+            kept_most: 0,
             polls: 0,
             last_poll: Instant::now(),
         }
@@ -165,6 +168,12 @@ impl SessionState {
             return Ok(());
         }
         self.poll_now()
+    }
+
+    /// Notes what a query kept in memory, and whether the rest went to a temporary file.
+    pub(crate) fn note_spill(&mut self, spilled: bool, memory: usize) {
+        self.status.created_tmp_disk_tables += u64::from(spilled);
+        self.kept_most = self.kept_most.max(memory);
     }
 
     /// [`SessionState::poll`] without regard to how often.

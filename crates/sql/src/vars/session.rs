@@ -40,6 +40,10 @@ pub struct SessionVars {
     pub group_concat_max_len: u64,
     /// `join_buffer_size`.
     pub join_buffer_size: u64,
+    /// `tmp_table_size`.
+    pub tmp_table_size: u64,
+    /// `max_heap_table_size`.
+    pub max_heap_table_size: u64,
     /// `long_query_time` in microseconds.
     pub long_query_time_us: u64,
     /// `max_allowed_packet`.
@@ -127,11 +131,11 @@ ids! {
     ERROR_COUNT EXPLICIT_DEFAULTS_FOR_TIMESTAMP FOREIGN_KEY_CHECKS GROUP_CONCAT_MAX_LEN IDENTITY INSERT_ID
     INNODB_FLUSH_LOG_AT_TRX_COMMIT INNODB_LOCK_WAIT_TIMEOUT INTERACTIVE_TIMEOUT JOIN_BUFFER_SIZE LAST_INSERT_ID
     LOCK_WAIT_TIMEOUT LONG_QUERY_TIME MAX_ALLOWED_PACKET MAX_CONNECTIONS MAX_ERROR_COUNT MAX_EXECUTION_TIME
-    MAX_JOIN_SIZE MAX_SORT_LENGTH MAX_USER_CONNECTIONS PSEUDO_THREAD_ID RAND_SEED1 RAND_SEED2
+    MAX_HEAP_TABLE_SIZE MAX_JOIN_SIZE MAX_SORT_LENGTH MAX_USER_CONNECTIONS PSEUDO_THREAD_ID RAND_SEED1 RAND_SEED2
     READ_ONLY SESSION_TRACK_SCHEMA SESSION_TRACK_STATE_CHANGE SESSION_TRACK_SYSTEM_VARIABLES
     SORT_BUFFER_SIZE SQL_AUTO_IS_NULL
     SQL_BIG_SELECTS SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
-    TIME_ZONE TIMESTAMP TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
+    TIME_ZONE TIMESTAMP TMP_TABLE_SIZE TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
     WARNING_COUNT DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
 }
 
@@ -176,6 +180,8 @@ impl SessionVars {
             foreign_key_checks: true,
             group_concat_max_len: 0,
             join_buffer_size: 0,
+            tmp_table_size: 0,
+            max_heap_table_size: 0,
             long_query_time_us: 0,
             max_allowed_packet: 0,
             max_error_count: 0,
@@ -284,6 +290,8 @@ impl SessionVars {
             id::FOREIGN_KEY_CHECKS => self.foreign_key_checks = on,
             id::GROUP_CONCAT_MAX_LEN => self.group_concat_max_len = number,
             id::JOIN_BUFFER_SIZE => self.join_buffer_size = number,
+            id::TMP_TABLE_SIZE => self.tmp_table_size = number,
+            id::MAX_HEAP_TABLE_SIZE => self.max_heap_table_size = number,
             id::LONG_QUERY_TIME => {
                 if let VarValue::Double(seconds) = value {
                     self.long_query_time_us = (seconds * 1e6) as u64;
@@ -322,6 +330,21 @@ impl SessionVars {
             id::WAIT_TIMEOUT => self.wait_timeout = small,
             _ => {}
         }
+    }
+
+    /// Bytes of memory for what a query keeps of its rows: the keys of DISTINCT, groups, the rows of a derived table.
+    pub(crate) fn tmp_memory(&self) -> usize {
+        usize::try_from(self.tmp_table_size.min(self.max_heap_table_size)).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes of memory for the inner table of a hash join.
+    pub(crate) fn join_memory(&self) -> usize {
+        self.tmp_memory().max(usize::try_from(self.join_buffer_size).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes of memory for a sort.
+    pub(crate) fn sort_memory(&self) -> usize {
+        usize::try_from(self.sort_buffer_size).unwrap_or(usize::MAX)
     }
 
     /// Name of `character_set_results`, for what converts; `None`: nothing is converted.

@@ -1,0 +1,197 @@
+//! Rows in temporary files: what does not fit in memory.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::os::unix::fs::FileExt;
+use vaquita_types::{SqlError, SqlResult};
+
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 256 << 10;
+
+/// Bytes between two keys that are kept in memory, of rows in the order of their keys.
+const BLOCK: u64 = 16 << 10;
+
+pub(super) fn io(e: &std::io::Error) -> SqlError {
+    SqlError::new(3, format!("Error writing a temporary file (Errcode: {e})"))
+}
+
+/// Rows one behind the other, each with a key that may be empty. In the order of their keys they can be found by key: one
+/// key of each block is kept in memory.
+#[derive(Debug)]
+pub(super) struct RowFile {
+    file: File,
+    /// Bytes in the file.
+    written: u64,
+    /// What is not written yet.
+    buffer: Vec<u8>,
+    /// Keys and where their rows are.
+    index: Vec<(Box<[u8]>, u64)>,
+}
+
+impl RowFile {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// The file.
+    pub(super) fn new() -> SqlResult<RowFile> {
+        let file = temporary_file().map_err(|e| io(&e))?;
+        Ok(RowFile { file, written: 0, buffer: Vec::new(), index: Vec::new() })
+    }
+
+    /// Takes a row. Writes nothing: see [`RowFile::is_full`].
+    pub(super) fn push(&mut self, key: &[u8], body: &[u8]) {
+        let at = self.written + self.buffer.len() as u64;
+        if !key.is_empty() && self.index.last().is_none_or(|(_, last)| at - last >= BLOCK) {
+            self.index.push((key.into(), at));
+        }
+        push_row(key, body, &mut self.buffer);
+    }
+
+    /// Whether it is time for [`RowFile::relieve`].
+    pub(super) fn is_full(&self) -> bool {
+        self.buffer.len() >= BUFFER
+    }
+
+    /// Writes what is gathered. No page may be latched.
+    ///
+    /// # Errors
+    /// The file.
+    pub(super) fn relieve(&mut self) -> SqlResult<()> {
+        self.file.write_all_at(&self.buffer, self.written).map_err(|e| io(&e))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// All rows; everything is to be written before.
+    pub(super) fn rows(&self) -> FileRows<'_> {
+        debug_assert!(self.buffer.is_empty(), "rows are read before they are written");
+        FileRows::new(&self.file, 0, self.written, 64 << 10)
+    }
+
+    /// Rows among which are those of a key, from the first of that key on if there is one.
+    pub(super) fn from_key(&self, key: &[u8]) -> FileRows<'_> {
+        debug_assert!(self.buffer.is_empty(), "rows are read before they are written");
+        // Rows of the key may begin in the block before the first one that begins with it.
+        let block = self.index.partition_point(|(first, _)| **first < *key).saturating_sub(1);
+        let start = self.index.get(block).map_or(0, |(_, at)| *at);
+        FileRows::new(&self.file, start, self.written, BLOCK as usize)
+    }
+}
+
+fn push_row(key: &[u8], body: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(key.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    out.extend_from_slice(key);
+    out.extend_from_slice(body);
+}
+
+/// Rows of a file, one after the other.
+#[derive(Debug)]
+pub(super) struct FileRows<'f> {
+    reader: BufReader<Part<'f>>,
+    pub(super) key: Vec<u8>,
+    pub(super) body: Vec<u8>,
+}
+
+impl<'f> FileRows<'f> {
+    pub(super) fn new(file: &'f File, start: u64, end: u64, buffer: usize) -> FileRows<'f> {
+        let reader = BufReader::with_capacity(buffer, Part { file, at: start, end });
+        FileRows { reader, key: Vec::new(), body: Vec::new() }
+    }
+
+    /// Reads the next row into `key` and `body`; whether there is one.
+    ///
+    /// # Errors
+    /// The file.
+    pub(super) fn next(&mut self) -> SqlResult<bool> {
+        let mut read = || {
+            let mut lengths = [0; 8];
+            match self.reader.read(&mut lengths[..1])? {
+                0 => return Ok(false),
+                _ => self.reader.read_exact(&mut lengths[1..])?,
+            }
+            let [a, b, c, d, e, f, g, h] = lengths;
+            self.key.resize(u32::from_le_bytes([a, b, c, d]) as usize, 0);
+            self.body.resize(u32::from_le_bytes([e, f, g, h]) as usize, 0);
+            self.reader.read_exact(&mut self.key)?;
+            self.reader.read_exact(&mut self.body)?;
+            Ok(true)
+        };
+        read().map_err(|e: std::io::Error| io(&e))
+    }
+}
+
+/// A part of a file, read at its own place.
+#[derive(Debug)]
+struct Part<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let len = out.len().min((self.end - self.at) as usize);
+        let n = self.file.read_at(&mut out[..len], self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+/// A file that is gone when it is closed.
+pub(super) fn temporary_file() -> std::io::Result<File> {
+    loop {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let n = now.map_or(0, |d| d.as_nanos());
+        let path = std::env::temp_dir().join(format!("vaquita-sort-{}-{n}", std::process::id()));
+        match File::options().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => {
+                // It stays usable without a name.
+                std::fs::remove_file(&path)?;
+                return Ok(file);
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_key_across_blocks() {
+        let mut file = RowFile::new().unwrap();
+        // Keys with no rows, one row, and more rows than a block holds.
+        let many = |n: u32| if n == 40 { 5_000 } else { n % 3 };
+        for n in 0..100_u32 {
+            for i in 0..many(n) {
+                file.push(&n.to_be_bytes(), format!("{n} {i} {}", "x".repeat(20)).as_bytes());
+                if file.is_full() {
+                    file.relieve().unwrap();
+                }
+            }
+        }
+        file.relieve().unwrap();
+        assert!(file.index.len() > 3);
+        for n in 0..101_u32 {
+            let (mut rows, key) = (file.from_key(&n.to_be_bytes()), n.to_be_bytes());
+            let mut found = 0;
+            while rows.next().unwrap() && rows.key[..] <= key[..] {
+                if rows.key == key {
+                    assert!(rows.body.starts_with(format!("{n} {found} ").as_bytes()));
+                    found += 1;
+                }
+            }
+            assert_eq!(found, if n == 100 { 0 } else { many(n) }, "{n}");
+        }
+        let mut all = file.rows();
+        let mut n = 0;
+        while all.next().unwrap() {
+            n += 1;
+        }
+        assert_eq!(n, (0..100).map(many).sum::<u32>());
+    }
+}
