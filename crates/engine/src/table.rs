@@ -3,7 +3,7 @@
 
 use crate::auto_inc::AutoInc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use vaquita_base::{IndexId, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::column::ColumnDef;
@@ -201,9 +201,17 @@ pub struct Table {
     pub extra: String,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
     pub is_system: bool,
+    /// Whether it is no more the one of its name: its definition has changed, or it was let go.
+    pub(crate) gone: AtomicBool,
 }
 
 impl Table {
+    /// Whether it is no more the one of its name. Who holds a metadata lock on the name knows that it stays as it is.
+    #[inline]
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
     /// The clustered index.
     #[inline]
     pub fn clustered(&self) -> &Arc<Index> {

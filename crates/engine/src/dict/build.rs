@@ -4,6 +4,7 @@ use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
 use crate::table::{Column, FieldSource, Index, Table, TableStats};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_btree::{Observer, Tree};
 use vaquita_format::PageSize;
@@ -168,6 +169,7 @@ impl TableParts {
             collation: self.collation,
             extra: self.extra,
             is_system: self.is_system,
+            gone: AtomicBool::new(false),
         })
     }
 }

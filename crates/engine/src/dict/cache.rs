@@ -97,6 +97,7 @@ impl Cache {
 impl Maps {
     fn remove(&mut self, id: TableId) {
         let Some(entry) = self.by_id.remove(&id) else { return };
+        entry.table.gone.store(true, Ordering::Release);
         self.by_name.remove(&entry.table.name);
         if let Some(next) = *entry.table.auto_inc.next.lock() {
             self.counters.insert(id, next);

@@ -14,14 +14,30 @@ use vaquita_txn::wait::{WaitFor, WaitHook};
 /// Of one commit. Can be waited for on a thread, or awaited; both do what `flush_log_at_trx_commit` asks for. Without
 /// either the changes become durable within about a second.
 #[must_use = "the commit is visible but perhaps not durable yet"]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Durability {
+    /// `None`: nothing was changed.
+    commit: Option<Commit>,
+    awaited: Option<Arc<Mutex<Awaited>>>,
+}
+
+/// A commit in the log.
+#[derive(Debug)]
+struct Commit {
     storage: Arc<Storage>,
     hook: Arc<dyn WaitHook>,
-    /// `None`: nothing was changed.
-    lsn: Option<Lsn>,
+    lsn: Lsn,
     policy: CommitPolicy,
-    awaited: Option<Arc<Mutex<Awaited>>>,
+}
+
+impl Commit {
+    fn is_durable(&self) -> bool {
+        self.storage.log().flushed_lsn() >= self.lsn
+    }
+
+    fn is_to_be_waited_for(&self) -> bool {
+        self.policy != CommitPolicy::Lazy && !self.is_durable()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -34,20 +50,20 @@ impl Durability {
     pub(super) fn new(
         storage: Arc<Storage>,
         hook: Arc<dyn WaitHook>,
-        lsn: Option<Lsn>,
+        lsn: Lsn,
         policy: CommitPolicy,
     ) -> Self {
-        Self { storage, hook, lsn, policy, awaited: None }
+        Self { commit: Some(Commit { storage, hook, lsn, policy }), awaited: None }
     }
 
     /// End of the commit in the log; `None` if nothing was changed.
     pub fn lsn(&self) -> Option<Lsn> {
-        self.lsn
+        self.commit.as_ref().map(|commit| commit.lsn)
     }
 
     /// Whether the commit would survive a power cut by now.
     pub fn is_durable(&self) -> bool {
-        self.lsn.is_none_or(|lsn| self.storage.log().flushed_lsn() >= lsn)
+        self.commit.as_ref().is_none_or(Commit::is_durable)
     }
 
     /// Waits on this thread; threads that wait at the same time share one sync.
@@ -56,13 +72,10 @@ impl Durability {
     /// The log could not be written or synced. Whether the commit is durable is unknown; nothing more is accepted until
     /// the folder is opened again.
     pub fn wait(self) -> Result<()> {
-        let Some(lsn) = self.lsn else { return Ok(()) };
-        if self.policy == CommitPolicy::Lazy || self.is_durable() {
-            return Ok(());
-        }
-        self.hook.before(WaitFor::Log);
-        let done = self.storage.log().commit_wait(lsn, self.policy);
-        self.hook.after(WaitFor::Log);
+        let Some(commit) = self.commit.filter(Commit::is_to_be_waited_for) else { return Ok(()) };
+        commit.hook.before(WaitFor::Log);
+        let done = commit.storage.log().commit_wait(commit.lsn, commit.policy);
+        commit.hook.after(WaitFor::Log);
         done.map_err(|e| vaquita_storage::Error::from(e).into())
     }
 
@@ -71,7 +84,9 @@ impl Durability {
     /// # Errors
     /// As [`Durability::wait`].
     pub fn wait_durable(mut self) -> Result<()> {
-        self.policy = CommitPolicy::Flush;
+        if let Some(commit) = &mut self.commit {
+            commit.policy = CommitPolicy::Flush;
+        }
         self.wait()
     }
 }
@@ -79,20 +94,19 @@ impl Durability {
 impl Future for Durability {
     type Output = Result<()>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let Some(lsn) = self.lsn else { return Poll::Ready(Ok(())) };
-        if self.policy == CommitPolicy::Lazy || self.is_durable() {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let Durability { commit, awaited } = self.get_mut();
+        let Some(commit) = commit.as_ref().filter(|commit| commit.is_to_be_waited_for()) else {
             return Poll::Ready(Ok(()));
-        }
-        let awaited = match &self.awaited {
-            Some(awaited) => awaited.clone(),
+        };
+        let awaited = match awaited {
+            Some(awaited) => awaited,
             None => {
-                let awaited: Arc<Mutex<Awaited>> = Arc::default();
-                self.awaited = Some(awaited.clone());
-                let told = awaited.clone();
+                let told: &Arc<Mutex<Awaited>> = awaited.insert(Arc::default());
+                let told = told.clone();
                 // The callback may run right here: no mutex is held.
-                self.storage.log().on_durable(
-                    lsn,
+                commit.storage.log().on_durable(
+                    commit.lsn,
                     Box::new(move |done| {
                         let mut told = told.lock();
                         told.done = Some(done);
@@ -103,7 +117,7 @@ impl Future for Durability {
                         }
                     }),
                 );
-                awaited
+                awaited.get_or_insert_default()
             }
         };
         let mut awaited = awaited.lock();

@@ -429,7 +429,9 @@ impl Session {
         self.core.mdl.release_from(&mut self.mdl, self.kept_locks);
     }
 
+    #[inline]
     fn durability(&self, lsn: Option<vaquita_base::Lsn>) -> Durability {
+        let Some(lsn) = lsn else { return Durability::default() };
         let policy = CommitPolicy::from_number(self.settings.flush_log_at_trx_commit).unwrap_or_default();
         Durability::new(self.core.storage.clone(), self.waiter.hook.clone(), lsn, policy)
     }
@@ -487,13 +489,12 @@ impl Session {
     fn begin_use(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
         let timeout = self.metadata_patience();
         self.core.mdl.acquire(&mut self.mdl, &table.name, mode, timeout)?;
-        match self.core.dict.find(&self.core.storage, &table.name)? {
-            Some(current) if Arc::ptr_eq(&current, table) => {
-                self.used.push((table.id, mode));
-                Ok(())
-            }
-            _ => Err(Error::TableChanged(table.name.clone())),
+        // The object knows whether it is the present one: looking the name up would write to what all sessions share.
+        if table.is_gone() {
+            return Err(Error::TableChanged(table.name.clone()));
         }
+        self.used.push((table.id, mode));
+        Ok(())
     }
 
     /// Locks a table, waiting if need be.

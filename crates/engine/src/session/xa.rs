@@ -55,7 +55,8 @@ impl Engine {
         };
         self.release_prepared(xid);
         let policy = CommitPolicy::from_number(core.options.flush_log_at_trx_commit).unwrap_or_default();
-        Ok(Durability::new(core.storage.clone(), std::sync::Arc::new(PlainWait), lsn, policy))
+        let wait = |lsn| Durability::new(core.storage.clone(), std::sync::Arc::new(PlainWait), lsn, policy);
+        Ok(lsn.map(wait).unwrap_or_default())
     }
 
     /// Rolls a prepared transaction back.
