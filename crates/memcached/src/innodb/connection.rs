@@ -13,8 +13,7 @@ use crate::store::{Failure, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_engine::{
-    AccessMode, Durability, Error, Isolation, MdlMode, PointRead, ReadLock, Session, Statement, WaitFor,
-    WaitHook,
+    AccessMode, Durability, Error, Isolation, MdlMode, PointRead, ReadLock, Session, Statement, WaitHook,
 };
 
 /// How often an operation is begun again that met a deadlock or a changed table.
@@ -84,7 +83,6 @@ struct Batch {
 pub struct InnodbStore {
     pub(crate) tables: Arc<Tables>,
     session: Session,
-    hook: Arc<dyn WaitHook>,
     config: Arc<Config>,
     generation: u64,
     bound: Vec<Bound>,
@@ -101,13 +99,11 @@ pub struct InnodbStore {
 
 impl InnodbStore {
     pub(crate) fn new(tables: Arc<Tables>, mut session: Session, hook: Arc<dyn WaitHook>) -> Self {
-        session.set_wait_hook(hook.clone());
-        session.settings.metadata_lock_timeout = 0;
+        session.set_wait_hook(hook);
         let (generation, config) = (tables.generation(), tables.config());
         Self {
             tables,
             session,
-            hook,
             config,
             generation,
             bound: Vec::new(),
@@ -235,7 +231,9 @@ impl InnodbStore {
                 return Err(Failure::Client(format!("there is no mapping {name}")));
             }
         };
-        self.chosen = Some(name.to_vec());
+        if self.chosen.as_deref() != Some(name) {
+            self.chosen = Some(name.to_vec());
+        }
         Ok(())
     }
 
@@ -294,39 +292,19 @@ impl InnodbStore {
     /// Opens the table of a container.
     fn bind_to(&mut self, container: &Container) -> Result<usize> {
         let name = Mapping::table_name(container)?;
+        let timeout = self.tables.settings.lock_wait_timeout.load(Ordering::Relaxed);
+        self.session.settings.metadata_lock_timeout = timeout;
         if self.keeps_mdl {
             // Names are locked for longer than transactions outside of them.
             self.commit()?;
-            self.patiently(|store| store.session.lock_table_name(&name, MdlMode::SharedWrite))?;
+            self.session.lock_table_name(&name, MdlMode::SharedWrite).map_err(failure)?;
         }
-        let table = self.patiently(|store| store.session.run_detached(|s| s.table(&name)))?.0;
+        let table = self.session.run_detached(|s| s.table(&name)).map_err(failure)?.0;
         let mapping = Mapping::new(container, &self.config, table)?;
         let space = self.tables.space(&container.name);
         let bound = Bound::new(mapping, space).map_err(failure)?;
         self.bound.push(bound);
         Ok(self.bound.len() - 1)
-    }
-
-    /// Does something that may wait for a metadata lock: first without waiting, then told to the hook.
-    fn patiently<R>(&mut self, mut body: impl FnMut(&mut Self) -> vaquita_engine::Result<R>) -> Result<R> {
-        match body(self) {
-            Err(Error::MetadataLockTimeout(_)) => self.wait_for_definition(body).map_err(failure),
-            done => done.map_err(failure),
-        }
-    }
-
-    #[cold]
-    fn wait_for_definition<R>(
-        &mut self,
-        mut body: impl FnMut(&mut Self) -> vaquita_engine::Result<R>,
-    ) -> vaquita_engine::Result<R> {
-        let seconds = self.tables.settings.lock_wait_timeout.load(Ordering::Relaxed);
-        self.session.settings.metadata_lock_timeout = seconds;
-        self.hook.before(WaitFor::Lock);
-        let done = body(self);
-        self.hook.after(WaitFor::Lock);
-        self.session.settings.metadata_lock_timeout = 0;
-        done
     }
 
     /// The mapping in use.
@@ -384,12 +362,8 @@ impl InnodbStore {
         let mut tries = 0;
         loop {
             self.before(kind, size)?;
-            let mut done = self.attempt(&mut body);
-            if let Err(Error::MetadataLockTimeout(_)) = done {
-                done = self.wait_for_definition(|store| store.attempt(&mut body));
-            }
             tries += 1;
-            match done {
+            match self.attempt(&mut body) {
                 Ok((value, durability)) => {
                     self.note(durability);
                     self.after(kind, size)?;
@@ -425,6 +399,7 @@ impl InnodbStore {
         let settings = &self.tables.settings;
         let own = &mut self.session.settings;
         own.lock_wait_timeout = settings.lock_wait_timeout.load(Ordering::Relaxed);
+        own.metadata_lock_timeout = own.lock_wait_timeout;
         own.flush_log_at_trx_commit = settings.flush_log_at_trx_commit.load(Ordering::Relaxed);
         own.isolation = settings.isolation();
         if size > 1 {

@@ -1,0 +1,162 @@
+//! What an operation of the store on tables costs, in nanoseconds of CPU: `items [ROWS]`, in release.
+//!
+//! A table of an INT key and a value of 100 bytes in VARBINARY, all in memory. Beside each read of the store the same read
+//! straight through the engine's session is measured.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use vaquita_base::Rng;
+use vaquita_engine::stored::int;
+use vaquita_engine::{
+    AccessMode, Column, Engine, Field, Options, PlainWait, PointRead, ReadOptions, Session, TableSpec,
+};
+use vaquita_format::column::{Charset, ColumnDef};
+use vaquita_format::index_def::KeyPart;
+use vaquita_memcached::innodb::{InnodbStore, Settings, Tables};
+use vaquita_memcached::store::{Expiry, Mode, NewItem, Store};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let rows = std::env::args().nth(1).map_or(Ok(1_000_000), |rows| rows.parse())?;
+    let dir = std::env::temp_dir().join(format!("vaquita-items-{}", std::process::id()));
+    let mut options = Options::new(&dir);
+    options.storage.buffer_pool_size = 512 << 20;
+    options.storage.log_file_size = 64 << 20;
+    options.flush_log_at_trx_commit = 0;
+    let engine = Engine::open(options)?;
+    fill(&mut engine.session(), rows)?;
+    let settings = Settings::default();
+    settings.flush_log_at_trx_commit.store(0, std::sync::atomic::Ordering::Relaxed);
+    let tables = Tables::new(engine.core(), Arc::new(settings))?;
+    measure(&engine, &mut tables.store(Arc::new(PlainWait)), rows)?;
+    drop(tables);
+    engine.close()?;
+    std::fs::remove_dir_all(&dir)?;
+    Ok(())
+}
+
+fn fill(session: &mut Session, rows: u64) -> Result<(), Failure> {
+    let text = |name| ColumnDef::varchar(name, 250, Charset::LATIN1);
+    let names = ["db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column"];
+    let mut columns = vec![Column::new(ColumnDef::varchar("name", 50, Charset::LATIN1).not_null())];
+    columns.extend(names.map(|name| Column::new(text(name))));
+    columns.extend(["expire_time_column", "unique_idx_name_on_key"].map(|name| Column::new(text(name))));
+    let mut spec = TableSpec::new("innodb_memcache/containers", columns);
+    spec.primary_key = Some(vec![KeyPart::whole(0)]);
+    session.create_table(&spec)?;
+    let row = ["default", "test", "items", "k", "v", "0", "0", "0", "PRIMARY"];
+    let row: Vec<Field<'_>> = row.iter().map(|v| Some(v.as_bytes())).collect();
+    session.run(|s| {
+        let table = s.table("innodb_memcache/containers")?;
+        s.insert(&table, &row)
+    })?;
+    let columns = [ColumnDef::int("k", 4, false).not_null(), ColumnDef::varbinary("v", 200)];
+    let mut spec = TableSpec::new("test/items", columns.map(Column::new).into());
+    spec.primary_key = Some(vec![KeyPart::whole(0)]);
+    session.create_table(&spec)?;
+    for from in (0..rows).step_by(10_000) {
+        session.begin(AccessMode::ReadWrite, false)?;
+        session.run(|s| {
+            let table = s.table("test/items")?;
+            for id in from..rows.min(from + 10_000) {
+                s.insert(&table, &[Some(&int(id as i32)), Some(&[b'v'; 100])])?;
+            }
+            Ok(())
+        })?;
+        session.commit()?.wait()?;
+    }
+    Ok(())
+}
+
+/// Nanoseconds this thread has run.
+fn cpu_ns() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    stat.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+/// The least of five rounds, as other work only makes it slower.
+fn report(name: &str, count: u64, mut round: impl FnMut() -> Result<(), Failure>) -> Result<(), Failure> {
+    let mut least = u64::MAX;
+    for _ in 0..5 {
+        let from = cpu_ns();
+        round()?;
+        least = least.min(cpu_ns() - from);
+    }
+    println!("{name:34}{:9.0} ns", least as f64 / count as f64);
+    Ok(())
+}
+
+fn measure(engine: &Engine, store: &mut InnodbStore, rows: u64) -> Result<(), Failure> {
+    const COUNT: u64 = 200_000;
+    let mut rng = Rng::new(1);
+    let mut session = engine.session();
+    let table = session.run(|s| s.table("test/items"))?;
+    let mut read = PointRead::new(table, ReadOptions::default().columns([1]))?;
+    let mut touch = |s: &mut vaquita_engine::Statement<'_>, id: u64| {
+        s.get(&mut read, &[Some(&int(id as i32))], |row| black_box(row.column(0).map(<[u8]>::len)))
+    };
+    report("engine: read, autocommit", COUNT, || {
+        for _ in 0..COUNT {
+            let id = rng.below(rows);
+            session.run_detached(|s| touch(s, id))?;
+        }
+        Ok(())
+    })?;
+    report("engine: read, 50 in a statement", COUNT, || {
+        for _ in 0..COUNT / 50 {
+            session.run_detached(|s| (0..50).try_for_each(|_| touch(s, rng.below(rows)).map(drop)))?;
+        }
+        Ok(())
+    })?;
+    drop(session);
+    let mut key = String::new();
+    let mut show = |_: usize, item: &vaquita_memcached::store::Item<'_>| {
+        black_box(item.value.len());
+        ControlFlow::Continue(())
+    };
+    report("get", COUNT, || {
+        for _ in 0..COUNT {
+            write_key(&mut key, rng.below(rows));
+            store.get(&[key.as_bytes()], None, &mut show)?;
+        }
+        Ok(())
+    })?;
+    let mut keys = vec![String::new(); 50];
+    report("get of 50 keys, each", COUNT, || {
+        for _ in 0..COUNT / 50 {
+            keys.iter_mut().for_each(|key| write_key(key, rng.below(rows)));
+            let keys: Vec<&[u8]> = keys.iter().map(|k| k.as_bytes()).collect();
+            store.get(&keys, None, &mut show)?;
+        }
+        Ok(())
+    })?;
+    let mut value = [b'x'; 100];
+    report("set of a row that is there", COUNT, || {
+        for n in 0..COUNT {
+            write_key(&mut key, rng.below(rows));
+            value[..8].copy_from_slice(&n.to_le_bytes());
+            let item = NewItem { flags: 0, expires: Expiry(0), value: &value };
+            store.store(Mode::Set, key.as_bytes(), &item, 0)?;
+        }
+        Ok(())
+    })?;
+    let mut next = rows;
+    report("set of a new row", COUNT, || {
+        for _ in 0..COUNT {
+            write_key(&mut key, next);
+            next += 1;
+            let item = NewItem { flags: 0, expires: Expiry(0), value: &value };
+            store.store(Mode::Set, key.as_bytes(), &item, 0)?;
+        }
+        Ok(())
+    })
+}
+
+fn write_key(key: &mut String, id: u64) {
+    use std::fmt::Write as _;
+    key.clear();
+    // Writing to a string does not fail.
+    let _ = write!(key, "{id}");
+}
