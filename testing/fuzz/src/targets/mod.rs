@@ -1,6 +1,7 @@
 //! The targets, one file per decoder family.
 
 mod index;
+mod memcached;
 mod meta;
 mod names;
 mod page;
@@ -39,6 +40,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "compressed_packets", run: wire::compressed, seeds: wire::compressed_seeds },
     Target { name: "logins", run: wire::logins, seeds: wire::login_seeds },
     Target { name: "commands", run: wire::commands, seeds: wire::command_seeds },
+    Target { name: "memcached_text", run: memcached::text, seeds: memcached::text_seeds },
+    Target { name: "memcached_binary", run: memcached::binary, seeds: memcached::binary_seeds },
     Target { name: "lexer", run: sql::lexer, seeds: sql::seeds },
     Target { name: "parser", run: sql::parser, seeds: sql::seeds },
 ];
