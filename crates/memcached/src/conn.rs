@@ -81,10 +81,76 @@ impl Body {
     }
 }
 
-/// One connection's state.
+/// One connection.
 #[derive(Debug)]
 pub struct Conn {
     service: Arc<Service>,
+    state: State,
+}
+
+impl Conn {
+    /// A connection from which nothing came yet.
+    pub fn new(service: Arc<Service>) -> Self {
+        let state = State {
+            authenticated: service.users.is_none(),
+            protocol: Protocol::Unknown,
+            stash: Vec::new(),
+            looked: 0,
+            skip: Skip::No,
+            body: None,
+            gets: None,
+            peer: Peer::default(),
+            closed: false,
+        };
+        Conn { service, state }
+    }
+
+    /// Tells where the client comes from, for logins.
+    pub fn set_peer(&mut self, peer: Peer) {
+        self.state.peer = peer;
+    }
+
+    /// Takes `input`, does the commands that are whole, and appends their answers to `out`. `now` is in seconds since 1970.
+    ///
+    /// The answers must not be sent before what [`Store::durability`] gives is durable.
+    pub fn advance<S: Store>(&mut self, input: &[u8], now: u32, store: &mut S, out: &mut Vec<u8>) -> Next {
+        let state = &mut self.state;
+        if state.closed {
+            return Next::Close;
+        }
+        let mut cx = Context { service: &self.service, now, store, out };
+        let input = state.collect(input, &mut cx);
+        if state.stash.is_empty() {
+            let (done, next) = state.work(input, &mut cx);
+            state.stash.extend_from_slice(&input[done..]);
+            return next;
+        }
+        let mut stash = std::mem::take(&mut state.stash);
+        stash.extend_from_slice(input);
+        let (done, next) = state.work(&stash, &mut cx);
+        stash.drain(..done);
+        if !stash.is_empty() || stash.capacity() <= BUFFER_KEPT_MAX {
+            state.stash = stash;
+        }
+        next
+    }
+
+    /// Whether the connection holds half a command.
+    pub fn is_half(&self) -> bool {
+        let state = &self.state;
+        !state.stash.is_empty() || state.body.is_some() || state.gets.is_some() || state.skip != Skip::No
+    }
+
+    /// Bytes of memory it holds for half a command.
+    pub fn memory(&self) -> usize {
+        let body = self.state.body.as_ref().map_or(0, |body| body.head.capacity() + body.value.capacity());
+        self.state.stash.capacity() + body
+    }
+}
+
+/// What a connection knows of the client, and has of half a command.
+#[derive(Debug)]
+pub(crate) struct State {
     protocol: Protocol,
     /// What came of commands that are not whole, or not yet done.
     stash: Vec<u8>,
@@ -100,64 +166,7 @@ pub struct Conn {
     closed: bool,
 }
 
-impl Conn {
-    /// A connection from which nothing came yet.
-    pub fn new(service: Arc<Service>) -> Self {
-        Conn {
-            authenticated: service.users.is_none(),
-            service,
-            protocol: Protocol::Unknown,
-            stash: Vec::new(),
-            looked: 0,
-            skip: Skip::No,
-            body: None,
-            gets: None,
-            peer: Peer::default(),
-            closed: false,
-        }
-    }
-
-    /// Tells where the client comes from, for logins.
-    pub fn set_peer(&mut self, peer: Peer) {
-        self.peer = peer;
-    }
-
-    /// Takes `input`, does the commands that are whole, and appends their answers to `out`. `now` is in seconds since 1970.
-    ///
-    /// The answers must not be sent before what [`Store::durability`] gives is durable.
-    pub fn advance<S: Store>(&mut self, input: &[u8], now: u32, store: &mut S, out: &mut Vec<u8>) -> Next {
-        if self.closed {
-            return Next::Close;
-        }
-        let service = self.service.clone();
-        let mut cx = Context { service: &service, now, store, out };
-        let input = self.collect(input, &mut cx);
-        if self.stash.is_empty() {
-            let (done, next) = self.work(input, &mut cx);
-            self.stash.extend_from_slice(&input[done..]);
-            return next;
-        }
-        let mut stash = std::mem::take(&mut self.stash);
-        stash.extend_from_slice(input);
-        let (done, next) = self.work(&stash, &mut cx);
-        stash.drain(..done);
-        if !stash.is_empty() || stash.capacity() <= BUFFER_KEPT_MAX {
-            self.stash = stash;
-        }
-        next
-    }
-
-    /// Whether the connection holds half a command.
-    pub fn is_half(&self) -> bool {
-        !self.stash.is_empty() || self.body.is_some() || self.gets.is_some() || self.skip != Skip::No
-    }
-
-    /// Bytes of memory it holds for half a command.
-    pub fn memory(&self) -> usize {
-        let body = self.body.as_ref().map_or(0, |body| body.head.capacity() + body.value.capacity());
-        self.stash.capacity() + body
-    }
-
+impl State {
     /// Gives the value that is being collected its bytes; the rest of the input.
     fn collect<'a, S: Store>(&mut self, input: &'a [u8], cx: &mut Context<'_, S>) -> &'a [u8] {
         let Some(mut body) = self.body.take() else { return input };
@@ -206,7 +215,7 @@ impl Conn {
                 }
             };
             if visit && let Some(stopped) = run.visit(cx) {
-                return (self.stop(stopped), Next::Write);
+                return (self.stop(stopped, cx), Next::Write);
             }
             if run.is_empty() && cx.is_full() && pos < data.len() {
                 cx.service.stats.conn_yields.add(1);
@@ -223,15 +232,15 @@ impl Conn {
         cx: &mut Context<'_, S>,
     ) -> (usize, Next) {
         match run.visit(cx) {
-            Some(stopped) => (self.stop(stopped), Next::Write),
+            Some(stopped) => (self.stop(stopped, cx), Next::Write),
             None => (pos, next),
         }
     }
 
     /// Remembers where answers stopped; where that is.
-    fn stop(&mut self, stopped: Stopped) -> usize {
+    fn stop<S>(&mut self, stopped: Stopped, cx: &Context<'_, S>) -> usize {
         self.looked = 0;
-        self.service.stats.conn_yields.add(1);
+        cx.service.stats.conn_yields.add(1);
         if let Some(gets) = stopped.amid {
             self.gets = Some(gets);
         }

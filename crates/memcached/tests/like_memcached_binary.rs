@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 use support::{Frame, Local, Memcached, frames, now, shown};
-use vaquita_memcached::store::Users;
+use vaquita_memcached::store::{Peer, Users};
 
 const FLAGS: &[u8] = &[0, 0, 0, 7, 0, 0, 0, 0];
 const NO_EXPIRY: &[u8] = &[0; 4];
@@ -139,11 +139,8 @@ fn counts() {
 
 #[test]
 fn other_commands() {
-    let mut scripts = Vec::new();
-    scripts.push(frame(0x0a, b"", b"", b""));
-    scripts.push(frame(0x0b, b"", b"", b""));
-    scripts.push(frame(0x07, b"", b"", b""));
-    scripts.push(frame(0x17, b"", b"", b""));
+    let mut scripts: Vec<Vec<u8>> =
+        [0x0a, 0x0b, 0x07, 0x17].into_iter().map(|opcode| frame(opcode, b"", b"", b"")).collect();
     for group in [&b"sizes"[..], b"reset", b"foo", b"detail", b"detail on", b"detail off"] {
         scripts.push([frame(0x10, b"", group, b""), noop()].concat());
     }
@@ -236,7 +233,7 @@ fn too_large() {
 struct OneUser;
 
 impl Users for OneUser {
-    fn check(&self, user: &[u8], password: &[u8]) -> bool {
+    fn check(&self, user: &[u8], password: &[u8], _: &Peer) -> bool {
         user == b"user" && password == b"secret"
     }
 }

@@ -61,6 +61,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    #[inline]
     pub(crate) fn new(input: &'a [u8]) -> Self {
         Run { input, keys: SmallVec::new(), requests: SmallVec::new(), touch: None }
     }

@@ -7,7 +7,7 @@ use super::meta;
 use super::text::{BAD_FORMAT, Words, is_silent};
 use super::words::{KEY_MAX, i64_of, u32_of, u64_of, words};
 use super::{Context, expiry};
-use crate::conn::{Body, Conn, Skip, Step};
+use crate::conn::{Body, Skip, State, Step};
 use crate::store::{Failure, Mode, NewItem, Outcome, Result, Store};
 
 /// What memcached adds to key and value of an item: its limit of item size means the sum.
@@ -100,7 +100,7 @@ fn announced(line: &[u8], item_size_max: usize) -> std::result::Result<usize, Re
 
 /// Does the storage command whose line ends at `end`, if its value is there; else begins to collect it.
 pub(crate) fn line<S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     line: &[u8],
     data: &[u8],
     end: usize,
@@ -113,7 +113,7 @@ pub(crate) fn line<S: Store>(
                 finish(line, value, cx);
                 return Step::Done(end + need);
             }
-            conn.body = Some(Body::new(line, &data[end..], need));
+            state.body = Some(Body::new(line, &data[end..], need));
             Step::Done(data.len())
         }
         Err(refused) => {
@@ -123,7 +123,7 @@ pub(crate) fn line<S: Store>(
             if !refused.answer.is_empty() {
                 cx.line(&refused.answer);
             }
-            conn.skip = match refused.value_len {
+            state.skip = match refused.value_len {
                 Some(value_len) => Skip::Bytes(value_len as u64 + 2),
                 None => Skip::No,
             };

@@ -6,7 +6,7 @@
 use super::run::{Run, Shape};
 use super::words::{KEY_MAX, i64_of, u32_of, u64_of, words};
 use super::{Context, expiry, meta, range, stats, storage};
-use crate::conn::{Conn, Skip, Step};
+use crate::conn::{Skip, State, Step};
 use crate::store::{Count, Counted, Expiry, Outcome, Store};
 use memchr::memchr;
 use smallvec::SmallVec;
@@ -33,20 +33,20 @@ pub(crate) type Words<'a> = SmallVec<[&'a [u8]; 8]>;
 
 /// Does the command at `pos`, or says what has to come first.
 pub(crate) fn step<'a, S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     data: &'a [u8],
     pos: usize,
     run: &mut Run<'a>,
     cx: &mut Context<'_, S>,
 ) -> Step {
     let rest = &data[pos..];
-    if let Some(gets) = conn.gets {
-        return more_keys(conn, gets, data, pos, run, cx);
+    if let Some(gets) = state.gets {
+        return more_keys(state, gets, data, pos, run, cx);
     }
     // What was looked through before came without an end of line.
-    let looked = std::mem::take(&mut conn.looked);
+    let looked = std::mem::take(&mut state.looked);
     let Some(newline) = memchr(b'\n', &rest[looked..]) else {
-        return unfinished(conn, rest, pos, run, cx);
+        return unfinished(state, rest, pos, run, cx);
     };
     let end = pos + looked + newline + 1;
     let line = &data[pos..end - 1];
@@ -56,12 +56,12 @@ pub(crate) fn step<'a, S: Store>(
     {
         return get(keys, false, end, run, cx);
     }
-    command(conn, line, data, end, run, cx)
+    command(state, line, data, end, run, cx)
 }
 
 /// A line without its end: to be waited for, or too long.
 fn unfinished<S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     rest: &[u8],
     pos: usize,
     run: &Run<'_>,
@@ -69,7 +69,7 @@ fn unfinished<S: Store>(
 ) -> Step {
     // Perhaps the last byte is the `\r` of its end.
     if rest.len() <= LINE_MAX + 1 {
-        conn.looked = rest.len();
+        state.looked = rest.len();
         return Step::Need;
     }
     let spaces = rest.iter().take_while(|&&byte| byte == b' ').count();
@@ -78,7 +78,7 @@ fn unfinished<S: Store>(
     }
     for (name, cas) in [(&b"get "[..], false), (b"gets ", true)] {
         if rest.starts_with(name) {
-            conn.gets = Some(Gets { cas, touch: None });
+            state.gets = Some(Gets { cas, touch: None });
             return Step::Done(pos + name.len());
         }
     }
@@ -128,7 +128,7 @@ fn refuse<S>(error: &str, end: usize, run: &Run<'_>, cx: &mut Context<'_, S>) ->
 
 /// Goes on with a get whose keys come in pieces: those that are whole are asked for.
 fn more_keys<'a, S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     gets: Gets,
     data: &'a [u8],
     pos: usize,
@@ -156,8 +156,8 @@ fn more_keys<'a, S: Store>(
     }
     let end = match (bad, newline) {
         (Some(bad), _) if run.keys_len() == 0 => {
-            conn.gets = None;
-            conn.skip = Skip::Line;
+            state.gets = None;
+            state.skip = Skip::Line;
             cx.line(BAD_FORMAT);
             return Step::Done(bad);
         }
@@ -170,14 +170,14 @@ fn more_keys<'a, S: Store>(
     run.touch = gets.touch;
     run.request(Shape::Text { cas: gets.cas, last }, end);
     if last {
-        conn.gets = None;
+        state.gets = None;
     }
     Step::DoneVisit(end)
 }
 
 /// Any command but a plain `get`.
 fn command<'a, S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     line: &'a [u8],
     data: &'a [u8],
     end: usize,
@@ -190,7 +190,7 @@ fn command<'a, S: Store>(
         None => (line, &[][..]),
     };
     if line.len() > LINE_MAX && (name == b"get" || name == b"gets") {
-        conn.gets = Some(Gets { cas: name == b"gets", touch: None });
+        state.gets = Some(Gets { cas: name == b"gets", touch: None });
         return Step::Done(arguments.as_ptr() as usize - data.as_ptr() as usize);
     }
     match name {
@@ -212,7 +212,7 @@ fn command<'a, S: Store>(
         b"gat" => return get_and_touch(arguments, false, end, run, cx),
         b"gats" => return get_and_touch(arguments, true, end, run, cx),
         b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" | b"ms" => {
-            return storage::line(conn, line, data, end, cx);
+            return storage::line(state, line, data, end, cx);
         }
         b"quit" => return Step::Close,
         _ if looks_like_http(arguments) => return Step::Close,

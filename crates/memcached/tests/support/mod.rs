@@ -102,13 +102,13 @@ impl Memcached {
             command.env("SASL_CONF_PATH", folder);
         }
         let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("memcached starts");
-        for _ in 0..200 {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Memcached { child, port };
-            }
+        let running = Memcached { child, port };
+        let listens = (0..200).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("memcached does not listen");
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        assert!(listens, "memcached does not listen");
+        running
     }
 
     /// A connection that sends `input` and no more: what it is answered.

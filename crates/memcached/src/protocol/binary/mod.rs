@@ -11,7 +11,7 @@ use super::storage::{is_too_large, store_counted};
 use super::text::{count_statistics, delete_counted, flush_counted};
 use super::words::KEY_MAX;
 use super::{Context, expiry, stats};
-use crate::conn::{Body, Conn, Skip, Step};
+use crate::conn::{Body, Skip, State, Step};
 use crate::store::{Count, Counted, Expiry, Failure, Mode, NewItem, Outcome, Result, Store};
 use frame::{Answer, Asked, HEADER_LEN, Header, Status, loud, op};
 use std::ops::ControlFlow;
@@ -65,7 +65,7 @@ fn form(opcode: u8) -> Option<Form> {
 
 /// Does the frame at `pos`, or says what has to come first.
 pub(crate) fn step<'a, S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     data: &'a [u8],
     pos: usize,
     run: &mut Run<'a>,
@@ -79,7 +79,7 @@ pub(crate) fn step<'a, S: Store>(
         return Step::Need;
     }
     let header = Header::read(rest);
-    if conn.authenticated
+    if state.authenticated
         && let Some(step) = gather(&header, rest, pos, cx.now, run)
     {
         return step;
@@ -92,14 +92,14 @@ pub(crate) fn step<'a, S: Store>(
         return end(&header, Status::UnknownCommand, cx);
     };
     if matches!(header.opcode, op::SASL_LIST..=op::SASL_STEP) {
-        return login(conn, &header, rest, pos, cx);
+        return login(state, &header, rest, pos, cx);
     }
-    if !conn.authenticated && header.opcode != op::VERSION {
+    if !state.authenticated && header.opcode != op::VERSION {
         return end(&header, Status::AuthFailure, cx);
     }
     let Some(form) = form(header.opcode) else {
         error(&header, Status::UnknownCommand, cx);
-        return pass_over(conn, &header, pos);
+        return pass_over(state, &header, pos);
     };
     if !form.extras.contains(&header.extras_len)
         || !form.key.contains(&header.key_len)
@@ -115,7 +115,7 @@ pub(crate) fn step<'a, S: Store>(
     if !form.value {
         return command(&Frame::read(header, head), pos + head_len, cx);
     }
-    storage(conn, &header, head, data, pos, cx)
+    storage(state, &header, head, data, pos, cx)
 }
 
 /// Gathers a get.
@@ -158,16 +158,16 @@ fn end<S>(header: &Header, status: Status, cx: &mut Context<'_, S>) -> Step {
     Step::Close
 }
 
-fn pass_over(conn: &mut Conn, header: &Header, pos: usize) -> Step {
+fn pass_over(state: &mut State, header: &Header, pos: usize) -> Step {
     if header.body_len > 0 {
-        conn.skip = Skip::Bytes(header.body_len as u64);
+        state.skip = Skip::Bytes(header.body_len as u64);
     }
     Step::Done(pos + HEADER_LEN)
 }
 
 /// SASL frames: the mechanism is the key, what it says the value.
 fn login<S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     header: &Header,
     rest: &[u8],
     pos: usize,
@@ -181,24 +181,24 @@ fn login<S: Store>(
     }
     if cx.service.users.is_none() {
         error(header, Status::UnknownCommand, cx);
-        return pass_over(conn, header, pos);
+        return pass_over(state, header, pos);
     }
     if header.body_len > LOGIN_MAX {
-        sasl::refuse(conn, header, cx);
-        return pass_over(conn, header, pos);
+        sasl::refuse(state, header, cx);
+        return pass_over(state, header, pos);
     }
     let len = HEADER_LEN + header.body_len;
     if rest.len() < len {
         return Step::Need;
     }
     let (mechanism, message) = rest[HEADER_LEN..len].split_at(header.key_len);
-    sasl::step(conn, header, mechanism, message, cx);
+    sasl::step(state, header, mechanism, message, cx);
     Step::Done(pos + len)
 }
 
 /// A storage command whose extras and key have come.
 fn storage<S: Store>(
-    conn: &mut Conn,
+    state: &mut State,
     header: &Header,
     head: &[u8],
     data: &[u8],
@@ -212,14 +212,14 @@ fn storage<S: Store>(
     if is_too_large(frame.key, value_len, flags, cx.service.limits.item_size_max) {
         cx.count_failure(&Failure::TooLarge);
         error(header, Status::TooLarge, cx);
-        conn.skip = Skip::Bytes(value_len as u64);
+        state.skip = Skip::Bytes(value_len as u64);
         return Step::Done(value_at);
     }
     if let Some(value) = data[value_at..].get(..value_len) {
         finish(head, value, cx);
         return Step::Done(value_at + value_len);
     }
-    conn.body = Some(Body::new(head, &data[value_at..], value_len));
+    state.body = Some(Body::new(head, &data[value_at..], value_len));
     Step::Done(data.len())
 }
 
@@ -291,7 +291,7 @@ fn command<S: Store>(frame: &Frame<'_>, end: usize, cx: &mut Context<'_, S>) -> 
         op::VERSION => frame::push(cx.out, answer, &[], &[], cx.service.version.as_bytes()),
         op::DELETE => {
             let outcome = delete_counted(frame.key, frame.header.cas, cx);
-            changed(frame, quiet, outcome.map(|done| without_number(done)), cx);
+            changed(frame, quiet, outcome.map(without_number), cx);
         }
         op::INCREMENT | op::DECREMENT => count(frame, opcode == op::DECREMENT, quiet, cx),
         op::TOUCH => touch(frame, cx),

@@ -1,7 +1,7 @@
 //! Logins: SASL with the mechanism PLAIN (RFC 4616): identity, user and password with a NUL between them.
 
 use super::frame::{Answer, Header, Status, op, push};
-use crate::conn::Conn;
+use crate::conn::State;
 use crate::protocol::Context;
 
 /// The longest name of a mechanism.
@@ -9,7 +9,7 @@ pub(super) const MECHANISM_MAX: usize = 32;
 
 /// Does a SASL frame.
 pub(super) fn step<S>(
-    conn: &mut Conn,
+    state: &mut State,
     header: &Header,
     mechanism: &[u8],
     message: &[u8],
@@ -20,7 +20,7 @@ pub(super) fn step<S>(
     }
     if header.opcode == op::SASL_AUTH {
         // Who begins again is nobody until it ends well.
-        conn.authenticated = false;
+        state.authenticated = false;
         if mechanism == b"PLAIN" && message.is_empty() {
             let answer = Answer { status: Status::AuthContinue, ..Answer::to(header) };
             return push(cx.out, answer, &[], &[], &[]);
@@ -28,19 +28,19 @@ pub(super) fn step<S>(
     }
     let known = mechanism == b"PLAIN"
         && credentials(message).is_some_and(|(user, password)| {
-            cx.service.users.as_ref().is_some_and(|users| users.check(user, password, &conn.peer))
+            cx.service.users.as_ref().is_some_and(|users| users.check(user, password, &state.peer))
         });
     if !known {
-        return refuse(conn, header, cx);
+        return refuse(state, header, cx);
     }
     cx.service.stats.auth_cmds.add(1);
-    conn.authenticated = true;
+    state.authenticated = true;
     push(cx.out, Answer::to(header), &[], &[], b"Authenticated");
 }
 
 /// Answers that the login failed.
-pub(super) fn refuse<S>(conn: &mut Conn, header: &Header, cx: &mut Context<'_, S>) {
-    conn.authenticated = false;
+pub(super) fn refuse<S>(state: &mut State, header: &Header, cx: &mut Context<'_, S>) {
+    state.authenticated = false;
     cx.service.stats.auth_cmds.add(1);
     cx.service.stats.auth_errors.add(1);
     super::error(header, Status::AuthFailure, cx);
