@@ -100,13 +100,14 @@ fn measure(engine: &Engine, store: &mut InnodbStore, rows: u64) -> Result<(), Fa
     report("engine: read, autocommit", COUNT, || {
         for _ in 0..COUNT {
             let id = rng.below(rows);
-            session.run_detached(|s| touch(s, id))?;
+            let _ = session.run_detached(|s| touch(s, id))?;
         }
         Ok(())
     })?;
     report("engine: read, 50 in a statement", COUNT, || {
         for _ in 0..COUNT / 50 {
-            session.run_detached(|s| (0..50).try_for_each(|_| touch(s, rng.below(rows)).map(drop)))?;
+            let _ =
+                session.run_detached(|s| (0..50).try_for_each(|_| touch(s, rng.below(rows)).map(drop)))?;
         }
         Ok(())
     })?;
