@@ -1,0 +1,151 @@
+//! All of it at once, for a time.
+
+use crate::{ABUSES, Abuse, Failure, OPTIONS, Target, Vitals, has_grown, load, prepare, sure};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use vaquita_base::Rng;
+use vaquita_clients::Vaquita;
+use vaquita_clients::wire::Wire;
+
+/// What a siege saw.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// At rest after each round.
+    pub curve: Vec<Vitals>,
+    /// Abuses done.
+    pub abuses: u64,
+    /// Transfers done beside them.
+    pub moved: u64,
+}
+
+/// Sessions that move money.
+const SESSIONS: u64 = 4;
+
+/// Besieges a fresh server for a time, in rounds of all abuses beside load; looks at it at rest after each round.
+///
+/// # Errors
+/// An answer is wrong, money is lost, the server ends, something grows.
+pub fn siege(
+    binary: &Path,
+    dir: &Path,
+    time: Duration,
+    out: &mut dyn std::io::Write,
+) -> Result<Report, Failure> {
+    let mut server = Vaquita::start(binary, dir, &OPTIONS)?;
+    let port = server.port();
+    prepare(port)?;
+    load::prepare(port)?;
+    let begun = Instant::now();
+    let mut report = Report::default();
+    let mut rng = Rng::new(0x51E6E);
+    // Half of what is looked at in the end must have had time to settle: a few rounds at least.
+    while begun.elapsed() < time || report.curve.len() < 6 {
+        let target = Target { port, seed: rng.next_u64() };
+        round(&target, &mut report)?;
+        load::check(port)?;
+        let vitals = at_rest(&server)?;
+        writeln!(
+            out,
+            "{:>6} s  {:>8} KiB  {:>4} files  {:>4} threads  {:>3} sessions  {:>7} abuses  {:>8} transfers",
+            begun.elapsed().as_secs(),
+            vitals.resident_kib,
+            vitals.files,
+            vitals.threads,
+            vitals.sessions,
+            report.abuses,
+            report.moved
+        )?;
+        report.curve.push(vitals);
+    }
+    server.stop()?;
+    let log = server.log();
+    sure(!log.contains("panicked"), || format!("a thread panicked:\n{log}"))?;
+    match has_grown(&report.curve) {
+        None => Ok(report),
+        Some(grown) => Err(Failure(grown)),
+    }
+}
+
+/// Every abuse once: those that stand others beside load, two at a time, then the rest.
+fn round(target: &Target, report: &mut Report) -> Result<(), Failure> {
+    let stop = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| -> Result<u64, Failure> {
+        let stop = &stop;
+        let movers: Vec<_> = (0..SESSIONS)
+            .map(|i| scope.spawn(move || load::move_money(target.port, target.seed ^ i, stop)))
+            .collect();
+        let (even, odd): (Vec<_>, Vec<_>) =
+            ABUSES.iter().filter(|abuse| !abuse.alone).enumerate().partition(|(i, _)| i % 2 == 0);
+        let other = scope.spawn(move || odd.into_iter().try_for_each(|(_, abuse)| one(abuse, target)));
+        let first = even.into_iter().try_for_each(|(_, abuse)| one(abuse, target));
+        let second = other.join();
+        stop.store(true, Ordering::Relaxed);
+        let mut moved = 0;
+        for mover in movers {
+            moved += mover.join().map_err(|_| Failure("a session of the load panicked".into()))??;
+        }
+        first?;
+        second.map_err(|_| Failure("an abuse panicked".into()))??;
+        Ok(moved)
+    });
+    report.moved += done?;
+    ABUSES.iter().filter(|abuse| abuse.alone).try_for_each(|abuse| one(abuse, target))?;
+    report.abuses += ABUSES.len() as u64;
+    Ok(())
+}
+
+fn one(abuse: &Abuse, target: &Target) -> Result<(), Failure> {
+    (abuse.run)(target).map_err(|Failure(why)| Failure(format!("{}: {why}", abuse.name)))
+}
+
+/// Waits until all sessions have ended, and what they left is cleaned up; then looks.
+fn at_rest(server: &Vaquita) -> Result<Vitals, Failure> {
+    let mut root = Wire::connect(server.port(), "root")?;
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let sessions = root.query("select count(*) from information_schema.processlist")?;
+        let sessions = sessions.value().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX);
+        if sessions == 1 || Instant::now() > end {
+            std::thread::sleep(Duration::from_millis(500));
+            let pid = server.pid().ok_or_else(|| Failure("the server is gone".into()))?;
+            return Vitals::of(pid, sessions);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Kills a server under load again and again for a time; after each start the money is all there. How often.
+///
+/// # Errors
+/// Money is lost, a table is broken, the server does not start.
+pub fn crashes(binary: &Path, dir: &Path, time: Duration) -> Result<u64, Failure> {
+    let mut server =
+        Vaquita::start(binary, dir, &["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"])?;
+    load::prepare(server.port())?;
+    let begun = Instant::now();
+    let mut rng = Rng::new(0xDEAD);
+    let mut kills = 0;
+    while begun.elapsed() < time || kills == 0 {
+        let stop = AtomicBool::new(false);
+        let (port, seed, pause) = (server.port(), rng.next_u64(), 200 + rng.below(3000));
+        std::thread::scope(|scope| -> Result<(), Failure> {
+            let stop = &stop;
+            let movers: Vec<_> =
+                (0..SESSIONS).map(|i| scope.spawn(move || load::move_money(port, seed ^ i, stop))).collect();
+            std::thread::sleep(Duration::from_millis(pause));
+            server.kill();
+            stop.store(true, Ordering::Relaxed);
+            for mover in movers {
+                mover.join().map_err(|_| Failure("a session of the load panicked".into()))??;
+            }
+            Ok(())
+        })?;
+        kills += 1;
+        server.start_again()?;
+        load::check(server.port())
+            .map_err(|Failure(why)| Failure(format!("after kill {kills}: {why}\n{}", server.log())))?;
+    }
+    server.stop()?;
+    Ok(kills)
+}
