@@ -24,6 +24,7 @@ usage: cargo xtask COMMAND
   bench                   rows, transactions, views, locks, and other engines beside; release build
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
+  bench memcached [NAME=VALUE ...] gets and sets on memcached, Vaquita and through SQL: rates, p95, server CPU each
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own
   peers path              print where they are
 ";
@@ -73,14 +74,25 @@ fn peers_install() -> Result<(), Failure> {
 /// Words that the benchmarks know themselves go to them as they are; others choose what is compared with other engines.
 /// Without words: rows and transactions through the engine's API, read views, locks, and the comparison.
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
-    const OWN: [&str; 10] =
-        ["oltp", "own", "views", "locks", "reading", "database", "lookups", "reads", "recovery", "memory"];
+    const OWN: [&str; 11] = [
+        "oltp",
+        "memcached",
+        "own",
+        "views",
+        "locks",
+        "reading",
+        "database",
+        "lookups",
+        "reads",
+        "recovery",
+        "memory",
+    ];
     let run = |words: &[&str]| {
         let mut command = process::cargo();
         command.args(["run", "--quiet", "--locked", "--release", "-p", "vaquita-bench", "--"]);
         process::step(&words.join(" "), command.args(words))
     };
-    if arguments.first() == Some(&"oltp") {
+    if matches!(arguments.first(), Some(&("oltp" | "memcached"))) {
         // Beside the benchmark's own binary: the servers it starts.
         peers_install()?;
         let mut build = process::cargo();

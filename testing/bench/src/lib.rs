@@ -11,6 +11,7 @@
 pub mod database;
 pub mod engines;
 pub mod locks;
+pub mod memcached;
 pub mod oltp;
 pub mod own;
 pub mod reading;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
-use vaquita_bench::{Failure, engines, locks, oltp, own, reading, views};
+use vaquita_bench::{Failure, engines, locks, memcached, oltp, own, reading, views};
 
 const USAGE: &str =
     "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)
@@ -16,6 +16,8 @@ const USAGE: &str =
        vaquita-bench database ROWS                      (rows and transactions through the engine's API)
        vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..]
                                                         (sysbench on Vaquita, MySQL and MariaDB)
+       vaquita-bench memcached [servers=memcached,vaquita,vaquita-sql,mysql-sql] [seconds=S] [rows=N] [connections=N,..] [protocols=text,binary]
+                                                        (gets and sets through memcached's protocols and SQL)
        vaquita-bench reading [ROWS]                     (point reads, scans, counts through the engine)
        vaquita-bench lookups ROWS | reads POOL_MIB | recovery REDO_MB | memory POOL_MIB";
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["locks"] => locks::locks(2_000_000),
         ["locks", count] => number(count).and_then(locks::locks),
         ["oltp", rest @ ..] => oltp::Plan::parse(rest).and_then(|plan| oltp::oltp(&plan)),
+        ["memcached", rest @ ..] => memcached::Plan::parse(rest).and_then(|plan| memcached::memcached(&plan)),
         ["reading"] => reading::reading(1_000_000),
         ["reading", rows] => number(rows).and_then(reading::reading),
         ["database", rows] => number(rows).and_then(vaquita_bench::database::all),

@@ -9,6 +9,7 @@ mod sysbench;
 
 use crate::Failure;
 use rivals::Rival;
+pub(crate) use rivals::{binary as vaquita_binary, cpu_us};
 use std::time::Duration;
 use sysbench::{Figures, Sysbench};
 

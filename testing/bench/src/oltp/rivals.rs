@@ -80,12 +80,7 @@ impl Rival {
 
     /// Processor time of the server so far, user and kernel, in microseconds.
     pub(super) fn cpu_us(&self) -> Result<u64, Failure> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid()?))?;
-        // Fields after the name, which is in parentheses; ticks of 10 ms.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks =
-            |i: usize| -> Result<u64, Failure> { Ok(fields.get(i).ok_or("short stat line")?.parse()?) };
-        Ok((ticks(11)? + ticks(12)?) * 10_000)
+        cpu_us(self.pid()?)
     }
 
     /// Resident memory in KiB.
@@ -132,8 +127,17 @@ impl Rival {
     }
 }
 
+/// Processor time of a process so far, user and kernel, in microseconds.
+pub(crate) fn cpu_us(pid: u32) -> Result<u64, Failure> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // Fields after the name, which is in parentheses; ticks of 10 ms.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = |i: usize| -> Result<u64, Failure> { Ok(fields.get(i).ok_or("short stat line")?.parse()?) };
+    Ok((ticks(11)? + ticks(12)?) * 10_000)
+}
+
 /// The binary beside this one: `cargo xtask bench` builds both.
-fn binary() -> Result<PathBuf, Failure> {
+pub(crate) fn binary() -> Result<PathBuf, Failure> {
     let path = std::env::current_exe()?.with_file_name("vaquita");
     if path.is_file() { Ok(path) } else { Err(format!("{} is not built", path.display()).into()) }
 }

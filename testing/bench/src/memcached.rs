@@ -1,0 +1,145 @@
+//! `vaquita-bench memcached`: gets and sets through memcached's protocols, on Debian's memcached and on Vaquita's tables;
+//! the same through SQL on Vaquita and on MySQL 5.6.24. One client, one kind of row, in the same run.
+//!
+//! The load generator is one thread beside the servers and takes its share of the same cores, as it does for all.
+//! memcached's sets are in memory only; Vaquita's and MySQL's are durable when they are answered.
+
+mod generator;
+mod servers;
+mod speech;
+
+use crate::Failure;
+use generator::{Figures, Load};
+use servers::Contender;
+use speech::Operation;
+use std::time::Duration;
+
+/// Keys of one request that asks for several.
+const MULTI_GET: u32 = 50;
+/// Requests under way where they are pipelined.
+const PIPELINED: usize = 16;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// `memcached`, `vaquita`, `vaquita-sql`, `mysql-sql`.
+    pub servers: Vec<String>,
+    /// Seconds of each measurement.
+    pub seconds: u64,
+    /// Rows of 100-byte values.
+    pub rows: u64,
+    /// Numbers of connections where one request is under way on each.
+    pub connections: Vec<usize>,
+    /// `text`, `binary`.
+    pub protocols: Vec<String>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        let words = |words: &[&str]| words.iter().map(|&w| w.to_owned()).collect();
+        Plan {
+            servers: words(&["memcached", "vaquita", "vaquita-sql", "mysql-sql"]),
+            seconds: 5,
+            rows: 1_000_000,
+            connections: vec![8, 64, 256],
+            protocols: words(&["text", "binary"]),
+        }
+    }
+}
+
+impl Plan {
+    /// Reads `NAME=VALUE` words: `servers=memcached,vaquita seconds=2 rows=100000 connections=8,64 protocols=text`.
+    ///
+    /// # Errors
+    /// A word that is none of these.
+    pub fn parse(words: &[&str]) -> Result<Plan, Failure> {
+        let mut plan = Plan::default();
+        for word in words {
+            let (name, value) =
+                word.split_once('=').ok_or_else(|| format!("{word}: wanted is NAME=VALUE"))?;
+            let list = || value.split(',').map(str::to_owned).collect::<Vec<String>>();
+            match name {
+                "servers" => plan.servers = list(),
+                "seconds" => plan.seconds = value.parse()?,
+                "rows" => plan.rows = value.parse::<u64>()?.clamp(1, 100_000_000),
+                "connections" => {
+                    plan.connections = list().iter().map(|n| n.parse()).collect::<Result<_, _>>()?;
+                }
+                "protocols" => plan.protocols = list(),
+                _ => return Err(format!("{name} is nothing that can be set").into()),
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    operation: Operation,
+    connections: usize,
+    depth: usize,
+}
+
+fn shapes(plan: &Plan) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for (name, operation) in [("get", Operation::Get(1)), ("set", Operation::Set)] {
+        for &connections in &plan.connections {
+            shapes.push(Shape { name, operation, connections, depth: 1 });
+        }
+    }
+    let connections = plan.connections.get(plan.connections.len() / 2).copied().unwrap_or(64);
+    shapes.push(Shape { name: "get of 50", operation: Operation::Get(MULTI_GET), connections, depth: 1 });
+    shapes.push(Shape { name: "get", operation: Operation::Get(1), connections, depth: PIPELINED });
+    shapes.push(Shape { name: "set", operation: Operation::Set, connections, depth: PIPELINED });
+    shapes
+}
+
+/// Runs it and prints the table. Ratios are to the first server.
+///
+/// # Errors
+/// A server fails, an answer is not that of a hit.
+pub fn memcached(plan: &Plan) -> Result<(), Failure> {
+    let mut contenders = Vec::new();
+    for name in &plan.servers {
+        let begun = std::time::Instant::now();
+        contenders.push(servers::start(name, plan.rows)?);
+        println!("{name}: {} rows in {:.1} s", plan.rows, begun.elapsed().as_secs_f64());
+    }
+    println!(
+        "{:<10} {:<7} {:>5} {:>5}  {:<12} {:>10} {:>9} {:>10} {:>7} {:>7}",
+        "operation", "form", "conns", "depth", "server", "ops/s", "p95 ms", "CPU us/op", "x rate", "x CPU"
+    );
+    for protocol in &plan.protocols {
+        for shape in shapes(plan) {
+            row(&contenders, plan, protocol, shape)?;
+        }
+    }
+    Ok(())
+}
+
+/// One kind of load on every server that knows it.
+fn row(contenders: &[Contender], plan: &Plan, protocol: &str, shape: Shape) -> Result<(), Failure> {
+    let mut base: Option<(f64, f64)> = None;
+    for contender in contenders.iter().filter(|c| c.does(protocol, shape.operation, shape.depth)) {
+        let Shape { name, operation, connections, depth } = shape;
+        let sockets = contender.sockets(connections, protocol)?;
+        let load = Load { operation, depth, rows: plan.rows, fill: false };
+        let before = contender.cpu_us()?;
+        let Figures { operations, elapsed, p95 } =
+            generator::run(sockets, load, Duration::from_secs(plan.seconds))
+                .map_err(|e| format!("{} {name} {protocol} x {connections}: {e}", contender.name))?;
+        let cpu = (contender.cpu_us()? - before) as f64 / operations.max(1) as f64;
+        let rate = operations as f64 / elapsed.as_secs_f64();
+        let (base_rate, base_cpu) = *base.get_or_insert((rate, cpu));
+        println!(
+            "{name:<10} {protocol:<7} {connections:>5} {depth:>5}  {:<12} {rate:>10.0} {:>9.2} {cpu:>10.2} {:>7.2} {:>7.2}",
+            contender.name,
+            p95.as_secs_f64() * 1000.0,
+            rate / base_rate,
+            cpu / base_cpu
+        );
+    }
+    Ok(())
+}
