@@ -122,7 +122,7 @@ evals! {
     }
 }
 
-/// Waits until KILL or the end of the statement's time. 1 if it was killed.
+/// Waits until KILL or the end of the statement's time. 1 if KILL QUERY ended it.
 fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<'r>> {
     use std::time::{Duration, Instant};
     let wanted = Duration::try_from_secs_f64(seconds.min(31_536_000.0)).unwrap_or_default();
@@ -133,7 +133,8 @@ fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<
     hook.before(WaitFor::Lock);
     let slept = db.processes().sleep(until, &cx.state.interrupt);
     hook.after(WaitFor::Lock);
-    if slept && until < end {
+    // The end of the connection is an error, that of the statement a value.
+    if slept && until < end || cx.state.interrupt.ends_connection() {
         cx.state.poll_now()?;
     }
     Ok(Value::Int(i64::from(!slept)))
