@@ -20,7 +20,8 @@ usage: cargo xtask COMMAND
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
   simulate SECONDS        new seeds of the simulation
   sanitize                tests of the crates with unsafe code under AddressSanitizer
-  torture [SECONDS]       all three for a long time
+  siege SECONDS           a server under clients that break rules, watched for leaks; another that is killed
+  torture [SECONDS]       all four for a long time
   bench                   rows, transactions, views, locks, and other engines beside; release build
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
@@ -42,6 +43,10 @@ fn main() -> ExitCode {
             Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
         },
         ["sanitize"] => torture::sanitize(),
+        ["siege", seconds] => match seconds.parse() {
+            Ok(seconds) => torture::siege(seconds),
+            Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
+        },
         ["torture"] => torture::run(None),
         ["torture", seconds] => torture::run(Some(seconds)),
         ["bench", rest @ ..] => bench(rest),

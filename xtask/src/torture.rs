@@ -1,7 +1,8 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
 //! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
-//! transactions, and the tests of the crates with unsafe code under AddressSanitizer. All run; the end names what failed.
+//! transactions, the tests of the crates with unsafe code under AddressSanitizer, and an hour of a server under siege. All
+//! run; the end names what failed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,10 +12,11 @@ use crate::process::{Failure, cargo, step, target_folder};
 
 const FUZZ_SECONDS_EACH: u32 = 30;
 const HISTORIES_SECONDS: u32 = 120;
+const SIEGE_SECONDS: u32 = 3600;
 /// Crates that `docs/unsafe.md` lists.
 const UNSAFE_CRATES: [&str; 2] = ["vaquita-io", "vaquita-storage"];
 
-/// Runs everything; `seconds` is the time of each fuzz target and, if given, of the simulation.
+/// Runs everything; `seconds` is the time of each fuzz target and, if given, of the simulation and the siege.
 pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
     let given: Option<u32> = match seconds {
         Some(text) => Some(text.parse().map_err(|_| Failure(format!("{text} is no number of seconds")))?),
@@ -26,6 +28,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         kill(),
         histories(given.unwrap_or(HISTORIES_SECONDS)),
         sanitize(),
+        siege(given.unwrap_or(SIEGE_SECONDS)),
     ];
     let failed: Vec<String> = results.into_iter().filter_map(Result::err).map(|Failure(text)| text).collect();
     if failed.is_empty() {
@@ -51,6 +54,15 @@ fn histories(seconds: u32) -> Result<(), Failure> {
 fn cut() -> Result<(), Failure> {
     step("20,000 power cuts", simulator()?.args(["cuts", "20000"]))?;
     step("20,000 power cuts of whole databases", simulator()?.args(["databases", "20000"]))
+}
+
+/// A server under clients that break rules, beside load, and one that is killed: money, memory, files, threads, sessions.
+pub(crate) fn siege(seconds: u32) -> Result<(), Failure> {
+    let profile = ["--quiet", "--locked", "--profile", "torture", "-p", "vaquita", "-p", "vaquita-siege"];
+    step("build the server and the siege", cargo().arg("build").args(profile))?;
+    let folder = target_folder().join("torture");
+    let mut command = Command::new(folder.join("vaquita-siege"));
+    step("siege", command.arg(folder.join("vaquita")).arg(seconds.to_string()))
 }
 
 fn fuzz(seconds: u32) -> Result<(), Failure> {
