@@ -45,7 +45,7 @@ fn a_short_siege() {
     let report =
         vaquita_siege::siege(binary(), &dir.join("data"), Duration::from_secs(5), &mut std::io::stdout());
     let report = report.expect("nothing is lost, nothing grows");
-    assert!(report.moved > 0 && report.curve.len() >= 6, "{report:?}");
+    assert!(report.moved > 0 && report.curve.len() >= 3, "{report:?}");
     let kills =
         vaquita_siege::crashes(binary(), &dir.join("killed"), Duration::from_secs(5)).expect("the money");
     assert!(kills > 0);

@@ -14,8 +14,8 @@ const USAGE: &str =
        vaquita-bench views [OPENS]                      (read views, with and without writers)
        vaquita-bench locks [COUNT]                      (locks where nobody waits)
        vaquita-bench database ROWS                      (rows and transactions through the engine's API)
-       vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..]
-                                                        (sysbench on Vaquita, MySQL and MariaDB)
+       vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..] [errors=only]
+                                                        (sysbench on Vaquita, MySQL and MariaDB; errors=only: a second each, every cell)
        vaquita-bench memcached [servers=memcached,vaquita,vaquita-sql,mysql-sql] [seconds=S] [rows=N] [connections=N,..] [protocols=text,binary]
                                                         (gets and sets through memcached's protocols and SQL)
        vaquita-bench reading [ROWS]                     (point reads, scans, counts through the engine)

@@ -85,8 +85,8 @@ impl Distinct {
         let hash = self.hasher.hash_one(&self.last[..]);
         let crowded = 2 * (self.rows.len() + 1) > self.table.len();
         let more = if crowded { self.table.len().max(SLOTS) * size_of::<usize>() } else { 0 };
-        let room = self.late.is_none()
-            && self.memory() + self.last.len() + size_of::<Seen>() + more <= self.limit;
+        let room =
+            self.late.is_none() && self.memory() + self.last.len() + size_of::<Seen>() + more <= self.limit;
         if crowded && room || self.table.is_empty() {
             self.grow();
         }

@@ -3,24 +3,27 @@
 use crate::Failure;
 use crate::workload::Scratch;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use vaquita_clients::Vaquita;
 use vaquita_peers::{MariaDb, Mysql56, Options, Server};
 
 /// What all get. The rows fit the pool; every commit is synced; files are opened with O_DIRECT.
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 7] = [
     ("innodb_buffer_pool_size", "512M"),
     ("innodb_log_file_size", "256M"),
     ("innodb_flush_log_at_trx_commit", "1"),
     ("innodb_flush_method", "O_DIRECT"),
     ("max_connections", "4000"),
+    // Every thread prepares a dozen statements for each table.
+    ("max_prepared_stmt_count", "1000000"),
     ("table_open_cache", "8000"),
 ];
 
 /// A server that runs.
 pub(super) enum Rival {
     /// Our binary on a scratch folder.
-    Vaquita(Vaquita, #[expect(dead_code, reason = "removed when dropped")] Scratch),
+    Vaquita(Vaquita, Scratch),
     /// A real one.
     Peer(&'static str, Box<Server>),
 }
@@ -119,9 +122,18 @@ impl Rival {
         }
     }
 
+    /// Shuts down; our own folder must be sound afterwards.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
-            Rival::Vaquita(mut server, _) => Ok(server.stop()?),
+            Rival::Vaquita(mut server, scratch) => {
+                server.stop()?;
+                let checked =
+                    Command::new(binary()?).arg("check").arg(scratch.path().join("data")).output()?;
+                match checked.status.success() {
+                    true => Ok(()),
+                    false => Err(String::from_utf8_lossy(&checked.stdout).into_owned().into()),
+                }
+            }
             Rival::Peer(_, mut server) => Ok(server.shutdown()?),
         }
     }
