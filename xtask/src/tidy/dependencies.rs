@@ -7,7 +7,8 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.name() == "Cargo.toml") {
         if file.path == "Cargo.toml" {
             findings.extend(reasons(file));
-        } else {
+        } else if !file.text.contains("\n[workspace]\n") {
+            // Programs that are workspaces of their own are users of the server, like those in other languages.
             findings.extend(inherited(file));
         }
     }

@@ -1,5 +1,6 @@
 //! Checks a server through Rust's `mysql`: check-rust HOST PORT USER PASSWORD TLS. Ends with 1 and says why if the
 //! server answers otherwise than MySQL would.
+#![forbid(unsafe_code)]
 
 use mysql::prelude::Queryable;
 use mysql::{Compression, Conn, Error, LocalInfileHandler, OptsBuilder, Pool, Row, SslOpts, TxOpts, Value};
