@@ -12,13 +12,13 @@ fn sql_sees(session: &mut Session, bed: &Bed, key: &str, isolation: Isolation) -
     session.settings.isolation = isolation;
     let table = bed.table("test/demo_test");
     let options = vaquita_engine::ReadOptions::by_index(0).columns([1]);
-    let mut read = vaquita_engine::PointRead::new(table, options).unwrap();
+    let mut read = vaquita_engine::PointRead::new(table, options).expect("there is such an index");
     let value = session.run(|s| {
         s.get(&mut read, &[Some(key.as_bytes())], |row| {
             String::from_utf8_lossy(row.column(0).unwrap_or_default()).into_owned()
         })
     });
-    value.unwrap()
+    value.expect("the row is read")
 }
 
 fn update(session: &mut Session, bed: &Bed, key: &str, value: &str) -> vaquita_engine::Result<bool> {
@@ -88,9 +88,9 @@ fn isolation_levels_of_reads() {
         let (mut store, mut sql) = (bed.store(), bed.session());
         assert_eq!(store.value("AA"), Some("HELLO, HELLO".into()));
         sql.begin(AccessMode::ReadWrite, false).unwrap();
-        assert_eq!(update(&mut sql, &bed, "AA", "dirty").unwrap(), true);
+        assert!(update(&mut sql, &bed, "AA", "dirty").unwrap());
         assert_eq!(store.value("AA").as_deref(), Some(uncommitted), "level {level}");
-        let _ = sql.commit().unwrap();
+        drop(sql.commit().unwrap());
         assert_eq!(store.value("AA").as_deref(), Some(after_commit), "level {level}");
         store.commit().unwrap();
         assert_eq!(store.value("AA").as_deref(), Some("dirty"), "level {level}");
@@ -103,12 +103,12 @@ fn serializable_reads_of_a_batch_lock() {
     bed.settings.trx_level.store(3, Relaxed);
     let (mut store, mut sql) = (bed.store(), bed.session());
     store.value("AA");
-    assert_eq!(update(&mut sql, &bed, "AA", "1").unwrap(), true, "a read alone locks nothing");
+    assert!(update(&mut sql, &bed, "AA", "1").unwrap(), "a read alone locks nothing");
     bed.settings.r_batch_size.store(10, Relaxed);
     store.value("AA");
     assert!(matches!(update(&mut sql, &bed, "AA", "2"), Err(Error::LockWaitTimeout)));
     store.commit().unwrap();
-    assert_eq!(update(&mut sql, &bed, "AA", "2").unwrap(), true);
+    assert!(update(&mut sql, &bed, "AA", "2").unwrap());
 }
 
 #[test]

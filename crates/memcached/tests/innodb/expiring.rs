@@ -54,7 +54,7 @@ fn rows_that_are_locked_or_live_again_are_left() {
     // Not committed: the collector sees the old end, and must not delete the row.
     sql.run(|s| s.update(&table, &RowKey::new([&b"b"[..]]), &[(4, Some(&stored::int(0)))])).unwrap();
     bed.tables.sweep().unwrap();
-    let _ = sql.commit().unwrap();
+    drop(sql.commit().unwrap());
     assert_eq!(
         store.all(&["a", "b", "c"]).map(|all| all.iter().map(|a| a.0).collect::<Vec<_>>()),
         Ok(vec![1])

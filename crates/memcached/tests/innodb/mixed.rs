@@ -21,8 +21,8 @@ fn set_policies(bed: &Bed, policies: [u8; 4]) {
     let values = policies.map(|p| [p]);
     let changes: Vec<(usize, Field<'_>)> =
         values.iter().enumerate().map(|(i, v)| (i + 1, Some(&v[..]))).collect();
-    bed.session().run(|s| s.update(&table, &key, &changes)).unwrap();
-    bed.tables.sweep().unwrap();
+    bed.session().run(|s| s.update(&table, &key, &changes)).expect("the row is there");
+    bed.tables.sweep().expect("it is read");
 }
 
 fn shelves(bed: &Bed, policies: [u8; 4]) -> Arc<Shelves> {
@@ -38,7 +38,9 @@ fn store(shelves: &Arc<Shelves>) -> MixedStore {
 fn update(bed: &Bed, key: &str, value: &str) {
     let table = bed.table("test/demo_test");
     let key = RowKey::new([key.as_bytes()]);
-    assert!(bed.session().run(|s| s.update(&table, &key, &[(1, Some(value.as_bytes()))])).unwrap());
+    assert!(
+        bed.session().run(|s| s.update(&table, &key, &[(1, Some(value.as_bytes()))])).expect("it is free")
+    );
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn run(seed: u64) {
         let mut spec = spec("test/by_index", columns, &[0]);
         spec.columns[0].auto_increment = true;
         spec.indexes = vec![index("k", &[1], true)];
-        bed.session().create_table(&spec).unwrap();
+        bed.session().create_table(&spec).expect("it works");
         bed.map(["m", "test", "by_index", "k", "v", "f", "c", "e", "k"]);
     }
     bed.settings.w_batch_size.store([1, 4, 50][rng.below(3) as usize], Relaxed);
@@ -76,9 +76,9 @@ fn run(seed: u64) {
     bed.settings.trx_level.store(rng.below(4) as u8, Relaxed);
     let mut store = bed.store();
     if secondary {
-        store.bind(b"m").unwrap();
+        store.bind(b"m").expect("it works");
     }
-    store.flush_all(Expiry(0)).unwrap();
+    store.flush_all(Expiry(0)).expect("it works");
     let mut model = Model { now: 1_000_000, ..Model::default() };
     let modes = [Mode::Set, Mode::Set, Mode::Add, Mode::Replace, Mode::Append, Mode::Prepend];
     for step in 0..1_500 {
@@ -104,7 +104,7 @@ fn run(seed: u64) {
                 if long && matches!(mode, Mode::Append | Mode::Prepend) {
                     continue;
                 }
-                let done = store.store(mode, &key, &item, cas).unwrap();
+                let done = store.store(mode, &key, &item, cas).expect("it works");
                 match (model.store(mode, &key, &item, cas), done) {
                     (Ok(kept), Outcome::Done(cas)) => {
                         model.items.insert(key, Kept { cas, ..kept });
@@ -121,9 +121,11 @@ fn run(seed: u64) {
                     expires: None,
                     cas,
                 };
-                let done = store.count(&key, &count).unwrap();
+                let done = store.count(&key, &count).expect("it works");
                 let wanted = match model.live(&key) {
-                    None if cas == 0 && count.initial.is_some() => Ok((count.initial.unwrap().0, None)),
+                    None if cas == 0 && count.initial.is_some() => {
+                        Ok((count.initial.expect("it works").0, None))
+                    }
                     None => Err(Counted::Not(Outcome::NotFound)),
                     Some(kept) if cas != 0 && cas != kept.cas => Err(Counted::Not(Outcome::Exists)),
                     Some(kept) => match String::from_utf8_lossy(&kept.value).parse::<u64>() {
@@ -144,7 +146,7 @@ fn run(seed: u64) {
                 }
             }
             6 => {
-                let done = store.delete(&key, cas).unwrap();
+                let done = store.delete(&key, cas).expect("it works");
                 let wanted = match model.live(&key) {
                     None => Outcome::NotFound,
                     Some(kept) if cas != 0 && cas != kept.cas => Outcome::Exists,
@@ -157,20 +159,20 @@ fn run(seed: u64) {
             }
             7 => {
                 let there = model.live(&key).is_some();
-                let done = store.touch(&key, expires).unwrap();
+                let done = store.touch(&key, expires).expect("it works");
                 assert_eq!(matches!(done, Outcome::Done(_)), there, "{at}: {done:?}");
                 if there {
-                    model.items.get_mut(&key).unwrap().expires = expires.0;
+                    model.items.get_mut(&key).expect("it works").expires = expires.0;
                 }
             }
             8 => {
                 model.now += rng.below(4) as u32;
                 bed.now.store(model.now, Relaxed);
                 // Locked rows are left; what it removes is gone for the model too.
-                bed.tables.sweep().unwrap();
+                bed.tables.sweep().expect("it works");
             }
             9 if rng.one_in(40) => {
-                store.flush_all(Expiry(0)).unwrap();
+                store.flush_all(Expiry(0)).expect("it works");
                 model.items.clear();
             }
             10 => {
@@ -188,7 +190,7 @@ fn run(seed: u64) {
                         seen.push((item.key.to_vec(), item.cas));
                         ControlFlow::Continue(())
                     })
-                    .unwrap();
+                    .expect("it works");
                 let within = |k: &&Vec<u8>| **k > key || range.from_included && **k == key;
                 let mut wanted: Vec<_> = model
                     .items
@@ -212,7 +214,7 @@ fn run(seed: u64) {
                         seen.push((at, Kept { flags, cas, expires, value }));
                         ControlFlow::Continue(())
                     })
-                    .unwrap();
+                    .expect("it works");
                 let wanted: Vec<_> =
                     keys.iter().enumerate().filter_map(|(i, k)| Some((i, model.live(k)?.clone()))).collect();
                 assert_eq!(seen, wanted, "{at}");

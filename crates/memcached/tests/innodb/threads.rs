@@ -54,7 +54,7 @@ fn no_count_is_lost_beside_sql() {
                 let new = (old.unwrap().unwrap().unwrap() + 1).to_string();
                 let key = RowKey::new([&b"n"[..]]);
                 assert!(session.run(|s| s.update(&table, &key, &[(1, Some(new.as_bytes()))])).unwrap());
-                let _ = session.commit().unwrap();
+                drop(session.commit().unwrap());
             }
             return;
         }
