@@ -80,7 +80,10 @@ impl Tables {
             match done {
                 // The mapping is gone, or the rows are locked: the latter is tried again.
                 Err(Failure::Busy(_)) => self.flush_at(&name, self.now()),
-                done => done?,
+                done => {
+                    done?;
+                    self.was_emptied(&name);
+                }
             }
         }
         Ok(())

@@ -42,7 +42,14 @@ impl Shelves {
     /// Tables with a cache beside them.
     pub fn new(tables: Arc<Tables>, cache: Cache) -> Arc<Shelves> {
         let stripes = (0..STRIPES).map(|_| Mutex::new(0)).collect();
-        Arc::new(Shelves { tables, cache, stripes, hash: RandomState::new() })
+        let shelves = Arc::new(Shelves { tables, cache, stripes, hash: RandomState::new() });
+        let told = Arc::downgrade(&shelves);
+        shelves.tables.tell_emptied(Box::new(move |space| {
+            if let Some(shelves) = told.upgrade() {
+                shelves.forget_all(space, Expiry::default(), shelves.tables.now());
+            }
+        }));
+        shelves
     }
 
     /// The tables.

@@ -8,8 +8,8 @@ use super::settings::Settings;
 use crate::store::Result;
 use parking_lot::{Mutex, RwLock};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use vaquita_base::ShardedCounter;
 use vaquita_engine::core::Core;
@@ -46,6 +46,8 @@ pub struct Tables {
     collector: Mutex<Collector>,
     /// Mappings to be emptied, and when.
     flushes: Mutex<Vec<(Vec<u8>, u32)>>,
+    /// Who is told when a mapping was emptied at its moment.
+    emptied: OnceLock<Box<dyn Fn(u32) + Send + Sync>>,
     /// Names of mappings; their numbers are their places.
     spaces: Mutex<Vec<Vec<u8>>>,
 }
@@ -89,6 +91,7 @@ impl Tables {
             clock,
             collector: Mutex::default(),
             flushes: Mutex::default(),
+            emptied: OnceLock::new(),
             spaces: Mutex::default(),
         }))
     }
@@ -178,6 +181,18 @@ impl Tables {
             spaces.len() - 1
         });
         at as u32
+    }
+
+    /// Tells `told` of the numbers of mappings that are emptied when their moment has come.
+    pub(crate) fn tell_emptied(&self, told: Box<dyn Fn(u32) + Send + Sync>) {
+        // There is one keeper of memory beside the tables of an engine.
+        let _ = self.emptied.set(told);
+    }
+
+    pub(crate) fn was_emptied(&self, mapping: &[u8]) {
+        if let Some(told) = self.emptied.get() {
+            told(self.space(mapping));
+        }
     }
 
     /// Takes one of the mappings out that are to be emptied by now.

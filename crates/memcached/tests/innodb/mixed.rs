@@ -91,6 +91,19 @@ fn reads_fill_the_memory_and_changes_clear_it() {
 }
 
 #[test]
+fn what_is_emptied_later_is_forgotten_too() {
+    let bed = Bed::new();
+    let shelves = shelves(&bed, [CACHING; 4]);
+    let mut store = store(&shelves);
+    store.flush_all(Expiry(1_000_005)).unwrap();
+    bed.now.store(1_000_006, Relaxed);
+    // Its moment has come, and the rows are there still: what is read goes to memory.
+    assert_eq!(store.value("AA"), Some("HELLO, HELLO".into()));
+    bed.tables.sweep().unwrap();
+    assert_eq!(store.value("AA"), None);
+}
+
+#[test]
 fn memory_forgets_when_a_batch_is_committed() {
     let bed = Bed::new();
     bed.settings.w_batch_size.store(2, Relaxed);
