@@ -7,6 +7,7 @@
 //! | a socket that never blocks, under TLS or in clear | [`channel`] |
 //! | received bytes, lent memory | [`buffer`] |
 //! | certificates | [`tls`] |
+//! | the limit of open files | [`files`] |
 //! | loops, threads, waits | [`reactor`] |
 //!
 //! A door implements [`Door`] (who may come in) and [`Connection`] (what happens when there is something to do), and
@@ -15,6 +16,7 @@
 
 pub mod buffer;
 pub mod channel;
+pub mod files;
 pub mod listener;
 pub mod reactor;
 pub mod tls;

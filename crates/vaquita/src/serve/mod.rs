@@ -119,6 +119,7 @@ impl Running {
         let began = Instant::now();
         let version = vaquita_sql::VERSION;
         log.note(&format!("vaquita {version} starting as process {}", std::process::id()));
+        let files = vaquita_net::files::raise_file_limit();
         let options = Options { dir: settings.dir.clone(), variables: settings.variables.clone() };
         let dir = settings.dir.display();
         let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
@@ -126,6 +127,7 @@ impl Running {
         for table in db.engine().leftovers() {
             log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
         }
+        warn_of_few_files(&db, files, &log);
         warn_of_open_root(&db, &log);
 
         let globals = db.globals();
@@ -241,6 +243,17 @@ impl Running {
 fn reopen(log: &ErrorLog) {
     if let Err(e) = log.reopen() {
         log.error(&format!("The error log could not be opened anew: {e}"));
+    }
+}
+
+/// Every connection has a socket; tables and logs have files.
+fn warn_of_few_files(db: &Arc<Database>, files: Option<u64>, log: &ErrorLog) {
+    const OTHERS: u64 = 200;
+    let connections = db.globals().uint("max_connections");
+    if let Some(files) = files.filter(|&files| files < connections + OTHERS) {
+        log.warning(&format!(
+            "this process may open {files} files, which is too few for max_connections={connections}: raise its limit (ulimit -n)"
+        ));
     }
 }
 
