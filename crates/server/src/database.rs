@@ -127,8 +127,8 @@ impl Client for Session {
         SessionLimits {
             max_allowed_packet: vars.max_allowed_packet as usize,
             idle_timeout_s: vars.wait_timeout,
-            net_read_timeout_s: vars.net_read_timeout(),
-            net_write_timeout_s: vars.net_write_timeout(),
+            net_read_timeout_s: vars.net_read_timeout,
+            net_write_timeout_s: vars.net_write_timeout,
         }
     }
 

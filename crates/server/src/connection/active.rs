@@ -2,6 +2,7 @@
 
 use crate::backend::Client;
 use crate::protocol::Capabilities;
+use crate::protocol::columns::Definitions;
 use crate::protocol::reply::status;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(super) struct Active {
     /// For messages.
     pub(super) user: String,
     pub(super) database: String,
-    pub(super) statements: HashMap<u32, Statement>,
+    pub(super) statements: HashMap<u32, Statement, foldhash::fast::RandomState>,
+    pub(super) definitions: Definitions,
 }
 
 impl std::fmt::Debug for Active {
@@ -75,13 +77,14 @@ impl Active {
             challenge,
             user: String::new(),
             database: String::new(),
-            statements: HashMap::new(),
+            statements: HashMap::default(),
+            definitions: Definitions::default(),
         }
     }
 
     /// Forgets prepared statements, as the session has.
     pub(super) fn forget(&mut self) {
-        self.statements = HashMap::new();
+        self.statements = HashMap::default();
     }
 
     pub(super) fn in_transaction(&self) -> bool {

@@ -142,7 +142,8 @@ impl Active {
     fn query(&mut self, sql: &[u8], line: &mut Line<'_>) -> Outcome {
         let limits = self.client.limits();
         let status = self.client.status_flags();
-        let mut reply = Reply::new(line, self.capabilities, limits, status, Form::Text);
+        let mut reply =
+            Reply::new(line, self.capabilities, limits, status, Form::Text, &mut self.definitions);
         let done = self.client.query(sql, &mut reply);
         let gone = reply.gone.take();
         finish(line, done, gone)
@@ -205,7 +206,7 @@ impl Active {
             if flags & CURSOR_READ_ONLY != 0 { Form::Cursor(Default::default()) } else { Form::Binary };
         let limits = self.client.limits();
         let status = self.client.status_flags();
-        let mut reply = Reply::new(line, self.capabilities, limits, status, form);
+        let mut reply = Reply::new(line, self.capabilities, limits, status, form, &mut self.definitions);
         let done = self.client.execute(id, &params, &mut reply);
         let gone = reply.gone.take();
         let form = std::mem::replace(&mut reply.form, Form::Binary);

@@ -7,7 +7,7 @@ use crate::backend::SessionLimits;
 use crate::errors;
 use crate::packet::{Input, Mark};
 use crate::protocol::Capabilities;
-use crate::protocol::columns::push_columns;
+use crate::protocol::columns::{Definitions, push_columns};
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_ok, status};
 use crate::protocol::{binary_row, text_row};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ pub(super) struct Reply<'r, 'l> {
     /// Status flags before the statement.
     pub(super) status: u16,
     pub(super) form: Form,
+    definitions: &'r mut Definitions,
     /// Columns of the result that is being sent.
     columns: Option<Arc<[ColumnMeta]>>,
     /// Where the present result began.
@@ -46,9 +47,10 @@ impl<'r, 'l> Reply<'r, 'l> {
         limits: SessionLimits,
         status: u16,
         form: Form,
+        definitions: &'r mut Definitions,
     ) -> Self {
         let began = line.out.mark();
-        Reply { line, capabilities, limits, status, form, columns: None, began, gone: None }
+        Reply { line, capabilities, limits, status, form, definitions, columns: None, began, gone: None }
     }
 
     fn has(&self, capability: Capabilities) -> bool {
@@ -76,7 +78,7 @@ impl ResultSink for Reply<'_, '_> {
             cursor.columns = Some(columns.clone());
             return Ok(());
         }
-        push_columns(self.line.out, columns);
+        self.definitions.push(self.line.out, columns);
         if !self.has(Capabilities::DEPRECATE_EOF) {
             push_eof(self.line.out, 0, self.status);
         }

@@ -2,6 +2,7 @@
 
 use crate::packet::Output;
 use crate::packet::lenenc::{push_int, push_string};
+use std::sync::Arc;
 use vaquita_sql::ColumnMeta;
 use vaquita_sql::types::{Kind, SqlType};
 
@@ -56,6 +57,56 @@ pub fn push_columns(out: &mut Output, columns: &[ColumnMeta]) {
     push_int(&mut out.buf, columns.len() as u64);
     out.end(mark);
     push_definitions(out, columns);
+}
+
+/// Definitions a session has sent, encoded: a plan gives the same columns with every execution.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    /// By the address of the columns; none before the first result.
+    kept: Vec<Option<Encoded>>,
+}
+
+/// Encoded definitions. The columns are held, so that no others can come to stand at their address.
+#[derive(Debug)]
+struct Encoded {
+    columns: Arc<[ColumnMeta]>,
+    /// The packets, numbered from 1 on.
+    packets: Box<[u8]>,
+}
+
+impl Definitions {
+    /// Results whose definitions are kept.
+    const SLOTS: usize = 32;
+
+    /// Longest that are kept, in bytes.
+    const ENCODED_MAX: usize = 4096;
+
+    /// What [`push_columns`] does.
+    pub fn push(&mut self, out: &mut Output, columns: &Arc<[ColumnMeta]>) {
+        // Of all but the first result of a command the packets have other numbers.
+        if out.seq != 1 {
+            return push_columns(out, columns);
+        }
+        if self.kept.is_empty() {
+            self.kept.resize_with(Self::SLOTS, || None);
+        }
+        let address = columns.as_ptr().addr();
+        let slot = &mut self.kept[(address >> 4 ^ address >> 9) % Self::SLOTS];
+        match slot {
+            Some(kept) if Arc::ptr_eq(&kept.columns, columns) => {
+                out.buf.extend_from_slice(&kept.packets);
+                out.seq = out.seq.wrapping_add(1).wrapping_add(columns.len() as u8);
+            }
+            _ => {
+                let start = out.buf.len();
+                push_columns(out, columns);
+                let packets = &out.buf[start..];
+                if packets.len() <= Self::ENCODED_MAX {
+                    *slot = Some(Encoded { columns: columns.clone(), packets: packets.into() });
+                }
+            }
+        }
+    }
 }
 
 /// The definitions alone.
@@ -177,6 +228,26 @@ mod tests {
         // 0x5083 there has PART_KEY, which the server keeps for itself: 16384.
         let expected = b"\x01\0\0\x01\x01\x1f\0\0\x02\x03def\x04test\x01x\x01t\x01i\x02id\x0c\x3f\0\x0b\0\0\0\x03\x83\x10\0\0\0";
         assert_eq!(out.buf, expected);
+    }
+
+    #[test]
+    fn kept_definitions_are_those_of_the_columns() {
+        let columns = |n: usize| -> Arc<[ColumnMeta]> {
+            (0..n).map(|i| ColumnMeta::new(&format!("c{n}_{i}"), SqlType::varchar(10, 45))).collect()
+        };
+        let lists: Vec<_> = (0..300).map(|n| columns(n % 150)).collect();
+        let mut definitions = Definitions::default();
+        for round in 0..3 {
+            for list in &lists {
+                let (mut expected, mut got) = (Output::default(), Output::default());
+                (expected.seq, got.seq) = (1 + (round == 1) as u8, 1 + (round == 1) as u8);
+                got.buf.push(7);
+                push_columns(&mut expected, list);
+                definitions.push(&mut got, list);
+                definitions.push(&mut Output { seq: 1, ..Output::default() }, list);
+                assert_eq!((&got.buf[1..], got.seq), (&expected.buf[..], expected.seq));
+            }
+        }
     }
 
     #[test]

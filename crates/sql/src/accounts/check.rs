@@ -1,9 +1,19 @@
 //! Checks of statements.
 
-use super::{Priv, Wanted};
+use super::{Priv, Privileges, Wanted};
 use crate::connection::Connection;
+use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult};
+
+/// Privileges in one database.
+#[derive(Debug)]
+pub(crate) struct InDatabase {
+    /// Of these.
+    of: Arc<Privileges>,
+    database: String,
+    privileges: Priv,
+}
 
 impl Connection {
     /// Looks at the grants again if they have changed.
@@ -45,13 +55,29 @@ impl Connection {
         wanted.iter().try_for_each(|w| self.check_one(w))
     }
 
-    #[cold]
-    fn check_one(&self, want: &Wanted) -> SqlResult<()> {
+    /// What the session may do in a database. That of the last one asked for is kept: it is mostly the same.
+    fn database_privileges(&mut self, database: &str) -> Priv {
         let privileges = &self.state.privileges;
-        if privileges.password_expired {
+        match &self.last_database {
+            Some(last) if Arc::ptr_eq(&last.of, privileges) && last.database == database => last.privileges,
+            _ => {
+                let granted = privileges.global | privileges.in_database(database);
+                self.last_database = Some(InDatabase {
+                    of: privileges.clone(),
+                    database: database.to_owned(),
+                    privileges: granted,
+                });
+                granted
+            }
+        }
+    }
+
+    fn check_one(&mut self, want: &Wanted) -> SqlResult<()> {
+        if self.state.privileges.password_expired {
             return Err(SqlError::new(1820, "You must SET PASSWORD before executing this statement"));
         }
-        let database = privileges.global | privileges.in_database(&want.database);
+        let database = self.database_privileges(&want.database);
+        let privileges = &self.state.privileges;
         if want.table.is_empty() {
             return match database.has(want.privileges) {
                 true => Ok(()),

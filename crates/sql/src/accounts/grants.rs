@@ -128,19 +128,35 @@ fn specificity(pattern: &str) -> usize {
 
 /// Whether a text matches a pattern of LIKE with `\` as escape.
 pub(crate) fn like(pattern: &str, text: &str, case: bool) -> bool {
-    fn matches(p: &[char], t: &[char], same: &dyn Fn(char, char) -> bool) -> bool {
-        match p {
-            [] => t.is_empty(),
-            ['%', rest @ ..] => (0..=t.len()).any(|at| matches(rest, &t[at..], same)),
-            ['_', rest @ ..] => !t.is_empty() && matches(rest, &t[1..], same),
-            ['\\', c, rest @ ..] | [c, rest @ ..] => {
-                t.first().is_some_and(|&first| same(*c, first)) && matches(rest, &t[1..], same)
-            }
-        }
-    }
-    let (p, t): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let same = |a: char, b: char| a == b || (!case && a.to_lowercase().eq(b.to_lowercase()));
-    matches(&p, &t, &same)
+    let (mut p, mut t) = (pattern.chars(), text.chars());
+    // Where the last `%` may take one character more.
+    let mut again: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let fits = match (p.next(), t.clone().next()) {
+            (None, None) => return true,
+            (Some('%'), _) => {
+                again = Some((p.clone(), t.clone()));
+                continue;
+            }
+            (Some('_'), Some(_)) => true,
+            (Some('\\'), Some(c)) => match p.next() {
+                Some(escaped) => same(escaped, c),
+                None => same('\\', c),
+            },
+            (Some(wanted), Some(c)) => same(wanted, c),
+            (_, _) => false,
+        };
+        if fits {
+            t.next();
+            continue;
+        }
+        let Some((rest, from)) = &mut again else { return false };
+        if from.next().is_none() {
+            return false;
+        }
+        (p, t) = (rest.clone(), from.clone());
+    }
 }
 
 /// Whether a host pattern is for a client's host.
@@ -228,5 +244,38 @@ impl Grants {
             tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             password_expired: account.password_expired,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_names() {
+        for (pattern, text, expected) in [
+            ("sbtest", "sbtest", true),
+            ("sbtest", "sbtest1", false),
+            ("sb_est", "sbtest", true),
+            ("sb\\_est", "sbtest", false),
+            ("sb\\_est", "sb_est", true),
+            ("%", "", true),
+            ("%", "anything", true),
+            ("%a%b", "xaxbxab", true),
+            ("%a%b", "xaxbxac", false),
+            ("a%", "ba", false),
+            ("a%%", "a", true),
+            ("_", "", false),
+            ("__", "é", false),
+            ("_", "é", true),
+            ("10.%.%.1", "10.2.3.1", true),
+            ("10.%.%.1", "10.2.1", false),
+            ("a\\", "a\\", true),
+            ("", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(like(pattern, text, true), expected, "{pattern} {text}");
+        }
+        assert!(like("HOST%", "hostname", false) && !like("HOST%", "hostname", true));
     }
 }

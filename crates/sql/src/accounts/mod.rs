@@ -16,6 +16,7 @@ mod store;
 
 pub(crate) use statements::{show_create_user, show_grants};
 
+pub(crate) use check::InDatabase;
 pub use grants::Privileges;
 pub use privilege::{Priv, Wanted};
 

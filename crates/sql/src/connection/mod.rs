@@ -22,7 +22,7 @@ mod text;
 mod transaction;
 mod xa;
 
-use crate::accounts::{Priv, Privileges};
+use crate::accounts::{InDatabase, Priv, Privileges};
 use crate::database::Database;
 use crate::error;
 use crate::process::Process;
@@ -148,6 +148,7 @@ pub struct Connection {
     /// Something that session tracking calls state has changed.
     state_changed: bool,
     is_insider: bool,
+    pub(crate) last_database: Option<InDatabase>,
 }
 
 /// A name as text. Names are UTF-8 here whatever the connection's character set.
@@ -183,6 +184,7 @@ impl Connection {
             kind: Com::Other,
             state_changed: false,
             is_insider: false,
+            last_database: None,
         };
         connection.engine.set_tag(u64::from(id));
         connection.become_user(info)?;

@@ -120,10 +120,10 @@ impl<'p> Exec<'p> {
                 }
                 Ok(flow)
             }
-            Some((Step::Table { slot, filter }, rest)) => {
+            Some((Step::Table { slot, filter, covered }, rest)) => {
                 let in_place = self.in_place && last && rest.is_empty();
                 let mut reader = std::mem::take(&mut self.readers[*slot]);
-                let at = At { slot: *slot, filter, rest, last, in_place };
+                let at = At { slot: *slot, filter, covered: *covered, implied: &[], rest, last, in_place };
                 let flow = self.table(&mut reader, &at, cx, row, next);
                 self.readers[*slot] = reader;
                 flow
@@ -196,6 +196,7 @@ impl<'p> Exec<'p> {
             KeyIs::Nothing => return Ok(Flow::Go),
             KeyIs::Unknown => return self.scan(read, info, reader, at, cx, row, next),
         }
+        let at = &at.bounded();
         let lock = lock_of(read, cx);
         if reader.point.is_none() || reader.point_lock != lock {
             let options = options_of(read, index, lock);
@@ -211,10 +212,11 @@ impl<'p> Exec<'p> {
         }
         let Some(session) = cx.engine.take() else { return Err(no_engine()) };
         let found = session.statement().get(point, &fields, |stored| {
-            let mut tables: Tables<'_> = row.tables.iter().copied().collect();
-            tables[at.slot] = TableRow::Stored { row: stored, map: &read.map };
-            let row = Row { tables: &tables, ..*row };
-            if all_true(at.filter, cx, &row)? { next.row(self, cx, &row) } else { Ok(Flow::Go) }
+            let stored = TableRow::Stored { row: stored, map: &read.map };
+            with_row(row, at.slot, stored, |row| {
+                debug_assert!(all_true(at.implied, cx, row)?, "bounds are not exact");
+                if all_true(at.filter, cx, row)? { next.row(self, cx, row) } else { Ok(Flow::Go) }
+            })
         });
         cx.engine = Some(session);
         match error::of_engine(found)? {
@@ -268,7 +270,7 @@ impl<'p> Exec<'p> {
                     }
                     error::of_engine(cursor.seek(&fields, Seek::Equal))?;
                     drop(fields);
-                    return self.drain(read, reader, reverse, at, cx, row, next);
+                    return self.drain(read, reader, reverse, &at.bounded(), cx, row, next);
                 }
                 KeyIs::Nothing => return Ok(Flow::Go),
                 // Looked at row by row: the conditions are checked anyway.
@@ -289,6 +291,7 @@ impl<'p> Exec<'p> {
             }
             return self.drain(read, reader, reverse, at, cx, row, next);
         };
+        let at = &at.bounded();
         let n = ranges.len();
         for i in 0..n {
             let range = if reverse { &ranges[n - 1 - i] } else { &ranges[i] };
@@ -358,10 +361,12 @@ impl<'p> Exec<'p> {
                 error::of_engine(stored.row_key(&mut key))?;
                 self.keys[at.slot] = Some(key);
             }
-            let mut tables: Tables<'_> = row.tables.iter().copied().collect();
-            tables[at.slot] = TableRow::Stored { row: &stored, map: &read.map };
-            let row = Row { tables: &tables, ..*row };
-            if self.steps(at.rest, at.last, cx, &row, next)? == Flow::Stop {
+            let stored = TableRow::Stored { row: &stored, map: &read.map };
+            let flow = with_row(row, at.slot, stored, |row| {
+                debug_assert!(all_true(at.implied, cx, row)?, "bounds are not exact");
+                self.steps(at.rest, at.last, cx, row, next)
+            });
+            if flow? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
@@ -381,9 +386,8 @@ impl<'p> Exec<'p> {
             return Ok(true);
         }
         let Some(stored) = cursor.current(core) else { return Ok(false) };
-        let mut tables: Tables<'_> = row.tables.iter().copied().collect();
-        tables[at.slot] = TableRow::Stored { row: &stored, map: &read.map };
-        all_true(at.filter, cx, &Row { tables: &tables, ..*row })
+        let stored = TableRow::Stored { row: &stored, map: &read.map };
+        with_row(row, at.slot, stored, |row| all_true(at.filter, cx, row))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -403,14 +407,11 @@ impl<'p> Exec<'p> {
             let Some(session) = cx.engine.take() else { return Err(no_engine()) };
             let mut each = |stored: &RowRef<'_>| {
                 rows += 1;
-                let mut tables: Tables<'_> = row.tables.iter().copied().collect();
-                tables[at.slot] = TableRow::Stored { row: stored, map: &read.map };
-                let row = Row { tables: &tables, ..*row };
-                outcome = match all_true(at.filter, cx, &row) {
-                    Ok(true) => next.row(self, cx, &row),
-                    Ok(false) => Ok(Flow::Go),
-                    Err(e) => Err(e),
-                };
+                let stored = TableRow::Stored { row: stored, map: &read.map };
+                outcome = with_row(row, at.slot, stored, |row| {
+                    debug_assert!(all_true(at.implied, cx, row)?, "bounds are not exact");
+                    if all_true(at.filter, cx, row)? { next.row(self, cx, row) } else { Ok(Flow::Go) }
+                });
                 match outcome {
                     Ok(Flow::Go) if rows < IN_PLACE_ROWS => ControlFlow::Continue(()),
                     _ => ControlFlow::Break(()),
@@ -531,7 +532,15 @@ impl<'p> Exec<'p> {
                 let mine = crate::expr::TableSet::of(at.slot as u16);
                 let filter: Vec<Expr> =
                     at.filter.iter().filter(|e| e.tables().is_subset(mine)).cloned().collect();
-                let alone = At { slot: at.slot, filter: &filter, rest: &[], last: false, in_place: false };
+                let alone = At {
+                    filter: &filter,
+                    covered: 0,
+                    implied: &[],
+                    rest: &[],
+                    last: false,
+                    in_place: false,
+                    ..*at
+                };
                 let kept = Kept::new(cx.state.vars.join_memory());
                 let mut collect = CollectRows { slot: at.slot, read, kept };
                 self.scan(read, info, reader, &alone, cx, row, &mut collect)?;
@@ -548,12 +557,25 @@ impl<'p> Exec<'p> {
 }
 
 /// A table of a join and what follows it.
+#[derive(Debug, Clone, Copy)]
 struct At<'a> {
     slot: usize,
     filter: &'a [Expr],
+    /// So many of them, the last ones, hold for all rows if the bounds are exact.
+    covered: usize,
+    /// Those, where they are.
+    implied: &'a [Expr],
     rest: &'a [Step],
     last: bool,
     in_place: bool,
+}
+
+impl<'a> At<'a> {
+    /// The same where the bounds are exact.
+    fn bounded(self) -> At<'a> {
+        let (filter, implied) = self.filter.split_at(self.filter.len() - self.covered);
+        At { filter, covered: 0, implied, ..self }
+    }
 }
 
 /// What follows the inner side of an outer join.
@@ -601,6 +623,17 @@ impl Consumer for CollectRows<'_> {
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
         self.kept.relieve()
     }
+}
+
+/// Calls `f` with the row in which one table has this row.
+#[inline]
+fn with_row<R>(row: &Row<'_>, slot: usize, table: TableRow<'_>, f: impl FnOnce(&Row<'_>) -> R) -> R {
+    if let [_] = row.tables {
+        return f(&Row { tables: &[table], ..*row });
+    }
+    let mut tables: Tables<'_> = SmallVec::from_slice(row.tables);
+    tables[slot] = table;
+    f(&Row { tables: &tables, ..*row })
 }
 
 fn no_engine() -> SqlError {

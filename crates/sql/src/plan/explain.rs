@@ -270,7 +270,7 @@ impl Lines {
     ) {
         for step in steps {
             match step {
-                Step::Table { slot, filter } => {
+                Step::Table { slot, filter, .. } => {
                     let read = &block.reads[*slot];
                     if let Source::Derived(plan) = &read.source {
                         derived.push((self.lines.len(), plan.clone()));

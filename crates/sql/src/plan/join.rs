@@ -6,6 +6,7 @@
 
 use super::access::{Access, Estimator, used_columns};
 use super::block::Locking;
+use super::covered;
 use super::from::Tree;
 use super::names::{BlockScope, Source, column_of};
 use super::sarg::is_random;
@@ -256,13 +257,15 @@ impl Planning<'_, '_, '_> {
             known = known.union(unit.tables);
             let last = i + 1 == n;
             let ready = |c: &Expr| c.tables().is_subset(known) && (last || !is_random(c));
-            let (mine, later): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(ready);
+            let (mut mine, later): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(ready);
             conditions = later;
             match unit.kind {
                 UnitKind::Table(slot) => {
                     let block = block.as_deref_mut().filter(|_| i == 0);
                     self.read(slot, before, &mine, block, n == 1, cx);
-                    steps.push(Step::Table { slot, filter: mine });
+                    let read = self.reads[slot].as_ref();
+                    let covered = read.map_or(0, |read| covered::put_last(read, slot, &mut mine));
+                    steps.push(Step::Table { slot, filter: mine, covered });
                 }
                 UnitKind::Outer { units, on } => {
                     let slots = (0..self.scope.slots.len())

@@ -17,6 +17,7 @@
 
 mod access;
 pub(crate) mod block;
+mod covered;
 mod explain;
 mod from;
 mod group;
@@ -362,8 +363,9 @@ pub(crate) enum KeyTest {
 /// A step of a join.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// For each row of a table that satisfies these conditions.
-    Table { slot: usize, filter: Vec<Expr> },
+    /// For each row of a table that satisfies these conditions; the last `covered` of them are true of all rows within the
+    /// path's bounds.
+    Table { slot: usize, filter: Vec<Expr>, covered: usize },
     /// For each combination of inner rows, or once with NULLs if there is none.
     Outer {
         /// How inner rows are found.

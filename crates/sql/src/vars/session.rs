@@ -56,6 +56,10 @@ pub struct SessionVars {
     pub max_join_size: u64,
     /// `max_sort_length`.
     pub max_sort_length: u32,
+    /// `net_read_timeout`, seconds.
+    pub net_read_timeout: u32,
+    /// `net_write_timeout`, seconds.
+    pub net_write_timeout: u32,
     /// `sort_buffer_size`.
     pub sort_buffer_size: u64,
     /// `sql_auto_is_null`.
@@ -188,6 +192,8 @@ impl SessionVars {
             max_execution_time: 0,
             max_join_size: 0,
             max_sort_length: 0,
+            net_read_timeout: 0,
+            net_write_timeout: 0,
             sort_buffer_size: 0,
             sql_auto_is_null: false,
             sql_big_selects: true,
@@ -210,16 +216,6 @@ impl SessionVars {
         VarId::all().for_each(|id| vars.apply(id));
         vars.fingerprint = vars.calculate_fingerprint();
         vars
-    }
-
-    /// `net_read_timeout`, seconds.
-    pub fn net_read_timeout(&self) -> u32 {
-        self.get(id::NET_READ_TIMEOUT).uint().try_into().unwrap_or(u32::MAX)
-    }
-
-    /// `net_write_timeout`, seconds.
-    pub fn net_write_timeout(&self) -> u32 {
-        self.get(id::NET_WRITE_TIMEOUT).uint().try_into().unwrap_or(u32::MAX)
     }
 
     /// The value of a variable that sessions have.
@@ -302,6 +298,8 @@ impl SessionVars {
             id::MAX_EXECUTION_TIME => self.max_execution_time = number,
             id::MAX_JOIN_SIZE => self.max_join_size = number,
             id::MAX_SORT_LENGTH => self.max_sort_length = small,
+            id::NET_READ_TIMEOUT => self.net_read_timeout = small,
+            id::NET_WRITE_TIMEOUT => self.net_write_timeout = small,
             id::SORT_BUFFER_SIZE => self.sort_buffer_size = number,
             id::SQL_AUTO_IS_NULL => self.sql_auto_is_null = on,
             id::SQL_BIG_SELECTS => self.sql_big_selects = on,
