@@ -6,7 +6,9 @@
 //! [`crate::ast::ExprKind::Lifted`] nodes.
 //!
 //! The key is the text itself with a control byte for each lifted literal. No such byte can stand outside of
-//! quotes in a text that has tokens only, so different statements have different keys. Space and comments are cut
+//! quotes in a text that has tokens only, so different statements have different keys. A parameter that stands where a
+//! literal would be lifted leaves its place open: with the type of its value there the key is that of the text with
+//! such a literal. Space and comments are cut
 //! at both ends; comments are dropped where the text does not name columns, since tracers put a new one into every
 //! statement.
 
@@ -31,6 +33,91 @@ pub struct Digest {
     pub literals: Vec<LiftedLiteral>,
     /// Number of `?`.
     pub params: u32,
+    /// Where they stand.
+    places: Vec<Place>,
+}
+
+/// Where a parameter stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// Where the type of its value belongs in the key.
+    at: usize,
+    /// Literals before it.
+    literals: usize,
+    /// A literal would be lifted there.
+    lifts: bool,
+}
+
+/// What of a value the key has: what the types of expressions depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueTag {
+    /// A whole number that fits 63 bits and a sign.
+    Int,
+    /// An unsigned one.
+    UInt,
+    /// An exact number with so many digits after the point.
+    Decimal(u8),
+    /// A number with an exponent.
+    Float,
+    /// Text.
+    String,
+    /// What no literal is; below 200.
+    Other(u8),
+}
+
+impl ValueTag {
+    fn push(self, key: &mut Vec<u8>) {
+        match self {
+            Self::Int => key.push(1),
+            Self::UInt => key.push(2),
+            Self::Decimal(scale) => key.extend_from_slice(&[3, scale]),
+            Self::Float => key.push(4),
+            Self::String => key.push(5),
+            Self::Other(what) => key.extend_from_slice(&[6, what]),
+        }
+    }
+}
+
+/// A value of a statement: literals that are lifted and parameters, in the order of the text. The parser numbers them so
+/// under [`ParseMode::lift`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The lifted literal of that number.
+    Literal(usize),
+    /// A parameter.
+    Param {
+        /// Its number among them.
+        number: usize,
+        /// It stands where a literal would be lifted.
+        lifts: bool,
+    },
+}
+
+impl Digest {
+    /// Appends the key with the types of the parameters' values.
+    ///
+    /// # Panics
+    /// If there are fewer than [`Digest::params`].
+    pub fn push_key(&self, tag: impl Fn(usize) -> ValueTag, out: &mut Vec<u8>) {
+        let mut copied = 0;
+        for (number, place) in self.places.iter().enumerate() {
+            out.extend_from_slice(&self.key[copied..place.at]);
+            tag(number).push(out);
+            copied = place.at;
+        }
+        out.extend_from_slice(&self.key[copied..]);
+    }
+
+    /// Where the values come from.
+    pub fn sources(&self) -> impl Iterator<Item = Source> + '_ {
+        let before = |number: usize| self.places.get(number).map_or(self.literals.len(), |p| p.literals);
+        (0..=self.places.len()).flat_map(move |number| {
+            let first = if number == 0 { 0 } else { before(number - 1) };
+            let literals = (first..before(number)).map(Source::Literal);
+            let param = self.places.get(number).map(|p| Source::Param { number, lifts: p.lifts });
+            literals.chain(param)
+        })
+    }
 }
 
 /// A literal that was lifted out of a statement.
@@ -53,18 +140,17 @@ pub enum LiftedLiteral {
 }
 
 impl LiftedLiteral {
-    /// Puts what stands for it into the key: all that the types of expressions depend on. That is whether a whole
-    /// number needs the sign's bit, the digits after a decimal point, and whether a string is ASCII.
-    /// `text` is all of the literal, further strings that go on included.
-    fn push_tag(self, text: &[u8], key: &mut Vec<u8>) {
+    /// What of it the key has. `text` is all of the literal.
+    fn tag(self, text: &[u8]) -> ValueTag {
         match self {
-            Self::Int(value) => key.push(if i64::try_from(value).is_ok() { 1 } else { 2 }),
+            Self::Int(value) if i64::try_from(value).is_ok() => ValueTag::Int,
+            Self::Int(_) => ValueTag::UInt,
             Self::Decimal(_) => {
                 let scale = text.iter().rev().position(|&byte| byte == b'.').unwrap_or(0);
-                key.extend_from_slice(&[3, u8::try_from(scale).unwrap_or(u8::MAX)]);
+                ValueTag::Decimal(u8::try_from(scale).unwrap_or(u8::MAX))
             }
-            Self::Float(_) => key.push(4),
-            Self::String { .. } => key.push(if text.is_ascii() { 5 } else { 6 }),
+            Self::Float(_) => ValueTag::Float,
+            Self::String { .. } => ValueTag::String,
         }
     }
 
@@ -111,6 +197,7 @@ pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
     digest.key.clear();
     digest.literals.clear();
     digest.params = 0;
+    digest.places.clear();
     if u32::try_from(sql.len()).is_err() {
         return false;
     }
@@ -139,13 +226,21 @@ pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
                 }
                 return false;
             }
-            T::Param => digest.params += 1,
+            T::Param => {
+                let lifts = lifter.lifts();
+                end = if lifts { start } else { lexer.position() };
+                digest.key.extend_from_slice(&sql[copied..end]);
+                let place = Place { at: digest.key.len(), literals: digest.literals.len(), lifts };
+                digest.places.push(place);
+                digest.params += 1;
+                copied = lexer.position();
+            }
             _ => {}
         }
         if lifter.step(&token) {
             let literal = LiftedLiteral::of(sql, &token);
             digest.key.extend_from_slice(&sql[copied..start]);
-            literal.push_tag(&sql[start..lexer.position()], &mut digest.key);
+            literal.tag(&sql[start..lexer.position()]).push(&mut digest.key);
             digest.literals.push(literal);
             copied = lexer.position();
             end = copied;
@@ -166,7 +261,8 @@ pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
         digest.key.extend_from_slice(&sql[copied..end]);
     }
     // Trailing comments leave a space behind.
-    while digest.key.last() == Some(&b' ') {
+    let least = digest.places.last().map_or(0, |place| place.at);
+    while digest.key.len() > least && digest.key.last() == Some(&b' ') {
         digest.key.pop();
     }
     lifter.is_cacheable() && !lexer.executable

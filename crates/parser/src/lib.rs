@@ -18,7 +18,7 @@ mod token;
 
 use bumpalo::Bump;
 
-pub use digest::{Digest, LiftedLiteral, digest};
+pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest};
 pub use error::{ParseError, ParseErrorKind};
 pub use mode::{ParseMode, SqlMode};
 

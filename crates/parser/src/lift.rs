@@ -96,8 +96,9 @@ impl Lifter {
         !self.on
     }
 
+    /// Whether a literal that comes now is lifted.
     #[inline]
-    fn lifts(&self) -> bool {
+    pub(crate) fn lifts(&self) -> bool {
         self.on
             && self.call == 0
             && self.statement != Statement::Other

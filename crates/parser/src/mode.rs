@@ -42,7 +42,7 @@ pub struct ParseMode {
     pub sql_mode: SqlMode,
     /// The version that `/*!NNNNN` is compared with, as 50744 for 5.7.44.
     pub server_version: u32,
-    /// Literals that [`crate::digest`] lifts become [`crate::ast::ExprKind::Lifted`].
+    /// Literals that [`crate::digest`] lifts become [`crate::ast::ExprKind::Lifted`], numbered together with parameters.
     pub lift: bool,
     /// `?` is a parameter; otherwise, as in a text that is run at once, a syntax error.
     pub params: bool,

@@ -52,8 +52,10 @@ fn parser_and_digest_lift_the_same_literals() {
         let tree = format!("{parsed:?}");
         assert_eq!(parsed.lifted as usize, key.literals.len(), "{sql}");
         assert_eq!(parsed.params, key.params, "{sql}");
-        for no in 0..parsed.lifted {
-            assert_eq!(tree.matches(&format!("Lifted {{ no: {no},")).count(), 1, "literal {no} of {sql}");
+        for no in 0..parsed.lifted + parsed.params {
+            let literals = tree.matches(&format!("Lifted {{ no: {no},")).count();
+            let params = tree.matches(&format!("Param({no})")).count();
+            assert_eq!(literals + params, 1, "value {no} of {sql}");
         }
         cached += 1;
     }

@@ -2,9 +2,14 @@
 //!
 //! The key is what the digest leaves of a text, the current database and what of the session's settings plans depend
 //! on. Found in one of a few shards by one hash, without allocating; a full shard lets go what was not used since the hand
-//! of its clock came by last. A plan notices itself that a definition has changed (its run ends with 1412); definitions
-//! that change here throw all plans away, so that nothing of a dropped table is kept.
+//! of its clock came by last. A plan notices itself that a definition has changed (its run ends with 1412); whoever changes
+//! definitions here throws the plans of those tables away, so that nothing of a dropped table is kept.
+//!
+//! Texts and prepared statements share plans: the key has the kinds of values, wherever they come from
+//! (`connection::values`). A prepared statement has the plan of its last execution at hand and comes here with values of
+//! other kinds, or when the generation has changed.
 
+use crate::accounts::Wanted;
 use crate::statement::Planned;
 use crate::status::Com;
 use parking_lot::RwLock;
@@ -85,6 +90,16 @@ impl PlanCache {
         let mut shard = self.shard(key).write();
         if shard.plans.remove(key).is_some() {
             shard.clock.retain(|k| **k != *key);
+        }
+    }
+
+    /// Forgets the plans that use a table.
+    pub(crate) fn forget(&self, is_changed: impl Fn(&Wanted) -> bool) {
+        self.generation.fetch_add(1, Ordering::Release);
+        for shard in &self.shards {
+            let Shard { plans, clock, .. } = &mut *shard.write();
+            plans.retain(|_, cached| !cached.plan.wants().iter().any(&is_changed));
+            clock.retain(|key| plans.contains_key(key));
         }
     }
 

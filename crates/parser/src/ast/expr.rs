@@ -23,12 +23,13 @@ pub enum ExprKind<'a> {
     /// (from 0) of the cached plan. The literal is the value of this execution: its type is part of the plan, its
     /// value is not.
     Lifted {
-        /// Position among the lifted literals, from 0, in the order of the text.
+        /// Position among the lifted literals and parameters, from 0, in the order of the text.
         no: u32,
         /// The literal itself.
         literal: Literal<'a>,
     },
-    /// `?`: a parameter of a prepared statement, numbered from 0 in the order of the text.
+    /// `?`: a parameter of a prepared statement, numbered from 0 in the order of the text; together with the literals if
+    /// they are lifted.
     Param(u32),
     /// A column: `c`, `t.c`, `d.t.c`, `.t.c`.
     Column(&'a ColumnRef<'a>),

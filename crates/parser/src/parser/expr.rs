@@ -387,7 +387,7 @@ impl<'a> Parser<'a> {
                 ExprKind::Literal(literal)
             }
             T::Param if self.mode.params => {
-                let number = self.s.params;
+                let number = if self.mode.lift { self.s.tok_lifted } else { self.s.params };
                 self.s.params += 1;
                 self.advance();
                 ExprKind::Param(number)

@@ -59,13 +59,13 @@ struct State<'a> {
     lexer: Lexer<'a>,
     /// The token to look at.
     tok: Token,
-    /// Its number if it is a lifted literal, else `u32::MAX`.
+    /// Its number if it is a lifted literal, or a parameter where literals are lifted; else `u32::MAX`.
     tok_lifted: u32,
     /// End of the token before.
     prev_end: u32,
     lifter: Lifter,
-    /// Literals lifted so far.
-    lifted: u32,
+    /// Literals lifted so far, and parameters if literals are lifted.
+    numbered: u32,
     /// Parameters so far.
     params: u32,
 }
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
             tok_lifted: u32::MAX,
             prev_end: 0,
             lifter: Lifter::new(),
-            lifted: 0,
+            numbered: 0,
             params: 0,
         };
         Self {
@@ -138,7 +138,8 @@ impl<'a> Parser<'a> {
                 return Err(self.into_error());
             }
         };
-        Ok(Parsed { stmt, span, next, params: self.s.params, lifted: self.s.lifted })
+        let State { params, numbered, .. } = self.s;
+        Ok(Parsed { stmt, span, next, params, lifted: numbered.saturating_sub(params) })
     }
 
     /// Comments are a statement that does nothing; nothing at all is an error.
@@ -203,9 +204,10 @@ impl<'a> Parser<'a> {
         self.s.tok = self.s.lexer.next();
         if self.mode.lift {
             self.s.tok_lifted = u32::MAX;
-            if self.s.lifter.step(&self.s.tok) {
-                self.s.tok_lifted = self.s.lifted;
-                self.s.lifted += 1;
+            let lifted = self.s.lifter.step(&self.s.tok);
+            if lifted || self.s.tok.kind == T::Param {
+                self.s.tok_lifted = self.s.numbered;
+                self.s.numbered += 1;
             }
         }
     }

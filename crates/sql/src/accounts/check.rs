@@ -128,11 +128,8 @@ impl Connection {
         SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
     }
 
-    /// Whether the session may change this definition.
-    ///
-    /// # Errors
-    /// As [`Connection::check_wanted`].
-    pub(crate) fn check_ddl(&mut self, stmt: &Stmt<'_>) -> SqlResult<()> {
+    /// What a change of definitions needs: tables and databases that are changed, or looked at.
+    pub(crate) fn wanted_of_definition(&self, stmt: &Stmt<'_>) -> Vec<Wanted> {
         let current = self.state.database.clone();
         let mut wanted = Vec::new();
         let mut want = |name: &ast::ObjectName<'_>, privileges: Priv| {
@@ -178,7 +175,7 @@ impl Connection {
             Stmt::DropDatabase(drop) => wanted.push(Wanted::table(&drop.name.to_string(), "", Priv::DROP)),
             _ => {}
         }
-        self.check_wanted(&wanted)
+        wanted
     }
 
     /// Whether the session may load this file into this table.

@@ -165,6 +165,11 @@ impl Wanted {
         }
     }
 
+    /// Whether it is about this table.
+    pub(crate) fn is_of_table(&self, database: &str, table: &str) -> bool {
+        self.table.eq_ignore_ascii_case(table) && self.database.eq_ignore_ascii_case(database)
+    }
+
     /// Privileges on a table as a whole.
     pub fn table(database: &str, table: &str, privileges: Priv) -> Wanted {
         Wanted {

@@ -61,7 +61,8 @@ impl Connection {
 
     /// Definitions: what is open is committed before and after.
     fn define(&mut self, stmt: &Stmt<'_>, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
-        self.check_ddl(stmt)?;
+        let wanted = self.wanted_of_definition(stmt);
+        self.check_wanted(&wanted)?;
         self.check_read_only()?;
         self.xa.check_ddl()?;
         self.implicit_commit()?;
@@ -71,7 +72,13 @@ impl Connection {
         }
         let done = crate::ddl::execute(&mut self.cx(), stmt, sql, sink);
         // Whatever was done of it, plans of the old definitions are of no use.
-        self.db.plans.clear();
+        if wanted.is_empty() || wanted.iter().any(|w| w.table.is_empty()) {
+            self.db.plans.clear();
+        } else {
+            self.db
+                .plans
+                .forget(|of_plan| wanted.iter().any(|w| w.is_of_table(&of_plan.database, &of_plan.table)));
+        }
         let done = done?;
         if let Stmt::DropDatabase(drop) = stmt {
             self.database_dropped(&super::text_of(drop.name));

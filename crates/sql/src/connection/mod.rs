@@ -6,6 +6,7 @@
 //! | what happens around every statement | `run` |
 //! | from a syntax tree to who executes it | `dispatch` |
 //! | prepared statements, of the protocol and of SQL | `prepared` |
+//! | literals and parameters: kinds, types, order | `values` |
 //! | BEGIN, COMMIT, savepoints, SET TRANSACTION | `transaction` |
 //! | XA | `xa` |
 //! | LOCK TABLES | `lock_tables` |
@@ -20,6 +21,7 @@ mod prepared;
 mod run;
 mod text;
 mod transaction;
+mod values;
 mod xa;
 
 use crate::accounts::{InDatabase, Priv, Privileges};

@@ -1,7 +1,7 @@
 //! From syntax to plans: SELECT and what changes rows.
 
 use super::Connection;
-use super::text::type_of;
+use super::values::lifted_type;
 use crate::accounts::{Priv, Wanted};
 use crate::expr::{CompileCx, EvalCx};
 use crate::plan::{self, Planner, SelectPlan};
@@ -113,7 +113,7 @@ impl Connection {
     ) -> SqlResult<Outcome> {
         self.xa.check_statement()?;
         let collation = self.state.vars.collation_connection;
-        let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| type_of(v, collation)).collect();
+        let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| lifted_type(v, collation)).collect();
         if let Stmt::Insert(insert) = stmt
             && crate::dml::is_bulk(insert)
         {

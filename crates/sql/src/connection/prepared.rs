@@ -1,8 +1,10 @@
 //! Prepared statements, of the protocol and of SQL.
 
-use super::text::{is_planned, syntax_error, type_of};
+use super::text::{is_planned, literal_values, syntax_error};
+use super::values::{self, Types, merged, tag};
 use super::{Connection, Prepared, text_of};
 use crate::plan;
+use crate::plan_cache::Cached;
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::statement::{Outcome, Planned};
 use crate::status::Com;
@@ -11,8 +13,9 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use vaquita_parser::ValueTag;
 use vaquita_parser::ast::{self, PrepareSource, Stmt};
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{SqlError, SqlResult, Value};
 
 /// The prepared statements of a session.
 #[derive(Debug, Default)]
@@ -27,9 +30,26 @@ struct Entry {
     sql: Arc<[u8]>,
     params: u16,
     kind: Com,
-    /// The plan of the last execution, and what it was made for.
-    plan: Option<(Arc<dyn Planned>, Made)>,
+    /// The plan of the last execution.
+    plan: Option<Kept>,
     planned: bool,
+}
+
+/// A plan that is at hand for the next execution.
+#[derive(Debug)]
+struct Kept {
+    plan: Arc<dyn Planned>,
+    made: Made,
+    /// Literals that were lifted out of the text, with their places among the values.
+    literals: Box<[(usize, Value<'static>)]>,
+}
+
+/// How a statement is planned, for one execution.
+struct Planning {
+    /// Where its plan is in the cache; none: its kind is not cached.
+    key: Option<Vec<u8>>,
+    types: Types,
+    literals: Box<[(usize, Value<'static>)]>,
 }
 
 /// What a plan of a prepared statement was made for.
@@ -37,27 +57,8 @@ struct Entry {
 struct Made {
     fingerprint: u64,
     database: String,
-    types: SmallVec<[Tag; 8]>,
+    params: SmallVec<[ValueTag; 8]>,
     generation: u64,
-}
-
-/// What of a parameter's type matters.
-type Tag = u8;
-
-fn tag(value: &Value<'_>) -> Tag {
-    match value {
-        Value::Null => 0,
-        Value::Int(_) => 1,
-        Value::UInt(_) => 2,
-        Value::Float(_) | Value::Double(_) => 3,
-        Value::Decimal(_) => 4,
-        Value::Bytes(_) | Value::Label { .. } => 5,
-        Value::Bit { .. } => 6,
-        Value::Date(_) => 7,
-        Value::Time(_) => 8,
-        Value::DateTime(_) => 9,
-        Value::Json(_) => 10,
-    }
 }
 
 impl Connection {
@@ -86,9 +87,10 @@ impl Connection {
                 format!("Can't create more than max_prepared_stmt_count statements (current value: {limit})"),
             ));
         }
+        let planning = self.planning(sql, None)?;
         let arena = Bump::new();
-        let parsed =
-            vaquita_parser::parse(sql, &arena, self.parse_mode(false)).map_err(|e| syntax_error(&e))?;
+        let mode = self.parse_mode(planning.key.is_some());
+        let parsed = vaquita_parser::parse(sql, &arena, mode).map_err(|e| syntax_error(&e))?;
         if let Some(next) = parsed.next {
             return Err(syntax_error(&vaquita_parser::ParseError::syntax(sql, next)));
         }
@@ -104,20 +106,11 @@ impl Connection {
         let mut columns: Arc<[ColumnMeta]> = Arc::from([]);
         let mut plan = None;
         if planned {
-            // Types of parameters are not known yet.
-            let unknown = SqlType::varchar(16_383, self.state.vars.collation_connection);
-            let types = vec![unknown; params.into()];
-            let made = self.without_transaction(|c| {
-                let plan = c.plan(&parsed.stmt, sql, &[], &types)?;
-                c.check_wanted(plan.wants())?;
-                Ok(plan)
-            })?;
-            if let Some(of_plan) = made.columns() {
+            let made = self.plan_to_describe(&parsed.stmt, sql, params, planning)?;
+            if let Some(of_plan) = made.plan.columns() {
                 columns = of_plan.clone();
             }
-            if params == 0 && made.is_reusable() {
-                plan = Some((made, self.made_for(&[])));
-            }
+            plan = (params == 0 && made.plan.is_reusable()).then_some(made);
         } else if let Stmt::Show(show) = &parsed.stmt {
             columns = crate::virtual_tables::show_columns(show);
         } else if let Stmt::Explain(explain) = &parsed.stmt {
@@ -129,6 +122,36 @@ impl Connection {
         self.prepared.by_id.insert(id, Entry { sql: sql.into(), params, kind, plan, planned });
         self.db.prepared_count.fetch_add(1, Ordering::Relaxed);
         Ok((id, columns))
+    }
+
+    /// A plan that tells the columns of the result. Types of parameters are not known yet.
+    fn plan_to_describe(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: u16,
+        planning: Planning,
+    ) -> SqlResult<Kept> {
+        let Planning { key, mut types, literals } = planning;
+        if key.is_none() {
+            let collation = self.state.vars.collation_connection;
+            types.resize(params.into(), values::unknown_type(collation));
+        }
+        let found = key.as_deref().and_then(|key| self.db.plans.find(key));
+        let plan = self.without_transaction(|c| {
+            let plan = match &found {
+                Some(found) => found.plan.clone(),
+                // Only without parameters are all values known.
+                None if params == 0 => c.plan(stmt, sql, &merged(&literals, &[]), &types)?,
+                None => c.plan(stmt, sql, &[], &types)?,
+            };
+            c.check_wanted(plan.wants())?;
+            Ok(plan)
+        })?;
+        if let (Some(key), None, true) = (&key, found, plan.is_reusable()) {
+            self.db.plans.insert(key, Cached::new(plan.clone(), Com::of(stmt)));
+        }
+        Ok(Kept { plan, made: self.made_for(&[]), literals })
     }
 
     /// Runs a prepared statement.
@@ -165,65 +188,121 @@ impl Connection {
         }
         // Taken out while it runs: a hit must neither allocate nor count references.
         let taken = entry.plan.take();
-        let sql = entry.sql.clone();
-        let planned = entry.planned;
-        if let Some((plan, made)) = taken
-            && self.fits(&made, params)
+        let (sql, planned) = (entry.sql.clone(), entry.planned);
+        if let Some(kept) = taken
+            && self.fits(&kept.made, params)
         {
-            self.state.status.plans_reused += 1;
-            let done = self.run_plan(&plan, params, sink);
-            match done {
+            match self.run_kept(&kept, params, sink) {
                 Err(e) if plan::is_stale(&e) => {}
                 done => {
-                    if let Some(entry) = self.prepared.by_id.get_mut(&id) {
-                        entry.plan = Some((plan, made));
-                    }
+                    self.keep(id, kept);
                     return done;
                 }
             }
         }
-        let arena = Bump::new();
-        let parsed =
-            vaquita_parser::parse(&sql, &arena, self.parse_mode(false)).map_err(|e| syntax_error(&e))?;
         if !planned {
+            let arena = Bump::new();
+            let mode = self.parse_mode(false);
+            let parsed = vaquita_parser::parse(&sql, &arena, mode).map_err(|e| syntax_error(&e))?;
             return self.dispatch(&parsed.stmt, &sql, sink);
         }
-        self.plan_and_keep(id, &parsed.stmt, &sql, params, sink)
+        let planning = self.planning(&sql, Some(params))?;
+        let Some(key) = &planning.key else { return self.plan_and_keep(id, &sql, params, planning, sink) };
+        let Some(found) = self.db.plans.find(key) else {
+            return self.plan_and_keep(id, &sql, params, planning, sink);
+        };
+        let made = self.made_for(params);
+        let kept = Kept { plan: found.plan.clone(), made, literals: planning.literals.clone() };
+        match self.run_kept(&kept, params, sink) {
+            Err(e) if plan::is_stale(&e) => {
+                self.db.plans.remove(key);
+                self.plan_and_keep(id, &sql, params, planning, sink)
+            }
+            done => {
+                self.keep(id, kept);
+                done
+            }
+        }
+    }
+
+    fn run_kept(
+        &mut self,
+        kept: &Kept,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.state.status.plans_reused += 1;
+        if kept.literals.is_empty() {
+            return self.run_plan(&kept.plan, params, sink);
+        }
+        self.run_plan(&kept.plan, &merged(&kept.literals, params), sink)
+    }
+
+    fn keep(&mut self, id: u32, kept: Kept) {
+        if let Some(entry) = self.prepared.by_id.get_mut(&id) {
+            entry.plan = Some(kept);
+        }
+    }
+
+    /// Under which key a statement with these parameters is cached, and the types it is planned with. `None`: nothing is
+    /// known of the parameters.
+    fn planning(&mut self, sql: &[u8], params: Option<&[Value<'_>]>) -> SqlResult<Planning> {
+        let collation = self.state.vars.collation_connection;
+        let mode = self.parse_mode(true);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let digest = &mut scratch.digest;
+        let done = match vaquita_parser::digest(sql, mode, digest) {
+            true => {
+                let mut key = Vec::with_capacity(digest.key.len() + 64);
+                self.plan_key(&[], &mut key);
+                digest.push_key(|n| params.map_or(values::UNKNOWN, |params| tag(&params[n])), &mut key);
+                literal_values(&digest.literals, sql, mode).map(|literals| Planning {
+                    key: Some(key),
+                    types: values::types_of(digest, &literals, params, collation),
+                    literals: values::placed(digest, &literals),
+                })
+            }
+            false => {
+                let types = values::param_types(params.unwrap_or_default(), collation);
+                Ok(Planning { key: None, types, literals: Box::default() })
+            }
+        };
+        self.scratch = scratch;
+        done
     }
 
     fn plan_and_keep(
         &mut self,
         id: u32,
-        stmt: &Stmt<'_>,
         sql: &[u8],
         params: &[Value<'_>],
+        planning: Planning,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
+        let Planning { key, types, literals } = planning;
+        let arena = Bump::new();
+        let mode = self.parse_mode(key.is_some());
+        let parsed = vaquita_parser::parse(sql, &arena, mode).map_err(|e| syntax_error(&e))?;
         self.xa.check_statement()?;
-        let collation = self.state.vars.collation_connection;
-        let types: SmallVec<[SqlType; 8]> = params
-            .iter()
-            .map(|v| match type_of(v, collation) {
-                // Text of any length may come next time.
-                ty if ty.kind == Kind::VarChar => SqlType::varchar(16_383, ty.collation),
-                ty => SqlType { nullable: true, ..ty },
-            })
-            .collect();
+        let values = merged(&literals, params);
         for _ in 0..8 {
             let done = self.in_statement(|c| {
-                let plan = c.plan(stmt, sql, params, &types)?;
-                let outcome = c.run_started(&plan, params, sink)?;
+                let plan = c.plan(&parsed.stmt, sql, &values, &types)?;
+                let outcome = c.run_started(&plan, &values, sink)?;
                 Ok((plan, outcome))
             });
             match done {
                 Err(e) if plan::is_stale(&e) => {}
                 Err(e) => return Err(e),
                 Ok((plan, outcome)) => {
-                    let made = self.made_for(params);
-                    if plan.is_reusable()
-                        && let Some(entry) = self.prepared.by_id.get_mut(&id)
-                    {
-                        entry.plan = Some((plan, made));
+                    if plan.is_reusable() {
+                        if let Some(key) = &key {
+                            let cached = Cached::new(plan.clone(), Com::of(&parsed.stmt));
+                            self.db.plans.insert(key, cached);
+                        }
+                        let made = self.made_for(params);
+                        let literals = literals.clone();
+                        self.keep(id, Kept { plan, made, literals });
                     }
                     return Ok(outcome);
                 }
@@ -236,7 +315,7 @@ impl Connection {
         Made {
             fingerprint: self.state.vars.plan_fingerprint(),
             database: self.state.database.clone(),
-            types: params.iter().map(tag).collect(),
+            params: params.iter().map(tag).collect(),
             generation: self.db.plans.generation(),
         }
     }
@@ -246,7 +325,7 @@ impl Connection {
             && made.generation == self.db.plans.generation()
             && made.database == self.state.database
             // NULL is of every type.
-            && params.iter().zip(&made.types).all(|(v, &t)| tag(v) == t || v.is_null())
+            && params.iter().zip(&made.params).all(|(v, &t)| tag(v) == t || v.is_null())
     }
 
     /// Forgets a prepared statement; one that is not there is ignored.

@@ -30,7 +30,7 @@ impl Connection {
         let now = Instant::now();
         self.engine.clear_interrupt();
         self.state.interrupt.clear_query();
-        self.state.begin_statement();
+        self.state.begin_statement(now);
         self.statement_start = now;
         if self.state.vars.max_execution_time != 0 && kind == Com::Select {
             self.state.deadline = Some(now + Duration::from_millis(self.state.vars.max_execution_time));

@@ -1,21 +1,18 @@
 //! Texts: found in the plan cache by their digest, or parsed; one statement after the other.
 
+use super::values::Values;
 use super::{Connection, flag};
 use crate::plan_cache::Cached;
 use crate::sink::ResultSink;
 use bumpalo::Bump;
-use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseMode, ast};
-use vaquita_types::{Decimal, Kind, SqlError, SqlResult, SqlType, Value};
-
-/// Values of lifted literals.
-pub(super) type Literals<'a> = SmallVec<[Value<'a>; 8]>;
+use vaquita_types::{Decimal, SqlError, SqlResult, Value};
 
 /// What the reading of a text needs, kept from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    digest: Digest,
+    pub(super) digest: Digest,
     pub(super) key: Vec<u8>,
 }
 
@@ -174,7 +171,7 @@ pub(super) fn literal_values<'s>(
     literals: &[LiftedLiteral],
     sql: &'s [u8],
     mode: ParseMode,
-) -> SqlResult<Literals<'s>> {
+) -> SqlResult<Values<'s>> {
     let value = |literal: &LiftedLiteral| {
         Ok(match literal {
             LiftedLiteral::Int(n) => match i64::try_from(*n) {
@@ -203,26 +200,6 @@ pub(super) fn literal_values<'s>(
         })
     };
     literals.iter().map(value).collect()
-}
-
-/// Type of a parameter with that value.
-pub(super) fn type_of(value: &Value<'_>, collation: u16) -> SqlType {
-    let ty = match value {
-        Value::Null => return SqlType::new(Kind::Null),
-        Value::Int(_) => SqlType::bigint(false),
-        Value::UInt(_) => SqlType::bigint(true),
-        Value::Float(_) => SqlType::new(Kind::Float),
-        Value::Double(_) => SqlType::double(),
-        Value::Decimal(_) => SqlType::decimal(65, 30),
-        Value::Bytes(bytes) => SqlType::varchar(bytes.len().max(1) as u32, collation),
-        Value::Label { .. } => SqlType::varchar(255, collation),
-        Value::Bit { bytes, .. } => SqlType::varchar(u32::from(*bytes), vaquita_types::sql_type::BINARY),
-        Value::Date(_) => SqlType { length: 10, ..SqlType::new(Kind::Date) },
-        Value::Time(_) => SqlType { decimals: 6, length: 17, ..SqlType::new(Kind::Time) },
-        Value::DateTime(_) => SqlType { decimals: 6, length: 26, ..SqlType::new(Kind::DateTime) },
-        Value::Json(_) => SqlType::new(Kind::Json),
-    };
-    ty.not_null()
 }
 
 /// Whether a statement is planned, and its plan kept.

@@ -156,15 +156,15 @@ pub(super) fn param(cx: &mut CompileCx<'_>, no: u32) -> Expr {
     param_of(no, ty)
 }
 
-/// A lifted literal: of the literal's type.
+/// A lifted literal: a parameter, of the type that values of its kind have wherever they come from.
 ///
 /// # Errors
 /// As [`literal`].
 pub(super) fn lifted(cx: &mut CompileCx<'_>, no: u32, of: &Literal<'_>) -> SqlResult<Expr> {
-    let value = literal(cx, of)?;
-    let info = Info { constness: Constness::Execution, ..value.info };
-    let ascii = info.ascii && !value.ty.kind.is_string();
-    Ok(Expr { node: Node::Param(no), ty: value.ty, info: Info { ascii, ..info } })
+    match cx.param_types.get(no as usize) {
+        Some(ty) => Ok(param_of(no, ty.clone())),
+        None => literal(cx, of),
+    }
 }
 
 fn param_of(no: u32, ty: SqlType) -> Expr {

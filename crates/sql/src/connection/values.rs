@@ -1,0 +1,115 @@
+//! Values of statements: literals that were lifted out of a text, and parameters.
+//!
+//! Both have types by their kind alone, so that one plan serves `id = 5`, `id = 6` and `id = ?`. A plan belongs to the key
+//! that the digest gives with the kinds of the values ([`vaquita_parser::ValueTag`]).
+
+use smallvec::SmallVec;
+use vaquita_parser::{Digest, Source, ValueTag};
+use vaquita_types::{Kind, SqlType, Value};
+
+/// Values of a statement, in the order of the text.
+pub(super) type Values<'a> = SmallVec<[Value<'a>; 8]>;
+
+/// Types of them.
+pub(super) type Types = SmallVec<[SqlType; 8]>;
+
+/// Most characters of text whose length is not known.
+const TEXT_MAX: u32 = 16_383;
+
+/// The tag of a parameter whose value is not known yet.
+pub(super) const UNKNOWN: ValueTag = ValueTag::Other(99);
+
+/// What of a value a plan depends on.
+#[inline]
+pub(super) fn tag(value: &Value<'_>) -> ValueTag {
+    match value {
+        Value::Int(_) => ValueTag::Int,
+        Value::UInt(_) => ValueTag::UInt,
+        Value::Decimal(v) => ValueTag::Decimal(v.scale()),
+        Value::Float(_) | Value::Double(_) => ValueTag::Float,
+        Value::Bytes(_) | Value::Label { .. } => ValueTag::String,
+        Value::Null => ValueTag::Other(0),
+        Value::Bit { .. } => ValueTag::Other(1),
+        Value::Date(_) => ValueTag::Other(2),
+        Value::Time(_) => ValueTag::Other(3),
+        Value::DateTime(_) => ValueTag::Other(4),
+        Value::Json(_) => ValueTag::Other(5),
+    }
+}
+
+/// Type of a value that stands where literals are lifted: that of all values with its tag.
+pub(super) fn lifted_type(value: &Value<'_>, collation: u16) -> SqlType {
+    match value {
+        Value::Decimal(v) => SqlType { nullable: true, ..SqlType::decimal(65, v.scale()) },
+        _ => param_type(value, collation),
+    }
+}
+
+/// Type of a parameter with that value. Text of any length may come next time, and NULL.
+fn param_type(value: &Value<'_>, collation: u16) -> SqlType {
+    let ty = match value {
+        Value::Null => SqlType::new(Kind::Null),
+        Value::Int(_) => SqlType::bigint(false),
+        Value::UInt(_) => SqlType::bigint(true),
+        Value::Float(_) | Value::Double(_) => SqlType::double(),
+        Value::Decimal(_) => SqlType::decimal(65, 30),
+        Value::Bytes(_) | Value::Label { .. } => unknown_type(collation),
+        Value::Bit { bytes, .. } => SqlType::varchar(u32::from(*bytes), vaquita_types::sql_type::BINARY),
+        Value::Date(_) => SqlType { length: 10, ..SqlType::new(Kind::Date) },
+        Value::Time(_) => SqlType { decimals: 6, length: 17, ..SqlType::new(Kind::Time) },
+        Value::DateTime(_) => SqlType { decimals: 6, length: 26, ..SqlType::new(Kind::DateTime) },
+        Value::Json(_) => SqlType::new(Kind::Json),
+    };
+    SqlType { nullable: true, ..ty }
+}
+
+/// Type of a parameter of which nothing is known.
+pub(super) fn unknown_type(collation: u16) -> SqlType {
+    SqlType::varchar(TEXT_MAX, collation)
+}
+
+/// Types of all values of a statement; parameters have none yet if `params` is `None`.
+pub(super) fn types_of(
+    digest: &Digest,
+    literals: &[Value<'_>],
+    params: Option<&[Value<'_>]>,
+    collation: u16,
+) -> Types {
+    let ty = |source| match (source, params) {
+        (Source::Literal(number), _) => lifted_type(&literals[number], collation),
+        (Source::Param { .. }, None) => unknown_type(collation),
+        (Source::Param { number, lifts: true }, Some(params)) => lifted_type(&params[number], collation),
+        (Source::Param { number, lifts: false }, Some(params)) => param_type(&params[number], collation),
+    };
+    digest.sources().map(ty).collect()
+}
+
+/// The literals among the values, with their places.
+pub(super) fn placed(digest: &Digest, literals: &[Value<'_>]) -> Box<[(usize, Value<'static>)]> {
+    let literal = |(at, source)| match source {
+        Source::Literal(number) => Some((at, literals[number].borrowed().into_owned())),
+        Source::Param { .. } => None,
+    };
+    digest.sources().enumerate().filter_map(literal).collect()
+}
+
+/// All values of an execution: the parameters with the literals between them.
+pub(super) fn merged<'v>(literals: &'v [(usize, Value<'static>)], params: &'v [Value<'_>]) -> Values<'v> {
+    let (mut literals, mut params) = (literals.iter().peekable(), params.iter());
+    let mut values = Values::new();
+    loop {
+        let value = match literals.next_if(|(at, _)| *at == values.len()) {
+            Some((_, literal)) => Some(literal.borrowed()),
+            None => params.next().map(Value::borrowed),
+        };
+        match value {
+            Some(value) => values.push(value),
+            None => return values,
+        }
+    }
+}
+
+/// Types of parameters of a statement whose literals are not lifted.
+pub(super) fn param_types(params: &[Value<'_>], collation: u16) -> Types {
+    params.iter().map(|v| param_type(v, collation)).collect()
+}
