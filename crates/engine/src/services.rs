@@ -8,8 +8,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use vaquita_storage::Storage;
 
-/// How long purge rests when there is nothing to do, and rollback between looks.
+/// How long rollback rests between looks.
 const REST: Duration = Duration::from_millis(20);
+/// How long purge rests when less than a batch is left: a batch costs nearly as much if it is small, and commits come one
+/// by one.
+const PURGE_REST: Duration = Duration::from_millis(10);
 /// How long rollback waits before it tries again what failed.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -105,8 +108,8 @@ impl Drop for Services {
 
 fn run_purge(core: &Core, stop: &Stop) -> Result<()> {
     loop {
-        let more = core.purge_step()?;
-        if (more && stop.is_set()) || (!more && stop.wait(REST)) {
+        let behind = core.purge_step()? && core.is_purge_behind();
+        if (behind && stop.is_set()) || (!behind && stop.wait(PURGE_REST)) {
             return Ok(());
         }
     }

@@ -41,6 +41,11 @@ impl Core {
         done
     }
 
+    /// Whether a whole batch is left to purge.
+    pub(crate) fn is_purge_behind(&self) -> bool {
+        self.txn.history_len() >= self.options.purge_batch_size as u64
+    }
+
     fn purge_batch(
         &self,
         history: &mut History,

@@ -52,14 +52,33 @@ pub(crate) fn common_prefix_ignoring_case(a: &[u8], b: &[u8]) -> usize {
     len
 }
 
-/// How many of eight bytes come before the first that is a space or not ASCII.
+/// The high bit of every byte that is a space or not ASCII.
 #[inline]
-pub(crate) fn plain_bytes(word: u64) -> usize {
+fn stops(word: u64) -> u64 {
     let unlike = word ^ (ONES * b' ' as u64);
     // The high bit of each byte tells whether it is another byte than a space; nothing is carried from one to the next.
     let others = unlike | ((unlike & !HIGH_BITS) + (ONES * 0x7F));
-    let stops = (word | !others) & HIGH_BITS;
-    (stops.leading_zeros() / 8) as usize
+    (word | !others) & HIGH_BITS
+}
+
+/// How many of eight bytes come before the first that is a space or not ASCII.
+#[inline]
+pub(crate) fn plain_bytes(word: u64) -> usize {
+    (stops(word).leading_zeros() / 8) as usize
+}
+
+/// In upper case, if all bytes are ASCII and none is a space.
+#[inline]
+pub(crate) fn upper_block(block: &[u8; 32]) -> Option<[u8; 32]> {
+    let words = [0, 8, 16, 24].map(|at| codec::get_u64(block, at));
+    if words.iter().fold(0, |all, &word| all | stops(word)) != 0 {
+        return None;
+    }
+    let mut upper = [0; 32];
+    for (to, word) in upper.chunks_exact_mut(8).zip(words) {
+        codec::put_u64(to, 0, upper_word(word));
+    }
+    Some(upper)
 }
 
 /// Eight ASCII characters in upper case.
@@ -99,6 +118,19 @@ mod tests {
             }
         }
         assert_eq!(plain_bytes(codec::get_u64(b"abcdefgh", 0)), 8);
+    }
+
+    #[test]
+    fn blocks_are_whole_or_none() {
+        let block = *b"abcdefghIJKLMNOP-12345z{~qrstuvw";
+        assert_eq!(upper_block(&block), Some(*b"ABCDEFGHIJKLMNOP-12345Z{~QRSTUVW"));
+        for at in 0..32 {
+            for stop in [b' ', 0x80, 0xFF] {
+                let mut block = block;
+                block[at] = stop;
+                assert_eq!(upper_block(&block), None, "{at}");
+            }
+        }
     }
 
     #[test]

@@ -92,17 +92,24 @@ fn byte_key(weight: impl Fn(u8) -> u8, text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Weights of ASCII are its capital letters: eight characters at a time.
+/// Weights of ASCII are its capital letters: thirty-two or eight characters at a time.
 fn utf8_general_key(text: &[u8], out: &mut Vec<u8>) {
     const SPACE: u32 = b' ' as u32;
-    out.reserve(text.len() + 2);
+    out.reserve(text.len() + 8);
     let mut spaces = 0;
     let mut rest = text;
-    while let Some(&first) = rest.first() {
-        if spaces == 0
-            && let Some(bytes) = rest.first_chunk::<8>()
-        {
-            let word = codec::get_u64(bytes, 0);
+    while !rest.is_empty() {
+        if spaces == 0 {
+            while let Some((block, after)) = rest.split_first_chunk::<32>()
+                && let Some(upper) = ascii::upper_block(block)
+            {
+                out.extend_from_slice(&upper);
+                rest = after;
+            }
+            let mut bytes = [b' '; 8];
+            let len = rest.len().min(8);
+            bytes[..len].copy_from_slice(&rest[..len]);
+            let word = codec::get_u64(&bytes, 0);
             let plain = ascii::plain_bytes(word);
             if plain > 0 {
                 let end = out.len() + plain;
@@ -111,10 +118,13 @@ fn utf8_general_key(text: &[u8], out: &mut Vec<u8>) {
                 rest = &rest[plain..];
                 continue;
             }
+            if rest.is_empty() {
+                break;
+            }
         }
-        let (weight, len) = match first.is_ascii() {
-            true => (u32::from(first.to_ascii_uppercase()), 1),
-            false => General::<Utf8>::first(rest),
+        let (weight, len) = match rest[0] {
+            ascii @ ..0x80 => (u32::from(ascii.to_ascii_uppercase()), 1),
+            _ => General::<Utf8>::first(rest),
         };
         rest = &rest[len..];
         if weight == SPACE {

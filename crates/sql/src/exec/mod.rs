@@ -38,6 +38,7 @@ pub(crate) mod values;
 use crate::expr::{EvalCx, Expr, Row};
 use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
 use distinct::{Came, Distinct};
+use smallvec::SmallVec;
 use sort::Sorter;
 use values::{Values, push_key, push_value};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
@@ -268,13 +269,9 @@ fn run_union(
         }
     }
     if let Some(sorter) = sorter {
-        let mut values = Vec::new();
         sorter.finish(|_, body| {
-            let mut row = values::recycled(std::mem::take(&mut values));
-            row.extend(Values::new(body));
-            let more = give(&row, &mut limit, cx, out)?;
-            values = values::recycled(row);
-            Ok(more)
+            let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
+            give(&row, &mut limit, cx, out)
         })?;
     }
     Ok(limit.seen)

@@ -3,7 +3,7 @@
 use super::distinct::{Came, Distinct};
 use super::scan::{Consumer, Exec, Workspace, all_true};
 use super::sort::Sorter;
-use super::values::{Values, invert, push_key, push_value, recycled};
+use super::values::{Values, invert, push_key, push_value};
 use super::{Flow, Limit, Output, give, group};
 use crate::expr::{EvalCx, Row};
 use crate::plan::block::order_of;
@@ -175,9 +175,12 @@ impl Tail<'_, '_> {
         let mut key = std::mem::take(&mut self.key);
         key.clear();
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        let selective = self.sorter.as_ref().is_some_and(Sorter::is_selective);
+        if self.distinct.is_some() || !selective {
+            evaluate(block, self.nulled, cx, row, &mut values)?;
+        }
         let mut came = Came::First;
         if self.distinct.is_some() {
-            evaluate(block, self.nulled, cx, row, &mut values)?;
             came = self.came(&values);
             if came == Came::Again {
                 self.key = key;
@@ -265,12 +268,9 @@ impl Tail<'_, '_> {
         let Some(sorter) = sorter else { return Ok(limit.seen) };
         let came = limit.seen;
         limit.seen = 0;
-        let mut values = Vec::new();
         sorter.finish(|_, body| {
-            let mut row = recycled(std::mem::take(&mut values));
-            row.extend(Values::new(body));
+            let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
             let more = give(&row, &mut limit, cx, out)?;
-            values = recycled(row);
             cx.state.poll()?;
             Ok(more && !(limit.count_all && limit.seen >= limit.skip.saturating_add(limit.take)))
         })?;

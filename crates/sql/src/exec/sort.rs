@@ -86,6 +86,11 @@ impl Sorter {
         }
     }
 
+    /// Whether rows may turn out not to be wanted.
+    pub(crate) fn is_selective(&self) -> bool {
+        self.first.is_some()
+    }
+
     /// Whether a row with this key can be among those wanted: its body need not be made otherwise.
     pub(crate) fn wants(&self, key: &[u8]) -> bool {
         match &self.first {

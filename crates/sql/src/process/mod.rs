@@ -8,8 +8,8 @@ use crate::state::Interrupt;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use vaquita_engine::SessionHandle;
 
 /// The connected sessions of a folder.
@@ -45,7 +45,11 @@ pub struct Process {
     /// Ends its waits in the engine.
     pub(crate) waits: Mutex<Option<SessionHandle>>,
     pub(crate) kill_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+    /// The present statement, or the last one if it is idle.
     doing: Mutex<Doing>,
+    is_idle: AtomicBool,
+    /// When that changed, in microseconds since it connected.
+    changed_us: AtomicU64,
 }
 
 impl std::fmt::Debug for Process {
@@ -81,19 +85,21 @@ impl Process {
     pub(crate) fn begin(&self, command: &'static str, text: &[u8], now: Instant) {
         let mut doing = self.doing.lock();
         doing.command = command;
-        doing.since = now;
         doing.state = "executing";
         doing.text.clear();
         doing.text.extend_from_slice(&text[..text.len().min(TEXT_MAX)]);
+        self.changed(false, now);
     }
 
     /// It is over.
     pub(crate) fn idle(&self, now: Instant) {
-        let mut doing = self.doing.lock();
-        doing.command = "Sleep";
-        doing.state = "";
-        doing.since = now;
-        doing.text.clear();
+        self.changed(true, now);
+    }
+
+    fn changed(&self, is_idle: bool, now: Instant) {
+        let since = now.duration_since(self.since).as_micros() as u64;
+        self.changed_us.store(since, Ordering::Relaxed);
+        self.is_idle.store(is_idle, Ordering::Release);
     }
 
     /// The current database is another one.
@@ -110,7 +116,18 @@ impl Process {
 
     /// What it does.
     pub fn doing(&self) -> Doing {
-        self.doing.lock().clone()
+        let mut doing = self.doing.lock().clone();
+        if self.is_idle() {
+            doing.command = "Sleep";
+            doing.state = "";
+            doing.text.clear();
+        }
+        doing.since = self.since + Duration::from_micros(self.changed_us.load(Ordering::Relaxed));
+        doing
+    }
+
+    fn is_idle(&self) -> bool {
+        self.is_idle.load(Ordering::Acquire)
     }
 
     fn end(&self, connection: bool) {
@@ -152,6 +169,8 @@ impl Processes {
             waits: Mutex::default(),
             kill_hook: Mutex::default(),
             doing: Mutex::new(doing),
+            is_idle: AtomicBool::new(true),
+            changed_us: AtomicU64::new(0),
         });
         // Number 0 is nobody's: sessions that work for this layer itself.
         if id != 0 {
@@ -221,7 +240,7 @@ impl Processes {
 
     /// How many run a statement.
     pub(crate) fn running(&self) -> usize {
-        self.sessions.read().values().filter(|p| p.doing.lock().command != "Sleep").count()
+        self.sessions.read().values().filter(|p| !p.is_idle()).count()
     }
 
     /// Sessions of that user.

@@ -215,7 +215,7 @@ impl SessionState {
     }
 
     /// A statement begins: its time, its limits.
-    pub(crate) fn begin_statement(&mut self) {
+    pub(crate) fn begin_statement(&mut self, now: Instant) {
         let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let wall = wall.map_or(0, |d| d.as_micros() as i64);
         self.now_us = self.vars.timestamp_us.unwrap_or(wall);
@@ -223,8 +223,6 @@ impl SessionState {
         self.seeded.clear();
         self.polls = 0;
         self.deadline = None;
-        if self.yield_hook.is_some() {
-            self.last_poll = Instant::now();
-        }
+        self.last_poll = now;
     }
 }

@@ -136,7 +136,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("innodb_buffer_pool_size", Global, Fixed, uint(5242880, MAX, 1048576), "134217728", Works),
     v("innodb_change_buffer_max_size", Global, Live, uint(0, 50, 1), "25", Ignored),
     v("innodb_change_buffering", Global, Live, Kind::Enum(&["none", "inserts", "deletes", "changes", "purges", "all"]), "all", Ignored),
-    v("innodb_checksum_algorithm", Global, Live, Kind::Enum(&["crc32", "strict_crc32", "innodb", "strict_innodb", "none", "strict_none"]), "innodb", AtStart),
+    v("innodb_checksum_algorithm", Global, Live, Kind::Enum(&["crc32", "strict_crc32", "innodb", "strict_innodb", "none", "strict_none"]), "crc32", AtStart),
     v("innodb_checksums", Global, Fixed, Kind::Bool, "1", Ignored),
     v("innodb_cmp_per_index_enabled", Global, Live, Kind::Bool, "0", Ignored),
     v("innodb_commit_concurrency", Global, Live, uint(0, 1000, 1), "0", Ignored),

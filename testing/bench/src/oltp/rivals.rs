@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use vaquita_clients::Vaquita;
 use vaquita_peers::{MariaDb, Mysql56, Options, Server};
 
-/// What all get. The rows fit the pool; every commit is synced; files are opened with O_DIRECT.
-const SETTINGS: [(&str, &str); 7] = [
+/// What all get. The rows fit the pool; every commit is synced; files are opened with O_DIRECT. The servers' own
+/// checksums of pages differ by default.
+const SETTINGS: [(&str, &str); 8] = [
     ("innodb_buffer_pool_size", "512M"),
     ("innodb_log_file_size", "256M"),
     ("innodb_flush_log_at_trx_commit", "1"),
     ("innodb_flush_method", "O_DIRECT"),
+    ("innodb_checksum_algorithm", "crc32"),
     ("max_connections", "4000"),
     // Every thread prepares a dozen statements for each table.
     ("max_prepared_stmt_count", "1000000"),
