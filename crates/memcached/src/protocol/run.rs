@@ -147,7 +147,14 @@ impl<'a> Run<'a> {
         let keys = &self.keys[keys_first..self.requests[last - 1].keys_end as usize];
         let (service, now, out) = (cx.service, cx.now, &mut *cx.out);
         let full = service.limits.output_max;
-        let mut answers = Answers { run: self, request: first, answered: false, found: 0 };
+        let mut answers = Answers {
+            run: self,
+            keys: &self.keys,
+            requests: &self.requests,
+            request: first,
+            answered: false,
+            found: 0,
+        };
         let mut stopped_at = None;
         let result = cx.store.get(keys, self.touch, |index, item| {
             let index = keys_first + index;
@@ -206,6 +213,8 @@ impl<'a> Run<'a> {
 /// Writes the answers of a visit in the order of the requests.
 struct Answers<'r, 'a> {
     run: &'r Run<'a>,
+    keys: &'r [&'a [u8]],
+    requests: &'r [Request<'a>],
     /// The request whose keys are being shown.
     request: usize,
     /// Whether its only key was found, where it has one.
@@ -216,7 +225,7 @@ struct Answers<'r, 'a> {
 impl Answers<'_, '_> {
     /// Ends the requests whose keys lie before a key.
     fn up_to(&mut self, key: u32, out: &mut Vec<u8>) {
-        while self.run.requests[self.request].keys_end <= key {
+        while self.requests[self.request].keys_end <= key {
             self.end(out);
         }
     }
@@ -229,7 +238,7 @@ impl Answers<'_, '_> {
 
     /// Enough: ends the request of `key` if that was its last one.
     fn stop(&mut self, key: usize, out: &mut Vec<u8>) -> Option<Stopped> {
-        let request = self.run.requests[self.request];
+        let request = self.requests[self.request];
         if let Shape::Text { cas, last: list_ends } = request.shape {
             let amid = Some(Gets { cas, touch: self.run.touch });
             if key + 1 < request.keys_end as usize {
@@ -240,21 +249,21 @@ impl Answers<'_, '_> {
             }
         }
         self.end(out);
-        (self.request < self.run.requests.len()).then_some(Stopped { at: request.end, amid: None })
+        (self.request < self.requests.len()).then_some(Stopped { at: request.end, amid: None })
     }
 
     /// Ends the present request.
     fn end(&mut self, out: &mut Vec<u8>) {
-        let request = &self.run.requests[self.request];
+        let request = &self.requests[self.request];
         match request.shape {
             Shape::Text { last: true, .. } => out.extend_from_slice(b"END\r\n"),
             Shape::Text { last: false, .. } => {}
             Shape::Binary(asked) if !self.answered => {
-                let key = self.run.keys[request.keys_end as usize - 1];
+                let key = self.keys[request.keys_end as usize - 1];
                 frame::push_miss(out, &asked, key);
             }
             Shape::Meta(flags) if !self.answered => {
-                let key = self.run.keys[request.keys_end as usize - 1];
+                let key = self.keys[request.keys_end as usize - 1];
                 meta::get::push_miss(out, key, flags);
             }
             Shape::Binary(_) | Shape::Meta(_) => {}
@@ -273,8 +282,8 @@ impl Answers<'_, '_> {
     ) {
         self.found += 1;
         self.answered = true;
-        let key = self.run.keys[index];
-        match self.run.requests[self.request].shape {
+        let key = self.keys[index];
+        match self.requests[self.request].shape {
             Shape::Text { cas, .. } => push_value(out, key, item, cas),
             Shape::Binary(asked) => frame::push_item(out, &asked, key, item),
             Shape::Meta(flags) => meta::get::push_item(out, key, flags, item, now, &service.marks),

@@ -8,7 +8,7 @@ use super::words::{KEY_MAX, i64_of, u32_of, u64_of, words};
 use super::{Context, expiry, meta, range, stats, storage};
 use crate::conn::{Skip, State, Step};
 use crate::store::{Count, Counted, Expiry, Outcome, Store};
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 use smallvec::SmallVec;
 
 /// The longest line of a command, gets aside: the keys of longer ones are taken as they come.
@@ -45,18 +45,33 @@ pub(crate) fn step<'a, S: Store>(
     }
     // What was looked through before came without an end of line.
     let looked = std::mem::take(&mut state.looked);
+    if looked == 0
+        && let Some(step) = get_one(rest, pos, run)
+    {
+        return step;
+    }
     let Some(newline) = memchr(b'\n', &rest[looked..]) else {
         return unfinished(state, rest, pos, run, cx);
     };
     let end = pos + looked + newline + 1;
     let line = &data[pos..end - 1];
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if let Some(keys) = line.strip_prefix(b"get ")
-        && keys.len() < LINE_MAX - 8
-    {
-        return get(keys, false, end, run, cx);
-    }
     command(state, line, data, end, run, cx)
+}
+
+/// Gathers a get of one key, which most commands are: looked through once.
+#[inline]
+fn get_one<'a>(rest: &'a [u8], pos: usize, run: &mut Run<'a>) -> Option<Step> {
+    let keys = rest.strip_prefix(b"get ")?;
+    let length = memchr2(b' ', b'\n', keys)?;
+    let key = keys[..length].strip_suffix(b"\r").unwrap_or(&keys[..length]);
+    if keys[length] != b'\n' || !(1..=KEY_MAX).contains(&key.len()) {
+        return None;
+    }
+    let end = pos + 4 + length + 1;
+    run.key(key);
+    run.request(Shape::Text { cas: false, last: true }, end);
+    Some(Step::Done(end))
 }
 
 /// A line without its end: to be waited for, or too long.
@@ -98,20 +113,15 @@ fn get<'a, S: Store>(
     cx: &mut Context<'_, S>,
 ) -> Step {
     let before = run.keys_len();
-    // One key and nothing else: what most lines are.
-    if memchr(b' ', keys).is_none() && (1..=KEY_MAX).contains(&keys.len()) {
-        run.key(keys);
-    } else {
-        for key in words(keys) {
-            if key.len() > KEY_MAX {
-                run.forget_keys(before);
-                return refuse(BAD_FORMAT, end, run, cx);
-            }
-            run.key(key);
+    for key in words(keys) {
+        if key.len() > KEY_MAX {
+            run.forget_keys(before);
+            return refuse(BAD_FORMAT, end, run, cx);
         }
-        if run.keys_len() == before {
-            return refuse("ERROR", end, run, cx);
-        }
+        run.key(key);
+    }
+    if run.keys_len() == before {
+        return refuse("ERROR", end, run, cx);
     }
     run.request(Shape::Text { cas, last: true }, end);
     Step::Done(end)
