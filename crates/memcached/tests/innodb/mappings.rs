@@ -214,6 +214,47 @@ fn a_number_as_value_and_null() {
     assert_eq!(bed.rows("test/two")[0][1], None);
 }
 
+/// As SQL prints and reads it.
+#[test]
+fn other_types_are_their_text() {
+    let column = |def: ColumnDef, declared: &str, labels: &[&str]| {
+        let mut column = Column::new(def);
+        column.extra = declared.into();
+        column.labels = labels.iter().map(|&label| label.to_owned()).collect();
+        column
+    };
+    for (column, given, shown, bad) in [
+        (column(ColumnDef::enumeration("v", 3), "enum('a','b','é')", &["a", "b", "é"]), "B", "b", "c"),
+        (column(ColumnDef::set("v", 3), "set('x','y','z')", &["x", "y", "z"]), "z,x", "x,z", "x,w"),
+        (column(ColumnDef::date("v"), "date", &[]), "2024-02-29", "2024-02-29", "2023-02-29"),
+        (
+            column(ColumnDef::datetime("v", 3), "datetime(3)", &[]),
+            "2024-02-29 12:34:56.789",
+            "2024-02-29 12:34:56.789",
+            "yesterday",
+        ),
+        (column(ColumnDef::time("v", 0), "time", &[]), "-12:30:00", "-12:30:00", "noon"),
+        (column(ColumnDef::double("v"), "double", &[]), "1.5e3", "1500", "1.5x"),
+        (column(ColumnDef::year("v"), "year(4)", &[]), "1999", "1999", "3000"),
+    ] {
+        let bed = Bed::new();
+        let at = column.extra.clone();
+        let mut spec = spec("test/two", vec![ColumnDef::int("k", 4, false).not_null()], &[0]);
+        spec.columns.push(column);
+        bed.session().create_table(&spec).unwrap();
+        bed.map(["m", "test", "two", "k", "v", "0", "", "", "PRIMARY"]);
+        let mut store = bed.store();
+        store.set("@@m.1", given);
+        assert_eq!(store.value("1").as_deref(), Some(shown), "{at}");
+        let why = mistake(store.keep(Mode::Set, "1", bad));
+        assert_eq!(why, "the value is no value of the column's type: column v", "{at}");
+        // Nothing is NULL.
+        store.set("1", "");
+        assert_eq!(bed.rows("test/two")[0][1], None, "{at}");
+        assert_eq!(store.value("1").as_deref(), Some(""), "{at}");
+    }
+}
+
 #[test]
 fn long_values_off_the_page() {
     let bed = Bed::new();
