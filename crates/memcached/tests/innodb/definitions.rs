@@ -100,3 +100,48 @@ fn a_definition_being_changed_is_waited_for() {
         assert_eq!(store.delete(b"k", 0).map(|_| ()), Ok(()));
     });
 }
+
+/// Whatever happens to the table meanwhile, an operation works, or says that the table is not there or in use.
+#[test]
+fn definitions_change_under_load() {
+    let bed = Bed::new();
+    bed.settings.lock_wait_timeout.store(50, Relaxed);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for n in 0..3 {
+            let (bed, done) = (&bed, &done);
+            scope.spawn(move || {
+                let mut store = bed.store();
+                let mut worked = 0;
+                while !done.load(Relaxed) || worked == 0 {
+                    let key = format!("k{}", worked % 7);
+                    let outcome = match n {
+                        0 => store.all(&[&key, "k1"]).map(drop),
+                        1 => store.keep(Mode::Set, &key, "17").map(drop),
+                        _ => store.delete(key.as_bytes(), 0).map(drop),
+                    };
+                    match outcome {
+                        Ok(()) => worked += 1,
+                        Err(Failure::Busy(_)) => {}
+                        Err(Failure::Server(text)) => assert_eq!(text, "table test/demo_test does not exist"),
+                        Err(other) => panic!("{other:?}"),
+                    }
+                }
+            });
+        }
+        let mut sql = bed.session();
+        for round in 0..12 {
+            sql.truncate_table("test/demo_test").unwrap();
+            sql.drop_table("test/demo_test").unwrap();
+            sql.create_table(&other_demo()).unwrap();
+            if round % 3 == 0 {
+                sql.rename_table("test/demo_test", "test/away").unwrap();
+                sql.rename_table("test/away", "test/demo_test").unwrap();
+            }
+        }
+        done.store(true, Relaxed);
+    });
+    let mut store = bed.store();
+    store.set("k", "1");
+    assert_eq!(store.value("k"), Some("1".into()));
+}
