@@ -22,12 +22,12 @@ pub struct Clients {
     root: PathBuf,
 }
 
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
 /// Runs a command to its end.
-fn run(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let shown = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output().map_err(|e| {
         Failure(format!(

@@ -10,10 +10,12 @@
 #![forbid(unsafe_code)]
 
 mod install;
+mod memcached;
 mod process;
 pub mod wire;
 
 pub use install::{Channel, Clients, Login, PYTHON_DRIVERS, install};
+pub use memcached::{MemcachedClients, install_memcached_clients};
 pub use process::Vaquita;
 
 /// Why a client could not be installed or run, for people.

@@ -97,6 +97,10 @@ impl Keeper for Arc<Shelves> {
     fn open(&self, hook: Arc<dyn WaitHook>) -> MixedStore {
         self.store(hook)
     }
+
+    fn tick(&self) -> Result<()> {
+        self.tables.sweep()
+    }
 }
 
 /// The store of one connection.

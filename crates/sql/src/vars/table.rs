@@ -307,6 +307,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("max_sp_recursion_depth", Both, Live, uint(0, 255, 1), "0", Ignored),
     v("max_user_connections", Both, Live, uint(0, 4294967295, 1), "0", Works),
     v("max_write_lock_count", Global, Live, uint(1, MAX, 1), "18446744073709551615", Ignored),
+    v("memcached_cache_size", Global, Fixed, uint(1048576, MAX, 1), "67108864", Works),
     v("memcached_idle_timeout", Global, Fixed, uint(0, 31536000, 1), "0", Works),
     v("memcached_max_connections", Global, Fixed, uint(1, 100000, 1), "1024", Works),
     v("memcached_max_item_size", Global, Fixed, uint(1024, 1073741824, 1), "1048576", Works),

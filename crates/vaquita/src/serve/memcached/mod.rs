@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use users::{PasswordFile, ServerAccounts};
-use vaquita_memcached::innodb::{self, Tables};
+use vaquita_memcached::cache::Cache;
+use vaquita_memcached::innodb::{self, Shelves, Tables};
 use vaquita_memcached::server::{Server, ServerOptions};
 use vaquita_memcached::store::Users;
 use vaquita_server::ErrorLog;
@@ -20,7 +21,7 @@ use vaquita_sql::Database;
 /// An open door.
 #[derive(Debug)]
 pub(super) struct Memcached {
-    server: Arc<Server<Arc<Tables>>>,
+    server: Arc<Server<Arc<Shelves>>>,
     socket: Option<PathBuf>,
 }
 
@@ -28,6 +29,8 @@ pub(super) struct Memcached {
 #[derive(Debug)]
 struct Plan {
     options: ServerOptions,
+    /// Bytes of the cache in memory.
+    memory: usize,
     /// Nobody has asked for the port: without it the server is still what was wanted.
     by_default: bool,
 }
@@ -59,7 +62,8 @@ impl Memcached {
             Err(why) => return Err(why),
         };
         let socket = plan.options.socket.clone();
-        let server = start(tables, plan, log)?;
+        let cache = Cache::new(plan.memory, plan.options.limits.item_size_max);
+        let server = start(&Shelves::new(tables, cache), plan, log)?;
         let port = server.as_ref().and_then(|s| s.addr()).map_or(0, |addr| addr.port());
         let _ = db.globals().set_fact("memcached_port", &port.to_string());
         let Some(server) = server else { return Ok(None) };
@@ -69,7 +73,7 @@ impl Memcached {
             if let Some(server) = followed.upgrade() {
                 match name {
                     "require_secure_transport" => server.set_require_tls(value != 0),
-                    _ => follow(server.keeper().settings(), name, value),
+                    _ => follow(server.keeper().tables().settings(), name, value),
                 }
             }
         });
@@ -189,7 +193,8 @@ fn plan(
     options.limits.item_size_max = number("memcached_max_item_size", asked.item_size_max);
     let told = log.clone();
     options.log = Arc::new(move |text| told.warning(text));
-    Ok(Some(Plan { options, by_default }))
+    let memory = number("memcached_cache_size", asked.memory);
+    Ok(Some(Plan { options, memory, by_default }))
 }
 
 /// Those of a password file, if one is named, or else the server's accounts.
@@ -208,10 +213,10 @@ fn users(db: &Arc<Database>, log: &ErrorLog) -> Result<Arc<dyn Users>, String> {
 }
 
 /// `None`: the default port is taken, and there is no socket.
-fn start(tables: Arc<Tables>, plan: Plan, log: &ErrorLog) -> Result<Option<Server<Arc<Tables>>>, String> {
-    let Plan { mut options, by_default } = plan;
+fn start(shelves: &Arc<Shelves>, plan: Plan, log: &ErrorLog) -> Result<Option<Server<Arc<Shelves>>>, String> {
+    let Plan { mut options, by_default, .. } = plan;
     let place = options.tcp.map_or_else(|| "the socket".to_owned(), |addr| addr.to_string());
-    match Server::start(tables.clone(), options.clone()) {
+    match Server::start(shelves.clone(), options.clone()) {
         Ok(server) => return Ok(Some(server)),
         Err(e) if by_default && e.kind() == io::ErrorKind::AddrInUse && options.tcp.is_some() => {
             log.warning(&format!("memcached: {place} is taken: the server goes on without it"));
@@ -222,6 +227,6 @@ fn start(tables: Arc<Tables>, plan: Plan, log: &ErrorLog) -> Result<Option<Serve
     if options.socket.is_none() {
         return Ok(None);
     }
-    let started = Server::start(tables, options);
+    let started = Server::start(shelves.clone(), options);
     started.map(Some).map_err(|e| format!("Can't start the memcached door: the socket: {e}"))
 }

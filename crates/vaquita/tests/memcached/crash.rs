@@ -1,0 +1,63 @@
+//! kill -9.
+
+use crate::{Bed, Talk, place};
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Sets `NAME` to 1, 2, 3, .. until the server is gone; the last one that was acknowledged.
+fn write_until_the_end(addr: SocketAddr, name: &str, done: &AtomicU32) -> u32 {
+    let mut talk = Talk::to(addr);
+    for n in 1.. {
+        let value = format!("{n:08}");
+        let mut answer = [0; 8];
+        let said = talk.0.write_all(format!("set {name} 0 0 8\r\n{value}\r\n").as_bytes());
+        if said.and_then(|()| talk.0.read_exact(&mut answer)).is_err() {
+            return n - 1;
+        }
+        assert_eq!(&answer, b"STORED\r\n");
+        done.fetch_add(1, Ordering::Relaxed);
+    }
+    0
+}
+
+#[test]
+fn no_acknowledged_set_is_lost() {
+    let mut bed = Bed::new("killed", &[]);
+    for round in 0..3 {
+        let done = AtomicU32::new(0);
+        let addr = bed.addr;
+        let last: Vec<u32> = std::thread::scope(|scope| {
+            let names = (0..8).map(|i| format!("r{round}w{i}"));
+            let done = &done;
+            let writers: Vec<_> =
+                names.map(|name| scope.spawn(move || write_until_the_end(addr, &name, done))).collect();
+            while done.load(Ordering::Relaxed) < 300 {
+                std::thread::yield_now();
+            }
+            bed.server.kill();
+            writers.into_iter().map(|writer| writer.join().expect("a writer")).collect()
+        });
+        bed.server.start_again().expect("it opens again");
+        bed.addr = place(bed.server.ready()).expect("a door");
+        for (i, last) in last.iter().enumerate() {
+            let answer = bed.ask(&format!("get r{round}w{i}\r\n"), "END");
+            let kept: u32 = answer.lines().nth(1).map_or(0, |value| value.parse().expect("a number"));
+            // The one that was not acknowledged any more may be there.
+            assert!(
+                kept == *last || kept == last + 1,
+                "round {round}, {i}: {last} acknowledged, {kept} kept"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_server_commits_what_is_open() {
+    let mut bed = Bed::new("ended", &["--daemon-memcached-w-batch-size=1000"]);
+    let mut talk = bed.connect();
+    assert_eq!(talk.ask("set open 0 0 1\r\nx\r\n", "STORED"), "STORED\r\n");
+    bed.server.stop().expect("a clean end");
+    bed.server.start_again().expect("it opens again");
+    assert_eq!(bed.sql("select c2 from test.demo_test where c1 = 'open'"), "x\n");
+}
