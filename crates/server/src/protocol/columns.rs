@@ -225,8 +225,8 @@ mod tests {
         };
         let mut out = Output { seq: 1, ..Output::default() };
         push_columns(&mut out, &[column]);
-        // 0x5083 there has PART_KEY, which the server keeps for itself: 16384.
-        let expected = b"\x01\0\0\x01\x01\x1f\0\0\x02\x03def\x04test\x01x\x01t\x01i\x02id\x0c\x3f\0\x0b\0\0\0\x03\x83\x10\0\0\0";
+        // 0x5003 there has PART_KEY, which the server keeps for itself: 16384.
+        let expected = b"\x01\0\0\x01\x01\x1f\0\0\x02\x03def\x04test\x01x\x01t\x01i\x02id\x0c\x3f\0\x0b\0\0\0\x03\x03\x10\0\0\0";
         assert_eq!(out.buf, expected);
     }
 
