@@ -370,16 +370,15 @@ fn play(target: &str, seed: u64, script: &str) -> String {
     transcript.replace(&format!("dml_{seed}"), "dml")
 }
 
-/// Seeds whose scripts are played to the end alike. Of 1 to 24 these were found to differ still: 5 (affected rows of an ON
-/// DUPLICATE KEY UPDATE), 6, 7 (which of two duplicates an UPDATE of the primary key is told), 13 (rows that an UPDATE
-/// counts as changed when it sets a column twice).
-const ALIKE: [u64; 12] = [1, 2, 3, 4, 8, 9, 10, 11, 12, 14, 15, 16];
+/// Seeds that are played if no others are asked for. Of 1 to 48 two are known to differ: 37 and 41, by a warning that `docs/compat.md`
+/// tells of.
+const SEEDS: std::ops::Range<u64> = 1..25;
 
 fn seeds() -> Vec<u64> {
     let given = std::env::var("VAQUITA_DML_SEEDS").ok();
     match given.as_deref().and_then(|s| s.split_once("..")) {
         Some((from, to)) => (from.parse().unwrap()..to.parse().unwrap()).collect(),
-        None => ALIKE.to_vec(),
+        None => SEEDS.collect(),
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct AutoInc {
     blocks: u32,
     /// Rows still expected, counted from the first block on.
     expected: u64,
+    /// The present value stands for one beyond the range: it is not used again.
+    beyond: bool,
     /// Nothing can be generated any more.
     overflowed: bool,
     zero_is_value: bool,
@@ -57,6 +59,7 @@ impl AutoInc {
             left: AutoIncRange { first: 0, step, count: 0 },
             blocks: 0,
             expected: 0,
+            beyond: false,
             overflowed: false,
             zero_is_value: state.vars.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
             forced: (forced > 0).then_some(forced),
@@ -148,10 +151,10 @@ impl AutoInc {
     }
 
     /// Beyond the column's range MySQL tries the greatest value again, which mostly is a duplicate.
-    fn exhausted(&self, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
+    fn exhausted(&mut self, state: &mut SessionState, store: &Store<'_>) -> SqlResult<u64> {
         let info = &store.info.columns[self.column];
         let ty = info.sql_type();
-        if self.rows.is_none() {
+        if self.rows.is_none() && self.blocks > 0 {
             return Err(unreadable());
         }
         let limit: u64 = match (ty.kind, ty.unsigned) {
@@ -173,6 +176,10 @@ impl AutoInc {
             }
             state.warnings.warn(1264, text);
         }
+        // The first value is not warned of, whether it was free or not, and may be used again; those behind it are beyond
+        // the range.
+        self.beyond = self.blocks > 0;
+        self.blocks += 1;
         Ok(limit)
     }
 
@@ -190,6 +197,20 @@ impl AutoInc {
         if self.explicit {
             self.note(engine, info, row)?;
         }
+        Ok(())
+    }
+
+    /// Sees to it that values of later statements are above one that an update of a row has set. What this statement has
+    /// reserved it uses all the same.
+    pub(crate) fn note_update(
+        &mut self,
+        engine: &mut Session,
+        info: &TableInfo,
+        row: &RowBuffer,
+    ) -> SqlResult<()> {
+        let left = self.left;
+        self.note(engine, info, row)?;
+        self.left = left;
         Ok(())
     }
 
@@ -223,7 +244,9 @@ impl AutoInc {
 
     /// The row did not come in: its value is used again.
     pub(crate) fn give_back(&mut self) {
-        if let Some(value) = self.present.take() {
+        if let Some(value) = self.present.take()
+            && !self.beyond
+        {
             self.left = AutoIncRange { first: value, step: self.step, count: self.left.count + 1 };
         }
     }

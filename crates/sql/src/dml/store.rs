@@ -82,7 +82,11 @@ impl<'t> Store<'t> {
             return Err(error::null_not_allowed(&info.name));
         }
         state.warnings.warn(1048, error::null_not_allowed(&info.name).message);
-        row.put_implicit(column);
+        match info.sql_type().kind {
+            // No label, not the first one.
+            Kind::Enum => row.put_stored(column, Some(&[0; 2][..info.implicit.len().min(2)])),
+            _ => row.put_implicit(column),
+        }
         Ok(())
     }
 

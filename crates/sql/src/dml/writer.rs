@@ -220,10 +220,11 @@ impl<'p> Writer<'p> {
                 let Some(old) = self.finder.find(engine, self.info, index, &self.row)? else {
                     return Ok(true);
                 };
+                let generated = self.auto_inc.as_ref().is_some_and(AutoInc::has_generated);
                 if let Some(auto) = &mut self.auto_inc {
                     auto.give_back();
                 }
-                self.update(&old, assignments, ignore, cx, params)?;
+                self.update(&old, assignments, ignore, generated, cx, params)?;
                 self.finder.keep(old);
                 Ok(false)
             }
@@ -257,12 +258,13 @@ impl<'p> Writer<'p> {
         Ok(false)
     }
 
-    /// ON DUPLICATE KEY UPDATE.
+    /// ON DUPLICATE KEY UPDATE; `generated`: the new row had a generated value.
     fn update(
         &mut self,
         old: &Existing,
         assignments: &[Assigned],
         ignore: bool,
+        generated: bool,
         cx: &mut EvalCx<'_>,
         params: &[Value<'_>],
     ) -> SqlResult<()> {
@@ -327,7 +329,10 @@ impl<'p> Writer<'p> {
         if let Some(auto) = &mut self.auto_inc
             && set.contains(&auto.column())
         {
-            auto.note(engine, info, &made)?;
+            match generated {
+                true => auto.note(engine, info, &made)?,
+                false => auto.note_update(engine, info, &made)?,
+            }
         }
         Ok(())
     }

@@ -377,6 +377,22 @@ impl Planning<'_, '_, '_> {
         }
     }
 
+    /// The ways to read a table.
+    fn accesses(
+        &self,
+        slot: usize,
+        known: TableSet,
+        conditions: &[&Expr],
+        cx: &mut CompileCx<'_>,
+    ) -> Vec<Access> {
+        let mut all = self.estimator.all(slot, known, conditions, cx);
+        if self.locking.targets.contains(&self.scope.slots[slot].alias.as_str()) {
+            // Rows that change are looked up whole: an index that has what is read of them saves nothing.
+            all.retain(|a| !matches!(a.path, Path::Full { index, .. } if index > 0));
+        }
+        all
+    }
+
     /// The cheapest way to read a table behind `rows` rows.
     fn cheapest(
         &self,
@@ -386,7 +402,7 @@ impl Planning<'_, '_, '_> {
         rows: f64,
         cx: &mut CompileCx<'_>,
     ) -> Access {
-        let mut all = self.estimator.all(slot, known, conditions, cx);
+        let mut all = self.accesses(slot, known, conditions, cx);
         if !known.is_empty() && self.locking.of(&self.scope.slots[slot].alias).0 == ReadLock::None {
             let scans = all.iter().filter(|a| reads_constant(&a.path)).cloned().collect::<Vec<_>>();
             let keys = self.estimator.hash_keys(slot, known, conditions);
@@ -459,7 +475,7 @@ impl Planning<'_, '_, '_> {
         only: bool,
         cx: &mut CompileCx<'_>,
     ) -> Access {
-        let mut all = self.estimator.all(slot, TableSet::default(), conditions, cx);
+        let mut all = self.accesses(slot, TableSet::default(), conditions, cx);
         let Source::Stored(info) = &self.scope.slots[slot].source else {
             return self.cheapest(slot, TableSet::default(), conditions, 1.0, cx);
         };
