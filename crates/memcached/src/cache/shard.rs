@@ -155,8 +155,8 @@ impl Shard {
         self.free.push(slot);
     }
 
-    /// Keeps an item, in the place of one with its key; others go until it fits. Whether it does: if not, the old one is gone
-    /// too, which is what memcached does, lest it be taken for the new one.
+    /// Keeps an item, in the place of one with its key; others go until it fits. Whether it does: if not, the old one is
+    /// gone too, which is what memcached does, lest it be taken for the new one.
     pub(super) fn put(&mut self, entry: Entry, bytes_max: usize, now: u32) -> bool {
         let bytes = entry.bytes();
         self.items_total += 1;

@@ -5,8 +5,9 @@
 //! mr FROM TO flags                               VA size flags / HD flags .. EN | MO
 //! ```
 //!
-//! An end is a key that belongs to the stretch, a key behind `>` or `<` that does not, or `-` for none. `MORE` (`MO`) says that
-//! the limit was reached before the end: to go on, the last key that came takes the place of the end it was reached from.
+//! An end is a key that belongs to the stretch, a key behind `>` or `<` that does not, or `-` for none. `MORE` (`MO`) says
+//! that the limit was reached before the end: to go on, the last key that came takes the place of the end it was reached
+//! from.
 
 use super::meta::base64;
 use super::meta::flags::{FLAGS_MAX, FlagError, Flags};
