@@ -105,14 +105,17 @@ fn as_before(target: &Target, what: &str) -> Result<(), Failure> {
             "select count(*) from information_schema.columns where table_schema = 'siege' and table_name = 'big'",
             3,
         ),
-        ("select count(*) from information_schema.tables where table_schema = 'siege'", 3),
     ] {
         let answer = wire.query(query)?;
         sure(answer.value() == Some(wanted.to_string()), || {
             format!("after {what}: {query}: {answer:?}, not {wanted}")
         })?;
     }
-    Ok(())
+    let tables = "select group_concat(table_name order by table_name) from information_schema.tables where table_schema = 'siege'";
+    let answer = wire.query(tables)?;
+    sure(answer.value().as_deref() == Some("big,loaded,other"), || {
+        format!("tables after {what}: {:?}", answer.value())
+    })
 }
 
 /// KILL of whole connections: 1317 or nothing, and the end.
