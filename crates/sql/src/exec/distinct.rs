@@ -8,6 +8,7 @@ use super::sort::Sorter;
 use super::values::push_key;
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
+use vaquita_base::codec::push_uint;
 use vaquita_types::compare::CompareAs;
 use vaquita_types::{SqlResult, Value};
 
@@ -111,7 +112,8 @@ impl Distinct {
     /// Keeps the row that came last, of which it is not known yet whether it is new.
     pub(crate) fn push_late(&mut self, body: &[u8]) {
         let late = self.late.get_or_insert_with(|| Sorter::new(self.sort_limit, None));
-        let mut numbered = self.late_rows.to_be_bytes().to_vec();
+        let mut numbered = Vec::with_capacity(size_of::<u64>() + body.len());
+        push_uint(&mut numbered, size_of::<u64>(), self.late_rows);
         self.late_rows += 1;
         numbered.extend_from_slice(body);
         late.push(&self.last, &numbered);

@@ -14,6 +14,7 @@ use crate::expr::{Accumulator, EvalCx, Row, TableRow};
 use crate::plan::names::Source;
 use crate::plan::{BlockPlan, GroupPlan, SortValue};
 use std::collections::HashMap;
+use vaquita_base::codec::push_uint;
 use vaquita_types::{SqlResult, Value};
 
 /// Whether groups are given only when all rows have been read.
@@ -338,7 +339,7 @@ impl<'p> Hashed<'p> {
             body: Vec::new(),
         });
         late.body.clear();
-        late.body.extend_from_slice(&late.rows.to_be_bytes());
+        push_uint(&mut late.body, size_of::<u64>(), late.rows);
         for &(slot, column) in &late.columns {
             push_value(&super::column(row, slot, column, cx)?, &mut late.body);
         }

@@ -177,7 +177,7 @@ impl Kept {
             return Ok(Found::Some(&[]));
         }
         Ok(match &self.file {
-            Some(file) => Found::File(file.from_key(&bytes), Some(bytes)),
+            Some(file) => Found::File(file.starting_at(&bytes), Some(bytes)),
             None => Found::Some(by_key.get(&bytes[..]).map_or(&[], Vec::as_slice)),
         })
     }

@@ -70,7 +70,7 @@ impl RowFile {
     }
 
     /// Rows among which are those of a key, from the first of that key on if there is one.
-    pub(super) fn from_key(&self, key: &[u8]) -> FileRows<'_> {
+    pub(super) fn starting_at(&self, key: &[u8]) -> FileRows<'_> {
         debug_assert!(self.buffer.is_empty(), "rows are read before they are written");
         // Rows of the key may begin in the block before the first one that begins with it.
         let block = self.index.partition_point(|(first, _)| **first < *key).saturating_sub(1);
@@ -160,6 +160,13 @@ pub(super) fn temporary_file() -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vaquita_base::codec::push_uint;
+
+    fn key(n: u32) -> Vec<u8> {
+        let mut key = Vec::new();
+        push_uint(&mut key, 4, n.into());
+        key
+    }
 
     #[test]
     fn rows_are_found_by_key_across_blocks() {
@@ -168,7 +175,7 @@ mod tests {
         let many = |n: u32| if n == 40 { 5_000 } else { n % 3 };
         for n in 0..100_u32 {
             for i in 0..many(n) {
-                file.push(&n.to_be_bytes(), format!("{n} {i} {}", "x".repeat(20)).as_bytes());
+                file.push(&key(n), format!("{n} {i} {}", "x".repeat(20)).as_bytes());
                 if file.is_full() {
                     file.relieve().unwrap();
                 }
@@ -177,7 +184,7 @@ mod tests {
         file.relieve().unwrap();
         assert!(file.index.len() > 3);
         for n in 0..101_u32 {
-            let (mut rows, key) = (file.from_key(&n.to_be_bytes()), n.to_be_bytes());
+            let (mut rows, key) = (file.starting_at(&key(n)), key(n));
             let mut found = 0;
             while rows.next().unwrap() && rows.key[..] <= key[..] {
                 if rows.key == key {
