@@ -123,17 +123,18 @@ fn kill_query_ends_every_wait() {
     }
 }
 
+/// SLEEP, too, ends with the error when its connection is killed: 5.6.24 sends no row.
 #[test]
 fn kill_ends_a_connection_that_waits() {
     let opened = house();
-    for (first, second, answer) in WAITS {
+    for (first, second, _) in WAITS {
         let mut holder = session(&opened);
         run(&mut holder, first);
         let waiter = Running::start(session(&opened), second);
         assert!(waiter.waits(), "{second} after {first}");
         assert_eq!(run(&mut holder, &format!("kill {}", waiter.id)), "");
         let (waiter, answered) = waiter.end();
-        assert_eq!(answered, answer, "{second} after {first}");
+        assert_eq!(answered, KILLED, "{second} after {first}");
         assert!(waiter.is_killed());
         let_go(&mut holder);
     }
