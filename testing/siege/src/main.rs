@@ -31,6 +31,10 @@ fn run(binary: &Path, time: Duration) -> Result<(), Failure> {
     let (report, kills) = std::thread::scope(|scope| {
         let killer = scope.spawn(|| crashes(binary, &killed, time));
         let report = siege(binary, &besieged, time, &mut std::io::stdout());
+        if let Err(e) = &report {
+            // At once: the killer has its full time.
+            println!("the siege has ended early: {e}");
+        }
         (report, killer.join())
     });
     let report = report?;
