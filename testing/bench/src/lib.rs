@@ -16,6 +16,7 @@ pub mod oltp;
 pub mod own;
 pub mod reading;
 pub mod report;
+mod settings;
 pub mod views;
 pub mod workload;
 

@@ -9,6 +9,7 @@ mod servers;
 mod speech;
 
 use crate::Failure;
+use crate::settings::{names, numbers, setting};
 use generator::{Figures, Load};
 use servers::Contender;
 use speech::Operation;
@@ -55,17 +56,13 @@ impl Plan {
     pub fn parse(words: &[&str]) -> Result<Plan, Failure> {
         let mut plan = Plan::default();
         for word in words {
-            let (name, value) =
-                word.split_once('=').ok_or_else(|| format!("{word}: wanted is NAME=VALUE"))?;
-            let list = || value.split(',').map(str::to_owned).collect::<Vec<String>>();
+            let (name, value) = setting(word)?;
             match name {
-                "servers" => plan.servers = list(),
+                "servers" => plan.servers = names(value),
                 "seconds" => plan.seconds = value.parse()?,
                 "rows" => plan.rows = value.parse::<u64>()?.clamp(1, 100_000_000),
-                "connections" => {
-                    plan.connections = list().iter().map(|n| n.parse()).collect::<Result<_, _>>()?;
-                }
-                "protocols" => plan.protocols = list(),
+                "connections" => plan.connections = numbers(value)?,
+                "protocols" => plan.protocols = names(value),
                 _ => return Err(format!("{name} is nothing that can be set").into()),
             }
         }

@@ -8,6 +8,7 @@ mod rivals;
 mod sysbench;
 
 use crate::Failure;
+use crate::settings::{names, numbers, setting};
 use rivals::Rival;
 pub(crate) use rivals::{binary as vaquita_binary, cpu_us};
 use std::time::Duration;
@@ -72,16 +73,14 @@ impl Plan {
     pub fn parse(words: &[&str]) -> Result<Plan, Failure> {
         let mut plan = Plan::default();
         for word in words {
-            let (name, value) =
-                word.split_once('=').ok_or_else(|| format!("{word}: wanted is NAME=VALUE"))?;
-            let list = || value.split(',').map(str::to_owned).collect::<Vec<String>>();
+            let (name, value) = setting(word)?;
             match name {
                 "tables" => plan.tables = value.parse()?,
                 "rows" => plan.rows = value.parse()?,
                 "seconds" => plan.seconds = value.parse()?,
-                "threads" => plan.threads = list().iter().map(|n| n.parse()).collect::<Result<_, _>>()?,
-                "workloads" => plan.workloads = list(),
-                "servers" => plan.servers = list(),
+                "threads" => plan.threads = numbers(value)?,
+                "workloads" => plan.workloads = names(value),
+                "servers" => plan.servers = names(value),
                 "errors" if value == "only" => plan.only_errors = true,
                 "prepared" => {
                     plan.prepared = match value {
