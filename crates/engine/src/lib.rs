@@ -76,5 +76,5 @@ pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use crate::waits::SessionHandle;
 pub use vaquita_format::undo::Xid;
 pub use vaquita_txn::lock::WaitPolicy;
-pub use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
+pub use vaquita_txn::wait::{BeforeWait, PlainWait, WaitFor, WaitHook};
 pub use vaquita_txn::{AccessMode, Isolation, LockMode};

@@ -12,6 +12,7 @@
 
 pub mod cache;
 pub mod conn;
+mod decimal;
 pub mod innodb;
 mod protocol;
 pub mod server;

@@ -9,12 +9,18 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::time::{SystemTime, UNIX_EPOCH};
 use vaquita_engine::Durability;
 
 /// When an item ends: seconds since 1970, 0 for never. The protocols' relative and negative times are made absolute
 /// before they come here; what has expired already is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Expiry(pub u32);
+
+/// The machine's clock, in seconds since 1970.
+pub(crate) fn now_s() -> u32 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u32::try_from(d.as_secs()).unwrap_or(u32::MAX))
+}
 
 /// How an item was used before: what a store in memory knows and rows of a table do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -29,3 +29,23 @@ impl WaitHook for PlainWait {
     fn before(&self, _: WaitFor) {}
     fn after(&self, _: WaitFor) {}
 }
+
+/// Calls a function before each kind of wait, and nothing after.
+#[derive(Debug, Clone, Copy)]
+pub struct BeforeWait {
+    /// Before a wait for a lock, which may be long.
+    pub lock: fn(),
+    /// Before a wait for the log, which is short.
+    pub log: fn(),
+}
+
+impl WaitHook for BeforeWait {
+    fn before(&self, what: WaitFor) {
+        match what {
+            WaitFor::Lock => (self.lock)(),
+            WaitFor::Log => (self.log)(),
+        }
+    }
+
+    fn after(&self, _: WaitFor) {}
+}

@@ -4,6 +4,7 @@
 //! are decimal digits. Other types are the text that SQL shows, and take what SQL takes in strict mode; times are in the
 //! time zone of the operating system.
 
+use crate::decimal::push_number;
 use std::fmt;
 use std::sync::Arc;
 use vaquita_base::codec::push_uint;
@@ -230,13 +231,13 @@ impl Text {
 impl Int {
     fn show(self, stored: &[u8], out: &mut Vec<u8>) {
         if self.unsigned {
-            return push_decimal(to_unsigned(stored), out);
+            return push_number(out, to_unsigned(stored));
         }
         let n = to_signed(stored);
         if n < 0 {
             out.push(b'-');
         }
-        push_decimal(n.unsigned_abs(), out);
+        push_number(out, n.unsigned_abs());
     }
 
     #[inline]
@@ -293,22 +294,6 @@ pub(crate) fn parse_decimal(digits: &[u8]) -> Option<u64> {
         };
     }
     Some(n)
-}
-
-/// Appends decimal digits.
-#[inline]
-pub(crate) fn push_decimal(mut n: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 impl Other {

@@ -5,12 +5,11 @@ use super::connection::InnodbStore;
 use super::expiry::Collector;
 use super::numbers::Numbers;
 use super::settings::Settings;
-use crate::store::Result;
+use crate::store::{Result, now_s};
 use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 use vaquita_base::ShardedCounter;
 use vaquita_engine::core::Core;
 use vaquita_engine::{Session, WaitHook};
@@ -68,11 +67,7 @@ impl Tables {
     /// # Errors
     /// `innodb_memcache` cannot be read.
     pub fn new(core: &Arc<Core>, settings: Arc<Settings>) -> Result<Arc<Tables>> {
-        let clock = || {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            u32::try_from(now.as_secs()).unwrap_or(u32::MAX)
-        };
-        Self::with_clock(core, settings, Arc::new(clock))
+        Self::with_clock(core, settings, Arc::new(now_s))
     }
 
     /// The same with a clock of one's own.

@@ -3,10 +3,11 @@
 //! A plain `set` by the primary key asks for nothing, so it goes straight to the change of the row and inserts one only if
 //! there was none. `add` goes straight to the insert. Everything else reads and locks the row first.
 
-use super::column::{parse_decimal, push_decimal};
+use super::column::parse_decimal;
 use super::connection::{InnodbStore, Kind, Work};
 use super::mapping::Mapping;
 use super::row::Present;
+use crate::decimal::push_number;
 use crate::store::{Count, Counted, Expiry, Failure, Item, Mode, NewItem, Outcome, Result};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -345,7 +346,7 @@ fn count_in(s: &mut Statement<'_>, work: &mut Work<'_>, count: &Count) -> Found<
             return Ok(Ok(Counted::Not(Outcome::NotFound)));
         };
         let mut value = Vec::new();
-        push_decimal(initial, &mut value);
+        push_number(&mut value, initial);
         let made = add(s, work, &NewItem { flags: 0, expires, value: &value })?;
         return match made {
             Ok(Outcome::Done(cas)) => Ok(Ok(Counted::Done(initial, cas))),
@@ -359,9 +360,9 @@ fn count_in(s: &mut Statement<'_>, work: &mut Work<'_>, count: &Count) -> Found<
         return Ok(Ok(Counted::Not(Outcome::Exists)));
     }
     let Some(old) = number(&work.buffers.value) else { return Ok(Ok(Counted::NotANumber)) };
-    let new = if count.down { old.saturating_sub(count.delta) } else { old.wrapping_add(count.delta) };
+    let new = count.apply(old);
     let mut value = Vec::new();
-    push_decimal(new, &mut value);
+    push_number(&mut value, new);
     let expires = count.expires.unwrap_or(Expiry(present.expires));
     let done = replace(s, work, &row, &NewItem { flags: present.flags, expires, value: &value })?;
     Ok(done.map(|outcome| match outcome {

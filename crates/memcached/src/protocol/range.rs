@@ -14,8 +14,9 @@ use super::meta::flags::{FLAGS_MAX, FlagError, Flags};
 use super::meta::get::push_property;
 use super::run::push_value;
 use super::text::{BAD_FORMAT, Words};
-use super::words::{KEY_MAX, push_number, u64_of, words};
+use super::words::{KEY_MAX, u64_of, words};
 use super::{Context, push_failure};
+use crate::decimal::push_number;
 use crate::store::{Item, Range, Store};
 use std::ops::ControlFlow;
 

@@ -7,7 +7,7 @@ use super::binary::frame;
 use super::meta;
 use super::push_failure;
 use super::text::Gets;
-use super::words::push_number;
+use crate::decimal::push_number;
 use crate::store::{Expiry, Failure, Item, Store};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;

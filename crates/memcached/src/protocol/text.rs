@@ -113,18 +113,27 @@ fn get<'a, S: Store>(
     cx: &mut Context<'_, S>,
 ) -> Step {
     let before = run.keys_len();
-    for key in words(keys) {
-        if key.len() > KEY_MAX {
-            run.forget_keys(before);
-            return refuse(BAD_FORMAT, end, run, cx);
-        }
-        run.key(key);
+    if !gather(words(keys), run) {
+        return refuse(BAD_FORMAT, end, run, cx);
     }
     if run.keys_len() == before {
         return refuse("ERROR", end, run, cx);
     }
     run.request(Shape::Text { cas, last: true }, end);
     Step::Done(end)
+}
+
+/// Gathers keys; none of them if one is too long.
+fn gather<'a>(keys: impl Iterator<Item = &'a [u8]>, run: &mut Run<'a>) -> bool {
+    let before = run.keys_len();
+    for key in keys {
+        if key.len() > KEY_MAX {
+            run.forget_keys(before);
+            return false;
+        }
+        run.key(key);
+    }
+    true
 }
 
 /// Answers with an error, behind the answers of the run.
@@ -273,12 +282,8 @@ fn get_and_touch<'a, S: Store>(
     let mut arguments = words(arguments);
     let Some(seconds) = arguments.next() else { return refuse("ERROR", end, run, cx) };
     let Some(seconds) = i64_of(seconds) else { return refuse(BAD_EXPTIME, end, run, cx) };
-    for key in arguments {
-        if key.len() > KEY_MAX {
-            run.forget_keys(0);
-            return refuse(BAD_FORMAT, end, run, cx);
-        }
-        run.key(key);
+    if !gather(arguments, run) {
+        return refuse(BAD_FORMAT, end, run, cx);
     }
     run.touch = Some(expiry(seconds, cx.now));
     run.request(Shape::Text { cas, last: true }, end);
@@ -324,7 +329,7 @@ fn count<S: Store>(down: bool, line: &[u8], cx: &mut Context<'_, S>) {
         count_statistics(down, &counted, cx);
         match counted {
             Ok(Counted::Done(number, _)) => {
-                super::words::push_number(cx.out, number);
+                crate::decimal::push_number(cx.out, number);
                 cx.line("");
             }
             Ok(Counted::Not(Outcome::NotFound)) => cx.line("NOT_FOUND"),

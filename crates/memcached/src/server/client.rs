@@ -1,15 +1,15 @@
 //! A client: from its socket to its store and back.
 
 use super::roster::Seat;
-use super::{ClientStore, Keeper, Shared, now_s};
+use super::{ClientStore, Keeper, Shared};
 use crate::conn::{self, Conn};
-use crate::store::{Peer, Store};
+use crate::store::{Peer, Store, now_s};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
-use vaquita_engine::{Durability, WaitFor, WaitHook};
+use vaquita_engine::{BeforeWait, Durability};
 use vaquita_net::{Buffer, Channel, Next, Received, hand_over, hand_over_if_busy};
 
 /// Space to receive into.
@@ -47,22 +47,6 @@ impl vaquita_net::Scratch for Scratch {
             self.out = Vec::new();
         }
     }
-}
-
-/// What a client's store calls around its waits: gives the loop away first.
-#[derive(Debug)]
-struct LoopHook;
-
-impl WaitHook for LoopHook {
-    fn before(&self, what: WaitFor) {
-        match what {
-            WaitFor::Lock => hand_over(),
-            // Short: worth it only if somebody waits for the loop.
-            WaitFor::Log => hand_over_if_busy(),
-        }
-    }
-
-    fn after(&self, _: WaitFor) {}
 }
 
 /// A client.
@@ -221,7 +205,8 @@ impl<K: Keeper> Client<K> {
         let store = match &mut self.store {
             Some(store) => store,
             None => {
-                let store = self.shared.keeper.open(Arc::new(LoopHook));
+                let store =
+                    self.shared.keeper.open(Arc::new(BeforeWait { lock: hand_over, log: hand_over_if_busy }));
                 self.seat.set_interrupter(store.interrupter());
                 self.store.insert(store)
             }

@@ -11,7 +11,7 @@ mod roster;
 mod ticker;
 
 use crate::service::{Limits, Service};
-use crate::store::{Store, Users};
+use crate::store::{Store, Users, now_s};
 use client::Client;
 use parking_lot::Mutex;
 use roster::{Facts, Roster};
@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use ticker::Ticker;
 use vaquita_engine::WaitHook;
 use vaquita_net::{Accepted, Door, Listener, Loops, Place, Trouble};
@@ -159,11 +159,6 @@ impl<K: Keeper> Door for Shared<K> {
             Trouble::Watch(e) => (self.log)(&format!("memcached: a connection could not be watched: {e}")),
         }
     }
-}
-
-/// Seconds since 1970.
-fn now_s() -> u32 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u32::try_from(d.as_secs()).unwrap_or(u32::MAX))
 }
 
 /// An open door. Dropping it closes it.

@@ -145,7 +145,7 @@ impl service::Server for Roster {
     }
 
     fn connections(&self, line: &mut dyn FnMut(&str, &str)) {
-        let now = super::now_s();
+        let now = crate::store::now_s();
         let seats: Vec<Arc<Seat>> = self.seats.lock().values().cloned().collect();
         for seat in seats {
             let addr = match seat.addr {

@@ -41,13 +41,7 @@ pub fn hand_over() {
 
 /// Gives the loop away only if somebody else may have something to do: before short waits.
 pub fn hand_over_if_busy() {
-    if let Some(core) = HELD.take() {
-        let busy = core.has_others();
-        HELD.set(Some(core));
-        if busy {
-            hand_over();
-        }
-    }
+    hand_over_if(|held| held.has_others());
 }
 
 /// Gives the loop away if it has something else to do, or if the connection being served waits for pages again and again:
@@ -55,10 +49,14 @@ pub fn hand_over_if_busy() {
 ///
 /// A page takes about as long as waking another thread, so a loop with nothing else to do waits itself.
 pub fn hand_over_for_page() {
+    hand_over_if(|held| held.is_wanted());
+}
+
+fn hand_over_if(asked: impl FnOnce(&mut dyn Held) -> bool) {
     if let Some(mut core) = HELD.take() {
-        let wanted = core.is_wanted();
+        let goes = asked(&mut *core);
         HELD.set(Some(core));
-        if wanted {
+        if goes {
             hand_over();
         }
     }

@@ -26,7 +26,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
-use vaquita_engine::{WaitFor, WaitHook};
+use vaquita_engine::BeforeWait;
 use vaquita_net::{Accepted, Next, Place, Received, hand_over, hand_over_if_busy, tls};
 use vaquita_sql::{Durability, SqlError, Transport};
 
@@ -374,7 +374,7 @@ impl Connection {
     fn hooks(&self, capabilities: Capabilities) -> Hooks {
         let place = self.place.clone();
         Hooks {
-            wait: Arc::new(LoopHook),
+            wait: Arc::new(BeforeWait { lock: hand_over, log: hand_over_if_busy }),
             pause: Arc::new(hand_over_if_busy),
             kill: Arc::new(move || place.kill()),
             tls: self.channel.tls().and_then(tls::names),
@@ -472,20 +472,4 @@ impl vaquita_net::Connection for Connection {
             self.set_durable(done);
         }
     }
-}
-
-/// What sessions call around their waits: gives the loop away first.
-#[derive(Debug)]
-struct LoopHook;
-
-impl WaitHook for LoopHook {
-    fn before(&self, what: WaitFor) {
-        match what {
-            WaitFor::Lock => hand_over(),
-            // Short: worth it only if somebody waits for the loop.
-            WaitFor::Log => hand_over_if_busy(),
-        }
-    }
-
-    fn after(&self, _: WaitFor) {}
 }

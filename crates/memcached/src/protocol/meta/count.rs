@@ -1,21 +1,16 @@
 //! `ma`.
 
 use super::delete::push_flags;
-use super::{Line, LineError, get, line, push_token};
-use crate::protocol::text::{BAD_FORMAT, NOT_NUMERIC, count_statistics};
-use crate::protocol::words::{push_number, words};
+use super::{Line, get, line_or_answer, push_token};
+use crate::decimal::push_number;
+use crate::protocol::text::{NOT_NUMERIC, count_statistics};
 use crate::protocol::{Context, expiry};
 use crate::store::{Count, Counted, Expiry, Item, Outcome, Result, Store};
 use std::ops::ControlFlow;
 
 /// Counts up or down.
 pub(crate) fn count<S: Store>(arguments: &[u8], cx: &mut Context<'_, S>) {
-    let line = match line(words(arguments)) {
-        Ok(line) => line,
-        Err(LineError::NoKey) => return cx.line("ERROR"),
-        Err(LineError::KeyTooLong) => return cx.line(BAD_FORMAT),
-        Err(LineError::Flags(error)) => return cx.line(error.short_line()),
-    };
+    let Some(line) = line_or_answer(arguments, cx) else { return };
     let down = match line.flags.mode {
         None | Some(b'I' | b'+') => false,
         Some(b'D' | b'-') => true,

@@ -1,9 +1,8 @@
 //! `md`.
 
-use super::{Line, LineError, line, push_token};
+use super::{Line, line_or_answer, push_token};
 use crate::protocol::marks::Mark;
-use crate::protocol::text::{BAD_FORMAT, delete_counted};
-use crate::protocol::words::words;
+use crate::protocol::text::delete_counted;
 use crate::protocol::{Context, expiry};
 use crate::store::{Expiry, Failure, Mode, NewItem, Outcome, Result, Store};
 use std::ops::ControlFlow;
@@ -13,12 +12,7 @@ const TRIES: usize = 16;
 
 /// Deletes an item, or marks it as stale.
 pub(crate) fn delete<S: Store>(arguments: &[u8], cx: &mut Context<'_, S>) {
-    let line = match line(words(arguments)) {
-        Ok(line) => line,
-        Err(LineError::NoKey) => return cx.line("ERROR"),
-        Err(LineError::KeyTooLong) => return cx.line(BAD_FORMAT),
-        Err(LineError::Flags(error)) => return cx.line(error.short_line()),
-    };
+    let Some(line) = line_or_answer(arguments, cx) else { return };
     let outcome = if line.flags.has(b'I') { invalidate(&line, cx) } else { plain(&line, cx) };
     let code = match outcome {
         Ok(Outcome::Done(_)) if line.flags.has(b'q') => return,

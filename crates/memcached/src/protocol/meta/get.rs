@@ -2,11 +2,12 @@
 
 use super::{LineError, flags, line, push_key, push_token};
 use crate::conn::Step;
+use crate::decimal::push_number;
 use crate::protocol::Context;
 use crate::protocol::marks::{Marks, Verdict};
 use crate::protocol::run::{Run, Shape};
 use crate::protocol::text::BAD_FORMAT;
-use crate::protocol::words::{KEY_MAX, push_number, words};
+use crate::protocol::words::{KEY_MAX, words};
 use crate::protocol::{expiry, seconds_left};
 use crate::store::{Expiry, Item, Mode, NewItem, Outcome, Result, Store};
 use std::ops::ControlFlow;

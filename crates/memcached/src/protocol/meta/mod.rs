@@ -10,7 +10,10 @@ pub(crate) mod flags;
 pub(crate) mod get;
 pub(crate) mod set;
 
-use super::words::KEY_MAX;
+use super::Context;
+use super::text::BAD_FORMAT;
+use super::words::{KEY_MAX, words};
+use crate::store::Store;
 use flags::{FlagError, Flags};
 use smallvec::SmallVec;
 
@@ -72,6 +75,17 @@ enum LineError {
     NoKey,
     KeyTooLong,
     Flags(FlagError),
+}
+
+/// The same of a command whose flags are short to explain; what is wrong is answered.
+fn line_or_answer<'a, S: Store>(arguments: &'a [u8], cx: &mut Context<'_, S>) -> Option<Line<'a>> {
+    match line(words(arguments)) {
+        Ok(line) => return Some(line),
+        Err(LineError::NoKey) => cx.line("ERROR"),
+        Err(LineError::KeyTooLong) => cx.line(BAD_FORMAT),
+        Err(LineError::Flags(error)) => cx.line(error.short_line()),
+    }
+    None
 }
 
 /// Reads key and flags from the words behind the command.
