@@ -22,9 +22,10 @@ macro_rules! fixed {
         /// If the field does not lie within `buf`.
         #[inline]
         pub fn $get(buf: &[u8], off: usize) -> $ty {
-            let mut raw = [0u8; $n];
-            raw.copy_from_slice(&buf[off..off + $n]);
-            <$ty>::from_be_bytes(raw)
+            match buf.get(off..).and_then(<[u8]>::first_chunk::<$n>) {
+                Some(raw) => <$ty>::from_be_bytes(*raw),
+                None => outside(off, $n, buf.len()),
+            }
         }
 
         /// Writes the big-endian field at `off`.
@@ -33,9 +34,20 @@ macro_rules! fixed {
         /// If the field does not lie within `buf`.
         #[inline]
         pub fn $put(buf: &mut [u8], off: usize, v: $ty) {
-            buf[off..off + $n].copy_from_slice(&v.to_be_bytes());
+            let len = buf.len();
+            match buf.get_mut(off..).and_then(<[u8]>::first_chunk_mut::<$n>) {
+                Some(raw) => *raw = v.to_be_bytes(),
+                None => outside(off, $n, len),
+            }
         }
     };
+}
+
+/// A field that does not lie within its buffer. Apart, so that what calls it stays small enough to be inlined.
+#[cold]
+#[inline(never)]
+fn outside(off: usize, n: usize, len: usize) -> ! {
+    panic!("{n} bytes at {off} of {len}")
 }
 
 fixed!(get_u16, put_u16, u16, 2);
@@ -63,25 +75,27 @@ pub fn put_uint(buf: &mut [u8], off: usize, n: usize, v: u64) {
 /// Reads a 48-bit field (transaction ids, row ids).
 #[inline]
 pub fn get_u48(buf: &[u8], off: usize) -> u64 {
-    get_uint(buf, off, 6)
+    u64::from(get_u16(buf, off)) << 32 | u64::from(get_u32(buf, off + 2))
 }
 
 /// Writes a 48-bit field.
 #[inline]
 pub fn put_u48(buf: &mut [u8], off: usize, v: u64) {
-    put_uint(buf, off, 6, v);
+    put_u16(buf, off, (v >> 32) as u16);
+    put_u32(buf, off + 2, v as u32);
 }
 
 /// Reads a 56-bit field (roll pointers).
 #[inline]
 pub fn get_u56(buf: &[u8], off: usize) -> u64 {
-    get_uint(buf, off, 7)
+    u64::from(buf[off]) << 48 | get_u48(buf, off + 1)
 }
 
 /// Writes a 56-bit field.
 #[inline]
 pub fn put_u56(buf: &mut [u8], off: usize, v: u64) {
-    put_uint(buf, off, 7, v);
+    buf[off] = (v >> 48) as u8;
+    put_u48(buf, off + 1, v);
 }
 
 /// Little-endian fields: FLOAT and DOUBLE values and the server layer's `.frm` files.

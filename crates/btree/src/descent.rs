@@ -20,7 +20,7 @@ use vaquita_format::index_page::{SearchMode, search};
 use vaquita_format::record::Offsets;
 use vaquita_format::record::header::{heap_no, is_deleted};
 use vaquita_format::tuple::Tuple;
-use vaquita_storage::buf::{BufferPool, PageReadGuard, PageWriteGuard};
+use vaquita_storage::buf::{BufferPool, OptimisticPage, PageReadGuard, PageWriteGuard};
 use vaquita_storage::{Mtr, Storage};
 
 /// Tries without latches before a descent latches its way.
@@ -133,14 +133,21 @@ impl Tree {
         key: &Tuple<'_>,
         found: impl FnOnce(RecordRef<'_>) -> R,
     ) -> Result<Option<R>> {
+        let Some((leaf, rec)) = self.find(storage, key)? else { return Ok(None) };
+        Ok(Some(found(RecordRef { page: &leaf, page_id: leaf.id(), rec })))
+    }
+
+    /// The record whose first fields equal the key, in its leaf, latched shared.
+    #[inline]
+    pub(crate) fn find<'s>(
+        &self,
+        storage: &'s Storage,
+        key: &Tuple<'_>,
+    ) -> Result<Option<(PageReadGuard<'s>, u16)>> {
         let probe = Probe::key(&self.index, key, SearchMode::LessOrEqual);
         let leaf = self.leaf::<Shared>(storage, &probe)?;
-        let at = search(&leaf, &self.index, key, SearchMode::LessOrEqual);
-        let at = at.map_err(|c| self.corrupt(leaf.id(), c))?;
-        if usize::from(at.low_matched) != key.n_cmp() {
-            return Ok(None);
-        }
-        Ok(Some(found(RecordRef { page: &leaf, page_id: leaf.id(), rec: at.low })))
+        let at = self.checked(leaf.id(), search(&leaf, &self.index, key, SearchMode::LessOrEqual))?;
+        Ok((usize::from(at.low_matched) == key.n_cmp()).then_some((leaf, at.low)))
     }
 
     /// Finds the place of a key and leaves its leaf latched in the mini-transaction, which holds no page of this tree
@@ -189,37 +196,52 @@ impl Tree {
         pool: &'s BufferPool,
         probe: &Probe<'_>,
     ) -> Result<Step<L::Guard<'s>>> {
-        let Some(mut node) = pool.optimistic(self.page_id(self.root)) else { return Ok(Step::Latch) };
+        let aim = match self.aim(pool, probe) {
+            Step::Done(aim) => aim,
+            Step::Again => return Ok(Step::Again),
+            Step::Latch => return Ok(Step::Latch),
+        };
+        let leaf = L::latch(pool, aim.leaf);
+        let Some(parent) = aim.parent else {
+            let leaf = leaf?;
+            check_page(&self.index, aim.leaf, &leaf, None)?;
+            return Ok(if header::is_leaf(&leaf) { Step::Done(leaf) } else { Step::Again });
+        };
+        if !parent.validate() {
+            return Ok(Step::Again);
+        }
+        let leaf = leaf?;
+        check_page(&self.index, aim.leaf, &leaf, Some(0))?;
+        Ok(Step::Done(leaf))
+    }
+
+    /// Which leaf a probe leads to, by pages that nobody latched.
+    #[inline]
+    pub(crate) fn aim<'s>(&self, pool: &'s BufferPool, probe: &Probe<'_>) -> Step<Aim<'s>> {
+        let root = self.page_id(self.root);
+        let Some(mut node) = pool.optimistic(root) else { return Step::Latch };
         let mut level = node.bytes().u16(LEVEL);
         if level == 0 {
-            let leaf = L::latch(pool, self.page_id(self.root))?;
-            check_page(&self.index, self.page_id(self.root), &leaf, None)?;
-            return Ok(if header::is_leaf(&leaf) { Step::Done(leaf) } else { Step::Again });
+            return Step::Done(Aim { leaf: root, parent: None });
         }
         loop {
             let child = probe.child_in_optimistic(&self.index, &self.shape, node.bytes());
             if !node.validate() {
-                return Ok(Step::Again);
+                return Step::Again;
             }
             // What makes no sense in a stable page is left to the latched way, which says what is wrong.
-            let Some(child) = child.filter(|c| !c.is_null()) else { return Ok(Step::Latch) };
+            let Some(child) = child.filter(|c| !c.is_null()) else { return Step::Latch };
             let id = self.page_id(child);
             if level == 1 {
-                let leaf = L::latch(pool, id);
-                if !node.validate() {
-                    return Ok(Step::Again);
-                }
-                let leaf = leaf?;
-                check_page(&self.index, id, &leaf, Some(0))?;
-                return Ok(Step::Done(leaf));
+                return Step::Done(Aim { leaf: id, parent: Some(node) });
             }
-            let Some(next) = pool.optimistic(id) else { return Ok(Step::Latch) };
+            let Some(next) = pool.optimistic(id) else { return Step::Latch };
             let next_level = next.bytes().u16(LEVEL);
             if !next.validate() || !node.validate() {
-                return Ok(Step::Again);
+                return Step::Again;
             }
             if next_level + 1 != level {
-                return Ok(Step::Latch);
+                return Step::Latch;
             }
             (node, level) = (next, next_level);
         }
@@ -271,7 +293,15 @@ impl Tree {
     }
 }
 
-enum Step<G> {
+/// Where the leaf of a probe is, as the pages above it said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Aim<'p> {
+    pub(crate) leaf: PageId,
+    /// The page that said so: while it stands still the leaf is its child. `None` if the root is the leaf.
+    pub(crate) parent: Option<OptimisticPage<'p>>,
+}
+
+pub(crate) enum Step<G> {
     Done(G),
     Again,
     Latch,

@@ -5,16 +5,19 @@
 //! ([`Position::found`]), at locks, at whatever decides whether the record may come in at all; nothing has been changed
 //! then, and dropping the mini-transaction gives everything back.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, PageResult, Result};
 use crate::observer::Event;
 use crate::ops;
 use crate::path::{Change, Position};
 use crate::rec_buf::RecBuf;
 use crate::split;
 use crate::tree::{LatchMode, Tree};
+use std::cmp::Ordering;
 use vaquita_base::{Lsn, TrxId};
-use vaquita_format::index_def::IndexKind;
-use vaquita_format::index_page::{self, SearchMode};
+use vaquita_format::index_def::{IndexDef, IndexKind};
+use vaquita_format::index_page::header::supremum;
+use vaquita_format::index_page::{self, Found, SearchMode, search};
+use vaquita_format::record::compare;
 use vaquita_format::tuple::Tuple;
 use vaquita_storage::space::fsp::Reservation;
 use vaquita_storage::{Mtr, PageRef, Storage};
@@ -42,6 +45,25 @@ impl Tree {
             events.deliver();
         }
         Ok(Some(origin))
+    }
+
+    /// The place of a key in a leaf that is held, if that is between two of its records: then it belongs there whatever
+    /// the pages above say.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn place_within(&self, mtr: &Mtr<'_>, leaf: PageRef, key: &Tuple<'_>) -> Result<Option<Position>> {
+        let found = position_within(&self.index, mtr.page(leaf), key);
+        Ok(self.checked_in(mtr, leaf, found)?.map(|found| Position::in_leaf(leaf, found)))
+    }
+
+    /// Whether a record fits into the leaf of a position as it is, so that no other record moves when it comes in.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn has_room(&self, mtr: &Mtr<'_>, position: &Position, rec: &RecBuf) -> Result<bool> {
+        let room = index_page::has_room(mtr.page(position.page), self.index.layout(), rec.len());
+        self.checked_in(mtr, position.page, room)
     }
 
     /// Inserts the record that a position was searched for with [`Change::Insert`]; the leaf it came to and its
@@ -133,4 +155,16 @@ impl Tree {
         }
         Ok(mtr.commit())
     }
+}
+
+/// The place of a key between two records of a page.
+fn position_within(index: &IndexDef, page: &[u8], key: &Tuple<'_>) -> PageResult<Option<Found>> {
+    let (first, last) = (index_page::first_rec(page)?, index_page::last_rec(page)?);
+    if first == supremum(index.layout().comp())
+        || compare(index, page, first, key, &mut 0)? != Ordering::Greater
+        || compare(index, page, last, key, &mut 0)? != Ordering::Less
+    {
+        return Ok(None);
+    }
+    search(page, index, key, SearchMode::LessOrEqual).map(Some)
 }

@@ -9,8 +9,9 @@
 //! | part | file |
 //! |---|---|
 //! | the tree: creation, segments, freeing | `tree` |
-//! | from the root to a leaf, reading | `descent`, `probe` |
+//! | from the root to a leaf, reading | `descent`, `probe`; many keys at once `many` |
 //! | from the root to a leaf, to change its structure | `path` |
+//! | back to a record without a descent | `bookmark` |
 //! | insert, and splits | `insert`, `split` |
 //! | update | `update` |
 //! | remove, and merges | `remove`, `merge` |
@@ -41,6 +42,7 @@
 //! [`IndexDef::n_uniq_in_tree`]: vaquita_format::index_def::IndexDef::n_uniq_in_tree
 #![forbid(unsafe_code)]
 
+mod bookmark;
 pub mod bulk;
 pub mod cursor;
 mod descent;
@@ -49,6 +51,7 @@ pub mod estimate;
 mod free_bits;
 mod insert;
 mod key;
+mod many;
 mod merge;
 pub mod observer;
 pub mod off_page;
@@ -65,11 +68,13 @@ mod tree;
 mod update;
 pub mod validate;
 
+pub use bookmark::Bookmark;
 pub use bulk::BulkBuilder;
 pub use cursor::{Cursor, CursorState, Restored, Step};
 pub use descent::RecordRef;
 pub use error::{Error, Result};
 pub use key::OwnedKey;
+pub use many::LOOKUP_GROUP;
 pub use observer::Observer;
 pub use path::{Change, Position};
 pub use rec_buf::RecBuf;

@@ -1,5 +1,6 @@
 //! Being told of structure changes: whoever keeps something by page and heap number (the lock manager) moves it here.
 
+use smallvec::SmallVec;
 use vaquita_base::{HeapNo, PageId};
 
 /// Heap number of the infimum.
@@ -104,12 +105,12 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Events<'o> {
     observer: Option<&'o dyn Observer>,
-    list: Vec<Event>,
+    list: SmallVec<[Event; 2]>,
 }
 
 impl<'o> Events<'o> {
     pub(crate) fn new(observer: Option<&'o dyn Observer>) -> Self {
-        Self { observer: observer.filter(|o| o.is_interested()), list: Vec::new() }
+        Self { observer: observer.filter(|o| o.is_interested()), list: SmallVec::new() }
     }
 
     /// Whether anybody listens.

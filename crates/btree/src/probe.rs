@@ -8,17 +8,20 @@
 use std::cmp::Ordering;
 use vaquita_base::PageNo;
 use vaquita_base::codec::{get_u32, get_u64};
-use vaquita_format::index_def::IndexDef;
+use vaquita_format::index_def::{FieldCmp, IndexDef};
 use vaquita_format::index_page::header::{N_DIR_SLOTS, N_HEAP, SLOT_OWNED_MAX, infimum, supremum};
 use vaquita_format::index_page::{self, SearchMode};
-use vaquita_format::record::header::{INFO_MIN_REC, header_len};
-use vaquita_format::record::{RecSize, compare};
+use vaquita_format::record::header::{COMP_HEADER, INFO_MIN_REC, header_len};
+use vaquita_format::record::offsets::{EXTERN_FLAG, LONG_FLAG};
+use vaquita_format::record::{RecSize, compare, compare_fields};
 use vaquita_format::tuple::Tuple;
 use vaquita_format::{Corruption, fil};
-use vaquita_storage::OptimisticBytes;
+use vaquita_storage::{OptimisticBytes, WINDOW};
 
 /// Longest key that is compared as one byte string.
 const CONST_KEY_MAX: usize = 64;
+/// Words of eight bytes of a text that are compared first.
+const TEXT_WORDS: usize = 4;
 /// Bytes below the origin that a copied node pointer may have.
 const FRONT: usize = 128;
 /// Bytes of a copied node pointer from its origin on.
@@ -28,6 +31,8 @@ const DATA_MAX: usize = 1_024;
 #[derive(Debug, Clone)]
 pub(crate) struct NodeShape {
     comp: bool,
+    /// Key fields of a node pointer.
+    n_key: usize,
     /// Offset of the child page number where all node pointers have it at the same place.
     child_at: Option<usize>,
     /// Bytes to copy from the origin on, to compare a key outside its page.
@@ -59,6 +64,7 @@ impl NodeShape {
         let extra = header_len(comp) + if comp { layout.null_bytes() + 2 * n } else { 2 * (n + 1) };
         Self {
             comp,
+            n_key: n,
             child_at: all_const.then_some(const_len),
             copy: (key_max + 4).min(DATA_MAX),
             copyable: extra <= FRONT,
@@ -74,6 +80,9 @@ enum Fast {
     Int { key: u64, len: usize },
     /// At most [`CONST_KEY_MAX`] bytes.
     Bytes { key: [u8; CONST_KEY_MAX], len: usize },
+    /// One field of variable length, never NULL, in COMPACT records: its length lies so far below the origin, in two bytes if
+    /// it is great and the field is `big`. `words`: the first bytes of the key, as far as it has them.
+    Text { len_at: usize, big: bool, words: [u64; TEXT_WORDS] },
     /// Anything.
     Fields,
 }
@@ -148,6 +157,23 @@ impl<'k> Probe<'k> {
                         let mut stored = [0; CONST_KEY_MAX];
                         page.copy(rec, &mut stored[..len]).then(|| key[..len].cmp(&stored[..len]))
                     })?,
+                    Fast::Text { len_at, big, words } => {
+                        let key = probe.tuple.fields()[0].data;
+                        let key_len = key.map_or(0, <[u8]>::len).min(8 * TEXT_WORDS);
+                        let order = index.compare_plan()[0];
+                        let mut buffer = [0; WINDOW + 8];
+                        view.search(equal_is_low, |rec| {
+                            let len = text_len(page, rec.checked_sub(len_at)?, big)?;
+                            let quick = by_first_difference(page, rec, &words, key_len.min(len), order);
+                            if quick.is_some() {
+                                return quick;
+                            }
+                            match page.window(rec, len, &mut buffer) {
+                                Some(stored) => Some(compare_fields(order, key, Some(stored))),
+                                None => compare_copy(index, shape, page, rec, &probe.tuple),
+                            }
+                        })?
+                    }
                     Fast::Fields => {
                         let mut copy = RecCopy::new(shape)?;
                         view.search(equal_is_low, |rec| {
@@ -159,9 +185,13 @@ impl<'k> Probe<'k> {
                 }
             }
         };
-        let child = match shape.child_at {
-            Some(at) => page.uint(rec + at, 4) as u32,
-            None => {
+        let child = match (shape.child_at, self) {
+            (Some(at), _) => page.uint(rec + at, 4) as u32,
+            // The only key field: the child follows it.
+            (None, Probe::Key(KeyProbe { fast: Fast::Text { len_at, big, .. }, .. })) if shape.n_key == 1 => {
+                page.uint(rec + text_len(page, rec.checked_sub(*len_at)?, *big)?, 4) as u32
+            }
+            (None, _) => {
                 let mut copy = RecCopy::new(shape)?;
                 copy.take(page, rec, shape)?;
                 child_no(index, &copy.bytes, FRONT as u16).ok()?.get()
@@ -174,22 +204,75 @@ impl<'k> Probe<'k> {
 /// The number in `len` (1 to 8) bytes at `at`, from two aligned loads.
 #[inline(always)]
 fn int_at(page: &OptimisticBytes<'_>, at: usize, len: usize) -> Option<u64> {
-    let mut words = [0; 16];
-    if !page.copy(at & !7, &mut words) {
-        return None;
-    }
-    let (high, low) = (get_u64(&words, 0), get_u64(&words, 8));
+    let (high, low) = (page.word(at & !7)?, page.word((at & !7) + 8)?);
+    Some(shifted(high, low, at) >> (64 - 8 * len))
+}
+
+/// The eight bytes at `at`, of which `high` are those before the next multiple of eight and `low` those behind.
+#[inline(always)]
+fn shifted(high: u64, low: u64, at: usize) -> u64 {
     let skip = 8 * (at as u32 & 7);
-    let word = if skip == 0 { high } else { high << skip | low >> (64 - skip) };
-    Some(word >> (64 - 8 * len))
+    if skip == 0 { high } else { high << skip | low >> (64 - skip) }
+}
+
+/// Compares a text, whose first bytes are `words`, with one in the page by the first byte in which they differ, which is among
+/// the first `n` of both; `None` if there is none, or the order depends on more.
+#[inline(always)]
+fn by_first_difference(
+    page: &OptimisticBytes<'_>,
+    at: usize,
+    words: &[u64; TEXT_WORDS],
+    n: usize,
+    order: FieldCmp,
+) -> Option<Ordering> {
+    let mut high = page.word(at & !7)?;
+    for (i, word) in words.iter().enumerate().take(n.div_ceil(8)) {
+        let low = page.word((at & !7) + 8 * (i + 1))?;
+        let stored = shifted(high, low, at);
+        let differ = word ^ stored;
+        if differ != 0 {
+            let byte = differ.leading_zeros() as usize / 8;
+            let of = |word: u64| (word >> (56 - 8 * byte)) as u8;
+            return if 8 * i + byte < n { order.by_differing_bytes(of(*word), of(stored)) } else { None };
+        }
+        high = low;
+    }
+    None
+}
+
+/// The length of a field of variable length whose highest byte lies at `at`; `None` if that is outside the page.
+#[inline(always)]
+fn text_len(page: &OptimisticBytes<'_>, at: usize, big: bool) -> Option<usize> {
+    let first = page.u8(at);
+    if !big || first & LONG_FLAG == 0 {
+        return Some(first.into());
+    }
+    Some(usize::from(first & !(LONG_FLAG | EXTERN_FLAG)) << 8 | usize::from(page.u8(at.checked_sub(1)?)))
+}
+
+/// Compares a node pointer that is too long to be looked at in place.
+#[cold]
+fn compare_copy(
+    index: &IndexDef,
+    shape: &NodeShape,
+    page: &OptimisticBytes<'_>,
+    rec: usize,
+    tuple: &Tuple<'_>,
+) -> Option<Ordering> {
+    let mut copy = RecCopy::new(shape)?;
+    copy.take(page, rec, shape)?;
+    compare(index, &copy.bytes, FRONT as u16, tuple, &mut 0).ok()
 }
 
 /// The fastest form of a key, if its compared fields are those that lie at constant places and compare as bytes.
 #[inline]
 fn fast_form(index: &IndexDef, tuple: &Tuple<'_>) -> Fast {
     let n = tuple.n_cmp().min(index.n_uniq_in_tree());
-    if n > index.n_const_bytes() || tuple.info_bits() & INFO_MIN_REC != 0 {
+    if tuple.info_bits() & INFO_MIN_REC != 0 {
         return Fast::Fields;
+    }
+    if n > index.n_const_bytes() {
+        return text_form(index, tuple, n).unwrap_or(Fast::Fields);
     }
     let mut key = [0; CONST_KEY_MAX];
     let mut len = 0;
@@ -212,6 +295,20 @@ fn fast_form(index: &IndexDef, tuple: &Tuple<'_>) -> Fast {
         }
         _ => Fast::Bytes { key, len },
     }
+}
+
+#[inline]
+fn text_form(index: &IndexDef, tuple: &Tuple<'_>, n: usize) -> Option<Fast> {
+    let layout = index.layout();
+    let field = &layout.fields()[0];
+    let is_text = n == 1 && layout.comp() && field.fixed_len == 0 && !field.nullable;
+    let len_at = COMP_HEADER + layout.null_bytes() + 1;
+    let key = tuple.fields()[0].data.filter(|_| is_text)?;
+    let mut bytes = [0; 8 * TEXT_WORDS];
+    let n = key.len().min(bytes.len());
+    bytes[..n].copy_from_slice(&key[..n]);
+    let words = std::array::from_fn(|i| get_u64(&bytes, 8 * i));
+    Some(Fast::Text { len_at, big: field.big, words })
 }
 
 /// The child page number that ends a node pointer.

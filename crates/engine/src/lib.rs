@@ -15,6 +15,7 @@
 //! | changing rows, taking changes back, foreign keys | [`row`] |
 //! | older versions of rows | [`version`] |
 //! | reading: cursors | [`cursor`] |
+//! | whether rows have changed since they were read | [`watch`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
 //! | counters, locks and deadlocks with names | [`metrics`], [`monitor`] |
 //! | checking tables | [`check`] |
@@ -47,6 +48,7 @@ pub mod stored;
 pub mod table;
 pub mod version;
 mod waits;
+pub mod watch;
 
 /// Character sets and collations: the order of text in indexes is the order of text in expressions.
 pub mod text {
@@ -74,7 +76,9 @@ pub use crate::options::Options;
 pub use crate::session::{Durability, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use crate::waits::SessionHandle;
+pub use crate::watch::Watch;
+pub use vaquita_btree::LOOKUP_GROUP;
 pub use vaquita_format::undo::Xid;
 pub use vaquita_txn::lock::WaitPolicy;
-pub use vaquita_txn::wait::{BeforeWait, PlainWait, WaitFor, WaitHook};
+pub use vaquita_txn::wait::{BeforeWait, PlainWait, WaitFor, WaitHook, tell_around};
 pub use vaquita_txn::{AccessMode, Isolation, LockMode};

@@ -2,6 +2,8 @@
 //! counters; a changed definition is a new object.
 
 use crate::auto_inc::AutoInc;
+use crate::watch::Mark;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use vaquita_base::{IndexId, SpaceId, TableId, TrxId};
@@ -203,6 +205,8 @@ pub struct Table {
     pub is_system: bool,
     /// Whether it is no more the one of its name: its definition has changed, or it was let go.
     pub(crate) gone: AtomicBool,
+    /// Whether rows were changed since somebody has looked.
+    pub(crate) mark: Mark,
 }
 
 impl Table {
@@ -232,8 +236,8 @@ impl Table {
 /// The clustered key of a row, owned: what a row is known by between calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct RowKey {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
+    bytes: SmallVec<[u8; 24]>,
+    ends: SmallVec<[u32; 4]>,
 }
 
 impl RowKey {

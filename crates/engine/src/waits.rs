@@ -1,13 +1,14 @@
 //! Waits for other sessions that are none for locks of rows: for metadata locks and the global read lock. Another thread
 //! can end them ([`SessionHandle::interrupt`]), and whoever schedules sessions is told of them.
 
+use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
-use vaquita_txn::{TrxHandle, TrxRef};
+use vaquita_txn::{TrxHandle, TrxRef, TrxShared};
 
 /// A place where sessions sleep.
 pub(crate) trait Sleepers: Send + Sync + fmt::Debug {
@@ -128,7 +129,7 @@ impl Waiter {
         woken
     }
 
-    /// Runs what waits for locks in a transaction that is not the session's own.
+    /// Runs what waits for locks, or builds indexes, in a transaction that is not the session's own.
     pub(crate) fn lock_in<R>(&self, trx: &TrxRef, body: impl FnOnce() -> R) -> R {
         *self.waits.at.lock() = At::Lock(trx.clone());
         if self.waits.interrupted.load(Ordering::SeqCst) {
@@ -140,6 +141,12 @@ impl Waiter {
     }
 }
 
+/// Fails if the session whose transaction this is was interrupted.
+#[inline]
+pub(crate) fn check_interrupt(trx: &TrxShared) -> Result<()> {
+    if trx.is_interrupted() { Err(Error::Interrupted) } else { Ok(()) }
+}
+
 /// Reaches a session from other threads.
 #[derive(Debug, Clone)]
 pub struct SessionHandle {
@@ -149,7 +156,7 @@ pub struct SessionHandle {
 
 impl SessionHandle {
     /// Ends what the session waits for, now or next: a lock of a row or table, a metadata lock, the global read lock. Scans
-    /// end too.
+    /// and the building of indexes end too.
     pub fn interrupt(&self) {
         self.waits.interrupt();
         self.trx.interrupt();

@@ -158,6 +158,27 @@ fn indexes_are_added_to_rows_and_dropped() {
 }
 
 #[test]
+fn an_interrupted_index_leaves_nothing() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    session.create_table(&spec("a/t")).unwrap();
+    fill(&mut session, "a/t", 0..500);
+    let indexes = |engine: &Engine| {
+        let core = engine.core();
+        core.dict.table(core, "a/t").unwrap().indexes.len()
+    };
+    let before = indexes(&engine);
+    session.handle().interrupt();
+    let refused = session.add_indexes("a/t", &[index("v", &[2], false)]);
+    assert!(matches!(refused, Err(Error::Interrupted)), "{refused:?}");
+    assert_eq!(indexes(&engine), before);
+    session.clear_interrupt();
+    session.add_indexes("a/t", &[index("v", &[2], false)]).unwrap();
+    assert_eq!((indexes(&engine), records(&engine, "a/t", before)), (before + 1, 500));
+}
+
+#[test]
 fn foreign_keys_are_checked_and_follow_their_tables() {
     let disk = new_disk();
     let engine = open(&disk);

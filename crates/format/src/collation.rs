@@ -175,6 +175,19 @@ impl Collation {
         }
     }
 
+    /// The order of two texts that begin with the same bytes, by the first that differ; `None` if it depends on more.
+    #[inline]
+    pub fn by_differing_bytes(self, a: u8, b: u8) -> Option<Ordering> {
+        let (a, b) = match self.order {
+            Order::Binary | Order::Bytes => (a, b),
+            Order::Table(weights) => (weights[usize::from(a)], weights[usize::from(b)]),
+            // ASCII begins a character, so what is before are the same characters.
+            Order::Utf8General if (a | b).is_ascii() => (a.to_ascii_uppercase(), b.to_ascii_uppercase()),
+            _ => return None,
+        };
+        (a != b).then(|| a.cmp(&b))
+    }
+
     /// Whether two texts are equal: faster than comparing where the order does not matter.
     #[inline]
     pub fn equal(self, a: &[u8], b: &[u8]) -> bool {
@@ -265,6 +278,8 @@ fn by_bytes(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 fn by_table(weights: &[u8; 256], a: &[u8], b: &[u8]) -> Ordering {
+    let same = ascii::common_words(a, b);
+    let (a, b) = (&a[same..], &b[same..]);
     for (&x, &y) in a.iter().zip(b) {
         // Most bytes compared on a descent are equal: the tables are touched only where they are not.
         if x != y && weights[usize::from(x)] != weights[usize::from(y)] {

@@ -13,6 +13,7 @@ use crate::column::{ColumnDef, DB_ROW_ID, LATIN1_SWEDISH_CI, MType};
 use crate::error::{Corruption, Result};
 use crate::page_size::PageSize;
 use crate::record::layout::{FieldLayout, RecLayout, field_fixed_len, is_comp};
+use std::cmp::Ordering;
 use vaquita_base::IndexId;
 use vaquita_base::codec::push_u16;
 
@@ -90,6 +91,16 @@ impl FieldCmp {
                 };
                 Collation::of(id).map_or(FieldCmp::Unknown(id), FieldCmp::Text)
             }
+        }
+    }
+
+    /// The order of two values that begin with the same bytes, by the first that differ; `None` if it depends on more.
+    #[inline]
+    pub fn by_differing_bytes(self, a: u8, b: u8) -> Option<Ordering> {
+        match self {
+            FieldCmp::Bytes | FieldCmp::Unknown(_) => Some(a.cmp(&b)),
+            FieldCmp::Text(collation) => collation.by_differing_bytes(a, b),
+            FieldCmp::Float | FieldCmp::Double => None,
         }
     }
 

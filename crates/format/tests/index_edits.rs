@@ -4,20 +4,21 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use vaquita_base::{IndexId, PageId, PageNo, Rng, RollPtr, SpaceId, TrxId};
-use vaquita_format::PageSize;
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::index_page::edit::{self, FieldUpdate, SysFields, fits_in_place};
 use vaquita_format::index_page::header::{is_comp, max_trx_id, n_recs, set_level_and_index};
 use vaquita_format::index_page::logged::{self, PageLog};
 use vaquita_format::index_page::{
-    SearchMode, first_rec, max_insert_size, max_insert_size_after_reorganize, records, search, validate,
+    SearchMode, SteppedSearch, first_rec, max_insert_size, max_insert_size_after_reorganize, records, search,
+    validate,
 };
 use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{Offsets, RecSize, encode};
 use vaquita_format::redo_apply::apply;
 use vaquita_format::redo_rec::{self, Parsed, RecType, Record};
 use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_format::{Corruption, PageSize};
 
 const PAGE: PageId = PageId::new(SpaceId(7), PageNo(300));
 
@@ -197,6 +198,15 @@ fn parsed(log: &[u8]) -> Vec<Record> {
     out
 }
 
+/// The record equal to a tuple, by a search step by step.
+fn stepped(page: &[u8], index: &IndexDef, tuple: &Tuple<'_>) -> Result<Option<u16>, Corruption> {
+    let mut search = SteppedSearch::begin(page, index)?;
+    while search.next().is_some() {
+        search.step(page, index, tuple)?;
+    }
+    Ok(search.equal())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -274,6 +284,8 @@ proptest! {
             let tuple = Tuple::new(&fields);
             let found = search(&page, &index, &tuple.compare_first(2), SearchMode::LessOrEqual).unwrap();
             prop_assert_eq!(found.low_matched == 2, model.contains_key(&(a, b)));
+            let equal = stepped(&page, &index, &tuple.compare_first(2)).unwrap();
+            prop_assert_eq!(equal, (found.low_matched == 2).then_some(found.low));
             if found.low_matched < 2 {
                 let extra = encode(index.layout(), &tuple, &mut rec);
                 prop_assert!(edit::insert(&mut page, index.layout(), found.low, &rec, extra).unwrap().is_some());
@@ -322,6 +334,7 @@ proptest! {
             let _ = search(&page, &index, &tuple, mode);
             let _ = search(&page, &index, &tuple.compare_first(1), mode);
         }
+        let _ = stepped(&page, &index, &tuple);
         let mut rec = Vec::new();
         let extra = encode(index.layout(), &tuple, &mut rec);
         let any = |rng: &mut Rng| rng.below(4200) as u16;

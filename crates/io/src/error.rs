@@ -22,6 +22,8 @@ pub enum ErrorKind {
     PermissionDenied,
     /// Another opener holds it.
     InUse,
+    /// The system or the file system has no such operation.
+    Unsupported,
     /// The power is off (simulated disk): every operation fails until restart.
     PowerOff,
     /// Anything else the system reports.
@@ -65,6 +67,7 @@ impl Error {
             K::UnexpectedEof => ErrorKind::ShortRead,
             K::StorageFull | K::QuotaExceeded | K::FileTooLarge => ErrorKind::NoSpace,
             K::PermissionDenied => ErrorKind::PermissionDenied,
+            K::Unsupported => ErrorKind::Unsupported,
             _ => ErrorKind::Other,
         };
         Self::new(kind, op, path, error.to_string())

@@ -45,8 +45,7 @@ pub struct OpenOptions {
     /// Existing or new.
     pub mode: OpenMode,
     /// Bypass the page cache if the file system allows it; buffers, offsets and lengths must then be aligned to
-    /// [`crate::aligned::ALIGN`] bytes for data files (callers keep to 512-byte units for log files, which are
-    /// never opened direct).
+    /// [`crate::aligned::ALIGN`] bytes for data files, to 512 bytes for log files.
     pub direct: bool,
     /// Every write is durable when it returns (O_DSYNC).
     pub dsync: bool,
@@ -79,6 +78,17 @@ pub trait File: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Any failure leaves an unknown part of the range written.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()>;
+
+    /// As [`File::write_at`], durable when it returns. Nothing is said of other writes.
+    ///
+    /// Where the write itself can ask the disk for it, that costs one request instead of two.
+    ///
+    /// # Errors
+    /// Any failure leaves an unknown part of the range written; otherwise as of [`File::sync`].
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.write_at(buf, offset)?;
+        self.sync()
+    }
 
     /// Makes all completed writes of this file durable, its length included.
     ///

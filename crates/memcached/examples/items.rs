@@ -1,4 +1,4 @@
-//! What an operation of the store on tables costs, in nanoseconds of CPU: `items [ROWS]`, in release.
+//! What an operation of the store on tables costs, in nanoseconds of CPU: `items [ROWS [TIMES]]`, in release.
 //!
 //! A table of an INT key and a value of 100 bytes in VARBINARY, all in memory. Beside each read of the store the same read
 //! straight through the engine's session is measured.
@@ -19,7 +19,8 @@ use vaquita_memcached::store::{Expiry, Mode, NewItem, Store};
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
-    let rows = std::env::args().nth(1).map_or(Ok(1_000_000), |rows| rows.parse())?;
+    let number = |n, otherwise| std::env::args().nth(n).map_or(Ok(otherwise), |text| text.parse());
+    let (rows, count) = (number(1, 1_000_000)?, number(2, 200_000)?);
     let dir = std::env::temp_dir().join(format!("vaquita-items-{}", std::process::id()));
     let mut options = Options::new(&dir);
     options.storage.buffer_pool_size = 512 << 20;
@@ -30,7 +31,7 @@ fn main() -> Result<(), Failure> {
     let settings = Settings::default();
     settings.flush_log_at_trx_commit.store(0, std::sync::atomic::Ordering::Relaxed);
     let tables = Tables::new(engine.core(), Arc::new(settings))?;
-    measure(&engine, &mut tables.store(Arc::new(PlainWait)), rows)?;
+    measure(&engine, &mut tables.store(Arc::new(PlainWait)), rows, count)?;
     drop(tables);
     engine.close()?;
     std::fs::remove_dir_all(&dir)?;
@@ -88,8 +89,18 @@ fn report(name: &str, count: u64, mut round: impl FnMut() -> Result<(), Failure>
     Ok(())
 }
 
-fn measure(engine: &Engine, store: &mut InnodbStore, rows: u64) -> Result<(), Failure> {
-    const COUNT: u64 = 200_000;
+/// Keys of one get.
+const KEYS: u64 = 50;
+/// Sets that come together.
+const TOGETHER: u64 = 16;
+
+fn measure(engine: &Engine, store: &mut InnodbStore, rows: u64, count: u64) -> Result<(), Failure> {
+    read_straight(engine, rows, count)?;
+    gets(store, rows, count)?;
+    sets(store, rows, count)
+}
+
+fn read_straight(engine: &Engine, rows: u64, count: u64) -> Result<(), Failure> {
     let mut rng = Rng::new(1);
     let mut session = engine.session();
     let table = session.run(|s| s.table("test/items"))?;
@@ -97,59 +108,75 @@ fn measure(engine: &Engine, store: &mut InnodbStore, rows: u64) -> Result<(), Fa
     let mut touch = |s: &mut vaquita_engine::Statement<'_>, id: u64| {
         s.get(&mut read, &[Some(&int(id as i32))], |row| black_box(row.column(0).map(<[u8]>::len)))
     };
-    report("engine: read, autocommit", COUNT, || {
-        for _ in 0..COUNT {
+    report("engine: read, autocommit", count, || {
+        for _ in 0..count {
             let id = rng.below(rows);
             let _ = session.run_detached(|s| touch(s, id))?;
         }
         Ok(())
     })?;
-    report("engine: read, 50 in a statement", COUNT, || {
-        for _ in 0..COUNT / 50 {
+    report("engine: read, 50 in a statement", count, || {
+        for _ in 0..count / KEYS {
             let _ =
-                session.run_detached(|s| (0..50).try_for_each(|_| touch(s, rng.below(rows)).map(drop)))?;
+                session.run_detached(|s| (0..KEYS).try_for_each(|_| touch(s, rng.below(rows)).map(drop)))?;
         }
         Ok(())
-    })?;
-    drop(session);
-    let mut key = String::new();
+    })
+}
+
+fn gets(store: &mut InnodbStore, rows: u64, count: u64) -> Result<(), Failure> {
+    let (mut rng, mut key) = (Rng::new(2), String::new());
     let mut show = |_: usize, item: &vaquita_memcached::store::Item<'_>| {
         black_box(item.value.len());
         ControlFlow::Continue(())
     };
-    report("get", COUNT, || {
-        for _ in 0..COUNT {
+    report("get", count, || {
+        for _ in 0..count {
             write_key(&mut key, rng.below(rows));
             store.get(&[key.as_bytes()], None, &mut show)?;
         }
         Ok(())
     })?;
-    let mut keys = vec![String::new(); 50];
-    report("get of 50 keys, each", COUNT, || {
-        for _ in 0..COUNT / 50 {
+    let mut keys = vec![String::new(); KEYS as usize];
+    report("get of 50 keys, each", count, || {
+        for _ in 0..count / KEYS {
             keys.iter_mut().for_each(|key| write_key(key, rng.below(rows)));
             let keys: Vec<&[u8]> = keys.iter().map(|k| k.as_bytes()).collect();
             store.get(&keys, None, &mut show)?;
         }
         Ok(())
+    })
+}
+
+fn sets(store: &mut InnodbStore, rows: u64, count: u64) -> Result<(), Failure> {
+    let (mut rng, mut key, mut value) = (Rng::new(3), String::new(), [b'x'; 100]);
+    let mut set = |store: &mut InnodbStore, id: u64, n: u64| {
+        write_key(&mut key, id);
+        value[..8].copy_from_slice(&n.to_le_bytes());
+        let item = NewItem { flags: 0, expires: Expiry(0), value: &value };
+        store.store(Mode::Set, key.as_bytes(), &item, 0)
+    };
+    report("set of a row that is there", count, || {
+        for n in 0..count {
+            set(store, rng.below(rows), n)?;
+        }
+        Ok(())
     })?;
-    let mut value = [b'x'; 100];
-    report("set of a row that is there", COUNT, || {
-        for n in 0..COUNT {
-            write_key(&mut key, rng.below(rows));
-            value[..8].copy_from_slice(&n.to_le_bytes());
-            let item = NewItem { flags: 0, expires: Expiry(0), value: &value };
-            store.store(Mode::Set, key.as_bytes(), &item, 0)?;
+    report("sixteen sets together, each", count, || {
+        for n in 0..count / TOGETHER {
+            store.together();
+            for _ in 0..TOGETHER {
+                set(store, rng.below(rows), count + n)?;
+            }
+            store.settle()?;
         }
         Ok(())
     })?;
     let mut next = rows;
-    report("set of a new row", COUNT, || {
-        for _ in 0..COUNT {
-            write_key(&mut key, next);
+    report("set of a new row", count, || {
+        for n in 0..count {
             next += 1;
-            let item = NewItem { flags: 0, expires: Expiry(0), value: &value };
-            store.store(Mode::Set, key.as_bytes(), &item, 0)?;
+            set(store, next, n)?;
         }
         Ok(())
     })

@@ -8,7 +8,7 @@
 //! of another kind.
 
 use crate::protocol::run::{Run, Stopped};
-use crate::protocol::{Context, binary, storage, text};
+use crate::protocol::{Context, binary, push_failure, storage, text};
 use crate::service::Service;
 use crate::store::{Peer, Store};
 use memchr::memchr;
@@ -114,10 +114,24 @@ impl Conn {
     ///
     /// The answers must not be sent before what [`Store::durability`] gives is durable.
     pub fn advance<S: Store>(&mut self, input: &[u8], now: u32, store: &mut S, out: &mut Vec<u8>) -> Next {
-        let state = &mut self.state;
-        if state.closed {
+        if self.state.closed {
             return Next::Close;
         }
+        let answered = out.len();
+        store.together();
+        let next = self.work_through(input, now, store, out);
+        let Err(failure) = store.settle() else { return next };
+        // What was answered has not happened.
+        out.truncate(answered);
+        self.state.closed = true;
+        if self.state.protocol == Protocol::Text {
+            push_failure(out, &failure);
+        }
+        Next::Close
+    }
+
+    fn work_through<S: Store>(&mut self, input: &[u8], now: u32, store: &mut S, out: &mut Vec<u8>) -> Next {
+        let state = &mut self.state;
         let mut cx = Context { service: &self.service, now, store, out };
         let input = state.collect(input, &mut cx);
         if state.stash.is_empty() {

@@ -6,6 +6,7 @@
 //! What a commit left to wait for is gathered: [`Store::durability`] gives the last one, and the connection's answers are
 //! held back until it is durable.
 
+use crate::decimal::{is_white, read_number};
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -103,19 +104,10 @@ pub struct Count {
 }
 
 impl Count {
-    /// The count a value stands for: digits, perhaps with white space around them, or a plus before. `None` if it is no
+    /// The count a value stands for: digits, perhaps with white space around them and a sign before. `None` if it is no
     /// number of 64 bits.
     pub fn parse(value: &[u8]) -> Option<u64> {
-        let value = value.trim_ascii_start();
-        let value = value.strip_prefix(b"+").unwrap_or(value);
-        let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let ends = value.get(digits).is_none_or(|&byte| byte.is_ascii_whitespace() || byte == 0);
-        if digits == 0 || !ends {
-            return None;
-        }
-        value[..digits]
-            .iter()
-            .try_fold(0u64, |count, &digit| count.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+        read_number(value, |end| is_white(end) || end == 0)
     }
 
     /// The new count.
@@ -247,6 +239,17 @@ pub trait Store {
     /// the group.
     fn stats(&mut self, group: &[u8], line: &mut dyn FnMut(&str, &str)) -> bool;
 
+    /// The commands to come have come together: none is answered before [`Store::settle`], so they may share what they do.
+    fn together(&mut self) {}
+
+    /// The commands that came together are done: what they share ends.
+    ///
+    /// # Errors
+    /// Changes are lost, though they were answered otherwise: none of the answers since [`Store::together`] may be sent.
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// What is to be waited for before the answers so far may be sent: the last commit's. `None` if nothing was committed
     /// since it was asked last.
     fn durability(&mut self) -> Option<Durability>;
@@ -286,6 +289,12 @@ mod tests {
             (b"000000000000000000000000000001", Some(1)),
             (b"18446744073709551615", Some(u64::MAX)),
             (b"18446744073709551616", None),
+            (b"-0", Some(0)),
+            (b"-18446744073709551615", Some(1)),
+            (b"-9223372036854775809", Some(i64::MAX as u64)),
+            (b"-9223372036854775808", None),
+            (b"- 0", None),
+            (b"+-0", None),
             (b"", None),
             (b" ", None),
             (b"-1", None),

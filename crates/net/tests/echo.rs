@@ -1,13 +1,16 @@
 //! Loops with a small door: lines are echoed, some of them later.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vaquita_net::{
     Accepted, Buffer, Channel, Connection, Door, Listener, Loops, Next, Place, Received, Scratch, Trouble,
     hand_over, hand_over_for_page,
@@ -22,6 +25,10 @@ struct House {
     timed_out: AtomicUsize,
     waits: Mutex<Waits>,
     released: Condvar,
+    /// What is to become durable does so in no time.
+    is_quick: AtomicBool,
+    /// Threads that wait for it, or have.
+    durable_waits: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -146,6 +153,7 @@ impl Client {
             }
             ("r", n) => self.repeat = n.parse().expect("a number"),
             ("k", _) => self.place.kill(),
+            ("t", _) => out.extend_from_slice(format!("{:?}\n", std::thread::current().id()).as_bytes()),
             _ => return false,
         }
         true
@@ -231,7 +239,12 @@ impl Connection for Client {
         Poll::Ready(())
     }
 
+    fn waits_shortly(&self) -> bool {
+        self.house.is_quick.load(Ordering::SeqCst)
+    }
+
     fn wait_durable(&mut self) {
+        self.house.durable_waits.fetch_add(1, Ordering::SeqCst);
         let mut waits = self.house.waits();
         while self.durable.is_some_and(|wanted| wanted > waits.durable) {
             waits = self.house.released.wait(waits).unwrap_or_else(PoisonError::into_inner);
@@ -244,29 +257,48 @@ struct Open {
     house: Arc<House>,
     loops: Loops<House>,
     addr: SocketAddr,
+    file: PathBuf,
 }
+
+/// A test that waits for so long has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn open(loops: usize) -> Open {
     let listener = Listener::tcp(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
     let addr = listener.local_addr().expect("an address");
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let name = format!("vaquita-echo-{}-{}", std::process::id(), FILES.fetch_add(1, Ordering::SeqCst));
+    let file = std::env::temp_dir().join(name);
+    let at_file = Listener::unix(&file, 0o600).expect("a socket file");
     let house = Arc::new(House::default());
     // Number 0 is the impatient one.
     house.ids.store(1, Ordering::SeqCst);
-    let loops = Loops::start(house.clone(), vec![listener], loops).expect("threads");
-    Open { house, loops, addr }
+    let loops = Loops::start(house.clone(), vec![listener, at_file], loops).expect("threads");
+    Open { house, loops, addr, file }
 }
 
 impl Open {
     fn connect(&self) -> Talk {
         let stream = TcpStream::connect(self.addr).expect("a connection");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
-        Talk(BufReader::new(stream))
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        Talk::new(stream)
+    }
+
+    /// A client whose lines are there for the loop once they are said; by TCP they may take their time.
+    fn connect_at_once(&self) -> Talk {
+        let stream = UnixStream::connect(&self.file).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        Talk::new(stream)
     }
 }
 
-struct Talk(BufReader<TcpStream>);
+struct Talk(BufReader<File>);
 
 impl Talk {
+    fn new(stream: impl Into<OwnedFd>) -> Talk {
+        Talk(BufReader::new(File::from(stream.into())))
+    }
+
     fn say(&mut self, line: &str) {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes()).expect("a send");
     }
@@ -287,8 +319,11 @@ impl Talk {
     }
 }
 
+#[track_caller]
 fn until(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
     while !done() {
+        assert!(Instant::now() < end, "it does not come true");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -362,6 +397,61 @@ fn answers_wait_for_the_commit_and_threads_do_not() {
     }
 }
 
+/// Clients whose lines the loop finds all at once, and one more that has kept it busy until then: if that one left now, the
+/// loop would have something else to do.
+fn together(open: &Open, lines: &[&str]) -> (Vec<Talk>, Talk) {
+    let mut talks: Vec<Talk> = lines.iter().map(|_| open.connect_at_once()).collect();
+    talks.iter_mut().for_each(|talk| assert_eq!(talk.ask("ehere"), "here"));
+    let mut busy = open.connect_at_once();
+    // Nobody wants the loop, so it waits itself.
+    busy.say("p1");
+    until(|| open.house.waits().waiting == 1);
+    talks.iter_mut().zip(lines).for_each(|(talk, line)| talk.say(line));
+    open.house.release(1);
+    assert_eq!(busy.hear(), "1 pages");
+    (talks, busy)
+}
+
+#[test]
+fn a_short_wait_answers_all_commits_of_the_loop() {
+    let open = open(1);
+    open.house.is_quick.store(true, Ordering::SeqCst);
+    let (mut committing, _busy) = together(&open, &["da"; 5]);
+    until(|| open.house.durable_waits.load(Ordering::SeqCst) == 1);
+    open.house.sync();
+    for talk in &mut committing {
+        assert_eq!(talk.hear(), "a durable");
+    }
+    assert_eq!(open.house.durable_waits.load(Ordering::SeqCst), 1);
+    assert!(open.house.waits().wakers.is_empty());
+}
+
+#[test]
+fn one_commit_tells_for_all_of_the_loop() {
+    let open = open(1);
+    let (mut committing, _busy) = together(&open, &["da"; 5]);
+    until(|| open.house.waits().wanted == 5);
+    let mut other = open.connect();
+    // The loop does not wait, and whoever comes now is told with the others.
+    assert_eq!(other.ask("ehere"), "here");
+    assert_eq!(open.house.waits().wakers.len(), 1);
+    other.say("db");
+    until(|| open.house.waits().wanted == 6);
+    // The oldest alone is durable.
+    let waker = {
+        let mut waits = open.house.waits();
+        waits.durable = 1;
+        waits.wakers.pop()
+    };
+    waker.expect("one that is told").wake();
+    until(|| open.house.waits().wakers.len() == 1);
+    open.house.sync();
+    committing.push(other);
+    let heard: Vec<String> = committing.iter_mut().map(Talk::hear).collect();
+    assert_eq!(heard, ["a durable", "a durable", "a durable", "a durable", "a durable", "b durable"]);
+    assert_eq!(open.house.durable_waits.load(Ordering::SeqCst), 0);
+}
+
 #[test]
 fn turns_are_shared() {
     let open = open(1);
@@ -427,4 +517,75 @@ fn many_come_and_go_and_leave_nothing() {
     until(|| open.house.inside.load(Ordering::SeqCst) == 0);
     // Other tests of this process have descriptors of their own.
     assert!(descriptors() < before + 500);
+}
+
+/// Which thread answers whom.
+fn threads(talks: &mut [Talk]) -> Vec<String> {
+    talks.iter_mut().map(|talk| talk.ask("t")).collect()
+}
+
+#[test]
+fn connections_go_to_the_loops_that_serve() {
+    let open = open(3);
+    let mut talks: Vec<Talk> = (0..12).map(|_| open.connect()).collect();
+    let first = threads(&mut talks);
+    assert!(first.iter().all(|thread| *thread == first[0]), "one loop is enough: {first:?}");
+    // The load may take back what is said here, so it is said again until it has been seen.
+    until(|| {
+        open.loops.spread(3);
+        threads(&mut talks);
+        let answers = threads(&mut talks);
+        (0..3).all(|which| {
+            let mut same = answers.iter().skip(which).step_by(3);
+            same.all(|thread| *thread == answers[which])
+        }) && answers.iter().collect::<HashSet<_>>().len() == 3
+    });
+    until(|| {
+        open.loops.spread(1);
+        threads(&mut talks);
+        threads(&mut talks) == first
+    });
+}
+
+#[test]
+fn who_is_on_the_way_is_found() {
+    let open = open(3);
+    let mut killed = 0;
+    for round in 0..60 {
+        open.loops.spread(round % 3 + 1);
+        let mut talks: Vec<Talk> = (0..7).map(|_| open.connect()).collect();
+        for talk in &mut talks {
+            assert_eq!(talk.ask("ehere"), "here");
+        }
+        open.loops.spread((round + 1) % 3 + 1);
+        // Told to end, and sent to another loop after that.
+        talks.iter_mut().for_each(|talk| talk.say("k"));
+        for mut talk in talks {
+            assert_eq!(talk.hear(), "");
+            killed += 1;
+        }
+    }
+    until(|| open.house.inside.load(Ordering::SeqCst) == 0);
+    assert_eq!(killed, 420);
+}
+
+#[test]
+fn the_end_finds_those_on_the_way() {
+    for round in 0..10 {
+        let open = open(3);
+        let mut talks: Vec<Talk> = (0..9).map(|_| open.connect()).collect();
+        std::thread::scope(|scope| {
+            for talk in &mut talks {
+                scope
+                    .spawn(|| while talk.0.get_mut().write_all(b"t\n").is_ok() && !talk.hear().is_empty() {});
+            }
+            for n in 0..20 + round {
+                open.loops.spread(n % 3 + 1);
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            assert!(open.loops.stop(Duration::from_secs(60)));
+        });
+        assert_eq!(open.house.inside.load(Ordering::SeqCst), 0);
+        assert_eq!(open.loops.threads(), 0);
+    }
 }

@@ -121,6 +121,15 @@ impl Kw {
     }
 }
 
+/// Whether a name is understood only in quotes: it is a reserved word, or has other characters than names have.
+pub fn needs_quotes(name: &[u8]) -> bool {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$') || *b >= 0x80;
+    name.is_empty()
+        || !name.iter().all(plain)
+        || name.iter().all(u8::is_ascii_digit)
+        || Kw::of(name).is_reserved()
+}
+
 fn same_word(word: &[u8], text: &[u8]) -> bool {
     word.iter().zip(text).all(|(a, b)| a & FOLD == b & FOLD)
 }

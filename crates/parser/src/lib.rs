@@ -20,6 +20,7 @@ use bumpalo::Bump;
 
 pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest};
 pub use error::{ParseError, ParseErrorKind};
+pub use keyword::needs_quotes;
 pub use mode::{ParseMode, SqlMode};
 
 /// One statement of a text.

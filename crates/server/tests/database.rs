@@ -131,6 +131,59 @@ fn a_statement_that_waits_for_a_row_holds_up_nobody() {
     assert_eq!(value(&mut other, "SELECT v FROM d.t WHERE id = 1"), "201");
 }
 
+/// Asks until the answer is this one.
+fn until(client: &mut Client<TcpStream>, sql: &str, wanted: &str) {
+    let begun = std::time::Instant::now();
+    while value(client, sql) != wanted {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{sql}: not {wanted}");
+        std::thread::yield_now();
+    }
+}
+
+/// Clients that are gone while their statements wait for a row or for a table: what they began is taken back when the wait is
+/// over, and nothing of them stays.
+#[test]
+fn clients_that_go_away_while_they_wait() {
+    const SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist";
+    const BUSY: &str = "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Query' AND id <> CONNECTION_ID()";
+    let place = Place::open("gone", 2);
+    let (mut holder, mut other) = (with_table(&place), place.client());
+    (1..=6).for_each(|i| does(&mut holder, &format!("INSERT INTO d.t VALUES ({i}, 0)")));
+    does(&mut holder, "BEGIN");
+    does(&mut holder, "UPDATE d.t SET v = 1 WHERE id = 1");
+    let mut waiting = Vec::new();
+    for i in 2..=6 {
+        let mut client = place.client();
+        does(&mut client, "BEGIN");
+        does(&mut client, &format!("UPDATE d.t SET v = 100 WHERE id = {i}"));
+        client.say("UPDATE d.t SET v = 100 WHERE id = 1");
+        waiting.push(client);
+    }
+    let waits = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+    until(&mut other, waits, "5");
+    drop(waiting);
+    does(&mut holder, "COMMIT");
+    until(&mut other, SESSIONS, "2");
+    until(&mut other, "SELECT COUNT(*) FROM information_schema.innodb_trx", "0");
+    does(&mut other, "SET innodb_lock_wait_timeout = 1, lock_wait_timeout = 1");
+    assert_eq!(value(&mut other, "SELECT SUM(v) FROM d.t"), "1");
+    does(&mut other, "UPDATE d.t SET v = v + 1");
+    // A change of the definition that waits for a reader, and readers that wait behind it.
+    does(&mut holder, "BEGIN");
+    assert_eq!(value(&mut holder, "SELECT SUM(v) FROM d.t"), "7");
+    let mut change = place.client();
+    change.say("ALTER TABLE d.t ADD COLUMN more INT");
+    until(&mut other, BUSY, "1");
+    let mut readers: Vec<_> = (0..3).map(|_| place.client()).collect();
+    readers.iter_mut().for_each(|client| client.say("SELECT SUM(v) FROM d.t FOR UPDATE"));
+    drop((change, readers));
+    does(&mut holder, "COMMIT");
+    until(&mut other, SESSIONS, "2");
+    does(&mut other, "ALTER TABLE d.t ADD COLUMN again INT");
+    does(&mut other, "UPDATE d.t SET v = v + 1");
+    assert_eq!(value(&mut holder, "SELECT SUM(v) FROM d.t"), "13");
+}
+
 #[test]
 fn kill_ends_a_wait_for_a_row() {
     let place = Place::open("kill", 1);

@@ -106,6 +106,21 @@ pub fn duplicate_entry(value: &str, index: &str) -> SqlError {
     SqlError::new(1062, format!("Duplicate entry '{value}' for key '{index}'"))
 }
 
+/// A foreign key without what it does, its parent with its database.
+pub(crate) fn foreign_key_parts(key: &ForeignKey) -> String {
+    let columns = |names: &[String]| {
+        names.iter().map(|n| format!("`{}`", n.replace('`', "``"))).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "{}, CONSTRAINT `{}` FOREIGN KEY ({}) REFERENCES {} ({})",
+        quoted(&key.child),
+        constraint_name(&key.id),
+        columns(&key.child_columns),
+        quoted(&key.parent),
+        columns(&key.parent_columns)
+    )
+}
+
 /// A foreign key as error messages describe it.
 pub fn foreign_key_text(key: &ForeignKey) -> String {
     let child_db = key.child.split_once('/').map_or("", |(db, _)| db);
@@ -136,7 +151,7 @@ pub fn foreign_key_text(key: &ForeignKey) -> String {
 }
 
 /// A constraint's name without its database.
-fn constraint_name(id: &str) -> &str {
+pub(crate) fn constraint_name(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, name)| name)
 }
 

@@ -42,6 +42,7 @@ pub use control::{as_type, merge, union_type};
 pub use functions::is_function;
 pub use literal::literal;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};
+pub(crate) use print::with_values;
 pub use row::{ColumnMap, Row, TableRow};
 pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 pub use subquery::{CompiledSubquery, Subquery, TakeRow};

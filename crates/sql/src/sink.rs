@@ -1,5 +1,6 @@
 //! Where results go.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_engine::Durability;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
@@ -87,7 +88,7 @@ pub struct Completion {
     /// IN_TRANS_READONLY (8192).
     pub status: u16,
     /// Text such as `Records: 3  Duplicates: 0  Warnings: 0`.
-    pub info: String,
+    pub info: Cow<'static, str>,
     /// What of the session changed.
     pub changes: Vec<SessionChange>,
     /// What the statement committed, unless it is durable already: nothing may be acknowledged before it is.

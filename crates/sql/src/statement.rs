@@ -5,6 +5,7 @@ use crate::accounts::{Priv, Wanted};
 use crate::database::Database;
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::state::SessionState;
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 use vaquita_engine::Session;
@@ -53,7 +54,7 @@ pub struct Outcome {
     /// FOUND_ROWS(), of a SELECT.
     pub found_rows: Option<u64>,
     /// Text such as `Records: 3  Duplicates: 0  Warnings: 0`.
-    pub info: String,
+    pub info: Cow<'static, str>,
     /// Status flags of the protocol that only the statement knows: NO_INDEX (32), NO_GOOD_INDEX (16).
     pub status: u16,
 }

@@ -101,6 +101,79 @@ fn statements_need_privileges() {
     assert!(run(&mut u, "select * from mysql.db").starts_with("1142 "));
 }
 
+/// What is asked of columns and tables wherever a statement names them.
+#[test]
+fn all_parts_of_statements_are_checked() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; create table d.t (a int primary key, b int, c int); create table d.secret (s int); \
+                insert into d.t values (1, 1, 1), (2, 2, 2); insert into d.secret values (42); \
+                create user u@localhost; grant select (a), insert (a, b), update (c) on d.t to u@localhost; \
+                create user w@localhost; grant update, delete, create on d.* to w@localhost; \
+                create user l@localhost; grant insert on d.t to l@localhost";
+    assert_eq!(run(&mut c, made), "");
+    let mut l = connect_as(&opened.db, "l", "localhost").expect("connects");
+    assert_eq!(
+        run(&mut l, "load data local infile 'x' into table d.t (a) set b = (select s from d.secret)"),
+        "1142 SELECT command denied to user 'l'@'localhost' for table 'secret'"
+    );
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    let of_secret = "1142 SELECT command denied to user 'u'@'localhost' for table 'secret'";
+    for (sql, answer) in [
+        // Being set is not being read.
+        ("update d.t set c = 5", ""),
+        ("update d.t set c = 6 where a = 1", ""),
+        (
+            "update d.t set b = 1",
+            "1143 UPDATE command denied to user 'u'@'localhost' for column 'b' in table 't'",
+        ),
+        (
+            "update d.t set c = b",
+            "1143 SELECT command denied to user 'u'@'localhost' for column 'b' in table 't'",
+        ),
+        (
+            "explain select b from d.t",
+            "1143 SELECT command denied to user 'u'@'localhost' for column 'b' in table 't'",
+        ),
+        ("explain select * from d.secret", of_secret),
+        ("explain delete from d.t", "1142 DELETE command denied to user 'u'@'localhost' for table 't'"),
+        ("insert into d.t (a) values ((select s from d.secret))", of_secret),
+        ("insert into d.t (a) values (1) on duplicate key update c = (select s from d.secret)", of_secret),
+        (
+            "insert into d.t (a) values (10),(11),(12),(13),(14),(15),(16),(17),((select s from d.secret))",
+            of_secret,
+        ),
+        ("update d.t set c = (select s from d.secret)", of_secret),
+        ("set @x = (select s from d.secret)", of_secret),
+        ("do (select s from d.secret)", of_secret),
+        ("prepare p from 'select s from d.secret'", of_secret),
+        ("show create table d.t", "1142 SHOW command denied to user 'u'@'localhost' for table 't'"),
+        ("rename table d.t to d.x", "1142 DROP, ALTER command denied to user 'u'@'localhost' for table 't'"),
+        ("lock tables d.t read", "1044 Access denied for user 'u'@'localhost' to database 'd'"),
+        (
+            "select 1 into outfile '/nowhere/at/all'",
+            "1227 Access denied; you need (at least one of) the FILE privilege(s) for this operation",
+        ),
+    ] {
+        assert_eq!(run(&mut u, sql), answer, "{sql}");
+    }
+    assert_eq!(run(&mut c, "select a, b, c from d.t"), "1|1|6\n2|2|5");
+    let mut w = connect_as(&opened.db, "w", "localhost").expect("connects");
+    for (sql, answer) in [
+        (
+            "create table d.copy select * from d.secret",
+            "1142 SELECT command denied to user 'w'@'localhost' for table 'secret'",
+        ),
+        ("delete from d.t where a = 1", "1142 SELECT command denied to user 'w'@'localhost' for table 't'"),
+        ("update d.t set b = 9", ""),
+        ("delete from d.t", ""),
+    ] {
+        assert_eq!(run(&mut w, sql), answer, "{sql}");
+    }
+    assert_eq!(run(&mut c, "select count(*) from d.t"), "0");
+    assert!(run(&mut c, "select * from d.copy").starts_with("1146 "));
+}
+
 #[test]
 fn accounts_survive_and_are_found_by_host() {
     let opened = open();

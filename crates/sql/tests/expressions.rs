@@ -12,9 +12,7 @@ use std::path::Path;
 use vaquita_parser::ast::{ColumnRef, ExprKind, QueryBody, SelectItem, Stmt};
 use vaquita_parser::{ParseMode, parse};
 use vaquita_sql::expr::scope::{NoTables, unknown_column};
-use vaquita_sql::expr::{
-    Aggregate, CompileCx, EvalCx, Resolved, ResolvedColumn, Row, Scope, TableRow, compile,
-};
+use vaquita_sql::expr::{CompileCx, EvalCx, Resolved, ResolvedColumn, Row, Scope, TableRow, compile};
 use vaquita_sql::types::{Decimal, Kind, SqlType};
 use vaquita_sql::{SessionState, SqlError, Value};
 
@@ -196,7 +194,7 @@ fn grouped(text: &str, rows: &[[Value<'static>; 4]]) -> String {
     let mut cx = CompileCx::new(None, &mut state);
     let compiled = compile(expr, &Columns, &mut cx).expect("compiles");
     let aggregates = std::mem::take(&mut cx.aggregates);
-    let mut accumulators: Vec<_> = aggregates.iter().map(Aggregate::accumulator).collect();
+    let mut accumulators: Vec<_> = aggregates.iter().map(|a| a.accumulator(1 << 20, 1 << 20)).collect();
     let mut eval = EvalCx::new(None, &mut state, None);
     for values in rows {
         let tables = [TableRow::Values(values)];

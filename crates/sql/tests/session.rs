@@ -3,6 +3,8 @@
 mod support;
 
 use support::{open, root, run};
+use vaquita_sql::Connection;
+use vaquita_sql::sink::Collected;
 
 /// Answers of MySQL 5.6.24 to the same statements.
 #[test]
@@ -143,6 +145,29 @@ fn xa_goes_through_its_states() {
     }
 }
 
+/// A transaction that is left from before holds no name, but its rows may still be taken back.
+#[test]
+fn a_table_is_checked_when_nobody_changes_it() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; create table d.t (id int primary key, v int, key (v))");
+    for sql in ["xa start 'a'", "insert into d.t values (1, 1), (2, 2)", "xa end 'a'", "xa prepare 'a'"] {
+        assert_eq!(run(&mut c, sql), "", "{sql}");
+    }
+    drop(c);
+    let opened = opened.reopen();
+    let mut c = root(&opened.db);
+    run(&mut c, "set innodb_lock_wait_timeout = 1");
+    assert_eq!(
+        run(&mut c, "check table d.t"),
+        "d.t|check|Error|Lock wait timeout exceeded; try restarting transaction\n\
+         d.t|check|status|Operation failed"
+    );
+    assert_eq!(run(&mut c, "xa rollback 'a'"), "");
+    assert_eq!(run(&mut c, "check table d.t"), "d.t|check|status|OK");
+    assert_eq!(run(&mut c, "insert into d.t values (1, 1)"), "", "nothing is left locked");
+}
+
 #[test]
 fn savepoints_and_characteristics() {
     let opened = open();
@@ -191,6 +216,26 @@ fn show_lists_what_there_is() {
     assert_eq!(run(&mut c, "show errors"), "Error|1286|Unknown storage engine 'myisam'");
 }
 
+/// As 5.6.24 lists them, if it is asked no more often than it looks.
+#[test]
+fn who_asks_for_transactions_has_begun_none_by_that() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let listed = "select count(*), sum(trx_rows_modified) from information_schema.innodb_trx";
+    run(&mut c, "create database d; use d; create table t (id int primary key); insert into t values (1)");
+    assert_eq!(run(&mut c, listed), "0|NULL");
+    run(&mut c, "begin");
+    assert_eq!(run(&mut c, listed), "0|NULL");
+    assert_eq!(run(&mut c, "select * from t"), "1");
+    assert_eq!(run(&mut c, listed), "1|0");
+    run(&mut c, "insert into t values (2)");
+    assert_eq!(run(&mut c, listed), "1|1");
+    run(&mut c, "commit");
+    assert_eq!(run(&mut c, listed), "0|NULL");
+    run(&mut c, "start transaction with consistent snapshot");
+    assert_eq!(run(&mut c, listed), "1|0");
+}
+
 #[test]
 fn prepared_statements_of_sql() {
     let opened = open();
@@ -204,6 +249,102 @@ fn prepared_statements_of_sql() {
         "1243 Unknown prepared statement handler (s) given to DEALLOCATE PREPARE"
     );
     assert!(run(&mut c, "prepare s from 'selec'").starts_with("1064 "));
+}
+
+/// They are read once: what they do is for each execution to say.
+#[test]
+fn prepared_transactions_depend_on_the_session_as_it_is() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int primary key)"), "");
+    let [begin, commit, rollback] =
+        ["begin", "commit", "rollback"].map(|sql| c.prepare(sql.as_bytes()).expect(sql).id);
+    let execute = |c: &mut Connection, id: u32| match c.execute(id, &[], &mut Collected::default()) {
+        Ok(()) => String::new(),
+        Err(e) => e.code.to_string(),
+    };
+    let in_transaction = |c: &Connection| c.status_flags() & 1 != 0;
+    for (n, end, rows) in [(1, commit, "1"), (2, rollback, "1"), (3, commit, "2")] {
+        assert_eq!(execute(&mut c, begin), "");
+        assert!(in_transaction(&c));
+        assert_eq!(run(&mut c, &format!("insert into t values ({n})")), "");
+        assert_eq!(execute(&mut c, end), "");
+        assert!(!in_transaction(&c));
+        assert_eq!(run(&mut c, "select count(*) from t"), rows);
+    }
+    assert_eq!(run(&mut c, "set completion_type = chain"), "");
+    assert_eq!(execute(&mut c, commit), "");
+    assert!(in_transaction(&c));
+    assert_eq!(run(&mut c, "set completion_type = no_chain"), "");
+    assert_eq!(execute(&mut c, rollback), "");
+    assert!(!in_transaction(&c));
+    assert_eq!(run(&mut c, "xa start 'x'"), "");
+    assert_eq!((execute(&mut c, commit), execute(&mut c, begin)), ("1399".into(), "1399".into()));
+    assert_eq!(run(&mut c, "xa end 'x'; xa rollback 'x'"), "");
+    let status = run(&mut c, "show session status like 'Com_commit'");
+    assert_eq!(status, "Com_commit|4", "an execution counts as what it executes");
+}
+
+/// The words alone go no way by the parser: they do what they do there.
+#[test]
+fn texts_of_transactions_are_what_they_are_among_others() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int primary key)"), "");
+    let in_transaction = |c: &Connection| c.status_flags() & 1 != 0;
+    let ways = [
+        ("begin", "commit", true),
+        ("BEGIN", "Rollback", false),
+        ("start transaction", "COMMIT", true),
+        ("begin;", "commit;", true),
+        (" begin work", "rollback -- all of it", false),
+    ];
+    let mut rows = 0;
+    for (n, (begin, end, stays)) in ways.into_iter().enumerate() {
+        assert_eq!(run(&mut c, begin), "", "{begin}");
+        assert!(in_transaction(&c), "{begin}");
+        assert_eq!(run(&mut c, &format!("insert into t values ({n})")), "");
+        assert_eq!(run(&mut c, end), "", "{end}");
+        assert!(!in_transaction(&c), "{end}");
+        rows += usize::from(stays);
+        assert_eq!(run(&mut c, "select count(*) from t"), rows.to_string(), "{begin}, {end}");
+    }
+    assert_eq!(run(&mut c, "show session status like 'Com_begin'"), "Com_begin|5");
+    assert_eq!(run(&mut c, "show session status like 'Com_rollback'"), "Com_rollback|2");
+    assert_eq!(run(&mut c, "set completion_type = chain; commit"), "");
+    assert!(in_transaction(&c));
+    assert_eq!(run(&mut c, "set completion_type = no_chain; rollback; xa start 'x'"), "");
+    assert!(run(&mut c, "commit").starts_with("1399 "));
+    assert!(run(&mut c, "committ").starts_with("1064 "));
+    assert_eq!(run(&mut c, "xa end 'x'; xa rollback 'x'"), "");
+}
+
+/// One row is the usual case, and its text is made beforehand.
+#[test]
+fn an_update_tells_what_it_matched() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int primary key, b int, c int)"), "");
+    assert_eq!(run(&mut c, "insert into t values (1, 1, 1), (2, 2, 2), (3, 3, 3)"), "");
+    let info = |c: &mut Connection, sql: &str| {
+        let mut told = Collected::default();
+        c.query(sql.as_bytes(), &mut told).expect(sql);
+        told.results.pop().expect("a result").done.info
+    };
+    for (sql, expected) in [
+        ("update t set b = 5 where a = 9", "Rows matched: 0  Changed: 0  Warnings: 0"),
+        ("update t set b = 5 where a = 1", "Rows matched: 1  Changed: 1  Warnings: 0"),
+        ("update t set b = 5 where a = 1", "Rows matched: 1  Changed: 0  Warnings: 0"),
+        ("update t set b = 5", "Rows matched: 3  Changed: 2  Warnings: 0"),
+        ("update t x join t y on x.a <= y.a set x.c = x.c + 1", "Rows matched: 3  Changed: 3  Warnings: 0"),
+        ("update t x join t y on x.a <= y.a set x.c = x.c + 1", "Rows matched: 3  Changed: 3  Warnings: 0"),
+    ] {
+        assert_eq!(info(&mut c, sql), expected, "{sql}");
+    }
+    // What an execution that failed left is nothing to the next one.
+    assert!(run(&mut c, "update t set a = 3 where a = 1").starts_with("1062 "));
+    assert_eq!(info(&mut c, "update t set a = 4 where a = 1"), "Rows matched: 1  Changed: 1  Warnings: 0");
+    assert_eq!(run(&mut c, "select * from t order by a"), "2|5|4\n3|5|5\n4|5|3");
 }
 
 #[test]

@@ -9,7 +9,21 @@ use crate::error::{Error, Result};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
+use vaquita_base::codec::{get_u16, get_u64};
+
+/// Has the processor fetch the cache line at the beginning of `at`. Advice: nothing else happens.
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch loads nothing that the program could see, from wherever; every x86_64 processor has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
 
 /// The mapping.
 #[derive(Debug)]
@@ -80,6 +94,16 @@ impl FrameMemory {
         unsafe { std::slice::from_raw_parts_mut(self.ptr(frame), self.frame_size) }
     }
 
+    /// Has the processor fetch the lines with which every search of an index page begins: those of its header and of the end
+    /// of its directory. Advice: needs no latch.
+    #[inline]
+    pub(crate) fn prefetch_ends(&self, frame: u32) {
+        let bytes = self.optimistic(frame);
+        for at in [0, 64, self.frame_size - 128, self.frame_size - 64] {
+            bytes.prefetch(at);
+        }
+    }
+
     /// The bytes of a frame for reading without a latch.
     #[inline]
     pub(crate) fn optimistic(&self, frame: u32) -> OptimisticBytes<'_> {
@@ -94,6 +118,9 @@ impl Drop for FrameMemory {
         debug_assert!(unmapped.is_ok(), "munmap of the pool: {unmapped:?}");
     }
 }
+
+/// Most bytes that [`OptimisticBytes::window`] gives.
+pub const WINDOW: usize = 64;
 
 /// Reads bytes that a writer may be changing. What it returns means nothing until the latch version validates.
 ///
@@ -113,6 +140,16 @@ impl OptimisticBytes<'_> {
         self.len
     }
 
+    /// Has the processor fetch the cache line of `off`; nothing if that is beyond the page.
+    #[inline(always)]
+    fn prefetch(&self, off: usize) {
+        if off < self.len {
+            // SAFETY: within the frame, which stays mapped as long as the pool lives; an atomic may be referred to while others
+            // change it.
+            prefetch(unsafe { AtomicU8::from_ptr(self.ptr.add(off).cast_mut()) });
+        }
+    }
+
     /// The byte at `off`; 0 beyond the page.
     #[inline]
     pub fn u8(&self, off: usize) -> u8 {
@@ -127,6 +164,12 @@ impl OptimisticBytes<'_> {
     /// Big-endian u16 at `off`.
     #[inline]
     pub fn u16(&self, off: usize) -> u16 {
+        if off & 1 == 0 && off < self.len {
+            // SAFETY: within the frame, whose length is even, and aligned; see `u8`.
+            let loaded =
+                unsafe { AtomicU16::from_ptr(self.ptr.add(off).cast_mut().cast()).load(Ordering::Relaxed) };
+            return get_u16(&loaded.to_ne_bytes(), 0);
+        }
         u16::from(self.u8(off)) << 8 | u16::from(self.u8(off + 1))
     }
 
@@ -134,6 +177,37 @@ impl OptimisticBytes<'_> {
     #[inline]
     pub fn uint(&self, off: usize, n: usize) -> u64 {
         (0..n).fold(0, |v, i| v << 8 | u64::from(self.u8(off + i)))
+    }
+
+    /// The big-endian number in the eight bytes at `off`, a multiple of eight; `None` beyond the page.
+    #[inline(always)]
+    pub fn word(&self, off: usize) -> Option<u64> {
+        self.raw_word(off).map(|word| get_u64(&word, 0))
+    }
+
+    #[inline(always)]
+    fn raw_word(&self, off: usize) -> Option<[u8; 8]> {
+        if !off.is_multiple_of(8) || off >= self.len {
+            return None;
+        }
+        // SAFETY: within the frame, whose length is a multiple of eight, and aligned (frames are page-aligned); see `u8`.
+        let loaded =
+            unsafe { AtomicU64::from_ptr(self.ptr.add(off).cast_mut().cast()).load(Ordering::Relaxed) };
+        Some(loaded.to_ne_bytes())
+    }
+
+    /// `len` bytes from `off`, copied with what is around them into `buffer`; `None` if they leave the page or are more than
+    /// [`WINDOW`].
+    #[inline(always)]
+    pub fn window<'b>(&self, off: usize, len: usize, buffer: &'b mut [u8; WINDOW + 8]) -> Option<&'b [u8]> {
+        if len > WINDOW || off > self.len || len > self.len - off {
+            return None;
+        }
+        let skip = off & 7;
+        for (i, word) in buffer.chunks_exact_mut(8).take((skip + len).div_ceil(8)).enumerate() {
+            word.copy_from_slice(&self.raw_word(off - skip + 8 * i)?);
+        }
+        Some(&buffer[skip..skip + len])
     }
 
     /// Copies `out.len()` bytes from `off`; false if the range leaves the page.
@@ -145,12 +219,10 @@ impl OptimisticBytes<'_> {
         let mut i = 0;
         while i < out.len() {
             let at = off + i;
-            if at.is_multiple_of(8) && out.len() - i >= 8 {
-                // SAFETY: within the frame and aligned (frames are page-aligned); see `u8`.
-                let word = unsafe {
-                    AtomicU64::from_ptr(self.ptr.add(at).cast_mut().cast()).load(Ordering::Relaxed)
-                };
-                out[i..i + 8].copy_from_slice(&word.to_ne_bytes());
+            if let Some(word) = self.raw_word(at)
+                && out.len() - i >= 8
+            {
+                out[i..i + 8].copy_from_slice(&word);
                 i += 8;
             } else {
                 out[i] = self.u8(at);
@@ -176,10 +248,23 @@ mod tests {
             assert!(m.bytes(0).iter().chain(m.bytes(2)).all(|&b| b == 0));
         }
         let o = m.optimistic(1);
-        assert_eq!((o.u8(0), o.u16(4094), o.u8(4096)), (7, 0x0707, 0));
+        assert_eq!((o.u8(0), o.u16(4094), o.u8(4096), o.u16(4096)), (7, 0x0707, 0, 0));
         let mut out = [0; 21];
         assert!(o.copy(3, &mut out));
         assert_eq!(out, [7; 21]);
         assert!(!o.copy(4090, &mut out));
+        // SAFETY: no other reference exists in this test.
+        unsafe { m.bytes_mut(1) }.iter_mut().enumerate().for_each(|(i, b)| *b = i as u8);
+        let mut buffer = [0; WINDOW + 8];
+        for (off, len) in [(0, 0), (0, 64), (3, 1), (7, 64), (13, 12), (4095, 1), (4032, 64), (4096, 0)] {
+            let expected: Vec<u8> = (off..off + len).map(|i| i as u8).collect();
+            assert_eq!(o.window(off, len, &mut buffer), Some(&expected[..]));
+        }
+        assert_eq!((o.u16(2), o.u16(3), o.u16(4095)), (0x0203, 0x0304, 0xFF00));
+        assert_eq!(o.word(8), Some(0x0809_0A0B_0C0D_0E0F));
+        assert_eq!((o.word(9), o.word(4096)), (None, None));
+        assert_eq!(o.window(4095, 2, &mut buffer), None);
+        assert_eq!(o.window(0, WINDOW + 1, &mut buffer), None);
+        assert_eq!(o.window(5000, 0, &mut buffer), None);
     }
 }

@@ -27,7 +27,7 @@ mod sync;
 mod system;
 
 pub use error::{Error, Result};
-pub use frames::OptimisticBytes;
+pub use frames::{OptimisticBytes, WINDOW};
 pub use mtr::{Mtr, PageRef};
 pub use options::{FlushNeighbors, ForceRecovery, Options, SystemFile};
 pub use recovery::RecoveryReport;

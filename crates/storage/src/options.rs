@@ -71,6 +71,9 @@ pub struct Options {
     pub log_buffer_size: usize,
     /// How files are opened and synced.
     pub flush_method: FlushMethod,
+    /// Write the log through the page cache though data files bypass it (`innodb_log_file_buffering` of MariaDB): for commits
+    /// that do not wait for the disk.
+    pub log_file_buffering: bool,
     /// Checksum written into pages.
     pub checksum_algorithm: ChecksumAlgorithm,
     /// Write pages through the doublewrite area.
@@ -121,6 +124,7 @@ impl Options {
             log_file_size: 48 << 20,
             log_buffer_size: 8 << 20,
             flush_method: FlushMethod::default(),
+            log_file_buffering: false,
             checksum_algorithm: ChecksumAlgorithm::Innodb,
             doublewrite: true,
             flush_neighbors: FlushNeighbors::default(),

@@ -571,6 +571,7 @@ fn log_config(options: &Options, folder: FolderId) -> LogConfig {
     LogConfig {
         buffer_bytes: options.log_buffer_size,
         flush_method: options.flush_method,
+        direct: !options.log_file_buffering,
         read_only: options.read_only,
         ..LogConfig::new(&options.dir, folder)
     }

@@ -209,7 +209,7 @@ fn settings_out_of_range_name_the_setting_and_the_range() {
 fn a_failed_sync_is_final_until_the_folder_is_reopened() {
     use vaquita_io::sim::{Fault, Injection};
     let disk = crashed_folder(18);
-    let storage = open(&disk);
+    let storage = try_open(&disk, Options { log_file_buffering: true, ..options() }).unwrap();
     disk.inject(Injection::new(Fault::SyncError).on_path("ib_logfile").times(1));
     let mut mtr = storage.begin().unwrap();
     let page = mtr.get_exclusive(PageId::new(SPACE, PAGE)).unwrap();

@@ -8,9 +8,11 @@ use crate::read_view::ReadView;
 use crate::trx_sys::{TrxHandle, ViewPlace};
 use crate::undo::TrxUndo;
 use crate::wait::WaitHook;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use vaquita_base::TrxId;
+use vaquita_btree::Bookmark;
 use vaquita_format::undo::Xid;
 
 /// InnoDB's default of `lock_wait_timeout`, 50 seconds.
@@ -168,6 +170,8 @@ pub struct Trx {
     /// Microseconds to wait for a lock.
     pub(crate) lock_wait_timeout_us: u64,
     pub(crate) hook: Arc<dyn WaitHook>,
+    /// Where a row is that is likely to be changed next.
+    last_locked: Mutex<Option<Bookmark>>,
 }
 
 impl Trx {
@@ -183,6 +187,7 @@ impl Trx {
             dict_operation: false,
             lock_wait_timeout_us: LOCK_WAIT_TIMEOUT_US,
             hook,
+            last_locked: Mutex::default(),
         }
     }
 
@@ -237,6 +242,18 @@ impl Trx {
         self.lock_wait_timeout_us = us;
     }
 
+    /// Where the row was that was locked last: who locks a row is likely to change it.
+    #[inline]
+    pub fn last_locked(&self) -> Option<Bookmark> {
+        *self.last_locked.lock()
+    }
+
+    /// Notes where the row is that has just been locked.
+    #[inline]
+    pub fn note_locked(&self, place: Option<Bookmark>) {
+        *self.last_locked.lock() = place;
+    }
+
     /// The XID, of a prepared transaction.
     pub fn xid(&self) -> Option<&Xid> {
         self.xid.as_ref()
@@ -256,5 +273,10 @@ impl Trx {
     /// Who is told around waits.
     pub fn set_wait_hook(&mut self, hook: Arc<dyn WaitHook>) {
         self.hook = hook;
+    }
+
+    /// Who is told around waits.
+    pub fn wait_hook(&self) -> &Arc<dyn WaitHook> {
+        &self.hook
     }
 }

@@ -11,14 +11,24 @@ pub enum WaitFor {
     Lock,
     /// The log up to a commit.
     Log,
+    /// Nothing: much work begins that is not interrupted, as the rollback of many changes.
+    Work,
 }
 
-/// Told around every wait of a session's thread. No latch is held.
+/// Told around every wait of a session's thread, and around much work. No latch is held.
 pub trait WaitHook: Send + Sync + std::fmt::Debug {
     /// A wait begins.
     fn before(&self, what: WaitFor);
     /// It is over.
     fn after(&self, what: WaitFor);
+}
+
+/// Waits, and tells the hook around it.
+pub fn tell_around<R>(hook: &dyn WaitHook, what: WaitFor, wait: impl FnOnce() -> R) -> R {
+    hook.before(what);
+    let done = wait();
+    hook.after(what);
+    done
 }
 
 /// Waits plainly.
@@ -35,7 +45,7 @@ impl WaitHook for PlainWait {
 pub struct BeforeWait {
     /// Before a wait for a lock, which may be long.
     pub lock: fn(),
-    /// Before a wait for the log, which is short.
+    /// Before a wait for the log, which is short, and before much work.
     pub log: fn(),
 }
 
@@ -43,7 +53,7 @@ impl WaitHook for BeforeWait {
     fn before(&self, what: WaitFor) {
         match what {
             WaitFor::Lock => (self.lock)(),
-            WaitFor::Log => (self.log)(),
+            WaitFor::Log | WaitFor::Work => (self.log)(),
         }
     }
 

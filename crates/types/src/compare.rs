@@ -33,6 +33,8 @@ pub enum CompareAs {
     Time,
     /// Dates with time.
     DateTime,
+    /// The same of a date and text that is no constant: what is no date is as the zero date.
+    LooseDateTime,
     /// JSON.
     Json,
 }
@@ -91,6 +93,7 @@ impl CompareAs {
     /// | times of one kind | that kind |
     /// | a DATE column and a constant number | date |
     /// | times of two kinds, a date and constant text or number | date with time |
+    /// | a date and text that varies from row to row | date with time, text that is none as zero |
     /// | TIME and constant text or number, a TIME column and any constant time | TIME |
     /// | JSON and anything | JSON |
     /// | everything else | DOUBLE |
@@ -143,6 +146,9 @@ impl CompareAs {
                 (Some(a), Some(b)) => a.cmp(&b),
                 _ => by_form(a, b, cx),
             },
+            CompareAs::LooseDateTime => {
+                moment(a, cx).unwrap_or_default().cmp(&moment(b, cx).unwrap_or_default())
+            }
             CompareAs::Time => match (whole_time(a, cx), whole_time(b, cx)) {
                 (Some(a), Some(b)) => a.cmp(&b),
                 _ => by_form(a, b, cx),
@@ -176,6 +182,7 @@ impl CompareAs {
             },
             CompareAs::Date => moment(v, cx).map(|d| d.date).hash(state),
             CompareAs::DateTime => moment(v, cx).hash(state),
+            CompareAs::LooseDateTime => moment(v, cx).unwrap_or_default().hash(state),
             CompareAs::Time => v.to_time(cx).map(time_micros).hash(state),
             CompareAs::Json => json::hash(&document(v), state),
         });
@@ -211,7 +218,7 @@ impl CompareAs {
                 let day = |d: DateTime| DateTime { date: d.date, ..DateTime::default() };
                 push_u64(out, moment(v, cx).map_or(0, |d| packed(day(d))));
             }
-            CompareAs::DateTime => {
+            CompareAs::DateTime | CompareAs::LooseDateTime => {
                 out.push(1);
                 push_u64(out, moment(v, cx).map_or(0, packed));
             }
@@ -242,7 +249,11 @@ fn with_time(time: Family, t: Operand<'_>, other: Family, o: Operand<'_>, collat
             _ => CompareAs::DateTime,
         };
     }
-    if text { CompareAs::Text(collation) } else { CompareAs::Double }
+    match (text, time) {
+        (true, Family::Date | Family::DateTime) => CompareAs::LooseDateTime,
+        (true, _) => CompareAs::Text(collation),
+        (false, _) => CompareAs::Double,
+    }
 }
 
 /// Runs a conversion whose warnings nobody wants.

@@ -342,7 +342,7 @@ impl Outcome {
             affected_rows: done.affected_rows,
             last_insert_id: done.insert_id,
             warnings: done.warnings,
-            info: done.info,
+            info: done.info.into_owned(),
         };
         match done.durability {
             None => Ok(()),

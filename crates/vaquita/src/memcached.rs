@@ -1,8 +1,8 @@
 //! The tables that the memcached door is configured by.
 //!
 //! They have the names, columns and rows of those that the daemon_memcached plugin's configuration script makes, except
-//! that the mapping of `test.demo_test` is named `default`: so it is the one that connections begin with, also when others
-//! are added.
+//! that the mapping of `test.demo_test` is named `default`, so that it is the one that connections begin with, also when others
+//! are added; and that `flags` may be NULL, as its neighbours may.
 
 use std::sync::Arc;
 use vaquita_sql::{ConnectInfo, Database, SqlResult};
@@ -41,7 +41,7 @@ CREATE TABLE innodb_memcache.containers_new (
   db_table VARCHAR(250) NOT NULL,
   key_columns VARCHAR(250) NOT NULL,
   value_columns VARCHAR(250) DEFAULT NULL,
-  flags VARCHAR(250) NOT NULL DEFAULT '0',
+  flags VARCHAR(250) DEFAULT '0',
   cas_column VARCHAR(250) DEFAULT NULL,
   expire_time_column VARCHAR(250) DEFAULT NULL,
   unique_idx_name_on_key VARCHAR(250) NOT NULL

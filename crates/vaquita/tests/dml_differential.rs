@@ -382,6 +382,21 @@ fn seeds() -> Vec<u64> {
     }
 }
 
+/// A statement's answer without what differs from one play on MySQL to the next: the rows that warnings of an UPDATE or
+/// DELETE with a condition number are those its plan reads, and the plan follows from statistics that MySQL renews in the
+/// background. A scan counts rows that do not match, a range does not.
+fn comparable(step: &str) -> String {
+    let planned =
+        ["> update ", "> delete "].iter().any(|verb| step.starts_with(verb)) && step.contains(" where ");
+    let unnumbered = |line: &str| match line.rsplit_once(" at row ") {
+        Some((what, row)) if planned && line.starts_with('!') && row.bytes().all(|b| b.is_ascii_digit()) => {
+            what.to_owned()
+        }
+        _ => line.to_owned(),
+    };
+    step.lines().map(unnumbered).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn random_statements_do_what_they_do_in_mysql() {
     let (_server, target) = match std::env::var("VAQUITA_DML_SERVER") {
@@ -404,7 +419,10 @@ fn random_statements_do_what_they_do_in_mysql() {
             std::fs::write(format!("{into}/{seed}.vaquita"), got.join("\n")).unwrap();
         }
         // What follows the first difference may follow from it.
-        let differs = |i: &usize| got.get(*i) != wanted.get(*i) && !wanted[*i].starts_with("> set ");
+        let differs = |i: &usize| {
+            got.get(*i).is_none_or(|got| comparable(got) != comparable(&wanted[*i]))
+                && !wanted[*i].starts_with("> set ")
+        };
         if let Some(at) = (0..wanted.len()).find(differs) {
             let mut context: Vec<&str> = Vec::new();
             context.extend(

@@ -4,31 +4,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use vaquita::workshop::check::{NamedSpace, SetVerdict, check_set};
 use vaquita::workshop::source::MemorySpace;
-use vaquita_base::{ManualClock, Rng};
+use vaquita_base::Rng;
 use vaquita_engine::table::ReferentialAction;
-use vaquita_engine::{
-    Column, Engine, ForeignKeySpec, IndexSpec, Options, RowKey, Session, TableSpec, stored,
-};
+use vaquita_engine::{Column, Engine, ForeignKeySpec, IndexSpec, RowKey, Session, TableSpec, stored};
 use vaquita_format::PageSize;
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_format::undo::Xid;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::SystemFile;
-
-fn options() -> Options {
-    let mut options = Options::new("/db");
-    options.background = false;
-    options.lock_wait_timeout = 0;
-    options.storage.buffer_pool_size = 16 << 20;
-    options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }];
-    options.storage.log_file_size = 8 << 20;
-    options
-}
+use vaquita_testkit::engine_folder::EngineFolder;
 
 /// An engine on a disk with some clients that work on some tables.
 struct World {
@@ -70,8 +56,7 @@ fn spec(name: &str, format: RowFormat) -> TableSpec {
 
 impl World {
     fn new(seed: u64, n_clients: usize) -> World {
-        let disk = SimDisk::new(seed);
-        disk.put_dir("/db".as_ref());
+        let disk = EngineFolder::new(seed).disk;
         let engine = open(&disk);
         let clients = (0..n_clients).map(|_| engine.session()).collect();
         let mut world = World { disk, engine, clients, rng: Rng::new(seed), made: 0 };
@@ -183,7 +168,7 @@ impl World {
 }
 
 fn open(disk: &SimDisk) -> Engine {
-    Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options()).unwrap()
+    EngineFolder::on(disk.clone()).with(|o| o.storage.buffer_pool_size = 16 << 20).open().unwrap()
 }
 
 /// The tablespaces of a disk, checked where they are.

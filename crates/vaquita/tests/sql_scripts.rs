@@ -109,4 +109,7 @@ macro_rules! scripts {
         }
     };
 }
-scripts!(access_paths characters definitions dml functions joins load_data select_basics transactions types);
+scripts!(
+    access_paths characters comparisons definitions definitions_more dml foreign_keys functions having joins load_data
+    select_basics show_create transactions types variables
+);

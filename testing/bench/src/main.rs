@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
-use vaquita_bench::{Failure, engines, locks, memcached, oltp, own, reading, views};
+use vaquita_bench::{Failure, changes, engines, locks, memcached, oltp, own, reading, views};
 
 const USAGE: &str =
     "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)
@@ -14,6 +14,7 @@ const USAGE: &str =
        vaquita-bench views [OPENS]                      (read views, with and without writers)
        vaquita-bench locks [COUNT]                      (locks where nobody waits)
        vaquita-bench database ROWS                      (rows and transactions through the engine's API)
+       vaquita-bench changes [ROWS [KIND]]              (single changes of rows and their purge: processor time)
        vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..] [errors=only]
                                                         (sysbench on Vaquita, MySQL and MariaDB; errors=only: a second each, every cell)
        vaquita-bench memcached [servers=memcached,vaquita,vaquita-sql,mysql-sql] [seconds=S] [rows=N] [connections=N,..] [protocols=text,binary]
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         ["views", opens] => number(opens).and_then(views::views),
         ["locks"] => locks::locks(2_000_000),
         ["locks", count] => number(count).and_then(locks::locks),
+        ["changes"] => changes::changes(200_000, ""),
+        ["changes", rows] => number(rows).and_then(|rows| changes::changes(rows, "")),
+        ["changes", rows, kind] => number(rows).and_then(|rows| changes::changes(rows, kind)),
         ["oltp", rest @ ..] => oltp::Plan::parse(rest).and_then(|plan| oltp::oltp(&plan)),
         ["memcached", rest @ ..] => memcached::Plan::parse(rest).and_then(|plan| memcached::memcached(&plan)),
         ["reading"] => reading::reading(1_000_000),

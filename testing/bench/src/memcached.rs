@@ -1,6 +1,9 @@
 //! `vaquita-bench memcached`: gets and sets through memcached's protocols, on Debian's memcached and on Vaquita's tables;
 //! the same through SQL on Vaquita and on MySQL 5.6.24. One client, one kind of row, in the same run.
 //!
+//! SQL is asked by prepared statements, in the same batches: fifty keys are `SELECT ... WHERE k IN (50 keys)`, pipelined
+//! requests are executions sent one after the other without waiting, which both servers answer in order.
+//!
 //! The load generator is one thread beside the servers and takes its share of the same cores, as it does for all.
 //! memcached's sets are in memory only; Vaquita's and MySQL's are durable when they are answered.
 
@@ -93,7 +96,7 @@ fn shapes(plan: &Plan) -> Vec<Shape> {
     shapes
 }
 
-/// Runs it and prints the table. Ratios are to the first server.
+/// Runs it and prints the table, ratios in which are to the first server; then what the door is beside SQL.
 ///
 /// # Errors
 /// A server fails, an answer is not that of a hit.
@@ -108,18 +111,52 @@ pub fn memcached(plan: &Plan) -> Result<(), Failure> {
         "{:<10} {:<7} {:>5} {:>5}  {:<12} {:>10} {:>9} {:>10} {:>7} {:>7}",
         "operation", "form", "conns", "depth", "server", "ops/s", "p95 ms", "CPU us/op", "x rate", "x CPU"
     );
+    let mut measured = Vec::new();
     for protocol in &plan.protocols {
         for shape in shapes(plan) {
-            row(&contenders, plan, protocol, shape)?;
+            measured.push((shape, row(&contenders, plan, protocol, shape)?));
         }
     }
+    beside_sql(&measured);
     Ok(())
 }
 
+/// What a server did of a kind of load.
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    server: &'static str,
+    is_sql: bool,
+    /// Operations a second.
+    rate: f64,
+    /// Microseconds of the server's processor time for each.
+    cpu: f64,
+}
+
+/// The door's rates and processor time beside those of the servers that are asked in SQL.
+fn beside_sql(measured: &[(Shape, Vec<Measured>)]) {
+    for (shape, measured) in measured {
+        let Some(door) = measured.iter().find(|m| m.server == "vaquita") else { continue };
+        let Shape { name, connections, depth, .. } = shape;
+        for sql in measured.iter().filter(|m| m.is_sql) {
+            println!(
+                "{name:<10} {connections:>5} conns, depth {depth:>2}: vaquita {:.1} x the rate, {:.2} x the CPU of {}",
+                door.rate / sql.rate,
+                door.cpu / sql.cpu,
+                sql.server
+            );
+        }
+    }
+}
+
 /// One kind of load on every server that knows it.
-fn row(contenders: &[Contender], plan: &Plan, protocol: &str, shape: Shape) -> Result<(), Failure> {
-    let mut base: Option<(f64, f64)> = None;
-    for contender in contenders.iter().filter(|c| c.does(protocol, shape.operation, shape.depth)) {
+fn row(
+    contenders: &[Contender],
+    plan: &Plan,
+    protocol: &str,
+    shape: Shape,
+) -> Result<Vec<Measured>, Failure> {
+    let mut measured: Vec<Measured> = Vec::new();
+    for contender in contenders.iter().filter(|c| c.does(protocol)) {
         let Shape { name, operation, connections, depth } = shape;
         let sockets = contender.sockets(connections, protocol)?;
         let load = Load { operation, depth, rows: plan.rows, fill: false };
@@ -129,14 +166,16 @@ fn row(contenders: &[Contender], plan: &Plan, protocol: &str, shape: Shape) -> R
                 .map_err(|e| format!("{} {name} {protocol} x {connections}: {e}", contender.name))?;
         let cpu = (contender.cpu_us()? - before) as f64 / operations.max(1) as f64;
         let rate = operations as f64 / elapsed.as_secs_f64();
-        let (base_rate, base_cpu) = *base.get_or_insert((rate, cpu));
+        let (server, is_sql) = (contender.name, contender.is_sql());
+        measured.push(Measured { server, is_sql, rate, cpu });
+        let base = measured[0];
         println!(
             "{name:<10} {protocol:<7} {connections:>5} {depth:>5}  {:<12} {rate:>10.0} {:>9.2} {cpu:>10.2} {:>7.2} {:>7.2}",
             contender.name,
             p95.as_secs_f64() * 1000.0,
-            rate / base_rate,
-            cpu / base_cpu
+            rate / base.rate,
+            cpu / base.cpu
         );
     }
-    Ok(())
+    Ok(measured)
 }

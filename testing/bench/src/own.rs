@@ -232,10 +232,17 @@ fn on_threads(n: u64, work: impl Fn(u64) -> Result<(), Failure> + Sync) -> Resul
 
 /// User and system time of the process, from /proc (clock ticks of 10 ms).
 pub(crate) fn cpu_time() -> Duration {
+    let (user, system) = cpu_times();
+    user + system
+}
+
+/// Processor time of the process so far: user, system.
+pub(crate) fn cpu_times() -> (Duration, Duration) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
-    let ticks: u64 = after_name.split(' ').skip(11).take(2).filter_map(|t| t.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 10)
+    let mut ticks = after_name.split(' ').skip(11).map(|t| t.parse::<u64>().unwrap_or_default());
+    let mut next = || Duration::from_millis(ticks.next().unwrap_or_default() * 10);
+    (next(), next())
 }
 
 pub(crate) fn resident_bytes() -> Result<u64, Failure> {

@@ -144,9 +144,11 @@ impl Clients {
     /// The drivers' programs by name, ready to run.
     pub fn commands(&self, login: &Login<'_>) -> Result<Vec<(String, Command)>, Failure> {
         let mut all = Vec::new();
+        let plugins = Paths::installed()?.client_plugins();
         for driver in PYTHON_DRIVERS {
             let mut command = Command::new(self.root.join("python/bin/python"));
             command.arg(programs().join("python/check.py")).arg(driver);
+            command.env("MARIADB_PLUGIN_DIR", &plugins);
             all.push((format!("python {driver}"), command));
         }
         all.push(("go".to_owned(), Command::new(self.root.join("check-go"))));

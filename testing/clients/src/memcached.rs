@@ -46,8 +46,13 @@ impl MemcachedClients {
 
     /// The program that checks what users of a Python client see; see `programs/python/memcached.py`.
     pub fn python(&self, client: &str, port: u16) -> Command {
+        self.python_at(client, &port.to_string())
+    }
+
+    /// The same for a server at a port of this machine, or at a socket file.
+    pub fn python_at(&self, client: &str, place: &str) -> Command {
         let mut command = Command::new(&self.python);
-        command.arg(programs().join("python/memcached.py")).args([client, &port.to_string()]);
+        command.arg(programs().join("python/memcached.py")).args([client, place]);
         command
     }
 }

@@ -1,6 +1,7 @@
 //! A client that says exactly what it is told to, for tests that break rules and for load: MySQL's protocol over TCP,
 //! in clear, as an account without password.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
@@ -12,7 +13,7 @@ const CAPABILITIES: u32 = 1 | 1 << 2 | 1 << 7 | 1 << 9 | 1 << 13 | 1 << 15 | 1 <
 const PIECE_MAX: usize = 0xFF_FFFF;
 
 /// An answer of the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Answer {
     /// OK, with the number of changed rows.
     Ok(u64),
@@ -22,6 +23,24 @@ pub enum Answer {
     Rows(Vec<Vec<Option<Vec<u8>>>>),
     /// LOAD DATA LOCAL asks for this file.
     File(String),
+}
+
+/// Values are shown as text: as numbers of bytes `4` would read like 52.
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Ok(rows) => f.debug_tuple("Ok").field(rows).finish(),
+            Answer::Error(code, text) => f.debug_tuple("Error").field(code).field(text).finish(),
+            Answer::File(name) => f.debug_tuple("File").field(name).finish(),
+            Answer::Rows(rows) => {
+                let cell = |cell: &Option<Vec<u8>>| {
+                    cell.as_ref().map_or_else(|| "NULL".into(), |bytes| bytes.escape_ascii().to_string())
+                };
+                let row = |row: &Vec<Option<Vec<u8>>>| row.iter().map(cell).collect::<Vec<_>>().join("|");
+                f.debug_tuple("Rows").field(&rows.iter().map(row).collect::<Vec<_>>()).finish()
+            }
+        }
+    }
 }
 
 impl Answer {
@@ -401,4 +420,15 @@ fn cells(packet: &[u8], columns: usize) -> Option<Vec<Option<Vec<u8>>>> {
         at += len;
     }
     Some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_as_text() {
+        let rows = vec![vec![Some(b"4".to_vec()), None], vec![Some(b"\xC3".to_vec()), Some(Vec::new())]];
+        assert_eq!(format!("{:?}", Answer::Rows(rows)), r#"Rows(["4|NULL", "\\xc3|"])"#);
+    }
 }

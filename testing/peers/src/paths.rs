@@ -60,6 +60,11 @@ impl Paths {
         self.debian().join("usr/bin/mariadb")
     }
 
+    /// Where the client library finds its ways to log in: not where it was built to look for them.
+    pub fn client_plugins(&self) -> PathBuf {
+        self.debian().join("usr/lib/x86_64-linux-gnu/libmariadb3/plugin")
+    }
+
     /// A command for one of the unpacked programs, given as a path below [`Paths::debian`] or an absolute path,
     /// with the library path of the unpacked packages, no inherited options and the time zone UTC.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
@@ -69,6 +74,7 @@ impl Paths {
             .map(|folder| debian.join(folder).display().to_string())
             .join(":");
         command.env("LD_LIBRARY_PATH", libraries).env("TZ", "UTC").env_remove("MYSQL_HOST");
+        command.env("MARIADB_PLUGIN_DIR", self.client_plugins());
         command.env_remove("MYSQL_TCP_PORT").env_remove("MYSQL_UNIX_PORT").env_remove("MYSQL_PWD");
         command
     }

@@ -147,6 +147,7 @@ impl Scenario {
             log_file_size: self.log_file_bytes,
             log_buffer_size: self.log_buffer_bytes,
             flush_method: self.flush_method,
+            log_file_buffering: self.seed.is_multiple_of(4),
             checksum_algorithm: self.checksum,
             flush_neighbors: self.neighbors,
             io_capacity: 8,

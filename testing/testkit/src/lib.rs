@@ -4,4 +4,5 @@
 /// The real servers: see the crate's own documentation.
 pub use vaquita_peers as peers;
 
+pub mod engine_folder;
 pub mod table_builder;

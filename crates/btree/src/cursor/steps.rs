@@ -5,6 +5,7 @@
 //! where the leaf ends; going on to the neighbour is a step of its own.
 
 use super::{At, Cursor, LEFT_TRIES};
+use crate::bookmark::Bookmark;
 use crate::descent::{RecordRef, Shared};
 use crate::error::Result;
 use crate::probe::Probe;
@@ -98,6 +99,13 @@ impl<'s> Cursor<'s> {
     pub fn leaf(&self) -> Option<RecordRef<'_>> {
         let leaf = self.leaf.as_ref()?;
         Some(RecordRef { page: leaf, page_id: leaf.id(), rec: self.state.rec })
+    }
+
+    /// Where the record is that it is on; `None` if it is on none or the latch was given up.
+    #[inline]
+    pub fn bookmark(&self) -> Option<Bookmark> {
+        let leaf = self.leaf.as_ref().filter(|_| self.state.at == At::Record)?;
+        Some(Bookmark::new(leaf, self.state.rec))
     }
 
     /// The supremum of the leaf it is on.

@@ -3,6 +3,7 @@
 
 mod bed;
 mod blobs;
+mod bookmarks;
 mod bulk;
 mod crash;
 mod cursors;
@@ -12,4 +13,5 @@ mod model;
 mod observer;
 mod server_files;
 mod shape;
+mod text_keys;
 mod threads;

@@ -5,9 +5,9 @@ use crate::bed::{
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use vaquita_base::Rng;
-use vaquita_btree::{Change, Error, LatchMode, Restored, Tree};
+use vaquita_btree::{Change, Error, LOOKUP_GROUP, LatchMode, Restored, Tree};
 use vaquita_format::index_def::RowFormat;
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::tuple::Tuple;
@@ -85,13 +85,14 @@ fn run(page_size: usize, frames: usize, kind: Kind, format: RowFormat, seed: u64
 
 impl Run<'_> {
     fn step(&mut self, insert_weight: u64) {
-        match self.rng.below(insert_weight + 8) {
+        match self.rng.below(insert_weight + 9) {
             0 => self.update_in_place(),
             1 | 2 => self.update(),
             3 => self.delete_mark(),
             4 | 5 => self.remove(),
             6 => self.look_up(),
             7 => self.scan(),
+            8 => self.look_up_many(),
             _ => self.insert(),
         }
     }
@@ -194,6 +195,24 @@ impl Run<'_> {
             .lookup(&self.bed.storage, &Tuple::new(&fields(key)), |r| read_row(self.bed, &self.tree, &r))
             .unwrap();
         assert_eq!(found.as_ref(), self.model.get(key));
+    }
+
+    fn look_up_many(&mut self) {
+        let n_rows = self.rng.index(3 * LOOKUP_GROUP) + 1;
+        let rows: Vec<Row> = (0..n_rows).map(|_| self.random_row()).collect();
+        let keys: Vec<_> = rows.iter().map(|row| fields(&row[..n_key(&self.tree)])).collect();
+        let tuples: Vec<_> = keys.iter().map(|key| Tuple::new(key)).collect();
+        let stop = self.rng.one_in(4).then(|| self.rng.index(n_rows));
+        let mut next = 0;
+        let all = self.tree.lookup_many(&self.bed.storage, &tuples, |i, record| {
+            assert_eq!(i, next, "in the order of the keys");
+            next += 1;
+            let found = record.map(|r| read_row(self.bed, &self.tree, &r));
+            assert_eq!(found.as_ref(), self.model.get(&rows[i][..n_key(&self.tree)]));
+            if stop == Some(i) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(all.unwrap(), stop.is_none());
+        assert_eq!(next, stop.map_or(n_rows, |at| at + 1));
     }
 
     fn scan(&mut self) {

@@ -1,6 +1,7 @@
 //! Several threads in one tree: writers, and readers that scan both ways meanwhile.
 
 use crate::bed::{Bed, Kind, Row, be, fields, insert, remove, row, shuffle, tree_cursor};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use vaquita_base::Rng;
 use vaquita_base::codec::get_u32;
@@ -166,4 +167,56 @@ fn runs_that_meet() {
         });
     });
     assert_eq!(bed.validate(tree).records, u64::from(2 * HALF));
+}
+
+/// Looks up sets of keys until told to stop; what stays is found, and nothing but what was asked for.
+fn look_up(bed: &Bed, tree: &Tree, keys: u32, stop: &AtomicBool) -> u32 {
+    let mut rng = Rng::new(u64::from(keys));
+    let mut rounds = 0;
+    while !stop.load(Ordering::Relaxed) || rounds == 0 {
+        let asked: Vec<Row> = (0..40).map(|_| key_row(rng.below(keys.into()) as u32)).collect();
+        let fields: Vec<_> = asked.iter().map(|key| fields(key)).collect();
+        let tuples: Vec<_> = fields.iter().map(|key| Tuple::new(key)).collect();
+        let mut shown = 0;
+        let all = tree.lookup_many(&bed.storage, &tuples, |i, record| {
+            assert_eq!(i, shown);
+            shown += 1;
+            let key = get_u32(asked[i][0].as_ref().unwrap(), 0);
+            match record {
+                Some(record) => assert_eq!(get_u32(record.page, record.rec.into()), key),
+                None => assert!(!key.is_multiple_of(STAY), "{key} stays, and was not found"),
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(all.unwrap());
+        assert_eq!(shown, asked.len());
+        rounds += 1;
+    }
+    rounds
+}
+
+#[test]
+fn sets_of_keys_are_found_while_pages_split_and_merge() {
+    const KEYS: u32 = 6_000;
+    // The small pool holds a part of the tree only: leaves of a set have to be read.
+    for frames in [1_000, 96] {
+        let bed = Bed::new(4096, frames, 3);
+        let tree = bed.tree(Kind::IntKey, RowFormat::Dynamic);
+        let mut rng = Rng::new(3);
+        for key in (0..KEYS).step_by(STAY as usize) {
+            insert(&bed, &tree, &row(Kind::IntKey, key, &mut rng, 0)).unwrap();
+        }
+        let (bed, tree) = (&bed, &tree);
+        let stop = &AtomicBool::new(false);
+        std::thread::scope(|s| {
+            let writers: Vec<_> =
+                (0..2u32).map(|t| s.spawn(move || write_disjoint(bed, tree, t, KEYS))).collect();
+            let readers = [0, 1].map(|_| s.spawn(move || look_up(bed, tree, KEYS, stop)));
+            writers.into_iter().for_each(|w| w.join().unwrap());
+            stop.store(true, Ordering::Relaxed);
+            readers.into_iter().for_each(|r| assert!(r.join().unwrap() > 0));
+        });
+        bed.validate(tree);
+        bed.storage.pool().validate();
+    }
 }

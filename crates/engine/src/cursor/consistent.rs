@@ -17,6 +17,7 @@ use crate::row::lock::{parse_clustered, parse_secondary};
 use crate::table::{Index, Table};
 use crate::version::entry::{Parsed, belongs};
 use crate::version::{Seen, seen_by};
+use crate::waits::check_interrupt;
 use vaquita_base::TrxId;
 use vaquita_base::codec::get_u48;
 use vaquita_btree::RecordRef;
@@ -60,7 +61,7 @@ impl<'a> Source<'a> {
     /// Fails if the session was interrupted; asked once per leaf.
     #[inline]
     pub(crate) fn check_interrupt(&self) -> Result<()> {
-        if self.trx.is_interrupted() { Err(Error::Interrupted) } else { Ok(()) }
+        check_interrupt(self.trx)
     }
 
     /// DB_TRX_ID of a record of the clustered index.

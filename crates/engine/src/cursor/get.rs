@@ -1,7 +1,7 @@
 //! One row by a unique key: the shortest way from a key to the bytes of a row.
 //!
 //! Without locks and by the clustered key this is one descent and a look at the record, with nothing remembered and
-//! nothing allocated.
+//! nothing allocated. Many keys together share what can be shared, and wait for memory together.
 
 use super::ReadOptions;
 use super::bound::{Direction, Limit, is_unique_key, key_fields};
@@ -16,14 +16,17 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::lock::lock_table;
 use crate::table::{Field, Table};
+use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use vaquita_btree::Cursor as Walk;
+use vaquita_btree::{Cursor as Walk, LOOKUP_GROUP};
 use vaquita_format::index_page::SearchMode;
-use vaquita_format::tuple::Tuple;
+use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_txn::{Isolation, LockMode, Trx};
 
-/// Reads rows of a table by a unique key, one at a time. Prepared once, used many times.
+const NOT_WHOLE: Error = Error::WrongState("rows are read one by one by whole unique keys without NULL only");
+
+/// Reads rows of a table by a unique key. Prepared once, used many times.
 #[derive(Debug)]
 pub struct PointRead {
     spec: Spec,
@@ -86,7 +89,7 @@ impl PointRead {
         let index = &self.spec.index;
         let key = key_fields(index, key)?;
         if !is_unique_key(index, &key) {
-            return Err(Error::WrongState("rows are read one by one by whole unique keys without NULL only"));
+            return Err(NOT_WHOLE);
         }
         if lock != ReadLock::None {
             let mode = match lock {
@@ -118,6 +121,81 @@ impl PointRead {
         pass.forward(&mut walk, scratch, &mut |seen| once.call(seen))?;
         core.metrics.rows_read.add(u64::from(once.result.is_some()));
         Ok(once.result)
+    }
+
+    /// Calls `row` for each key in turn, with its number and its row if there is one to be seen; until it breaks. Keys are as for
+    /// [`PointRead::get`]. Without locks and by the clustered key they are looked up together.
+    ///
+    /// # Errors
+    /// As for [`PointRead::get`]; `row` was called for the keys before.
+    ///
+    /// # Latching
+    /// `row` runs under latches: it must not call the engine.
+    pub(crate) fn get_many_with<'k, K: AsRef<[Field<'k>]>>(
+        &mut self,
+        core: &Core,
+        trx: &mut Trx,
+        lock: ReadLock,
+        keys: &[K],
+        mut row: impl FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if lock != ReadLock::None || !self.spec.index.is_clustered() {
+            for (i, key) in keys.iter().enumerate() {
+                let shown = self.get_with(core, trx, lock, key.as_ref(), |seen| row(i, Some(seen)))?;
+                if shown.unwrap_or_else(|| row(i, None)).is_break() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let index = &self.spec.index;
+        let snapshot = snapshot(core, trx);
+        if !is_old_enough(core, index, &snapshot) {
+            return Err(Error::TableChanged(self.spec.table.name.clone()));
+        }
+        let source = self.spec.source(core, trx.shared());
+        let scratch = &mut self.scratch;
+        let n_fields = index.def().n_uniq();
+        let mut read = 0;
+        for (group, keys) in keys.chunks(LOOKUP_GROUP).enumerate() {
+            source.check_interrupt()?;
+            let mut fields: SmallVec<[TupleField<'_>; 2 * LOOKUP_GROUP]> = SmallVec::new();
+            for key in keys {
+                let key = key_fields(index, key.as_ref())?;
+                if !is_unique_key(index, &key) {
+                    return Err(NOT_WHOLE);
+                }
+                fields.extend(key);
+            }
+            let tuples: SmallVec<[Tuple<'_>; LOOKUP_GROUP]> =
+                fields.chunks(n_fields).map(Tuple::new).collect();
+            let mut failed = None;
+            let all = index.tree.lookup_many(&core.storage, &tuples, |i, record| {
+                let i = group * LOOKUP_GROUP + i;
+                let seen = record.map_or(Ok(None), |record| {
+                    source.visit(record, false, &snapshot, scratch, |seen| row(i, Some(&seen)))
+                });
+                match seen {
+                    Ok(Some(flow)) => {
+                        read += 1;
+                        flow
+                    }
+                    Ok(None) => row(i, None),
+                    Err(error) => {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            })?;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if !all {
+                break;
+            }
+        }
+        core.metrics.rows_read.add(read);
+        Ok(())
     }
 
     fn get_locking<R>(

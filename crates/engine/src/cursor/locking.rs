@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::row::lock::{lock_clustered, lock_secondary, parse_clustered, record_id};
 use crate::version::entry::Parsed;
 use crate::version::{Seen, committed};
-use vaquita_btree::RecordRef;
+use vaquita_btree::{Bookmark, RecordRef};
 use vaquita_format::tuple::Tuple;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::{LockMode, RecordLockKind, Trx};
@@ -186,7 +186,7 @@ impl Source<'_> {
         let entry = Parsed { record: entry_record, offsets: own };
         let key = clustered_key(self.table, self.index, &entry);
         let tree = &self.table.clustered().tree;
-        let found = tree.lookup(&self.core.storage, &Tuple::new(&key), |record| {
+        let look = |record: RecordRef<'_>, place: Bookmark| {
             parse_clustered(self.table, &record, offsets)?;
             let claim = (how.mode, RecordLockKind::Record);
             match lock_clustered(self.core, trx, self.table, &record, offsets, claim, how.policy)? {
@@ -202,9 +202,13 @@ impl Source<'_> {
                 }
                 return Ok(Visited::Skip);
             }
+            if how.mode == LockMode::Exclusive {
+                trx.note_locked(Some(place));
+            }
             let columns = Columns::Clustered(Parsed { record, offsets }, self.clustered.at);
             Ok(Visited::Row(row(RowRef::of_pages(self.core, self.table, self.index, entry, columns))))
-        })?;
+        };
+        let found = tree.lookup_marked(&self.core.storage, &Tuple::new(&key), None, look)?;
         let visited = found.unwrap_or_else(|| Err(self.lost_row(&entry_record)))?;
         if matches!(visited, Visited::Skip) {
             self.give_back(trx, &entry_record, how, held);

@@ -10,7 +10,7 @@ use crate::row::lock::wait;
 use std::ops::ControlFlow;
 use vaquita_btree::{Cursor as Walk, RecordRef, Restored, Step};
 use vaquita_format::index_page;
-use vaquita_txn::Trx;
+use vaquita_txn::{LockMode, Trx};
 
 /// Why a scan stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,6 +245,10 @@ impl LockPass<'_, '_> {
         )?;
         if !matches!(visited, Visited::Wait) {
             self.from_key = None;
+        }
+        let to_change = self.how.mode == LockMode::Exclusive && self.source.index.is_clustered();
+        if to_change && matches!(visited, Visited::Row(_)) {
+            self.trx.note_locked(walk.bookmark());
         }
         Ok(visited)
     }

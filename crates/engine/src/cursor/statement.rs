@@ -119,6 +119,26 @@ impl Statement<'_> {
         read.get_with(core, trx, lock, key, row)
     }
 
+    /// Rows by unique keys, in one visit of the table: calls `row` for each key in turn, with its number and its row if there is
+    /// one to be seen, until it breaks.
+    ///
+    /// # Errors
+    /// As for [`PointRead::get`]; `row` was called for the keys before.
+    ///
+    /// # Latching
+    /// `row` runs under latches: it must not call the engine.
+    pub fn get_many<'k, K: AsRef<[Field<'k>]>>(
+        &mut self,
+        read: &mut PointRead,
+        keys: &[K],
+        row: impl FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.session.use_table(read.table(), MdlMode::SharedRead)?;
+        let lock = self.effective_lock(read.lock());
+        let (core, trx) = self.parts();
+        read.get_many_with(core, trx, lock, keys, row)
+    }
+
     /// The number of rows of a table. In SERIALIZABLE transactions every row is locked.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::row::entry;
 use crate::row::image::Image;
 use crate::table::{Index, Table};
+use crate::waits::check_interrupt;
 use vaquita_base::{PageNo, TrxId};
 use vaquita_btree::{BulkBuilder, Cursor};
 use vaquita_format::record::{Offsets, compare_fields};
@@ -57,7 +58,7 @@ pub(super) fn add<'a>(
     let trx_id = core.txn.assign_id(trx)?;
     let mut undo = Vec::new();
     if first < parts.indexes.len()
-        && let Err(e) = make(core, &mut parts, first, trx_id, &mut undo)
+        && let Err(e) = make(core, trx, &mut parts, first, trx_id, &mut undo)
     {
         change::give_up(core, &undo);
         return Err(e);
@@ -105,7 +106,14 @@ fn planned(core: &Core, name: &str, specs: &[IndexSpec]) -> Result<TableParts> {
 }
 
 /// Makes the trees of the indexes from `first` on and fills them.
-fn make(core: &Core, parts: &mut TableParts, first: usize, trx_id: TrxId, undo: &mut Vec<u64>) -> Result<()> {
+fn make(
+    core: &Core,
+    trx: &Trx,
+    parts: &mut TableParts,
+    first: usize,
+    trx_id: TrxId,
+    undo: &mut Vec<u64>,
+) -> Result<()> {
     for (n, def) in parts.index_defs()?.into_iter().enumerate().skip(first) {
         let name = parts.name.clone();
         let entry = Entry::FreeTree { space: parts.space, index: def.id(), root: PageNo::NULL, name };
@@ -119,21 +127,22 @@ fn make(core: &Core, parts: &mut TableParts, first: usize, trx_id: TrxId, undo: 
         .iter()
         .map(|i| Sorter::new(&core.storage, i.def().clone(), SORT_MEMORY / (table.indexes.len() - first)))
         .collect();
-    scan(core, &table, first, &mut sorters)?;
+    scan(core, trx, &table, first, &mut sorters)?;
     for (index, sorter) in table.indexes[first..].iter().zip(sorters) {
-        build(core, &table, index, sorter, trx_id)?;
+        build(core, trx, &table, index, sorter, trx_id)?;
     }
     Ok(())
 }
 
 /// Gives the entries of all rows to the sorters of the indexes from `first` on.
-fn scan(core: &Core, table: &Table, first: usize, sorters: &mut [Sorter<'_>]) -> Result<()> {
+fn scan(core: &Core, trx: &Trx, table: &Table, first: usize, sorters: &mut [Sorter<'_>]) -> Result<()> {
     let clustered = table.clustered();
     let mut cursor = Cursor::new(&clustered.tree, &core.storage);
     let mut offsets = Offsets::new();
     let mut image = Image::default();
     let mut more = cursor.first()?;
     while more {
+        check_interrupt(trx.shared())?;
         let record = cursor.record().expect("the cursor is on a record");
         if !record.is_deleted() {
             record.parse(clustered.def(), &mut offsets)?;
@@ -148,11 +157,19 @@ fn scan(core: &Core, table: &Table, first: usize, sorters: &mut [Sorter<'_>]) ->
     Ok(())
 }
 
-fn build(core: &Core, table: &Table, index: &Index, sorter: Sorter<'_>, trx_id: TrxId) -> Result<()> {
+fn build(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    index: &Index,
+    sorter: Sorter<'_>,
+    trx_id: TrxId,
+) -> Result<()> {
     let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
     let mut before: Vec<Option<Vec<u8>>> = Vec::new();
     let n_uniq = index.parts.len();
     sorter.finish(|fields| {
+        check_interrupt(trx.shared())?;
         if index.is_unique() {
             if same_key(index, &before, &fields[..n_uniq]) {
                 return Err(Error::DuplicateKey {

@@ -3,6 +3,7 @@
 use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
 use crate::table::{Column, FieldSource, Index, Table, TableStats};
+use crate::watch::Mark;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
@@ -170,6 +171,7 @@ impl TableParts {
             extra: self.extra,
             is_system: self.is_system,
             gone: AtomicBool::new(false),
+            mark: Mark::default(),
         })
     }
 }

@@ -28,6 +28,11 @@ impl Core {
     /// # Errors
     /// Errors of pages; what was not purged is purged again.
     pub fn purge_step(&self) -> Result<bool> {
+        // Nothing has been changed, or what was is purged: who rests wakes up for this again and again.
+        if self.txn.history_len() == 0 {
+            self.adjust_delay();
+            return Ok(false);
+        }
         let mut history = self.history.lock();
         let view = self.txn.oldest_view();
         let mut records = Vec::new();

@@ -2,11 +2,14 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::row::KeyFields;
 use crate::row::clustered;
 use crate::row::entry::{self, Columns};
-use crate::row::secondary::{self, Fate};
-use crate::row::versions::{find_row, row_needs_entry};
+use crate::row::image::Image;
+use crate::row::secondary::{self, Fate, Of};
+use crate::row::versions::{find_row, has_entry, is_seen_by_all, row_needs_entry};
 use crate::table::{Field, Table};
+use smallvec::{SmallVec, smallvec};
 use vaquita_format::record::EXTERN_REF_LEN;
 use vaquita_format::tuple::TupleField;
 use vaquita_format::undo::UndoPlace;
@@ -17,7 +20,7 @@ use vaquita_txn::undo::PurgeRecord;
 #[derive(Debug)]
 struct OldColumns<'u> {
     /// By user column; of a value off the page the prefix that indexes need.
-    values: Vec<Field<'u>>,
+    values: SmallVec<[Field<'u>; 16]>,
     row_id: &'u [u8],
 }
 
@@ -65,17 +68,21 @@ pub(super) fn purge(core: &Core, record: &PurgeRecord) -> Result<()> {
     match header.ty {
         UndoType::Insert => Err(damaged(record, "an insert is in the history")),
         UndoType::DeleteMark => {
-            purge_entries(core, &table, record, &undo, |_| true)?;
-            purge_row(core, &table, record, &undo)
+            let mut row = Row::find(core, &table, &undo)?;
+            purge_entries(core, &table, record, &undo, &mut row, |_| true)?;
+            purge_row(core, &table, record, row)
         }
         UndoType::UpdateExisting => {
-            let changed: Vec<u32> = undo.updates().map(|(field, _)| field).collect();
+            let changed: SmallVec<[u32; 16]> = undo.updates().map(|(field, _)| field).collect();
             let concerns = |index: usize| {
                 let columns =
                     (0..table.columns.len()).filter(|&c| entry::index_has(&table.indexes[index], c));
                 columns.map(|c| table.cluster_fields[c] as u32).any(|field| changed.contains(&field))
             };
-            purge_entries(core, &table, record, &undo, concerns)?;
+            if (1..table.indexes.len()).any(concerns) {
+                let mut row = Row::find(core, &table, &undo)?;
+                purge_entries(core, &table, record, &undo, &mut row, concerns)?;
+            }
             free_old_values(core, &table, record, &undo)
         }
         // The entries of the row that was deleted before are those of its own delete.
@@ -83,8 +90,34 @@ pub(super) fn purge(core: &Core, record: &PurgeRecord) -> Result<()> {
     }
 }
 
-fn key<'u>(undo: &UndoRecord<'u>) -> Vec<TupleField<'u>> {
-    undo.key().map(|v| TupleField::nullable(v.bytes())).collect()
+/// The row that a record is about, as it was when purge came to it.
+struct Row<'u> {
+    key: KeyFields<'u>,
+    image: Option<Image>,
+}
+
+impl<'u> Row<'u> {
+    fn find(core: &Core, table: &Table, undo: &UndoRecord<'u>) -> Result<Row<'u>> {
+        let key: KeyFields<'u> = undo.key().map(|v| TupleField::nullable(v.bytes())).collect();
+        let image = find_row(core, table, &key)?;
+        Ok(Row { key, image })
+    }
+
+    /// Whether the row, or an older version of it that a view may see, needs an entry, whose page is held.
+    ///
+    /// A row that every view sees as it is has no older version that counts. What it was is what it is, as long as its
+    /// page has not changed.
+    fn needs_entry(&mut self, core: &Core, (table, index): Of<'_>, entry: &[TupleField<'_>]) -> Result<bool> {
+        if let Some(image) = &mut self.image
+            && is_seen_by_all(core, image.sys().trx_id)
+        {
+            let needs = has_entry(core, (table, index), image, entry)?;
+            if image.place().is_some_and(|place| place.holds(&core.storage)) {
+                return Ok(needs);
+            }
+        }
+        row_needs_entry(core, (table, index), &self.key, entry)
+    }
 }
 
 /// Removes the entries of the old version that no version needs which a view may see.
@@ -93,13 +126,13 @@ fn purge_entries(
     table: &Table,
     record: &PurgeRecord,
     undo: &UndoRecord<'_>,
+    newest: &mut Row<'_>,
     concerns: impl Fn(usize) -> bool,
 ) -> Result<()> {
     if undo.ordering().next().is_none() {
         return Ok(());
     }
     let row = old_columns(table, record, undo)?;
-    let key = key(undo);
     for (n, index) in table.indexes.iter().enumerate().skip(1) {
         if !concerns(n) {
             continue;
@@ -109,7 +142,7 @@ fn purge_entries(
             if !is_deleted {
                 return Ok(Fate::Keep);
             }
-            Ok(match row_needs_entry(core, (table, index), &key, &fields)? {
+            Ok(match newest.needs_entry(core, (table, index), &fields)? {
                 true => Fate::Keep,
                 false => Fate::Remove,
             })
@@ -119,7 +152,7 @@ fn purge_entries(
 }
 
 fn old_columns<'u>(table: &Table, record: &PurgeRecord, undo: &UndoRecord<'u>) -> Result<OldColumns<'u>> {
-    let mut values: Vec<Field<'u>> = vec![None; table.columns.len()];
+    let mut values: SmallVec<[Field<'u>; 16]> = smallvec![None; table.columns.len()];
     let column_of = |field: u32| table.cluster_fields.iter().position(|&f| f == field as usize);
     // Columns of the key first: a record need not repeat them.
     for (field, value) in undo.key().enumerate() {
@@ -149,8 +182,8 @@ fn old_columns<'u>(table: &Table, record: &PurgeRecord, undo: &UndoRecord<'u>) -
 }
 
 /// Removes the row if it is still the one that this record deleted.
-fn purge_row(core: &Core, table: &Table, record: &PurgeRecord, undo: &UndoRecord<'_>) -> Result<()> {
-    if let Some(row) = find_row(core, table, &key(undo))?
+fn purge_row(core: &Core, table: &Table, record: &PurgeRecord, row: Row<'_>) -> Result<()> {
+    if let Some(row) = row.image
         && row.is_deleted()
         && row.sys().roll_ptr == record.place
     {

@@ -159,7 +159,7 @@ fn bring_back(core: &Core, trx: &mut Trx, table: &Table, fields: &[TupleField<'_
     if !old.is_deleted() {
         return Ok(false);
     }
-    let changed: Vec<usize> = (0..fields.len())
+    let changed: smallvec::SmallVec<[usize; 16]> = (0..fields.len())
         .filter(|&i| i != n && i != n + 1)
         .filter(|&i| old.is_external(i) || fields[i].external || old.field(i) != fields[i].data)
         .collect();

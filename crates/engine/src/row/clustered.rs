@@ -11,6 +11,10 @@
 //!   the copy. Under the latch the record must still have the copy's DB_TRX_ID and DB_ROLL_PTR. Purge may have taken a
 //!   delete-marked record away: then the undo record is forgotten and everything starts again.
 //!
+//! Who copies a row notes where it was: nobody else changes it, so that its leaf is mostly as it was, and the way back to it
+//! is not a descent ([`vaquita_btree::Bookmark`]). A statement that locks rows before it changes them leaves the place of
+//! the last one with the transaction.
+//!
 //! # Values off the page
 //! They are written after the record, as InnoDB does: whatever happens meanwhile, rollback finds them through it.
 //!
@@ -26,9 +30,9 @@ use crate::row::lock::{lock_clustered, parse_clustered, record_id, supremum_id, 
 use crate::row::undo_record::{Modification, modify_body};
 use crate::table::Table;
 use vaquita_base::codec::{put_u48, put_u56};
-use vaquita_btree::{Change, LatchMode, Position, RecBuf, RecordRef};
+use vaquita_btree::{Bookmark, Change, Position, RecBuf, RecordRef};
 use vaquita_format::index_page::header::supremum;
-use vaquita_format::index_page::{FieldUpdate, SearchMode, SysFields, fits_in_place};
+use vaquita_format::index_page::{FieldUpdate, SysFields, sys_fields};
 use vaquita_format::record::header::{INFO_DELETED, heap_no};
 use vaquita_format::record::{ExternRef, Offsets};
 use vaquita_format::tuple::{Tuple, TupleField};
@@ -84,7 +88,8 @@ pub(crate) enum Look {
     Nothing,
 }
 
-/// Finds the record with a key and locks it, waiting if need be. Delete-marked records are found too.
+/// Finds the record with a key and locks it, waiting if need be. Delete-marked records are found too. The row that the
+/// transaction has locked last is found where it was.
 ///
 /// # Errors
 /// Lock waits, errors of reading pages, damage.
@@ -98,14 +103,15 @@ pub(crate) fn look(
     let tree = &table.clustered().tree;
     let mut offsets = Offsets::new();
     loop {
-        let found = tree.lookup(&core.storage, &Tuple::new(key), |record| -> Result<Option<Image>> {
+        let look = |record: RecordRef<'_>, place: Bookmark| -> Result<Option<Image>> {
             parse_clustered(table, &record, &mut offsets)?;
             let what = (mode, RecordLockKind::Record);
             match lock_clustered(core, trx, table, &record, &offsets, what, WaitPolicy::Wait)? {
                 LockOutcome::MustWait => Ok(None),
-                _ => Ok(Some(Image::of(table, &record, &offsets))),
+                _ => Ok(Some(Image::of(table, &record, &offsets).at(place))),
             }
-        })?;
+        };
+        let found = tree.lookup_marked(&core.storage, &Tuple::new(key), trx.last_locked(), look)?;
         match found.transpose()? {
             None => return Ok(Look::Nothing),
             Some(Some(image)) => return Ok(Look::Row(image)),
@@ -184,21 +190,17 @@ pub(crate) fn modify(
     Ok(done)
 }
 
-/// Whether the record of a position is exactly the version `old`.
-fn is_version(
-    table: &Table,
-    mtr: &Mtr<'_>,
-    position: &Position,
-    old: &Image,
-    offsets: &mut Offsets,
-) -> Result<bool> {
-    let n = table.clustered().def().n_uniq();
+/// Whether the record of a position is exactly the version `old`: no two versions of a row have the same system fields.
+fn is_version(table: &Table, mtr: &Mtr<'_>, position: &Position, old: &Image) -> Result<bool> {
+    let def = table.clustered().def();
+    let n = def.n_uniq();
     if usize::from(position.found().low_matched) < n {
         return Ok(false);
     }
     let record = record_at(mtr, position);
-    parse_clustered(table, &record, offsets)?;
-    Ok(Image::sys_of(table, &record, offsets) == old.sys())
+    let sys = sys_fields(record.page, def.layout(), record.rec, n)
+        .map_err(|c| Error::Corrupt(format!("page {}: {c}", record.page_id)))?;
+    Ok(sys == old.sys())
 }
 
 /// Replaces the record that was copied as `old` by one of these fields, of which `changed` differ; `false` if the
@@ -216,27 +218,24 @@ pub(crate) fn replace(
     sys: SysFields,
 ) -> Result<bool> {
     let tree = &table.clustered().tree;
-    let def = table.clustered().def();
     let key = old.key_fields();
     let key = Tuple::new(&key);
     let updates: smallvec::SmallVec<[FieldUpdate<'_>; 8]> =
         changed.iter().map(|&pos| FieldUpdate { pos, data: fields[pos].data }).collect();
-    let mut offsets = Offsets::new();
     if changed
         .iter()
         .all(|&i| !fields[i].external && !old.is_external(i) && same_size(old.field(i), fields[i].data))
     {
         let mut mtr = core.storage.begin()?;
-        let position = tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
-        if !is_version(table, &mtr, &position, old, &mut offsets)? {
+        let position = tree.search_marked(&mut mtr, &key, old.place())?;
+        if !is_version(table, &mtr, &position, old)? {
             return Ok(false);
         }
-        if fits_in_place(def.layout(), &offsets, &updates) {
-            let rec = position.found().low;
-            tree.update_in_place(&mut mtr, position.page(), rec, info_bits, &updates, Some(sys))?;
-            mtr.commit();
-            return Ok(true);
-        }
+        // It is the version whose sizes were compared.
+        let rec = position.found().low;
+        tree.update_in_place(&mut mtr, position.page(), rec, info_bits, &updates, Some(sys))?;
+        mtr.commit();
+        return Ok(true);
     }
     let (rec, moved) = encode(table, fields, sys, info_bits)?;
     if !put(core, table, old, &key, &rec)? {
@@ -253,16 +252,15 @@ fn same_size(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
 /// Replaces the record that was copied as `old`.
 fn put(core: &Core, table: &Table, old: &Image, key: &Tuple<'_>, rec: &RecBuf) -> Result<bool> {
     let tree = &table.clustered().tree;
-    let mut offsets = Offsets::new();
     let mut mtr = core.storage.begin()?;
-    let position = tree.search(&mut mtr, key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
-    if !is_version(table, &mtr, &position, old, &mut offsets)? {
+    let position = tree.search_marked(&mut mtr, key, old.place())?;
+    if !is_version(table, &mtr, &position, old)? {
         return Ok(false);
     }
     if tree.try_update(&mut mtr, &position, rec)?.is_none() {
         position.release(&mut mtr);
         let position = tree.search_path(&mut mtr, key, Change::Update(rec))?;
-        if !is_version(table, &mtr, &position, old, &mut offsets)? {
+        if !is_version(table, &mtr, &position, old)? {
             return Ok(false);
         }
         tree.update_at(&mut mtr, position, rec)?;
@@ -296,10 +294,9 @@ pub(crate) fn mark(
 ) -> Result<bool> {
     let tree = &table.clustered().tree;
     let key = old.key_fields();
-    let mut offsets = Offsets::new();
     let mut mtr = core.storage.begin()?;
-    let position = tree.search(&mut mtr, &Tuple::new(&key), SearchMode::LessOrEqual, LatchMode::Exclusive)?;
-    if !is_version(table, &mtr, &position, old, &mut offsets)? {
+    let position = tree.search_marked(&mut mtr, &Tuple::new(&key), old.place())?;
+    if !is_version(table, &mtr, &position, old)? {
         return Ok(false);
     }
     let (page, rec) = (position.page(), position.found().low);
@@ -360,16 +357,15 @@ pub(crate) fn remove(
     if (0..old.n_fields()).any(|i| old.is_external(i)) {
         tree.free_owned(&core.storage, &key, free)?;
     }
-    let mut offsets = Offsets::new();
     let mut mtr = core.storage.begin()?;
-    let position = tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
-    if !is_version(table, &mtr, &position, old, &mut offsets)? {
+    let position = tree.search_marked(&mut mtr, &key, old.place())?;
+    if !is_version(table, &mtr, &position, old)? {
         return Ok(false);
     }
     if !tree.try_remove(&mut mtr, &position)? {
         position.release(&mut mtr);
         let position = tree.search_path(&mut mtr, &key, Change::Remove)?;
-        if !is_version(table, &mtr, &position, old, &mut offsets)? {
+        if !is_version(table, &mtr, &position, old)? {
             return Ok(false);
         }
         tree.remove_at(&mut mtr, position)?;

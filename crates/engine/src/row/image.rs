@@ -8,12 +8,13 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::row::KeyFields;
 use crate::row::entry::{Columns, bytes_needed};
 use crate::table::{Field, RowKey, Table};
 use std::ops::ControlFlow;
 use vaquita_base::codec::{get_uint, put_uint};
 use vaquita_base::{RollPtr, TrxId};
-use vaquita_btree::RecordRef;
+use vaquita_btree::{Bookmark, RecordRef};
 use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
 use vaquita_format::index_page::SysFields;
 use vaquita_format::record::header::{INFO_DELETED, info_bits};
@@ -41,6 +42,8 @@ pub struct Image {
     info_bits: u8,
     /// Position of DB_TRX_ID.
     sys: usize,
+    /// Where the record was that it is a copy of.
+    place: Option<Bookmark>,
 }
 
 impl Image {
@@ -55,6 +58,7 @@ impl Image {
     pub fn read(&mut self, table: &Table, record: &RecordRef<'_>, offsets: &Offsets) {
         let def = table.clustered().def();
         self.sys = def.n_uniq();
+        self.place = None;
         self.info_bits = info_bits(record.page, record.rec, def.layout().comp());
         let start = usize::from(record.rec);
         self.bytes.clear();
@@ -70,6 +74,18 @@ impl Image {
                 first: None,
             }
         }));
+    }
+
+    /// Where the record was that it is a copy of, if that was noted.
+    pub fn place(&self) -> Option<Bookmark> {
+        self.place
+    }
+
+    /// Notes where the record is that it is a copy of.
+    #[must_use]
+    pub fn at(mut self, place: Bookmark) -> Image {
+        self.place = Some(place);
+        self
     }
 
     /// Number of fields.
@@ -102,7 +118,7 @@ impl Image {
     }
 
     /// The clustered key as fields of a tuple.
-    pub fn key_fields(&self) -> Vec<TupleField<'_>> {
+    pub(crate) fn key_fields(&self) -> KeyFields<'_> {
         (0..self.sys).map(|i| self.tuple_field(i)).collect()
     }
 

@@ -31,15 +31,19 @@ pub fn wait(core: &Core, trx: &Trx) -> Result<()> {
     Ok(core.txn.locks().wait(trx)?)
 }
 
-/// Locks a table, waiting if need be.
+/// Locks a table, waiting if need be. Whoever is going to change rows asks for [`LockMode::IntentionExclusive`] here.
 ///
 /// # Errors
 /// Timeout, deadlock, no memory for locks.
 pub fn lock_table(core: &Core, trx: &Trx, table: &Table, mode: LockMode) -> Result<()> {
     match core.txn.locks().lock_table(trx, table.id, mode, WaitPolicy::Wait)? {
-        LockOutcome::MustWait => wait(core, trx),
-        LockOutcome::Granted(_) | LockOutcome::Skipped => Ok(()),
+        LockOutcome::MustWait => wait(core, trx)?,
+        LockOutcome::Granted(_) | LockOutcome::Skipped => {}
     }
+    if mode == LockMode::IntentionExclusive {
+        table.mark.set();
+    }
+    Ok(())
 }
 
 /// How the lock manager knows a record.

@@ -43,9 +43,11 @@ pub mod versions;
 use crate::core::Core;
 use crate::error::Result;
 use crate::table::{Field, RowKey, Table};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_format::tuple::TupleField;
 use vaquita_txn::Trx;
+use vaquita_txn::wait::{WaitFor, tell_around};
 
 /// How a change is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +67,11 @@ impl Default for WriteOptions {
     }
 }
 
+/// The fields of a clustered key; few keys have more, and those cost an allocation.
+pub(crate) type KeyFields<'k> = SmallVec<[TupleField<'k>; 4]>;
+
 /// A clustered key as fields of a tuple.
-pub(crate) fn key_fields(key: &RowKey) -> Vec<TupleField<'_>> {
+pub(crate) fn key_fields(key: &RowKey) -> KeyFields<'_> {
     key.fields().map(TupleField::new).collect()
 }
 
@@ -125,13 +130,21 @@ pub fn rollback_step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Resul
     rollback::step(core, trx, from, max)
 }
 
+/// Changes whose rollback takes so long that others should not wait for it.
+const LONG_ROLLBACK: u64 = 100;
+
 /// Takes back everything from undo number `from` on.
 ///
 /// # Errors
 /// As [`rollback_step`].
 pub fn rollback_to(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
-    while !rollback_step(core, trx, from, usize::MAX)? {}
-    Ok(())
+    let is_long = trx.undo_no().saturating_sub(from) > LONG_ROLLBACK;
+    let hook = trx.wait_hook().clone();
+    let mut all = || {
+        while !rollback_step(core, trx, from, usize::MAX)? {}
+        Ok(())
+    };
+    if is_long { tell_around(&*hook, WaitFor::Work, all) } else { all() }
 }
 
 /// Takes back everything a transaction did and ends it.

@@ -169,7 +169,7 @@ fn unmark_at(
     }
     let (page, origin) = (position.page(), record.rec);
     let trx_id = trx.map_or(TrxId(0), Trx::id);
-    let updates: Vec<FieldUpdate<'_>> = (0..fields.len())
+    let updates: smallvec::SmallVec<[FieldUpdate<'_>; 8]> = (0..fields.len())
         .filter(|&i| record.field(&offsets, i) != fields[i].data)
         .map(|pos| FieldUpdate { pos, data: fields[pos].data })
         .collect();
@@ -224,6 +224,38 @@ fn modify_lock(
 /// # Errors
 /// Lock waits, errors of pages; damage, if it is not there.
 pub(crate) fn mark(core: &Core, trx: &Trx, of: Of<'_>, fields: &[TupleField<'_>]) -> Result<()> {
+    mark_before(core, trx, of, fields, None).map(drop)
+}
+
+/// Delete-marks the entry of a row and inserts the one that the changed row has, in one mini-transaction if they lie close
+/// together.
+///
+/// # Errors
+/// Those of [`mark`] and [`insert`].
+pub(crate) fn exchange(
+    core: &Core,
+    trx: &Trx,
+    of: Of<'_>,
+    old: &[TupleField<'_>],
+    new: &[TupleField<'_>],
+    exclusive_duplicates: bool,
+) -> Result<()> {
+    // Whether a unique entry may come in is to be found out first.
+    let together = !of.1.def().is_unique();
+    match mark_before(core, trx, of, old, together.then_some(new))? {
+        true => Ok(()),
+        false => insert(core, trx, of, new, exclusive_duplicates),
+    }
+}
+
+/// Delete-marks an entry; whether the one that follows it came in at the same time, which is no more than an attempt.
+fn mark_before(
+    core: &Core,
+    trx: &Trx,
+    of: Of<'_>,
+    fields: &[TupleField<'_>],
+    follower: Option<&[TupleField<'_>]>,
+) -> Result<bool> {
     let (table, index) = of;
     let key = Tuple::new(fields);
     loop {
@@ -236,19 +268,46 @@ pub(crate) fn mark(core: &Core, trx: &Trx, of: Of<'_>, fields: &[TupleField<'_>]
             )));
         }
         if record_at(&mtr, &position).is_deleted() {
-            return Ok(());
+            return Ok(false);
         }
         if modify_lock(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
             drop(mtr);
             wait(core, trx)?;
             continue;
         }
-        let (page, rec) = (position.page(), position.found().low);
-        index.tree.set_delete_mark(&mut mtr, page, rec, true, None)?;
+        let page = position.page();
+        let follows = match follower {
+            Some(follower) => insert_near(core, of, &mut mtr, page, follower)?,
+            None => false,
+        };
+        index.tree.set_delete_mark(&mut mtr, page, position.found().low, true, None)?;
         index.tree.raise_max_trx_id(&mut mtr, page, trx.id());
         mtr.commit();
-        return Ok(());
+        return Ok(follows);
     }
+}
+
+/// Inserts an entry into a leaf that is held, if it belongs there, nobody has locks there, and no record moves for it.
+fn insert_near(
+    core: &Core,
+    of: Of<'_>,
+    mtr: &mut Mtr<'_>,
+    leaf: PageRef,
+    fields: &[TupleField<'_>],
+) -> Result<bool> {
+    let (table, index) = of;
+    let Some(position) = index.tree.place_within(mtr, leaf, &Tuple::new(fields))? else { return Ok(false) };
+    if usize::from(position.found().low_matched) == index.def().n_fields()
+        || core.txn.locks().has_locks_on(mtr.id(leaf))
+    {
+        return Ok(false);
+    }
+    check_fields(table, index.def(), fields)?;
+    let rec = index.tree.record(&Tuple::new(fields)).map_err(|e| too_big(table, e))?;
+    if !index.tree.has_room(mtr, &position, &rec)? {
+        return Ok(false);
+    }
+    Ok(index.tree.try_insert(mtr, &position, &rec)?.is_some())
 }
 
 /// What is to become of an entry.

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::row::entry::bytes_needed;
 use crate::row::image::Image;
 use crate::table::Table;
+use smallvec::SmallVec;
 use vaquita_format::record::EXTERN_REF_LEN;
 use vaquita_format::tuple::TupleField;
 use vaquita_format::undo::record::{
@@ -61,13 +62,13 @@ pub fn modify_body(undo_no: u64, table: &Table, old: &Image, change: Modificatio
     let mut writer = UpdateWriter::new(&mut out, header, version);
     writer.key(old.key_fields().iter().map(|f| UndoValue::Inline(f.data.unwrap_or_default())));
     if change.ty != UndoType::DeleteMark {
-        let columns = prefix_columns(table, with_prefix, change.fields);
-        let values: Vec<(u32, Held)> =
+        let columns = prefix_columns(table, old, with_prefix, change.fields);
+        let values: SmallVec<[(u32, Held); 8]> =
             change.fields.iter().map(|&i| (i as u32, hold(table, old, i, columns.contains(&i)))).collect();
         writer.updates(values.iter().map(|(i, value)| (*i, value.undo(old, *i as usize))));
     }
     if writer.needs_ordering() {
-        let values: Vec<(u32, Held)> = table
+        let values: SmallVec<[(u32, Held); 8]> = table
             .cluster_fields
             .iter()
             .enumerate()
@@ -81,12 +82,12 @@ pub fn modify_body(undo_no: u64, table: &Table, old: &Image, change: Modificatio
     Ok(out)
 }
 
-/// Fields among `fields` of which indexes need the first bytes.
-fn prefix_columns(table: &Table, with_prefix: bool, fields: &[usize]) -> Vec<usize> {
+/// Fields among `fields` that go on off the page and of which indexes need the first bytes.
+fn prefix_columns(table: &Table, old: &Image, with_prefix: bool, fields: &[usize]) -> SmallVec<[usize; 8]> {
     let ordering = |i: usize| {
         table.cluster_fields.iter().position(|&f| f == i).is_some_and(|column| table.is_ordering[column])
     };
-    fields.iter().copied().filter(|&i| with_prefix && ordering(i)).collect()
+    fields.iter().copied().filter(|&i| with_prefix && old.is_external(i) && ordering(i)).collect()
 }
 
 /// Values up to this length are kept whole among the ordering columns.

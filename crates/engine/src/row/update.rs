@@ -2,7 +2,7 @@
 //!
 //! | what changes | clustered index | secondary indexes |
 //! |---|---|---|
-//! | no byte of the clustered key | the record, in place if no size changes | entries whose bytes change: the old one is marked, the new one inserted |
+//! | no byte of the clustered key | the record, in place if no size changes | entries whose bytes change: the old one is marked, the new one inserted, at once if they are neighbours |
 //! | the clustered key | the old record is marked, a new one inserted | all: marked and inserted |
 //!
 //! A key that changes in bytes but not in order ('a' to 'A') changes: the insert then finds the record or entry just
@@ -20,6 +20,7 @@ use crate::row::lock::lock_table;
 use crate::row::undo_record::Modification;
 use crate::row::{WriteOptions, cluster_insert, clustered, foreign, key_fields, secondary};
 use crate::table::{Field, FieldSource, RowKey, Table};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
 use vaquita_format::tuple::TupleField;
@@ -45,7 +46,7 @@ pub(super) fn update(
         if old.is_deleted() {
             return Ok(false);
         }
-        let mut real = Vec::with_capacity(changes.len());
+        let mut real: SmallVec<[(usize, Field<'_>); 8]> = SmallVec::new();
         for &(column, value) in changes {
             if !old.value_is(core, table, table.cluster_fields[column], value)? {
                 real.push((column, value));
@@ -70,7 +71,7 @@ pub(super) fn update(
 }
 
 /// Fields of the clustered index that change in bytes.
-fn changed_fields(table: &Table, row: &Changed<'_>) -> Vec<usize> {
+fn changed_fields(table: &Table, row: &Changed<'_>) -> SmallVec<[usize; 8]> {
     let sources = &table.clustered().sources;
     let changes = |i: usize| match sources[i] {
         FieldSource::Column { column, prefix_len } => {
@@ -133,6 +134,10 @@ fn update_values(
         build(table, index, row.old, &mut old);
         build(table, index, row, &mut new);
         if same_bytes(&old, &new) {
+            continue;
+        }
+        if table.referenced_by.is_empty() && table.foreign_keys.is_empty() {
+            secondary::exchange(core, trx, (table, index), &old, &new, how.exclusive_duplicates)?;
             continue;
         }
         secondary::mark(core, trx, (table, index), &old)?;

@@ -56,11 +56,12 @@ fn with_row<R>(
     key: &[TupleField<'_>],
     look: impl FnOnce(Image) -> Result<R>,
 ) -> Result<Option<R>> {
-    let found = table.clustered().tree.lookup(&core.storage, &Tuple::new(key), |record| {
-        let mut offsets = Offsets::new();
-        parse_clustered(table, &record, &mut offsets)?;
-        look(Image::of(table, &record, &offsets))
-    })?;
+    let found =
+        table.clustered().tree.lookup_marked(&core.storage, &Tuple::new(key), None, |record, place| {
+            let mut offsets = Offsets::new();
+            parse_clustered(table, &record, &mut offsets)?;
+            look(Image::of(table, &record, &offsets).at(place))
+        })?;
     found.transpose()
 }
 

@@ -147,15 +147,17 @@ impl Session {
         trx.set_wait_hook(self.waiter.hook.clone());
         core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
         trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
-        // Transactions without a session (prepared, being rolled back) have table locks only.
-        let locked = self.waiter.lock_in(trx.shared(), || {
-            names.iter().try_for_each(|name| match core.dict.table(&core, name) {
+        // An interruption ends the wait for these locks, and the building of indexes.
+        let shared = trx.shared().clone();
+        let done = self.waiter.lock_in(&shared, || {
+            // Transactions without a session (prepared, being rolled back) have table locks only.
+            let locked = names.iter().try_for_each(|name| match core.dict.table(&core, name) {
                 Ok(table) => lock_table(&core, &trx, &table, LockMode::Exclusive),
                 Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
                 Err(e) => Err(e),
-            })
+            });
+            locked.and_then(|()| change(&core, &mut trx))
         });
-        let done = locked.and_then(|()| change(&core, &mut trx));
         if done.is_err() {
             // What the change could not take back itself.
             core.take_back(trx)?;

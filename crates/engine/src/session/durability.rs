@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use vaquita_base::Lsn;
 use vaquita_storage::Storage;
 use vaquita_storage::log::{CommitPolicy, LogError};
-use vaquita_txn::wait::{WaitFor, WaitHook};
+use vaquita_txn::wait::{WaitFor, WaitHook, tell_around};
 
 /// Of one commit. Can be waited for on a thread, or awaited; both do what `flush_log_at_trx_commit` asks for. Without
 /// either the changes become durable within about a second.
@@ -36,9 +36,17 @@ impl Commit {
     }
 
     fn is_to_be_waited_for(&self) -> bool {
-        self.policy != CommitPolicy::Lazy && !self.is_durable()
+        match self.policy {
+            CommitPolicy::Lazy => false,
+            CommitPolicy::Write => self.storage.log().written_lsn() < self.lsn,
+            CommitPolicy::Flush => !self.is_durable(),
+        }
     }
 }
+
+/// A sync that takes no longer than this is waited for by whoever wants it: another thread for it would have to be woken, and
+/// would have to wake in turn.
+const SHORT_SYNC_US: u64 = 1_000;
 
 #[derive(Debug, Default)]
 struct Awaited {
@@ -66,6 +74,18 @@ impl Durability {
         self.commit.as_ref().is_none_or(Commit::is_durable)
     }
 
+    /// Whether what `flush_log_at_trx_commit` asks for is still to come.
+    pub fn is_to_be_waited_for(&self) -> bool {
+        self.commit.as_ref().is_some_and(Commit::is_to_be_waited_for)
+    }
+
+    /// Whether waiting takes no longer than having another thread woken for it: a write always, a sync on a fast disk.
+    pub fn waits_shortly(&self) -> bool {
+        self.commit.as_ref().is_none_or(|commit| {
+            commit.policy != CommitPolicy::Flush || commit.storage.log().sync_time_us() <= SHORT_SYNC_US
+        })
+    }
+
     /// Waits on this thread; threads that wait at the same time share one sync.
     ///
     /// # Errors
@@ -73,9 +93,8 @@ impl Durability {
     /// the folder is opened again.
     pub fn wait(self) -> Result<()> {
         let Some(commit) = self.commit.filter(Commit::is_to_be_waited_for) else { return Ok(()) };
-        commit.hook.before(WaitFor::Log);
-        let done = commit.storage.log().commit_wait(commit.lsn, commit.policy);
-        commit.hook.after(WaitFor::Log);
+        let wait = || commit.storage.log().commit_wait(commit.lsn, commit.policy);
+        let done = tell_around(&*commit.hook, WaitFor::Log, wait);
         done.map_err(|e| vaquita_storage::Error::from(e).into())
     }
 
@@ -99,6 +118,10 @@ impl Future for Durability {
         let Some(commit) = commit.as_ref().filter(|commit| commit.is_to_be_waited_for()) else {
             return Poll::Ready(Ok(()));
         };
+        if commit.policy == CommitPolicy::Write {
+            let done = commit.storage.log().write_up_to(commit.lsn);
+            return Poll::Ready(done.map_err(|e| vaquita_storage::Error::from(e).into()));
+        }
         let awaited = match awaited {
             Some(awaited) => awaited,
             None => {

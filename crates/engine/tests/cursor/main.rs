@@ -8,3 +8,4 @@ mod shapes;
 mod threads;
 mod visibility;
 mod waits;
+mod watch;

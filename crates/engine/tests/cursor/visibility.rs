@@ -192,6 +192,30 @@ fn check(session: &mut Session, table: &Arc<Table>, sees: &Rows, rng: &mut Rng) 
         let got = session.run(|s| s.get(&mut by_u, &[Some(&int(u))], read)).unwrap();
         assert_eq!(got.as_ref(), sees.values().find(|r| r.u == Some(u)));
     }
+    let ids: Vec<i32> = (0..40).map(|_| rng.below(WRITERS as u64 * IDS_EACH as u64) as i32).collect();
+    let rows = many(session, &mut by_id, &ids);
+    assert_eq!(rows, ids.iter().map(|id| sees.get(id).cloned()).collect::<Vec<_>>());
+    let us: Vec<i32> = ids.iter().map(|id| id * 4 + rng.below(4) as i32).collect();
+    let rows = many(session, &mut by_u, &us);
+    let seen = |u: &i32| sees.values().find(|r| r.u == Some(*u)).cloned();
+    assert_eq!(rows, us.iter().map(seen).collect::<Vec<_>>());
+}
+
+/// Rows by many keys in one visit.
+fn many(session: &mut Session, read_by: &mut PointRead, keys: &[i32]) -> Vec<Option<Row>> {
+    let stored: Vec<[u8; 4]> = keys.iter().map(|&key| int(key)).collect();
+    let keys: Vec<[Option<&[u8]>; 1]> = stored.iter().map(|key| [Some(&key[..])]).collect();
+    let mut rows = Vec::new();
+    session
+        .run(|s| {
+            s.get_many(read_by, &keys, |i, row| {
+                assert_eq!(i, rows.len(), "in the order of the keys");
+                rows.push(row.map(read));
+                ControlFlow::Continue(())
+            })
+        })
+        .unwrap();
+    rows
 }
 
 fn scan(session: &mut Session, table: &Arc<Table>, options: &ReadOptions, dir: Direction) -> Vec<Row> {

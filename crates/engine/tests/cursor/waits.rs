@@ -314,3 +314,39 @@ fn a_row_that_was_not_found_stays_not_found() {
     cursor_keys.retain(|id| (20..=30).contains(id));
     assert_eq!(cursor_keys, [20, 30]);
 }
+
+/// With no time to wait a lock that is not free takes back the statement alone, whoever waits for the transaction: it is not
+/// part of a deadlock, since it does not wait.
+#[test]
+fn who_does_not_wait_is_in_no_deadlock() {
+    let (engine, table) = setup();
+    let mut patient = session(&engine, Isolation::ReadCommitted);
+    let mut impatient = engine.session();
+    impatient.settings.lock_wait_timeout = 0;
+    impatient.begin(AccessMode::ReadWrite, false).unwrap();
+    set_a(&mut impatient, &table, 10, 1);
+    set_a(&mut patient, &table, 20, 2);
+    let metrics = engine.core().txn.locks().metrics();
+    while_waiting(
+        &mut patient,
+        |s| set_a(s, &table, 10, 3),
+        || {
+            for id in [20, 20] {
+                let done = impatient.run(|s| s.update(&table, &key(id), &[(1, Some(&int(4)))]));
+                assert!(matches!(done, Err(Error::LockWaitTimeout)), "{done:?}");
+            }
+            // A row that is nobody's is changed still.
+            set_a(&mut impatient, &table, 30, 5);
+            drop(impatient.commit().unwrap());
+        },
+    );
+    drop(patient.commit().unwrap());
+    let mut reader = engine.session();
+    let mut a = |id: i32| {
+        let row = lock_one(&mut reader, &table, PRIMARY, &[Some(&int(id))], WaitPolicy::Wait).unwrap();
+        row.and_then(|row| row.a)
+    };
+    assert_eq!([10, 20, 30].map(&mut a), [Some(3), Some(2), Some(5)]);
+    let now = engine.core().txn.locks().metrics();
+    assert_eq!((now.deadlocks - metrics.deadlocks, now.timeouts - metrics.timeouts), (0, 2));
+}

@@ -1,20 +1,19 @@
 //! A folder on the simulated disk, tables of several kinds, and what is in them.
 
 use std::sync::Arc;
-use vaquita_base::ManualClock;
 use vaquita_base::codec::push_u32;
 use vaquita_btree::Cursor;
 use vaquita_engine::check::{TableReport, check_table};
 use vaquita_engine::ddl::{IndexSpec, TableSpec};
 use vaquita_engine::row::image::Image;
 use vaquita_engine::row::lock::parse_clustered;
-use vaquita_engine::{Column, Engine, Options, RowKey, Session, Table};
+use vaquita_engine::{Column, Engine, RowKey, Session, Table};
 use vaquita_format::checksum::ChecksumAlgorithm;
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_format::record::Offsets;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::SystemFile;
+use vaquita_testkit::engine_folder::EngineFolder;
 
 /// Values of all columns, owned.
 pub(crate) type Row = Vec<Option<Vec<u8>>>;
@@ -24,28 +23,20 @@ pub(crate) struct Bed {
     pub(crate) engine: Engine,
 }
 
-pub(crate) fn options() -> Options {
-    let mut options = Options::new("/db");
-    options.background = false;
-    options.lock_wait_timeout = 0;
-    options.storage.buffer_pool_size = 24 << 20;
-    options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }];
-    options.storage.log_file_size = 8 << 20;
-    options.storage.checksum_algorithm = ChecksumAlgorithm::Crc32;
-    options
+/// The folder of a disk, with the checksums that fresh folders have.
+pub(crate) fn folder(disk: SimDisk) -> EngineFolder {
+    EngineFolder::on(disk).with(|o| o.storage.checksum_algorithm = ChecksumAlgorithm::Crc32)
 }
 
 impl Bed {
     pub(crate) fn new(seed: u64) -> Bed {
-        let disk = SimDisk::new(seed);
-        disk.put_dir("/db".as_ref());
-        Self::open(disk)
+        Self::open(EngineFolder::new(seed).disk)
     }
 
     pub(crate) fn open(disk: SimDisk) -> Bed {
-        let engine =
-            Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options()).unwrap();
-        Bed { disk, engine }
+        let folder = folder(disk);
+        let engine = folder.open().unwrap();
+        Bed { disk: folder.disk, engine }
     }
 
     pub(crate) fn session(&self) -> Session {

@@ -1,12 +1,9 @@
 //! A folder as a killed MySQL 5.6.24 leaves it, with transactions under way and history not purged: recovered, taken back
 //! and purged here.
 
-use crate::bed::options;
+use crate::bed::folder;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use vaquita_base::ManualClock;
-use vaquita_engine::Engine;
 use vaquita_engine::check::check_table;
 use vaquita_io::sim::SimDisk;
 use vaquita_peers::{Mysql56, Options, Server};
@@ -85,7 +82,7 @@ fn what_a_killed_server_left_is_taken_back() {
     let disk = SimDisk::new(1);
     disk.put_dir("/db".as_ref());
     copy(&disk, server.datadir(), "/db".as_ref());
-    let engine = Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options()).unwrap();
+    let engine = folder(disk.clone()).open().unwrap();
     let core = engine.core();
     assert_eq!(core.txn.active().len(), 2);
     assert!(core.txn.history_len() > 2);

@@ -4,6 +4,7 @@
 mod bed;
 mod crash;
 mod damage;
+mod durability;
 mod foreign;
 mod left_by_server;
 mod locks;

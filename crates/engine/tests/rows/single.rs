@@ -1,13 +1,13 @@
 //! Single facts: undo records byte for byte, values off the page under a new key, a full disk, key text in messages.
 
 use crate::bed::{Bed, column, index, int};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use vaquita_base::{RollPtr, TrxId};
 use vaquita_engine::ddl::TableSpec;
 use vaquita_engine::row::image::Image;
 use vaquita_engine::row::undo_record::{Modification, insert_body, modify_body};
 use vaquita_engine::row::versions::find_row;
-use vaquita_engine::{AccessMode, Error, RowKey, Table};
+use vaquita_engine::{AccessMode, Error, RowKey, Table, WaitFor, WaitHook};
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
 use vaquita_format::index_page::SysFields;
@@ -39,6 +39,42 @@ fn five_columns(bed: &Bed) -> Arc<Table> {
     spec.primary_key = Some(vec![KeyPart::whole(0)]);
     spec.indexes = vec![index("a", &[KeyPart::whole(1)], false)];
     bed.create(&spec)
+}
+
+/// Told around work.
+#[derive(Debug, Default)]
+struct Note(Mutex<Vec<&'static str>>);
+
+impl WaitHook for Note {
+    fn before(&self, what: WaitFor) {
+        if what == WaitFor::Work {
+            self.0.lock().unwrap().push("before");
+        }
+    }
+
+    fn after(&self, what: WaitFor) {
+        if what == WaitFor::Work {
+            self.0.lock().unwrap().push("after");
+        }
+    }
+}
+
+#[test]
+fn a_long_rollback_tells_that_it_begins() {
+    let bed = Bed::new(1);
+    let table = five_columns(&bed);
+    let note = Arc::new(Note::default());
+    for (rows, told) in [(10, &[][..]), (200, &["before", "after"])] {
+        let mut session = bed.session();
+        session.set_wait_hook(note.clone());
+        session.begin(AccessMode::ReadWrite, false).unwrap();
+        for n in 0..rows {
+            let values = [int(n), int(1), None, int(3), None];
+            session.run(|s| s.insert(&table, &values.each_ref().map(Option::as_deref))).unwrap();
+        }
+        session.rollback().unwrap();
+        assert_eq!(*note.0.lock().unwrap(), told, "{rows} rows");
+    }
 }
 
 /// The examples of the specification: `0b 00 15 04 80000006` and

@@ -1,15 +1,15 @@
 //! Threads that change the same few rows, with waits, deadlocks and purge at work. What counts is that nothing hangs, that
 //! no row is lost or doubled, and that all indexes agree at the end.
 
-use crate::bed::{Row, int, options, specs};
+use crate::bed::{Row, folder, int, specs};
 use crate::random::{CROWDED, Shape, value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::{Rng, SystemClock};
 use vaquita_engine::check::check_table;
 use vaquita_engine::ddl::TableSpec;
-use vaquita_engine::{AccessMode, Engine, Error, Isolation, Result, RowKey, Session, Table};
-use vaquita_io::sim::SimDisk;
+use vaquita_engine::{AccessMode, Error, Isolation, Result, RowKey, Session, Table};
+use vaquita_testkit::engine_folder::EngineFolder;
 
 const THREADS: u64 = 6;
 const TRANSACTIONS: u64 = 600;
@@ -81,13 +81,12 @@ struct Tab {
 
 #[test]
 fn threads_share_rows() {
-    let disk = SimDisk::new(7);
-    disk.put_dir("/db".as_ref());
-    let mut options = options();
-    options.background = true;
-    options.lock_wait_timeout = 20;
-    options.flush_log_at_trx_commit = 0;
-    let engine = Engine::open_with(Arc::new(disk), Arc::new(SystemClock::new()), options).unwrap();
+    let folder = folder(EngineFolder::new(7).disk).with(|options| {
+        options.background = true;
+        options.lock_wait_timeout = 20;
+        options.flush_log_at_trx_commit = 0;
+    });
+    let engine = folder.open_by(Arc::new(SystemClock::new())).unwrap();
     let mut session = engine.session();
     let mut open = |n: usize| {
         let spec = specs().swap_remove(n);

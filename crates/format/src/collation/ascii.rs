@@ -19,16 +19,25 @@ pub(crate) fn len(bytes: &[u8]) -> usize {
     len + bytes[len..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
-/// Bytes two texts in UTF-8 have in common at their start, up to where a character begins in both.
+/// Bytes two texts have in common at their start: all of them, but for the last ones, fewer than eight, of the shorter text.
 #[inline]
-pub(crate) fn common_characters(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn common_words(a: &[u8], b: &[u8]) -> usize {
+    let common = a.len().min(b.len());
     let mut len = 0;
-    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        if codec::get_u64(x, 0) != codec::get_u64(y, 0) {
-            break;
+    while len + 8 <= common {
+        let differ = codec::get_u64(a, len) ^ codec::get_u64(b, len);
+        if differ != 0 {
+            return len + differ.leading_zeros() as usize / 8;
         }
         len += 8;
     }
+    len
+}
+
+/// Bytes two texts in UTF-8 have in common at their start, up to where a character begins in both.
+#[inline]
+pub(crate) fn common_characters(a: &[u8], b: &[u8]) -> usize {
+    let mut len = common_words(a, b);
     len += a[len..].iter().zip(&b[len..]).take_while(|(x, y)| x == y).count();
     let begins = |at: usize| [a, b].iter().all(|text| text.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80));
     // A byte that is not in the middle of a character begins one, whatever came before it.

@@ -149,6 +149,11 @@ fn agrees(collation: Collation, a: &[u8], b: &[u8]) {
     if order.is_eq() {
         assert_eq!(collation.hash(a, 7), collation.hash(b, 7), "{} {a:x?} {b:x?}", collation.name());
     }
+    if let Some((x, y)) = a.iter().zip(b).find(|(x, y)| x != y)
+        && let Some(by_bytes) = collation.by_differing_bytes(*x, *y)
+    {
+        assert_eq!(by_bytes, order, "{} {a:x?} {b:x?}", collation.name());
+    }
     let key = |text: &[u8], next: &[u8]| {
         let mut key = Vec::new();
         collation.sort_key(text, &mut key);

@@ -10,7 +10,7 @@ use super::header::{
     SLOT_OWNED_MIN, direction, free, garbage, heap_start, heap_top, infimum, is_comp, last_insert,
     n_direction, n_heap, n_recs, set_slot, slot, slot_at, supremum,
 };
-use super::list::{checked_slots, list_ends, next_rec, owner, prev_rec};
+use super::list::{checked_slots, list_ends, next_rec, owner, prev_rec, prev_rec_in};
 use super::space::max_insert_size;
 use super::{Corruption, Result};
 use crate::fil::{self, PageType, TRAILER_SIZE};
@@ -19,8 +19,8 @@ use crate::record::header::{
     set_info_bits, set_n_owned, set_next,
 };
 use crate::record::layout::RecLayout;
-use crate::record::offsets::{Offsets, RecSize};
-use vaquita_base::codec::{get_u16, get_u64, put_u16, put_u48, put_u56, put_u64};
+use crate::record::offsets::{FieldPlace, Offsets, RecSize};
+use vaquita_base::codec::{get_u16, get_u48, get_u56, get_u64, put_u16, put_u48, put_u56, put_u64};
 use vaquita_base::{RollPtr, TrxId};
 
 /// Infimum and supremum of a COMPACT page, from [`RECORDS`].
@@ -112,6 +112,15 @@ fn allocate(page: &mut [u8], layout: &RecLayout, len: usize) -> Result<Option<(u
     Ok(Some((start, heap)))
 }
 
+/// Whether [`insert`] finds room for a record of `len` bytes.
+///
+/// # Errors
+/// If the page is corrupt.
+pub fn has_room(page: &[u8], layout: &RecLayout, len: usize) -> Result<bool> {
+    let head = free(page);
+    Ok(head != 0 && RecSize::of(page, head, layout)?.total() >= len || max_insert_size(page, 1) >= len)
+}
+
 /// Keeps the insert pattern that splits look at: ascending, descending or neither.
 #[inline]
 fn note_direction(page: &mut [u8], after: u16, successor: u16, origin: u16) {
@@ -181,7 +190,7 @@ pub fn delete(page: &mut [u8], layout: &RecLayout, rec: u16) -> Result<()> {
     }
     let size = RecSize::of(page, rec, layout)?;
     let (owner, slot_no) = owner(page, rec)?;
-    let before = prev_rec(page, rec)?;
+    let before = prev_rec_in(page, rec, slot_no)?;
     let n = n_owned(page, owner, comp);
     let successor = next_rec(page, rec)?;
     put_u16(page, LAST_INSERT, 0);
@@ -440,6 +449,16 @@ pub struct SysFields {
     pub roll_ptr: RollPtr,
 }
 
+/// Reads DB_TRX_ID, field `pos`, and DB_ROLL_PTR after it.
+///
+/// # Errors
+/// As [`set_sys_fields`].
+#[inline]
+pub fn sys_fields(page: &[u8], layout: &RecLayout, rec: u16, pos: usize) -> Result<SysFields> {
+    let at = usize::from(rec) + sys_offset(page, layout, rec, pos)?;
+    Ok(SysFields { trx_id: TrxId(get_u48(page, at)), roll_ptr: RollPtr(get_u56(page, at + 6)) })
+}
+
 /// Sets DB_TRX_ID, field `pos`, and DB_ROLL_PTR after it.
 ///
 /// # Errors
@@ -465,12 +484,13 @@ fn sys_offset(page: &[u8], layout: &RecLayout, rec: u16, pos: usize) -> Result<u
             return Ok(usize::from(f[0].offset));
         }
     }
-    let mut offsets = Offsets::new();
-    offsets.parse(page, rec, layout)?;
-    if pos + 1 < offsets.n_fields() && offsets.range(pos).len() == 6 && offsets.range(pos + 1).len() == 7 {
-        return Ok(offsets.range(pos).start);
+    RecSize::of(page, rec, layout)?;
+    let (trx_id, roll_ptr) =
+        (FieldPlace::of(page, rec, layout, pos), FieldPlace::of(page, rec, layout, pos + 1));
+    match (trx_id, roll_ptr) {
+        (Some(a), Some(b)) if (a.len, b.len) == (6, 7) => Ok(a.start - usize::from(rec)),
+        _ => Err(Corruption::new("system fields", format!("field {pos} is not DB_TRX_ID")).at(rec.into())),
     }
-    Err(Corruption::new("system fields", format!("field {pos} is not DB_TRX_ID")).at(rec.into()))
 }
 
 /// A field to be overwritten.
@@ -486,17 +506,26 @@ pub struct FieldUpdate<'a> {
 /// or to NULL, and none is external.
 pub fn fits_in_place(layout: &RecLayout, offsets: &Offsets, fields: &[FieldUpdate<'_>]) -> bool {
     fields.iter().all(|f| {
-        if f.pos >= offsets.n_fields() || offsets.is_external(f.pos) {
-            return false;
-        }
-        let (len, was_null) = (offsets.range(f.pos).len(), offsets.is_null(f.pos));
-        match f.data {
-            _ if layout.comp() && was_null != f.data.is_none() => false,
-            Some(data) => data.len() == len,
-            // A fixed field keeps its width; a variable one has none to keep.
-            None => was_null || len == layout.fields().get(f.pos).map_or(len, |l| usize::from(l.null_len)),
+        f.pos < offsets.n_fields() && {
+            let range = offsets.range(f.pos);
+            let (null, external) = (offsets.is_null(f.pos), offsets.is_external(f.pos));
+            fits_field(layout, f, FieldPlace { start: range.start, len: range.len(), null, external })
         }
     })
+}
+
+fn fits_field(layout: &RecLayout, f: &FieldUpdate<'_>, old: FieldPlace) -> bool {
+    if old.external {
+        return false;
+    }
+    match f.data {
+        _ if layout.comp() && old.null != f.data.is_none() => false,
+        Some(data) => data.len() == old.len,
+        // A fixed field keeps its width; a variable one has none to keep.
+        None => {
+            old.null || old.len == layout.fields().get(f.pos).map_or(old.len, |l| usize::from(l.null_len))
+        }
+    }
 }
 
 /// Overwrites fields with values of the same size and sets the info bits.
@@ -510,16 +539,20 @@ pub fn update_in_place(
     info_bits: u8,
     fields: &[FieldUpdate<'_>],
 ) -> Result<()> {
-    let mut offsets = Offsets::new();
-    offsets.parse(page, rec, layout)?;
-    if !fits_in_place(layout, &offsets, fields) {
-        return Err(Corruption::new("update in place", "a value does not fit its field").at(rec.into()));
-    }
+    RecSize::of(page, rec, layout)?;
+    let place = |page: &[u8], f: &FieldUpdate<'_>| {
+        let place = FieldPlace::of(page, rec, layout, f.pos).filter(|&place| fits_field(layout, f, place));
+        place.ok_or_else(|| {
+            Corruption::new("update in place", "a value does not fit its field").at(rec.into())
+        })
+    };
+    // All of them before the first is written.
+    fields.iter().try_for_each(|f| place(page, f).map(drop))?;
     let comp = layout.comp();
     set_info_bits(page, rec, comp, info_bits);
     for f in fields {
-        let range = offsets.range(f.pos);
-        let (start, end) = (usize::from(rec) + range.start, usize::from(rec) + range.end);
+        let FieldPlace { start, len, .. } = place(page, f)?;
+        let end = start + len;
         match f.data {
             Some(data) => page[start..end].copy_from_slice(data),
             None => page[start..end].fill(0),

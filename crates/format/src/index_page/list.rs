@@ -6,6 +6,7 @@
 use super::header::{SLOT_OWNED_MAX, infimum, is_comp, n_dir_slots, n_heap, slot, slot_at, supremum};
 use super::{Corruption, Result};
 use crate::record::header::{check_origin, n_owned, next};
+use vaquita_base::codec::get_u64;
 
 /// Successor of a record other than the supremum; may be the supremum.
 ///
@@ -41,8 +42,16 @@ pub fn last_rec(page: &[u8]) -> Result<u16> {
 /// # Errors
 /// If list and directory contradict each other.
 pub fn prev_rec(page: &[u8], rec: u16) -> Result<u16> {
-    let comp = is_comp(page);
     let (_, slot_no) = owner(page, rec)?;
+    prev_rec_in(page, rec, slot_no)
+}
+
+/// Predecessor of a record whose owner is in this slot.
+///
+/// # Errors
+/// As [`prev_rec`].
+pub(super) fn prev_rec_in(page: &[u8], rec: u16, slot_no: usize) -> Result<u16> {
+    let comp = is_comp(page);
     let Some(before) = slot_no.checked_sub(1) else { return Err(list_ends(rec)) };
     let mut at = slot(page, before);
     for _ in 0..=SLOT_OWNED_MAX {
@@ -84,13 +93,23 @@ pub fn find_slot(page: &[u8], owner: u16) -> Result<usize> {
     if slot(page, n - 1) == owner {
         return Ok(n - 1);
     }
-    let slots = &page[slot_at(page.len(), n - 1)..slot_at(page.len(), 0) + 2];
-    let [high, low] = [(owner >> 8) as u8, owner as u8];
-    let from_end = slots.chunks_exact(2).rposition(|s| s[0] == high && s[1] == low);
-    from_end
-        .map(|i| n - 1 - i)
+    // Four slots at a time, from the end of the page, where the first one is.
+    let wanted = u64::from(owner) * LANES;
+    for four in 0..n / 4 {
+        let found = get_u64(page, slot_at(page.len(), 4 * four + 3)) ^ wanted;
+        // The lowest bit set is that of the lowest lane that is zero; bits above may be borrowed from it.
+        let zeros = found.wrapping_sub(LANES) & !found & (LANES << 15);
+        if zeros != 0 {
+            return Ok(4 * four + zeros.trailing_zeros() as usize / 16);
+        }
+    }
+    (n / 4 * 4..n)
+        .find(|&i| slot(page, i) == owner)
         .ok_or_else(|| Corruption::new("page directory", "no slot of an owner").at(owner.into()))
 }
+
+/// One in each of the four numbers of 16 bits in a word.
+const LANES: u64 = 0x0001_0001_0001_0001;
 
 /// Number of slots, if the directory lies within the page above the header.
 ///

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Which function for what:
-//! - finding a key: [`search`]; walking: [`next_rec`], [`prev_rec`], [`records`];
+//! - finding a key: [`search`], of many keys at once [`SteppedSearch`]; walking: [`next_rec`], [`prev_rec`], [`records`];
 //! - changing a page with redo: [`logged`]; the same changes bare: [`edit`];
 //! - what fits: [`max_insert_size`] and its sisters; checking everything: [`validate`].
 //!
@@ -48,14 +48,16 @@ mod list;
 pub mod logged;
 mod search;
 mod space;
+mod stepped;
 #[cfg(test)]
 mod tests;
 mod validate;
 
 use crate::error::{Corruption, Result};
 
-pub use edit::{Appender, FieldUpdate, SysFields, fits_in_place};
+pub use edit::{Appender, FieldUpdate, SysFields, fits_in_place, has_room, sys_fields};
 pub use list::{checked_slots, find_slot, first_rec, last_rec, next_rec, owner, prev_rec, records};
 pub use search::{Found, SearchMode, search};
 pub use space::{data_size, empty_page_space, max_insert_size, max_insert_size_after_reorganize};
+pub use stepped::SteppedSearch;
 pub use validate::{Stats, validate};

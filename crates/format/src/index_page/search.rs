@@ -133,15 +133,11 @@ fn bisect(
     mode: SearchMode,
     mut order: impl FnMut(usize, &mut usize) -> Option<Ordering>,
 ) -> Result<Found> {
-    let n_slots = n_dir_slots(page);
-    // Slots must not reach below the records' start; the least page of 4 KiB keeps this from overflowing.
-    if n_slots < 2 || n_slots * 2 > page.len() / 2 || slot_at(page.len(), n_slots - 1) < 128 {
-        return Err(bad_directory(n_slots));
-    }
+    let n_slots = n_slots_checked(page)?;
     let equal_is_low = matches!(mode, SearchMode::LessOrEqual | SearchMode::Greater);
     let (mut low_matched, mut up_matched) = (0usize, 0usize);
     let (mut low_slot, mut up_slot) = (0, n_slots - 1);
-    let in_page = |rec: u16| usize::from(rec).wrapping_sub(99) < page.len() - 99 - 8;
+    let in_page = |rec: u16| is_in_page(page, rec);
     while up_slot - low_slot > 1 {
         let mid = (low_slot + up_slot) / 2;
         let rec = slot(page, mid);
@@ -191,12 +187,29 @@ fn bisect(
     Ok(Found { rec, low, up, low_matched: low_matched as u16, up_matched: up_matched as u16 })
 }
 
+/// Number of slots of a page, of which all lie where slots may lie.
+#[inline]
+pub(super) fn n_slots_checked(page: &[u8]) -> Result<usize> {
+    let n_slots = n_dir_slots(page);
+    // Slots must not reach below the records' start; the least page of 4 KiB keeps this from overflowing.
+    if n_slots < 2 || n_slots * 2 > page.len() / 2 || slot_at(page.len(), n_slots - 1) < 128 {
+        return Err(bad_directory(n_slots));
+    }
+    Ok(n_slots)
+}
+
+/// Whether a record can begin there.
+#[inline]
+pub(super) fn is_in_page(page: &[u8], rec: u16) -> bool {
+    usize::from(rec).wrapping_sub(99) < page.len() - 99 - 8
+}
+
 #[cold]
 fn bad_directory(n_slots: usize) -> Corruption {
     Corruption::new("page directory", format!("{n_slots} slots"))
 }
 
 #[cold]
-fn bad_chain(rec: u16) -> Corruption {
+pub(super) fn bad_chain(rec: u16) -> Corruption {
     Corruption::new("record list", "the search met an impossible record").at(usize::from(rec))
 }

@@ -19,17 +19,49 @@ const EXTERN: u32 = 1 << 30;
 const END_MASK: u32 = EXTERN - 1;
 
 /// Length byte or word of a COMPACT field: two bytes follow.
-const LONG_FLAG: u8 = 0x80;
+pub const LONG_FLAG: u8 = 0x80;
 /// First of two length bytes: the field ends with an external reference.
-const EXTERN_FLAG: u8 = 0x40;
+pub const EXTERN_FLAG: u8 = 0x40;
 
-/// A field found by [`CompWalk`].
+/// A field of a record: where it starts in the page, its length and flags.
 #[derive(Clone, Copy)]
-pub(crate) struct Step {
+pub(crate) struct FieldPlace {
     pub(crate) start: usize,
     pub(crate) len: usize,
     pub(crate) null: bool,
     pub(crate) external: bool,
+}
+
+impl FieldPlace {
+    /// Field `pos` of a record that [`RecSize::of`] has checked, alone; `None` if there is no such field. The child page
+    /// number of a node pointer is none.
+    #[inline]
+    pub(crate) fn of(page: &[u8], rec: u16, layout: &RecLayout, pos: usize) -> Option<FieldPlace> {
+        let at = usize::from(rec);
+        if !layout.comp() {
+            // Whether the ends of the others make sense is known when all have been looked at.
+            let mut offsets = Offsets::new();
+            offsets.parse(page, rec, layout).ok()?;
+            if pos >= offsets.n_fields() {
+                return None;
+            }
+            let (range, null) = (offsets.range(pos), offsets.is_null(pos));
+            let external = offsets.is_external(pos);
+            return Some(FieldPlace { start: at + range.start, len: range.len(), null, external });
+        }
+        let (n, _) = comp_shape(page, rec, layout)?;
+        let field = layout.fields()[..n].get(pos)?;
+        let n_const = layout.n_const();
+        if pos < n_const {
+            let (start, len) = (at + usize::from(field.offset), field.fixed_len.into());
+            return Some(FieldPlace { start, len, null: false, external: false });
+        }
+        let mut walk = CompWalk::new(page, at, layout, n_const);
+        for f in &layout.fields()[n_const..pos] {
+            walk.step(f)?;
+        }
+        walk.step(field)
+    }
 }
 
 /// Walks over the fields of a COMPACT record from the first one whose place is not constant.
@@ -55,7 +87,7 @@ impl<'p> CompWalk<'p> {
 
     /// The next field, `None` if its header lies outside the page.
     #[inline]
-    pub(crate) fn step(&mut self, f: &FieldLayout) -> Option<Step> {
+    pub(crate) fn step(&mut self, f: &FieldLayout) -> Option<FieldPlace> {
         if f.nullable {
             if self.mask == 0 {
                 self.mask = 1;
@@ -64,13 +96,13 @@ impl<'p> CompWalk<'p> {
             let null = *self.page.get(self.nulls)? & self.mask != 0;
             self.mask <<= 1;
             if null {
-                return Some(Step { start: self.start, len: 0, null, external: false });
+                return Some(FieldPlace { start: self.start, len: 0, null, external: false });
             }
         }
         let (len, external) = if f.fixed_len != 0 { (usize::from(f.fixed_len), false) } else { self.len(f)? };
         let start = self.start;
         self.start += len;
-        Some(Step { start, len, null: false, external })
+        Some(FieldPlace { start, len, null: false, external })
     }
 
     #[inline]
@@ -95,7 +127,7 @@ impl<'p> CompWalk<'p> {
 
 /// End of REDUNDANT field `i`, with its flags.
 #[inline]
-pub(crate) fn old_end(page: &[u8], rec: usize, short: bool, i: usize) -> Option<Step> {
+pub(crate) fn old_end(page: &[u8], rec: usize, short: bool, i: usize) -> Option<FieldPlace> {
     let (end, null, external) = if short {
         let b = *page.get(rec.checked_sub(OLD_HEADER + 1 + i)?)?;
         (usize::from(b & 0x7F), b & 0x80 != 0, false)
@@ -103,16 +135,16 @@ pub(crate) fn old_end(page: &[u8], rec: usize, short: bool, i: usize) -> Option<
         let w = get_u16(page, rec.checked_sub(OLD_HEADER + 2 + 2 * i)?);
         (usize::from(w & 0x3FFF), w & 0x8000 != 0, w & 0x4000 != 0)
     };
-    Some(Step { start: 0, len: end, null, external })
+    Some(FieldPlace { start: 0, len: end, null, external })
 }
 
 /// REDUNDANT field `i`.
 #[inline]
-pub(crate) fn old_field(page: &[u8], rec: usize, short: bool, i: usize) -> Option<Step> {
+pub(crate) fn old_field(page: &[u8], rec: usize, short: bool, i: usize) -> Option<FieldPlace> {
     let end = old_end(page, rec, short, i)?;
     let start = if i == 0 { 0 } else { old_end(page, rec, short, i - 1)?.len };
     let len = end.len.checked_sub(start)?;
-    Some(Step { start: rec + start, len, null: end.null, external: end.external })
+    Some(FieldPlace { start: rec + start, len, null: end.null, external: end.external })
 }
 
 /// Sizes of a record: bytes below the origin (header included) and data bytes.
@@ -231,6 +263,7 @@ impl Offsets {
         };
         let first = layout.n_const().min(n);
         let fields = &layout.fields()[..n];
+        self.ends.reserve(n + usize::from(child != 0));
         self.ends.extend(fields[..first].iter().map(|f| u32::from(f.offset) + u32::from(f.fixed_len)));
         let at = usize::from(rec);
         let mut walk = CompWalk::new(page, at, layout, first);

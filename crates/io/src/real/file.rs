@@ -11,16 +11,18 @@
 //! pages) answers "invalid": the file then goes on through the page cache, slower and just as correct.
 //!
 //! # Crash
-//! A write is durable after [`File::sync`], or at once if opened with `dsync`. `fdatasync` is enough: it carries
-//! the length and the extents needed to read the data back, and leaves out only times. After a failed sync the
-//! kernel may have dropped the data and would call the next sync a success, so the failure is remembered.
+//! A write is durable after [`File::sync`], or at once if it asked for that or the file was opened with `dsync`.
+//! `fdatasync` is enough: it carries the length and the extents needed to read the data back, and leaves out only
+//! times. After a failed sync the kernel may have dropped the data and would call the next sync a success, so the
+//! failure is remembered.
 
 use crate::aligned::{ALIGN, AlignedBuf, SECTOR};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, OpenMode, OpenOptions};
 use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
+use std::io::IoSlice;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +38,8 @@ pub struct RealFile {
     nosync: bool,
     /// Read and written relaxed: the kernel's own flag decides, this one only chooses the path taken.
     direct: AtomicBool,
+    /// Single writes can be made durable. Relaxed: whoever does not know yet is told by the kernel.
+    pub(super) forces_writes: AtomicBool,
     /// Set before a failed sync returns; Release and Acquire, so that whoever heard of the failure sees it here.
     sync_failed: AtomicBool,
     /// Held while the length is changed, so that a failed growth restores the length it found.
@@ -69,6 +73,7 @@ impl RealFile {
             path: path.to_owned(),
             nosync: options.nosync,
             direct: AtomicBool::new(direct),
+            forces_writes: AtomicBool::new(true),
             sync_failed: AtomicBool::new(false),
             resize: Mutex::new(()),
         })
@@ -130,11 +135,10 @@ impl RealFile {
         Ok(())
     }
 
-    fn write_plain(&self, buf: &[u8], offset: u64) -> std::result::Result<(), Stop> {
+    fn write_plain(&self, buf: &[u8], offset: u64, how: ReadWriteFlags) -> std::result::Result<(), Stop> {
         let mut done = 0;
         while done < buf.len() {
-            let n = retry(|| rustix::io::pwrite(&self.fd, &buf[done..], offset + done as u64))
-                .map_err(Stop::Os)?;
+            let n = retry(|| pwrite(&self.fd, &buf[done..], offset + done as u64, how)).map_err(Stop::Os)?;
             if n == 0 {
                 return Err(Stop::Os(Errno::IO));
             }
@@ -190,13 +194,13 @@ impl RealFile {
         Err(self.stopped(&stop, "read", offset, buf.len()))
     }
 
-    fn write_aligned(&self, buf: &[u8], offset: u64) -> Result<()> {
+    fn write_aligned(&self, buf: &[u8], offset: u64, how: ReadWriteFlags) -> Result<()> {
         let was_direct = self.is_direct();
-        let stop = match self.write_plain(buf, offset) {
+        let stop = match self.write_plain(buf, offset, how) {
             Ok(()) => return Ok(()),
             Err(Stop::Os(Errno::INVAL)) if was_direct => match self.after_invalid(buf.as_ptr() as usize)? {
-                Retry::Bounced => return self.write_aligned(&AlignedBuf::from_slice(buf), offset),
-                Retry::Plain => match self.write_plain(buf, offset) {
+                Retry::Bounced => return self.write_aligned(&AlignedBuf::from_slice(buf), offset, how),
+                Retry::Plain => match self.write_plain(buf, offset, how) {
                     Ok(()) => return Ok(()),
                     Err(stop) => stop,
                 },
@@ -204,6 +208,22 @@ impl RealFile {
             Err(stop) => stop,
         };
         Err(self.stopped(&stop, "write", offset, buf.len()))
+    }
+
+    fn write(&self, buf: &[u8], offset: u64, how: ReadWriteFlags) -> Result<()> {
+        self.check_range("write", offset, buf.len())?;
+        if self.must_bounce(buf.as_ptr() as usize) {
+            return self.write_aligned(&AlignedBuf::from_slice(buf), offset, how);
+        }
+        self.write_aligned(buf, offset, how)
+    }
+
+    fn check_synced(&self) -> Result<()> {
+        if !self.sync_failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let detail = "an earlier sync failed; the file must be reopened and recovered";
+        Err(Error::new(ErrorKind::Other, "sync", &self.path, detail))
     }
 
     /// Whether the kernel's strictest common demand on memory is not met.
@@ -265,21 +285,31 @@ impl File for RealFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.check_range("write", offset, buf.len())?;
-        if self.must_bounce(buf.as_ptr() as usize) {
-            return self.write_aligned(&AlignedBuf::from_slice(buf), offset);
+        self.write(buf, offset, ReadWriteFlags::empty())
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        if self.nosync || !self.forces_writes.load(Ordering::Relaxed) {
+            self.write_at(buf, offset)?;
+            return self.sync();
         }
-        self.write_aligned(buf, offset)
+        self.check_synced()?;
+        match self.write(buf, offset, ReadWriteFlags::DSYNC) {
+            // The kernel or the file system does not know how.
+            Err(error) if error.kind == ErrorKind::Unsupported => {
+                self.forces_writes.store(false, Ordering::Relaxed);
+                self.write_durable_at(buf, offset)
+            }
+            // Whether the write or its sync has failed is not told.
+            written => written.inspect_err(|_| self.sync_failed.store(true, Ordering::Release)),
+        }
     }
 
     fn sync(&self) -> Result<()> {
         if self.nosync {
             return Ok(());
         }
-        if self.sync_failed.load(Ordering::Acquire) {
-            let detail = "an earlier sync failed; the file must be reopened and recovered";
-            return Err(Error::new(ErrorKind::Other, "sync", &self.path, detail));
-        }
+        self.check_synced()?;
         retry(|| rustix::fs::fdatasync(&self.fd)).map_err(|e| {
             self.sync_failed.store(true, Ordering::Release);
             os(e, "sync", &self.path)
@@ -315,6 +345,14 @@ fn set_direct(fd: &OwnedFd, on: bool) -> rustix::io::Result<()> {
     let mut flags = rustix::fs::fcntl_getfl(fd)?;
     flags.set(OFlags::DIRECT, on);
     rustix::fs::fcntl_setfl(fd, flags)
+}
+
+/// `how` is empty, or asks for a write that is durable when it returns.
+fn pwrite(fd: &OwnedFd, buf: &[u8], offset: u64, how: ReadWriteFlags) -> rustix::io::Result<usize> {
+    if how.is_empty() {
+        return rustix::io::pwrite(fd, buf, offset);
+    }
+    rustix::io::pwritev2(fd, &[IoSlice::new(buf)], offset, how)
 }
 
 /// Repeats a call that a signal interrupted.

@@ -63,6 +63,40 @@ fn reads_back_what_was_written_direct_and_buffered() {
     }
 }
 
+/// What became durable cannot be seen here; the way there is another, and must write the same.
+#[test]
+fn writes_that_are_durable_at_once_are_read_back() {
+    for direct in [false, true] {
+        let folder = Folder::new();
+        let disk = RealDisk::default();
+        let file = disk.open_file(&folder.file("log"), options(OpenMode::CreateNew, direct)).unwrap();
+        file.set_len(8 * 512).unwrap();
+        let data = random(3, 4 * 512);
+        file.write_durable_at(&data, 2 * 512).unwrap();
+        // Memory from anywhere.
+        file.write_durable_at(&data.to_vec()[512..1024], 7 * 512).unwrap();
+        let mut back = AlignedBuf::zeroed(8 * 512);
+        file.read_at(&mut back, 0).unwrap();
+        assert_eq!(back[2 * 512..6 * 512], data[..]);
+        assert_eq!(back[7 * 512..], data[512..1024]);
+        assert!(back[..1024].iter().chain(&back[6 * 512..7 * 512]).all(|&b| b == 0));
+        assert!(file.forces_writes.load(Ordering::Relaxed), "this kernel knows how");
+    }
+}
+
+/// Kernels and file systems that cannot make single writes durable.
+#[test]
+fn a_write_is_synced_where_it_cannot_be_durable_by_itself() {
+    let folder = Folder::new();
+    let disk = RealDisk::default();
+    let file = disk.open_file(&folder.file("log"), OpenOptions::new(OpenMode::CreateNew)).unwrap();
+    file.forces_writes.store(false, Ordering::Relaxed);
+    file.write_durable_at(b"as well", 0).unwrap();
+    let mut back = [0; 7];
+    file.read_at(&mut back, 0).unwrap();
+    assert_eq!(&back, b"as well");
+}
+
 #[test]
 fn direct_files_bounce_unaligned_memory_and_refuse_unaligned_ranges() {
     let folder = Folder::new();

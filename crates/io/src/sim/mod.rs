@@ -7,7 +7,7 @@
 //!
 //! **Power cut** (at an operation, [`SimDisk::arm_cut`], or now, [`SimDisk::power_cut`]). The operation in progress
 //! and every later one fails with [`ErrorKind::PowerOff`]. What the machine finds afterwards:
-//! - content that was synced, or written through a file opened with `dsync`, is there;
+//! - content that was synced, or written by [`File::write_durable_at`] or a file opened with `dsync`, is there;
 //! - each unsynced write is there, lost, or torn: sectors of 512 bytes (of the file, not of the write) are old or
 //!   new one by one. A later write may be there while an earlier one is lost. The operation in progress counts as
 //!   unsynced;
@@ -262,6 +262,10 @@ impl File for SimFile {
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.state.lock().write(&self.handle, buf, offset)
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.state.lock().write(&self.handle.forcing(), buf, offset)
     }
 
     fn sync(&self) -> Result<()> {

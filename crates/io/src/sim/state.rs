@@ -15,11 +15,19 @@ use vaquita_base::Rng;
 const FILE_BYTES_MAX: u64 = 64 << 30;
 
 /// An open file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Handle {
     pub(super) path: PathBuf,
     inode: u64,
     options: OpenOptions,
+}
+
+impl Handle {
+    /// The same for a write that is durable when it returns, unless nothing of this file is ever synced.
+    pub(super) fn forcing(&self) -> Handle {
+        let dsync = self.options.dsync || !self.options.nosync;
+        Handle { options: OpenOptions { dsync, ..self.options }, ..self.clone() }
+    }
 }
 
 #[derive(Debug)]

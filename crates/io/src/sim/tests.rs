@@ -179,6 +179,20 @@ fn dsync_writes_are_durable_at_once() {
 }
 
 #[test]
+fn writes_that_ask_for_it_are_durable_at_once_and_others_are_not() {
+    let outcomes: BTreeSet<Vec<u8>> = (0..100)
+        .map(|seed| {
+            let disk = disk(seed);
+            let file = durable_file(&disk, "f", 3, 1);
+            file.write_at(&[2; SECTOR], 0).unwrap();
+            file.write_durable_at(&[3; SECTOR], SECTOR as u64).unwrap();
+            sector_bytes(&disk.restart().contents(&path("f")).unwrap())
+        })
+        .collect();
+    assert_eq!(outcomes, [vec![1, 3, 1], vec![2, 3, 1]].into());
+}
+
+#[test]
 fn files_opened_nosync_are_never_made_durable() {
     let lost = (0..100).filter(|&seed| {
         let disk = disk(seed);

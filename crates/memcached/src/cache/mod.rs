@@ -155,6 +155,8 @@ impl Cache {
                 let item = NewItem { flags: 0, expires, value: digits.as_bytes() };
                 (Entry::new(hash, space, key, &item, now), initial)
             }
+            // As memcached has it: of nothing it is told before the number is compared.
+            (Some(old), _) if old.value().is_empty() => return Ok(Counted::NotANumber),
             (Some(old), _) => {
                 if count.cas != 0 && count.cas != old.cas {
                     return Ok(Counted::Not(Outcome::Exists));

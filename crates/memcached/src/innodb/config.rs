@@ -5,12 +5,16 @@
 //! | `containers` | which table a name stands for, and what its columns mean |
 //! | `config_options` | `separator` of values of several columns, `table_map_delimiter` behind a mapping's name |
 //! | `cache_policies` | for get, set, delete and flush where items are kept: the row `cache_policy`, else the first one |
+//!
+//! They are watched: as long as nobody changes their rows, nothing is read.
 
 use super::column::Form;
 use crate::store::{Failure, Result};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use vaquita_engine::core::Core;
 use vaquita_engine::lower::charset::Charset;
-use vaquita_engine::{Cursor, Direction, Error, Isolation, ReadOptions, Session, Statement, Table};
+use vaquita_engine::{Cursor, Direction, Error, Isolation, ReadOptions, Session, Statement, Table, Watch};
 
 /// Where they are, in file name encoding.
 const DATABASE: &str = "innodb_memcache";
@@ -90,20 +94,39 @@ impl Default for Config {
     }
 }
 
+/// Tells when what was read may be out of date.
+#[derive(Debug, Default)]
+pub(crate) struct Watches(Vec<Watch>);
+
+/// `containers`, `config_options`, `cache_policies`.
+const TABLES: usize = 3;
+
+impl Watches {
+    /// Whether all tables are there and as they were read.
+    pub(crate) fn is_current(&self) -> bool {
+        self.0.len() == TABLES && !self.0.iter().any(Watch::may_have_changed)
+    }
+}
+
 impl Config {
     /// Reads what is committed. A table that is not there says nothing.
     ///
     /// # Errors
-    /// Those of reading.
-    pub(crate) fn read(session: &mut Session) -> Result<Config> {
+    /// Those of reading; [`Failure::Busy`] if the definition of a table is being changed.
+    pub(crate) fn read(core: &Arc<Core>) -> Result<(Config, Watches)> {
+        let mut session = core.session();
         session.settings.isolation = Isolation::ReadCommitted;
+        // Loops and the work of each second come by here: nobody waits.
+        session.settings.metadata_lock_timeout = 0;
+        let mut watches = Watches::default();
+        let mut read = |table| Rows::read(core, &mut session, table, &mut watches);
         let mut config = Config::default();
-        for row in Rows::read(session, "containers")?.rows() {
+        for row in read("containers")?.rows() {
             if let Some(container) = container(&row) {
                 config.containers.push(container);
             }
         }
-        for row in Rows::read(session, "config_options")?.rows() {
+        for row in read("config_options")?.rows() {
             let value = row.text("value").unwrap_or_default().into_bytes();
             match row.text("name").as_deref() {
                 _ if value.is_empty() => {}
@@ -112,7 +135,7 @@ impl Config {
                 _ => {}
             }
         }
-        let policies = Rows::read(session, "cache_policies")?;
+        let policies = read("cache_policies")?;
         let named = policies.rows().find(|row| row.text("policy_name").as_deref() == Some("cache_policy"));
         if let Some(row) = named.or_else(|| policies.rows().next()) {
             let of = |column| policy(&row.text(column).unwrap_or_default());
@@ -123,7 +146,7 @@ impl Config {
                 flush: of("flush_policy"),
             };
         }
-        Ok(config)
+        Ok((config, watches))
     }
 
     /// The container of that name.
@@ -189,17 +212,27 @@ impl Row<'_> {
 }
 
 impl Rows {
-    fn read(session: &mut Session, table: &str) -> Result<Rows> {
+    fn read(core: &Core, session: &mut Session, table: &str, watches: &mut Watches) -> Result<Rows> {
         let name = format!("{DATABASE}/{table}");
-        match session.run(|s| Rows::of(s, &name)) {
+        match session.run(|s| Rows::of(core, s, &name, watches)) {
             Ok(rows) => Ok(rows),
             Err(Error::NoSuchTable(_)) => Ok(Rows::default()),
+            Err(e @ (Error::MetadataLockTimeout(_) | Error::TableChanged(_))) => {
+                Err(Failure::Busy(format!("{DATABASE}.{table}: {e}")))
+            }
             Err(e) => Err(Failure::Server(format!("{DATABASE}.{table}: {e}"))),
         }
     }
 
-    fn of(s: &mut Statement<'_>, name: &str) -> vaquita_engine::Result<Rows> {
+    fn of(
+        core: &Core,
+        s: &mut Statement<'_>,
+        name: &str,
+        watches: &mut Watches,
+    ) -> vaquita_engine::Result<Rows> {
         let table = s.table(name)?;
+        // Before the view is opened.
+        watches.0.push(Watch::new(core, &table));
         let forms = forms(&table)?;
         let mut rows =
             Rows { columns: table.columns.iter().map(|c| c.def.name.clone()).collect(), rows: Vec::new() };

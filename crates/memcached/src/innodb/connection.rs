@@ -3,6 +3,17 @@
 //! With a batch size of 1 an operation is a statement in autocommit mode: a transaction of its own, without an id if it
 //! only reads. With greater ones the first operation begins a transaction which the following ones go on with, whatever
 //! mapping they use, until so many reads or so many changes have been made.
+//!
+//! # Changes that came together
+//! With a batch size of 1, changes for which the client did not wait (they came in one piece, and are answered in one: between
+//! [`InnodbStore::together`] and [`InnodbStore::settle`]) are *joined*: the first one is a transaction of its own, those
+//! behind it are one together, up to the end or to something else than a change. Nobody is told of any before that transaction is committed, so nobody can
+//! tell it from many, save that it costs less.
+//! - J1: a joined change never waits for a lock, as its transaction holds some. If it would have to, the transaction is
+//!   committed first, and the change is made alone.
+//! - J2: no gap locks, as for a change alone.
+//! - J3: if the transaction is lost, which no lock conflict can bring about (J1), `settle` says so, and none of the answers since the
+//!   last one may be sent.
 
 use super::config::{Config, Container, Policies};
 use super::mapping::{KeyBuffer, Mapping};
@@ -13,11 +24,15 @@ use crate::store::{Failure, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_engine::{
-    AccessMode, Durability, Error, Isolation, MdlMode, PointRead, ReadLock, Session, Statement, WaitHook,
+    AccessMode, Durability, Error, Isolation, LOOKUP_GROUP, MdlMode, PointRead, ReadLock, RowKey, Session,
+    Statement, WaitHook,
 };
 
 /// How often an operation is begun again that met a deadlock or a changed table.
 const TRIES: u32 = 5;
+
+/// Most changes that are joined.
+const JOINED_MAX: u64 = 64;
 
 /// What an operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +69,10 @@ impl Bound {
 pub(crate) struct Buffers {
     /// The key in stored form.
     pub(crate) key: KeyBuffer,
+    /// Keys that are read together.
+    pub(crate) keys: [KeyBuffer; LOOKUP_GROUP],
+    /// The key as that of a row.
+    pub(crate) row_key: RowKey,
     /// A value that is not in one piece on a page.
     pub(crate) value: Vec<u8>,
     /// A new row.
@@ -74,6 +93,8 @@ pub(crate) struct Work<'w> {
 struct Batch {
     reads: u64,
     writes: u64,
+    /// Changes that came together, and nothing else.
+    joined: bool,
     /// When it was used last, in microseconds of the engine's clock.
     used_us: u64,
 }
@@ -93,6 +114,10 @@ pub struct InnodbStore {
     /// Whether metadata locks on mapped tables are kept.
     keeps_mdl: bool,
     batch: Option<Batch>,
+    /// Changes since [`InnodbStore::together`]; `None` after [`InnodbStore::settle`].
+    together: Option<u64>,
+    /// What became of joined changes whose answers are not sent yet, if they are lost.
+    lost: Option<Failure>,
     durable: Option<Durability>,
     buffers: Buffers,
 }
@@ -111,6 +136,8 @@ impl InnodbStore {
             chosen: None,
             keeps_mdl: false,
             batch: None,
+            together: None,
+            lost: None,
             durable: None,
             buffers: Buffers::default(),
         }
@@ -148,12 +175,43 @@ impl InnodbStore {
     /// # Errors
     /// The commit failed.
     pub fn commit(&mut self) -> Result<()> {
-        if self.batch.take().is_some() {
-            self.tables.counters.batches.add(1);
-            let done = self.session.commit().map_err(failure)?;
-            self.note(done);
+        let Some(batch) = self.batch.take() else { return Ok(()) };
+        let counters = &self.tables.counters;
+        if batch.joined { &counters.joined } else { &counters.batches }.add(1);
+        match self.session.commit().map_err(failure) {
+            Ok(done) => self.note(done),
+            Err(failure) => {
+                if batch.joined {
+                    self.lost = Some(failure.clone());
+                }
+                return Err(failure);
+            }
         }
         Ok(())
+    }
+
+    /// The changes to come have come together; nobody is told what became of them before [`InnodbStore::settle`].
+    pub(crate) fn together(&mut self) {
+        self.together = Some(0);
+    }
+
+    /// Commits changes that came together.
+    ///
+    /// # Errors
+    /// They are lost, though they were answered otherwise.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        self.together = None;
+        if self.has_joined()
+            && let Err(failure) = self.commit()
+        {
+            self.lost = None;
+            return Err(failure);
+        }
+        self.lost.take().map_or(Ok(()), Err)
+    }
+
+    fn has_joined(&self) -> bool {
+        self.batch.as_ref().is_some_and(|batch| batch.joined)
     }
 
     /// See [`crate::store::Store::durability`].
@@ -294,6 +352,10 @@ impl InnodbStore {
         let name = Mapping::table_name(container)?;
         let timeout = self.tables.settings.lock_wait_timeout.load(Ordering::Relaxed);
         self.session.settings.metadata_lock_timeout = timeout;
+        if self.has_joined() {
+            // The definition may have to be waited for.
+            self.commit()?;
+        }
         if self.keeps_mdl {
             // Names are locked for longer than transactions outside of them.
             self.commit()?;
@@ -350,18 +412,19 @@ impl InnodbStore {
             Kind::Committed => 1,
             Kind::Write => settings.w_batch_size.load(Ordering::Relaxed),
         };
-        self.operate_in(kind, size, body)
+        self.operate_in(kind, size, false, body)
     }
 
     fn operate_in<R>(
         &mut self,
         kind: Kind,
         size: u64,
+        mut alone: bool,
         mut body: impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
     ) -> Result<R> {
         let mut tries = 0;
         loop {
-            self.before(kind, size)?;
+            self.before(kind, size, alone)?;
             tries += 1;
             match self.attempt(&mut body) {
                 Ok((value, durability)) => {
@@ -374,6 +437,9 @@ impl InnodbStore {
                     self.enter_default()?;
                 }
                 Err(Error::Deadlock(_)) if self.batch.is_none() && tries < TRIES => {}
+                Err(Error::LockWaitTimeout | Error::MetadataLockTimeout(_)) if self.has_joined() => {
+                    alone = true
+                }
                 Err(error) => return Err(self.failed(error)),
             }
         }
@@ -390,20 +456,26 @@ impl InnodbStore {
         session.run_detached(|s| body(s, &mut work))
     }
 
-    /// Begins a transaction, if the operation is to be part of one.
+    /// Begins a transaction, if the operation is to be part of one. `alone`: it has to wait for locks.
     #[inline]
-    fn before(&mut self, kind: Kind, size: u64) -> Result<()> {
-        if self.batch.is_some() {
-            return Ok(());
+    fn before(&mut self, kind: Kind, size: u64, alone: bool) -> Result<()> {
+        match &self.batch {
+            None => {}
+            Some(batch) if batch.joined && (alone || kind != Kind::Write) => self.commit()?,
+            Some(_) => return Ok(()),
         }
+        let joins = kind == Kind::Write && size == 1 && self.together > Some(0) && !alone && self.may_join();
         let settings = &self.tables.settings;
         let own = &mut self.session.settings;
-        own.lock_wait_timeout = settings.lock_wait_timeout.load(Ordering::Relaxed);
+        own.lock_wait_timeout = if joins { 0 } else { settings.lock_wait_timeout.load(Ordering::Relaxed) };
         own.metadata_lock_timeout = own.lock_wait_timeout;
         own.flush_log_at_trx_commit = settings.flush_log_at_trx_commit.load(Ordering::Relaxed);
         own.isolation = settings.isolation();
-        if size > 1 {
-            self.batch = Some(Batch::default());
+        if joins {
+            own.isolation = own.isolation.min(Isolation::ReadCommitted);
+        }
+        if size > 1 || joins {
+            self.batch = Some(Batch { joined: joins, ..Batch::default() });
             self.session.begin(AccessMode::ReadWrite, false).map_err(failure)?;
         } else if kind == Kind::Committed {
             own.isolation = Isolation::ReadCommitted;
@@ -414,12 +486,22 @@ impl InnodbStore {
         Ok(())
     }
 
+    /// Whether a lock that is not granted at once takes nothing back but the change that asked for it.
+    fn may_join(&self) -> bool {
+        !self.tables.rolls_back_on_timeout()
+    }
+
     /// Counts an operation, and commits if there were enough.
     #[inline]
     fn after(&mut self, kind: Kind, size: u64) -> Result<()> {
-        if self.batch.is_none() {
-            return Ok(());
+        if let Some(changes) = self.together.as_mut().filter(|_| kind == Kind::Write) {
+            *changes += 1;
         }
+        let size = match &self.batch {
+            None => return Ok(()),
+            Some(batch) if batch.joined => JOINED_MAX,
+            Some(_) => size,
+        };
         let now = self.clock_us();
         let Some(batch) = &mut self.batch else { return Ok(()) };
         batch.used_us = now;
@@ -443,8 +525,8 @@ impl InnodbStore {
     fn failed(&mut self, error: Error) -> Failure {
         let whole = matches!(error, Error::Deadlock(_) | Error::LockTableFull(_))
             || matches!(error, Error::LockWaitTimeout) && self.rolls_back_on_timeout();
-        let lost = match &self.batch {
-            Some(batch) if whole => batch.writes,
+        let (lost, joined) = match &self.batch {
+            Some(batch) if whole => (batch.writes, batch.joined),
             _ => return failure(error),
         };
         self.batch = None;
@@ -455,7 +537,11 @@ impl InnodbStore {
         if let Err(e) = ended {
             text.push_str(&format!("; {e}"));
         }
-        Failure::Busy(text)
+        let failure = Failure::Busy(text);
+        if joined && lost > 0 {
+            self.lost = Some(failure.clone());
+        }
+        failure
     }
 
     fn rolls_back_on_timeout(&self) -> bool {
@@ -468,7 +554,7 @@ impl InnodbStore {
         kind: Kind,
         body: impl FnMut(&mut Statement<'_>, &mut Work<'_>) -> vaquita_engine::Result<R>,
     ) -> Result<R> {
-        self.operate_in(kind, 1, body)
+        self.operate_in(kind, 1, true, body)
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Rows are looked at without locks. One that seems expired is locked, if it is free, looked at again and deleted if it is
 //! expired still.
+//!
+//! A table that was looked through rests until the first of its ends comes or somebody changes a row: tables that nobody
+//! uses do not wander through the buffer pool.
 
 use super::config::Container;
 use super::connection::failure;
@@ -9,11 +12,12 @@ use super::mapping::{Extra, Mapping};
 use super::row::end;
 use super::tables::Tables;
 use crate::store::Result;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_engine::{
     Direction, Error, Field, Isolation, PointRead, ReadLock, ReadOptions, RowKey, Seek, Statement, Table,
-    WaitPolicy,
+    WaitPolicy, Watch,
 };
 
 /// Rows looked at in one go.
@@ -28,6 +32,33 @@ pub(crate) struct Collector {
     mapping: Vec<u8>,
     /// The last row looked at.
     last: Option<RowKey>,
+    /// What the present round has found out.
+    round: Option<Round>,
+    /// Tables that rest.
+    resting: HashMap<Place, Round>,
+}
+
+/// What is looked through: a table, by one of its columns.
+type Place = (String, String, Option<String>);
+
+fn place(container: &Container) -> Place {
+    (container.schema.clone(), container.table.clone(), container.expires.clone())
+}
+
+/// One time through a table.
+#[derive(Debug)]
+struct Round {
+    /// The table as it was at the beginning.
+    watch: Watch,
+    /// The first of the ends to come.
+    next_end: u32,
+}
+
+impl Round {
+    /// Whether another round would find nothing.
+    fn may_rest(&self, now: u32) -> bool {
+        self.next_end > now && !self.watch.may_have_changed()
+    }
 }
 
 impl Tables {
@@ -39,14 +70,21 @@ impl Tables {
         // Another thread that does the same is enough.
         let Some(mut collector) = self.collector().try_lock() else { return Ok(()) };
         let config = self.config();
+        let now = self.now();
+        collector.resting.retain(|_, round| round.may_rest(now));
         let Some(container) = next_table(&config.containers, &collector) else { return Ok(()) };
         if collector.mapping != container.name {
-            *collector = Collector { mapping: container.name.clone(), last: None };
+            collector.mapping = container.name.clone();
+            (collector.last, collector.round) = (None, None);
         }
         let done = self.collect_from(container, &mut collector);
         if !matches!(done, Ok(true)) {
             // At the end, or unusable: the next one is next.
             collector.last = None;
+        }
+        let round = collector.round.take_if(|_| !matches!(done, Ok(true)));
+        if let (Ok(false), Some(round)) = (&done, round) {
+            collector.resting.insert(place(container), round);
         }
         done.map(drop)
     }
@@ -58,17 +96,26 @@ impl Tables {
         session.settings.metadata_lock_timeout = 0;
         session.settings.lock_wait_timeout = 0;
         session.settings.flush_log_at_trx_commit = 2;
-        let (mut last, now) = (collector.last.take(), self.now());
+        let (mut last, mut round, now) = (collector.last.take(), collector.round.take(), self.now());
         let done = session.run_detached(|s| {
             let table = s.table(&name)?;
             let Some(column) = expiry_column(&table, container) else { return Ok((false, 0)) };
-            let (expired, more) = look(s, &table, column, now, &mut last)?;
-            Ok((more, remove(s, &table, column, now, &expired)?))
+            if last.is_none() {
+                // Before the view is opened.
+                round = Some(Round { watch: Watch::new(self.core(), &table), next_end: u32::MAX });
+            }
+            let (expired, more) = look(s, &table, column, now, &mut last, round.as_mut())?;
+            let removed = remove(s, &table, column, now, &expired)?;
+            if removed < expired.len() as u64 {
+                // The others are locked, or live again: another round will see.
+                round = None;
+            }
+            Ok((more, removed))
         });
         match done {
             Ok(((more, removed), _)) => {
                 self.counters.reclaimed.add(removed);
-                collector.last = last;
+                (collector.last, collector.round) = (last, round);
                 Ok(more)
             }
             // Somebody changes its definition, or has taken a lock in between: the next round will see.
@@ -79,8 +126,8 @@ impl Tables {
     }
 }
 
-/// The table to be looked through: the one begun, else the one behind it. Tables mapped more than once count once if their
-/// expiry column is the same.
+/// The table to be looked through: the one begun, else the one behind it that does not rest. Tables mapped more than once
+/// count once if their expiry column is the same.
 fn next_table<'c>(containers: &'c [Container], collector: &Collector) -> Option<&'c Container> {
     let same =
         |a: &Container, b: &Container| (&a.schema, &a.table, &a.expires) == (&b.schema, &b.table, &b.expires);
@@ -90,11 +137,11 @@ fn next_table<'c>(containers: &'c [Container], collector: &Collector) -> Option<
         .map(|at| &containers[at])
         .collect();
     let at = expiring.iter().position(|c| c.name == collector.mapping);
-    match at {
-        Some(at) if collector.last.is_some() => Some(expiring[at]),
-        Some(at) => expiring.get(at + 1).or(expiring.first()).copied(),
-        None => expiring.first().copied(),
+    if let Some(at) = at.filter(|_| collector.last.is_some()) {
+        return Some(expiring[at]);
     }
+    let (before, behind) = expiring.split_at(at.map_or(0, |at| at + 1));
+    behind.iter().chain(before).find(|c| !collector.resting.contains_key(&place(c))).copied()
 }
 
 fn expiry_column(table: &Arc<Table>, container: &Container) -> Option<Extra> {
@@ -109,6 +156,7 @@ fn look(
     column: Extra,
     now: u32,
     last: &mut Option<RowKey>,
+    round: Option<&mut Round>,
 ) -> vaquita_engine::Result<(Vec<RowKey>, bool)> {
     let mut cursor = s.cursor(table, &ReadOptions::by_index(0).columns([column.column]))?;
     if let Some(last) = last {
@@ -116,9 +164,14 @@ fn look(
         cursor.seek(&fields, Seek::Greater)?;
     }
     let (mut expired, mut failed, mut looked) = (Vec::new(), None, 0);
+    let mut next_end = u32::MAX;
     let more = s.for_each(&mut cursor, Direction::Forward, |row| {
         looked += 1;
-        let is_expired = row.column(0).is_some_and(|stored| is_expired(stored, column, now));
+        let end = row.column(0).map_or(0, |stored| end_of(stored, column));
+        let is_expired = end != 0 && end <= now;
+        if end > now {
+            next_end = next_end.min(end);
+        }
         let enough = looked == LOOKED_AT || expired.len() + usize::from(is_expired) == DELETED;
         if !is_expired && !enough {
             return ControlFlow::Continue(());
@@ -136,6 +189,9 @@ fn look(
         }
         if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    if let Some(round) = round {
+        round.next_end = round.next_end.min(next_end);
+    }
     failed.map_or(Ok((expired, more)), Err)
 }
 
@@ -156,7 +212,7 @@ fn remove(
     for key in expired {
         let fields: Vec<Field<'_>> = key.fields().map(Some).collect();
         let still = s.get(&mut read, &fields, |row| {
-            row.column(0).is_some_and(|stored| is_expired(stored, column, now))
+            row.column(0).is_some_and(|stored| (1..=now).contains(&end_of(stored, column)))
         })?;
         if still == Some(true) && s.delete(table, key)? {
             removed += 1;
@@ -165,7 +221,7 @@ fn remove(
     Ok(removed)
 }
 
-fn is_expired(stored: &[u8], column: Extra, now: u32) -> bool {
-    let end = end(column.int.bits(stored), Some(column));
-    end != 0 && end <= now
+/// When the item of a row ends; 0 for never.
+fn end_of(stored: &[u8], column: Extra) -> u32 {
+    end(column.int.bits(stored), Some(column))
 }

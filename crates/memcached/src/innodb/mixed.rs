@@ -245,7 +245,12 @@ impl Store for MixedStore {
         let Some(end) = touch else {
             return match policies.get {
                 Policy::InnodbOnly => self.tables.read_keys(keys, found),
-                Policy::Caching if self.tables.in_batch() => self.tables.read_keys(keys, found),
+                Policy::Caching if self.tables.in_batch() => {
+                    let done = self.tables.read_keys(keys, found);
+                    // Reading ends a transaction of changes that came together.
+                    self.forget_committed();
+                    done
+                }
                 Policy::Caching => self.get_cached(keys, &mut found),
                 Policy::CacheOnly => self.get_from_memory(keys, None, &mut found),
                 Policy::Disabled => disabled("get"),
@@ -355,6 +360,16 @@ impl Store for MixedStore {
             line(name, &value.to_string());
         }
         true
+    }
+
+    fn together(&mut self) {
+        self.tables.together();
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let done = self.tables.settle();
+        self.forget_committed();
+        done
     }
 
     fn durability(&mut self) -> Option<Durability> {

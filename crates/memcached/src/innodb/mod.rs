@@ -93,6 +93,7 @@ impl Store for InnodbStore {
         let counters = &self.tables.counters;
         for (name, counter) in [
             ("innodb_batches", &counters.batches),
+            ("innodb_joined", &counters.joined),
             ("innodb_idle_commits", &counters.idle_commits),
             ("innodb_lost_batches", &counters.lost_batches),
             ("crawler_reclaimed", &counters.reclaimed),
@@ -100,6 +101,14 @@ impl Store for InnodbStore {
             line(name, &counter.get().to_string());
         }
         true
+    }
+
+    fn together(&mut self) {
+        InnodbStore::together(self);
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        InnodbStore::settle(self)
     }
 
     fn durability(&mut self) -> Option<Durability> {

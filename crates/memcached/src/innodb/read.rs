@@ -1,10 +1,11 @@
 //! Reading items: by keys, and stretches of keys.
 
 use super::connection::{InnodbStore, Kind, Work};
-use super::mapping::{KeyBuffer, Mapping};
+use super::mapping::{KeyBuffer, KeyFields, Mapping};
 use crate::store::{Expiry, Item, Range, Result};
+use smallvec::SmallVec;
 use std::ops::ControlFlow;
-use vaquita_engine::{Cursor, Direction, ReadOptions, Seek, Statement};
+use vaquita_engine::{Cursor, Direction, LOOKUP_GROUP, ReadOptions, RowRef, Seek, Statement};
 
 impl InnodbStore {
     /// See [`crate::store::Store::get`], without a new end.
@@ -30,12 +31,29 @@ impl InnodbStore {
             let mut stopped = false;
             self.operate(Kind::Read((end - at) as u64), |s, work| {
                 while next < end && !stopped {
-                    let key = if next == at { key } else { keys[next] };
-                    match show_key(s, work, key, |item| found(next, item))? {
-                        Ok(flow) => stopped = flow.is_break(),
-                        Err(failure) => return Ok(Err(failure)),
+                    let first = next;
+                    let named = |i: usize| if i == at { key } else { keys[i] };
+                    if first + 1 == end {
+                        let shown = show_key(s, work, named(first), |item| found(first, item))?;
+                        // Not before: if the table has changed, it is this key that is read again.
+                        next = end;
+                        return Ok(shown.map(|flow| stopped = flow.is_break()));
                     }
-                    next += 1;
+                    let done = show_keys(
+                        s,
+                        work,
+                        end - first,
+                        |i| named(first + i),
+                        |i, item| {
+                            next = first + i + 1;
+                            let flow = item.map_or(ControlFlow::Continue(()), |item| found(first + i, item));
+                            stopped |= flow.is_break();
+                            flow
+                        },
+                    )?;
+                    if let Err(failure) = done {
+                        return Ok(Err(failure));
+                    }
                 }
                 Ok(Ok(()))
             })??;
@@ -135,6 +153,72 @@ impl InnodbStore {
     }
 }
 
+/// Shows the items of the first of `n` keys, as many as are read together; `None` for a key without one. Until `found` breaks.
+fn show_keys<'k>(
+    s: &mut Statement<'_>,
+    work: &mut Work<'_>,
+    n: usize,
+    key: impl Fn(usize) -> &'k [u8],
+    mut found: impl FnMut(usize, Option<&Item<'_>>) -> ControlFlow<()>,
+) -> vaquita_engine::Result<Result<()>> {
+    let Work { bound, buffers, tables } = work;
+    let mapping = &bound.mapping;
+    let mut filled = 0;
+    let mut bad = None;
+    for (i, buffer) in buffers.keys.iter_mut().enumerate().take(n) {
+        if let Err(why) = buffer.fill(mapping, key(i)) {
+            bad = Some(why);
+            break;
+        }
+        filled += 1;
+    }
+    let fields: SmallVec<[KeyFields<'_>; LOOKUP_GROUP]> =
+        buffers.keys[..filled].iter().map(KeyBuffer::fields).collect();
+    let value = &mut buffers.value;
+    let (mut failed, mut stopped) = (None, false);
+    s.get_many(&mut bound.read, &fields, |i, row| {
+        let flow = match row.map_or(Ok(None), |row| item_of(mapping, row, key(i), value, || tables.now())) {
+            Ok(item) => found(i, item.as_ref()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        };
+        stopped = flow.is_break();
+        flow
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    match bad {
+        Some(bad) if !stopped && bad.is_mistake() => Ok(Err(bad.into())),
+        // No row has such a key.
+        Some(_) if !stopped => {
+            let _it_is_the_last = found(filled, None);
+            Ok(Ok(()))
+        }
+        _ => Ok(Ok(())),
+    }
+}
+
+/// The item that a row is, unless it has expired.
+#[inline]
+fn item_of<'r>(
+    mapping: &Mapping,
+    row: &RowRef<'r>,
+    key: &'r [u8],
+    value: &'r mut Vec<u8>,
+    now: impl FnOnce() -> u32,
+) -> vaquita_engine::Result<Option<Item<'r>>> {
+    let present = mapping.present(row);
+    if present.is_expired(now) {
+        return Ok(None);
+    }
+    let value = mapping.value(row, value)?;
+    let (flags, cas, expires) = (present.flags, present.cas, Expiry(present.expires));
+    Ok(Some(Item { key, flags, cas, expires, access: None, value }))
+}
+
 /// Shows the item of a key, if there is one.
 #[inline]
 fn show_key(
@@ -152,13 +236,8 @@ fn show_key(
     }
     let value = &mut buffers.value;
     let shown = s.get(&mut bound.read, &buffers.key.fields(), |row| {
-        let present = mapping.present(row);
-        if present.is_expired(|| tables.now()) {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let value = mapping.value(row, value)?;
-        let (flags, cas, expires) = (present.flags, present.cas, Expiry(present.expires));
-        Ok(found(&Item { key, flags, cas, expires, access: None, value }))
+        let item = item_of(mapping, row, key, value, || tables.now())?;
+        Ok(item.map_or(ControlFlow::Continue(()), |item| found(&item)))
     })?;
     shown.unwrap_or(Ok(ControlFlow::Continue(()))).map(Ok)
 }

@@ -1,11 +1,11 @@
 //! What the connections of one door share: the configuration, the numbers of items, work in the background.
 
-use super::config::{Config, Policies};
+use super::config::{Config, Policies, Watches};
 use super::connection::InnodbStore;
 use super::expiry::Collector;
 use super::numbers::Numbers;
 use super::settings::Settings;
-use crate::store::{Result, now_s};
+use crate::store::{Failure, Result, now_s};
 use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +22,8 @@ pub type WallClock = Arc<dyn Fn() -> u32 + Send + Sync>;
 pub(crate) struct Counters {
     /// Transactions of more than one operation that were committed.
     pub(crate) batches: ShardedCounter,
+    /// Transactions of changes that came together.
+    pub(crate) joined: ShardedCounter,
     /// Those committed because they were idle.
     pub(crate) idle_commits: ShardedCounter,
     /// Those rolled back by a deadlock.
@@ -39,6 +41,8 @@ pub struct Tables {
     pub(crate) numbers: Numbers,
     pub(crate) counters: Counters,
     config: RwLock<Arc<Config>>,
+    /// Of the tables that `config` was read from.
+    watches: Mutex<Watches>,
     /// Counts the changes of `config`: connections look at it for every operation.
     generation: AtomicU64,
     clock: WallClock,
@@ -75,13 +79,14 @@ impl Tables {
     /// # Errors
     /// As [`Tables::new`].
     pub fn with_clock(core: &Arc<Core>, settings: Arc<Settings>, clock: WallClock) -> Result<Arc<Tables>> {
-        let config = Config::read(&mut core.session())?;
+        let (config, watches) = Config::read(core)?;
         Ok(Arc::new(Tables {
             core: core.clone(),
             settings,
             numbers: Numbers::new(),
             counters: Counters::default(),
             config: RwLock::new(Arc::new(config)),
+            watches: Mutex::new(watches),
             generation: AtomicU64::new(1),
             clock,
             collector: Mutex::default(),
@@ -106,7 +111,7 @@ impl Tables {
         self.config.read().policies
     }
 
-    /// Work of each second: reads `innodb_memcache` anew, empties mappings whose moment has come, removes some of the
+    /// Work of each second: reads `innodb_memcache` anew if it has changed, empties mappings whose moment has come, removes some of the
     /// expired rows. Locks are never waited for.
     ///
     /// # Errors
@@ -127,14 +132,27 @@ impl Tables {
         self.core.options.rollback_on_timeout
     }
 
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
     pub(crate) fn session(&self) -> Session {
         self.core.session()
     }
 
-    /// Reads `innodb_memcache` anew.
+    /// Reads `innodb_memcache` anew, if its tables may have changed.
     pub(crate) fn reload(&self) -> Result<()> {
-        let config = Config::read(&mut self.session())?;
+        if self.watches.lock().is_current() {
+            return Ok(());
+        }
+        let (config, watches) = match Config::read(&self.core) {
+            // Its definition is being changed: until that is over it says what it said.
+            Err(Failure::Busy(_)) => return Ok(()),
+            read => read?,
+        };
         let mut current = self.config.write();
+        // Both together: of two who read at the same time either may come last, and its watches tell whether it read first.
+        *self.watches.lock() = watches;
         if **current != config {
             *current = Arc::new(config);
             self.generation.fetch_add(1, Ordering::Release);

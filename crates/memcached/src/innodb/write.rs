@@ -3,7 +3,6 @@
 //! A plain `set` by the primary key asks for nothing, so it goes straight to the change of the row and inserts one only if
 //! there was none. `add` goes straight to the insert. Everything else reads and locks the row first.
 
-use super::column::parse_decimal;
 use super::connection::{InnodbStore, Kind, Work};
 use super::mapping::Mapping;
 use super::row::Present;
@@ -223,10 +222,25 @@ fn set(s: &mut Statement<'_>, work: &mut Work<'_>, item: &NewItem<'_>) -> Found<
     if !work.bound.mapping.by_primary() {
         return put(s, work, item.value, cas);
     }
-    let row = RowKey::new(work.buffers.key.fields().iter().map(|f| f.unwrap_or_default()));
+    let mut row = std::mem::take(&mut work.buffers.row_key);
+    row.clear();
+    work.buffers.key.fields().iter().for_each(|field| row.push(field.unwrap_or_default()));
+    let done = put_by_primary(s, work, &row, item, cas);
+    work.buffers.row_key = row;
+    done
+}
+
+/// Puts what was made where the row of that clustered key is.
+fn put_by_primary(
+    s: &mut Statement<'_>,
+    work: &Work<'_>,
+    row: &RowKey,
+    item: &NewItem<'_>,
+    cas: u64,
+) -> Found<Outcome> {
     let mut was_there = false;
     for _ in 0..TURNS {
-        if update(s, work, &row, item.value)? || was_there {
+        if update(s, work, row, item.value)? || was_there {
             return Ok(Ok(Outcome::Done(cas)));
         }
         // There is none, or it is so already: that can be told only if every change gets a number.
@@ -342,7 +356,8 @@ fn set_end(
 
 fn count_in(s: &mut Statement<'_>, work: &mut Work<'_>, count: &Count) -> Found<Counted> {
     let Some((row, present)) = lock_live(s, work, Want::Value)? else {
-        let Some((initial, expires)) = count.initial.filter(|_| count.cas == 0) else {
+        // As in memcached, an item is made whatever number was asked for: there is none to compare it with.
+        let Some((initial, expires)) = count.initial else {
             return Ok(Ok(Counted::Not(Outcome::NotFound)));
         };
         let mut value = Vec::new();
@@ -356,10 +371,11 @@ fn count_in(s: &mut Statement<'_>, work: &mut Work<'_>, count: &Count) -> Found<
             Err(failure) => Ok(Err(failure)),
         };
     };
-    if count.cas != 0 && count.cas != present.cas {
+    // As memcached has it: of nothing it is told before the number is compared.
+    if !work.buffers.value.is_empty() && count.cas != 0 && count.cas != present.cas {
         return Ok(Ok(Counted::Not(Outcome::Exists)));
     }
-    let Some(old) = number(&work.buffers.value) else { return Ok(Ok(Counted::NotANumber)) };
+    let Some(old) = Count::parse(&work.buffers.value) else { return Ok(Ok(Counted::NotANumber)) };
     let new = count.apply(old);
     let mut value = Vec::new();
     push_number(&mut value, new);
@@ -369,10 +385,4 @@ fn count_in(s: &mut Statement<'_>, work: &mut Work<'_>, count: &Count) -> Found<
         Outcome::Done(cas) => Counted::Done(new, cas),
         other => Counted::Not(other),
     }))
-}
-
-/// The count that a value is: digits, and spaces behind them as older clients pad.
-fn number(value: &[u8]) -> Option<u64> {
-    let end = value.iter().rposition(|&b| b != b' ').map_or(0, |i| i + 1);
-    parse_decimal(&value[..end])
 }

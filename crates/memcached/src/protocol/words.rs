@@ -1,5 +1,7 @@
 //! Words of a line and numbers in them, read as memcached reads them.
 
+use crate::decimal::{is_white, read_number};
+
 /// The longest key of a client.
 pub(crate) const KEY_MAX: usize = 250;
 
@@ -8,44 +10,27 @@ pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     line.split(|&byte| byte == b' ').filter(|word| !word.is_empty())
 }
 
-/// A number without a sign, or with a plus. A word may hold white space that is no space: what stands before the number is
+/// A number of 64 bits, see [`read_number`]. A word may hold white space that is no space: what stands before the number is
 /// skipped, what stands behind it is ignored, as C's functions do it.
 pub(crate) fn u64_of(word: &[u8]) -> Option<u64> {
-    let word = skip_white(word);
-    digits_of(word.strip_prefix(b"+").unwrap_or(word))
+    read_number(word, is_white)
 }
 
-fn skip_white(word: &[u8]) -> &[u8] {
-    &word[word.iter().take_while(|&&byte| is_white(byte)).count()..]
-}
-
-fn is_white(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
-}
-
-fn digits_of(word: &[u8]) -> Option<u64> {
-    let length = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if length == 0 || word.get(length).is_some_and(|&byte| !is_white(byte)) {
-        return None;
-    }
-    word[..length]
-        .iter()
-        .try_fold(0u64, |number, &digit| number.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
-}
-
-/// A number without a sign that fits in 32 bits.
+/// One that fits in 32 bits.
 pub(crate) fn u32_of(word: &[u8]) -> Option<u32> {
     u64_of(word).and_then(|number| u32::try_from(number).ok())
 }
 
 /// A number, perhaps below zero.
 pub(crate) fn i64_of(word: &[u8]) -> Option<i64> {
-    match skip_white(word).strip_prefix(b"-") {
-        Some(digits) => {
-            let number = digits_of(digits)?;
+    let word = &word[word.iter().take_while(|&&byte| is_white(byte)).count()..];
+    match word {
+        [b'-', digits @ ..] if digits.first().is_some_and(u8::is_ascii_digit) => {
+            let number = u64_of(digits)?;
             (number <= 1 << 63).then(|| (number as i64).wrapping_neg())
         }
-        None => u64_of(word).and_then(|number| i64::try_from(number).ok()),
+        [b'-', ..] => None,
+        _ => u64_of(word).and_then(|number| i64::try_from(number).ok()),
     }
 }
 
@@ -57,7 +42,10 @@ mod tests {
     fn numbers_end_where_their_type_ends() {
         assert_eq!(u64_of(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(u64_of(b"18446744073709551616"), None);
-        assert_eq!(u64_of(b"+7"), Some(7));
+        assert_eq!(
+            (u64_of(b"+7"), u64_of(b"-0"), u64_of(b"-18446744073709551615")),
+            (Some(7), Some(0), Some(1))
+        );
         assert_eq!((u64_of(b"\r7"), u64_of(b"7\rdelete"), i64_of(b"\t-7\tx")), (Some(7), Some(7), Some(-7)));
         for bad in [&b""[..], b"+", b"-1", b"1x", b"x", b"+ 1", b"++1", b"\r"] {
             assert_eq!(u64_of(bad), None, "{bad:?}");

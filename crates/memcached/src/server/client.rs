@@ -136,6 +136,7 @@ impl<K: Keeper> Client<K> {
             } else if !self.receive(scratch) {
                 return Next::Closed;
             }
+            self.durable.take_if(|durable| !durable.is_to_be_waited_for());
             if self.durable.is_some() && !scratch.out.is_empty() {
                 self.held.extend_from_slice(&scratch.out);
                 return Next::Durable;
@@ -333,6 +334,10 @@ impl<K: Keeper> vaquita_net::Connection for Client<K> {
             }
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    fn waits_shortly(&self) -> bool {
+        self.durable.as_ref().is_none_or(Durability::waits_shortly)
     }
 
     fn wait_durable(&mut self) {

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use vaquita_base::ManualClock;
-use vaquita_engine::lower::SystemFile;
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{
-    Column, Engine, Field, IndexSpec, Options, PlainWait, Session, Table, TableSpec, stored,
-};
+use vaquita_engine::{Column, Engine, Field, IndexSpec, PlainWait, Session, Table, TableSpec, stored};
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
 use vaquita_io::sim::SimDisk;
 use vaquita_memcached::innodb::{InnodbStore, Settings, Tables};
 use vaquita_memcached::store::{Expiry, Failure, Mode, NewItem, Outcome, Result, Store};
+use vaquita_testkit::engine_folder::EngineFolder;
 
 pub(crate) struct Bed {
     pub(crate) disk: SimDisk,
@@ -24,37 +22,22 @@ pub(crate) struct Bed {
     pub(crate) now: Arc<AtomicU32>,
 }
 
-fn options() -> Options {
-    let mut options = Options::new("/db");
-    options.background = false;
-    options.lock_wait_timeout = 0;
-    options.storage.buffer_pool_size = 24 << 20;
-    options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }];
-    options.storage.log_file_size = 8 << 20;
-    options
-}
-
 impl Bed {
     pub(crate) fn new() -> Bed {
-        let disk = SimDisk::new(1);
-        disk.put_dir("/db".as_ref());
-        let engine = Self::engine(&disk, &Arc::new(ManualClock::new()));
+        let folder = EngineFolder::new(1);
+        let engine = folder.open().expect("the folder opens");
         let mut session = engine.session();
         make_config(&mut session);
         make_demo(&mut session);
         drop(session);
         drop(engine);
         // What was made is in the log: opening again recovers it.
-        Self::open(disk)
-    }
-
-    fn engine(disk: &SimDisk, clock: &Arc<ManualClock>) -> Engine {
-        Engine::open_with(Arc::new(disk.clone()), clock.clone(), options()).expect("the folder opens")
+        Self::open(folder.disk)
     }
 
     pub(crate) fn open(disk: SimDisk) -> Bed {
-        let clock = Arc::new(ManualClock::new());
-        let engine = Self::engine(&disk, &clock);
+        let folder = EngineFolder::on(disk);
+        let engine = folder.open().expect("the folder opens");
         let settings = Arc::new(Settings::default());
         settings.lock_wait_timeout.store(0, Ordering::Relaxed);
         let now = Arc::new(AtomicU32::new(1_000_000));
@@ -62,6 +45,7 @@ impl Bed {
         let wall = Arc::new(move || wall.load(Ordering::Relaxed));
         let tables =
             Tables::with_clock(engine.core(), settings.clone(), wall).expect("the configuration is read");
+        let EngineFolder { disk, clock, .. } = folder;
         Bed { disk, clock, engine, tables, settings, now }
     }
 
@@ -120,7 +104,7 @@ pub(crate) fn insert(session: &mut Session, table: &str, row: &[Field<'_>]) {
         .expect("the row is inserted");
 }
 
-fn text(name: &str, len: u32) -> ColumnDef {
+pub(crate) fn text(name: &str, len: u32) -> ColumnDef {
     ColumnDef::varchar(name, len, Charset::LATIN1)
 }
 

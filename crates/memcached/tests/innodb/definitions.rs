@@ -145,3 +145,36 @@ fn definitions_change_under_load() {
     store.set("k", "1");
     assert_eq!(store.value("k"), Some("1".into()));
 }
+
+/// Whoever changes the configuration's tables themselves makes nobody wait: what they said counts until that is over.
+#[test]
+fn a_configuration_that_is_locked_says_what_it_said() {
+    let bed = Bed::new();
+    let (mut store, mut sql) = (bed.store(), bed.session());
+    store.set("k", "v");
+    bed.map(["second", "test", "demo_test", "c1", "c2", "c3", "c4", "c5", "PRIMARY"]);
+    sql.lock_table_name("innodb_memcache/containers", vaquita_engine::MdlMode::Exclusive).unwrap();
+    bed.tables.sweep().unwrap();
+    assert_eq!(store.value("k"), Some("v".into()));
+    store.bind(b"default").unwrap();
+    assert_eq!(crate::bed::mistake(store.bind(b"second")), "there is no mapping second");
+    sql.unlock_tables();
+    store.bind(b"second").unwrap();
+    assert_eq!(store.value("k"), Some("v".into()));
+}
+
+/// The first get after a change of the definition shows what is there, be it of one key or of several.
+#[test]
+fn nothing_is_missed_when_a_definition_has_changed() {
+    let bed = Bed::new();
+    let (mut store, mut sql) = (bed.store(), bed.session());
+    store.set("a", "1");
+    store.set("b", "2");
+    for keys in [&["a"][..], &["a", "b"], &["none", "b"]] {
+        let wanted = store.all(keys);
+        sql.add_indexes("test/demo_test", &[crate::bed::index("more", &[1], false)]).unwrap();
+        assert_eq!(store.all(keys), wanted, "{keys:?}");
+        sql.drop_index("test/demo_test", "more").unwrap();
+        assert_eq!(store.all(keys), wanted, "{keys:?}");
+    }
+}

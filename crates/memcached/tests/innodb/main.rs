@@ -5,8 +5,12 @@ mod bed;
 mod crash;
 mod definitions;
 mod expiring;
+mod joined;
+mod like_memcached;
 mod mappings;
 mod mixed;
 mod model;
 mod operations;
+#[path = "../support/mod.rs"]
+mod support;
 mod threads;

@@ -123,10 +123,11 @@ fn run(seed: u64) {
                 };
                 let done = store.count(&key, &count).expect("it works");
                 let wanted = match model.live(&key) {
-                    None if cas == 0 && count.initial.is_some() => {
-                        Ok((count.initial.expect("it works").0, None))
-                    }
-                    None => Err(Counted::Not(Outcome::NotFound)),
+                    None => match count.initial {
+                        Some((initial, _)) => Ok((initial, None)),
+                        None => Err(Counted::Not(Outcome::NotFound)),
+                    },
+                    Some(kept) if kept.value.is_empty() => Err(Counted::NotANumber),
                     Some(kept) if cas != 0 && cas != kept.cas => Err(Counted::Not(Outcome::Exists)),
                     Some(kept) => match String::from_utf8_lossy(&kept.value).parse::<u64>() {
                         Ok(n) if count.down => Ok((n.saturating_sub(count.delta), Some(kept.clone()))),

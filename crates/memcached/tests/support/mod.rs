@@ -1,7 +1,10 @@
 //! A connection on a cache of its own, and the real memcached 1.6.18 to compare it with.
 #![allow(dead_code)]
 
+pub(crate) mod binary;
+pub(crate) mod generated;
 pub(crate) mod pair;
+pub(crate) mod text;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use vaquita_memcached::cache::{Cache, CacheStore, Seconds};
 use vaquita_memcached::conn::{Conn, Next};
 use vaquita_memcached::service::Service;
+use vaquita_memcached::store::Store;
 use vaquita_peers::Paths;
 
 /// Seconds since 1970.
@@ -48,28 +52,37 @@ impl Local {
 
     /// A connection that sends these pieces: what it is answered, and whether it is closed then.
     pub(crate) fn talk_in_pieces<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
-        let (mut conn, mut store) = (Conn::new(self.service.clone()), self.store());
-        let now = self.seconds.get();
-        let mut answers = Vec::new();
-        for piece in pieces {
-            let mut piece = piece;
-            loop {
-                let mut out = Vec::new();
-                let next = conn.advance(piece, now, &mut store, &mut out);
-                answers.extend_from_slice(&out);
-                match next {
-                    Next::Read => break,
-                    Next::Write => piece = &[],
-                    Next::Close => return (answers, true),
-                }
-            }
-        }
-        (answers, false)
+        converse(&self.service, &mut self.store(), self.seconds.get(), pieces)
     }
 
     pub(crate) fn talk(&self, input: &[u8]) -> (Vec<u8>, bool) {
         self.talk_in_pieces([input])
     }
+}
+
+/// What a connection on a store is answered, and whether it is closed then.
+pub(crate) fn converse<'a>(
+    service: &Arc<Service>,
+    store: &mut impl Store,
+    now: u32,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<u8>, bool) {
+    let mut conn = Conn::new(service.clone());
+    let mut answers = Vec::new();
+    for piece in pieces {
+        let mut piece = piece;
+        loop {
+            let mut out = Vec::new();
+            let next = conn.advance(piece, now, store, &mut out);
+            answers.extend_from_slice(&out);
+            match next {
+                Next::Read => break,
+                Next::Write => piece = &[],
+                Next::Close => return (answers, true),
+            }
+        }
+    }
+    (answers, false)
 }
 
 /// A running memcached.

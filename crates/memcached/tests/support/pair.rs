@@ -2,20 +2,45 @@
 
 use super::{Local, Memcached, now, shown};
 
+/// What is asked beside the real memcached.
+pub(crate) trait Side {
+    /// A connection that sends `input`: what it is answered, and whether it is closed then.
+    fn talk(&self, input: &[u8]) -> (Vec<u8>, bool);
+
+    /// Sets the clock.
+    fn set_now(&self, now: u32);
+}
+
+impl Side for Local {
+    fn talk(&self, input: &[u8]) -> (Vec<u8>, bool) {
+        self.talk_in_pieces([input])
+    }
+
+    fn set_now(&self, now: u32) {
+        self.seconds.set(now);
+    }
+}
+
 /// A script is what one connection sends. `$key` stands for the item's number at the beginning of the script.
-pub(crate) struct Pair {
+pub(crate) struct Pair<L = Local> {
     pub(crate) real: Memcached,
-    pub(crate) local: Local,
+    pub(crate) local: L,
 }
 
 impl Pair {
     pub(crate) fn start() -> Pair {
-        Pair { real: Memcached::start(&[]), local: Local::new(now()) }
+        Pair::with(Local::new(now()))
+    }
+}
+
+impl<L: Side> Pair<L> {
+    pub(crate) fn with(local: L) -> Pair<L> {
+        Pair { real: Memcached::start(&[]), local }
     }
 
     /// Runs one script on both, after `before`, from nothing; what the two answer.
     pub(crate) fn run(&self, before: &[u8], script: &[u8]) -> (Vec<u8>, Vec<u8>) {
-        self.local.seconds.set(now());
+        self.local.set_now(now());
         let before = [b"flush_all\r\n", before].concat();
         self.real.talk(&before);
         self.local.talk(&before);

@@ -2,16 +2,18 @@
 
 use super::handover::{Held, lay_down, take_up};
 use super::loops::Group;
-use super::slots::Slots;
+use super::slots::{Slot, Slots};
+use super::width::Load;
 use super::{Connection, Door, Inbox, Message, Next, Place, Trouble};
 use crate::{Accepted, Listener};
 use rustix::event::{Timespec, epoll};
 use std::any::Any;
+use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// Tokens that are no connections.
@@ -30,6 +32,21 @@ const ALONE: u32 = 4;
 /// So many pages one connection may wait for before others that are connected, though silent, get the loop.
 const PAGE_WAITS: u32 = 2;
 
+/// How often others are served before commits are waited for.
+const GATHERS: u32 = 2;
+
+/// How often commits are answered before events are taken again: a client that sends without a pause keeps nobody out.
+const UNSEEN_MAX: u32 = 8;
+
+/// Every turn of late was a commit.
+const COMMITS_ALL: u32 = 1 << 16;
+
+/// Turns that count, about.
+const COMMITS_TURNS: u32 = 8;
+
+/// So many of them are most: a loop that waits for commits keeps hardly anybody waiting who has something else to do.
+const COMMITS_MOST: u32 = COMMITS_ALL * 7 / 16;
+
 /// How often deadlines are looked at.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -45,6 +62,8 @@ struct Happened {
 #[derive(Debug)]
 pub(super) struct Member<C> {
     place: Place<C>,
+    /// Its number at the loop it belongs to.
+    token: u64,
     connection: C,
 }
 
@@ -52,6 +71,7 @@ pub(super) struct Member<C> {
 pub(super) struct Core<D: Door> {
     group: Arc<Group<D>>,
     inbox: Arc<Inbox<D::Connection>>,
+    load: Load,
     epoll: OwnedFd,
     events: Vec<Happened>,
     /// Events from here on have not been looked at.
@@ -62,8 +82,18 @@ pub(super) struct Core<D: Door> {
     ready: Vec<u64>,
     /// Connections that go on when others have been served.
     later: Vec<u64>,
-    /// Connections whose commits are to be waited for.
-    parked: Vec<u64>,
+    /// Connections that wait for their commits, the oldest first.
+    parked: VecDeque<u64>,
+    /// Wakes the loop when a commit is durable: one for all of them.
+    waker: Waker,
+    /// The oldest commit tells when it is durable.
+    awaited: bool,
+    /// So often more commits were looked for since the last that were waited for.
+    gathered: u32,
+    /// So often commits were answered since events were taken.
+    unseen: u32,
+    /// How many of the connections that were served lately had something to commit, in shares of [`COMMITS_ALL`].
+    commits: u32,
     /// The connection served last, and how often in a row.
     last: u64,
     streak: u32,
@@ -71,6 +101,8 @@ pub(super) struct Core<D: Door> {
     away: usize,
     /// Pages that the connection being served has waited for.
     page_waits: u32,
+    /// When it began to wait for the first of them.
+    page_wait_began: Option<Instant>,
     began: Instant,
     next_sweep: Instant,
     stopping: bool,
@@ -81,9 +113,10 @@ pub(super) struct Core<D: Door> {
 impl<D: Door> Core<D> {
     pub(super) fn new(
         group: Arc<Group<D>>,
-        inbox: Arc<Inbox<D::Connection>>,
+        index: usize,
         listeners: Vec<Listener>,
     ) -> io::Result<Box<Core<D>>> {
+        let inbox = group.inboxes[index].clone();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let level = epoll::EventFlags::IN;
         epoll::add(&epoll, inbox.bell(), epoll::EventData::new_u64(BELL), level)?;
@@ -94,7 +127,7 @@ impl<D: Door> Core<D> {
         let now = Instant::now();
         Ok(Box::new(Core {
             group,
-            inbox,
+            load: Load::new(index),
             epoll,
             events: Vec::with_capacity(EVENTS),
             next_event: 0,
@@ -102,11 +135,18 @@ impl<D: Door> Core<D> {
             listeners,
             ready: Vec::new(),
             later: Vec::new(),
-            parked: Vec::new(),
+            parked: VecDeque::new(),
+            waker: inbox.durable_waker(),
+            awaited: false,
+            gathered: 0,
+            unseen: 0,
+            commits: 0,
+            inbox,
             last: BELL,
             streak: 0,
             away: 0,
             page_waits: 0,
+            page_wait_began: None,
             began: now,
             next_sweep: now + SWEEP,
             stopping: false,
@@ -120,8 +160,6 @@ impl<D: Door> Core<D> {
 
     /// Waits for events; at once if there is work without.
     fn wait(&mut self) {
-        self.next_event = 0;
-        self.events.clear();
         let limit = if !self.ready.is_empty() {
             Some(Duration::ZERO)
         } else if self.slots.len() > 0 || self.stopping || self.accept_again {
@@ -129,6 +167,15 @@ impl<D: Door> Core<D> {
         } else {
             None
         };
+        self.take_events(limit);
+        self.load.look(&self.group.width);
+    }
+
+    /// Takes the events that are there, or the next ones within `limit`.
+    fn take_events(&mut self, limit: Option<Duration>) {
+        self.unseen = 0;
+        self.next_event = 0;
+        self.events.clear();
         let limit = limit.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: d.subsec_nanos().into() });
         // An interrupted wait is one without events.
         let mut space = [const { MaybeUninit::uninit() }; EVENTS];
@@ -191,13 +238,18 @@ impl<D: Door> Core<D> {
     fn read_inbox(&mut self) {
         for message in self.inbox.take() {
             match message {
-                Message::New(accepted) => self.admit(accepted),
+                Message::Moved(member) => self.receive(member),
                 Message::Return(connection, next) => {
                     self.away -= 1;
                     self.settle(connection, next);
                 }
-                Message::Durable(token) => self.durable(token),
-                Message::Kill(token) => self.kill(token),
+                // The commits are looked at before the loop waits again.
+                Message::Durable => self.awaited = false,
+                Message::Kill(place) => match place.token_at(&self.inbox) {
+                    Some(token) => self.kill(token),
+                    // Told again behind the connection.
+                    None => place.kill(),
+                },
                 Message::Stop => self.stop(),
             }
         }
@@ -207,17 +259,7 @@ impl<D: Door> Core<D> {
         for _ in 0..ACCEPTS {
             let Some(listener) = self.listeners.get(which) else { return };
             match listener.accept() {
-                Ok(Some(accepted)) => {
-                    let inboxes = &self.group.inboxes;
-                    let fewest = inboxes.iter().min_by_key(|i| i.connections.load(Ordering::Relaxed));
-                    let inbox = fewest.unwrap_or(&self.inbox).clone();
-                    inbox.connections.fetch_add(1, Ordering::Relaxed);
-                    if Arc::ptr_eq(&inbox, &self.inbox) {
-                        self.admit(accepted);
-                    } else {
-                        inbox.post(Message::New(accepted));
-                    }
-                }
+                Ok(Some(accepted)) => self.admit(accepted),
                 Ok(None) => return,
                 Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(e) => {
@@ -236,37 +278,82 @@ impl<D: Door> Core<D> {
 
     /// A new client: refused, or greeted.
     fn admit(&mut self, accepted: Accepted) {
-        let place = Place { inbox: self.inbox.clone(), token: self.slots.open() };
-        let member = self.welcome(accepted, place.clone());
-        let Some(member) = member else {
-            self.slots.close(place.token);
-            self.inbox.connections.fetch_sub(1, Ordering::Relaxed);
+        let token = self.slots.open();
+        let place = Place::new(self.inbox.clone(), token);
+        let Some(connection) = self.group.door.admit(accepted, place.clone()) else {
+            self.slots.close(token);
             return;
         };
-        if let Some(slot) = self.slots.get(place.token) {
-            slot.id = member.connection.id();
-        }
-        self.settle(member, Next::Read);
+        self.watch(Box::new(Member { place, token, connection }));
     }
 
-    fn welcome(&self, accepted: Accepted, place: Place<D::Connection>) -> Option<Box<Member<D::Connection>>> {
-        let connection = self.group.door.admit(accepted, place.clone())?;
+    /// A connection from another loop.
+    fn receive(&mut self, mut member: Box<Member<D::Connection>>) {
+        member.token = self.slots.open();
+        member.place.arrive(member.token);
+        self.watch(member);
+    }
+
+    /// From here on the connection in its new slot is heard.
+    fn watch(&mut self, member: Box<Member<D::Connection>>) {
+        let token = member.token;
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         // What came before tells at once.
-        match epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(place.token), flags) {
-            Ok(()) => Some(Box::new(Member { place, connection })),
-            Err(e) => {
-                self.group.door.trouble(&Trouble::Watch(e.into()));
-                None
-            }
+        let watched =
+            epoll::add(&self.epoll, member.connection.fd(), epoll::EventData::new_u64(token), flags);
+        if let Some(slot) = self.slots.get(token) {
+            slot.id = member.connection.id();
         }
+        self.keep(member, Next::Read);
+        if let Err(e) = watched {
+            self.group.door.trouble(&Trouble::Watch(e.into()));
+        }
+        if watched.is_err() || self.stopping {
+            self.kill(token);
+        }
+    }
+
+    /// Sends a connection that waits for its client to the loop it belongs to. It comes back if it stays.
+    fn send_home(&mut self, member: Box<Member<D::Connection>>) -> Option<Box<Member<D::Connection>>> {
+        let home = self.group.width.home(member.connection.id());
+        let stays = |slot: &mut Slot<D::Connection>| slot.ready || slot.doomed || slot.watches_write;
+        let inbox = &self.group.inboxes[home];
+        if Arc::ptr_eq(inbox, &self.inbox) || self.stopping || self.slots.get(member.token).is_none_or(stays)
+        {
+            return Some(member);
+        }
+        // What comes from now on tells when it is watched again.
+        if epoll::delete(&self.epoll, member.connection.fd()).is_err() {
+            return Some(member);
+        }
+        self.slots.close(member.token);
+        let place = member.place.clone();
+        if let Some(member) = place.go(inbox, member) {
+            // The loops are about to end: it ends here.
+            self.receive(member);
+        }
+        None
     }
 
     /// A connection has been served: what now?
-    fn settle(&mut self, mut member: Box<Member<D::Connection>>, next: Next) {
-        let token = member.place.token;
+    fn settle(&mut self, member: Box<Member<D::Connection>>, next: Next) {
+        let stays = if next == Next::Read { self.send_home(member) } else { Some(member) };
+        if let Some(member) = stays {
+            self.keep(member, next);
+        }
+    }
+
+    fn keep(&mut self, mut member: Box<Member<D::Connection>>, next: Next) {
+        let token = member.token;
         let now_s = self.now_s();
         let Some(slot) = self.slots.get(token) else { return };
+        // A turn that only answers a commit is the same statement's.
+        if next == Next::Durable {
+            self.commits += (COMMITS_ALL - self.commits) / COMMITS_TURNS;
+        } else if !slot.answers {
+            self.commits -= self.commits / COMMITS_TURNS;
+        }
+        slot.answers = false;
         if slot.doomed && next != Next::Closed {
             // Ending a session may roll back: that is for the thread that serves it.
             member.connection.doom();
@@ -275,12 +362,11 @@ impl<D: Door> Core<D> {
         match next {
             Next::Closed => {
                 self.slots.close(token);
-                self.inbox.connections.fetch_sub(1, Ordering::Relaxed);
                 return;
             }
             Next::Durable => {
                 slot.parked = true;
-                self.parked.push(token);
+                self.parked.push_back(token);
             }
             Next::Read | Next::Write | Next::Again => {
                 let write = next == Next::Write;
@@ -303,28 +389,68 @@ impl<D: Door> Core<D> {
         slot.connection = Some(member);
     }
 
-    /// Whether the only busy connection waits for its commit: then the loop may wait itself.
+    /// Whether the only connection that waits for its commit is the only busy one.
     fn is_alone(&self) -> bool {
         self.parked.len() == 1 && self.streak >= ALONE && self.last == self.parked[0]
     }
 
-    /// Asks to be told when commits are durable.
-    fn await_commits(&mut self) {
-        for token in std::mem::take(&mut self.parked) {
-            let waker = self.inbox.durable_waker(token);
-            let Some(slot) = self.slots.get(token) else { continue };
-            let Some(member) = &mut slot.connection else { continue };
-            if member.connection.poll_durable(&waker).is_ready() {
-                slot.parked = false;
-                self.ready.push(token);
+    /// Whether the loop waits for the commits itself: nobody else is busy, or hardly anybody does anything but commit and the
+    /// wait is shorter than the detour by the log's thread.
+    fn waits_itself(&mut self) -> bool {
+        let Some(&newest) = self.parked.back() else { return false };
+        self.is_alone()
+            || self.commits >= COMMITS_MOST
+                && self.parked_member(newest).is_some_and(|member| member.connection.waits_shortly())
+    }
+
+    /// Takes what has come meanwhile, so that its commits go along with those that are parked: a look costs far less than a
+    /// sync. Not for ever, because those that are parked wait for it.
+    fn gathers(&mut self) -> bool {
+        if self.is_alone() {
+            return false;
+        }
+        if self.gathered < GATHERS {
+            self.gathered += 1;
+            self.take_events(Some(Duration::ZERO));
+            if !self.events.is_empty() {
+                return true;
             }
+        }
+        self.gathered = 0;
+        false
+    }
+
+    fn parked_member(&mut self, token: u64) -> Option<&mut Member<D::Connection>> {
+        self.slots.get(token)?.connection.as_deref_mut()
+    }
+
+    /// Waits for the newest commit, and so for all before it: one write and one sync answer every parked connection.
+    fn wait_for_commits(&mut self) {
+        if let Some(&newest) = self.parked.back()
+            && let Some(member) = self.parked_member(newest)
+        {
+            member.connection.wait_durable();
         }
     }
 
-    fn durable(&mut self, token: u64) {
-        let Some(slot) = self.slots.get(token) else { return };
-        if slot.parked && slot.connection.is_some() {
-            self.parked.push(token);
+    /// Those whose commits are durable are served next; the oldest of the others will tell.
+    fn await_commits(&mut self) {
+        while let Some(&token) = self.parked.front() {
+            let waker = &self.waker;
+            let Some(slot) = self.slots.get(token) else {
+                self.parked.pop_front();
+                continue;
+            };
+            if let Some(member) = &mut slot.connection
+                && member.connection.poll_durable(waker).is_pending()
+            {
+                self.awaited = true;
+                return;
+            }
+            slot.parked = false;
+            self.parked.pop_front();
+            slot.answers = true;
+            self.ready.push(token);
         }
     }
 
@@ -374,10 +500,17 @@ impl<D: Door> Core<D> {
         }
     }
 
-    fn served(&mut self, token: u64) {
+    fn serves(&mut self, token: u64) {
         self.streak = if self.last == token { self.streak.saturating_add(1) } else { 0 };
         self.last = token;
         self.page_waits = 0;
+    }
+
+    /// Others cannot have the time that the loop waits for pages itself: it is busy, though its thread does not run.
+    fn has_waited(&mut self) {
+        if let Some(began) = self.page_wait_began.take() {
+            self.load.waited(began.elapsed());
+        }
     }
 
     fn is_done(&self) -> bool {
@@ -392,6 +525,7 @@ impl<D: Door> Held for Core<D> {
 
     fn is_wanted(&mut self) -> bool {
         self.page_waits += 1;
+        self.page_wait_began.get_or_insert_with(Instant::now);
         let pending = self.next_event < self.events.len() || !self.ready.is_empty() || self.away > 0;
         pending || self.page_waits > PAGE_WAITS && self.has_others()
     }
@@ -400,6 +534,7 @@ impl<D: Door> Held for Core<D> {
         let pool = self.group.pool.clone();
         // The connection being served stays with this thread.
         self.away += 1;
+        self.page_wait_began = None;
         pool.give(self).map_err(|mut core| {
             core.away -= 1;
             core as Box<dyn Held>
@@ -411,33 +546,30 @@ type ScratchOf<D> = <<D as Door>::Connection as Connection>::Scratch;
 
 /// Runs a loop until it ends or is given away.
 pub(super) fn run<D: Door>(mut core: Box<Core<D>>, scratch: &mut ScratchOf<D>) {
+    core.load.begin();
     loop {
         while let Some((token, member)) = core.next_ready() {
-            core.served(token);
+            core.serves(token);
             match serve(core, member, scratch) {
                 Some(kept) => core = kept,
                 None => return,
             }
+            core.has_waited();
         }
-        if core.is_alone() {
-            let Some(token) = core.parked.pop() else { continue };
-            let Some(slot) = core.slots.get(token) else { continue };
-            slot.parked = false;
-            let Some(mut member) = slot.connection.take() else { continue };
-            member.connection.wait_durable();
-            match serve(core, member, scratch) {
-                Some(kept) => core = kept,
-                None => return,
+        if !core.parked.is_empty() && !core.awaited {
+            if core.waits_itself() {
+                if core.gathers() {
+                    continue;
+                }
+                core.wait_for_commits();
             }
-            continue;
-        }
-        if !core.parked.is_empty() {
             core.await_commits();
-            if !core.ready.is_empty() {
+            if !core.ready.is_empty() && core.unseen < UNSEEN_MAX {
+                core.unseen += 1;
                 continue;
             }
         }
-        if core.is_done() {
+        if core.is_done() && core.inbox.end() {
             core.group.loop_ended();
             return;
         }
@@ -466,7 +598,8 @@ fn serve<D: Door>(
         member.connection.wait_durable();
         next = member.connection.serve(scratch);
     }
-    let inbox = member.place.inbox.clone();
-    inbox.post(Message::Return(member, next));
+    let inbox = member.place.inbox();
+    // A loop does not end before all its connections have come back.
+    let _ = inbox.post(Message::Return(member, next));
     None
 }

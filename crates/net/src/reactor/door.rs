@@ -1,7 +1,9 @@
 //! What a door has to say: who may come in, and what is done for those who are in.
 
+use super::core::Member;
 use super::inbox::{Inbox, Message};
 use crate::Accepted;
+use parking_lot::Mutex;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -63,10 +65,16 @@ pub trait Connection: Send + 'static {
     /// Its patience has ended. It is served next.
     fn time_out(&mut self);
 
-    /// After [`Next::Durable`]: whether what it waits for has happened, or whom to tell. Ready once; it is served next.
+    /// After [`Next::Durable`]: whether what it waits for has happened, or whom to tell. It is served next once it is ready.
+    ///
+    /// What a connection of a loop waits for happens no later than what others wait for that were parked after it: only the
+    /// one parked first is asked.
     fn poll_durable(&mut self, waker: &Waker) -> Poll<()>;
 
-    /// After [`Next::Durable`]: waits for it on this thread. It is served next.
+    /// After [`Next::Durable`]: whether waiting on this thread takes no longer than having another one woken for it.
+    fn waits_shortly(&self) -> bool;
+
+    /// After [`Next::Durable`]: waits for it on this thread; then [`Connection::poll_durable`] is ready.
     fn wait_durable(&mut self);
 }
 
@@ -91,22 +99,64 @@ pub enum Next {
     Closed,
 }
 
-/// Where a connection belongs: its loop, and its number there.
+/// Where a connection is, for whoever wants something of it.
 #[derive(Debug)]
 pub struct Place<C> {
-    pub(super) inbox: Arc<Inbox<C>>,
-    pub(super) token: u64,
+    at: Arc<Mutex<At<C>>>,
+}
+
+/// A loop, and a connection's number there.
+#[derive(Debug)]
+struct At<C> {
+    inbox: Arc<Inbox<C>>,
+    /// `None` while it is on its way to this loop.
+    token: Option<u64>,
 }
 
 impl<C> Clone for Place<C> {
     fn clone(&self) -> Self {
-        Place { inbox: self.inbox.clone(), token: self.token }
+        Place { at: self.at.clone() }
     }
 }
 
 impl<C: Connection> Place<C> {
     /// Ends the connection that is (or was) here, from whatever thread.
     pub fn kill(&self) {
-        self.inbox.post(Message::Kill(self.token));
+        // Where the loop has ended there is no connection any more.
+        let _ = self.at.lock().inbox.post(Message::Kill(self.clone()));
+    }
+
+    pub(super) fn new(inbox: Arc<Inbox<C>>, token: u64) -> Place<C> {
+        Place { at: Arc::new(Mutex::new(At { inbox, token: Some(token) })) }
+    }
+
+    /// The loop.
+    pub(super) fn inbox(&self) -> Arc<Inbox<C>> {
+        self.at.lock().inbox.clone()
+    }
+
+    /// The number at this loop; `None`: the connection is on its way to a loop, this one or another.
+    pub(super) fn token_at(&self, inbox: &Arc<Inbox<C>>) -> Option<u64> {
+        let at = self.at.lock();
+        if Arc::ptr_eq(&at.inbox, inbox) { at.token } else { None }
+    }
+
+    /// The number at the loop that it has come to.
+    pub(super) fn arrive(&self, token: u64) {
+        self.at.lock().token = Some(token);
+    }
+
+    /// Sends the connection, whose place this is, to another loop; it comes back if that one has ended.
+    ///
+    /// Whoever asks for the place meanwhile waits, so what he tells the connection comes to the new loop after it.
+    pub(super) fn go(&self, inbox: &Arc<Inbox<C>>, member: Box<Member<C>>) -> Option<Box<Member<C>>> {
+        let mut at = self.at.lock();
+        match inbox.post(Message::Moved(member)) {
+            Some(Message::Moved(member)) => Some(member),
+            _ => {
+                *at = At { inbox: inbox.clone(), token: None };
+                None
+            }
+        }
     }
 }

@@ -1,27 +1,26 @@
 //! What other threads tell a loop.
 
-use super::Next;
 use super::core::Member;
-use crate::Accepted;
+use super::{Next, Place};
 use parking_lot::Mutex;
 use rustix::event::EventfdFlags;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::Wake;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
 
 /// A message to a loop.
 #[derive(Debug)]
 pub(super) enum Message<C> {
-    /// A new client.
-    New(Accepted),
+    /// A connection that belongs here, from another loop.
+    Moved(Box<Member<C>>),
     /// A connection comes back from a thread that had waited.
     Return(Box<Member<C>>, Next),
-    /// The commit of this connection is durable, or the log has failed.
-    Durable(u64),
-    /// This connection shall end.
-    Kill(u64),
+    /// A commit that was to tell is durable, or the log has failed.
+    Durable,
+    /// The connection of this place shall end, wherever it has got to.
+    Kill(Place<C>),
     /// All shall end.
     Stop,
 }
@@ -29,21 +28,25 @@ pub(super) enum Message<C> {
 /// The part of a loop that other threads reach.
 #[derive(Debug)]
 pub(super) struct Inbox<C> {
-    messages: Mutex<Vec<Message<C>>>,
+    messages: Mutex<Messages<C>>,
     bell: OwnedFd,
     /// The bell has been rung and not been heard.
     rung: AtomicBool,
-    /// Connections that belong to the loop, to find the one with the fewest.
-    pub(super) connections: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Messages<C> {
+    left: Vec<Message<C>>,
+    /// The loop has ended.
+    ended: bool,
 }
 
 impl<C: Send + 'static> Inbox<C> {
     pub(super) fn new() -> io::Result<Inbox<C>> {
         Ok(Inbox {
-            messages: Mutex::default(),
+            messages: Mutex::new(Messages { left: Vec::new(), ended: false }),
             bell: rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             rung: AtomicBool::new(false),
-            connections: AtomicUsize::new(0),
         })
     }
 
@@ -51,13 +54,26 @@ impl<C: Send + 'static> Inbox<C> {
         self.bell.as_fd()
     }
 
-    /// Leaves a message and wakes the loop.
-    pub(super) fn post(&self, message: Message<C>) {
-        self.messages.lock().push(message);
+    /// Leaves a message and wakes the loop. It comes back if the loop has ended.
+    pub(super) fn post(&self, message: Message<C>) -> Option<Message<C>> {
+        let mut messages = self.messages.lock();
+        if messages.ended {
+            return Some(message);
+        }
+        messages.left.push(message);
+        drop(messages);
         if !self.rung.swap(true, Ordering::AcqRel) {
             // Fails only if the count is at its end, and then the loop is awake anyway.
             let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
         }
+        None
+    }
+
+    /// Takes no more messages, unless there are some.
+    pub(super) fn end(&self) -> bool {
+        let mut messages = self.messages.lock();
+        messages.ended = messages.left.is_empty();
+        messages.ended
     }
 
     /// Takes all messages; the bell has been heard.
@@ -68,22 +84,24 @@ impl<C: Send + 'static> Inbox<C> {
             // From here on another post rings again.
             self.rung.store(false, Ordering::Release);
         }
-        std::mem::take(&mut *self.messages.lock())
+        std::mem::take(&mut self.messages.lock().left)
     }
 
-    /// Who is woken when a connection's commit is durable.
-    pub(super) fn durable_waker(self: &Arc<Self>, token: u64) -> std::task::Waker {
-        Arc::new(Durable { inbox: self.clone(), token }).into()
+    /// Who is woken when a commit is durable. The same for all commits of the loop.
+    pub(super) fn durable_waker(self: &Arc<Self>) -> Waker {
+        Arc::new(Durable(self.clone())).into()
     }
 }
 
-struct Durable<C> {
-    inbox: Arc<Inbox<C>>,
-    token: u64,
-}
+struct Durable<C>(Arc<Inbox<C>>);
 
 impl<C: Send + 'static> Wake for Durable<C> {
     fn wake(self: Arc<Self>) {
-        self.inbox.post(Message::Durable(self.token));
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // A loop that has ended awaits nothing.
+        let _ = self.0.post(Message::Durable);
     }
 }

@@ -1,6 +1,7 @@
 //! The loops of a door, from start to stop.
 
 use super::pool::Pool;
+use super::width::Width;
 use super::{Core, Door, Inbox, Message};
 use crate::Listener;
 use parking_lot::{Condvar, Mutex};
@@ -13,6 +14,7 @@ pub(super) struct Group<D: Door> {
     pub(super) door: Arc<D>,
     pub(super) pool: Arc<Pool<D>>,
     pub(super) inboxes: Vec<Arc<Inbox<D::Connection>>>,
+    pub(super) width: Width,
     running: Mutex<usize>,
     ended: Condvar,
 }
@@ -36,7 +38,7 @@ impl<D: Door> std::fmt::Debug for Loops<D> {
 }
 
 impl<D: Door> Loops<D> {
-    /// Serves who comes in by the listeners, on so many loops (0: one per core).
+    /// Serves who comes in by the listeners, on up to so many loops (0: one per core).
     ///
     /// # Errors
     /// No descriptors or threads left.
@@ -45,19 +47,21 @@ impl<D: Door> Loops<D> {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
             n => n,
         };
-        let inboxes = (0..loops).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>()?;
+        let inboxes: Vec<_> = (0..loops).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>()?;
+        let width = Width::new(inboxes.len());
         let group = Arc::new(Group {
             door,
             pool: Pool::new(),
             inboxes,
+            width,
             running: Mutex::new(0),
             ended: Condvar::new(),
         });
         let started = Loops { group: group.clone() };
         let mut listeners = listeners;
-        for inbox in &group.inboxes {
+        for index in 0..loops {
             // The first loop accepts for all.
-            let core = Core::new(group.clone(), inbox.clone(), std::mem::take(&mut listeners))?;
+            let core = Core::new(group.clone(), index, std::mem::take(&mut listeners))?;
             *group.running.lock() += 1;
             if group.pool.give(core).is_err() {
                 *group.running.lock() -= 1;
@@ -65,6 +69,11 @@ impl<D: Door> Loops<D> {
             }
         }
         Ok(started)
+    }
+
+    /// Lets so many loops serve from now on; the load may say otherwise soon.
+    pub fn spread(&self, loops: usize) {
+        self.group.width.set(loops);
     }
 
     /// Threads, spare ones included.
@@ -76,7 +85,8 @@ impl<D: Door> Loops<D> {
     /// `limit`.
     pub fn stop(&self, limit: Duration) -> bool {
         for inbox in &self.group.inboxes {
-            inbox.post(Message::Stop);
+            // A loop that has ended need not be told.
+            let _ = inbox.post(Message::Stop);
         }
         let end = Instant::now() + limit;
         let mut running = self.group.running.lock();

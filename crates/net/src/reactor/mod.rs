@@ -18,9 +18,14 @@
 //! A page that is not in the buffer pool is read in about the time that it takes to wake a thread: for it the loop is given
 //! away only if it is wanted, or if the connection reads one page after the other (`hand_over_for_page`).
 //!
-//! A commit's wait for the log parks the session, not the thread: the reply is held back, other connections are served,
-//! and the log's own thread tells the loop when the commit is durable (`Message::Durable`). With a single busy
-//! connection nobody else would profit, so the loop waits itself.
+//! A commit's wait for the log parks the session, not the thread: the reply is held back and other connections are served.
+//! When none of them has anything to do, and what has come meanwhile is served too, the loop waits for the newest of the
+//! parked commits itself if that is shortly over ([`Connection::waits_shortly`]) and most of its connections do nothing but
+//! commit: one write and one sync answer them all, and nobody has to be woken. Otherwise the oldest of them is registered to tell the loop (`Message::Durable`), which looks then
+//! how far the others are: a sync costs one wake-up, however many commits it made durable. With a single busy connection
+//! nobody else would profit, so the loop waits itself however long it takes.
+//!
+//! There are more loops than serve: connections begin on the first one, and go to others when it has no time left (`width`).
 //!
 //! Sockets are watched edge-triggered. An event for a connection that is away with a waiting thread is remembered in its
 //! slot; the end of such a connection ends its statement.
@@ -32,6 +37,7 @@ mod inbox;
 mod loops;
 mod pool;
 mod slots;
+mod width;
 
 use self::core::Core;
 pub use door::{Connection, Door, Next, Place, Scratch, Trouble};

@@ -22,6 +22,8 @@ pub(super) struct Slot<C> {
     pub(super) watches_write: bool,
     /// It waits for the log.
     pub(super) parked: bool,
+    /// What it waited for has happened, and it has not been served since.
+    pub(super) answers: bool,
     /// When its patience ends, in seconds of the loop's clock.
     pub(super) deadline_s: u64,
 }
@@ -44,6 +46,7 @@ impl<C> Slot<C> {
             doomed: false,
             watches_write: false,
             parked: false,
+            answers: false,
             deadline_s: 0,
         }
     }

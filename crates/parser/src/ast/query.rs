@@ -103,6 +103,40 @@ pub struct Select<'a> {
     pub span: Span,
 }
 
+impl<'a> Select<'a> {
+    /// `SELECT items`, without tables.
+    pub fn of_items(items: &'a [SelectItem<'a>]) -> Select<'a> {
+        Select {
+            options: SelectOptions::default(),
+            items,
+            from: &[],
+            from_dual: false,
+            filter: None,
+            group_by: &[],
+            rollup: false,
+            having: None,
+            windows: &[],
+            span: Span::default(),
+        }
+    }
+}
+
+impl<'a> Query<'a> {
+    /// A query expression that is one SELECT.
+    pub fn of_select(select: &'a Select<'a>) -> Query<'a> {
+        Query {
+            with: None,
+            body: QueryBody::Select(select),
+            order_by: &[],
+            limit: None,
+            locking: &[],
+            procedure: None,
+            into: None,
+            span: Span::default(),
+        }
+    }
+}
+
 /// The words between SELECT and its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]

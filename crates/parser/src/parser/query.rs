@@ -5,7 +5,7 @@ use super::{Parser, R};
 use crate::ast::{
     CommonTable, Expr, ExprKind, FileFormat, Ident, IntoClause, IntoVar, Limit, LockStrength, LockWait,
     Locking, NamedWindow, OrderItem, Query, QueryBody, Select, SelectItem, SelectOptions, SetOp,
-    SetOperation, Span, With,
+    SetOperation, With,
 };
 use crate::error::ParseErrorKind;
 use crate::keyword::Kw;
@@ -170,18 +170,7 @@ impl<'a> Parser<'a> {
         let options = self.select_options();
         let items = self.comma_list(Self::select_item)?;
         let into = if self.at_kw(Kw::Into) { Some(self.select_into()?) } else { None };
-        let mut select = Select {
-            options,
-            items,
-            from: &[],
-            from_dual: false,
-            filter: None,
-            group_by: &[],
-            rollup: false,
-            having: None,
-            windows: &[],
-            span: Span::default(),
-        };
+        let mut select = Select { options, ..Select::of_items(items) };
         if self.eat_kw(Kw::From) {
             select.from_dual = self.eat_kw(Kw::Dual);
             if !select.from_dual {

@@ -39,6 +39,9 @@ const OUTPUT_FULL: usize = 64 << 10;
 /// Memory a thread keeps for replies between connections.
 const OUTPUT_KEPT: usize = 256 << 10;
 
+/// Memory a connection keeps for replies that wait for a commit: those to statements that change rows fit in.
+const HELD_KEPT: usize = 64;
+
 /// Longest packet before login.
 const LOGIN_PACKET_MAX: usize = 128 << 10;
 
@@ -168,7 +171,9 @@ impl Connection {
         scratch.out.buf.clear();
         if !self.held.is_empty() {
             scratch.out.buf.append(&mut self.held);
-            self.held = Vec::new();
+            if self.held.capacity() > HELD_KEPT {
+                self.held = Vec::new();
+            }
         }
         let resumed = std::mem::take(&mut self.resumed);
         if resumed && self.drained && self.input.is_empty() {
@@ -201,6 +206,7 @@ impl Connection {
             if ended && going_on {
                 self.broke_off("Got an error reading communication packets");
             }
+            self.durable.take_if(|durable| !durable.is_to_be_waited_for());
             if self.durable.is_some() && !scratch.out.buf.is_empty() {
                 if going_on && !ended {
                     self.held.extend_from_slice(&scratch.out.buf);
@@ -464,6 +470,10 @@ impl vaquita_net::Connection for Connection {
             }
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    fn waits_shortly(&self) -> bool {
+        self.durable.as_ref().is_none_or(Durability::waits_shortly)
     }
 
     fn wait_durable(&mut self) {

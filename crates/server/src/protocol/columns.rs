@@ -60,25 +60,39 @@ pub fn push_columns(out: &mut Output, columns: &[ColumnMeta]) {
 }
 
 /// Definitions a session has sent, encoded: a plan gives the same columns with every execution.
+///
+/// A list of columns may lie in any place of its set; if all are taken, the places are given away in turn, and their memory
+/// with them. So a client that goes round more statements than there are places costs encoding, but no allocation.
 #[derive(Debug, Default)]
 pub struct Definitions {
-    /// By the address of the columns; none before the first result.
-    kept: Vec<Option<Encoded>>,
+    /// Sets of places, by the address of the columns; none before the first result.
+    kept: Vec<[Encoded; Self::WAYS]>,
+    /// The place of a full set that is given away next.
+    turn: usize,
 }
 
 /// Encoded definitions. The columns are held, so that no others can come to stand at their address.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Encoded {
-    columns: Arc<[ColumnMeta]>,
+    columns: Option<Arc<[ColumnMeta]>>,
     /// The packets, numbered from 1 on.
-    packets: Box<[u8]>,
+    packets: Vec<u8>,
+}
+
+impl Encoded {
+    fn is_of(&self, columns: &Arc<[ColumnMeta]>) -> bool {
+        self.columns.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, columns))
+    }
 }
 
 impl Definitions {
-    /// Results whose definitions are kept.
-    const SLOTS: usize = 32;
+    /// Sets of places: a power of two.
+    const SETS: usize = 8;
 
-    /// Longest that are kept, in bytes.
+    /// Places of a set.
+    const WAYS: usize = 4;
+
+    /// Longest definitions that are kept, in bytes.
     const ENCODED_MAX: usize = 4096;
 
     /// What [`push_columns`] does.
@@ -88,24 +102,33 @@ impl Definitions {
             return push_columns(out, columns);
         }
         if self.kept.is_empty() {
-            self.kept.resize_with(Self::SLOTS, || None);
+            self.kept.resize_with(Self::SETS, Default::default);
         }
-        let address = columns.as_ptr().addr();
-        let slot = &mut self.kept[(address >> 4 ^ address >> 9) % Self::SLOTS];
-        match slot {
-            Some(kept) if Arc::ptr_eq(&kept.columns, columns) => {
-                out.buf.extend_from_slice(&kept.packets);
-                out.seq = out.seq.wrapping_add(1).wrapping_add(columns.len() as u8);
-            }
-            _ => {
-                let start = out.buf.len();
-                push_columns(out, columns);
-                let packets = &out.buf[start..];
-                if packets.len() <= Self::ENCODED_MAX {
-                    *slot = Some(Encoded { columns: columns.clone(), packets: packets.into() });
-                }
-            }
+        let set = &mut self.kept[Self::set_of(columns)];
+        if let Some(kept) = set.iter().find(|kept| kept.is_of(columns)) {
+            out.buf.extend_from_slice(&kept.packets);
+            out.seq = out.seq.wrapping_add(1).wrapping_add(columns.len() as u8);
+            return;
         }
+        let start = out.buf.len();
+        push_columns(out, columns);
+        let packets = &out.buf[start..];
+        if packets.len() <= Self::ENCODED_MAX {
+            let place = set.iter().position(|kept| kept.columns.is_none()).unwrap_or_else(|| {
+                self.turn = (self.turn + 1) % Self::WAYS;
+                self.turn
+            });
+            let place = &mut set[place];
+            place.columns = Some(columns.clone());
+            place.packets.clear();
+            place.packets.extend_from_slice(packets);
+        }
+    }
+
+    /// Allocations lie at multiples of their sizes: the product spreads them.
+    fn set_of(columns: &Arc<[ColumnMeta]>) -> usize {
+        let spread = (columns.as_ptr().addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (spread >> (u64::BITS - Self::SETS.ilog2())) as usize
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Priv, Privileges, Wanted};
 use crate::connection::Connection;
+use crate::state::SessionState;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult};
@@ -73,59 +74,8 @@ impl Connection {
     }
 
     fn check_one(&mut self, want: &Wanted) -> SqlResult<()> {
-        if self.state.privileges.password_expired {
-            return Err(SqlError::new(1820, "You must SET PASSWORD before executing this statement"));
-        }
         let database = self.database_privileges(&want.database);
-        let privileges = &self.state.privileges;
-        if want.table.is_empty() {
-            return match database.has(want.privileges) {
-                true => Ok(()),
-                false => Err(self.denied_database(&want.database)),
-            };
-        }
-        let grant = privileges.on_table(&want.database, &want.table);
-        let table = database | grant.map_or(Priv::NONE, |g| g.privileges);
-        if !want.any_of.is_none() && !table.any(want.any_of) {
-            return Err(self.denied_table(want.any_of, &want.table));
-        }
-        let missing = want.privileges - table;
-        if missing.is_none() {
-            return Ok(());
-        }
-        let columns = grant.map_or(&[][..], |g| &g.columns);
-        let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
-        if !on_columns.any(missing) || want.columns.is_empty() && !on_columns.has(missing) {
-            return Err(self.denied_table(missing, &want.table));
-        }
-        for (name, needed) in &want.columns {
-            let needed = *needed & missing;
-            let has =
-                columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or(Priv::NONE, |(_, p)| *p);
-            if !has.has(needed) {
-                let (user, host) = (&self.state.account_user, &self.state.host);
-                return Err(SqlError::new(
-                    1143,
-                    format!(
-                        "{} command denied to user '{user}'@'{host}' for column '{name}' in table '{}'",
-                        (needed - has).first_name(),
-                        want.table
-                    ),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn denied_table(&self, missing: Priv, table: &str) -> SqlError {
-        let (user, host) = (&self.state.account_user, &self.state.host);
-        let command = missing.first_name();
-        SqlError::new(1142, format!("{command} command denied to user '{user}'@'{host}' for table '{table}'"))
-    }
-
-    fn denied_database(&self, database: &str) -> SqlError {
-        let (user, host) = (&self.state.account_user, &self.state.account_host);
-        SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
+        self.state.check_one(want, database)
     }
 
     /// What a change of definitions needs: tables and databases that are changed, or looked at.
@@ -191,5 +141,83 @@ impl Connection {
         let wanted = [Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)];
         self.check_wanted(&wanted)?;
         self.check_locked(&wanted)
+    }
+}
+
+impl SessionState {
+    /// Whether the session has what a part of a statement wants that is known only while the statement runs.
+    ///
+    /// # Errors
+    /// As [`Connection::check_wanted`].
+    pub(crate) fn check_privileges(&self, wanted: &[Wanted]) -> SqlResult<()> {
+        wanted.iter().try_for_each(|want| {
+            self.check_one(want, self.privileges.global | self.privileges.in_database(&want.database))
+        })
+    }
+
+    /// `database`: what the session may do in the database.
+    fn check_one(&self, want: &Wanted, database: Priv) -> SqlResult<()> {
+        let privileges = &self.privileges;
+        if privileges.password_expired {
+            return Err(SqlError::new(1820, "You must SET PASSWORD before executing this statement"));
+        }
+        if want.table.is_empty() {
+            return match database.has(want.privileges) {
+                true => Ok(()),
+                // Files belong to no database.
+                false if want.database.is_empty() => {
+                    let name = want.privileges.first_name();
+                    Err(SqlError::new(
+                        1227,
+                        format!(
+                            "Access denied; you need (at least one of) the {name} privilege(s) for this operation"
+                        ),
+                    ))
+                }
+                false => Err(self.denied_database(&want.database)),
+            };
+        }
+        let grant = privileges.on_table(&want.database, &want.table);
+        let table = database | grant.map_or(Priv::NONE, |g| g.privileges);
+        if !want.any_of.is_none() && !table.any(want.any_of) {
+            return Err(self.denied_table(want.any_of.first(), &want.table));
+        }
+        let missing = want.privileges - table;
+        if missing.is_none() {
+            return Ok(());
+        }
+        let columns = grant.map_or(&[][..], |g| &g.columns);
+        let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+        if !on_columns.any(missing) || want.columns.is_empty() && !on_columns.has(missing) {
+            return Err(self.denied_table(missing, &want.table));
+        }
+        for (name, needed) in &want.columns {
+            let needed = *needed & missing;
+            let has =
+                columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or(Priv::NONE, |(_, p)| *p);
+            if !has.has(needed) {
+                let (user, host) = (&self.account_user, &self.host);
+                return Err(SqlError::new(
+                    1143,
+                    format!(
+                        "{} command denied to user '{user}'@'{host}' for column '{name}' in table '{}'",
+                        (needed - has).first_name(),
+                        want.table
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn denied_table(&self, missing: Priv, table: &str) -> SqlError {
+        let (user, host) = (&self.account_user, &self.host);
+        let command = missing.names().collect::<Vec<_>>().join(", ");
+        SqlError::new(1142, format!("{command} command denied to user '{user}'@'{host}' for table '{table}'"))
+    }
+
+    fn denied_database(&self, database: &str) -> SqlError {
+        let (user, host) = (&self.account_user, &self.account_host);
+        SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
     }
 }

@@ -98,6 +98,11 @@ impl Priv {
         NAMES.iter().filter(move |(p, ..)| self.has(*p)).map(|(_, _, name)| *name)
     }
 
+    /// The first one.
+    pub(crate) fn first(self) -> Priv {
+        Priv(self.0 & self.0.wrapping_neg())
+    }
+
     /// The first one's name, for messages.
     pub(crate) fn first_name(self) -> &'static str {
         self.names().next().unwrap_or("USAGE")

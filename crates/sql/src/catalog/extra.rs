@@ -11,6 +11,7 @@
 //! | table | `row_format`, `key_block_size`, `avg_row_length`, `max_rows`, `min_rows`, `pack_keys`, `checksum`, `delay_key_write`, `stats_persistent`, `stats_auto_recalc`, `stats_sample_pages`, `data_directory` | as declared |
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
+//! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
 //!
 //! A table made by the engine's API or by MySQL has no options; one made by the engine's API has no type line either.
 

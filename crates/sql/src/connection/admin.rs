@@ -3,11 +3,13 @@
 use super::{Connection, text_of};
 use crate::accounts::Priv;
 use crate::database::DoorFlush;
-use crate::expr::scope::NoTables;
-use crate::expr::{CompileCx, EvalCx, Row, compile};
-use crate::sink::SessionChange;
+use crate::expr::scope::unknown_column;
+use crate::expr::{CompileCx, CompiledSubquery, EvalCx, Resolved, Row, Scope, compile};
+use crate::sink::{ColumnMeta, Completion, ResultSink, SessionChange};
 use crate::statement::Outcome;
 use crate::vars::{self, Given, VarId, VarValue, id};
+use std::cell::Cell;
+use std::sync::Arc;
 use vaquita_engine::AccessMode;
 use vaquita_parser::ast::{self, ExprKind, FlushOption, FlushWhat, SetItem, VarScope};
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
@@ -19,6 +21,11 @@ enum Assignment {
         global: bool,
         value: VarValue,
     },
+    User {
+        name: Box<[u8]>,
+        value: Value<'static>,
+        ty: SqlType,
+    },
     /// The next transaction's isolation level or access mode.
     NextTransaction {
         isolation: Option<u8>,
@@ -26,37 +33,117 @@ enum Assignment {
     },
 }
 
+/// The scope of an expression outside of queries. It knows no tables, but notices subqueries.
+#[derive(Debug, Default)]
+struct OutsideQueries {
+    has_subquery: Cell<bool>,
+}
+
+impl Scope for OutsideQueries {
+    fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        Err(unknown_column(name, "field list"))
+    }
+
+    fn subquery(&self, query: &ast::Query<'_>, _: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
+        let _ = query;
+        self.has_subquery.set(true);
+        Err(SqlError::unsupported("subquery in this place"))
+    }
+}
+
+/// Takes the only value of a result.
+#[derive(Debug, Default)]
+struct OneValue {
+    ty: Option<SqlType>,
+    value: Option<Value<'static>>,
+}
+
+impl ResultSink for OneValue {
+    fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()> {
+        self.ty = columns.first().map(|c| c.ty.clone());
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        self.value = values.first().map(|v| v.clone().into_owned());
+        Ok(())
+    }
+
+    fn end(&mut self, _: Completion) -> SqlResult<()> {
+        Ok(())
+    }
+}
+
 impl Connection {
-    /// Value of an expression without tables.
-    pub(super) fn evaluate(&mut self, expr: &ast::Expr<'_>) -> SqlResult<(Value<'static>, SqlType)> {
+    /// Value of an expression outside of queries, in a started statement of the engine.
+    fn evaluate(
+        &mut self,
+        expr: &ast::Expr<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+    ) -> SqlResult<(Value<'static>, SqlType)> {
+        let types = super::values::param_types(params, self.state.vars.collation_connection);
         let db: &crate::Database = &self.db;
-        let scope = NoTables { clause: "field list" };
-        let compiled = compile(expr, &scope, &mut CompileCx::new(Some(db), &mut self.state))?;
+        let scope = OutsideQueries::default();
+        let mut cx = CompileCx { param_types: &types, ..CompileCx::new(Some(db), &mut self.state) };
+        let compiled = match compile(expr, &scope, &mut cx) {
+            Err(_) if scope.has_subquery.get() => return self.evaluate_as_query(expr, sql, params, &types),
+            compiled => compiled?,
+        };
         let mut cx = EvalCx { db: Some(db), state: &mut self.state, engine: Some(&mut self.engine) };
-        let value = compiled.eval(&mut cx, &Row::constant(&[]))?.into_owned();
+        let value = compiled.eval(&mut cx, &Row::constant(params))?.into_owned();
         Ok((value, compiled.ty().clone()))
     }
 
+    /// Value of an expression with subqueries: that of `SELECT expression`, with its privileges and locks.
+    fn evaluate_as_query(
+        &mut self,
+        expr: &ast::Expr<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        types: &[SqlType],
+    ) -> SqlResult<(Value<'static>, SqlType)> {
+        let items = [ast::SelectItem::Expr { expr: *expr, alias: None, span: ast::Span::default() }];
+        let select = ast::Select::of_items(&items);
+        let query = ast::Query::of_select(&select);
+        let plan = self.plan(&ast::Stmt::Query(&query), sql, params, types)?;
+        let mut row = OneValue::default();
+        self.run_started(&plan.plan, params, &mut row)?;
+        Ok((row.value.unwrap_or_default(), row.ty.unwrap_or_else(|| SqlType::new(vaquita_types::Kind::Null))))
+    }
+
     /// DO.
-    pub(super) fn do_exprs(&mut self, exprs: &[ast::Expr<'_>], _sql: &[u8]) -> SqlResult<Outcome> {
+    pub(super) fn do_exprs(
+        &mut self,
+        exprs: &[ast::Expr<'_>],
+        sql: &[u8],
+        params: &[Value<'_>],
+    ) -> SqlResult<Outcome> {
         self.xa.check_statement()?;
         self.without_transaction(|connection| {
             for expr in exprs {
-                connection.evaluate(expr)?;
+                connection.evaluate(expr, sql, params)?;
             }
             Ok(Outcome::default())
         })
     }
 
-    /// SET: system variables change only if all assignments can be done; user variables change one by one.
-    pub(super) fn set(&mut self, items: &[SetItem<'_>], _sql: &[u8]) -> SqlResult<Outcome> {
+    /// SET: all values are calculated before anything changes, so `SET @a = 1, @b = @a` gives `@b` what `@a` was.
+    pub(super) fn set(
+        &mut self,
+        items: &[SetItem<'_>],
+        sql: &[u8],
+        params: &[Value<'_>],
+    ) -> SqlResult<Outcome> {
         let mut checked = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                SetItem::SystemVar(var, expr) => checked.push(self.check_assignment(var, expr)?),
+                SetItem::SystemVar(var, expr) => {
+                    checked.push(self.check_assignment(var, expr, sql, params)?);
+                }
                 SetItem::UserVar(name, expr) => {
-                    let (value, ty) = self.without_transaction(|c| c.evaluate(expr))?;
-                    self.state.user_vars.set(name.name, value, ty);
+                    let (value, ty) = self.without_transaction(|c| c.evaluate(expr, sql, params))?;
+                    checked.push(Assignment::User { name: name.name.into(), value, ty });
                 }
                 SetItem::Names { charset, collation } => {
                     let (charset, collation) = (charset.map(text_of), collation.map(text_of));
@@ -76,12 +163,19 @@ impl Connection {
                 Assignment::NextTransaction { isolation, access } => {
                     self.set_next_transaction(isolation, access)?;
                 }
+                Assignment::User { name, value, ty } => self.state.user_vars.set(&name, value, ty),
             }
         }
         Ok(Outcome::default())
     }
 
-    fn check_assignment(&mut self, var: &ast::SystemVar<'_>, expr: &ast::Expr<'_>) -> SqlResult<Assignment> {
+    fn check_assignment(
+        &mut self,
+        var: &ast::SystemVar<'_>,
+        expr: &ast::Expr<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+    ) -> SqlResult<Assignment> {
         let (id, global) = vars::target(var, &self.state)?;
         // A bare word is a value, not a column.
         let word = match &expr.kind {
@@ -93,7 +187,7 @@ impl Connection {
         let value = match (&expr.kind, word) {
             (ExprKind::Default, _) => None,
             (_, Some(word)) => Some(word),
-            _ => Some(self.without_transaction(|c| c.evaluate(expr))?.0),
+            _ => Some(self.without_transaction(|c| c.evaluate(expr, sql, params))?.0),
         };
         let given = value.as_ref().map(Given::Value);
         let value = vars::value_for(id, global, given, &self.db, &mut self.state)?;
@@ -154,8 +248,8 @@ impl Connection {
     }
 
     /// KILL.
-    pub(super) fn kill(&mut self, kill: &ast::Kill<'_>, _sql: &[u8]) -> SqlResult<Outcome> {
-        let (value, _) = self.without_transaction(|c| c.evaluate(&kill.id))?;
+    pub(super) fn kill(&mut self, kill: &ast::Kill<'_>, sql: &[u8]) -> SqlResult<Outcome> {
+        let (value, _) = self.without_transaction(|c| c.evaluate(&kill.id, sql, &[]))?;
         let id = match value {
             Value::Int(n) => u64::try_from(n).unwrap_or(u64::MAX),
             Value::UInt(n) => n,

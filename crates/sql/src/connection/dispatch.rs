@@ -2,27 +2,30 @@
 
 use super::Connection;
 use crate::sink::ResultSink;
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::{Outcome, PlanCx, StmtCx};
+use vaquita_engine::AccessMode;
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{SqlError, SqlResult, Value};
 
 impl Connection {
-    /// Executes a statement that was parsed without lifting; `sql` is the text its spans point into.
+    /// Executes a statement that was parsed without lifting; `sql` is the text its spans point into, `params` are the values
+    /// of its parameters.
     pub(super) fn dispatch(
         &mut self,
         stmt: &Stmt<'_>,
         sql: &[u8],
+        params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         match stmt {
             Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) => {
-                self.plan_and_run(stmt, sql, &[], None, sink)
+                self.plan_and_run(stmt, sql, params, None, sink)
             }
             Stmt::LoadData(load) => self.load_data(load, sink),
-            Stmt::Do(exprs) => self.do_exprs(exprs, sql),
-            Stmt::Explain(explain) => self.explain(explain, sql, sink),
+            Stmt::Do(exprs) => self.do_exprs(exprs, sql, params),
+            Stmt::Explain(explain) => self.explain(explain, sql, params, sink),
             Stmt::Txn(txn) => self.txn(txn, sink),
-            Stmt::Set(items) => self.set(items, sql),
+            Stmt::Set(items) => self.set(items, sql, params),
             Stmt::Use(name) => self.use_database(&super::text_of(*name)).map(|()| Outcome::default()),
             Stmt::Show(show) => self.show(show, sink),
             Stmt::Prepare(prepare) => self.sql_prepare(prepare),
@@ -64,12 +67,18 @@ impl Connection {
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
         self.check_read_only()?;
+        // An open transaction is committed first, so what counts is the session's own mode.
+        if self.engine.settings.access == AccessMode::ReadOnly && !matches!(stmt, Stmt::Maintain(_)) {
+            return Err(SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."));
+        }
         self.xa.check_ddl()?;
         self.implicit_commit()?;
         // CHECK TABLE and its kin read; what of them changes something knows itself.
         if !matches!(stmt, Stmt::Maintain(_)) {
             crate::error::of_engine(self.engine.begin_change())?;
         }
+        // Definitions wait for syncs, build indexes, copy tables.
+        self.state.give_way();
         let done = crate::ddl::execute(&mut self.cx(), stmt, sql, sink);
         // Whatever was done of it, plans of the old definitions are of no use.
         if wanted.is_empty() || wanted.iter().any(|w| w.table.is_empty()) {
@@ -100,9 +109,22 @@ impl Connection {
         &mut self,
         explain: &ast::Explain<'_>,
         sql: &[u8],
+        params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
-        self.in_statement(|connection| crate::plan::explain(&mut connection.cx(), explain, sql, sink))
+        let types = super::values::param_types(params, self.state.vars.collation_connection);
+        self.in_statement(|connection| {
+            // Whoever is told how a statement would run may run it.
+            if let ast::ExplainTarget::Statement(stmt) = explain.target
+                && super::text::is_planned(stmt)
+            {
+                let plan = connection.plan(stmt, sql, params, &types)?;
+                connection.check_wanted(plan.plan.wants())?;
+            }
+            let mut stmt = connection.cx();
+            let mut cx = PlanCx { stmt: stmt.reborrow(), params, param_types: &types, sql };
+            crate::plan::explain(&mut cx, explain, sink)
+        })
     }
 
     fn show(&mut self, show: &ast::Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {

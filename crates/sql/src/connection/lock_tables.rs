@@ -43,7 +43,10 @@ impl Connection {
                 None => self.state.database.clone(),
             };
             let name = text_of(lock.name.name);
-            self.check_wanted(&[Wanted::table(&database, &name, Priv::LOCK_TABLES | Priv::SELECT)])?;
+            self.check_wanted(&[
+                Wanted::table(&database, "", Priv::LOCK_TABLES),
+                Wanted::table(&database, &name, Priv::SELECT),
+            ])?;
             tables.push(Locked { database, name, write: lock.kind == TableLockKind::Write });
         }
         // In the order of names, so that two such statements do not wait for each other.

@@ -1,12 +1,13 @@
 //! From syntax to plans: SELECT and what changes rows.
 
 use super::Connection;
-use super::values::lifted_type;
+use super::values::type_of;
 use crate::accounts::{Priv, Wanted};
 use crate::expr::{CompileCx, EvalCx};
 use crate::plan::{self, Planner, SelectPlan};
 use crate::plan_cache::Cached;
 use crate::sink::{ColumnMeta, ResultSink};
+use crate::state::{Conditions, Noted};
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -63,6 +64,13 @@ impl Planned for Select {
     }
 }
 
+/// A plan that was made this moment.
+pub(super) struct Fresh {
+    pub(super) plan: Arc<dyn Planned>,
+    /// When it is good again; `None`: it is not kept.
+    pub(super) kept: Option<Conditions>,
+}
+
 /// What a SELECT needs, from what it reads.
 pub(crate) fn wanted_of(uses: &[plan::TableUse]) -> Vec<Wanted> {
     let one = |u: &plan::TableUse| {
@@ -113,7 +121,7 @@ impl Connection {
     ) -> SqlResult<Outcome> {
         self.xa.check_statement()?;
         let collation = self.state.vars.collation_connection;
-        let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| lifted_type(v, collation)).collect();
+        let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| type_of(v, collation)).collect();
         if let Stmt::Insert(insert) = stmt
             && crate::dml::is_bulk(insert)
         {
@@ -122,16 +130,16 @@ impl Connection {
         let mut tries = 0;
         loop {
             let done = self.in_statement(|connection| {
-                let plan = connection.plan(stmt, sql, params, &types)?;
-                let outcome = connection.run_started(&plan, params, sink)?;
-                Ok((plan, outcome))
+                let fresh = connection.plan(stmt, sql, params, &types)?;
+                let outcome = connection.run_started(&fresh.plan, params, sink)?;
+                Ok((fresh, outcome))
             });
             match done {
                 Err(e) if plan::is_stale(&e) && tries < REPLANS => tries += 1,
                 Err(e) => return Err(e),
-                Ok((plan, outcome)) => {
-                    if let (Some(key), true) = (key, plan.is_reusable()) {
-                        self.db.plans.insert(key, Cached::new(plan, self.kind));
+                Ok((Fresh { plan, kept }, outcome)) => {
+                    if let (Some(key), Some(conditions)) = (key, kept) {
+                        self.db.plans.insert(key, Cached::new(plan, self.kind, conditions));
                     }
                     return Ok(outcome);
                 }
@@ -151,7 +159,8 @@ impl Connection {
         self.check_wanted(plan.wants())?;
         self.check_locked(plan.wants())?;
         crate::error::of_engine(self.engine.begin_change())?;
-        plan.run_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })
+        let done = plan.run_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql });
+        done.map_err(|e| crate::expr::with_values(e, params))
     }
 
     /// Plans a statement, in a started statement of the engine: tables are opened under metadata locks.
@@ -161,8 +170,12 @@ impl Connection {
         sql: &[u8],
         params: &[Value<'_>],
         param_types: &[SqlType],
-    ) -> SqlResult<Arc<dyn Planned>> {
+    ) -> SqlResult<Fresh> {
         self.state.status.plans_made += 1;
-        plan(&mut PlanCx { stmt: self.cx(), params, param_types, sql }, stmt)
+        self.state.noted = Noted::default();
+        let plan = plan(&mut PlanCx { stmt: self.cx(), params, param_types, sql }, stmt)?;
+        let noted = std::mem::take(&mut self.state.noted);
+        let kept = if plan.is_reusable() { noted.conditions() } else { None };
+        Ok(Fresh { plan, kept })
     }
 }

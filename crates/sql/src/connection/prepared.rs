@@ -1,11 +1,13 @@
 //! Prepared statements, of the protocol and of SQL.
 
+use super::plans::Fresh;
 use super::text::{is_planned, literal_values, syntax_error};
 use super::values::{self, Types, merged, tag};
 use super::{Connection, Prepared, text_of};
 use crate::plan;
 use crate::plan_cache::Cached;
 use crate::sink::{ColumnMeta, ResultSink};
+use crate::state::Conditions;
 use crate::statement::{Outcome, Planned};
 use crate::status::Com;
 use bumpalo::Bump;
@@ -14,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_parser::ValueTag;
-use vaquita_parser::ast::{self, PrepareSource, Stmt};
+use vaquita_parser::ast::{self, PrepareSource, Stmt, Txn};
 use vaquita_types::{SqlError, SqlResult, Value};
 
 /// The prepared statements of a session.
@@ -33,6 +35,8 @@ struct Entry {
     /// The plan of the last execution.
     plan: Option<Kept>,
     planned: bool,
+    /// What needs no text: BEGIN, COMMIT, ROLLBACK.
+    txn: Option<Txn<'static>>,
 }
 
 /// A plan that is at hand for the next execution.
@@ -40,6 +44,7 @@ struct Entry {
 struct Kept {
     plan: Arc<dyn Planned>,
     made: Made,
+    conditions: Conditions,
     /// Literals that were lifted out of the text, with their places among the values.
     literals: Box<[(usize, Value<'static>)]>,
 }
@@ -106,11 +111,11 @@ impl Connection {
         let mut columns: Arc<[ColumnMeta]> = Arc::from([]);
         let mut plan = None;
         if planned {
-            let made = self.plan_to_describe(&parsed.stmt, sql, params, planning)?;
-            if let Some(of_plan) = made.plan.columns() {
+            let (made, kept) = self.plan_to_describe(&parsed.stmt, sql, params, planning)?;
+            if let Some(of_plan) = made.columns() {
                 columns = of_plan.clone();
             }
-            plan = (params == 0 && made.plan.is_reusable()).then_some(made);
+            plan = kept.filter(|_| params == 0);
         } else if let Stmt::Show(show) = &parsed.stmt {
             columns = crate::virtual_tables::show_columns(show);
         } else if let Stmt::Explain(explain) = &parsed.stmt {
@@ -119,7 +124,8 @@ impl Connection {
         let kind = Com::of(&parsed.stmt);
         self.prepared.last_id = self.prepared.last_id.wrapping_add(1).max(1);
         let id = self.prepared.last_id;
-        self.prepared.by_id.insert(id, Entry { sql: sql.into(), params, kind, plan, planned });
+        let txn = plain_txn(&parsed.stmt);
+        self.prepared.by_id.insert(id, Entry { sql: sql.into(), params, kind, plan, planned, txn });
         self.db.prepared_count.fetch_add(1, Ordering::Relaxed);
         Ok((id, columns))
     }
@@ -131,27 +137,29 @@ impl Connection {
         sql: &[u8],
         params: u16,
         planning: Planning,
-    ) -> SqlResult<Kept> {
+    ) -> SqlResult<(Arc<dyn Planned>, Option<Kept>)> {
         let Planning { key, mut types, literals } = planning;
         if key.is_none() {
             let collation = self.state.vars.collation_connection;
             types.resize(params.into(), values::unknown_type(collation));
         }
-        let found = key.as_deref().and_then(|key| self.db.plans.find(key));
-        let plan = self.without_transaction(|c| {
-            let plan = match &found {
-                Some(found) => found.plan.clone(),
+        let found = key.as_deref().and_then(|key| self.db.plans.find(key, &self.state.user_vars));
+        let Fresh { plan, kept } = self.without_transaction(|c| {
+            let fresh = match &found {
+                Some(found) => Fresh { plan: found.plan.clone(), kept: Some(found.conditions.clone()) },
                 // Only without parameters are all values known.
                 None if params == 0 => c.plan(stmt, sql, &merged(&literals, &[]), &types)?,
                 None => c.plan(stmt, sql, &[], &types)?,
             };
-            c.check_wanted(plan.wants())?;
-            Ok(plan)
+            c.check_wanted(fresh.plan.wants())?;
+            Ok(fresh)
         })?;
-        if let (Some(key), None, true) = (&key, found, plan.is_reusable()) {
-            self.db.plans.insert(key, Cached::new(plan.clone(), Com::of(stmt)));
+        if let (Some(key), None, Some(conditions)) = (&key, found, &kept) {
+            self.db.plans.insert(key, Cached::new(plan.clone(), Com::of(stmt), conditions.clone()));
         }
-        Ok(Kept { plan, made: self.made_for(&[]), literals })
+        let made = self.made_for(&[]);
+        let kept = kept.map(|conditions| Kept { plan: plan.clone(), made, conditions, literals });
+        Ok((plan, kept))
     }
 
     /// Runs a prepared statement.
@@ -186,11 +194,14 @@ impl Connection {
         if params.len() != usize::from(entry.params) {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
+        if let Some(txn) = entry.txn {
+            return self.txn(&txn, sink);
+        }
         // Taken out while it runs: a hit must neither allocate nor count references.
         let taken = entry.plan.take();
         let (sql, planned) = (entry.sql.clone(), entry.planned);
         if let Some(kept) = taken
-            && self.fits(&kept.made, params)
+            && self.fits(&kept, params)
         {
             match self.run_kept(&kept, params, sink) {
                 Err(e) if plan::is_stale(&e) => {}
@@ -204,15 +215,20 @@ impl Connection {
             let arena = Bump::new();
             let mode = self.parse_mode(false);
             let parsed = vaquita_parser::parse(&sql, &arena, mode).map_err(|e| syntax_error(&e))?;
-            return self.dispatch(&parsed.stmt, &sql, sink);
+            return self.dispatch(&parsed.stmt, &sql, params, sink);
         }
         let planning = self.planning(&sql, Some(params))?;
         let Some(key) = &planning.key else { return self.plan_and_keep(id, &sql, params, planning, sink) };
-        let Some(found) = self.db.plans.find(key) else {
+        let Some(found) = self.db.plans.find(key, &self.state.user_vars) else {
             return self.plan_and_keep(id, &sql, params, planning, sink);
         };
         let made = self.made_for(params);
-        let kept = Kept { plan: found.plan.clone(), made, literals: planning.literals.clone() };
+        let kept = Kept {
+            plan: found.plan.clone(),
+            made,
+            conditions: found.conditions.clone(),
+            literals: planning.literals.clone(),
+        };
         match self.run_kept(&kept, params, sink) {
             Err(e) if plan::is_stale(&e) => {
                 self.db.plans.remove(key);
@@ -287,22 +303,23 @@ impl Connection {
         let values = merged(&literals, params);
         for _ in 0..8 {
             let done = self.in_statement(|c| {
-                let plan = c.plan(&parsed.stmt, sql, &values, &types)?;
-                let outcome = c.run_started(&plan, &values, sink)?;
-                Ok((plan, outcome))
+                let fresh = c.plan(&parsed.stmt, sql, &values, &types)?;
+                let outcome = c.run_started(&fresh.plan, &values, sink)?;
+                Ok((fresh, outcome))
             });
             match done {
                 Err(e) if plan::is_stale(&e) => {}
                 Err(e) => return Err(e),
-                Ok((plan, outcome)) => {
-                    if plan.is_reusable() {
+                Ok((Fresh { plan, kept }, outcome)) => {
+                    if let Some(conditions) = kept {
                         if let Some(key) = &key {
-                            let cached = Cached::new(plan.clone(), Com::of(&parsed.stmt));
+                            let kind = Com::of(&parsed.stmt);
+                            let cached = Cached::new(plan.clone(), kind, conditions.clone());
                             self.db.plans.insert(key, cached);
                         }
                         let made = self.made_for(params);
                         let literals = literals.clone();
-                        self.keep(id, Kept { plan, made, literals });
+                        self.keep(id, Kept { plan, made, conditions, literals });
                     }
                     return Ok(outcome);
                 }
@@ -320,10 +337,12 @@ impl Connection {
         }
     }
 
-    fn fits(&self, made: &Made, params: &[Value<'_>]) -> bool {
+    fn fits(&self, kept: &Kept, params: &[Value<'_>]) -> bool {
+        let made = &kept.made;
         made.fingerprint == self.state.vars.plan_fingerprint()
             && made.generation == self.db.plans.generation()
             && made.database == self.state.database
+            && kept.conditions.hold(&self.state.user_vars)
             // NULL is of every type.
             && params.iter().zip(&made.params).all(|(v, &t)| tag(v) == t || v.is_null())
     }
@@ -359,7 +378,7 @@ impl Connection {
         }
         let (id, _) = self.make_prepared(&sql)?;
         self.prepared.by_name.insert(name, id);
-        Ok(Outcome { info: "Statement prepared".to_owned(), ..Outcome::default() })
+        Ok(Outcome { info: "Statement prepared".into(), ..Outcome::default() })
     }
 
     /// EXECUTE.
@@ -397,6 +416,17 @@ impl Connection {
                 format!("Unknown prepared statement handler ({name}) given to DEALLOCATE PREPARE"),
             )),
         }
+    }
+}
+
+/// BEGIN, COMMIT and ROLLBACK, which are executed as often as anything and have no part of the text in them.
+fn plain_txn(stmt: &Stmt<'_>) -> Option<Txn<'static>> {
+    let Stmt::Txn(txn) = stmt else { return None };
+    match **txn {
+        Txn::Start { consistent_snapshot, access } => Some(Txn::Start { consistent_snapshot, access }),
+        Txn::Commit(how) => Some(Txn::Commit(how)),
+        Txn::Rollback(how) => Some(Txn::Rollback(how)),
+        _ => None,
     }
 }
 

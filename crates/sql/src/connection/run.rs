@@ -78,7 +78,7 @@ impl Connection {
         if plan.changes_rows() {
             error::of_engine(self.engine.begin_change())?;
         }
-        plan.run(&mut self.cx(), params, sink)
+        plan.run(&mut self.cx(), params, sink).map_err(|e| crate::expr::with_values(e, params))
     }
 
     /// Runs `body` as a statement of the engine.

@@ -4,6 +4,7 @@ use super::values::Values;
 use super::{Connection, flag};
 use crate::plan_cache::Cached;
 use crate::sink::ResultSink;
+use crate::status::Com;
 use bumpalo::Bump;
 use std::sync::Arc;
 use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseMode, ast};
@@ -39,12 +40,17 @@ impl Connection {
 
     /// Runs the statement at the start of a text; where the next one starts.
     fn query_one(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Option<usize>> {
+        if let Some(txn) = plain_txn(sql) {
+            self.begin("Query", sql, Com::of(&ast::Stmt::Txn(&txn)));
+            let done = self.txn(&txn, sink);
+            return self.end(done, 0, sink).map(|()| None);
+        }
         let mut scratch = std::mem::take(&mut self.scratch);
         let mode = self.parse_mode(true);
         let found = match vaquita_parser::digest(sql, mode, &mut scratch.digest) {
             true if scratch.digest.params == 0 => {
                 self.plan_key(&scratch.digest.key, &mut scratch.key);
-                self.db.plans.find(&scratch.key)
+                self.db.plans.find(&scratch.key, &self.state.user_vars)
             }
             true => {
                 scratch.key.clear();
@@ -115,7 +121,7 @@ impl Connection {
         let parsed = match vaquita_parser::parse(sql, arena, mode) {
             Ok(parsed) => parsed,
             Err(e) => {
-                self.begin("Query", sql, crate::status::Com::Other);
+                self.begin("Query", sql, Com::Other);
                 let failed = Err(syntax_error(&e));
                 return self.end(failed, 0, sink).map(|()| None);
             }
@@ -124,18 +130,18 @@ impl Connection {
         if let Some(next) = more
             && !self.multi_statements
         {
-            self.begin("Query", sql, crate::status::Com::Other);
+            self.begin("Query", sql, Com::Other);
             let e = ParseError::syntax(sql, next);
             return self.end(Err(syntax_error(&e)), 0, sink).map(|()| None);
         }
         if parsed.params > 0 {
-            self.begin("Query", sql, crate::status::Com::Other);
+            self.begin("Query", sql, Com::Other);
             let at = sql.iter().position(|&b| b == b'?').unwrap_or(0);
             let e = ParseError::syntax(sql, at);
             return self.end(Err(syntax_error(&e)), 0, sink).map(|()| None);
         }
         let text = parsed.span.of(sql);
-        self.begin("Query", text, crate::status::Com::of(&parsed.stmt));
+        self.begin("Query", text, Com::of(&parsed.stmt));
         let status = if more.is_some() { flag::MORE_RESULTS } else { 0 };
         let done = match lift {
             true => {
@@ -144,7 +150,7 @@ impl Connection {
                     self.plan_and_run(&parsed.stmt, sql, &literals, Some(&scratch.key), sink)
                 })
             }
-            false => self.dispatch(&parsed.stmt, sql, sink),
+            false => self.dispatch(&parsed.stmt, sql, &[], sink),
         };
         self.end(done, status, sink)?;
         Ok(more)
@@ -157,6 +163,20 @@ impl Connection {
         key.extend_from_slice(self.state.database.as_bytes());
         key.push(0);
         key.extend_from_slice(text);
+    }
+}
+
+/// The words that clients begin and end transactions with, which need no parser.
+fn plain_txn(sql: &[u8]) -> Option<ast::Txn<'static>> {
+    let is = |words: &str| sql.eq_ignore_ascii_case(words.as_bytes());
+    if is("BEGIN") || is("START TRANSACTION") {
+        Some(ast::Txn::Start { consistent_snapshot: false, access: None })
+    } else if is("COMMIT") {
+        Some(ast::Txn::Commit(ast::Completion::default()))
+    } else if is("ROLLBACK") {
+        Some(ast::Txn::Rollback(ast::Completion::default()))
+    } else {
+        None
     }
 }
 

@@ -91,7 +91,9 @@ impl Connection {
             Txn::Xa(xa) => self.run_xa(xa, sink),
             Txn::LockTables(locks) => self.lock_tables(locks),
             Txn::UnlockTables => {
-                self.xa.check_ddl()?;
+                if self.locked.is_active() {
+                    self.xa.check_ddl()?;
+                }
                 self.engine.unlock_globally();
                 if self.unlock_tables() {
                     self.commit()?;

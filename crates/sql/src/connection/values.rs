@@ -31,31 +31,27 @@ pub(super) fn tag(value: &Value<'_>) -> ValueTag {
         Value::Null => ValueTag::Other(0),
         Value::Bit { .. } => ValueTag::Other(1),
         Value::Date(_) => ValueTag::Other(2),
-        Value::Time(_) => ValueTag::Other(3),
-        Value::DateTime(_) => ValueTag::Other(4),
+        Value::Time(v) if v.micros == 0 => ValueTag::Other(3),
+        Value::DateTime(v) if v.micros == 0 => ValueTag::Other(4),
+        Value::Time(_) => ValueTag::Other(6),
+        Value::DateTime(_) => ValueTag::Other(7),
         Value::Json(_) => ValueTag::Other(5),
     }
 }
 
-/// Type of a value that stands where literals are lifted: that of all values with its tag.
-pub(super) fn lifted_type(value: &Value<'_>, collation: u16) -> SqlType {
-    match value {
-        Value::Decimal(v) => SqlType { nullable: true, ..SqlType::decimal(65, v.scale()) },
-        _ => param_type(value, collation),
-    }
-}
-
-/// Type of a parameter with that value. Text of any length may come next time, and NULL.
-fn param_type(value: &Value<'_>, collation: u16) -> SqlType {
+/// Type of all values with the tag of this one. Text of any length may come next time, and NULL.
+pub(super) fn type_of(value: &Value<'_>, collation: u16) -> SqlType {
     let ty = match value {
         Value::Null => SqlType::new(Kind::Null),
         Value::Int(_) => SqlType::bigint(false),
         Value::UInt(_) => SqlType::bigint(true),
         Value::Float(_) | Value::Double(_) => SqlType::double(),
-        Value::Decimal(_) => SqlType::decimal(65, 30),
+        Value::Decimal(v) => SqlType::decimal(65, v.scale()),
         Value::Bytes(_) | Value::Label { .. } => unknown_type(collation),
         Value::Bit { bytes, .. } => SqlType::varchar(u32::from(*bytes), vaquita_types::sql_type::BINARY),
         Value::Date(_) => SqlType { length: 10, ..SqlType::new(Kind::Date) },
+        Value::Time(v) if v.micros == 0 => SqlType { length: 10, ..SqlType::new(Kind::Time) },
+        Value::DateTime(v) if v.micros == 0 => SqlType { length: 19, ..SqlType::new(Kind::DateTime) },
         Value::Time(_) => SqlType { decimals: 6, length: 17, ..SqlType::new(Kind::Time) },
         Value::DateTime(_) => SqlType { decimals: 6, length: 26, ..SqlType::new(Kind::DateTime) },
         Value::Json(_) => SqlType::new(Kind::Json),
@@ -76,10 +72,9 @@ pub(super) fn types_of(
     collation: u16,
 ) -> Types {
     let ty = |source| match (source, params) {
-        (Source::Literal(number), _) => lifted_type(&literals[number], collation),
+        (Source::Literal(number), _) => type_of(&literals[number], collation),
         (Source::Param { .. }, None) => unknown_type(collation),
-        (Source::Param { number, lifts: true }, Some(params)) => lifted_type(&params[number], collation),
-        (Source::Param { number, lifts: false }, Some(params)) => param_type(&params[number], collation),
+        (Source::Param { number, .. }, Some(params)) => type_of(&params[number], collation),
     };
     digest.sources().map(ty).collect()
 }
@@ -111,5 +106,5 @@ pub(super) fn merged<'v>(literals: &'v [(usize, Value<'static>)], params: &'v [V
 
 /// Types of parameters of a statement whose literals are not lifted.
 pub(super) fn param_types(params: &[Value<'_>], collation: u16) -> Types {
-    params.iter().map(|v| param_type(v, collation)).collect()
+    params.iter().map(|v| type_of(v, collation)).collect()
 }

@@ -174,8 +174,14 @@ impl Connection {
             }
             XaState::None if !one_phase => self.xa_commit_prepared(xid),
             XaState::None => Err(not_found()),
-            state => Err(state.wrong()),
+            state => Err(self.of_other(xid, state)),
         }
+    }
+
+    /// Why a command about a branch cannot be done while the session is in a state.
+    fn of_other(&self, xid: &Xid, state: &XaState) -> SqlError {
+        let other = state.xid() != Some(xid) && !self.db.engine.xa_recover().contains(xid);
+        if other { not_found() } else { state.wrong() }
     }
 
     fn xa_commit_prepared(&mut self, xid: &Xid) -> SqlResult<()> {
@@ -197,7 +203,7 @@ impl Connection {
                 error::of_engine(self.db.engine.xa_rollback(xid))
             }
             XaState::None => error::of_engine(self.db.engine.xa_rollback(xid)),
-            state => Err(state.wrong()),
+            state => Err(self.of_other(xid, state)),
         }
     }
 

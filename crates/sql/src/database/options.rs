@@ -37,6 +37,8 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     {
         storage.flush_method = method;
     }
+    // Commits that do not wait for the disk would wait for its write.
+    storage.log_file_buffering = number("log_file_buffering") != 0 || number("flush_log_at_trx_commit") != 1;
     storage.checksum_algorithm = match globals.text("innodb_checksum_algorithm").unwrap_or_default().as_str()
     {
         "crc32" | "strict_crc32" => ChecksumAlgorithm::Crc32,

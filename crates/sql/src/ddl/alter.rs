@@ -5,14 +5,14 @@
 
 use super::copy::{self, Copied};
 use super::create::{add_column, column_keys, creation_error, database_collation};
-use super::definition::{ColumnDefinition, Definition, KeyKind};
+use super::definition::{ColumnDefinition, Definition, KeyDefinition, KeyKind};
 use super::{columns, keys, look_at, names_of, options, tables, types};
 use crate::catalog::{TableInfo, engine_name, same_name};
 use crate::error;
 use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
 use vaquita_engine::Error;
-use vaquita_engine::table::DefaultValue;
+use vaquita_engine::table::{DefaultValue, ForeignKey};
 use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
@@ -119,6 +119,8 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         ));
     }
     keys::check_auto_increment(&change.definition)?;
+    change.compare_indexes(info);
+    check_foreign_keys(info, &change.definition)?;
     if change.definition.auto_increment.is_none() {
         // A table that is written anew goes on counting where it was.
         change.definition.auto_increment = super::next_auto_increment(cx, info)?;
@@ -158,7 +160,6 @@ impl Change {
                 let at = self.definition.key(&name).ok_or_else(|| SqlError::cannot_drop(&name))?;
                 let key = self.definition.keys.remove(at);
                 self.in_place &= key.kind != KeyKind::Primary;
-                self.dropped_indexes.push(key.name);
             }
             AlterAction::DropPrimaryKey => {
                 let at = self.definition.key("PRIMARY").ok_or_else(|| SqlError::cannot_drop("PRIMARY"))?;
@@ -240,12 +241,12 @@ impl Change {
             AlterAction::AddIndex(index) => {
                 keys::add(&mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
-                    self.in_place &= key.kind != KeyKind::Primary;
-                    self.added_indexes.push(key.name.clone());
+                    // How a key was declared is kept with the table, which is written anew for it.
+                    self.in_place &= key.kind != KeyKind::Primary && key.using.is_none();
                 }
             }
             AlterAction::AddForeignKey(key) => {
-                let key = keys::foreign_key(cx, &self.definition, key)?;
+                let key = keys::foreign_key(cx, &mut self.definition, key)?;
                 self.definition.foreign_keys.push(key);
             }
             AlterAction::RenameIndex { old, new } => {
@@ -268,6 +269,134 @@ impl Change {
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Change {
+    /// What of the indexes is to be added and dropped, if that is all there is to do.
+    fn compare_indexes(&mut self, info: &TableInfo) {
+        let before = Definition::of(info).keys;
+        let is = |a: &KeyDefinition, b: &KeyDefinition| {
+            a.name == b.name && a.kind == b.kind && a.parts == b.parts && a.comment == b.comment
+        };
+        let names = |from: &[KeyDefinition], without: &[KeyDefinition]| -> Vec<String> {
+            from.iter().filter(|a| !without.iter().any(|b| is(a, b))).map(|k| k.name.clone()).collect()
+        };
+        self.dropped_indexes = names(&before, &self.definition.keys);
+        self.added_indexes = names(&self.definition.keys, &before);
+    }
+}
+
+/// Foreign keys of the table and of others that refer to it: their columns must stay what they are, and have an index.
+///
+/// # Errors
+/// 1553, 1829, 1830, 1832, 1833.
+fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
+    let table = &info.table;
+    let stays = |f: &ForeignKey| {
+        let name = error::constraint_name(&f.id);
+        to.foreign_keys.iter().any(|k| k.exists && k.name.as_deref() == Some(name))
+    };
+    for key in table.foreign_keys.iter().filter(|f| stays(f)) {
+        let constraint = error::constraint_name(&key.id);
+        check_key_index(info, to, &key.child_columns)?;
+        for name in &key.child_columns {
+            match kept_column(info, to, name) {
+                Kept::Same(column) => {
+                    let sets_null = [key.on_delete, key.on_update]
+                        .contains(&vaquita_engine::table::ReferentialAction::SetNull);
+                    if sets_null && !column.ty.nullable {
+                        let message = format!(
+                            "Column '{name}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
+                            key.id
+                        );
+                        return Err(SqlError::new(1830, message));
+                    }
+                }
+                Kept::Renamed => return Err(SqlError::unsupported("renaming columns of foreign keys")),
+                Kept::Changed => {
+                    let message = format!(
+                        "Cannot change column '{name}': used in a foreign key constraint '{constraint}'"
+                    );
+                    return Err(SqlError::new(1832, message));
+                }
+                // Told while columns are dropped.
+                Kept::Gone => {}
+            }
+        }
+    }
+    for key in &table.referenced_by {
+        // A table that refers to itself may lose both together.
+        if key.child == table.name && !table.foreign_keys.iter().any(|f| f.id == key.id && stays(f)) {
+            continue;
+        }
+        check_key_index(info, to, &key.parent_columns)?;
+        let constraint = error::constraint_name(&key.id);
+        let (database, child) = crate::catalog::sql_name(&key.child);
+        let message = |what: &str, name: &str, how: &str| {
+            format!(
+                "Cannot {what} column '{name}': {how} a foreign key constraint '{constraint}' of table '{database}.{child}'"
+            )
+        };
+        for name in &key.parent_columns {
+            match kept_column(info, to, name) {
+                Kept::Same(_) => {}
+                Kept::Renamed => return Err(SqlError::unsupported("renaming columns of foreign keys")),
+                Kept::Changed => return Err(SqlError::new(1833, message("change", name, "used in"))),
+                Kept::Gone => return Err(SqlError::new(1829, message("drop", name, "needed in"))),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// 1553 if no key begins with the columns any more.
+fn check_key_index(info: &TableInfo, to: &Definition, columns: &[String]) -> SqlResult<()> {
+    let before = Definition::of(info);
+    // Columns that are renamed keep their indexes.
+    let now: Vec<String> = columns
+        .iter()
+        .map(|name| {
+            let from = before.column(name);
+            let kept = to.columns.iter().find(|c| c.source.is_some() && c.source == from);
+            kept.map_or_else(|| name.clone(), |c| c.name.clone())
+        })
+        .collect();
+    if to.keys.iter().any(|k| keys::begins_with(k, &now)) {
+        return Ok(());
+    }
+    match before.keys.iter().find(|k| keys::begins_with(k, columns)) {
+        Some(lost) => Err(SqlError::new(
+            1553,
+            format!("Cannot drop index '{}': needed in a foreign key constraint", lost.name),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What a change leaves of a column.
+enum Kept<'d> {
+    Same(&'d ColumnDefinition),
+    Renamed,
+    Changed,
+    Gone,
+}
+
+fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d> {
+    let Some(from) = info.columns.iter().position(|c| same_name(&c.name, name)) else { return Kept::Gone };
+    let Some(column) = to.columns.iter().find(|c| c.source == Some(from)) else { return Kept::Gone };
+    let (old, new) = (info.columns[from].sql_type(), &column.ty);
+    // Of texts the length may differ.
+    let text = matches!(old.kind, Kind::Char | Kind::VarChar);
+    let same = old.kind == new.kind
+        && old.unsigned == new.unsigned
+        && old.decimals == new.decimals
+        && (text && old.collation == new.collation
+            || !text && (old.length == new.length || old.kind.is_integer()));
+    match (same, same_name(&column.name, name)) {
+        (false, _) => Kept::Changed,
+        (true, false) => Kept::Renamed,
+        (true, true) => Kept::Same(column),
     }
 }
 
@@ -406,7 +535,7 @@ fn convert_charset(
 fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResult<Option<Outcome>> {
     let counts = |rows: u64, duplicates: u64, warnings: u32| Outcome {
         affected_rows: rows,
-        info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}"),
+        info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
         ..Outcome::default()
     };
     if change.in_place {
@@ -467,16 +596,39 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         cx.engine.add_indexes(&table, &added).map_err(|e| failed(&e))?;
     }
     if !spec.foreign_keys.is_empty() {
-        cx.engine.add_foreign_keys(&table, &spec.foreign_keys).map_err(|e| match &e {
-            Error::ForeignKey(_) => SqlError::new(1215, "Cannot add foreign key constraint"),
-            e => error::engine(e),
-        })?;
+        cx.engine
+            .add_foreign_keys(&table, &spec.foreign_keys)
+            .map_err(|e| without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))?;
     }
     for name in change.dropped_indexes.iter().filter(|n| !replaced(n)) {
         cx.engine.drop_index(&table, name).map_err(|e| drop_error(&e, name))?;
     }
     cx.db.catalog.forget(&info.table.name);
     Ok(())
+}
+
+/// 1452: a row refers to nothing by a foreign key that was to be added.
+fn without_parent(e: &Error, definition: &Definition) -> Option<SqlError> {
+    let Error::NoReferencedRow { table, constraint, .. } = e else { return None };
+    let name = error::constraint_name(constraint);
+    let key = definition.foreign_keys.iter().find(|k| k.name.as_deref() == Some(name))?;
+    let spec = key.to_spec().ok()?;
+    let key = ForeignKey {
+        id: constraint.clone(),
+        child: table.clone(),
+        parent: spec.parent,
+        child_columns: spec.columns,
+        parent_columns: spec.parent_columns,
+        on_delete: spec.on_delete,
+        on_update: spec.on_update,
+    };
+    Some(SqlError::new(
+        1452,
+        format!(
+            "Cannot add or update a child row: a foreign key constraint fails ({})",
+            error::foreign_key_text(&key)
+        ),
+    ))
 }
 
 fn drop_error(e: &Error, index: &str) -> SqlError {

@@ -204,12 +204,19 @@ impl<'t> Rows<'t> {
             let there = match (value.is_null(), new.is_nullable()) {
                 // NULL in a column that has none any more.
                 (true, false) if self.mode.strict => {
-                    return Err(SqlError::new(
-                        1265,
-                        format!("Data truncated for column '{}' at row {}", new.name, self.mode.row),
-                    ));
+                    return Err(SqlError::new(1138, "Invalid use of NULL value"));
                 }
-                _ => store(&new.ty, &new.name, &value, old.sql_type(), self.mode, &mut cx, out)?,
+                _ => {
+                    let stored = store(&new.ty, &new.name, &value, old.sql_type(), self.mode, &mut cx, out);
+                    stored.map_err(|e| match e.code {
+                        // As MySQL calls it where rows are copied.
+                        1406 => SqlError::new(
+                            1265,
+                            format!("Data truncated for column '{}' at row {}", new.name, self.mode.row),
+                        ),
+                        _ => e,
+                    })?
+                }
             };
             ranges.push(there.then_some(start..out.len()));
         }

@@ -61,6 +61,12 @@ pub(super) fn create_table(
 /// Engine errors of definitions in MySQL's words.
 pub(super) fn creation_error(e: &vaquita_engine::Error, definition: &Definition) -> SqlError {
     match e {
+        vaquita_engine::Error::ForeignKey(text)
+            if text.ends_with("a constraint of that name exists")
+                || text.ends_with("the name is used twice") =>
+        {
+            SqlError::new(1022, format!("Can't write; duplicate key in table '{}'", definition.name))
+        }
         vaquita_engine::Error::ForeignKey(_) => SqlError::new(1215, "Cannot add foreign key constraint"),
         vaquita_engine::Error::TableExists(_) => SqlError::table_exists(&definition.name),
         vaquita_engine::Error::BadDefinition(text)
@@ -225,6 +231,7 @@ fn add_selected(
     );
     error::of_engine(cx.engine.rollback())?;
     let planned = planned?;
+    cx.state.check_privileges(planned.wants())?;
     let columns = planned.columns().map_or(&[][..], |c| c);
     for column in columns {
         let name = String::from_utf8_lossy(&column.name).into_owned();

@@ -2,6 +2,7 @@
 
 use crate::catalog::extra::{Extra, index_option};
 use crate::catalog::{TableInfo, engine_name, same_name, sql_name};
+use crate::error::constraint_name;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::{KeyPart, RowFormat};
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
@@ -61,6 +62,8 @@ pub(super) struct KeyDefinition {
     /// `USING`, as written.
     pub(super) using: Option<&'static str>,
     pub(super) key_block_size: Option<u64>,
+    /// Made for a foreign key only: it goes when a key comes that serves as well.
+    pub(super) generated: bool,
 }
 
 /// A foreign key.
@@ -92,7 +95,16 @@ impl Definition {
             extra: c.extra.clone(),
             source: Some(i),
         });
+        // A key that is named like its foreign key and has just its columns was made for it.
+        let is_of_constraint = |key: &str, parts: &[String]| {
+            table.foreign_keys.iter().any(|f| {
+                same_name(constraint_name(&f.id), key)
+                    && f.child_columns.len() == parts.len()
+                    && f.child_columns.iter().zip(parts).all(|(a, b)| same_name(a, b))
+            })
+        };
         let keys = info.keys.iter().map(|k| {
+            let names: Vec<String> = k.parts.iter().map(|p| info.columns[p.column].name.clone()).collect();
             let option = |name: &str| info.extra.get(&index_option(&k.name, name));
             KeyDefinition {
                 kind: match (k.primary, k.unique) {
@@ -105,10 +117,11 @@ impl Definition {
                 comment: table.indexes[k.index].comment.clone(),
                 using: option("using").map(|u| if u == "HASH" { "HASH" } else { "BTREE" }),
                 key_block_size: option("key_block_size").and_then(|n| n.parse().ok()),
+                generated: !k.unique && (option("generated").is_some() || is_of_constraint(&k.name, &names)),
             }
         });
         let foreign_keys = table.foreign_keys.iter().map(|f| ForeignKeyDefinition {
-            name: Some(sql_name(&f.id).1),
+            name: Some(constraint_name(&f.id).to_owned()),
             columns: f.child_columns.clone(),
             parent: sql_name(&f.parent),
             parent_columns: f.parent_columns.clone(),
@@ -153,6 +166,7 @@ impl Definition {
         for key in &self.keys {
             extra.set(&index_option(&key.name, "using"), key.using.map(str::to_owned));
             extra.set(&index_option(&key.name, "key_block_size"), key.key_block_size.map(|n| n.to_string()));
+            extra.set(&index_option(&key.name, "generated"), key.generated.then(|| "1".to_owned()));
         }
         let mut spec = TableSpec::new(engine_name, self.columns.iter().map(to_column).collect());
         for key in &self.keys {

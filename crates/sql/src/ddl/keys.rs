@@ -51,7 +51,8 @@ pub(super) fn add(definition: &mut Definition, written: &ast::IndexDef<'_>) -> S
         IndexAlgorithm::BTree | IndexAlgorithm::RTree => "BTREE",
     });
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
-    add_key(definition, KeyDefinition { kind, name, parts, comment, using, key_block_size })
+    let key = KeyDefinition { kind, name, parts, comment, using, key_block_size, generated: false };
+    add_key(definition, key)
 }
 
 /// Adds a key on one column, as its attributes ask for.
@@ -64,10 +65,45 @@ pub(super) fn add_on_column(definition: &mut Definition, kind: KeyKind, column: 
         _ => free_name(definition, column),
     };
     let parts = vec![(column.to_owned(), None)];
-    add_key(
-        definition,
-        KeyDefinition { kind, name, parts, comment: String::new(), using: None, key_block_size: None },
-    )
+    let comment = String::new();
+    let key =
+        KeyDefinition { kind, name, parts, comment, using: None, key_block_size: None, generated: false };
+    add_key(definition, key)
+}
+
+/// Adds the key that a new foreign key needs, unless there is one that begins with its columns. It is named like the
+/// constraint, or as the statement says, or like the first column.
+fn add_for_foreign_key(definition: &mut Definition, columns: &[String], name: Option<String>) {
+    if definition.keys.iter().any(|key| begins_with(key, columns)) {
+        return;
+    }
+    let name = match name {
+        Some(name) if definition.key(&name).is_none() => name,
+        name => free_name(definition, &name.unwrap_or_else(|| columns[0].clone())),
+    };
+    definition.keys.push(KeyDefinition {
+        kind: KeyKind::Plain,
+        name,
+        parts: columns.iter().map(|column| (column.clone(), None)).collect(),
+        comment: String::new(),
+        using: None,
+        key_block_size: None,
+        generated: true,
+    });
+}
+
+/// Whether a key begins with these columns, whole.
+pub(super) fn begins_with(key: &KeyDefinition, columns: &[String]) -> bool {
+    key.parts.len() >= columns.len()
+        && key.parts.iter().zip(columns).all(|((part, prefix), c)| prefix.is_none() && same_name(part, c))
+}
+
+/// A generated key makes room for one that was given its name.
+fn free_generated_name(definition: &mut Definition, name: &str) {
+    if let Some(at) = definition.key(name) {
+        let free = free_name(definition, name);
+        definition.keys[at].name = free;
+    }
 }
 
 fn free_name(definition: &Definition, column: &str) -> String {
@@ -98,9 +134,10 @@ fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()>
     if key.name.chars().count() > 64 {
         return Err(SqlError::too_long_name(&key.name));
     }
-    if definition.key(&key.name).is_some() {
+    if definition.key(&key.name).is_some_and(|at| !definition.keys[at].generated) {
         return Err(SqlError::duplicate_key_name(&key.name));
     }
+    free_generated_name(definition, &key.name);
     if key.parts.len() > 16 {
         return Err(SqlError::new(1070, "Too many key parts specified; max 16 parts allowed"));
     }
@@ -111,6 +148,11 @@ fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()>
         }
         key.parts[i].1 = part(definition, &key, i)?;
     }
+    // Nobody asked for the keys of foreign keys that this one serves as well.
+    definition.keys.retain(|other| {
+        let columns: Vec<String> = other.parts.iter().map(|(name, _)| name.clone()).collect();
+        !(other.generated && begins_with(&key, &columns))
+    });
     definition.keys.push(key);
     Ok(())
 }
@@ -176,10 +218,10 @@ fn part(definition: &mut Definition, key: &KeyDefinition, i: usize) -> SqlResult
 /// The definition of a foreign key.
 ///
 /// # Errors
-/// 1239 column counts, 1235 SET DEFAULT.
+/// 1239 column counts, 1072 columns that are not there, 1215 SET DEFAULT.
 pub(super) fn foreign_key(
     cx: &StmtCx<'_>,
-    definition: &Definition,
+    definition: &mut Definition,
     written: &ast::ForeignKey<'_>,
 ) -> SqlResult<ForeignKeyDefinition> {
     let references = &written.references;
@@ -203,13 +245,17 @@ pub(super) fn foreign_key(
         Some(_) => names_of(cx, &references.table)?,
         None => (definition.database.clone(), references.table.name.to_string()),
     };
+    let columns: Vec<String> = written.columns.iter().map(|c| c.to_string()).collect();
+    let name = written.constraint.or(written.index_name).map(|n| n.to_string());
+    let (on_delete, on_update) = (action(references.on_delete)?, action(references.on_update)?);
+    add_for_foreign_key(definition, &columns, name);
     Ok(ForeignKeyDefinition {
         name: written.constraint.map(|c| c.to_string()),
-        columns: written.columns.iter().map(|c| c.to_string()).collect(),
+        columns,
         parent,
         parent_columns: references.columns.iter().map(|c| c.to_string()).collect(),
-        on_delete: action(references.on_delete)?,
-        on_update: action(references.on_update)?,
+        on_delete,
+        on_update,
         exists: false,
     })
 }

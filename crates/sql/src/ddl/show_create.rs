@@ -4,11 +4,11 @@ use super::definition::{Definition, KeyDefinition, KeyKind};
 use super::look_at;
 use crate::catalog::TableInfo;
 use crate::statement::StmtCx;
-use crate::vars;
+use crate::vars::{self, SessionVars};
 use std::fmt::Write as _;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_engine::text::charset::Charset;
-use vaquita_types::{Kind, SqlResult, Value};
+use vaquita_types::{Kind, SqlMode, SqlResult, Value};
 
 /// Text of SHOW CREATE TABLE.
 ///
@@ -20,9 +20,56 @@ pub(crate) fn show_create_table(cx: &mut StmtCx<'_>, database: &str, table: &str
     Ok(text(cx, &info, next))
 }
 
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+/// What SHOW CREATE writes and leaves out, by `sql_mode` and `sql_quote_show_create`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    quote: char,
+    /// All names are quoted, not only those that need it.
+    always: bool,
+    /// AUTO_INCREMENT and ON UPDATE.
+    field_options: bool,
+    key_options: bool,
+    table_options: bool,
+    /// Modes of MySQL before 4.1, which knew no character sets: `TYPE=`, BINARY, no default of TIMESTAMP.
+    old: bool,
 }
+
+impl Style {
+    pub(crate) fn of(vars: &SessionVars) -> Style {
+        let mode = vars.sql_mode;
+        let foreign = mode.0 & FOREIGN_MODES != 0;
+        let no_field_options = mode.has(SqlMode::NO_FIELD_OPTIONS);
+        let old = mode.0 & OLD_MODES != 0;
+        Style {
+            quote: if mode.has(SqlMode::ANSI_QUOTES) { '"' } else { '`' },
+            always: vars.sql_quote_show_create,
+            field_options: !no_field_options,
+            key_options: !(no_field_options || mode.has(SqlMode::NO_KEY_OPTIONS) || foreign || old),
+            table_options: !(mode.has(SqlMode::NO_TABLE_OPTIONS) || foreign),
+            old,
+        }
+    }
+
+    /// A name.
+    pub(crate) fn name(self, name: &str) -> String {
+        if self.always || vaquita_parser::needs_quotes(name.as_bytes()) {
+            self.quoted(name)
+        } else {
+            name.to_owned()
+        }
+    }
+
+    fn quoted(self, name: &str) -> String {
+        let quote = self.quote;
+        let doubled = name.replace(quote, &format!("{quote}{quote}"));
+        format!("{quote}{doubled}{quote}")
+    }
+}
+
+/// POSTGRESQL, ORACLE, MSSQL, DB2, MAXDB, ANSI.
+const FOREIGN_MODES: u64 = 0b11111 << 8 | SqlMode::ANSI.0;
+/// MYSQL323, MYSQL40.
+const OLD_MODES: u64 = 0b11 << 16;
 
 /// A string literal.
 fn literal(text: &str) -> String {
@@ -42,19 +89,21 @@ fn literal(text: &str) -> String {
 }
 
 fn text(cx: &StmtCx<'_>, info: &TableInfo, next_auto_increment: Option<u64>) -> String {
-    let definition = Definition::of(info);
+    let mut definition = Definition::of(info);
+    definition.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+    let style = Style::of(&cx.state.vars);
     let mut lines: Vec<String> =
-        (0..definition.columns.len()).map(|i| column(cx, info, &definition, i)).collect();
-    lines.extend(definition.keys.iter().map(key));
+        (0..definition.columns.len()).map(|i| column(cx, info, &definition, i, style)).collect();
+    lines.extend(definition.keys.iter().map(|k| key(k, style)));
     lines.extend(definition.foreign_keys.iter().map(|f| {
-        let names = |list: &[String]| list.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        let names = |list: &[String]| list.iter().map(|n| style.name(n)).collect::<Vec<_>>().join(", ");
         let parent = match f.parent.0 == definition.database {
-            true => quoted(&f.parent.1),
-            false => format!("{}.{}", quoted(&f.parent.0), quoted(&f.parent.1)),
+            true => style.quoted(&f.parent.1),
+            false => format!("{}.{}", style.quoted(&f.parent.0), style.quoted(&f.parent.1)),
         };
         let mut out = format!(
             "  CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {parent} ({})",
-            quoted(f.name.as_deref().unwrap_or_default()),
+            style.name(f.name.as_deref().unwrap_or_default()),
             names(&f.columns),
             names(&f.parent_columns)
         );
@@ -62,8 +111,10 @@ fn text(cx: &StmtCx<'_>, info: &TableInfo, next_auto_increment: Option<u64>) -> 
         action(&mut out, "UPDATE", f.on_update);
         out
     }));
-    let mut out = format!("CREATE TABLE {} (\n{}\n)", quoted(&definition.name), lines.join(",\n"));
-    options(&mut out, &definition, next_auto_increment);
+    let mut out = format!("CREATE TABLE {} (\n{}\n)", style.name(&definition.name), lines.join(",\n"));
+    if style.table_options {
+        options(&mut out, &definition, next_auto_increment, style);
+    }
     out
 }
 
@@ -80,21 +131,25 @@ fn action(out: &mut String, event: &str, action: ReferentialAction) {
     out.push_str(text);
 }
 
-fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize) -> String {
+fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize, style: Style) -> String {
     let column = &table.columns[i];
     let ty = &column.ty;
-    let mut out = format!("  {} {}", quoted(&column.name), ty.column_type());
+    let mut out = format!("  {} {}", style.name(&column.name), ty.column_type());
     let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set)) && ty.collation != 63;
-    if is_text && ty.collation != table.collation {
-        out.push_str(" CHARACTER SET ");
-        out.push_str(vars::charset_name(ty.collation));
-    }
-    if is_text
-        && (ty.collation != vars::primary(ty.collation)
-            || table.collation != vars::primary(table.collation) && ty.collation != table.collation)
-    {
-        out.push_str(" COLLATE ");
-        out.push_str(vars::collation_name(ty.collation));
+    let by_bytes = vars::collation_name(ty.collation).ends_with("_bin");
+    if is_text && style.old {
+        if by_bytes && matches!(ty.kind, Kind::Char | Kind::VarChar) {
+            out.push_str(" binary");
+        }
+    } else if is_text {
+        if ty.collation != table.collation {
+            out.push_str(" CHARACTER SET ");
+            out.push_str(vars::charset_name(ty.collation));
+        }
+        if ty.collation != vars::primary(ty.collation) {
+            out.push_str(" COLLATE ");
+            out.push_str(vars::collation_name(ty.collation));
+        }
     }
     if !ty.nullable {
         out.push_str(" NOT NULL");
@@ -107,6 +162,7 @@ fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize) -> St
         Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
     );
     match &column.default {
+        _ if style.old && ty.kind == Kind::Timestamp => {}
         DefaultValue::Now => out.push_str(&format!(" DEFAULT CURRENT_TIMESTAMP{fsp}")),
         DefaultValue::Null if !long && ty.nullable => out.push_str(" DEFAULT NULL"),
         DefaultValue::Stored(stored) => {
@@ -116,10 +172,10 @@ fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize) -> St
         }
         _ => {}
     }
-    if column.on_update_now {
+    if column.on_update_now && style.field_options && !style.old {
         out.push_str(&format!(" ON UPDATE CURRENT_TIMESTAMP{fsp}"));
     }
-    if column.auto_increment {
+    if column.auto_increment && style.field_options {
         out.push_str(" AUTO_INCREMENT");
     }
     if !column.comment.is_empty() {
@@ -143,21 +199,24 @@ fn default_text(value: &Value<'_>, ty: &vaquita_types::SqlType) -> String {
     }
 }
 
-fn key(key: &KeyDefinition) -> String {
+fn key(key: &KeyDefinition, style: Style) -> String {
     let parts: Vec<String> = key
         .parts
         .iter()
         .map(|(name, prefix)| match prefix {
-            Some(n) => format!("{}({n})", quoted(name)),
-            None => quoted(name),
+            Some(n) => format!("{}({n})", style.name(name)),
+            None => style.name(name),
         })
         .collect();
     let mut out = match key.kind {
         KeyKind::Primary => "  PRIMARY KEY".to_owned(),
-        KeyKind::Unique => format!("  UNIQUE KEY {}", quoted(&key.name)),
-        KeyKind::Plain => format!("  KEY {}", quoted(&key.name)),
+        KeyKind::Unique => format!("  UNIQUE KEY {}", style.name(&key.name)),
+        KeyKind::Plain => format!("  KEY {}", style.name(&key.name)),
     };
     out.push_str(&format!(" ({})", parts.join(",")));
+    if !style.key_options {
+        return out;
+    }
     if let Some(using) = key.using {
         out.push_str(" USING ");
         out.push_str(using);
@@ -172,8 +231,8 @@ fn key(key: &KeyDefinition) -> String {
     out
 }
 
-fn options(out: &mut String, table: &Definition, next_auto_increment: Option<u64>) {
-    out.push_str(" ENGINE=InnoDB");
+fn options(out: &mut String, table: &Definition, next_auto_increment: Option<u64>, style: Style) {
+    out.push_str(if style.old { " TYPE=InnoDB" } else { " ENGINE=InnoDB" });
     let mut push = |text: String| {
         out.push(' ');
         out.push_str(&text);
@@ -186,7 +245,9 @@ fn options(out: &mut String, table: &Definition, next_auto_increment: Option<u64
         // Writing to a string cannot fail.
         let _ = write!(charset, " COLLATE={}", vars::collation_name(table.collation));
     }
-    push(charset);
+    if !style.old {
+        push(charset);
+    }
     for (option, name) in [
         ("min_rows", "MIN_ROWS"),
         ("max_rows", "MAX_ROWS"),

@@ -96,15 +96,23 @@ pub(super) fn rename_table(
     Ok((old, new))
 }
 
+/// 1701, which names a foreign key by which another table refers to this one.
+fn truncate_refused(cx: &mut StmtCx<'_>, database: &str, table: &str, otherwise: &str) -> SqlError {
+    let key = super::look_at(cx, database, table).ok().and_then(|info| {
+        let others = info.table.referenced_by.iter().filter(|key| key.child != info.table.name);
+        others.min_by(|a, b| a.id.cmp(&b.id)).cloned()
+    });
+    let text = key.map_or_else(|| otherwise.to_owned(), |key| error::foreign_key_parts(&key));
+    SqlError::new(1701, format!("Cannot truncate a table referenced in a foreign key constraint ({text})"))
+}
+
 /// TRUNCATE TABLE.
 pub(super) fn truncate(cx: &mut StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<Outcome> {
     let (database, table) = names_of(cx, name)?;
-    cx.engine.truncate_table(&engine_name(&database, &table)?).map_err(|e| match e {
+    let done = cx.engine.truncate_table(&engine_name(&database, &table)?);
+    done.map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&database, &table),
-        Error::ForeignKey(text) => SqlError::new(
-            1701,
-            format!("Cannot truncate a table referenced in a foreign key constraint ({text})"),
-        ),
+        Error::ForeignKey(text) => truncate_refused(cx, &database, &table, &text),
         e => error::engine(&e),
     })?;
     Ok(Outcome::default())

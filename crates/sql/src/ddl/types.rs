@@ -7,7 +7,7 @@ use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation;
 use vaquita_parser::ast::{self, IntSize, TypeKind};
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
+use vaquita_types::{Kind, SqlError, SqlMode, SqlResult, SqlType};
 
 /// Bytes of the longest row, long values left out: bounds VARCHAR.
 const ROW_MAX: u32 = 65_535;
@@ -52,6 +52,7 @@ pub(super) fn resolve(
     state: &mut SessionState,
 ) -> SqlResult<Resolved> {
     let text = text_collation(written, table_collation)?;
+    let real_as_float = state.vars.sql_mode.has(SqlMode::REAL_AS_FLOAT);
     let mut labels = Vec::new();
     let mut ty = match written.kind {
         TypeKind::Enum(members) => {
@@ -62,7 +63,14 @@ pub(super) fn resolve(
             labels = self::labels(members, name, "SET", state)?;
             labelled(Kind::Set, text, &labels)
         }
-        _ => match number(written, name)? {
+        TypeKind::Year(Some(width)) if width != 4 => {
+            let message =
+                format!("YEAR({width}) column type is deprecated. Creating YEAR(4) column instead.");
+            state.warnings.warn(1818, message);
+            year()
+        }
+        TypeKind::Year(_) => year(),
+        _ => match number(written, name, real_as_float)? {
             Some(ty) => ty,
             None => match string(written, name, text)? {
                 Some(ty) => ty,
@@ -133,10 +141,17 @@ fn labels(
 }
 
 fn too_big_precision(wanted: u32, column: &str, most: u32) -> SqlError {
-    SqlError::new(1426, format!("Too-big precision {wanted} specified for '{column}'. Maximum is {most}."))
+    SqlError::new(
+        1426,
+        format!("Too big precision {wanted} specified for column '{column}'. Maximum is {most}."),
+    )
 }
 
-fn number(written: &ast::ColumnType<'_>, name: &str) -> SqlResult<Option<SqlType>> {
+fn year() -> SqlType {
+    SqlType { unsigned: true, length: 4, ..SqlType::new(Kind::Year) }
+}
+
+fn number(written: &ast::ColumnType<'_>, name: &str, real_as_float: bool) -> SqlResult<Option<SqlType>> {
     // ZEROFILL means UNSIGNED.
     let unsigned = written.unsigned || written.zerofill;
     let int = |kind: Kind, width: Option<u32>, signed: u32, without: u32| {
@@ -165,7 +180,6 @@ fn number(written: &ast::ColumnType<'_>, name: &str) -> SqlResult<Option<SqlType
             }
             SqlType { unsigned: true, length, ..SqlType::new(Kind::Bit) }
         }
-        TypeKind::Year(_) => SqlType { unsigned: true, length: 4, ..SqlType::new(Kind::Year) },
         TypeKind::Decimal(precision, scale) => {
             let (precision, scale) = (precision.filter(|p| *p > 0).unwrap_or(10), scale.unwrap_or(0));
             decimals(name, precision, scale, 65)?;
@@ -184,6 +198,11 @@ fn number(written: &ast::ColumnType<'_>, name: &str) -> SqlResult<Option<SqlType
             decimals(name, length, scale, 255)?;
             float(Kind::Float, unsigned, Some((length, scale)))
         }
+        TypeKind::Real(Some((length, scale))) if real_as_float => {
+            decimals(name, length, scale, 255)?;
+            float(Kind::Float, unsigned, Some((length, scale)))
+        }
+        TypeKind::Real(None) if real_as_float => float(Kind::Float, unsigned, None),
         TypeKind::Double(fixed) | TypeKind::Real(fixed) => {
             if let Some((length, scale)) = fixed {
                 decimals(name, length, scale, 255)?;

@@ -157,7 +157,8 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         };
         on_duplicate.push(Assigned { column, value });
     }
-    let wants = wants(ast, &info, &targets, &on_duplicate);
+    let mut wants = wants(ast, &info, &targets, &on_duplicate);
+    wants.extend(wanted_of(&planner.take_uses()));
     Ok(InsertPlan {
         replace: ast.replace,
         ignore: ast.ignore,
@@ -247,6 +248,7 @@ impl InsertPlan {
             out.push(cells.into());
         }
         self.reads_row = reads_row;
+        self.wants.extend(wanted_of(&planner.take_uses()));
         Ok(out.into())
     }
 
@@ -396,7 +398,9 @@ impl InsertPlan {
                     let planner = Planner::new(&db, cx.stmt.engine, cx.sql, cx.params, virtual_tables::find)
                         .locking_sources(SourceLock::Always);
                     let mut compile_cx = compile_cx(&db, cx.stmt.state, cx.param_types);
-                    compile(cell, &self.scope(&planner), &mut compile_cx)?
+                    let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
+                    cx.stmt.state.check_privileges(&wanted_of(&planner.take_uses()))?;
+                    expr
                 };
                 let mut eval = EvalCx { db: Some(&db), state: cx.stmt.state, engine: Some(cx.stmt.engine) };
                 self.set_expr(writer, column, &expr, &mut eval, cx.params)?;
@@ -447,7 +451,7 @@ impl InsertPlan {
         Ok(Outcome {
             affected_rows: counts.copied + counts.deleted + found,
             insert_id,
-            info,
+            info: info.into(),
             ..Outcome::default()
         })
     }

@@ -6,7 +6,7 @@ use crate::sink::{ColumnMeta, ResultSink};
 use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use vaquita_engine::{MdlMode, check};
+use vaquita_engine::{LockMode, MdlMode, Table, check};
 use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
 use vaquita_types::{Level, SqlResult, SqlType, Value};
 
@@ -83,18 +83,24 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
             }
             lines
         }
-        MaintainAction::Check => {
-            let core = cx.db.engine().core();
-            match check::check_table(core, &info.table) {
+        MaintainAction::Check => match at_rest(cx, &info.table) {
+            Err(e) => vec![("Error", e.message.into_owned()), ("status", "Operation failed".to_owned())],
+            Ok(()) => match check::check_table(cx.db.engine().core(), &info.table) {
                 Ok(_) => vec![ok()],
                 Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
-            }
-        }
+            },
+        },
         MaintainAction::Repair => {
             vec![("note", "The storage engine for the table doesn't support repair".to_owned())]
         }
         MaintainAction::Checksum => Vec::new(),
     })
+}
+
+/// Waits until nobody changes the rows of a table whose name is locked: transactions that a crash left behind are rolled back
+/// without a lock of names, but hold their locks of tables.
+fn at_rest(cx: &mut StmtCx<'_>, table: &Arc<Table>) -> SqlResult<()> {
+    cx.engine.statement().lock_table(table, LockMode::Shared).map_err(|e| crate::error::engine(&e))
 }
 
 fn open(cx: &mut StmtCx<'_>, name: &ObjectName<'_>, mode: MdlMode) -> SqlResult<Arc<catalog::TableInfo>> {

@@ -120,5 +120,7 @@ pub fn load_data(
     sink: &mut dyn ResultSink,
 ) -> SqlResult<Outcome> {
     let plan = plan_load(ast, &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql: &[] })?;
+    // The table and the file have been asked for, what subqueries read has not.
+    cx.state.check_privileges(plan.wants())?;
     plan.run(cx, &[], sink)
 }

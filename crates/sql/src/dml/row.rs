@@ -37,6 +37,11 @@ impl RowBuffer {
         self.slots.resize(columns, Slot::Null);
     }
 
+    /// Bytes of memory it holds.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity() + self.slots.capacity() * size_of::<Slot>()
+    }
+
     /// Sets a column by a function that appends the stored form and says whether it is not NULL.
     pub(crate) fn put<E>(
         &mut self,

@@ -11,10 +11,13 @@ use super::writer::engine;
 use crate::accounts::{Priv, Wanted};
 use crate::catalog::TableInfo;
 use crate::error;
+use crate::exec::pool::Pool;
 use crate::expr::{ColumnMap, EvalCx, Node, Row, TableRow};
 use crate::plan::matching::{MatchPlan, Matched, MatchedAssignment};
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::statement::{Outcome, Planned, StmtCx};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use vaquita_engine::{Error, Field, RowKey};
@@ -29,6 +32,7 @@ pub struct UpdatePlan {
     /// Joined tables: a row is changed once, however often it matches.
     joined: bool,
     wants: Box<[Wanted]>,
+    pool: Pool<Scratch>,
 }
 
 /// A table whose rows change.
@@ -55,13 +59,23 @@ struct Counts {
     changed: u64,
 }
 
+/// Bytes of an execution's memory that are kept for the next one.
+const SCRATCH_KEPT: usize = 16 << 10;
+
 /// Memory of one execution.
 #[derive(Debug, Default)]
 struct Scratch {
     made: RowBuffer,
     old: RowBuffer,
+    /// Rows that were changed, of a statement over several tables.
     seen: Vec<HashSet<RowKey>>,
     counts: Counts,
+}
+
+impl Scratch {
+    fn bytes(&self) -> usize {
+        self.made.capacity() + self.old.capacity()
+    }
 }
 
 impl UpdatePlan {
@@ -94,7 +108,14 @@ impl UpdatePlan {
                 info,
             });
         }
-        UpdatePlan { matching, targets: targets.into(), ignore, joined, wants: all_wants.into() }
+        UpdatePlan {
+            matching,
+            targets: targets.into(),
+            ignore,
+            joined,
+            wants: all_wants.into(),
+            pool: Pool::default(),
+        }
     }
 
     /// Changes the rows of one match.
@@ -272,6 +293,16 @@ fn sequential(assignments: &[MatchedAssignment], target: usize, slot: u16) -> Op
     in_order.then(|| looked_at.into())
 }
 
+/// What the client is told. Most statements are about one row.
+fn told(found: u64, changed: u64, warnings: u64) -> Cow<'static, str> {
+    match (found, changed, warnings) {
+        (0, 0, 0) => Cow::Borrowed("Rows matched: 0  Changed: 0  Warnings: 0"),
+        (1, 0, 0) => Cow::Borrowed("Rows matched: 1  Changed: 0  Warnings: 0"),
+        (1, 1, 0) => Cow::Borrowed("Rows matched: 1  Changed: 1  Warnings: 0"),
+        _ => Cow::Owned(format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}")),
+    }
+}
+
 fn wanted(info: &TableInfo, set: &[usize]) -> Wanted {
     Wanted {
         database: info.database.as_str().into(),
@@ -324,17 +355,29 @@ impl Planned for UpdatePlan {
     }
 
     fn run(&self, cx: &mut StmtCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
-        let mut stores: Vec<Store<'_>> =
+        let mut stores: SmallVec<[Store<'_>; 1]> =
             self.targets.iter().map(|t| Store::new(&t.info, cx.state, self.ignore)).collect();
-        let mut own = Scratch { seen: vec![HashSet::new(); self.targets.len()], ..Scratch::default() };
+        let mut own = self.pool.take();
+        own.counts = Counts::default();
+        if self.joined {
+            own.seen = vec![HashSet::new(); self.targets.len()];
+        }
         let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: Some(cx.engine) };
-        self.matching
-            .run(&mut eval, params, &mut |cx, matched| self.change(cx, matched, &mut stores, &mut own))?;
+        let done = self
+            .matching
+            .run(&mut eval, params, &mut |cx, matched| self.change(cx, matched, &mut stores, &mut own));
         let Counts { found, changed } = own.counts;
+        own.seen = Vec::new();
+        if own.bytes() <= SCRATCH_KEPT {
+            self.pool.give(own);
+        }
+        done?;
         let warnings = cx.state.warnings.count();
         Ok(Outcome {
             affected_rows: if cx.state.client_found_rows { found } else { changed },
-            info: format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}"),
+            // LAST_INSERT_ID(n) among the assignments: clients read what it was.
+            insert_id: cx.state.new_insert_id.unwrap_or(0),
+            info: told(found, changed, warnings as u64),
             ..Outcome::default()
         })
     }

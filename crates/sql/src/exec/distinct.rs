@@ -155,6 +155,30 @@ impl Distinct {
         Ok(self.late_rows)
     }
 
+    /// All rows have come: how many of the late ones are new.
+    ///
+    /// # Errors
+    /// The temporary file; those of `poll`, which is called for every late row.
+    pub(crate) fn count_late(&mut self, mut poll: impl FnMut() -> SqlResult<()>) -> SqlResult<u64> {
+        let Some(late) = self.late.take() else { return Ok(0) };
+        let (mut key, mut n) = (Vec::new(), 0);
+        late.finish(|next, _| {
+            poll()?;
+            if n == 0 || key != next {
+                n += 1;
+                key.clear();
+                key.extend_from_slice(next);
+            }
+            Ok(true)
+        })?;
+        Ok(n)
+    }
+
+    /// Whether there were late rows.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late_rows > 0
+    }
+
     /// The key of a value of the row that came last, ascending.
     pub(crate) fn key_of(&self, value: usize) -> &[u8] {
         let start = if value == 0 { 0 } else { self.ends[value - 1] };

@@ -26,13 +26,18 @@ pub(super) fn is_collected(block: &BlockPlan) -> bool {
 struct Group {
     carried: Box<[Value<'static>]>,
     accumulators: Box<[Accumulator]>,
+    /// What the accumulators gave, if they are finished already.
+    results: Option<Vec<Value<'static>>>,
 }
 
 impl Group {
-    fn empty(plan: &GroupPlan) -> Group {
+    fn empty(plan: &GroupPlan, cx: &EvalCx<'_>) -> Group {
+        let counting = plan.aggregates.iter().filter(|a| a.counts_values()).count().max(1);
+        let (memory, sort_memory) = (cx.state.vars.tmp_memory() / counting, cx.state.vars.sort_memory());
         Group {
             carried: vec![Value::Null; plan.carried.len()].into(),
-            accumulators: plan.aggregates.iter().map(crate::expr::Aggregate::accumulator).collect(),
+            accumulators: plan.aggregates.iter().map(|a| a.accumulator(memory, sort_memory)).collect(),
+            results: None,
         }
     }
 
@@ -41,8 +46,23 @@ impl Group {
         self.carried.iter().map(memory_of).sum::<usize>() + size_of_val(&*self.accumulators)
     }
 
+    /// Bytes that the values of DISTINCT take.
+    fn values_memory(&self) -> usize {
+        self.accumulators.iter().map(Accumulator::memory).sum()
+    }
+
+    /// Whether values are to be written to a file: [`Group::relieve`].
+    fn is_full(&self) -> bool {
+        self.accumulators.iter().any(Accumulator::is_full)
+    }
+
+    /// Writes values to a file if there are too many. No page may be latched.
+    fn relieve(&mut self) -> SqlResult<()> {
+        self.accumulators.iter_mut().try_for_each(Accumulator::relieve)
+    }
+
     fn of_row(plan: &GroupPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Group> {
-        let mut group = Group::empty(plan);
+        let mut group = Group::empty(plan, cx);
         group.carry(plan, cx, row)?;
         Ok(group)
     }
@@ -63,6 +83,13 @@ impl Group {
     }
 
     fn finish(&mut self, plan: &GroupPlan, cx: &mut EvalCx<'_>) -> SqlResult<Vec<Value<'static>>> {
+        if let Some(results) = self.results.take() {
+            return Ok(results);
+        }
+        let memory = self.values_memory();
+        if memory > 0 {
+            cx.state.note_spill(self.accumulators.iter().any(Accumulator::is_spilled), memory);
+        }
         let mut results = Vec::with_capacity(self.accumulators.len());
         for (accumulator, of) in self.accumulators.iter_mut().zip(&plan.aggregates) {
             results.push(accumulator.finish(of, cx)?);
@@ -157,7 +184,7 @@ fn one_group(
     base: &Row<'_>,
     tail: &mut Tail<'_, '_>,
 ) -> SqlResult<()> {
-    let mut one = One { plan, group: Group::empty(plan), rows: 0 };
+    let mut one = One { plan, group: Group::empty(plan, cx), rows: 0 };
     let flow = if possible && block.count_rows {
         let n = count(block, cx)?;
         let results = vec![Value::Int(n as i64); plan.aggregates.len()];
@@ -212,11 +239,11 @@ impl Consumer for One<'_> {
         {
             return Ok(Flow::Stop);
         }
-        Ok(Flow::Go)
+        Ok(if self.group.is_full() { Flow::Pause } else { Flow::Go })
     }
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
-        Ok(())
+        self.group.relieve()
     }
 }
 
@@ -258,17 +285,24 @@ impl Consumer for Sorted<'_, '_, '_, '_, '_> {
         }
         if let Some(group) = &mut self.present {
             group.add(self.plan, cx, row)?;
+            if group.is_full() {
+                flow = Flow::Pause;
+            }
         }
         Ok(flow)
     }
 
     fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        if let Some(group) = &mut self.present {
+            group.relieve()?;
+        }
         self.tail.relieve(cx)
     }
 }
 
 /// Groups that meet in a hash table; they are given in the order of their first rows. When they take too much memory, rows of
-/// other groups are *late*: they are sorted by their groups' keys, and their groups made one after the other.
+/// other groups are *late*: they are sorted by their groups' keys, and their groups made one after the other. When it is the
+/// values of DISTINCT that take too much, all further rows are late, and groups that are there go on with theirs.
 struct Hashed<'p> {
     block: &'p BlockPlan,
     plan: &'p GroupPlan,
@@ -280,6 +314,10 @@ struct Hashed<'p> {
     limit: usize,
     sort_limit: usize,
     late: Option<Late>,
+    /// Aggregates keep values, for DISTINCT.
+    keep_values: bool,
+    /// Its values take too much memory.
+    crowded: bool,
 }
 
 /// Rows of groups for which there was no room.
@@ -306,12 +344,15 @@ impl<'p> Hashed<'p> {
             limit: cx.state.vars.tmp_memory(),
             sort_limit: cx.state.vars.sort_memory(),
             late: None,
+            keep_values: plan.aggregates.iter().any(|a| a.distinct),
+            crowded: false,
         }
     }
 
     fn take(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
         key_of(self.plan, cx, row, &mut self.key)?;
         let at = match self.by_key.get(&self.key[..]) {
+            Some(_) if self.crowded => return self.put_off(cx, row),
             Some(&at) => at,
             None if self.late.is_some() => return self.put_off(cx, row),
             None => {
@@ -327,7 +368,15 @@ impl<'p> Hashed<'p> {
                 self.groups.len() - 1
             }
         };
-        self.groups[at].add(self.plan, cx, row)
+        let group = &mut self.groups[at];
+        if !self.keep_values {
+            return group.add(self.plan, cx, row);
+        }
+        let before = group.values_memory();
+        group.add(self.plan, cx, row)?;
+        self.memory += group.values_memory() - before;
+        self.crowded = self.memory > self.limit;
+        Ok(())
     }
 
     fn put_off(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
@@ -350,8 +399,13 @@ impl<'p> Hashed<'p> {
 
     /// All rows have come: gives the groups.
     fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>, tail: &mut Tail<'_, '_>) -> SqlResult<()> {
-        self.by_key = HashMap::default();
         cx.state.note_spill(self.late.is_some(), self.memory);
+        let mut made = None;
+        if self.crowded {
+            made = self.make_late(cx, base)?;
+        }
+        // From here on all late rows are of other groups.
+        self.by_key = HashMap::default();
         for group in std::mem::take(&mut self.groups) {
             match give(self.plan, group, cx, base, tail)? {
                 Flow::Go => {}
@@ -359,55 +413,60 @@ impl<'p> Hashed<'p> {
                 Flow::Stop => return Ok(()),
             }
         }
-        match self.late.take() {
-            Some(late) => self.finish_late(late, cx, base, tail),
-            None => Ok(()),
+        if made.is_none() {
+            made = self.make_late(cx, base)?;
         }
+        made.map_or(Ok(()), |made| self.give_made(made, cx, base, tail))
     }
 
-    /// Makes the groups of the late rows, and gives them in the order of their first rows.
-    fn finish_late(
+    /// Makes the groups of the late rows, in the order of their keys; those that are there already get their results.
+    fn make_late(&mut self, cx: &mut EvalCx<'_>, base: &Row<'_>) -> SqlResult<Option<Sorter>> {
+        let Some(Late { columns, sorter, .. }) = self.late.take() else { return Ok(None) };
+        let Hashed { plan, block, groups, by_key, .. } = self;
+        let mut made = Made { plan, groups, sorter: Sorter::new(self.sort_limit, None), scratch: Vec::new() };
+        let mut present: Option<Present> = None;
+        sorter.finish(|key, body| {
+            cx.state.poll()?;
+            let (number, body) = body.split_at(body.len().min(size_of::<u64>()));
+            let mut values: Vec<Vec<Value<'_>>> =
+                block.reads.iter().map(|r| vec![Value::Null; r.width]).collect();
+            for (value, &(slot, column)) in Values::new(body).zip(&columns) {
+                values[slot][column] = value;
+            }
+            let tables: Vec<TableRow<'_>> = values.iter().map(|v| TableRow::Values(v)).collect();
+            let row = Row { tables: &tables, ..*base };
+            if present.as_ref().is_none_or(|present| present.key != key) {
+                if let Some(done) = present.take() {
+                    made.end(done, cx)?;
+                }
+                let place = by_key.get(key).copied();
+                let group = match place {
+                    Some(at) => made.take_up(at),
+                    None => Group::of_row(plan, cx, &row)?,
+                };
+                present = Some(Present { key: key.to_vec(), first: number.to_vec(), group, place });
+            }
+            if let Some(Present { group, .. }) = &mut present {
+                group.add(plan, cx, &row)?;
+                group.relieve()?;
+            }
+            Ok(true)
+        })?;
+        if let Some(done) = present {
+            made.end(done, cx)?;
+        }
+        Ok(Some(made.sorter))
+    }
+
+    /// Gives groups of late rows in the order of their first rows.
+    fn give_made(
         &self,
-        late: Late,
+        made: Sorter,
         cx: &mut EvalCx<'_>,
         base: &Row<'_>,
         tail: &mut Tail<'_, '_>,
     ) -> SqlResult<()> {
         let plan = self.plan;
-        let mut made = Sorter::new(self.sort_limit, None);
-        // Key, number of the first row, group.
-        let mut present: Option<(Vec<u8>, Vec<u8>, Group)> = None;
-        let mut scratch = Vec::new();
-        let mut end = |first: &[u8], mut group: Group, cx: &mut EvalCx<'_>| {
-            let results = group.finish(plan, cx)?;
-            scratch.clear();
-            group.carried.iter().chain(&results).for_each(|v| push_value(v, &mut scratch));
-            made.push_and_spill(first, &scratch)
-        };
-        late.sorter.finish(|key, body| {
-            cx.state.poll()?;
-            let (number, body) = body.split_at(body.len().min(size_of::<u64>()));
-            let mut values: Vec<Vec<Value<'_>>> =
-                self.block.reads.iter().map(|r| vec![Value::Null; r.width]).collect();
-            for (value, &(slot, column)) in Values::new(body).zip(&late.columns) {
-                values[slot][column] = value;
-            }
-            let tables: Vec<TableRow<'_>> = values.iter().map(|v| TableRow::Values(v)).collect();
-            let row = Row { tables: &tables, ..*base };
-            if present.as_ref().is_none_or(|(present, ..)| present != key) {
-                let group = Group::of_row(plan, cx, &row)?;
-                if let Some((_, first, group)) = present.replace((key.to_vec(), number.to_vec(), group)) {
-                    end(&first, group, cx)?;
-                }
-            }
-            if let Some((.., group)) = &mut present {
-                group.add(plan, cx, &row)?;
-            }
-            Ok(true)
-        })?;
-        if let Some((_, first, group)) = present {
-            end(&first, group, cx)?;
-        }
         made.finish(|_, body| {
             let values: Vec<Value<'_>> = Values::new(body).collect();
             let (carried, results) = values.split_at(plan.carried.len().min(values.len()));
@@ -417,6 +476,45 @@ impl<'p> Hashed<'p> {
             }
             Ok(flow != Flow::Stop)
         })
+    }
+}
+
+/// The group of the late rows that come one after the other.
+struct Present {
+    key: Vec<u8>,
+    /// Number of its first row.
+    first: Vec<u8>,
+    group: Group,
+    /// Where it is, if it is one of those in memory.
+    place: Option<usize>,
+}
+
+/// What became of late rows.
+struct Made<'m> {
+    plan: &'m GroupPlan,
+    groups: &'m mut [Group],
+    /// Finished groups by the number of their first row.
+    sorter: Sorter,
+    scratch: Vec<u8>,
+}
+
+impl Made<'_> {
+    /// A group in memory goes on.
+    fn take_up(&mut self, at: usize) -> Group {
+        let accumulators = std::mem::take(&mut self.groups[at].accumulators);
+        Group { carried: Box::default(), accumulators, results: None }
+    }
+
+    /// All rows of a group have come.
+    fn end(&mut self, mut done: Present, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        let results = done.group.finish(self.plan, cx)?;
+        if let Some(at) = done.place {
+            self.groups[at].results = Some(results);
+            return Ok(());
+        }
+        self.scratch.clear();
+        done.group.carried.iter().chain(&results).for_each(|v| push_value(v, &mut self.scratch));
+        self.sorter.push_and_spill(&done.first, &self.scratch)
     }
 }
 
@@ -543,6 +641,7 @@ impl Levels<'_> {
         self.keys = keys;
         for group in &mut self.groups {
             group.add(plan, cx, row)?;
+            group.relieve()?;
         }
         Ok(Flow::Go)
     }

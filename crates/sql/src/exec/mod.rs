@@ -21,7 +21,7 @@
 //! | rows and keys as bytes | `values` |
 
 pub(crate) mod bound;
-mod distinct;
+pub(crate) mod distinct;
 mod group;
 mod kept;
 mod pipeline;
@@ -159,6 +159,11 @@ fn limit_value(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<u64> {
         Value::Int(v) if v >= 0 => Ok(v as u64),
         Value::UInt(v) => Ok(v),
         Value::Null => Ok(0),
+        // A parameter that was given as text.
+        Value::Bytes(text) => {
+            let number = std::str::from_utf8(&text).ok().and_then(|t| t.trim().parse().ok());
+            number.ok_or_else(|| SqlError::new(1210, "Incorrect arguments to LIMIT"))
+        }
         _ => Err(SqlError::new(1210, "Incorrect arguments to LIMIT")),
     }
 }

@@ -5,7 +5,7 @@ use super::scan::{Consumer, Exec, Workspace, all_true};
 use super::sort::Sorter;
 use super::values::{Values, invert, push_key, push_value};
 use super::{Flow, Limit, Output, give, group};
-use crate::expr::{EvalCx, Row};
+use crate::expr::{EvalCx, Row, TableRow};
 use crate::plan::block::order_of;
 use crate::plan::{BlockPlan, SortValue};
 use smallvec::SmallVec;
@@ -39,6 +39,7 @@ pub(super) fn run_block(
         nulled: usize::MAX,
         key: Vec::new(),
         body: Vec::new(),
+        late: (sorted && assigns_in_order(block)).then(|| group::used_columns(block)),
     };
     if block.group.is_some() {
         group::run(block, possible, in_place, cx, &base, &mut tail)?;
@@ -50,7 +51,18 @@ pub(super) fn run_block(
     } else if possible {
         read(block, in_place, cx, &base, &mut tail)?;
     }
-    tail.finish(cx)
+    tail.finish(cx, &base)
+}
+
+/// Whether the select list sets user variables, which is to be done in the order of the sorted rows: numbering them is what
+/// people do it for.
+fn assigns_in_order(block: &BlockPlan) -> bool {
+    let sorted_by = |at: usize| block.order.iter().any(|o| matches!(o.value, SortValue::Item(i) if i == at));
+    let mut assigns = block.items.iter().enumerate().filter(|(_, item)| item.assigns()).peekable();
+    !block.distinct
+        && block.group.is_none()
+        && assigns.peek().is_some()
+        && assigns.all(|(at, _)| !sorted_by(at))
 }
 
 /// Reads and joins the tables of a block.
@@ -81,6 +93,8 @@ pub(super) struct Tail<'p, 'o> {
     pub(super) nulled: usize,
     key: Vec<u8>,
     body: Vec<u8>,
+    /// The select list is evaluated when the rows are sorted: these columns are kept for it.
+    late: Option<Vec<(usize, usize)>>,
 }
 
 impl Consumer for Tail<'_, '_> {
@@ -176,7 +190,7 @@ impl Tail<'_, '_> {
         key.clear();
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
         let selective = self.sorter.as_ref().is_some_and(Sorter::is_selective);
-        if self.distinct.is_some() || !selective {
+        if self.distinct.is_some() || !selective && self.late.is_none() {
             evaluate(block, self.nulled, cx, row, &mut values)?;
         }
         let mut came = Came::First;
@@ -220,12 +234,18 @@ impl Tail<'_, '_> {
         let mut flow = Flow::Go;
         let wanted = self.sorter.as_ref().is_some_and(|s| s.wants(&key));
         if wanted {
-            if values.is_empty() {
-                evaluate(block, self.nulled, cx, row, &mut values)?;
-            }
             self.body.clear();
-            for value in &values {
-                push_value(value, &mut self.body);
+            if let Some(columns) = &self.late {
+                for &(slot, column) in columns {
+                    push_value(&super::column(row, slot, column, cx)?, &mut self.body);
+                }
+            } else {
+                if values.is_empty() {
+                    evaluate(block, self.nulled, cx, row, &mut values)?;
+                }
+                for value in &values {
+                    push_value(value, &mut self.body);
+                }
             }
             if let Some(sorter) = &mut self.sorter {
                 sorter.push(&key, &self.body);
@@ -262,20 +282,44 @@ impl Tail<'_, '_> {
     }
 
     /// All rows have come: those that were sorted are given. The number of rows.
-    fn finish(mut self, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
+    fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>) -> SqlResult<u64> {
         self.finish_distinct(cx)?;
-        let Tail { sorter, mut limit, out, .. } = self;
+        let Tail { block, sorter, mut limit, out, late, .. } = self;
         let Some(sorter) = sorter else { return Ok(limit.seen) };
         let came = limit.seen;
         limit.seen = 0;
         sorter.finish(|_, body| {
             let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
-            let more = give(&row, &mut limit, cx, out)?;
+            let more = match &late {
+                None => give(&row, &mut limit, cx, out)?,
+                Some(columns) => give_late(block, columns, row, cx, base, &mut limit, out)?,
+            };
             cx.state.poll()?;
             Ok(more && !(limit.count_all && limit.seen >= limit.skip.saturating_add(limit.take)))
         })?;
         Ok(came)
     }
+}
+
+/// Evaluates the select list of a sorted row of which the columns were kept, and gives it.
+fn give_late(
+    block: &BlockPlan,
+    columns: &[(usize, usize)],
+    kept: SmallVec<[Value<'_>; 8]>,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    limit: &mut Limit,
+    out: &mut dyn Output,
+) -> SqlResult<bool> {
+    let mut tables: Vec<Vec<Value<'_>>> = block.reads.iter().map(|r| vec![Value::Null; r.width]).collect();
+    for (value, &(slot, column)) in kept.into_iter().zip(columns) {
+        tables[slot][column] = value;
+    }
+    let tables: Vec<TableRow<'_>> = tables.iter().map(|v| TableRow::Values(v)).collect();
+    let row = Row { tables: &tables, ..*base };
+    let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+    evaluate(block, usize::MAX, cx, &row, &mut values)?;
+    give(&values, limit, cx, out)
 }
 
 /// The select list of a row.

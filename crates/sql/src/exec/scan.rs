@@ -51,6 +51,8 @@ pub(crate) struct Reader {
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     readers: Vec<Reader>,
+    keys: Vec<Option<RowKey>>,
+    want_keys: Vec<bool>,
 }
 
 /// One execution of the reading part of a block.
@@ -61,7 +63,7 @@ pub(crate) struct Exec<'p> {
     in_place: bool,
     /// Keys of the present rows, by slot, where `want_keys` asks for them.
     pub(crate) keys: Vec<Option<RowKey>>,
-    pub(crate) want_keys: Vec<bool>,
+    want_keys: Vec<bool>,
     /// Locked rows are shown in their last committed version first (UPDATE, DELETE).
     pub(crate) semi_consistent: bool,
 }
@@ -77,8 +79,8 @@ impl<'p> Exec<'p> {
             block,
             readers: workspace.readers,
             in_place: in_place && !block.has_subquery,
-            keys: Vec::new(),
-            want_keys: Vec::new(),
+            keys: workspace.keys,
+            want_keys: workspace.want_keys,
             semi_consistent: false,
         }
     }
@@ -86,7 +88,7 @@ impl<'p> Exec<'p> {
     /// What can be used again.
     pub(crate) fn into_workspace(mut self) -> Workspace {
         self.readers.iter_mut().for_each(|r| r.kept = None);
-        Workspace { readers: self.readers }
+        Workspace { readers: self.readers, keys: self.keys, want_keys: self.want_keys }
     }
 
     /// All joined rows.
@@ -100,6 +102,15 @@ impl<'p> Exec<'p> {
         let row = Row { tables: &none, ..*row };
         let block = self.block;
         self.steps(&block.steps, true, cx, &row, next)
+    }
+
+    /// The keys of the rows of these slots are wanted.
+    pub(crate) fn want_keys(&mut self, slots: impl Iterator<Item = usize>) {
+        let reads = self.block.reads.len();
+        self.keys.resize(reads, None);
+        self.want_keys.clear();
+        self.want_keys.resize(reads, false);
+        slots.for_each(|slot| self.want_keys[slot] = true);
     }
 
     /// Joins by the steps that are left. `last`: nothing but `next` follows them.

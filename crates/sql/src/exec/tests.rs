@@ -79,6 +79,13 @@ fn results_do_not_depend_on_the_memory() {
         "select a, c, avg(id), count(distinct b) from t group by a, c having count(*) > 0 order by a desc, c",
         "select b, count(*) n from t group by b order by n desc, b limit 20 offset 5",
         "select t.b, count(u.id) from t left join u on u.id = t.id group by t.b order by null",
+        // Values of COUNT(DISTINCT): in place, of several columns, of groups, on copies.
+        "select count(distinct b), count(*) from t union all select 1, 2",
+        "select count(distinct b, a), count(distinct id), sum(c) from t union all select 1, 2, 3",
+        "select count(distinct t.b, u.b) from t join u on t.id = u.id union all select 1",
+        "select c, count(distinct b), count(distinct id, a), max(b) from t group by c order by null",
+        "select c, count(distinct b), sum(distinct c) from t group by c having count(distinct b) > 5 order by c desc limit 3",
+        "select c, count(distinct b) from t group by c with rollup",
         // DISTINCT, in place and on copies, sorted, cut off.
         "select distinct a, b from t",
         "select distinct b from t order by b desc",

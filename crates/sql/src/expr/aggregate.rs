@@ -10,8 +10,9 @@ use super::node::{Constness, Derivation, Expr, Info, Node};
 use super::scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 use super::subquery::CompiledSubquery;
 use super::{EvalCx, env, row::Row};
+use crate::exec::distinct::{Came, Distinct};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_parser::ast::{self, AggregateKind};
@@ -62,7 +63,7 @@ struct Inner<'s>(&'s dyn Scope);
 
 impl Scope for Inner<'_> {
     fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
-        self.0.resolve(name)
+        self.0.resolve_argument(name)
     }
 
     fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
@@ -100,7 +101,25 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
     let order_by = of
         .order_by
         .iter()
-        .map(|item| Ok((below.value(&item.expr)?, item.descending)))
+        .map(|item| {
+            // A number stands for an argument.
+            let place = match item.expr.kind {
+                ast::ExprKind::Literal(ast::Literal::Int(n))
+                | ast::ExprKind::Lifted { literal: ast::Literal::Int(n), .. } => Some(n),
+                _ => None,
+            };
+            let argument = |n: u64| {
+                let found = usize::try_from(n).ok().and_then(|n| args.get(n.checked_sub(1)?));
+                found
+                    .cloned()
+                    .ok_or_else(|| SqlError::new(1054, format!("Unknown column '{n}' in 'order clause'")))
+            };
+            let by = match place {
+                Some(n) if of.kind == AggregateKind::GroupConcat => argument(n)?,
+                _ => below.value(&item.expr)?,
+            };
+            Ok((by, item.descending))
+        })
         .collect::<SqlResult<Vec<_>>>()?;
     let cx = &mut *compiler.cx;
     let (ty, info, double) = result_of(cx, of.kind, &mut args)?;
@@ -204,11 +223,18 @@ fn exact_scale(ty: &SqlType) -> u8 {
 }
 
 impl Aggregate {
-    /// An empty accumulator for it.
-    pub fn accumulator(&self) -> Accumulator {
-        let mut of = Accumulator { state: State::Count(0), seen: None };
-        of.reset_for(self);
-        of
+    /// An empty accumulator for it, with so many bytes of memory for the values that COUNT(DISTINCT) has met, and for sorting
+    /// those for which there is no room.
+    pub fn accumulator(&self, memory: usize, sort_memory: usize) -> Accumulator {
+        // What else is made of different values needs the values themselves.
+        let memory = if self.counts_values() { memory } else { usize::MAX / 2 };
+        let seen = self.distinct.then(|| Box::new(Distinct::new(memory, sort_memory)));
+        Accumulator { state: State::of(self), seen }
+    }
+
+    /// COUNT(DISTINCT).
+    pub(crate) fn counts_values(&self) -> bool {
+        self.distinct && self.kind == AggregateKind::Count
     }
 
     /// Whether both are the same call.
@@ -232,8 +258,8 @@ impl Aggregate {
 #[derive(Debug)]
 pub struct Accumulator {
     state: State,
-    /// Keys of the values that were taken, for DISTINCT.
-    seen: Option<HashSet<Vec<u8>>>,
+    /// The values that were taken, for DISTINCT.
+    seen: Option<Box<Distinct>>,
 }
 
 #[derive(Debug)]
@@ -242,43 +268,51 @@ enum State {
     Sum(Option<Decimal>, u64),
     SumDouble(f64, u64),
     Extreme(Option<Value<'static>>),
-    /// The bits, and those of no rows.
-    Bits(u64, u64),
+    Bits(u64),
     /// Number, mean, sum of squared distances from it.
     Variance(u64, f64, f64),
     Concat(Vec<(Vec<Value<'static>>, Vec<u8>)>),
 }
 
-impl Accumulator {
-    /// Back to no rows.
-    pub fn reset(&mut self) {
-        if let Some(seen) = &mut self.seen {
-            seen.clear();
-        }
-        match &mut self.state {
-            State::Count(n) => *n = 0,
-            State::Sum(sum, n) => (*sum, *n) = (None, 0),
-            State::SumDouble(sum, n) => (*sum, *n) = (0.0, 0),
-            State::Extreme(v) => *v = None,
-            State::Bits(bits, none) => *bits = *none,
-            State::Variance(n, mean, squares) => (*n, *mean, *squares) = (0, 0.0, 0.0),
-            State::Concat(list) => list.clear(),
-        }
-    }
-
-    fn reset_for(&mut self, of: &Aggregate) {
+impl State {
+    /// Of no rows.
+    fn of(aggregate: &Aggregate) -> State {
         use AggregateKind as K;
-        self.seen = of.distinct.then(HashSet::new);
-        self.state = match of.kind {
-            K::Sum | K::Avg if of.double => State::SumDouble(0.0, 0),
+        match aggregate.kind {
+            K::Sum | K::Avg if aggregate.double => State::SumDouble(0.0, 0),
             K::Sum | K::Avg => State::Sum(None, 0),
             K::Min | K::Max => State::Extreme(None),
-            K::BitAnd => State::Bits(u64::MAX, u64::MAX),
-            K::BitOr | K::BitXor => State::Bits(0, 0),
+            K::BitAnd => State::Bits(u64::MAX),
+            K::BitOr | K::BitXor => State::Bits(0),
             K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Variance(0, 0.0, 0.0),
             K::GroupConcat => State::Concat(Vec::new()),
             _ => State::Count(0),
-        };
+        }
+    }
+}
+
+impl Accumulator {
+    /// Bytes that the values of DISTINCT take.
+    pub(crate) fn memory(&self) -> usize {
+        self.seen.as_ref().map_or(0, |seen| seen.memory())
+    }
+
+    /// Whether values are to be written to a file: [`Accumulator::relieve`].
+    pub(crate) fn is_full(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.is_full())
+    }
+
+    /// Writes values to a file if there are too many. No page may be latched.
+    ///
+    /// # Errors
+    /// The temporary file.
+    pub(crate) fn relieve(&mut self) -> SqlResult<()> {
+        self.seen.as_mut().map_or(Ok(()), |seen| seen.relieve())
+    }
+
+    /// Whether there were more values than memory for them.
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.is_late())
     }
 
     /// Takes a row of the group.
@@ -328,7 +362,7 @@ impl Accumulator {
                     *best = Some(v.into_owned());
                 }
             }
-            State::Bits(bits, _) => {
+            State::Bits(bits) => {
                 let Some(v) = of.args[0].bits(cx, row)? else { return Ok(()) };
                 match of.kind {
                     AggregateKind::BitAnd => *bits &= v,
@@ -362,15 +396,22 @@ impl Accumulator {
     /// DISTINCT: whether these values were there before. Rows with a NULL are left to the aggregate.
     fn is_repeated(&mut self, of: &Aggregate, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<bool> {
         let Some(seen) = &mut self.seen else { return Ok(false) };
-        let mut key = Vec::new();
-        for (arg, how) in of.args.iter().zip(&of.how) {
+        let mut values: SmallVec<[Value<'_>; 2]> = SmallVec::new();
+        for arg in &of.args {
             let v = arg.eval(cx, row)?;
             if v.is_null() {
                 return Ok(false);
             }
-            how.push_sort_key(&v, &mut key);
+            values.push(v);
         }
-        Ok(!seen.insert(key))
+        Ok(match seen.take(&values, of.how.iter().copied()) {
+            Came::First => false,
+            Came::Again => true,
+            Came::Late => {
+                seen.push_late(&[]);
+                true
+            }
+        })
     }
 
     /// The result over the rows taken.
@@ -380,14 +421,19 @@ impl Accumulator {
     pub fn finish(&mut self, of: &Aggregate, cx: &mut EvalCx<'_>) -> SqlResult<Value<'static>> {
         use AggregateKind as K;
         Ok(match &mut self.state {
-            State::Count(n) => Value::Int(*n),
+            State::Count(n) => {
+                if let Some(seen) = &mut self.seen {
+                    *n += seen.count_late(|| cx.state.poll())? as i64;
+                }
+                Value::Int(*n)
+            }
             State::Sum(None, _) | State::SumDouble(_, 0) | State::Variance(0, ..) => Value::Null,
             State::Sum(Some(sum), n) if of.kind == K::Avg => average(sum, *n, of, cx)?,
             State::Sum(Some(sum), _) => Value::Decimal(sum.round(of.ty.decimals.into()).unwrap_or(*sum)),
             State::SumDouble(sum, n) if of.kind == K::Avg => Value::Double(*sum / *n as f64),
             State::SumDouble(sum, _) => Value::Double(*sum),
             State::Extreme(best) => best.clone().unwrap_or_default(),
-            State::Bits(bits, _) => Value::UInt(*bits),
+            State::Bits(bits) => Value::UInt(*bits),
             State::Variance(n, _, squares) => {
                 let sample = matches!(of.kind, K::StddevSamp | K::VarSamp);
                 if sample && *n < 2 {

@@ -188,7 +188,7 @@ pub(super) fn fit_int<'r>(v: i128, e: &Expr) -> SqlResult<Value<'r>> {
 /// Error 1690.
 #[cold]
 pub(super) fn out_of_range(what: &str, e: &Expr) -> SqlError {
-    SqlError::new(1690, format!("{what} value is out of range in '{}'", print::of(e)))
+    SqlError::new(1690, format!("{what} value is out of range in '{}'", print::with_gaps(e)))
 }
 
 /// A DOUBLE, if it is finite.

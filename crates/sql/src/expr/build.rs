@@ -5,7 +5,7 @@ use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, env};
 use vaquita_engine::text::charset::{self, Charset};
-use vaquita_engine::text::collation::aggregate::{Operand, Purpose, aggregate};
+use vaquita_engine::text::collation::aggregate::{IllegalMix, Operand, Purpose, aggregate};
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
@@ -293,6 +293,9 @@ pub(super) fn text_type(chars: u64, by: Collated) -> SqlType {
     SqlType { decimals: NOT_FIXED, ..SqlType::varchar(chars, by.collation) }
 }
 
+/// Bytes of a calculated constant that is kept with a plan: a short text may make megabytes.
+const KEPT_CONSTANT: usize = 4 << 10;
+
 impl CompileCx<'_> {
     /// An expression with what follows from its parts; its value if it is constant.
     pub(super) fn node(&mut self, node: Node, ty: SqlType, own: Info) -> Expr {
@@ -321,11 +324,18 @@ impl CompileCx<'_> {
     }
 
     /// Calculates what is constant. What gives a warning or an error stays as it is: it may never be asked for.
-    fn folded(&mut self, e: Expr) -> Expr {
+    fn folded(&mut self, mut e: Expr) -> Expr {
         // A quotient has more digits than its type while it is calculated with.
         let quotient = matches!(&e.node, Node::Call(call) if call.name == "/") && e.ty.kind == Kind::Decimal;
         let calculable = !quotient && !matches!(e.node, Node::Const(_) | Node::Row(_) | Node::Subquery(_));
         if !self.fold || e.info.constness != Constness::Const || !calculable {
+            return e;
+        }
+        // A time of day becomes a moment of the day on which it is executed.
+        let mut of_time = false;
+        e.children(&mut |child| of_time |= child.ty.kind == Kind::Time);
+        if of_time && e.ty.kind != Kind::Time {
+            e.info.constness = Constness::Execution;
             return e;
         }
         let kept = std::mem::take(&mut self.state.warnings);
@@ -338,6 +348,9 @@ impl CompileCx<'_> {
         self.state.warnings = kept;
         match value {
             Ok(v) if !noisy => {
+                if matches!(&v, Value::Bytes(bytes) if bytes.len() > KEPT_CONSTANT) {
+                    self.state.noted.for_once();
+                }
                 let nullable = e.ty.nullable || v.is_null();
                 let ty = SqlType { nullable, ..e.ty };
                 Expr { node: Node::Const(v), ty, info: e.info }
@@ -368,16 +381,24 @@ impl CompileCx<'_> {
                 Operand { collation, derivation, ascii, constant }
             })
             .collect();
-        let by = aggregate(&operands, purpose).map_err(|mix| {
+        let illegal = |mix: IllegalMix| {
             let code = match mix.operands.len() {
                 2 => 1267,
                 3 => 1270,
                 _ => 1271,
             };
             SqlError::new(code, mix.message(what))
-        })?;
+        };
+        let by = aggregate(&operands, purpose).map_err(illegal)?;
+        let of_all: Vec<(u16, Derivation)> = operands.iter().map(|o| (o.collation, o.derivation)).collect();
         for e in args.iter_mut() {
+            let is_value = matches!(e.node, Node::Param(_));
             self.convert_in_place(e, by.collation);
+            // Whether a value converts without loss is known when there is one.
+            if let (true, Node::Call(call)) = (is_value, &mut e.node) {
+                call.eval = convert_value;
+                call.data = Data::Refusal(Box::new(illegal(IllegalMix { operands: of_all.clone() })));
+            }
         }
         let mut derivation = by.derivation;
         if matches!(derivation, Derivation::Numeric | Derivation::Ignorable) {
@@ -419,6 +440,28 @@ impl CompileCx<'_> {
     }
 }
 
+/// Text of an argument in the character set of `e`, and how many of its characters that lacks.
+fn in_charset_of(e: &Expr, arg: &Expr, text: &[u8]) -> (Vec<u8>, usize) {
+    let mut out = Vec::with_capacity(text.len());
+    let done = charset::convert(charset_of(arg.ty.collation), charset_of(e.ty.collation), text, &mut out);
+    (out, done.replaced)
+}
+
+/// Text of a parameter, which must convert without loss, as a literal must.
+fn convert_value<'r>(
+    e: &'r Expr,
+    args: &'r [Expr],
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    let Some(text) = args[0].text(cx, row)? else { return Ok(Value::Null) };
+    let (out, replaced) = in_charset_of(e, &args[0], &text);
+    match e.data() {
+        Data::Refusal(error) if replaced > 0 => Err((**error).clone()),
+        _ => Ok(Value::owned(out)),
+    }
+}
+
 fn convert_text<'r>(
     e: &'r Expr,
     args: &'r [Expr],
@@ -426,12 +469,9 @@ fn convert_text<'r>(
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
     let Some(text) = args[0].text(cx, row)? else { return Ok(Value::Null) };
-    let from = charset_of(args[0].ty.collation);
-    let to = charset_of(e.ty.collation);
     if !args[0].is_text() {
         return Ok(Value::Bytes(text));
     }
-    let mut out = Vec::with_capacity(text.len());
-    charset::convert(from, to, &text, &mut out);
+    let (out, _) = in_charset_of(e, &args[0], &text);
     Ok(Value::owned(out))
 }

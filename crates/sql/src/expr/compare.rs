@@ -72,10 +72,64 @@ pub(super) fn comparison(cx: &mut CompileCx<'_>, op: CmpOp, a: Expr, b: Expr) ->
         (left, right) => {
             let mut a = Expr { node: left, ..a };
             let mut b = Expr { node: right, ..b };
+            (a, b) = with_year(cx, a, b);
             let how = compare_as(cx, name(op), &mut a, &mut b)?;
             Ok(cx.truth(Node::Compare { op, how, sides: Box::new([a, b]) }))
         }
     }
+}
+
+/// A constant beside a YEAR column is the year that would be stored: `99` is 1999.
+fn with_year(cx: &mut CompileCx<'_>, a: Expr, b: Expr) -> (Expr, Expr) {
+    let is_year = |e: &Expr| matches!(e.node, Node::Column { .. }) && e.ty.kind == Kind::Year;
+    let is_constant = |e: &Expr| {
+        e.info.constness < super::node::Constness::Row
+            && (e.is_text() || e.ty.kind.is_integer() || e.ty.kind == Kind::Decimal)
+            && e.ty.kind != Kind::Year
+    };
+    let mut year = |e: Expr| {
+        let ty = if e.is_text() { SqlType::double() } else { e.ty.clone() };
+        New::call("", ty, vec![e], eval_year_constant).nullable().build(cx)
+    };
+    if is_year(&a) && is_constant(&b) {
+        let b = year(b);
+        (a, b)
+    } else if is_year(&b) && is_constant(&a) {
+        let a = year(a);
+        (a, b)
+    } else {
+        (a, b)
+    }
+}
+
+/// Numbers and texts of up to two digits as years; everything else as it is.
+fn eval_year_constant<'r>(
+    _: &'r Expr,
+    args: &'r [Expr],
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    let of_two = |n: i64| match n {
+        0..=69 => Some(2000 + n),
+        70..=99 => Some(1900 + n),
+        _ => None,
+    };
+    let value = args[0].eval(cx, row)?;
+    let year = match &value {
+        // The number 0 is the year 0000, the text '0' is 2000.
+        Value::Int(0) | Value::UInt(0) => None,
+        Value::Int(n) => of_two(*n),
+        Value::UInt(n) => i64::try_from(*n).ok().and_then(of_two),
+        Value::Decimal(d) => {
+            let rounded = d.round(0).unwrap_or(*d).to_f64() as i64;
+            Some(if rounded == 0 { 0 } else { of_two(rounded).unwrap_or(rounded) })
+        }
+        Value::Bytes(text) if (1..=2).contains(&text.len()) && text.iter().all(u8::is_ascii_digit) => {
+            of_two(text.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0')))
+        }
+        _ => None,
+    };
+    Ok(year.map_or(value, Value::Int))
 }
 
 /// Error 1241.
@@ -224,6 +278,8 @@ pub(super) fn between(
             return Err(wrong_columns(1));
         }
     }
+    (x, low) = with_year(cx, x, low);
+    (x, high) = with_year(cx, x, high);
     let mut collation = 63;
     if x.is_text() && low.is_text() && high.is_text() {
         collation = cx.unify("between", &mut [&mut x, &mut low, &mut high], Purpose::Compare)?.collation;
@@ -354,7 +410,7 @@ fn eval_strcmp<'r>(
 }
 
 impl Expr {
-    fn data(&self) -> &Data {
+    pub(super) fn data(&self) -> &Data {
         match &self.node {
             Node::Call(call) => &call.data,
             _ => &Data::None,

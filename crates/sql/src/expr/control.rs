@@ -339,6 +339,7 @@ fn eval_if<'r>(_: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<
 /// # Errors
 /// Collations, rows.
 pub(super) fn coalesce(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>) -> SqlResult<Expr> {
+    args = bits_as_numbers(cx, args);
     let mut refs: Vec<&mut Expr> = args.iter_mut().collect();
     let ty = merge(cx, name, &mut refs)?;
     let args: Vec<Expr> = args.into_iter().map(|e| exactly(cx, e, &ty)).collect();
@@ -405,6 +406,16 @@ fn eval_nullif<'r>(
     args[0].eval(cx, row)
 }
 
+/// Beside numbers that are no integers a BIT is the number it stands for.
+fn bits_as_numbers(cx: &mut CompileCx<'_>, args: Vec<Expr>) -> Vec<Expr> {
+    if !args.iter().any(|e| matches!(e.ty.kind, Kind::Decimal | Kind::Float | Kind::Double)) {
+        return args;
+    }
+    let number = SqlType::bigint(true);
+    let as_number = |e: Expr| if e.ty.kind == Kind::Bit { as_type(cx, e, &number) } else { e };
+    args.into_iter().map(as_number).collect()
+}
+
 /// GREATEST(), LEAST().
 ///
 /// # Errors
@@ -415,6 +426,7 @@ pub(super) fn extreme(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<
             return Err(wrong_columns(1));
         }
     }
+    args = bits_as_numbers(cx, args);
     let all_text = args.iter().all(|e| e.is_text() || e.ty.kind == Kind::Null);
     let any_time = args.iter().any(|e| e.ty.kind.is_temporal());
     let eval: EvalFn = if name == "greatest" { eval_greatest } else { eval_least };

@@ -4,10 +4,10 @@ use super::subquery::CompiledSubquery;
 use super::{EvalCx, row::Row};
 use std::sync::Arc;
 pub use vaquita_engine::text::collation::aggregate::Derivation;
-use vaquita_types::SqlResult;
 pub use vaquita_types::compare::CompareAs;
 use vaquita_types::convert::cast::Target;
 use vaquita_types::temporal::interval::Unit;
+use vaquita_types::{SqlError, SqlResult};
 use vaquita_types::{SqlType, Value};
 
 /// Table slots of a query block, one bit each.
@@ -259,6 +259,8 @@ pub(super) enum Data {
     Unit(Unit),
     /// Name of a user variable.
     Bytes(Box<[u8]>),
+    /// The error that the value of a parameter may be.
+    Refusal(Box<SqlError>),
     /// A system variable.
     Variable(crate::vars::VarRef),
     /// A regular expression that is constant; `None`: it is none (NULL).

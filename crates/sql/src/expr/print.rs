@@ -2,13 +2,44 @@
 
 use super::node::{CmpOp, Expr, Node, SubqueryUse};
 use std::fmt::Write as _;
-use vaquita_types::Value;
+use vaquita_types::{SqlError, SqlType, Value};
+
+/// Stands around the number of a value that [`with_values`] puts in; in no name.
+const GAP: char = '\u{1}';
 
 /// The expression as text.
 pub(super) fn of(e: &Expr) -> String {
+    with_gaps(e).split(GAP).enumerate().map(|(i, piece)| if i % 2 == 0 { piece } else { "?" }).collect()
+}
+
+/// The same with gaps for parameters and lifted literals, whose values an expression does not know.
+pub(super) fn with_gaps(e: &Expr) -> String {
     let mut out = String::new();
     push(e, &mut out);
     out
+}
+
+/// An error with the values that its message has gaps for.
+#[cold]
+pub(crate) fn with_values(error: SqlError, params: &[Value<'_>]) -> SqlError {
+    if !error.message.contains(GAP) {
+        return error;
+    }
+    let mut message = String::new();
+    for (i, piece) in error.message.split(GAP).enumerate() {
+        match piece.parse::<usize>().ok().and_then(|n| params.get(n)) {
+            Some(v) if i % 2 == 1 => {
+                let ty = match v {
+                    Value::Double(_) | Value::Float(_) => SqlType::double(),
+                    Value::Decimal(v) => SqlType::decimal(65, v.scale()),
+                    _ => SqlType::varchar(0, vaquita_types::sql_type::BINARY),
+                };
+                value(v, &ty, &mut message);
+            }
+            _ => message.push_str(if i % 2 == 1 { "?" } else { piece }),
+        }
+    }
+    SqlError::new(error.code, message)
 }
 
 impl std::fmt::Display for Expr {
@@ -19,8 +50,10 @@ impl std::fmt::Display for Expr {
 
 fn push(e: &Expr, out: &mut String) {
     match &e.node {
-        Node::Const(v) => value(v, e, out),
-        Node::Param(_) => out.push('?'),
+        Node::Const(v) => value(v, &e.ty, out),
+        Node::Param(n) => {
+            let _ = write!(out, "{GAP}{n}{GAP}");
+        }
         Node::Column { name, .. } => out.push_str(name),
         Node::Aggregate(n) => {
             let _ = write!(out, "<aggregate {n}>");
@@ -105,14 +138,14 @@ fn symbol(op: CmpOp) -> &'static str {
     }
 }
 
-fn value(v: &Value<'_>, e: &Expr, out: &mut String) {
+fn value(v: &Value<'_>, ty: &SqlType, out: &mut String) {
     match v {
         Value::Null => out.push_str("NULL"),
         Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Float(_) | Value::Decimal(_) => {
-            out.push_str(&String::from_utf8_lossy(&v.to_text(&e.ty)));
+            out.push_str(&String::from_utf8_lossy(&v.to_text(ty)));
         }
         Value::Bit { .. } => {
-            let text = v.to_text(&e.ty);
+            let text = v.to_text(ty);
             out.push_str("0x");
             for b in text.iter() {
                 let _ = write!(out, "{b:02x}");
@@ -120,7 +153,7 @@ fn value(v: &Value<'_>, e: &Expr, out: &mut String) {
         }
         _ => {
             out.push('\'');
-            out.push_str(&String::from_utf8_lossy(&v.to_text(&e.ty)));
+            out.push_str(&String::from_utf8_lossy(&v.to_text(ty)));
             out.push('\'');
         }
     }

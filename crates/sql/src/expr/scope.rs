@@ -38,6 +38,14 @@ pub trait Scope {
     /// 1054 unknown, 1052 ambiguous.
     fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved>;
 
+    /// What a column name stands for in an argument of an aggregate, which HAVING gives more columns.
+    ///
+    /// # Errors
+    /// As [`Scope::resolve`].
+    fn resolve_argument(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        self.resolve(name)
+    }
+
     /// How messages call a column that [`Scope::resolve`] gave for a name: `` `d`.`t`.`c` ``.
     fn full_name(&self, column: &ResolvedColumn, written: &ast::ColumnRef<'_>) -> String {
         let _ = column;

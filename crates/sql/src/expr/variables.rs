@@ -13,6 +13,7 @@ use vaquita_types::{Kind, SqlResult, SqlType, Value};
 /// `@name`: of the type it has while the statement is compiled.
 pub(super) fn user(cx: &mut CompileCx<'_>, name: Ident<'_>) -> Expr {
     let connection = env::collation_connection(cx.state);
+    cx.state.noted.user_var(name.name, &cx.state.user_vars);
     let ty = match cx.state.user_vars.get(name.name) {
         Some(var) if var.ty.kind != Kind::Null => var.ty.clone(),
         _ => SqlType::varchar(16_777_215, connection),
@@ -41,6 +42,7 @@ pub(super) fn assign(cx: &mut CompileCx<'_>, name: Ident<'_>, value: Expr) -> Sq
     let ty = value.ty.clone();
     let by = Collated { derivation: Derivation::Implicit, ..value.collated(cx) };
     let text = ty.kind.is_string();
+    cx.state.noted.user_var(name.name, &cx.state.user_vars);
     // So that names later in the statement have the type that is assigned here.
     if cx.state.user_vars.get(name.name).is_none() {
         cx.state.user_vars.set(name.name, Value::Null, variable_type(&value));
@@ -49,6 +51,15 @@ pub(super) fn assign(cx: &mut CompileCx<'_>, name: Ident<'_>, value: Expr) -> Sq
         .data(Data::Bytes(name.name.into()))
         .at_least(Constness::Row);
     Ok(if text { new.collated(by).build(cx) } else { new.build(cx) })
+}
+
+impl Expr {
+    /// Whether evaluating it sets a user variable.
+    pub(crate) fn assigns(&self) -> bool {
+        let mut assigns = false;
+        self.walk(&mut |e| assigns |= matches!(e.node(), Node::Call(call) if call.name == ":="));
+        assigns
+    }
 }
 
 /// The type a variable has after it was set to an expression: of integers, BIGINT; times are text.

@@ -351,6 +351,7 @@ fn hashes(a: &Expr, b: &Expr, how: vaquita_types::compare::CompareAs) -> bool {
         CompareAs::Decimal | CompareAs::Double => number(a) && number(b),
         CompareAs::Text(_) => a.ty().kind.is_string() && b.ty().kind.is_string(),
         CompareAs::Date | CompareAs::DateTime | CompareAs::Time => a.ty().kind == b.ty().kind,
+        CompareAs::LooseDateTime => true,
         CompareAs::Json => false,
     }
 }

@@ -286,7 +286,7 @@ impl Builder<'_, '_, '_> {
         let columns = self.items(cx)?;
         scope.aggregates.set(false);
         let keys = self.group_keys(cx)?;
-        let having = self.having(cx)?;
+        let having = self.having(&keys, cx)?;
         let mut order = self.order(order_by, cx)?;
         let limit = plan_limit(limit, scope, cx)?;
         let aggregates = std::mem::take(&mut cx.aggregates);
@@ -296,12 +296,12 @@ impl Builder<'_, '_, '_> {
         } else {
             let all = group::Checked { items: &items, having: having.as_ref(), order: &order, keys: &keys };
             if cx.state.vars.sql_mode.has(vaquita_types::sql_mode::SqlMode::ONLY_FULL_GROUP_BY) {
-                group::check(scope, &all, &filter, self.planner.params)?;
+                group::check(scope, &all, &filter, self.planner.known())?;
             }
             let carried = group::carried(scope, &all);
             let key_of = |item: &Expr| {
                 let mut keys = keys.iter().filter_map(|k| k.value.expr());
-                keys.position(|k| group::same(k, item, self.planner.params))
+                keys.position(|k| group::same(k, item, self.planner.known()))
             };
             let rollup_items = match select.rollup {
                 true => items.iter().map(key_of).collect(),
@@ -327,6 +327,9 @@ impl Builder<'_, '_, '_> {
             order = keys
                 .map(|k| OrderKey { value: k.value.clone(), descending: k.descending, how: k.how })
                 .collect();
+        }
+        if self.planner.by_values.get() {
+            cx.state.noted.for_once();
         }
         let distinct = select.options.distinct;
         let mut block = BlockPlan::new(items, group, having, distinct, order, limit);
@@ -456,16 +459,24 @@ impl Builder<'_, '_, '_> {
         Ok(keys)
     }
 
-    fn having(&self, cx: &mut CompileCx<'_>) -> SqlResult<Option<Expr>> {
+    fn having(&self, keys: &[OrderKey], cx: &mut CompileCx<'_>) -> SqlResult<Option<Expr>> {
         let Some(having) = self.select.having else { return Ok(None) };
         let scope = self.scope;
         scope.clause.set("having clause");
         scope.aliases.set(Aliases::First);
         scope.aggregates.set(true);
-        let compiled = compile_condition(having, scope, cx)?;
+        *scope.nameable.borrow_mut() = Some(self.selected_or_grouped(keys));
+        let compiled = compile_condition(having, scope, cx);
+        scope.nameable.take();
         scope.aggregates.set(false);
         scope.aliases.set(Aliases::Ignored);
-        Ok(Some(compiled))
+        compiled.map(Some)
+    }
+
+    fn selected_or_grouped(&self, keys: &[OrderKey]) -> Vec<(usize, usize)> {
+        let items = self.scope.items.borrow();
+        let grouped = keys.iter().filter_map(|key| column_of(key.value.expr()?));
+        items.iter().filter_map(|item| column_of(&item.expr)).chain(grouped).collect()
     }
 
     fn order(&self, order_by: &[ast::OrderItem<'_>], cx: &mut CompileCx<'_>) -> SqlResult<Vec<OrderKey>> {
@@ -512,7 +523,7 @@ impl Builder<'_, '_, '_> {
         let compiled = compile(expr, scope, cx);
         scope.aliases.set(Aliases::Ignored);
         let compiled = compiled?;
-        let same = |i: &Item| group::same(&i.expr, &compiled, self.planner.params);
+        let same = |i: &Item| group::same(&i.expr, &compiled, self.planner.known());
         let item = scope.items.borrow().iter().position(same);
         Ok(item.map_or(SortValue::Expr(compiled), SortValue::Item))
     }

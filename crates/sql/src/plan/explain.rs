@@ -9,7 +9,7 @@ use crate::catalog::TableInfo;
 use crate::exec::all_true;
 use crate::expr::{CompileCx, EvalCx, Expr, Node, Row, TableSet};
 use crate::sink::{ColumnMeta, ResultSink};
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::{Outcome, PlanCx};
 use std::fmt::Write;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Explain, ExplainFormat, ExplainTarget, Stmt};
@@ -85,9 +85,8 @@ pub(crate) fn explain_columns(explain: &Explain<'_>) -> Arc<[ColumnMeta]> {
 /// # Errors
 /// Those of planning what is explained.
 pub(crate) fn explain(
-    cx: &mut StmtCx<'_>,
+    cx: &mut PlanCx<'_>,
     explain: &Explain<'_>,
-    sql: &[u8],
     sink: &mut dyn ResultSink,
 ) -> SqlResult<Outcome> {
     if let ExplainFormat::Other(name) = explain.format {
@@ -96,7 +95,7 @@ pub(crate) fn explain(
     let ExplainTarget::Statement(stmt) = explain.target else {
         return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
     };
-    let mut lines = lines_of(cx, stmt, sql)?;
+    let mut lines = lines_of(cx, stmt)?;
     let columns = explain_columns(explain);
     sink.columns(&columns)?;
     if explain.format == ExplainFormat::Json {
@@ -110,10 +109,11 @@ pub(crate) fn explain(
     Ok(Outcome { has_result: true, affected_rows: n, ..Outcome::default() })
 }
 
-fn lines_of(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Vec<Line>> {
-    let db: &crate::Database = cx.db;
-    let planner = Planner::new(db, cx.engine, sql, &[], crate::virtual_tables::find);
-    let mut compile = CompileCx::new(Some(db), &mut *cx.state);
+fn lines_of(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Vec<Line>> {
+    let db: &crate::Database = cx.stmt.db;
+    let planner = Planner::new(db, cx.stmt.engine, cx.sql, cx.params, crate::virtual_tables::find);
+    let mut compile =
+        CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(db), &mut *cx.stmt.state) };
     let mut lines = Lines { lines: Vec::new(), ids: 0 };
     match stmt {
         Stmt::Query(query) => {

@@ -293,7 +293,14 @@ fn condition(
             scope.clause.set(before);
             return Ok((conjuncts(on?), all()));
         }
-        JoinCondition::Using(names) => names.iter().map(ToString::to_string).collect(),
+        JoinCondition::Using(names) => {
+            let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            // `*` gives them in the order of the table that is read first.
+            let first = if join.kind == JoinKind::Right { &right.1 } else { &left.1 };
+            let place = |name: &String| first.iter().position(|v| same_name(&name_of(v), name));
+            names.sort_by_key(place);
+            names
+        }
         JoinCondition::Natural => {
             let names = left.1.iter().map(&name_of);
             names.filter(|n| right.1.iter().any(|r| same_name(&name_of(r), n))).collect()

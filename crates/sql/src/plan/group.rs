@@ -4,7 +4,23 @@ use super::OrderKey;
 use super::names::{BlockScope, Source, column_of};
 use crate::expr::node::CmpOp;
 use crate::expr::{Constness, Expr, Node, TableSet};
+use std::cell::Cell;
 use vaquita_types::{SqlError, SqlResult, Value};
+
+/// Values of parameters and lifted literals, for [`same`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'p> {
+    pub(super) values: &'p [Value<'p>],
+    /// Set when two were compared: the plan is good for these values only.
+    pub(super) compared: &'p Cell<bool>,
+}
+
+impl Known<'_> {
+    fn are_equal(self, a: u32, b: u32) -> bool {
+        self.compared.set(true);
+        matches!((self.values.get(a as usize), self.values.get(b as usize)), (Some(a), Some(b)) if a == b)
+    }
+}
 
 /// What is evaluated after grouping.
 pub(super) struct Checked<'c> {
@@ -54,7 +70,7 @@ pub(super) fn check(
     scope: &BlockScope<'_, '_>,
     what: &Checked<'_>,
     filter: &[Expr],
-    params: &[Value<'_>],
+    params: Known<'_>,
 ) -> SqlResult<()> {
     let fixed = fixed_columns(scope, what.keys, filter);
     let lists: [(&str, Vec<&Expr>); 2] = [
@@ -111,7 +127,7 @@ fn loose(
     expr: &Expr,
     keys: &[OrderKey],
     fixed: &[(usize, usize)],
-    params: &[Value<'_>],
+    params: Known<'_>,
 ) -> Option<(usize, usize)> {
     if keys.iter().filter_map(|k| k.value.expr()).any(|k| same(k, expr, params)) {
         return None;
@@ -171,14 +187,11 @@ fn fixed_columns(scope: &BlockScope<'_, '_>, keys: &[OrderKey], filter: &[Expr])
 }
 
 /// Whether two expressions are the same. Literals that were lifted out of the text count with their values.
-pub(super) fn same(a: &Expr, b: &Expr, params: &[Value<'_>]) -> bool {
+pub(super) fn same(a: &Expr, b: &Expr, params: Known<'_>) -> bool {
     let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, params));
     match (a.node(), b.node()) {
         (Node::Const(a), Node::Const(b)) => a == b,
-        (Node::Param(a), Node::Param(b)) => {
-            a == b
-                || matches!((params.get(*a as usize), params.get(*b as usize)), (Some(a), Some(b)) if a == b)
-        }
+        (Node::Param(a), Node::Param(b)) => a == b || params.are_equal(*a, *b),
         (
             Node::Column { level, table, column, .. },
             Node::Column { level: level_b, table: table_b, column: column_b, .. },

@@ -123,12 +123,21 @@ pub fn plan_match(
             return Err(SqlError::new(1093, message));
         }
     }
-    planner.note_uses(from::uses_of(&scope.slots, &[]));
+    let mut uses = from::uses_of(&scope.slots, &[]);
+    // Who changes all rows of a table need not be allowed to read it.
+    uses.retain(|u| {
+        let is_target = |t: &TargetTable| u.database == t.info.database && u.table == t.info.name;
+        !(u.columns.is_empty() && targets.iter().any(is_target))
+    });
+    planner.note_uses(uses);
     let aliases: Vec<&str> =
         targets.iter().map(|t| scope.slots[usize::from(t.slot)].alias.as_str()).collect();
     let mut block = BlockPlan::new(Vec::new(), None, None, false, order, limit);
     let locking = Locking { clauses: &[], targets: &aliases };
     join::plan(planner, &scope, tree, filter, locking, false, &mut block, cx)?;
+    if cx.state.vars.sql_safe_updates {
+        refuse_unsafe(&block, several, request)?;
+    }
     let collects =
         several || !block.order.is_empty() && !block.order_done || meets_again(&block, &assignments);
     Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects })
@@ -176,9 +185,12 @@ fn assignments(
     scope.clause.set("field list");
     let mut list = Vec::new();
     for assignment in request.assignments {
+        let used = scope.used();
         let Resolved::Column(column) = scope.resolve(&assignment.column)? else {
             return Err(crate::expr::scope::unknown_column(&assignment.column, "field list"));
         };
+        // Being set is not being read.
+        scope.set_used(used);
         let slot = usize::from(column.table);
         let target = match targets.iter().position(|t| t.slot == column.table) {
             Some(at) => at,
@@ -194,6 +206,24 @@ fn assignments(
         list.push(MatchedAssignment { target, column: column.column.into(), value });
     }
     Ok(list)
+}
+
+/// `sql_safe_updates`: rows are to be found by a key, unless LIMIT bounds them.
+///
+/// # Errors
+/// 1175.
+fn refuse_unsafe(block: &BlockPlan, several: bool, request: &MatchRequest<'_>) -> SqlResult<()> {
+    let whole = |read: &super::Read| matches!(read.path, Path::Full { .. });
+    let whole = if several { block.reads.iter().any(whole) } else { block.reads.first().is_some_and(whole) };
+    // A DELETE without WHERE is refused even with LIMIT, an UPDATE is not.
+    let all = !several && request.assignments.is_empty() && request.filter.is_none();
+    match all || whole && request.limit.is_none() {
+        true => Err(SqlError::new(
+            1175,
+            "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Whether a scan may meet a row again that was changed: the index it reads is ordered by what changes.
@@ -248,11 +278,7 @@ impl MatchPlan {
         }
         let mut workspace = self.block.pool.take();
         let mut exec = Exec::new(&self.block, std::mem::take(&mut *workspace), false);
-        exec.keys = vec![None; self.block.reads.len()];
-        exec.want_keys = vec![false; self.block.reads.len()];
-        for target in &self.targets {
-            exec.want_keys[usize::from(target.slot)] = true;
-        }
+        exec.want_keys(self.targets.iter().map(|target| usize::from(target.slot)));
         exec.semi_consistent = self.block.reads.len() == 1;
         let done = match self.collects {
             false => exec.run(cx, &base, &mut Immediate { plan: self, limit, each }).map(|_| ()),

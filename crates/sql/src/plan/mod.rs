@@ -62,6 +62,8 @@ pub struct Planner<'p> {
     pub sql: &'p [u8],
     /// Values of the parameters of the first execution, if they are known: to estimate ranges.
     pub params: &'p [Value<'p>],
+    /// Whether what was planned follows from them.
+    by_values: std::cell::Cell<bool>,
     /// Finds virtual tables.
     pub virtual_tables: source::FindVirtual,
     /// How many derived tables are being planned, one in the other.
@@ -117,6 +119,7 @@ impl<'p> Planner<'p> {
             session: RefCell::new(session),
             sql,
             params,
+            by_values: std::cell::Cell::new(false),
             virtual_tables,
             derived: std::cell::Cell::new(0),
             sources: SourceLock::None,
@@ -128,6 +131,15 @@ impl<'p> Planner<'p> {
     #[must_use]
     pub fn locking_sources(self, sources: SourceLock) -> Planner<'p> {
         Planner { sources, ..self }
+    }
+
+    fn known(&self) -> group::Known<'_> {
+        group::Known { values: self.params, compared: &self.by_values }
+    }
+
+    /// What was read so far, by subqueries say; it is forgotten.
+    pub(crate) fn take_uses(&self) -> Vec<TableUse> {
+        self.uses.take()
     }
 
     fn note_uses(&self, mut uses: Vec<TableUse>) {

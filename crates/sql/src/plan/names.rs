@@ -92,6 +92,8 @@ pub(crate) struct BlockScope<'s, 'p> {
     pub(super) aggregates: Cell<bool>,
     pub(super) aliases: Cell<Aliases>,
     pub(super) items: RefCell<Vec<Item>>,
+    /// In HAVING: the columns that are selected or grouped by, for only they can be named; anywhere else `None`.
+    pub(super) nameable: RefCell<Option<Vec<(usize, usize)>>>,
     /// Tables of the enclosing block that this one refers to.
     pub(super) outer_tables: Cell<TableSet>,
     /// It refers to some row further out.
@@ -115,10 +117,21 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             aggregates: Cell::new(false),
             aliases: Cell::new(Aliases::Ignored),
             items: RefCell::default(),
+            nameable: RefCell::default(),
             outer_tables: Cell::default(),
             correlated: Cell::new(false),
             subqueries: RefCell::default(),
         }
+    }
+
+    /// Which columns are looked at so far, by slot.
+    pub(super) fn used(&self) -> Vec<Vec<bool>> {
+        self.slots.iter().map(|slot| slot.used.borrow().clone()).collect()
+    }
+
+    /// Forgets what was looked at since [`BlockScope::used`].
+    pub(super) fn set_used(&self, used: Vec<Vec<bool>>) {
+        self.slots.iter().zip(used).for_each(|(slot, used)| *slot.used.borrow_mut() = used);
     }
 
     /// Marks a column as looked at and describes it.
@@ -187,6 +200,10 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         for other in matching {
             let same = match (column_of(&first.expr), column_of(&other.expr)) {
                 (Some(a), Some(b)) => a == b,
+                // Of constants the first one counts.
+                (None, None) => {
+                    first.expr.constness() == Constness::Const && other.expr.constness() == Constness::Const
+                }
                 _ => false,
             };
             if !same {
@@ -205,7 +222,8 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             return Ok(Some(Resolved::Expr(expr)));
         }
         if let Some((slot, column)) = self.find(name)? {
-            return Ok(Some(Resolved::Column(self.column(slot, column))));
+            let is_nameable = self.nameable.borrow().as_ref().is_none_or(|n| n.contains(&(slot, column)));
+            return Ok(is_nameable.then(|| Resolved::Column(self.column(slot, column))));
         }
         if aliases == Aliases::Last
             && let Some(expr) = self.find_item(name)?
@@ -251,6 +269,13 @@ impl Scope for BlockScope<'_, '_> {
             (level, inner, scope) = (level + 1, outer, outer.outer);
         }
         Err(unknown_column(name, self.clause.get()))
+    }
+
+    fn resolve_argument(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        let nameable = self.nameable.take();
+        let resolved = self.resolve(name);
+        *self.nameable.borrow_mut() = nameable;
+        resolved
     }
 
     fn full_name(&self, column: &ResolvedColumn, _: &ast::ColumnRef<'_>) -> String {

@@ -2,9 +2,11 @@
 //! engine session, so that expressions can be evaluated while a cursor is open.
 
 mod interrupt;
+mod noted;
 mod user_vars;
 
 pub use interrupt::Interrupt;
+pub(crate) use noted::{Conditions, Noted};
 pub use user_vars::{UserVar, UserVars};
 
 use crate::accounts::Privileges;
@@ -73,6 +75,8 @@ pub struct SessionState {
     pub(crate) deadline: Option<Instant>,
     /// Told about every millisecond of a statement.
     pub(crate) yield_hook: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Of the statement that is being planned.
+    pub(crate) noted: Noted,
     /// Results of subqueries of the present statement.
     pub(crate) subqueries: crate::exec::SubqueryResults,
     /// The most bytes that a query of the session kept in memory of its rows.
@@ -127,6 +131,7 @@ impl SessionState {
             tls: None,
             compressed: false,
             interrupt: Arc::default(),
+            noted: Noted::default(),
             subqueries: crate::exec::SubqueryResults::default(),
             deadline: None,
             yield_hook: None,
@@ -203,6 +208,13 @@ impl SessionState {
             hook();
         }
         Ok(())
+    }
+
+    /// To be called before work that takes long and is not polled: a server gives its loop away now. No latch is held.
+    pub(crate) fn give_way(&self) {
+        if let Some(hook) = &self.yield_hook {
+            hook();
+        }
     }
 
     /// The generator of a RAND(seed), begun with `fresh` in each statement (`anew`: with each call).

@@ -185,6 +185,11 @@ impl VarId {
 
     /// The variable of that name, ASCII case ignored.
     pub fn find(name: &[u8]) -> Option<VarId> {
+        // The older name.
+        let name = match name.eq_ignore_ascii_case(b"storage_engine") {
+            true => b"default_storage_engine",
+            false => name,
+        };
         let order = |def: &VarDef| {
             let known = def.name.bytes();
             known.cmp(name.iter().map(u8::to_ascii_lowercase))

@@ -141,7 +141,8 @@ pub(super) fn parse(
                     None => return Err(wrong_type(name)),
                 },
             };
-            if wanted.is_nan() {
+            // A time that will not come is no time to stand still at.
+            if wanted.is_nan() || name == "timestamp" && wanted > max {
                 return Err(wrong_value(name, &given.shown()));
             }
             let within = wanted.clamp(min, max);
@@ -190,6 +191,12 @@ pub(super) fn parse(
                     .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{id}'")))?,
                 _ => return Err(wrong_type(name)),
             };
+            // Their characters are no bytes of ASCII: nobody could write a statement in them.
+            if name == "character_set_client"
+                && matches!(charset_name(collation), "ucs2" | "utf16" | "utf16le" | "utf32")
+            {
+                return Err(wrong_value(name, charset_name(collation)));
+            }
             Ok(VarValue::UInt(collation.into()))
         }
         Kind::Collation => match (given.text(), given.whole()) {
@@ -246,7 +253,9 @@ fn choice(def: &VarDef, given: Given<'_>, names: &[&str], flag: bool) -> SqlResu
         _ => Err(wrong_value(def.name, &given.shown())),
     };
     if let Some(text) = given.text() {
-        let words: &[&[&str]] = &[names, if flag { &["FALSE", "TRUE"] } else { &[] }];
+        // TRUE and FALSE are numbers in SQL; option files know them as words.
+        let words: &[&[&str]] =
+            &[names, if flag && matches!(given, Given::Option(_)) { &["FALSE", "TRUE"] } else { &[] }];
         for list in words {
             if let Some(at) = list.iter().position(|n| n.eq_ignore_ascii_case(&text)) {
                 return Ok(VarValue::UInt(at as u64));

@@ -30,8 +30,6 @@ pub struct SessionVars {
     pub default_week_format: u32,
     /// `div_precision_increment`.
     pub div_precision_increment: u8,
-    /// `eq_range_index_dive_limit`.
-    pub eq_range_index_dive_limit: u32,
     /// `explicit_defaults_for_timestamp`.
     pub explicit_defaults_for_timestamp: bool,
     /// `foreign_key_checks`.
@@ -52,20 +50,12 @@ pub struct SessionVars {
     pub max_error_count: usize,
     /// `max_execution_time` in milliseconds; 0: no limit.
     pub max_execution_time: u64,
-    /// `max_join_size`, unless `sql_big_selects`.
-    pub max_join_size: u64,
-    /// `max_sort_length`.
-    pub max_sort_length: u32,
     /// `net_read_timeout`, seconds.
     pub net_read_timeout: u32,
     /// `net_write_timeout`, seconds.
     pub net_write_timeout: u32,
     /// `sort_buffer_size`.
     pub sort_buffer_size: u64,
-    /// `sql_auto_is_null`.
-    pub sql_auto_is_null: bool,
-    /// `sql_big_selects`.
-    pub sql_big_selects: bool,
     /// `sql_mode`.
     pub sql_mode: SqlMode,
     /// `sql_notes`: conditions of level Note are kept.
@@ -131,14 +121,14 @@ macro_rules! ids {
 ids! {
     AUTO_INCREMENT_INCREMENT AUTO_INCREMENT_OFFSET AUTOCOMMIT CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION
     CHARACTER_SET_DATABASE CHARACTER_SET_RESULTS CHARACTER_SET_SERVER COLLATION_CONNECTION COLLATION_DATABASE
-    COLLATION_SERVER COMPLETION_TYPE DEFAULT_WEEK_FORMAT DIV_PRECISION_INCREMENT EQ_RANGE_INDEX_DIVE_LIMIT
+    COLLATION_SERVER COMPLETION_TYPE DEFAULT_WEEK_FORMAT DIV_PRECISION_INCREMENT
     ERROR_COUNT EXPLICIT_DEFAULTS_FOR_TIMESTAMP FOREIGN_KEY_CHECKS GROUP_CONCAT_MAX_LEN IDENTITY INSERT_ID
     INNODB_FLUSH_LOG_AT_TRX_COMMIT INNODB_LOCK_WAIT_TIMEOUT INTERACTIVE_TIMEOUT JOIN_BUFFER_SIZE LAST_INSERT_ID
     LOCK_WAIT_TIMEOUT LONG_QUERY_TIME MAX_ALLOWED_PACKET MAX_CONNECTIONS MAX_ERROR_COUNT MAX_EXECUTION_TIME
-    MAX_HEAP_TABLE_SIZE MAX_JOIN_SIZE MAX_SORT_LENGTH MAX_USER_CONNECTIONS PSEUDO_THREAD_ID RAND_SEED1 RAND_SEED2
+    MAX_HEAP_TABLE_SIZE MAX_USER_CONNECTIONS PSEUDO_THREAD_ID RAND_SEED1 RAND_SEED2
     READ_ONLY SESSION_TRACK_SCHEMA SESSION_TRACK_STATE_CHANGE SESSION_TRACK_SYSTEM_VARIABLES
-    SORT_BUFFER_SIZE SQL_AUTO_IS_NULL
-    SQL_BIG_SELECTS SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
+    SORT_BUFFER_SIZE
+    SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
     TIME_ZONE TIMESTAMP TMP_TABLE_SIZE TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
     WARNING_COUNT DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
 }
@@ -152,16 +142,14 @@ const PLANS_DEPEND_ON: &[VarId] = &[
     id::COLLATION_DATABASE,
     id::TIME_ZONE,
     id::DIV_PRECISION_INCREMENT,
-    id::SQL_AUTO_IS_NULL,
     id::DEFAULT_WEEK_FORMAT,
     id::GROUP_CONCAT_MAX_LEN,
-    id::MAX_SORT_LENGTH,
-    id::SQL_BIG_SELECTS,
     id::SQL_SELECT_LIMIT,
-    id::MAX_JOIN_SIZE,
     id::SQL_SAFE_UPDATES,
     id::OPTIMIZER_SWITCH,
     id::LC_TIME_NAMES,
+    // Constants are calculated while planning; longer ones are NULL.
+    id::MAX_ALLOWED_PACKET,
 ];
 
 impl SessionVars {
@@ -179,7 +167,6 @@ impl SessionVars {
             completion_type: 0,
             default_week_format: 0,
             div_precision_increment: 4,
-            eq_range_index_dive_limit: 0,
             explicit_defaults_for_timestamp: false,
             foreign_key_checks: true,
             group_concat_max_len: 0,
@@ -190,13 +177,9 @@ impl SessionVars {
             max_allowed_packet: 0,
             max_error_count: 0,
             max_execution_time: 0,
-            max_join_size: 0,
-            max_sort_length: 0,
             net_read_timeout: 0,
             net_write_timeout: 0,
             sort_buffer_size: 0,
-            sql_auto_is_null: false,
-            sql_big_selects: true,
             sql_mode: SqlMode::default(),
             sql_notes: true,
             sql_quote_show_create: true,
@@ -281,7 +264,6 @@ impl SessionVars {
             id::COMPLETION_TYPE => self.completion_type = number as u8,
             id::DEFAULT_WEEK_FORMAT => self.default_week_format = small,
             id::DIV_PRECISION_INCREMENT => self.div_precision_increment = number as u8,
-            id::EQ_RANGE_INDEX_DIVE_LIMIT => self.eq_range_index_dive_limit = small,
             id::EXPLICIT_DEFAULTS_FOR_TIMESTAMP => self.explicit_defaults_for_timestamp = on,
             id::FOREIGN_KEY_CHECKS => self.foreign_key_checks = on,
             id::GROUP_CONCAT_MAX_LEN => self.group_concat_max_len = number,
@@ -296,13 +278,9 @@ impl SessionVars {
             id::MAX_ALLOWED_PACKET => self.max_allowed_packet = number,
             id::MAX_ERROR_COUNT => self.max_error_count = small as usize,
             id::MAX_EXECUTION_TIME => self.max_execution_time = number,
-            id::MAX_JOIN_SIZE => self.max_join_size = number,
-            id::MAX_SORT_LENGTH => self.max_sort_length = small,
             id::NET_READ_TIMEOUT => self.net_read_timeout = small,
             id::NET_WRITE_TIMEOUT => self.net_write_timeout = small,
             id::SORT_BUFFER_SIZE => self.sort_buffer_size = number,
-            id::SQL_AUTO_IS_NULL => self.sql_auto_is_null = on,
-            id::SQL_BIG_SELECTS => self.sql_big_selects = on,
             id::SQL_MODE => self.sql_mode = SqlMode(number),
             id::SQL_NOTES => self.sql_notes = on,
             id::SQL_QUOTE_SHOW_CREATE => self.sql_quote_show_create = on,

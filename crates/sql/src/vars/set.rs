@@ -172,6 +172,7 @@ pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, s
         id::LAST_INSERT_ID | id::IDENTITY => state.last_insert_id = value.uint(),
         id::RAND_SEED1 => state.rand[0] = (value.uint() % 0x3FFF_FFFF) as u32,
         id::RAND_SEED2 => state.rand[1] = (value.uint() % 0x3FFF_FFFF) as u32,
+        id::SQL_NOTES => state.warnings.keep_notes(value.uint() != 0),
         id::MAX_ERROR_COUNT => state.warnings.set_limit(value.uint() as usize),
         _ => {}
     }

@@ -42,7 +42,12 @@ pub(super) fn trx(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let now =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs() as i64);
     let moment = |us: u64| now - (now_us.saturating_sub(us) / 1_000_000) as i64;
+    let own = u64::from(m.state().connection_id);
     for info in core.txn.describe() {
+        // The statement that looks has begun none by looking.
+        if info.tag == own && !info.has_begun() {
+            continue;
+        }
         let query = m.db.processes().find(info.tag as u32).map(|p| p.doing().text).filter(|t| !t.is_empty());
         let waiting = info.waiting_since_us.is_some();
         let started = m.local(moment(info.started_us));

@@ -111,7 +111,11 @@ impl Making<'_, '_> {
             let names = match &one {
                 // MySQL compares these names with the file system's case, so a filter is exact.
                 Some(name) => crate::catalog::engine_name(&database, name).into_iter().collect(),
-                None => error::of_engine(core.dict.tables(&core.storage, &file_name))?,
+                None => {
+                    let mut all = error::of_engine(core.dict.tables(&core.storage, &file_name))?;
+                    all.retain(|name| !crate::catalog::is_intermediate(name));
+                    all
+                }
             };
             for name in names {
                 if let Some(info) = self.info(&name)?

@@ -128,6 +128,9 @@ fn default_text(m: &Making<'_, '_>, column: &ColumnInfo) -> Value<'static> {
         DefaultValue::Text(expression) => text(expression),
         DefaultValue::Stored(stored) => {
             let value = column.ty.decode(Some(stored), &m.state().vars.time_zone);
+            if let Value::Bit { value, .. } = value {
+                return text(format!("b'{value:b}'"));
+            }
             let bytes = value.to_text(column.sql_type());
             // Names and texts of this database are utf8.
             let collation = column.sql_type().collation;
@@ -179,6 +182,10 @@ fn measures(ty: &SqlType) -> [Value<'static>; 5] {
         Kind::Int => set(2, 10, &mut out),
         Kind::BigInt => set(2, if ty.unsigned { 20 } else { 19 }, &mut out),
         Kind::Decimal => {
+            set(2, ty.length.into(), &mut out);
+            set(3, ty.decimals.into(), &mut out);
+        }
+        Kind::Float | Kind::Double if ty.decimals != vaquita_types::sql_type::NOT_FIXED => {
             set(2, ty.length.into(), &mut out);
             set(3, ty.decimals.into(), &mut out);
         }
@@ -269,8 +276,15 @@ fn virtual_columns(m: &mut Making<'_, '_>) {
             let is_text = ty.kind.is_string();
             let default = match (ty.nullable, is_text) {
                 (true, _) => Value::Null,
+                (false, true) if ty.kind == Kind::LongText => Value::Null,
                 (false, true) => text(""),
-                (false, false) => text("0"),
+                (false, false) => match (ty.kind, ty.decimals) {
+                    (Kind::DateTime, _) => text("0000-00-00 00:00:00"),
+                    (Kind::Decimal, decimals) if decimals > 0 => {
+                        text(format!("0.{}", "0".repeat(decimals.into())))
+                    }
+                    _ => text("0"),
+                },
             };
             m.push(vec![
                 text("def"),

@@ -254,16 +254,22 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             existing_database(cx, *schema)?;
             (Listing::new(EVENTS), *filter)
         }
-        Show::CreateTable(name) | Show::CreateView(name) => (create_table(cx, name)?, no),
+        Show::CreateTable(name) => (create_table(cx, name)?, no),
+        Show::CreateView(name) => {
+            let (database, table) = existing_table(cx, name)?;
+            return Err(SqlError::new(1347, format!("'{database}.{table}' is not VIEW")));
+        }
         Show::CreateDatabase { name, if_not_exists } => (create_database(cx, *name, *if_not_exists)?, no),
         Show::CreateProgram { kind, name } => {
-            let kind = match kind {
-                ast::ProgramKind::Procedure => "PROCEDURE",
-                ast::ProgramKind::Function => "FUNCTION",
-                ast::ProgramKind::Trigger => "TRIGGER",
-                ast::ProgramKind::Event => "EVENT",
-            };
-            return Err(SqlError::new(1305, format!("{kind} {} does not exist", name_of(name.name))));
+            let name = name_of(name.name);
+            return Err(match kind {
+                ast::ProgramKind::Procedure => {
+                    SqlError::new(1305, format!("PROCEDURE {name} does not exist"))
+                }
+                ast::ProgramKind::Function => SqlError::new(1305, format!("FUNCTION {name} does not exist")),
+                ast::ProgramKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
+                ast::ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
+            });
         }
         Show::CreateUser(user) => (crate::accounts::show_create_user(cx, user)?, no),
         Show::Variables { scope, filter } => {
@@ -462,8 +468,8 @@ fn tables(
     let all = (privileges.global | privileges.in_database(&name)).any(Priv::TABLE);
     let mut names: Vec<String> = crate::error::of_engine(core.dict.tables(&core.storage, &file_name))?
         .iter()
+        .filter(|table| !crate::catalog::is_intermediate(table))
         .map(|table| crate::catalog::sql_name(table).1)
-        .filter(|table| !table.starts_with("#sql"))
         .filter(|table| all || privileges.on_table(&name, table).is_some())
         .collect();
     names.sort();
@@ -500,13 +506,14 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
         return Ok(listing);
     }
     let privileges = &cx.state.privileges;
+    // Of some columns is not enough to see all of them.
     if !(privileges.global | privileges.in_database(&database)).any(Priv::TABLE)
-        && privileges.on_table(&database, &table).is_none()
+        && !privileges.on_table(&database, &table).is_some_and(|g| g.privileges.any(Priv::TABLE))
     {
         let (user, host) = (&cx.state.account_user, &cx.state.host);
         return Err(SqlError::new(
             1142,
-            format!("SELECT command denied to user '{user}'@'{host}' for table '{table}'"),
+            format!("SHOW command denied to user '{user}'@'{host}' for table '{table}'"),
         ));
     }
     let sql = crate::ddl::show_create_table(cx, &database, &table)?;
@@ -530,7 +537,7 @@ fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) ->
         false => format!(" COLLATE {}", vars::collation_name(collation)),
     };
     let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
-    let quoted = format!("`{}`", name.replace('`', "``"));
+    let quoted = crate::ddl::ShowStyle::of(&cx.state.vars).name(&name);
     let mut listing = Listing::new(CREATE_DATABASE);
     let sql =
         format!("CREATE DATABASE {exists}{quoted} /*!40100 DEFAULT CHARACTER SET {charset}{collate} */");

@@ -33,16 +33,30 @@ impl Opened {
 
 /// A database in a new folder.
 pub(crate) fn open() -> Opened {
+    open_with(&[])
+}
+
+fn new_folder() -> std::path::PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("vaquita-sql-{}-{n}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
-    Opened { db: open_in(&dir), folder: Folder(dir) }
+    dir
+}
+
+/// A database in a new folder, with variables set from the start.
+pub(crate) fn open_with(variables: &[(&str, &str)]) -> Opened {
+    let dir = new_folder();
+    Opened { db: open_in_with(&dir, variables), folder: Folder(dir) }
 }
 
 fn open_in(dir: &std::path::Path) -> Arc<Database> {
+    open_in_with(dir, &[])
+}
+
+fn open_in_with(dir: &std::path::Path, more: &[(&str, &str)]) -> Arc<Database> {
     let variables = [("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "4M")];
-    let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let variables = variables.iter().chain(more).map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     Database::open(Options { dir: dir.to_owned(), variables }).expect("opens")
 }
 

@@ -1,7 +1,7 @@
 //! Page guards: the latch mode is the type.
 
 use super::BufferPool;
-use crate::frames::OptimisticBytes;
+use crate::frames::{OptimisticBytes, prefetch};
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use vaquita_base::{Lsn, PageId};
@@ -62,6 +62,14 @@ impl<'p> PageReadGuard<'p> {
     #[inline]
     pub fn id(&self) -> PageId {
         PageId::from_u64(self.pool.frame(self.frame).page_id())
+    }
+
+    /// Has the processor fetch the cache line of an offset; nothing if that is beyond the page.
+    #[inline(always)]
+    pub fn prefetch(&self, at: usize) {
+        if let Some(byte) = self.get(at) {
+            prefetch(byte);
+        }
     }
 
     /// Where the page is, to come back to it without a latch in between.

@@ -42,7 +42,7 @@ pub use read_ahead::ReadAhead;
 
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
-use crate::frames::FrameMemory;
+use crate::frames::{FrameMemory, prefetch};
 use crate::latch::ParkingLot;
 use crate::options::Options;
 use crate::space::SpaceMap;
@@ -340,6 +340,40 @@ impl BufferPool {
         }
     }
 
+    /// The page latched shared if it is in the pool and its latch is to be had right now.
+    #[inline]
+    pub fn try_shared(&self, page: PageId) -> Option<PageReadGuard<'_>> {
+        let frame_no = self.map.peek(&self.frames, page)?;
+        let frame = self.frame(frame_no);
+        if !frame.latch.try_shared() {
+            return None;
+        }
+        let guard = PageReadGuard::new(self, frame_no);
+        if frame.page_id() != page.as_u64() {
+            return None;
+        }
+        self.stats.requests.add(1);
+        self.touch(frame_no, page);
+        Some(guard)
+    }
+
+    /// Has the processor fetch the first thing that is needed to find a page: for callers that have other work meanwhile, as
+    /// other pages to find.
+    #[inline]
+    pub fn prefetch_place(&self, page: PageId) {
+        self.map.prefetch(page);
+    }
+
+    /// The same for what is needed next, when the first has arrived: the descriptor of the page's frame, and the two ends of
+    /// the page.
+    #[inline]
+    pub fn prefetch_page(&self, page: PageId) {
+        if let Some(frame_no) = self.map.first_of(page) {
+            prefetch(self.frame(frame_no));
+            self.memory.prefetch_ends(frame_no);
+        }
+    }
+
     /// The page latched exclusively if it is in the pool and its latch is free right now.
     pub fn try_exclusive(&self, page: PageId) -> Option<PageWriteGuard<'_>> {
         let frame_no = self.map.find(&self.frames, page)?;
@@ -426,6 +460,10 @@ impl BufferPool {
             return;
         }
         let instance = self.instance_of(page);
+        // As long as nothing is evicted nobody asks for the order.
+        if instance.freed_clock.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         let too_old = if frame.is_old.load(Ordering::Relaxed) {
             self.now_ms.load(Ordering::Relaxed).wrapping_sub(first_use) >= self.old_blocks_time_ms
         } else {

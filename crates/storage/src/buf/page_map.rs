@@ -6,6 +6,7 @@
 //! [`PageMap::find`] repeats it under the shard's mutex.
 
 use super::frame::{Frame, NO_PAGE};
+use crate::frames::prefetch;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use vaquita_base::PageId;
@@ -52,6 +53,18 @@ impl PageMap {
             at = frame.hash_next.load(Ordering::Acquire);
         }
         None
+    }
+
+    /// Has the processor fetch where the chain of `page` begins.
+    #[inline]
+    pub(super) fn prefetch(&self, page: PageId) {
+        prefetch(&self.heads[self.bucket(page.as_u64())]);
+    }
+
+    /// The first frame of the chain of `page`: mostly its own.
+    #[inline]
+    pub(super) fn first_of(&self, page: PageId) -> Option<u32> {
+        self.heads[self.bucket(page.as_u64())].load(Ordering::Acquire).checked_sub(1)
     }
 
     /// The frame of `page`, if a walk without mutex comes across it.

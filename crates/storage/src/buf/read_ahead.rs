@@ -11,6 +11,7 @@
 
 use super::BufferPool;
 use super::reader::Fetched;
+use crate::error::Result;
 use crate::options::Options;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -125,6 +126,16 @@ impl ReadAhead {
 }
 
 impl BufferPool {
+    /// Reads those of `pages` that are not in the pool, many at once: for whoever is about to look at all of them.
+    ///
+    /// Pages that cannot be read are left for that look, which will see the error.
+    ///
+    /// # Errors
+    /// There is no frame to be had.
+    pub fn read_together(&self, pages: &[PageId]) -> Result<()> {
+        self.fetch_batch(pages, false, &mut |_, _| {})
+    }
+
     /// Performs one queued read-ahead request; false if there was none.
     ///
     /// Pages that cannot be read are left for the thread that really wants them, which will see the error.

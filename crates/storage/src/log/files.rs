@@ -21,7 +21,7 @@ use vaquita_format::redo_file::{
     BLOCK_SIZE, Block, BlockHeader, CHECKPOINT_1, CHECKPOINT_2, Checkpoint, FILE_HEADER_SIZE, FileHeader,
     LogAnchor, LogGeometry, block_number, block_start, seal_block,
 };
-use vaquita_io::{File, FileSystem, FlushMethod, OpenMode, OpenOptions};
+use vaquita_io::{File, FileSystem, OpenMode, OpenOptions};
 
 use super::error::{LogError, Result};
 
@@ -227,8 +227,10 @@ pub(super) struct LogFiles {
     files: Vec<LogFile>,
     headers: Vec<FileHeader>,
     geometry: LogGeometry,
-    /// Writes are durable when they return.
+    /// All writes are durable when they return.
     dsync: bool,
+    /// The files bypass the page cache: a write that shall be durable costs one request if it says so.
+    direct: bool,
 }
 
 impl LogFiles {
@@ -237,14 +239,8 @@ impl LogFiles {
         fs: &dyn FileSystem,
         dir: &Path,
         folder: Option<FolderId>,
-        mode: OpenMode,
-        method: FlushMethod,
+        options: OpenOptions,
     ) -> Result<Self> {
-        let options = OpenOptions {
-            dsync: method == FlushMethod::ODsync,
-            nosync: method == FlushMethod::NoSync,
-            ..OpenOptions::new(mode)
-        };
         let (mut files, mut headers, mut size) = (Vec::new(), Vec::new(), 0);
         for no in 0..count_files(fs, dir)? {
             let path = file_path(dir, no);
@@ -265,7 +261,7 @@ impl LogFiles {
         let corrupt = |damage| LogError::Corrupt { path: file_path(dir, 0), offset: 0, damage };
         let geometry = LogGeometry::new(files.len() as u32, size).map_err(corrupt)?;
         check_geometry(geometry).map_err(corrupt)?;
-        Ok(Self { files, headers, geometry, dsync: options.dsync })
+        Ok(Self { files, headers, geometry, dsync: options.dsync, direct: options.direct })
     }
 
     pub(super) fn geometry(&self) -> LogGeometry {
@@ -303,16 +299,32 @@ impl LogFiles {
         Ok(checkpoint)
     }
 
-    /// Writes whole blocks from block start `lsn` on, wrapping over the files; gives the number of write calls.
-    pub(super) fn write_blocks(&self, lsn: Lsn, anchor: LogAnchor, blocks: &[u8]) -> Result<u64> {
+    /// Whether a write that shall be durable should say so, instead of being synced.
+    pub(super) fn writes_through(&self) -> bool {
+        self.direct && !self.dsync
+    }
+
+    /// Writes whole blocks from block start `lsn` on, wrapping over the files, and makes them durable if asked to; gives the
+    /// number of write calls.
+    pub(super) fn write_blocks(
+        &self,
+        lsn: Lsn,
+        anchor: LogAnchor,
+        blocks: &[u8],
+        durably: bool,
+    ) -> Result<u64> {
         let (mut at, mut rest, mut writes) = (lsn, blocks, 0);
         while !rest.is_empty() {
             let place = self.geometry.position(at, anchor);
             let len = rest.len().min(self.geometry.contiguous(at, anchor) as usize);
             let file = &self.files[place.file as usize];
-            file.file.write_at(&rest[..len], place.offset)?;
-            // Release, after the write: whoever clears the mark and syncs, syncs this write too.
-            file.dirty.store(true, Ordering::Release);
+            if durably {
+                file.file.write_durable_at(&rest[..len], place.offset)?;
+            } else {
+                file.file.write_at(&rest[..len], place.offset)?;
+                // Release, after the write: whoever clears the mark and syncs, syncs this write too.
+                file.dirty.store(true, Ordering::Release);
+            }
             rest = &rest[len..];
             at = Lsn(at.get() + len as u64);
             writes += 1;
@@ -341,8 +353,11 @@ impl LogFiles {
 
     /// Writes a checkpoint and makes it durable.
     pub(super) fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
-        let file = self.file(0);
-        file.write_at(&checkpoint.encode(), Checkpoint::slot(checkpoint.number))?;
+        let (file, slot) = (self.file(0), Checkpoint::slot(checkpoint.number));
+        if self.writes_through() {
+            return Ok(file.write_durable_at(&checkpoint.encode(), slot)?);
+        }
+        file.write_at(&checkpoint.encode(), slot)?;
         if !self.dsync {
             file.sync()?;
         }

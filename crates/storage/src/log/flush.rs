@@ -9,6 +9,9 @@ use super::sync::Ordering;
 use super::waiters::{DurableCallback, Turn};
 use super::{Progress, RedoLog};
 
+/// Writes with their syncs whose time counts for [`RedoLog::sync_time_us`], about.
+const SYNCS_OF_MEAN: u64 = 8;
+
 /// What a commit waits for (`innodb_flush_log_at_trx_commit`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CommitPolicy {
@@ -129,17 +132,15 @@ impl RedoLog {
 
     /// Leads a round: writes everything complete, `lsn` at least, and syncs it.
     fn lead(&self, lsn: Lsn) -> Result<()> {
-        self.kicked.store(false, Ordering::Relaxed);
-        // Everything complete goes along, beyond `lsn` too: its waiters are then served by the same sync.
-        self.writer_step()?;
-        self.write_up_to(lsn)?;
-        self.sync_written()?;
+        let began_us = self.clock.now_us();
+        self.write_for_sync(lsn)?;
+        self.sync_written(began_us)?;
         self.waiters.finish(self.flushed_lsn());
         Ok(())
     }
 
-    /// Syncs what is written. The caller leads.
-    fn sync_written(&self) -> Result<()> {
+    /// Syncs what is written, by writes that began at `began_us` or before. The caller leads.
+    fn sync_written(&self, began_us: u64) -> Result<()> {
         // Before the files' marks are read: they are set for everything before this LSN.
         let written = self.written_lsn();
         match self.files.sync_written() {
@@ -147,8 +148,21 @@ impl RedoLog {
             Err(error) => return Err(self.fail(error)),
         }
         self.flushed.store(written.get(), Ordering::Release);
-        self.flushed_at_us.store(self.clock.now_us(), Ordering::Relaxed);
+        let now_us = self.clock.now_us();
+        self.flushed_at_us.store(now_us, Ordering::Relaxed);
+        self.note_sync(now_us.saturating_sub(began_us));
         // A failure of the writer meanwhile took the waiters with it; what is durable stays so, but nobody is told.
         self.check_alive()
+    }
+
+    /// How long it takes at present to write and sync what is there: the mean of the last times, in microseconds.
+    pub fn sync_time_us(&self) -> u64 {
+        self.sync_time.load(Ordering::Relaxed) / SYNCS_OF_MEAN
+    }
+
+    /// The caller leads, so nobody else writes the mean.
+    fn note_sync(&self, took_us: u64) {
+        let sum = self.sync_time.load(Ordering::Relaxed);
+        self.sync_time.store(sum - sum / SYNCS_OF_MEAN + took_us, Ordering::Relaxed);
     }
 }

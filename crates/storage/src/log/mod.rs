@@ -43,7 +43,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use vaquita_base::{Clock, Lsn};
 use vaquita_format::redo_file::{BLOCK_SIZE, Block, Checkpoint, LogAnchor, LogGeometry, sn_of};
-use vaquita_io::{FileSystem, FlushMethod, OpenMode};
+use vaquita_io::{FileSystem, FlushMethod, OpenMode, OpenOptions};
 
 #[allow(unsafe_code)]
 mod buffer;
@@ -96,6 +96,9 @@ pub struct LogConfig {
     pub buffer_bytes: usize,
     /// How writes are made durable.
     pub flush_method: FlushMethod,
+    /// Bypass the page cache where the data files do: a commit is then one request to the disk. Commits that do not wait
+    /// for the disk ([`CommitPolicy::Write`]) cost more then.
+    pub direct: bool,
     /// Commits that do not wait for a sync get one after this time (`innodb_flush_log_at_timeout`).
     pub flush_interval_us: u64,
     /// Nothing is ever appended, and opening changes no file.
@@ -110,8 +113,20 @@ impl LogConfig {
             folder,
             buffer_bytes: 8 << 20,
             flush_method: FlushMethod::default(),
+            direct: false,
             flush_interval_us: 1_000_000,
             read_only: false,
+        }
+    }
+
+    /// How the files are opened.
+    fn open_options(&self, mode: OpenMode) -> OpenOptions {
+        use FlushMethod::{ODirect, ODirectNoFsync, ODsync};
+        OpenOptions {
+            direct: self.direct && matches!(self.flush_method, ODirect | ODirectNoFsync),
+            dsync: self.flush_method == ODsync,
+            nosync: self.flush_method == FlushMethod::NoSync,
+            ..OpenOptions::new(mode)
         }
     }
 
@@ -153,6 +168,8 @@ pub struct RedoLog {
     /// Durable up to here.
     flushed: CachePadded<AtomicU64>,
     flushed_at_us: AtomicU64,
+    /// Microseconds that the last syncs have taken together, see [`RedoLog::sync_time_us`].
+    sync_time: AtomicU64,
     waiters: Waiters,
     /// The background service was kicked to write.
     kicked: AtomicBool,
@@ -228,7 +245,7 @@ impl RedoLog {
 
     fn open_files(fs: &dyn FileSystem, config: &LogConfig) -> Result<LogFiles> {
         let mode = if config.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
-        LogFiles::open(fs, &config.dir, Some(config.folder), mode, config.flush_method)
+        LogFiles::open(fs, &config.dir, Some(config.folder), config.open_options(mode))
     }
 
     fn new(clock: Arc<dyn Clock>, mut config: LogConfig, files: LogFiles, start: Start) -> Self {
@@ -243,6 +260,7 @@ impl RedoLog {
             written: CachePadded::new(AtomicU64::new(start.end.get())),
             flushed: CachePadded::new(AtomicU64::new(start.end.get())),
             flushed_at_us: AtomicU64::new(clock.now_us()),
+            sync_time: AtomicU64::new(0),
             waiters: Waiters::new(start.end),
             kicked: AtomicBool::new(false),
             checkpoint: CheckpointState::new(&start.checkpoint),

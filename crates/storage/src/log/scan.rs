@@ -19,7 +19,7 @@ use vaquita_format::redo_file::{
     check_block, lsn_of, sn_of,
 };
 use vaquita_format::redo_rec;
-use vaquita_io::{BatchOp, FileSystem, FlushMethod, OpenMode, Transfer};
+use vaquita_io::{BatchOp, FileSystem, OpenMode, OpenOptions, Transfer};
 
 use super::error::{LogError, Result};
 use super::files::{FolderId, LogFiles, label_text};
@@ -95,7 +95,7 @@ impl LogReader {
     /// # Errors
     /// A missing file, differing sizes, a label of another folder, no valid checkpoint; each says what to do.
     pub fn open(fs: Arc<dyn FileSystem>, dir: &Path, folder: Option<FolderId>) -> Result<Self> {
-        let files = LogFiles::open(fs.as_ref(), dir, folder, OpenMode::Read, FlushMethod::Fsync)?;
+        let files = LogFiles::open(fs.as_ref(), dir, folder, OpenOptions::new(OpenMode::Read))?;
         Self::start(fs, dir, files)
     }
 
@@ -108,8 +108,9 @@ impl LogReader {
         config: &LogConfig,
         folder: Option<FolderId>,
     ) -> Result<Self> {
-        let (mode, method) = (OpenMode::ReadWrite, config.flush_method);
-        let files = LogFiles::open(fs.as_ref(), &config.dir, folder, mode, method)?;
+        // Through the page cache: the log is read in order, and what is written again is synced before it is delivered.
+        let options = OpenOptions { direct: false, ..config.open_options(OpenMode::ReadWrite) };
+        let files = LogFiles::open(fs.as_ref(), &config.dir, folder, options)?;
         Ok(Self { write_back: true, ..Self::start(fs, &config.dir, files)? })
     }
 
@@ -278,7 +279,7 @@ impl LogReader {
             accepted
         });
         if self.write_back {
-            self.files.write_blocks(start, self.anchor, &raw[..used * BLOCK_SIZE])?;
+            self.files.write_blocks(start, self.anchor, &raw[..used * BLOCK_SIZE], false)?;
             self.files.sync_written()?;
         }
         self.raw = raw;

@@ -15,6 +15,8 @@ use vaquita_format::redo_file::{
     seal_block,
 };
 
+use vaquita_io::aligned::AlignedBuf;
+
 use super::buffer::{FIRST_GROUP, Reservation, Taker};
 use super::error::{LogError, Result};
 use super::sync::{Backoff, Ordering};
@@ -26,13 +28,23 @@ const STAGE_BYTES: usize = 1 << 20;
 /// an empty block and not in the middle of one.
 const LAST_BLOCK_BYTES: usize = 12;
 
+/// What a write is good for when it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Good {
+    /// It survives the end of the process.
+    Written,
+    /// It is durable, if the files bypass the page cache; else as `Written`: one sync later serves several writes.
+    Durable,
+}
+
 /// What only the writing thread touches.
 #[derive(Debug)]
 pub(super) struct Writer {
     taker: Taker,
     /// The block that holds the taker's place: "first group" and records before that place.
     tail: Block,
-    stage: Box<[u8]>,
+    /// Aligned for direct writes.
+    stage: AlignedBuf,
 }
 
 impl Writer {
@@ -45,7 +57,7 @@ impl Writer {
         if !(LAST_BLOCK_BYTES as u16..=used).contains(&first) {
             put_u16(&mut tail, FIRST_GROUP as usize, used);
         }
-        Self { taker, tail, stage: vec![0; STAGE_BYTES].into_boxed_slice() }
+        Self { taker, tail, stage: AlignedBuf::zeroed(STAGE_BYTES) }
     }
 
     /// Finishes the staged blocks from `from`'s to `upto`'s; keeps the last for the next step. Gives their bytes.
@@ -83,10 +95,21 @@ impl RedoLog {
     /// # Errors
     /// A failed write is final: see the module's I4.
     pub fn writer_step(&self) -> Result<Progress> {
+        self.step_writer(Good::Written)
+    }
+
+    /// Writes what is complete, up to `lsn` at least, to be synced next.
+    pub(super) fn write_for_sync(&self, lsn: Lsn) -> Result<()> {
+        // Everything complete goes along, beyond `lsn` too: those who wait for it are then served by the same sync.
+        self.step_writer(Good::Durable)?;
+        self.write_to(lsn, Good::Durable)
+    }
+
+    fn step_writer(&self, good: Good) -> Result<Progress> {
         // Before writing: whoever fills the buffer further kicks again.
         self.kicked.store(false, Ordering::Relaxed);
         let mut writer = self.writer.lock();
-        Ok(if self.write_complete(&mut writer)? { Progress::Worked } else { Progress::Idle })
+        Ok(if self.write_complete(&mut writer, good)? { Progress::Worked } else { Progress::Idle })
     }
 
     /// Writes, if need be, so that everything before `lsn` is in the files: what survives the end of the process,
@@ -96,6 +119,10 @@ impl RedoLog {
     /// [`LogError::Future`]; a failed write, which is final.
     pub fn write_up_to(&self, lsn: Lsn) -> Result<()> {
         self.check_not_future(lsn)?;
+        self.write_to(lsn, Good::Written)
+    }
+
+    fn write_to(&self, lsn: Lsn, good: Good) -> Result<()> {
         let backoff = Backoff::new();
         loop {
             self.check_alive()?;
@@ -105,7 +132,7 @@ impl RedoLog {
             {
                 // Not held over the loop: the threads we wait for may need it to make room for themselves.
                 let mut writer = self.writer.lock();
-                if self.written_lsn() < lsn && self.write_complete(&mut writer)? {
+                if self.written_lsn() < lsn && self.write_complete(&mut writer, good)? {
                     backoff.reset();
                     continue;
                 }
@@ -129,7 +156,7 @@ impl RedoLog {
             {
                 let mut writer = self.writer.lock();
                 self.check_alive()?;
-                if self.buffer.has_room_for(place) || self.write_complete(&mut writer)? {
+                if self.buffer.has_room_for(place) || self.write_complete(&mut writer, Good::Written)? {
                     return Ok(());
                 }
             }
@@ -139,7 +166,7 @@ impl RedoLog {
     }
 
     /// One step of the writer; false if nothing was complete.
-    fn write_complete(&self, writer: &mut Writer) -> Result<bool> {
+    fn write_complete(&self, writer: &mut Writer, good: Good) -> Result<bool> {
         self.check_alive()?;
         let from = writer.taker.at();
         let used = (from.get() % BLOCK_SIZE as u64) as usize;
@@ -150,7 +177,7 @@ impl RedoLog {
         }
         writer.stage[..used].copy_from_slice(&writer.tail[..used]);
         let blocks = writer.seal(from, upto, self.checkpoint.next_number() as u32);
-        match self.write_blocks(block_start(from), blocks) {
+        match self.write_blocks(block_start(from), blocks, good) {
             Ok(()) => {
                 // Release: whoever sees this LSN sees which files must be synced for it.
                 self.written.store(upto.get(), Ordering::Release);
@@ -169,20 +196,21 @@ impl RedoLog {
             let end = writer.taker.at();
             writer.stage[..BLOCK_SIZE].copy_from_slice(&writer.tail);
             let block = writer.seal(end, end, self.checkpoint.next_number() as u32);
-            self.write_blocks(block_start(end), block)?;
+            self.write_blocks(block_start(end), block, Good::Durable)?;
         }
         self.files.sync_written()?;
         Ok(())
     }
 
-    fn write_blocks(&self, start: Lsn, blocks: &[u8]) -> Result<()> {
+    fn write_blocks(&self, start: Lsn, blocks: &[u8], good: Good) -> Result<()> {
         let (end, checkpoint) = (start.get() + blocks.len() as u64, self.checkpoint_lsn());
         let capacity = self.geometry().capacity();
         if end - block_start(checkpoint).get() > capacity {
             return Err(LogError::Full { end: Lsn(end), checkpoint, capacity });
         }
         self.write_headers(start, end)?;
-        let writes = self.files.write_blocks(start, self.anchor, blocks)?;
+        let durably = good == Good::Durable && self.files.writes_through();
+        let writes = self.files.write_blocks(start, self.anchor, blocks, durably)?;
         self.stats.writes.add(writes);
         self.stats.written_bytes.add(blocks.len() as u64);
         Ok(())

@@ -54,6 +54,7 @@ use parking_lot::Mutex;
 use shards::{Pages, Tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use table_locks::TableLocks;
 use trx_locks::note_page_if_active;
 use vaquita_base::clock::Clock;
 use vaquita_base::{HeapNo, IndexId, PageId, TableId};
@@ -156,7 +157,8 @@ impl LockSys {
         kind: RecordLockKind,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
-        self.ask_record(trx.shared(), rec, Claim::on(mode, kind, rec.heap), policy, true)
+        let claim = Claim::on(mode, kind, rec.heap);
+        self.patiently(trx, policy, |policy| self.ask_record(trx.shared(), rec, claim, policy, true))
     }
 
     /// Asks for X on a record that the caller changes before it gives up the latch. The change locks the record
@@ -167,7 +169,28 @@ impl LockSys {
     #[inline]
     pub fn lock_for_change(&self, trx: &Trx, rec: RecordId, policy: WaitPolicy) -> Result<LockOutcome> {
         let claim = Claim { mode: LockMode::Exclusive, kind: RecordLockKind::Record };
-        self.ask_record(trx.shared(), rec, claim, policy, false)
+        self.patiently(trx, policy, |policy| self.ask_record(trx.shared(), rec, claim, policy, false))
+    }
+
+    /// Asks as a transaction with its `lock_wait_timeout` does: with 0 there is no wait, so nothing is queued, and such a
+    /// transaction is never part of a deadlock.
+    #[inline]
+    fn patiently(
+        &self,
+        trx: &Trx,
+        policy: WaitPolicy,
+        ask: impl FnOnce(WaitPolicy) -> Result<LockOutcome>,
+    ) -> Result<LockOutcome> {
+        if policy != WaitPolicy::Wait || trx.lock_wait_timeout_us > 0 {
+            return ask(policy);
+        }
+        ask(WaitPolicy::NoWait).map_err(|e| match e {
+            Error::LockNotAvailable => {
+                self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
+                Error::LockWaitTimeout
+            }
+            e => e,
+        })
     }
 
     /// Asks for a record lock; `keep` says whether it is entered if it is free.
@@ -226,7 +249,7 @@ impl LockSys {
         mode: LockMode,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
-        self.ask_table(trx.shared(), table, mode, policy)
+        self.patiently(trx, policy, |policy| self.ask_table(trx.shared(), table, mode, policy))
     }
 
     /// Asks for a table lock.
@@ -296,6 +319,11 @@ impl LockSys {
     /// Whether anybody has locks on records of a page, or waits for some. Changes of such a page must not be buffered.
     pub fn has_locks_on(&self, page: PageId) -> bool {
         self.pages.lock(page).get_mut(page).is_some_and(|locks| !locks.is_empty())
+    }
+
+    /// Whether anybody holds a lock on a table under which rows are changed.
+    pub fn is_being_changed(&self, table: TableId) -> bool {
+        self.tables.lock(table).get(&table).is_some_and(TableLocks::is_being_changed)
     }
 
     /// Gives one record lock back before the end (READ COMMITTED, for rows that did not match).

@@ -43,6 +43,11 @@ impl TableLocks {
         self.granted.get(&trx.serial).map_or(ModeSet::default(), |(_, modes)| *modes)
     }
 
+    /// Whether a mode is granted under which rows are changed.
+    pub(super) fn is_being_changed(&self) -> bool {
+        [LockMode::IntentionExclusive, LockMode::Exclusive].into_iter().any(|m| self.counts[m as usize] > 0)
+    }
+
     /// Whether a request, with `ahead` others before it, has to wait.
     pub(super) fn is_blocked(&self, trx: &TrxRef, mode: LockMode, ahead: usize) -> bool {
         let own = self.modes_of(trx);

@@ -47,6 +47,8 @@ pub struct TrxInfo {
     pub isolation: Isolation,
     /// Whether it was started read-only.
     pub read_only: bool,
+    /// Whether its read view is open.
+    pub has_view: bool,
     /// When it started, by the storage's clock.
     pub started_us: u64,
     /// Undo records written.
@@ -64,13 +66,14 @@ pub struct TrxInfo {
 }
 
 impl TrxInfo {
-    fn of(trx: &TrxShared) -> TrxInfo {
+    fn of(trx: &TrxShared, has_view: bool) -> TrxInfo {
         TrxInfo {
             id: trx.id(),
             serial: trx.serial(),
             state: trx.state(),
             isolation: Isolation::from_u8(trx.isolation.load(Ordering::Relaxed)),
             read_only: trx.read_only.load(Ordering::Relaxed),
+            has_view,
             started_us: trx.started_us.load(Ordering::Relaxed),
             undo_records: trx.undo_records(),
             tables_locked: trx.locks.tables_locked(),
@@ -80,6 +83,12 @@ impl TrxInfo {
             tag: trx.tag.load(Ordering::Relaxed),
         }
     }
+
+    /// Whether it has seen, locked or changed anything yet, as far as it keeps that up: under READ COMMITTED a view ends with
+    /// its statement.
+    pub fn has_begun(&self) -> bool {
+        self.id != TrxId(0) || self.has_view || self.lock_structs > 0
+    }
 }
 
 impl TrxSystem {
@@ -87,7 +96,7 @@ impl TrxSystem {
     /// line is of a moment, the list is not of one moment.
     pub fn describe(&self) -> Vec<TrxInfo> {
         let all = self.sessions.transactions();
-        let mut infos: Vec<TrxInfo> = all.iter().map(|trx| TrxInfo::of(trx)).collect();
+        let mut infos: Vec<TrxInfo> = all.iter().map(|(trx, has_view)| TrxInfo::of(trx, *has_view)).collect();
         infos.retain(|info| info.state != TrxState::NotStarted);
         infos.sort_by_key(|info| (info.started_us, info.serial));
         infos

@@ -89,9 +89,10 @@ impl Registry {
         }
     }
 
-    /// The transactions of all sessions.
-    pub(super) fn transactions(&self) -> Vec<TrxRef> {
-        self.slots.read().iter().map(|slot| Arc::clone(&slot.trx.lock())).collect()
+    /// The transactions of all sessions, and whether each has a view open.
+    pub(super) fn transactions(&self) -> Vec<(TrxRef, bool)> {
+        let slots = self.slots.read();
+        slots.iter().map(|slot| (Arc::clone(&slot.trx.lock()), slot.numbers.is_open())).collect()
     }
 
     /// Sessions, open views, views opened, transactions that ended without an id.

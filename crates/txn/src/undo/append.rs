@@ -1,12 +1,12 @@
 //! Appending undo records.
 //!
-//! The common case is one mini-transaction of one redo record on the last page of the log. A record that does not fit
-//! gets a new page: records never span pages.
+//! The common case is one mini-transaction of one redo record on the last page of the log; the first record of a log in a
+//! cached segment comes with its header. A record that does not fit gets a new page: records never span pages.
 //!
 //! # Crash
 //! A page is added in a mini-transaction of its own; it may be left behind empty, as the last page of its log.
 
-use super::log::{TrxUndo, UndoLog, init_undo_page, undo_page};
+use super::log::{TrxUndo, UndoLog, append_if_fits, init_undo_page, undo_page};
 use super::rseg::{RollbackSegments, Rseg, damage};
 use crate::error::{Error, Result};
 use vaquita_base::{PageNo, RollPtr, TrxId};
@@ -49,7 +49,7 @@ impl RollbackSegments {
             "the record's number is not the transaction's next one"
         );
         if trx.log_mut(kind).is_none() {
-            self.begin_log(trx, id, dict_operation, kind)?;
+            self.begin_log(trx, id, dict_operation, kind, body)?;
         }
         let rseg = self.rseg(trx.rseg.expect("a transaction with a log has a rollback segment"));
         let undo_no = trx.next_no;
@@ -57,15 +57,10 @@ impl RollbackSegments {
         if dict_operation && !log.dict_operation {
             self.mark_log_of_dict_operation(rseg, log)?;
         }
-        let offset = match self.append_to_page(rseg, log.last_page, body)? {
-            Some(offset) => offset,
-            None => {
-                self.add_page(rseg, log)?;
-                let offset = self.append_to_page(rseg, log.last_page, body)?;
-                offset.ok_or_else(|| {
-                    rseg.bad(log.last_page, "room on a new undo page", format!("{} bytes", body.len()))
-                })?
-            }
+        let offset = match log.top {
+            // The log began with it.
+            Some(top) if top.undo_no == undo_no => top.offset,
+            _ => self.append_to_log(rseg, log, body)?,
         };
         log.top = Some(super::log::Top { undo_no, page: log.last_page, offset });
         log.del_marks |= kind == UndoKind::Update && concerns_purge(body[0]);
@@ -74,21 +69,25 @@ impl RollbackSegments {
         Ok(UndoPlace { insert, rseg: rseg.no.0, page, offset }.encode())
     }
 
+    /// Appends to the last page of a log, or to a new one.
+    fn append_to_log(&self, rseg: &Rseg, log: &mut UndoLog, body: &[u8]) -> Result<u16> {
+        if let Some(offset) = self.append_to_page(rseg, log.last_page, body)? {
+            return Ok(offset);
+        }
+        self.add_page(rseg, log)?;
+        let offset = self.append_to_page(rseg, log.last_page, body)?;
+        offset.ok_or_else(|| {
+            rseg.bad(log.last_page, "room on a new undo page", format!("{} bytes", body.len()))
+        })
+    }
+
     /// `None` if the record does not fit.
     #[inline]
     fn append_to_page(&self, rseg: &Rseg, page: PageNo, body: &[u8]) -> Result<Option<u16>> {
-        let id = rseg.page(page);
         let mut mtr = self.storage.begin()?;
-        let page = mtr.get_exclusive(id)?;
-        if !undo::fits(undo_page(&mtr, page)?, body.len()) {
-            return Ok(None);
-        }
-        let offset = mtr.edit(page, |bytes, redo| {
-            let offset = undo::append_record(bytes, body)?;
-            encode::push_undo_insert(redo, id, body);
-            Ok(offset)
-        });
-        let offset = offset.map_err(|c| damage(id, c))?;
+        let page = mtr.get_exclusive(rseg.page(page))?;
+        undo_page(&mtr, page)?;
+        let Some(offset) = append_if_fits(&mut mtr, page, body) else { return Ok(None) };
         mtr.commit();
         Ok(Some(offset))
     }

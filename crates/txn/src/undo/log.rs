@@ -51,6 +51,16 @@ pub(super) struct UndoLog {
     pub(super) dict_operation: bool,
 }
 
+/// A log that is to begin.
+#[derive(Debug, Clone, Copy)]
+struct NewLog<'r> {
+    trx: TrxId,
+    dict: bool,
+    kind: UndoKind,
+    /// Its first record, with its number.
+    first: (u64, &'r [u8]),
+}
+
 /// The newest record of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Top {
@@ -123,8 +133,8 @@ pub(super) fn undo_page<'m>(mtr: &'m Mtr<'_>, page: PageRef) -> Result<UndoPage<
 }
 
 impl RollbackSegments {
-    /// Begins the transaction's log of that kind. Its rollback segment changes if that is full and the transaction has
-    /// no log in it yet.
+    /// Begins the transaction's log of that kind, with `first` as its first record if there is room. Its rollback segment
+    /// changes if that is full and the transaction has no log in it yet.
     ///
     /// # Errors
     /// [`Error::TooManyTransactions`], no space, errors of reading pages.
@@ -135,15 +145,17 @@ impl RollbackSegments {
         id: TrxId,
         dict_operation: bool,
         kind: UndoKind,
+        first: &[u8],
     ) -> Result<()> {
         if self.usable.is_empty() {
             return Err(Error::ReadOnly);
         }
         let no = *trx.rseg.get_or_insert_with(|| self.assign());
-        let mut log = self.begin_log_in(self.rseg(no), id, dict_operation, kind)?;
+        let new = NewLog { trx: id, dict: dict_operation, kind, first: (trx.next_no, first) };
+        let mut log = self.begin_log_in(self.rseg(no), new)?;
         if log.is_none() && trx.logs().next().is_none() {
             for &other in &self.usable {
-                log = self.begin_log_in(self.rseg(other), id, dict_operation, kind)?;
+                log = self.begin_log_in(self.rseg(other), new)?;
                 if log.is_some() {
                     trx.rseg = Some(other);
                     break;
@@ -155,41 +167,41 @@ impl RollbackSegments {
     }
 
     /// `None` if there is no empty slot.
-    fn begin_log_in(&self, rseg: &Rseg, id: TrxId, dict: bool, kind: UndoKind) -> Result<Option<UndoLog>> {
+    fn begin_log_in(&self, rseg: &Rseg, new: NewLog<'_>) -> Result<Option<UndoLog>> {
+        let NewLog { trx, dict, kind, .. } = new;
         let cached = rseg.state.lock().cached(kind).pop();
         let begun = match cached {
             Some(segment) => {
-                let begun = self.reuse_segment(rseg, segment, id, dict, kind);
+                let begun = self.reuse_segment(rseg, segment, new);
                 if begun.is_err() {
                     rseg.state.lock().cached(kind).push(segment);
                 }
-                Some((segment, begun?))
+                let (header, top) = begun?;
+                Some((segment, header, top))
             }
-            None => self.create_segment(rseg, id, dict, kind)?,
+            None => self.create_segment(rseg, new)?.map(|(segment, header)| (segment, header, None)),
         };
-        Ok(begun.map(|(segment, header)| UndoLog {
+        Ok(begun.map(|(segment, header, top)| UndoLog {
             kind,
-            trx_id: id,
+            trx_id: trx,
             segment,
             header,
             n_pages: 1,
             last_page: segment.first_page,
-            top: None,
+            top,
             state: SegmentState::Active,
             del_marks: false,
             dict_operation: dict,
         }))
     }
 
-    /// Begins a log in a cached segment and gives the offset of its header.
+    /// Begins a log in a cached segment and gives the offset of its header, and its first record if that has room.
     fn reuse_segment(
         &self,
         rseg: &Rseg,
         segment: UndoSegment,
-        id: TrxId,
-        dict: bool,
-        kind: UndoKind,
-    ) -> Result<u16> {
+        NewLog { trx, dict, kind, first: (undo_no, body) }: NewLog<'_>,
+    ) -> Result<(u16, Option<Top>)> {
         let mut mtr = self.storage.begin()?;
         let page = mtr.get_exclusive(rseg.page(segment.first_page))?;
         let view = undo_page(&mtr, page)?;
@@ -198,21 +210,20 @@ impl RollbackSegments {
             let detail = format!("{state:?}, {:?}, expected a cached one of {kind:?}", view.kind());
             return Err(rseg.bad(segment.first_page, "cached undo segment", detail));
         }
-        let header = write_log_header(&mut mtr, page, id, kind == UndoKind::Insert)?;
+        let header = write_log_header(&mut mtr, page, trx, kind == UndoKind::Insert)?;
         if dict {
             mark_dict_operation(&mut mtr, page, header);
         }
+        let offset = append_if_fits(&mut mtr, page, body);
         mtr.commit();
-        Ok(header)
+        Ok((header, offset.map(|offset| Top { undo_no, page: segment.first_page, offset })))
     }
 
     /// Begins a log in a new segment; `None` if there is no empty slot.
     fn create_segment(
         &self,
         rseg: &Rseg,
-        id: TrxId,
-        dict: bool,
-        kind: UndoKind,
+        NewLog { trx, dict, kind, .. }: NewLog<'_>,
     ) -> Result<Option<(UndoSegment, u16)>> {
         let mut mtr = self.storage.begin()?;
         mtr.keep_before_images();
@@ -230,7 +241,7 @@ impl RollbackSegments {
         mtr.write_u16(page, undo::SEGMENT_LAST_LOG, 0);
         list::init(&mut mtr, UndoLog::pages(page));
         list::add_last(&mut mtr, UndoLog::pages(page), UndoLog::node(page))?;
-        let header = write_log_header(&mut mtr, page, id, false)?;
+        let header = write_log_header(&mut mtr, page, trx, false)?;
         if dict {
             mark_dict_operation(&mut mtr, page, header);
         }
@@ -250,6 +261,18 @@ impl RollbackSegments {
         log.dict_operation = true;
         Ok(())
     }
+}
+
+/// Appends a record to a held undo page, whose parts have been checked, and gives its offset; `None` with nothing changed
+/// if it has no room.
+pub(super) fn append_if_fits(mtr: &mut Mtr<'_>, page: PageRef, body: &[u8]) -> Option<u16> {
+    let id = mtr.id(page);
+    mtr.edit(page, |bytes, redo| {
+        // It fails where there is no room, with nothing changed.
+        let offset = undo::append_record(bytes, body).ok()?;
+        encode::push_undo_insert(redo, id, body);
+        Some(offset)
+    })
 }
 
 /// Makes a page that was just created an undo page.

@@ -75,6 +75,7 @@ impl RollbackSegments {
             history_len: AtomicU64::new(0),
             greatest_id: TrxId(0),
         };
+        all.read_pages()?;
         let (mut found, mut greatest) = (BTreeMap::new(), 0);
         for rseg in all.all() {
             greatest = greatest.max(all.read_rseg(rseg, read_only, &mut found)?.get());
@@ -84,6 +85,27 @@ impl RollbackSegments {
             trx.undo.next_no = trx.undo.logs().filter_map(|l| Some(l.top?.undo_no + 1)).max().unwrap_or(0);
         }
         Ok((all, found.into_values().collect()))
+    }
+
+    /// Reads the pages that [`RollbackSegments::read_rseg`] looks at, in two rounds: one by one, hundreds of them would be
+    /// most of what opening a folder takes.
+    fn read_pages(&self) -> Result<()> {
+        let pool = self.storage.pool();
+        let headers: Vec<PageId> = self.all().map(|rseg| rseg.header).collect();
+        pool.read_together(&headers)?;
+        let mut pages = Vec::new();
+        for rseg in self.all() {
+            let page = pool.get_shared(rseg.header)?;
+            // Whoever reads the segment says what is wrong with it.
+            if check_header_page(&page, rseg.header).is_ok() {
+                let view = RollbackSegment::new(&page);
+                pages.extend(view.used_slots().map(|(_, first)| rseg.page(first)));
+                let history = view.history();
+                let ends = [history.first, history.last].into_iter().filter_map(|end| end.some());
+                pages.extend(ends.map(|end| rseg.page(end.page)));
+            }
+        }
+        Ok(pool.read_together(&pages)?)
     }
 
     /// Reads one rollback segment and gives the greatest id or number in it.

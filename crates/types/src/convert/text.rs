@@ -80,7 +80,9 @@ impl Value<'_> {
         if ty.kind == Kind::Year {
             fill(start, 4, out);
         } else if ty.zerofill {
-            fill(start, ty.length as usize, out);
+            // Of a DECIMAL the length is that of its digits; the point takes a place too.
+            let point = u32::from(ty.kind == Kind::Decimal && ty.decimals > 0);
+            fill(start, (ty.length + point) as usize, out);
         }
     }
 }

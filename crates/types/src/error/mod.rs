@@ -133,6 +133,8 @@ pub struct Warnings {
     limit: usize,
     /// They are those of an earlier statement.
     old: bool,
+    /// Notes are not kept.
+    without_notes: bool,
 }
 
 impl Warnings {
@@ -144,6 +146,11 @@ impl Warnings {
     /// Keeps up to so many from now on.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
+    }
+
+    /// Whether conditions of level Note are kept from now on.
+    pub fn keep_notes(&mut self, keep: bool) {
+        self.without_notes = !keep;
     }
 
     /// Forgets all.
@@ -168,6 +175,9 @@ impl Warnings {
 
     /// Adds a condition.
     pub fn push(&mut self, level: Level, code: u16, message: impl Into<Cow<'static, str>>) {
+        if self.without_notes && level == Level::Note {
+            return;
+        }
         self.forget_old();
         self.count += 1;
         if self.list.len() < self.limit {

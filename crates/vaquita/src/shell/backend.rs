@@ -136,7 +136,7 @@ impl ResultSink for Sink<'_> {
             affected_rows: done.affected_rows,
             insert_id: done.insert_id,
             warnings: done.warnings,
-            info: done.info,
+            info: done.info.into_owned(),
         };
         written(self.output.end(summary))
     }

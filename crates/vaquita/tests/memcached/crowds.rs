@@ -140,3 +140,55 @@ fn a_socket_file() {
     // TCP in clear is closed.
     assert_eq!(bed.ask("get AA\r\n", "nothing"), "CLIENT_ERROR TLS is required\r\n");
 }
+
+/// Changes of several keys in one piece: one transaction, in the counters too.
+#[test]
+fn changes_in_one_piece_are_one_transaction() {
+    let bed = Bed::new("piece", &[]);
+    let mut talk = bed.connect();
+    let joined = bed.stat("innodb_joined");
+    let piece: String = (0..16).map(|i| format!("set k{i} 0 0 1\r\nx\r\n")).collect();
+    talk.say(&piece);
+    talk.say("mn\r\n");
+    assert_eq!(talk.hear("MN"), "STORED\r\n".repeat(16) + "MN\r\n");
+    // The first is alone; a piece may come in two.
+    let joined = bed.stat("innodb_joined") - joined;
+    assert!((1..=2).contains(&joined), "{joined}");
+    assert_eq!(bed.sql("select count(*) from test.demo_test where c2 = 'x'"), "16\n");
+}
+
+/// What the groups of `stats` tell.
+#[test]
+fn statistics() {
+    let bed = Bed::new("stats", &["--memcached-threads=2"]);
+    let mut talk = bed.connect();
+    let _other = bed.connect();
+    let piece = "get AA\r\nget none\r\nset a 0 0 1\r\n5\r\nincr a 1\r\ndelete none\r\ntouch a 0\r\nmn\r\n";
+    assert!(talk.ask(piece, "MN").ends_with("MN\r\n"));
+    for (name, value) in [
+        ("cmd_get", 2),
+        ("get_hits", 1),
+        ("get_misses", 1),
+        ("cmd_set", 1),
+        ("incr_hits", 1),
+        ("delete_misses", 1),
+        ("touch_hits", 1),
+        ("threads", 2),
+    ] {
+        assert_eq!(bed.stat(name), value, "{name}");
+    }
+    let conns = talk.ask("stats conns\r\n", "END");
+    assert!(conns.matches(":addr tcp:127.0.0.1:").count() >= 2, "{conns}");
+    assert!(conns.contains(":secs_since_last_cmd "), "{conns}");
+    let settings = talk.ask("stats settings\r\n", "END");
+    for line in ["item_size_max 1048576", "auth_enabled_sasl no", "num_threads 2", "ssl_enabled yes"] {
+        assert!(settings.contains(&format!("STAT {line}\r\n")), "{line}: {settings}");
+    }
+    // Rows have neither slabs nor classes of sizes.
+    assert_eq!(talk.ask("stats items\r\n", "END"), "END\r\n");
+    assert_eq!(talk.ask("stats slabs\r\n", "END"), "END\r\n");
+    assert_eq!(talk.ask("stats sizes\r\n", "END"), "STAT sizes_status disabled\r\nEND\r\n");
+    assert_eq!(talk.ask("verbosity 1\r\n", ""), "OK\r\n");
+    assert_eq!(talk.ask("stats reset\r\n", ""), "RESET\r\n");
+    assert_eq!((bed.stat("cmd_get"), bed.stat("cmd_set")), (0, 0));
+}

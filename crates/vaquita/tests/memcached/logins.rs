@@ -61,12 +61,81 @@ fn accounts_of_the_server() {
     assert!(check("native", "another") && !check("native", "se cret"));
 }
 
+/// Logins under TLS and at a socket file; an account that wants TLS has it there, and not in clear.
+#[test]
+fn logins_under_tls_and_at_a_socket_file() {
+    let bed = Bed::new("places", &["--memcached-sasl", "--memcached-socket=mc.sock"]);
+    bed.sql(
+        "create user plain@localhost identified with mysql_native_password by 'se cret';
+         create user undertls@localhost identified with mysql_native_password by 'se cret' require ssl;",
+    );
+    let (ca, socket) = (bed.dir.join("data/ca.pem"), bed.dir.join("data/mc.sock"));
+    let (ca, socket) = (ca.display().to_string(), socket.display().to_string());
+    let port = bed.port().to_string();
+    let check = |place: &str, words: &[&str]| {
+        let (done, text) = run(installed().python_at("bmemcached", place).args(words));
+        done && text.ends_with("ok\n")
+    };
+    for user in ["plain", "undertls"] {
+        assert!(check(&port, &[user, "se cret", &ca]), "{user}");
+        assert!(!check(&port, &[user, "secret", &ca]), "{user} with a wrong password");
+    }
+    assert!(check(&socket, &["plain", "se cret"]));
+    assert!(!check(&socket, &["plain", "secret"]));
+    assert!(!check(&socket, &[]));
+    assert!(!check(&socket, &["undertls", "se cret"]));
+    assert!(!check(&port, &["undertls", "se cret"]));
+}
+
 #[test]
 fn nothing_works_before_a_login() {
     let bed = Bed::new("before", &["--memcached-sasl"]);
     let mut talk = bed.connect();
     let answer = talk.ask("get AA\r\n", "");
     assert!(!answer.contains("HELLO") && !answer.contains("END"), "{answer}");
+    // Neither text nor meta commands, right or wrong; and the connection ends.
+    for command in [
+        "version",
+        "stats",
+        "mn",
+        "mg AA v",
+        "md AA",
+        "ma AA",
+        "bind default",
+        "rget - -",
+        "mr - -",
+        "flush_all",
+        "delete AA",
+        "touch AA 0",
+        "quit",
+        "nonsense",
+        "",
+        "get @@default.AA",
+        "verbosity 1",
+    ] {
+        let answer = bed.ask(&format!("{command}\r\n"), "nothing");
+        assert_eq!(answer, "CLIENT_ERROR unauthenticated\r\n", "{command}");
+    }
+    for command in ["set AA 0 0 1\r\nx\r\n", "ms AA 1\r\nx\r\n", "set AA 0 0 1 noreply\r\nx\r\nget AA\r\n"] {
+        assert_eq!(bed.ask(command, "nothing"), "CLIENT_ERROR unauthenticated\r\n", "{command}");
+    }
+    // Nor frames: 0x20, and the end.
+    for opcode in (0x00..=0x1e_u8).chain([0x23, 0x24]).filter(|opcode| ![0x0b].contains(opcode)) {
+        let mut frame = [0; 24 + 2];
+        (frame[0], frame[1], frame[3], frame[11]) = (0x80, opcode, 2, 2);
+        frame[24..].copy_from_slice(b"AA");
+        let mut talk = bed.connect();
+        talk.say(frame);
+        let mut answer = Vec::new();
+        // Whoever hangs up amid our frame resets the connection: what came is what counts.
+        let _ = std::io::Read::read_to_end(&mut talk.0, &mut answer);
+        assert_eq!(
+            (answer[1], &answer[6..8], answer.len()),
+            (opcode, &b"\0\x20"[..], 24 + 13),
+            "{opcode:#x}"
+        );
+        assert!(answer.ends_with(b"Auth failure."));
+    }
     assert!(!run(&mut installed().python("pymemcache", bed.port())).0);
     assert!(!run(&mut installed().python("bmemcached", bed.port())).0);
     assert_eq!(bed.sql("select c2 from test.demo_test"), "HELLO, HELLO\n");

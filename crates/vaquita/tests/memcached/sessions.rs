@@ -51,6 +51,51 @@ fn bind() {
     assert_eq!(talk.ask("get AA\r\n", "END"), "VALUE AA 8 12\r\nHELLO, HELLO\r\nEND\r\n");
 }
 
+/// The table of the record: an integer as key, and nothing besides the value.
+#[test]
+fn a_key_and_a_value_alone() {
+    let bed = Bed::new("alone", &[]);
+    bed.sql(
+        "create table test.memc_test (id int not null primary key, value3 text);
+         insert into test.memc_test values (1, 'one'), (2, 'two'), (-3, null);
+         use innodb_memcache;
+         INSERT INTO containers VALUES
+         (\"memc1\", \"test\", \"memc_test\", \"id\", \"value3\", null, null, null, \"PRIMARY\");",
+    );
+    let mut talk = bed.connect();
+    assert_eq!(talk.ask("bind memc1\r\n", ""), "OK\r\n");
+    let wanted = "VALUE 2 0 3 0\r\ntwo\r\nVALUE 1 0 3 0\r\none\r\nVALUE -3 0 0 0\r\n\r\nEND\r\n";
+    assert_eq!(talk.ask("gets 2 1 77 -3\r\n", "END"), wanted);
+    // There is nowhere to keep flags, a number or an end.
+    assert_eq!(talk.ask("set 4 9 1 4\r\nfour\r\n", "STORED"), "STORED\r\n");
+    assert_eq!(talk.ask("gets 4\r\n", "END"), "VALUE 4 0 4 0\r\nfour\r\nEND\r\n");
+    assert_eq!(talk.ask("cas 4 0 0 1 5\r\nx\r\n", "EXISTS"), "EXISTS\r\n");
+    assert!(talk.ask("get four\r\n", "").starts_with("CLIENT_ERROR"));
+    assert_eq!(bed.sql("select * from test.memc_test where id = 4"), "4\tfour\n");
+}
+
+/// What keeps a definition: an open transaction, and with `innodb_api_enable_mdl` every connection that has used the mapping.
+#[test]
+fn definitions_are_locked_as_enable_mdl_says() {
+    let alter = "set session lock_wait_timeout = 1; alter table test.demo_test add column more int";
+    for (mdl, refused) in [("OFF", false), ("ON", true)] {
+        let option = format!("--innodb-api-enable-mdl={mdl}");
+        let bed = Bed::new(&format!("mdl-{mdl}"), &[&option]);
+        let mut talk = bed.connect();
+        assert_eq!(talk.ask("get AA\r\n", "END").lines().count(), 3);
+        let done = bed.server.sql(alter);
+        let told = done.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        assert_eq!((done.is_err(), told.contains("1205")), (refused, refused), "{mdl}: {told}");
+        assert_eq!(talk.ask("get AA\r\n", "END").lines().count(), 3);
+        drop(talk);
+        if refused {
+            // The connection's end is seen soon.
+            while bed.server.sql(alter).is_err() {}
+        }
+        assert_eq!(bed.ask("get AA\r\n", "END").lines().count(), 3, "mapped anew");
+    }
+}
+
 #[test]
 fn another_delimiter() {
     let bed = Bed::new("delimiter", &[]);

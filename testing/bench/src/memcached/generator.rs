@@ -57,7 +57,7 @@ pub(super) fn run(
         epoll::add(&set, &stream, epoll::EventData::new_u64(i as u64), epoll::EventFlags::IN)?;
         talkers.push(Talker { stream, protocol, input: Vec::new(), out: Vec::new(), sent: VecDeque::new() });
     }
-    let mut keys = Keys { rng: Rng::new(0xC0FFEE), next: 0, load };
+    let mut keys = Keys { rng: Rng::new(0xC0FFEE), next: 0, load, drawn: Vec::new() };
     let begun = Instant::now();
     let mut histogram = Histogram::default();
     for talker in &mut talkers {
@@ -94,6 +94,8 @@ struct Keys {
     rng: Rng,
     next: u64,
     load: Load,
+    /// Of the present request: SQL gives a row that is asked for twice once, so no key comes twice.
+    drawn: Vec<u64>,
 }
 
 impl Keys {
@@ -103,7 +105,13 @@ impl Keys {
 
     fn draw(&mut self) -> u64 {
         if !self.load.fill {
-            return self.rng.below(self.load.rows);
+            loop {
+                let key = self.rng.below(self.load.rows);
+                if !self.drawn.contains(&key) || self.drawn.len() as u64 >= self.load.rows {
+                    self.drawn.push(key);
+                    return key;
+                }
+            }
         }
         self.next += 1;
         self.next - 1
@@ -115,6 +123,7 @@ impl Talker {
     fn refill(&mut self, keys: &mut Keys, now: Instant) -> Result<(), Failure> {
         while self.sent.len() < keys.load.depth && keys.are_left() {
             let operation = keys.load.operation;
+            keys.drawn.clear();
             self.protocol.push(operation, || keys.draw(), &mut self.out);
             self.sent.push_back(now);
         }

@@ -1,7 +1,7 @@
 //! The servers, each with the same rows.
 
 use super::generator::{Load, run};
-use super::speech::{Operation, Protocol, VALUE, push_key};
+use super::speech::{Operation, Protocol, Statements, VALUE, push_key};
 use crate::Failure;
 use crate::oltp::{cpu_us, vaquita_binary};
 use crate::workload::Scratch;
@@ -138,9 +138,14 @@ impl Contender {
         cpu_us(self.pid()?)
     }
 
-    /// Whether this is asked of it: SQL has neither a binary protocol of memcached's nor several keys at once here.
-    pub(super) fn does(&self, protocol: &str, operation: Operation, depth: usize) -> bool {
-        !self.sql || protocol == "text" && operation != Operation::Get(super::MULTI_GET) && depth == 1
+    /// Whether it is asked in a form of memcached's protocol: SQL stands beside the rows of the text protocol.
+    pub(super) fn does(&self, protocol: &str) -> bool {
+        !self.sql || protocol == "text"
+    }
+
+    /// Whether it is asked in SQL.
+    pub(super) fn is_sql(&self) -> bool {
+        self.sql
     }
 
     /// Connected sockets, ready for requests.
@@ -149,9 +154,13 @@ impl Contender {
             .map(|_| {
                 if self.sql {
                     let mut wire = Wire::connect(self.port, "root")?;
-                    let select = wire.prepare("select v from kv.t where k = ?")?;
-                    let replace = wire.prepare("replace into kv.t (k, v, flags) values (?, ?, 0)")?;
-                    return Ok((wire.stream, Protocol::Mysql(select, replace)));
+                    let marks = vec!["?"; super::MULTI_GET as usize].join(",");
+                    let statements = Statements {
+                        select: wire.prepare("select v from kv.t where k = ?")?,
+                        select_in: wire.prepare(&format!("select v from kv.t where k in ({marks})"))?,
+                        replace: wire.prepare("replace into kv.t (k, v, flags) values (?, ?, 0)")?,
+                    };
+                    return Ok((wire.stream, Protocol::Mysql(statements)));
                 }
                 let stream = TcpStream::connect(("127.0.0.1", self.port))?;
                 stream.set_nodelay(true)?;

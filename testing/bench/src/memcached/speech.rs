@@ -1,4 +1,4 @@
-//! The same two operations in three protocols: requests as bytes, answers counted and checked.
+//! The same operations in three protocols: requests as bytes, answers counted and checked.
 
 use crate::Failure;
 use vaquita_base::codec::{get_u32, put_u32, put_u64};
@@ -21,13 +21,27 @@ pub(super) enum Operation {
 pub(super) enum Protocol {
     Text,
     Binary,
-    /// Prepared statements by these numbers: the select, the replace.
-    Mysql(u32, u32),
+    /// MySQL's, by these prepared statements.
+    Mysql(Statements),
 }
+
+/// Numbers of prepared statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Statements {
+    /// The row of a key.
+    pub(super) select: u32,
+    /// The rows of as many keys as [`super::MULTI_GET`].
+    pub(super) select_in: u32,
+    /// The replacement of a row.
+    pub(super) replace: u32,
+}
+
+/// Bytes of a key.
+const KEY: usize = 12;
 
 /// The key of a row.
 pub(super) fn push_key(key: u64, out: &mut Vec<u8>) {
-    let mut digits = [b'0'; 12];
+    let mut digits = [b'0'; KEY];
     digits[..4].copy_from_slice(b"key:");
     let mut rest = key;
     for digit in digits[4..].iter_mut().rev() {
@@ -78,17 +92,19 @@ impl Protocol {
                 push_key(key, out);
                 push_value(key, out);
             }
-            (Protocol::Mysql(select, _), Operation::Get(_)) => {
-                let mut text = Vec::with_capacity(12);
-                push_key(key(), &mut text);
-                push_packet(&Wire::execution(select, &[&text]), out);
+            (Protocol::Mysql(statements), Operation::Get(keys)) => {
+                let mut text = Vec::with_capacity(KEY * keys as usize);
+                (0..keys).for_each(|_| push_key(key(), &mut text));
+                let keys: Vec<&[u8]> = text.chunks_exact(KEY).collect();
+                let statement = if keys.len() == 1 { statements.select } else { statements.select_in };
+                push_packet(&Wire::execution(statement, &keys), out);
             }
-            (Protocol::Mysql(_, replace), Operation::Set) => {
+            (Protocol::Mysql(statements), Operation::Set) => {
                 let key = key();
-                let (mut text, mut value) = (Vec::with_capacity(12), Vec::with_capacity(VALUE));
+                let (mut text, mut value) = (Vec::with_capacity(KEY), Vec::with_capacity(VALUE));
                 push_key(key, &mut text);
                 push_value(key, &mut value);
-                push_packet(&Wire::execution(replace, &[&text, &value]), out);
+                push_packet(&Wire::execution(statements.replace, &[&text, &value]), out);
             }
         }
     }
@@ -163,9 +179,9 @@ fn binary_answers(count: u32, body: usize, input: &[u8]) -> Result<Option<usize>
     Ok((input.len() >= at).then_some(at))
 }
 
-/// OK for a change; for a query packets up to the second EOF, one row between.
+/// OK for a change; for a query packets up to the second EOF, a row for each key between.
 fn mysql_answer(operation: Operation, input: &[u8]) -> Result<Option<usize>, Failure> {
-    let (mut at, mut packets, mut ends) = (0, 0, 0);
+    let (mut at, mut packets, mut ends) = (0, 0u32, 0);
     loop {
         let Some(head) = input.get(at..at + 4) else { return Ok(None) };
         let len = usize::from(head[0]) | usize::from(head[1]) << 8 | usize::from(head[2]) << 16;
@@ -176,12 +192,12 @@ fn mysql_answer(operation: Operation, input: &[u8]) -> Result<Option<usize>, Fai
             (Operation::Set, Some(0)) => return Ok(Some(at)),
             (Operation::Get(_), Some(0xFE)) if len < 9 => ends += 1,
             (Operation::Get(_), Some(1..0xFB)) if packets < 3 => {}
-            (Operation::Get(_), Some(0)) if packets == 4 && len > VALUE => {}
+            (Operation::Get(keys), Some(0)) if packets > 3 && packets < 4 + keys && len > VALUE => {}
             _ => return Err(wrong(payload)),
         }
-        if ends == 2 {
-            // Number of columns, a column, EOF, a row, EOF.
-            return if packets == 5 { Ok(Some(at)) } else { Err(wrong(input)) };
+        if let (2, Operation::Get(keys)) = (ends, operation) {
+            // Number of columns, a column, EOF, the rows, EOF.
+            return if packets == 4 + keys { Ok(Some(at)) } else { Err(wrong(input)) };
         }
     }
 }
@@ -234,6 +250,26 @@ mod tests {
         assert!(answer(2, &missing).is_err(), "one of two");
         assert!(Protocol::Text.answer(Operation::Set, b"SERVER_ERROR out of memory\r\n").is_err());
         assert_eq!(Protocol::Text.answer(Operation::Set, b"STORED\r\nSTO").expect("stored"), Some(8));
+    }
+
+    #[test]
+    fn rows_of_sql() {
+        let statements = Statements { select: 1, select_in: 2, replace: 3 };
+        let request = |keys| request(Protocol::Mysql(statements), Operation::Get(keys));
+        assert_eq!((request(1)[5], request(3)[5]), (1, 2), "the statement");
+        assert!(request(3).ends_with(b"\x0ckey:00000007\x0ckey:00000008\x0ckey:00000009"));
+        let packet = |payload: &[u8]| [&[payload.len() as u8, 0, 0, 0], payload].concat();
+        let end = packet(&[0xFE, 0, 0, 2, 0]);
+        let row = packet(&[&[0, 0, VALUE as u8][..], &[b'v'; VALUE]].concat());
+        let answer = |rows: usize| {
+            [packet(&[1]), packet(b"\x03def"), end.clone(), row.repeat(rows), end.clone()].concat()
+        };
+        let read = |keys, input: &[u8]| mysql_answer(Operation::Get(keys), input);
+        assert_eq!(read(1, &answer(1)).expect("a row"), Some(answer(1).len()));
+        assert_eq!(read(3, &answer(3)).expect("rows"), Some(answer(3).len()));
+        assert_eq!(read(3, &answer(3)[..200]).expect("a part"), None);
+        assert!(read(3, &answer(2)).is_err() && read(1, &answer(2)).is_err(), "other numbers of rows");
+        assert!(read(1, &packet(b"\xFF\x15\x04#28000No")).is_err(), "an error");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 memcached.py CLIENT PORT [USER PASSWORD] [CA]
 
 CLIENT: pymemcache (text), pymemcache-tls (text under TLS, CA is the authority's certificate), bmemcached (binary, SASL if
-there are a user and a password). Prints `ok` at the end. memcached 1.6 passes it too.
+there are a user and a password, under TLS if there is a CA; PORT can be a socket file's path). Prints `ok` at the end.
+memcached 1.6 passes it too.
 """
 
 import ssl
@@ -63,10 +64,11 @@ def with_pymemcache(port, context):
     same(pool.get_many([f"p{i}" for i in range(50)]), {f"p{i}": b"%d" % i for i in range(50)}, "a pool's gets")
 
 
-def with_bmemcached(port, user, password):
+def with_bmemcached(port, user, password, context):
     import bmemcached
 
-    client = bmemcached.Client((f"127.0.0.1:{port}",), user, password, compression=None)
+    server = port if port.startswith("/") else f"127.0.0.1:{port}"
+    client = bmemcached.Client((server,), user, password, compression=None, tls_context=context)
     same(client.flush_all(), True, "flush_all")
     same(client.set("a", "one"), True, "set")
     same(client.get("a"), "one", "get")
@@ -91,12 +93,13 @@ def with_bmemcached(port, user, password):
 
 
 def main():
-    client, port, rest = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    client, port, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
     if client == "bmemcached":
-        user, password = (rest + [None, None])[:2]
-        with_bmemcached(port, user, password)
+        user, password, ca = (rest + [None, None, None])[:3]
+        with_bmemcached(port, user, password, ssl.create_default_context(cafile=ca) if ca else None)
     else:
-        with_pymemcache(port, ssl.create_default_context(cafile=rest[0]) if client == "pymemcache-tls" else None)
+        context = ssl.create_default_context(cafile=rest[0]) if client == "pymemcache-tls" else None
+        with_pymemcache(int(port), context)
     print("ok")
 
 

@@ -2,29 +2,33 @@
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Appends the bytes `text` stands for; `None` if it is not well-formed. Bits that lie behind the last byte do not matter.
+/// Appends the bytes `text` stands for; `None` if it is not well-formed. As memcached has it: bytes that are no letters do not
+/// count, the letters must come in fours, and what comes behind the first four with padding is not looked at. Bits that lie
+/// behind the last byte do not matter.
 pub(crate) fn decode(text: &[u8], out: &mut impl Extend<u8>) -> Option<()> {
-    if text.is_empty() || !text.len().is_multiple_of(4) {
+    let letters = || text.iter().copied().filter(|&letter| letter == b'=' || value(letter).is_some());
+    let count = letters().count();
+    if count == 0 || !count.is_multiple_of(4) {
         return None;
     }
-    let padding = text.iter().rev().take_while(|&&letter| letter == b'=').count();
-    if padding > 2 {
-        return None;
+    let (mut bits, mut length, mut padding) = (0, 0, 0);
+    for letter in letters() {
+        padding += usize::from(letter == b'=');
+        bits = bits << 6 | value(letter).unwrap_or(0);
+        length += 1;
+        if length < 4 {
+            continue;
+        }
+        if padding > 2 {
+            return None;
+        }
+        out.extend([(bits >> 16) as u8, (bits >> 8) as u8, bits as u8].into_iter().take(3 - padding));
+        if padding > 0 {
+            break;
+        }
+        (bits, length) = (0, 0);
     }
-    let (text, last) = text.split_at(text.len() - 4);
-    for group in text.chunks_exact(4) {
-        let bits = bits(group)?;
-        out.extend([(bits >> 16) as u8, (bits >> 8) as u8, bits as u8]);
-    }
-    let mut group = [b'A'; 4];
-    group[..4 - padding].copy_from_slice(&last[..4 - padding]);
-    let bits = bits(&group)?;
-    out.extend([(bits >> 16) as u8, (bits >> 8) as u8, bits as u8].into_iter().take(3 - padding));
     Some(())
-}
-
-fn bits(group: &[u8]) -> Option<u32> {
-    group.iter().try_fold(0, |bits, &letter| Some(bits << 6 | value(letter)?))
 }
 
 fn value(letter: u8) -> Option<u32> {
@@ -71,8 +75,19 @@ mod tests {
             assert_eq!(decode(text, &mut decoded), Some(()));
             assert_eq!(decoded, bytes);
         }
-        for bad in [&b""[..], b"Zg", b"Zg=", b"====", b"Z===", b"Zg==Zg==", b"Z!==", b"Zm9 "] {
+        for bad in [&b""[..], b"Zg", b"Zg=", b"====", b"Z===", b"Z!==", b"Zm9 ", b"Zg==Z", b"!"] {
             assert_eq!(decode(bad, &mut Vec::new()), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_letter_does_not_count() {
+        for (text, bytes) in
+            [(&b"Zm:9v"[..], &b"foo"[..]), (b"Z-g==!", b"f"), (b"Zg==Zg==", b"f"), (b"Zg=a", b"f\0")]
+        {
+            let mut decoded = Vec::new();
+            assert_eq!(decode(text, &mut decoded), Some(()), "{text:?}");
+            assert_eq!(decoded, bytes, "{text:?}");
         }
     }
 }

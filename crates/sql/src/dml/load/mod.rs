@@ -13,9 +13,10 @@ use super::store::must_be_given;
 use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::accounts::{Priv, Wanted};
 use crate::catalog::TableInfo;
+use crate::connection::wanted_of;
 use crate::database::Database;
 use crate::expr::{CompileCx, EvalCx, Row, TableRow, compile};
-use crate::plan::{Planner, SourceLock};
+use crate::plan::{Planner, SourceLock, TableUse};
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
@@ -119,7 +120,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !given(c)).collect();
     let without_default = missing.iter().copied().filter(|&c| must_be_given(&info.columns[c])).collect();
     let reads_row = assignments.iter().filter_map(|a| a.value.as_ref()).any(|e| !e.tables().is_empty());
-    let wants = wants(ast, &info);
+    let wants = wants(ast, &info, &planner.take_uses());
     Ok(LoadPlan {
         file: ast.file.into(),
         local: ast.local,
@@ -159,8 +160,10 @@ fn check_fixed_width(info: &TableInfo, targets: &[Target]) -> SqlResult<()> {
     Ok(())
 }
 
-fn wants(ast: &ast::LoadData<'_>, info: &TableInfo) -> Box<[Wanted]> {
-    let mut wants = vec![Wanted::table(&info.database, &info.name, Priv::INSERT)];
+/// `read`: tables that subqueries of SET read.
+fn wants(ast: &ast::LoadData<'_>, info: &TableInfo, read: &[TableUse]) -> Box<[Wanted]> {
+    let mut wants = wanted_of(read);
+    wants.push(Wanted::table(&info.database, &info.name, Priv::INSERT));
     if ast.duplicates == ast::LoadDuplicates::Replace {
         wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
     }
@@ -222,8 +225,9 @@ pub(crate) fn server_file(name: &str, db: &Database, database: &str) -> SqlResul
         None => true,
         Some(only) => {
             let real = |p: &std::path::Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
-            let parent = path.parent().map(real).unwrap_or_default();
-            parent.starts_with(real(only.as_ref()))
+            // What is there counts as what it leads to; what is to be made, by where.
+            let place = path.canonicalize().unwrap_or_else(|_| path.parent().map(real).unwrap_or_default());
+            place.starts_with(real(only.as_ref()))
         }
     };
     match allowed {
@@ -317,7 +321,8 @@ impl Loading<'_> {
                 counts.deleted,
                 counts.records - counts.copied.min(counts.records),
                 state.warnings.count()
-            ),
+            )
+            .into(),
             ..Outcome::default()
         }
     }

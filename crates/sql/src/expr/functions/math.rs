@@ -5,7 +5,7 @@ use crate::expr::arith::{Numeric, fit_double, fit_int, int_digits, numeric, out_
 use crate::expr::build::{Collated, New, double_type, int_type, text_type};
 use crate::expr::node::{Constness, Data, EvalFn, Expr};
 use crate::expr::scope::CompileCx;
-use vaquita_types::{SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("abs", 1, 1, abs),
@@ -302,6 +302,8 @@ evals! {
             }
             Value::Int(v) => v as u64,
             Value::UInt(v) => v,
+            // A literal of bits is text here; a column is its number.
+            Value::Bit { value, .. } if args[0].ty().kind == Kind::Bit => value,
             v => {
                 let text = v.to_text(args[0].ty());
                 parse_based(&text, 10, false)

@@ -5,7 +5,7 @@ use crate::expr::build::{Collated, New, int_type, text_type};
 use crate::expr::node::{Constness, EvalFn, Expr, Node};
 use crate::expr::scope::CompileCx;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use vaquita_engine::WaitFor;
+use vaquita_engine::{WaitFor, tell_around};
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -130,9 +130,7 @@ fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<
     let end = Instant::now() + wanted;
     let until = cx.state.deadline.map_or(end, |deadline| end.min(deadline));
     let hook = super::wait_hook(cx);
-    hook.before(WaitFor::Lock);
-    let slept = db.processes().sleep(until, &cx.state.interrupt);
-    hook.after(WaitFor::Lock);
+    let slept = tell_around(&*hook, WaitFor::Lock, || db.processes().sleep(until, &cx.state.interrupt));
     // The end of the connection is an error, that of the statement a value.
     if slept && until < end || cx.state.interrupt.ends_connection() {
         cx.state.poll_now()?;

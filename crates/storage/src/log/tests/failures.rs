@@ -13,9 +13,9 @@ fn is_final(result: Result<()>) -> bool {
 }
 
 /// After `fault`, nothing is acknowledged and nothing is written.
-fn fails_for_good(fault: Fault) {
+fn fails_for_good(fault: Fault, config: LogConfig) {
     let disk = disk(1);
-    let log = create(&disk, SMALL);
+    let log = RedoLog::create(&disk, clock(), config, SMALL).unwrap();
     let durable = append(&log, 1, 600).end;
     log.flush_up_to(durable).unwrap();
     disk.inject(Injection::new(fault).on_path("ib_logfile0"));
@@ -48,29 +48,35 @@ fn fails_for_good(fault: Fault) {
 
 #[test]
 fn a_failed_write_is_final() {
-    fails_for_good(Fault::WriteError);
+    fails_for_good(Fault::WriteError, config(BUFFER_BYTES_MIN));
+    fails_for_good(Fault::WriteError, direct(BUFFER_BYTES_MIN));
 }
 
 #[test]
 fn a_full_disk_is_final() {
-    fails_for_good(Fault::NoSpace);
+    fails_for_good(Fault::NoSpace, config(BUFFER_BYTES_MIN));
+    fails_for_good(Fault::NoSpace, direct(BUFFER_BYTES_MIN));
 }
 
 #[test]
 fn a_failed_sync_is_final() {
-    fails_for_good(Fault::SyncError);
+    fails_for_good(Fault::SyncError, config(BUFFER_BYTES_MIN));
 }
 
 #[test]
 fn a_failed_checkpoint_is_final() {
-    let disk = disk(2);
-    let log = create(&disk, SMALL);
-    let end = append(&log, 1, 600).end;
-    log.flush_up_to(end).unwrap();
-    disk.inject(Injection::new(Fault::SyncError).on_path("ib_logfile0"));
-    assert!(matches!(log.write_checkpoint(end), Err(LogError::Io(_))));
-    assert!(is_final(log.flush_up_to(end)));
-    assert_eq!(log.checkpoint_lsn(), FIRST_LSN);
+    for (fault, config) in
+        [(Fault::SyncError, config(BUFFER_BYTES_MIN)), (Fault::WriteError, direct(BUFFER_BYTES_MIN))]
+    {
+        let disk = disk(2);
+        let log = RedoLog::create(&disk, clock(), config, SMALL).unwrap();
+        let end = append(&log, 1, 600).end;
+        log.flush_up_to(end).unwrap();
+        disk.inject(Injection::new(fault).on_path("ib_logfile0"));
+        assert!(matches!(log.write_checkpoint(end), Err(LogError::Io(_))));
+        assert!(is_final(log.flush_up_to(end)));
+        assert_eq!(log.checkpoint_lsn(), FIRST_LSN);
+    }
 }
 
 #[test]

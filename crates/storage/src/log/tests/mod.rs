@@ -61,6 +61,11 @@ fn config(buffer_bytes: usize) -> LogConfig {
     LogConfig { buffer_bytes, ..LogConfig::new(DIR, FOLDER) }
 }
 
+/// The same without the page cache.
+fn direct(buffer_bytes: usize) -> LogConfig {
+    LogConfig { direct: true, ..config(buffer_bytes) }
+}
+
 fn new_log(files: u32, file_bytes: u64) -> NewLog {
     NewLog { files, file_bytes, first_lsn: FIRST_LSN }
 }

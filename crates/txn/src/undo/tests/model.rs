@@ -423,7 +423,7 @@ fn power_cuts_leave_a_state_that_was_passed() {
         assert!(bed.make_durable());
         let mut run = Run::new(bed, seed, true);
         let ops = run.bed.disk.ops();
-        run.bed.disk.arm_cut(ops + 5 + run.rng.below(300));
+        run.bed.disk.arm_cut(ops + 5 + run.rng.below(150));
         for _ in 0..1_500 {
             if run.step().is_err() {
                 break;

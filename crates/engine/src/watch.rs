@@ -1,0 +1,73 @@
+//! Whether a table's rows may have changed since they were read: for those who keep what they have made of the rows of a table and
+//! want to know at no cost when that is out of date.
+//!
+//! A table has a mark. Transactions set it when they are about to change rows, which costs them a look at a word that is
+//! hardly ever written: the mark stays until somebody who watches takes it away. A [`Watch`] is made *before* the rows are
+//! read.
+//!
+//! # Why nothing is missed
+//! A transaction sets the mark (W2) after it was granted the table lock of its changes (W1), and gives that lock back (W4)
+//! after its changes are visible (W3). A watch takes the mark away (R1), then asks whether anybody holds such a lock (R2); the
+//! rows are read after that (R3). The mutex of the table's locks orders W1, W4 and R2. If R2 comes before W1, W2 comes
+//! after R1 and its mark stays. If R2 comes after W4, R3 sees the changes. If it is between them, the watch says from the
+//! beginning that the rows may have changed.
+
+use crate::core::Core;
+use crate::table::Table;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The mark, in the lowest bit; above it how often it was taken away.
+#[derive(Debug)]
+pub(crate) struct Mark(AtomicU64);
+
+const MARKED: u64 = 1;
+
+impl Default for Mark {
+    fn default() -> Self {
+        // Nobody has looked yet: there is nothing to be told.
+        Mark(AtomicU64::new(MARKED))
+    }
+}
+
+impl Mark {
+    /// Sets it. The caller holds the table lock of its changes.
+    #[inline]
+    pub(crate) fn set(&self) {
+        if self.0.load(Ordering::Relaxed) & MARKED == 0 {
+            self.0.fetch_or(MARKED, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes it away; what the word is then. Who has looked before is told by the count, unless there was no mark.
+    fn take(&self) -> u64 {
+        let taken = |word: u64| (word & MARKED != 0).then(|| word.wrapping_add(1));
+        match self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken) {
+            Ok(marked) => marked.wrapping_add(1),
+            Err(unmarked) => unmarked,
+        }
+    }
+}
+
+/// A table as it was at a moment.
+#[derive(Debug)]
+pub struct Watch {
+    table: Arc<Table>,
+    word: u64,
+    /// Somebody was changing rows at that moment.
+    open: bool,
+}
+
+impl Watch {
+    /// From now on. What is read after this call, in a view that is opened after it or without any, is what is watched.
+    pub fn new(core: &Core, table: &Arc<Table>) -> Watch {
+        let word = table.mark.take();
+        let open = core.txn.locks().is_being_changed(table.id);
+        Watch { table: table.clone(), word, open }
+    }
+
+    /// Whether the rows, or the table itself, may be others by now.
+    pub fn may_have_changed(&self) -> bool {
+        self.open || self.table.is_gone() || self.table.mark.0.load(Ordering::Acquire) != self.word
+    }
+}

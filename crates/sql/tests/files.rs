@@ -1,0 +1,102 @@
+//! Files that statements name: where `secure_file_priv` and `local_infile` let them be. Answers as of MySQL 5.6.24.
+
+mod support;
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use support::{open, open_with, root, run};
+
+const REFUSED: &str =
+    "1290 The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
+
+/// A folder for files, with another one inside of it.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str) -> Files {
+        let dir = std::env::temp_dir().join(format!("vaquita-files-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(dir.join("allowed/below")).expect("folders");
+        for file in ["outside.txt", "allowed/inside.txt", "allowed/below/deep.txt"] {
+            std::fs::write(dir.join(file), "7\n").expect("a file");
+        }
+        Files(dir)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn secure_file_priv_keeps_files_in_one_folder() {
+    let files = Files::new("secure");
+    symlink(files.path("outside.txt"), files.path("allowed/link.txt")).expect("a link");
+    symlink(&files.0, files.path("allowed/up")).expect("a link");
+    let opened = open_with(&[("secure_file_priv", &files.path("allowed"))]);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int)"), "");
+    let mut load = |name: &str| run(&mut c, &format!("load data infile '{}' into table t", files.path(name)));
+    for name in ["allowed/inside.txt", "allowed/below/deep.txt", "allowed/../allowed/inside.txt"] {
+        assert_eq!(load(name), "", "{name}");
+    }
+    for name in ["outside.txt", "allowed/link.txt", "allowed/up/outside.txt", "allowed/../outside.txt"] {
+        assert_eq!(load(name), REFUSED, "{name}");
+    }
+    let missing = format!(
+        "13 Can't get stat of '{}' (Errcode: 2 - No such file or directory)",
+        files.path("allowed/none.txt")
+    );
+    assert_eq!(load("allowed/none.txt"), missing);
+    // A name without a path is in the database's folder.
+    assert_eq!(run(&mut c, "load data infile 't.txt' into table t"), REFUSED);
+    for (name, answer) in [
+        ("made.txt", REFUSED),
+        ("allowed-not/made.txt", REFUSED),
+        ("allowed/up/made.txt", REFUSED),
+        ("allowed/../made.txt", REFUSED),
+        ("allowed/below/made.txt", ""),
+    ] {
+        for kind in ["outfile", "dumpfile"] {
+            let sql = format!("select 1 into {kind} '{}{kind}'", files.path(name));
+            assert_eq!(run(&mut c, &sql), answer, "{sql}");
+            assert_eq!(
+                std::path::Path::new(&files.path(&format!("{name}{kind}"))).exists(),
+                answer.is_empty()
+            );
+        }
+    }
+    let read_only = "1238 Variable 'secure_file_priv' is a read only variable";
+    assert_eq!(run(&mut c, "set global secure_file_priv = ''"), read_only);
+    assert_eq!(run(&mut c, "select count(*), sum(a) from t"), "3|21");
+}
+
+#[test]
+fn without_secure_file_priv_files_are_anywhere() {
+    let files = Files::new("anywhere");
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int)"), "");
+    assert_eq!(run(&mut c, &format!("load data infile '{}' into table t", files.path("outside.txt"))), "");
+    assert_eq!(run(&mut c, "select a from t"), "7");
+}
+
+#[test]
+fn local_infile_off_refuses_the_clients_files() {
+    let files = Files::new("local");
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int)"), "");
+    assert_eq!(run(&mut c, "set global local_infile = 0"), "");
+    let load = format!("load data local infile '{}' into table t", files.path("outside.txt"));
+    assert_eq!(run(&mut c, &load), "1148 The used command is not allowed with this MySQL version");
+    // That of the server is another matter.
+    assert_eq!(run(&mut c, &load.replace("local ", "")), "");
+    assert_eq!(run(&mut c, "select a from t"), "7");
+}

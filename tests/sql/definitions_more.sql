@@ -1,0 +1,18 @@
+create table zeros (c decimal(8,3) zerofill, d decimal(5) zerofill, k bit(12));
+insert into zeros values (3.5, 7, b'101010101010'), (99999.9995, 1, 0);
+select c, d, concat(c, '|', d), bin(k), oct(k) from zeros;
+create table y (a year, b year(2));
+create table big (a decimal(66));
+create table big (a datetime(7));
+create table l (id int, a int, b int);
+create table r (a int, id int, c int);
+insert into l values (1, 2, 3);
+insert into r values (2, 1, 4);
+select * from l join r using (a, id);
+select * from l right join r using (id, a);
+select 1 as a, 2 as a from l order by a;
+create table copied (id int, v varchar(10));
+insert into copied values (1, 'x'), (null, 'yy');
+alter table copied modify id int not null;
+alter table copied modify v varchar(1);
+alter table copied add primary key (id);
