@@ -132,6 +132,12 @@ impl TableFile {
     }
 }
 
+/// Whether `db/table` of InnoDB's dictionary is what an ALTER TABLE is filling or has emptied, or what a crash left of one.
+/// Lists of tables leave it out; who names it finds it, as in MySQL.
+pub fn is_intermediate(name: &str) -> bool {
+    name.rsplit_once('/').is_some_and(|(_, table)| table.starts_with("#sql"))
+}
+
 /// Splits at a separator; lower-cased names (`lower_case_table_names`) have lower-case separators.
 fn split<'a>(s: &'a str, separator: &str) -> (&'a str, Option<&'a str>) {
     match s.split_once(separator).or_else(|| s.split_once(&separator.to_ascii_lowercase())) {
@@ -199,5 +205,11 @@ mod tests {
         assert_eq!(TableFile::parse("#sql-ib21-5").table, "#sql-ib21-5");
         assert_eq!(decode("a#b"), None);
         assert_eq!((decode("@"), decode("@0"), decode("@00é")), (None, None, None));
+    }
+
+    #[test]
+    fn what_alter_table_is_at() {
+        assert!(is_intermediate("d/#sql-1") && is_intermediate("d/#sql-ib29-1720577053"));
+        assert!(!is_intermediate("#sql/t") && !is_intermediate("d/t#sql") && !is_intermediate("d/@0023sql"));
     }
 }

@@ -13,7 +13,7 @@ pub mod declared;
 pub mod extra;
 mod names;
 
-pub use names::{check_database, engine_name, file_name, is_intermediate, same_name, sql_name};
+pub use names::{check_database, engine_name, file_name, same_name, sql_name};
 
 use crate::error;
 use extra::Extra;

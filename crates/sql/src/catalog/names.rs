@@ -62,12 +62,6 @@ pub fn sql_name(engine_name: &str) -> (String, String) {
     }
 }
 
-/// Whether lists of tables leave out the engine's table of that name: the copy that an ALTER TABLE is at, and what a crash
-/// left of one. Who names it finds it, as in MySQL.
-pub fn is_intermediate(engine_name: &str) -> bool {
-    engine_name.rsplit_once('/').is_some_and(|(_, table)| table.starts_with("#sql"))
-}
-
 /// Whether two names of columns or indexes are the same: case does not count.
 #[inline]
 pub fn same_name(a: &str, b: &str) -> bool {
@@ -85,7 +79,6 @@ mod tests {
         assert_eq!(sql_name(&name), ("my db".to_owned(), "t-é".to_owned()));
         assert_eq!(sql_name("d/#sql-1").1, "#mysql50##sql-1");
         assert_eq!(engine_name("d", "#mysql50##sql-1").unwrap(), "d/#sql-1");
-        assert!(is_intermediate("d/#sql-1") && !is_intermediate("#sql/t") && !is_intermediate("d/t#sql"));
         assert!(same_name("Straße", "sTRAße") && same_name("É", "é") && !same_name("a", "b"));
     }
 

@@ -113,7 +113,7 @@ impl Making<'_, '_> {
                 Some(name) => crate::catalog::engine_name(&database, name).into_iter().collect(),
                 None => {
                     let mut all = error::of_engine(core.dict.tables(&core.storage, &file_name))?;
-                    all.retain(|name| !crate::catalog::is_intermediate(name));
+                    all.retain(|name| !vaquita_engine::lower::filename::is_intermediate(name));
                     all
                 }
             };

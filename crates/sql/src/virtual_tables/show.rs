@@ -468,7 +468,7 @@ fn tables(
     let all = (privileges.global | privileges.in_database(&name)).any(Priv::TABLE);
     let mut names: Vec<String> = crate::error::of_engine(core.dict.tables(&core.storage, &file_name))?
         .iter()
-        .filter(|table| !crate::catalog::is_intermediate(table))
+        .filter(|table| !vaquita_engine::lower::filename::is_intermediate(table))
         .map(|table| crate::catalog::sql_name(table).1)
         .filter(|table| all || privileges.on_table(&name, table).is_some())
         .collect();

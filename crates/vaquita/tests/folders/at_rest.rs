@@ -120,3 +120,44 @@ fn of_other_page_sizes() {
         assert!(!out.contains("note:"), "{out}");
     }
 }
+
+/// A killed server leaves the table that an ALTER TABLE was at: its file without a row of the dictionary, or the row without
+/// the file, and MySQL leaves both as they are. That is told and is no fault; of any other table it is one.
+#[test]
+fn with_what_a_killed_alter_table_leaves() {
+    let mut server = Mysql56::start(workload::options()).unwrap();
+    server
+        .sql(
+            "create database w; use w; create table t (a int primary key) engine=innodb; insert into t values (1);
+             create table `#mysql50##sql-ib29-77` (a int primary key) engine=innodb;",
+        )
+        .unwrap();
+    server.shutdown().unwrap();
+    let folder = server.datadir().join("w");
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(!out.contains("note:"), "{out}");
+
+    std::fs::rename(folder.join("#sql-ib29-77.ibd"), folder.join("#sql-ib30-78.ibd")).unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("note: file of a table: w/#sql-ib29-77 has none; its tablespace"), "{out}");
+    assert!(out.contains("is in w/#sql-ib30-78.ibd; left by an ALTER TABLE that a crash ended"), "{out}");
+
+    std::fs::remove_file(folder.join("#sql-ib30-78.ibd")).unwrap();
+    std::fs::copy(folder.join("t.ibd"), folder.join("#sql-ib31-79.ibd")).unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("note: file of a table: w/#sql-ib29-77 has none for its tablespace"), "{out}");
+    assert!(out.contains("note: orphan file: w/#sql-ib31-79.ibd"), "{out}");
+
+    // The rows are in the intermediate file alone: the table lacks them.
+    std::fs::remove_file(folder.join("t.ibd")).unwrap();
+    let (code, out) = check(server.datadir());
+    assert_eq!(code, 1, "{out}");
+    let faults: Vec<&str> = out.lines().skip_while(|l| !l.starts_with("dictionary")).collect();
+    assert!(faults[0].contains("FAULTY"), "{out}");
+    assert!(faults[1].starts_with("    file of a table: w/t has none; its tablespace"), "{out}");
+    assert!(faults[1].ends_with("is in w/#sql-ib31-79.ibd"), "{out}");
+    assert_eq!(out.lines().filter(|l| l.contains("FAULTY")).count(), 1, "{out}");
+}

@@ -14,12 +14,15 @@
 //! # What a crash leaves
 //! Making, renaming and removing files is not atomic with the change of the dictionary: a folder that was not shut down
 //! cleanly, or in which a transaction that changes the dictionary is active, may have a file too many or too few until
-//! it was opened again. Then these are notes.
+//! it was opened again. Then these are notes. They stay notes in a folder at rest where they are about a table that ALTER TABLE
+//! fills or has emptied (its name begins with `#sql`): MySQL leaves those behind when it is killed, and never looks at them
+//! again; nobody's rows are in them alone.
 
 use std::collections::BTreeMap;
 
 use vaquita_base::SpaceId;
 use vaquita_format::Corruption;
+use vaquita_format::filename::is_intermediate;
 
 use crate::workshop::catalog::{Catalog, CatalogTable, ForeignKey};
 use crate::workshop::report::Report;
@@ -103,6 +106,15 @@ impl FilesCheck<'_> {
         }
     }
 
+    /// The same, of what belongs to the table `name`.
+    fn table_fault(&mut self, name: &str, check: &'static str, detail: String) {
+        if is_intermediate(name) {
+            self.report.remark(format!("{check}: {detail}; left by an ALTER TABLE that a crash ended"));
+        } else {
+            self.file_fault(check, detail);
+        }
+    }
+
     /// Ids are given once, in order; the dictionary header has the last ones.
     fn ids(&mut self, table: &CatalogTable) {
         let (last_table, _, last_space) = self.catalog.last_ids;
@@ -146,7 +158,7 @@ impl FilesCheck<'_> {
                 }
                 None => format!("{} has none for its tablespace {}", table.name, table.space),
             };
-            return self.file_fault("file of a table", detail);
+            return self.table_fault(&table.name, "file of a table", detail);
         };
         match file.space {
             Some(space) if space != table.space => {
@@ -207,7 +219,7 @@ impl FilesCheck<'_> {
             if !owned && !moved {
                 let space = file.space.map_or(String::new(), |s| format!(" (tablespace {s})"));
                 let detail = format!("{}{space}: no table of the dictionary has it", file.shown);
-                self.file_fault("orphan file", detail);
+                self.table_fault(&file.name, "orphan file", detail);
             }
         }
     }
