@@ -9,7 +9,6 @@ use crate::core::Core;
 use crate::ddl;
 use crate::error::{Error, Result};
 use crate::row;
-use crate::session::lock_table;
 use std::sync::Arc;
 use vaquita_txn::trx_sys::Resurrected;
 use vaquita_txn::{LockMode, Trx};
@@ -46,7 +45,7 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
 fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
     for id in core.txn.undo_tables(trx)? {
         if let Some(table) = core.dict.table_by_id(core, id)? {
-            lock_table(core, trx, &table, LockMode::IntentionExclusive)?;
+            row::lock::lock_table(core, trx, &table, LockMode::IntentionExclusive)?;
         }
     }
     Ok(())

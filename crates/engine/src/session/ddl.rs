@@ -1,12 +1,13 @@
 //! Definitions: each call is a transaction of its own that commits what is open, waits for whoever uses the tables, and
 //! is durable when it returns.
 
-use super::{Session, lock_table};
+use super::Session;
 use crate::core::Core;
 use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::read_lock::Work;
+use crate::row;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
 
 impl Session {
@@ -152,7 +153,7 @@ impl Session {
         let done = self.waiter.lock_in(&shared, || {
             // Transactions without a session (prepared, being rolled back) have table locks only.
             let locked = names.iter().try_for_each(|name| match core.dict.table(&core, name) {
-                Ok(table) => lock_table(&core, &trx, &table, LockMode::Exclusive),
+                Ok(table) => row::lock::lock_table(&core, &trx, &table, LockMode::Exclusive),
                 Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
                 Err(e) => Err(e),
             });

@@ -32,7 +32,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use vaquita_base::TableId;
 use vaquita_storage::log::CommitPolicy;
-use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::wait::WaitHook;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx, TrxRef, TrxState};
 
@@ -502,19 +501,7 @@ impl Session {
     /// # Errors
     /// Lock waits.
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<()> {
-        lock_table(&self.core, &self.trx, table, mode)
-    }
-}
-
-/// Locks a table for a transaction, waiting if need be.
-///
-/// # Errors
-/// Lock waits.
-pub(crate) fn lock_table(core: &Core, trx: &Trx, table: &Table, mode: LockMode) -> Result<()> {
-    let locks = core.txn.locks();
-    match locks.lock_table(trx, table.id, mode, WaitPolicy::Wait)? {
-        LockOutcome::MustWait => Ok(locks.wait(trx)?),
-        LockOutcome::Granted(_) | LockOutcome::Skipped => Ok(()),
+        row::lock::lock_table(&self.core, &self.trx, table, mode)
     }
 }
 
