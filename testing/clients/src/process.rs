@@ -19,6 +19,8 @@ pub struct Vaquita {
     dir: PathBuf,
     options: Vec<String>,
     port: u16,
+    /// Of memcached's protocol; `None` without that door.
+    memcached_port: Option<u16>,
     child: Option<Child>,
     ready: String,
 }
@@ -29,19 +31,35 @@ impl Vaquita {
     /// # Errors
     /// It did not become ready: with its log.
     pub fn start(binary: &Path, dir: &Path, options: &[&str]) -> Result<Vaquita, Failure> {
-        let mut server = Vaquita {
-            binary: binary.to_owned(),
-            dir: dir.to_owned(),
-            options: options.iter().map(|&o| o.to_owned()).collect(),
-            port: 0,
-            child: None,
-            ready: String::new(),
-        };
+        let mut server = Vaquita::stopped(binary, dir, options);
         server.start_again()?;
         Ok(server)
     }
 
-    /// Starts the stopped or killed server again on its folder.
+    /// The same with memcached's door, on another free port.
+    ///
+    /// # Errors
+    /// As [`Vaquita::start`].
+    pub fn start_with_memcached(binary: &Path, dir: &Path, options: &[&str]) -> Result<Vaquita, Failure> {
+        let mut server = Vaquita::stopped(binary, dir, options);
+        server.memcached_port = Some(0);
+        server.start_again()?;
+        Ok(server)
+    }
+
+    fn stopped(binary: &Path, dir: &Path, options: &[&str]) -> Vaquita {
+        Vaquita {
+            binary: binary.to_owned(),
+            dir: dir.to_owned(),
+            options: options.iter().map(|&o| o.to_owned()).collect(),
+            port: 0,
+            memcached_port: None,
+            child: None,
+            ready: String::new(),
+        }
+    }
+
+    /// Starts the stopped or killed server again on its folder, on other ports.
     ///
     /// # Errors
     /// As [`Vaquita::start`].
@@ -50,7 +68,12 @@ impl Vaquita {
         // Somebody else may take the port between our look and the server's bind.
         let mut last = Failure(String::new());
         for _ in 0..5 {
-            self.port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+            let (one, other) = (TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?);
+            self.port = one.local_addr()?.port();
+            if self.memcached_port.is_some() {
+                self.memcached_port = Some(other.local_addr()?.port());
+            }
+            drop((one, other));
             match self.spawn() {
                 Ok(()) => return Ok(()),
                 Err(e) => last = e,
@@ -67,8 +90,8 @@ impl Vaquita {
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg(&self.dir).arg(format!("--port={}", self.port));
         command.arg(format!("--socket={}", self.socket().display()));
-        // Off unless a test asks for it: several servers run at a time.
-        command.arg("--memcached-port=0").args(&self.options);
+        // No default: several servers run at a time.
+        command.arg(format!("--memcached-port={}", self.memcached_port.unwrap_or(0))).args(&self.options);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn()?;
         let stdout = child.stdout.take().ok_or_else(|| Failure("no output".into()))?;
         self.child = Some(child);
@@ -98,6 +121,11 @@ impl Vaquita {
     /// TCP port of MySQL's protocol.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// TCP port of memcached's protocol; 0 without that door.
+    pub fn memcached_port(&self) -> u16 {
+        self.memcached_port.unwrap_or(0)
     }
 
     /// Unix socket.

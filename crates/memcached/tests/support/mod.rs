@@ -133,7 +133,7 @@ impl Memcached {
 /// A connection that sends `input` and no more: what it is answered.
 pub(crate) fn talk(port: u16, input: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
     let mut reader = stream.try_clone().expect("a second handle");
     let answers = std::thread::spawn(move || {
         let mut answers = Vec::new();

@@ -2,7 +2,6 @@
 
 use crate::{Bed, Talk, place};
 use std::io::{Read, Write};
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Keys of one writer that sends changes together.
@@ -10,8 +9,7 @@ const TOGETHER: usize = 5;
 
 /// Sets `NAME.0` and so on to 1, 2, 3, .. until the server is gone, `together` of them in one piece; the last one that was
 /// acknowledged.
-fn write_until_the_end(addr: SocketAddr, name: &str, together: usize, done: &AtomicU32) -> u32 {
-    let mut talk = Talk::to(addr);
+fn write_until_the_end(mut talk: Talk, name: &str, together: usize, done: &AtomicU32) -> u32 {
     for n in 1.. {
         let piece: String =
             (0..together).map(|key| format!("set {name}.{key} 0 0 8\r\n{n:08}\r\n")).collect();
@@ -36,12 +34,11 @@ fn no_acknowledged_set_is_lost() {
     let mut bed = Bed::new("killed", &[]);
     for round in 0..3 {
         let done = AtomicU32::new(0);
-        let addr = bed.addr;
         let last: Vec<u32> = std::thread::scope(|scope| {
-            let names = (0..8).map(|i| (format!("r{round}w{i}"), keys_of(i)));
+            let names = (0..8).map(|i| (bed.connect(), format!("r{round}w{i}"), keys_of(i)));
             let done = &done;
             let writers: Vec<_> = names
-                .map(|(name, keys)| scope.spawn(move || write_until_the_end(addr, &name, keys, done)))
+                .map(|(talk, name, keys)| scope.spawn(move || write_until_the_end(talk, &name, keys, done)))
                 .collect();
             while done.load(Ordering::Relaxed) < 300 {
                 std::thread::yield_now();

@@ -33,10 +33,8 @@ impl Bed {
         let dir = std::env::temp_dir().join(format!("vaquita-mc-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).expect("a folder");
-        let port = format!("--memcached-port={}", free_port());
-        let options: Vec<&str> = [port.as_str()].into_iter().chain(options.iter().copied()).collect();
         let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
-        let server = Vaquita::start(binary, &dir.join("data"), &options).expect("a server");
+        let server = Vaquita::start_with_memcached(binary, &dir.join("data"), options).expect("a server");
         let addr = place(server.ready()).expect("a door");
         Bed { dir, server, addr }
     }
