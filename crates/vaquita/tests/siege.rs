@@ -19,9 +19,9 @@ fn scratch(name: &str) -> PathBuf {
 #[test]
 fn every_abuse_gets_its_answer() {
     let dir = scratch("each");
-    let mut server = Vaquita::start(binary(), &dir.join("data"), &OPTIONS).expect("a server");
+    let mut server = Vaquita::start_with_memcached(binary(), &dir.join("data"), &OPTIONS).expect("a server");
     vaquita_siege::prepare(server.port()).expect("the tables");
-    let target = Target { port: server.port(), seed: 42 };
+    let target = Target { port: server.port(), memcached: server.memcached_port(), seed: 42 };
     let mut wrong = String::new();
     for abuse in ABUSES {
         let begun = std::time::Instant::now();
@@ -45,7 +45,7 @@ fn a_short_siege() {
     let report =
         vaquita_siege::siege(binary(), &dir.join("data"), Duration::from_secs(5), &mut std::io::stdout());
     let report = report.expect("nothing is lost, nothing grows");
-    assert!(report.moved > 0 && report.curve.len() >= 3, "{report:?}");
+    assert!(report.moved > 0 && report.counted > 0 && report.curve.len() >= 3, "{report:?}");
     let kills =
         vaquita_siege::crashes(binary(), &dir.join("killed"), Duration::from_secs(5)).expect("the money");
     assert!(kills > 0);

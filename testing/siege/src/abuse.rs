@@ -1,7 +1,7 @@
 //! What clients do that they should not, and what MySQL answers.
 
 use crate::load::run;
-use crate::{Failure, death, flood, sure};
+use crate::{Failure, death, flood, items, sure};
 use std::io::{ErrorKind, Write};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -13,6 +13,8 @@ use vaquita_clients::wire::{Answer, Wire};
 pub struct Target {
     /// Its port.
     pub port: u16,
+    /// Its port of memcached's protocols.
+    pub memcached: u16,
     /// For what is random.
     pub seed: u64,
 }
@@ -48,6 +50,10 @@ pub const ABUSES: &[Abuse] = &[
     abuse("statements that are killed", death::queries),
     abuse("changes that are killed", death::changes),
     abuse("connections that are killed", death::connections),
+    abuse("memcached: connections opened and dropped", items::dropped),
+    abuse("memcached: lines that are wrong", items::wrong_lines),
+    abuse("memcached: random bytes", items::random_bytes),
+    abuse("memcached: clients that do not read", items::unread),
 ];
 
 /// Rows of the table that statements work long on.
@@ -94,11 +100,11 @@ pub(crate) fn expect(answer: &Answer, code: u16, what: &str) -> Result<(), Failu
     })
 }
 
-/// Waits until something is so, half a minute at most.
+/// Waits until something is so, two minutes at most.
 pub(crate) fn until(what: &str, mut so: impl FnMut() -> Result<bool, Failure>) -> Result<(), Failure> {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(120);
     while !so()? {
-        sure(Instant::now() < end, || format!("{what}: not within half a minute"))?;
+        sure(Instant::now() < end, || format!("{what}: not within two minutes"))?;
         std::thread::sleep(Duration::from_millis(10));
     }
     Ok(())

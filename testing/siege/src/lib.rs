@@ -1,5 +1,5 @@
 //! A server under siege: clients that break rules ([`ABUSES`]), each with the answers MySQL gives them, beside sessions
-//! that move money ([`load`]), while memory, files, threads and sessions are watched ([`Vitals`]).
+//! that move money ([`load`]) and count by memcached's protocol ([`items`]), while memory, files, threads and sessions are watched ([`Vitals`]).
 //!
 //! Everything goes over real sockets to a server process. Tests run every abuse once; `cargo xtask torture` runs all of
 //! them for an hour, and a second server that is killed again and again.
@@ -8,6 +8,7 @@
 mod abuse;
 mod death;
 mod flood;
+pub mod items;
 pub mod load;
 mod siege;
 mod vitals;

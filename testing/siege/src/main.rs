@@ -40,8 +40,8 @@ fn run(binary: &Path, time: Duration) -> Result<(), Failure> {
     let report = report?;
     let kills = kills.map_err(|_| Failure("the killer panicked".into()))??;
     println!(
-        "{} abuses, {} transfers, {kills} kills: nothing is lost, nothing grows",
-        report.abuses, report.moved
+        "{} abuses, {} transfers, {} counted, {kills} kills: nothing is lost, nothing grows",
+        report.abuses, report.moved, report.counted
     );
     Ok(std::fs::remove_dir_all(dir)?)
 }

@@ -1,8 +1,10 @@
 //! All of it at once, for a time.
 
+use crate::items::{self, Counted};
 use crate::{ABUSES, Abuse, Failure, OPTIONS, Target, Vitals, has_grown, load, prepare, sure};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use vaquita_base::Rng;
 use vaquita_clients::Vaquita;
@@ -17,10 +19,14 @@ pub struct Report {
     pub abuses: u64,
     /// Transfers done beside them.
     pub moved: u64,
+    /// What was added by memcached's protocol beside them.
+    pub counted: u64,
 }
 
 /// Sessions that move money.
 const SESSIONS: u64 = 4;
+/// Sessions that count.
+const COUNTERS: u64 = 2;
 
 /// Besieges a fresh server for a time, in rounds of all abuses beside load; looks at it at rest after each round.
 ///
@@ -32,29 +38,33 @@ pub fn siege(
     time: Duration,
     out: &mut dyn std::io::Write,
 ) -> Result<Report, Failure> {
-    let mut server = Vaquita::start(binary, dir, &OPTIONS)?;
-    let port = server.port();
+    let mut server = Vaquita::start_with_memcached(binary, dir, &OPTIONS)?;
+    let (port, memcached) = (server.port(), server.memcached_port());
     prepare(port)?;
     load::prepare(port)?;
+    items::prepare(memcached)?;
     let begun = Instant::now();
     let mut report = Report::default();
     let mut rng = Rng::new(0x51E6E);
     // A warm-up, and two looks to compare.
     while begun.elapsed() < time || report.curve.len() < 3 {
-        let target = Target { port, seed: rng.next_u64() };
-        round(&target, &mut report)?;
+        let target = Target { port, memcached, seed: rng.next_u64() };
+        let added = round(&target, &mut report)?;
+        sure(added.unsure == 0, || "a session that counted was left without an answer".into())?;
         load::check(port)?;
+        report.counted = items::check(port, report.counted, added)?;
         let vitals = at_rest(&server)?;
         writeln!(
             out,
-            "{:>6} s  {:>8} KiB  {:>4} files  {:>4} threads  {:>3} sessions  {:>7} abuses  {:>8} transfers",
+            "{:>6} s  {:>8} KiB  {:>4} files  {:>4} threads  {:>3} sessions  {:>7} abuses  {:>8} transfers  {:>8} counted",
             begun.elapsed().as_secs(),
             vitals.resident_kib,
             vitals.files,
             vitals.threads,
             vitals.sessions,
             report.abuses,
-            report.moved
+            report.moved,
+            report.counted
         )?;
         report.curve.push(vitals);
     }
@@ -67,32 +77,64 @@ pub fn siege(
     }
 }
 
-/// Every abuse once: those that stand others beside load, two at a time, then the rest.
-fn round(target: &Target, report: &mut Report) -> Result<(), Failure> {
+/// Every abuse once: those that stand others beside load, two at a time, then the rest. What was counted.
+fn round(target: &Target, report: &mut Report) -> Result<Counted, Failure> {
     let stop = AtomicBool::new(false);
-    let done = std::thread::scope(|scope| -> Result<u64, Failure> {
+    let done = std::thread::scope(|scope| -> Result<Done, Failure> {
         let stop = &stop;
-        let movers: Vec<_> = (0..SESSIONS)
-            .map(|i| scope.spawn(move || load::move_money(target.port, target.seed ^ i, stop)))
-            .collect();
+        let load = Load::start(scope, target, stop);
         let (even, odd): (Vec<_>, Vec<_>) =
             ABUSES.iter().filter(|abuse| !abuse.alone).enumerate().partition(|(i, _)| i % 2 == 0);
         let other = scope.spawn(move || odd.into_iter().try_for_each(|(_, abuse)| one(abuse, target)));
         let first = even.into_iter().try_for_each(|(_, abuse)| one(abuse, target));
         let second = other.join();
         stop.store(true, Ordering::Relaxed);
-        let mut moved = 0;
-        for mover in movers {
-            moved += mover.join().map_err(|_| Failure("a session of the load panicked".into()))??;
-        }
+        let done = load.end()?;
         first?;
         second.map_err(|_| Failure("an abuse panicked".into()))??;
-        Ok(moved)
-    });
-    report.moved += done?;
+        Ok(done)
+    })?;
+    report.moved += done.moved;
     ABUSES.iter().filter(|abuse| abuse.alone).try_for_each(|abuse| one(abuse, target))?;
     report.abuses += ABUSES.len() as u64;
-    Ok(())
+    Ok(done.counted)
+}
+
+/// Sessions that behave.
+struct Load<'scope> {
+    movers: Vec<ScopedJoinHandle<'scope, Result<u64, Failure>>>,
+    counters: Vec<ScopedJoinHandle<'scope, Result<Counted, Failure>>>,
+}
+
+/// What they did.
+struct Done {
+    moved: u64,
+    counted: Counted,
+}
+
+impl<'scope> Load<'scope> {
+    fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        target: &Target,
+        stop: &'scope AtomicBool,
+    ) -> Load<'scope> {
+        let Target { port, memcached, seed } = *target;
+        let mover = |i| scope.spawn(move || load::move_money(port, seed ^ i, stop));
+        let counter = |i| scope.spawn(move || items::count(memcached, seed ^ i, stop));
+        Load { movers: (0..SESSIONS).map(mover).collect(), counters: (0..COUNTERS).map(counter).collect() }
+    }
+
+    fn end(self) -> Result<Done, Failure> {
+        let panicked = |_| Failure("a session of the load panicked".into());
+        let mut done = Done { moved: 0, counted: Counted::default() };
+        for mover in self.movers {
+            done.moved += mover.join().map_err(panicked)??;
+        }
+        for counter in self.counters {
+            done.counted += counter.join().map_err(panicked)??;
+        }
+        Ok(done)
+    }
 }
 
 fn one(abuse: &Abuse, target: &Target) -> Result<(), Failure> {
@@ -115,35 +157,36 @@ fn at_rest(server: &Vaquita) -> Result<Vitals, Failure> {
     }
 }
 
-/// Kills a server under load again and again for a time; after each start the money is all there. How often.
+/// Kills a server under load again and again for a time; after each start the money is all there, and what was
+/// counted. How often.
 ///
 /// # Errors
-/// Money is lost, a table is broken, the server does not start.
+/// Money or a number is lost, a table is broken, the server does not start.
 pub fn crashes(binary: &Path, dir: &Path, time: Duration) -> Result<u64, Failure> {
-    let mut server =
-        Vaquita::start(binary, dir, &["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"])?;
+    let options = ["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"];
+    let mut server = Vaquita::start_with_memcached(binary, dir, &options)?;
     load::prepare(server.port())?;
+    items::prepare(server.memcached_port())?;
     let begun = Instant::now();
     let mut rng = Rng::new(0xDEAD);
-    let mut kills = 0;
+    let (mut kills, mut sum) = (0, 0);
     while begun.elapsed() < time || kills == 0 {
         let stop = AtomicBool::new(false);
-        let (port, seed, pause) = (server.port(), rng.next_u64(), 200 + rng.below(3000));
-        std::thread::scope(|scope| -> Result<(), Failure> {
-            let stop = &stop;
-            let movers: Vec<_> =
-                (0..SESSIONS).map(|i| scope.spawn(move || load::move_money(port, seed ^ i, stop))).collect();
-            std::thread::sleep(Duration::from_millis(pause));
+        let (port, memcached) = (server.port(), server.memcached_port());
+        let target = Target { port, memcached, seed: rng.next_u64() };
+        let pause = Duration::from_millis(200 + rng.below(3000));
+        let done = std::thread::scope(|scope| {
+            let load = Load::start(scope, &target, &stop);
+            std::thread::sleep(pause);
             server.kill();
             stop.store(true, Ordering::Relaxed);
-            for mover in movers {
-                mover.join().map_err(|_| Failure("a session of the load panicked".into()))??;
-            }
-            Ok(())
+            load.end()
         })?;
         kills += 1;
         server.start_again()?;
-        load::check(server.port())
+        let checked =
+            load::check(server.port()).and_then(|()| items::check(server.port(), sum, done.counted));
+        sum = checked
             .map_err(|Failure(why)| Failure(format!("after kill {kills}: {why}\n{}", server.log())))?;
     }
     server.stop()?;

@@ -39,6 +39,8 @@ impl Vitals {
 
 /// More of it than this is growth, KiB: caches fill unevenly.
 const RESIDENT_SLACK_KIB: u64 = 6 << 10;
+/// And so much more, shared among the looks of a third: after a few rounds a server is still warming up.
+const WARM_UP_KIB: u64 = 32 << 10;
 /// Tables that happen to be open, threads that are about to end.
 const SLACK: u64 = 12;
 
@@ -54,8 +56,9 @@ pub fn has_grown(curve: &[Vitals]) -> Option<String> {
     }
     let most = |part: &[Vitals], of: fn(&Vitals) -> u64| part.iter().map(of).max().unwrap_or(0);
     let (middle, last) = (&curve[third..2 * third], &curve[2 * third..]);
+    let uneven = RESIDENT_SLACK_KIB + WARM_UP_KIB / third as u64 + most(middle, |v| v.resident_kib) / 20;
     let kinds: [Kind; 4] = [
-        ("resident KiB", |v| v.resident_kib, RESIDENT_SLACK_KIB + most(middle, |v| v.resident_kib) / 20),
+        ("resident KiB", |v| v.resident_kib, uneven),
         ("open files", |v| v.files, SLACK),
         ("threads", |v| v.threads, SLACK),
         ("sessions", |v| v.sessions, 0),
