@@ -8,7 +8,7 @@
 //! `waits`, then the mutex of one name at a time. Nothing else is done under them.
 
 use crate::error::{Error, Result};
-use crate::waits::{Sleepers, Waiter, Woken};
+use crate::waits::{SessionWait, Sleepers, Waiter, Woken};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -250,13 +250,20 @@ impl MdlSys {
         self.waits.lock().insert(owner, (object.clone(), mode));
         let woken = match self.closes_cycle(owner) {
             true => Woken::TimedOut,
-            false => context.waiter.sleep(object, &object.state, &object.changed, timeout, |state| {
-                let free = state.is_free_for(owner, mode);
-                if free {
-                    state.granted.insert(owner, mode);
-                }
-                free
-            }),
+            false => context.waiter.sleep(
+                SessionWait::MetadataLock,
+                object,
+                &object.state,
+                &object.changed,
+                timeout,
+                |state| {
+                    let free = state.is_free_for(owner, mode);
+                    if free {
+                        state.granted.insert(owner, mode);
+                    }
+                    free
+                },
+            ),
         };
         self.waits.lock().remove(&owner);
         let mut state = object.state.lock();

@@ -9,7 +9,7 @@
 //! are waited for, whose locks transactions may still give back by committing; then commits are stopped.
 
 use crate::error::{Error, Result};
-use crate::waits::{Sleepers, Waiter, Woken};
+use crate::waits::{SessionWait, Sleepers, Waiter, Woken};
 use crossbeam_utils::CachePadded;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -108,7 +108,11 @@ impl ReadLockPlace {
             }
             self.end(work);
             let lock = &self.lock;
-            let woken = waiter.sleep(lock, &lock.places, &lock.changed, timeout, |_| !lock.stops(work));
+            let what = match work {
+                Work::Change | Work::Locked => SessionWait::ReadLock,
+                Work::Commit => SessionWait::CommitLock,
+            };
+            let woken = waiter.sleep(what, lock, &lock.places, &lock.changed, timeout, |_| !lock.stops(work));
             if woken != Woken::Ready {
                 return Err(failure(woken));
             }
@@ -141,10 +145,13 @@ impl ReadLockPlace {
             move |places: &mut Vec<Arc<Place>>| places.iter().all(free)
         };
         lock.stops_changes.fetch_add(1, Ordering::SeqCst);
-        let mut woken = waiter.sleep(&lock, &lock.places, &lock.changed, timeout, without(CHANGES));
+        let wait = |bits: u8| {
+            waiter.sleep(SessionWait::ReadLock, &lock, &lock.places, &lock.changed, timeout, without(bits))
+        };
+        let mut woken = wait(CHANGES);
         if woken == Woken::Ready {
             lock.stops_commits.fetch_add(1, Ordering::SeqCst);
-            woken = waiter.sleep(&lock, &lock.places, &lock.changed, timeout, without(Work::Commit as u8));
+            woken = wait(Work::Commit as u8);
             if woken != Woken::Ready {
                 lock.stops_commits.fetch_sub(1, Ordering::SeqCst);
             }

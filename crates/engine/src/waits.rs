@@ -16,13 +16,24 @@ pub(crate) trait Sleepers: Send + Sync + fmt::Debug {
     fn wake(&self);
 }
 
+/// What a session sleeps for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionWait {
+    /// A metadata lock of a table.
+    MetadataLock,
+    /// The global read lock, to take it or to change something.
+    ReadLock,
+    /// The global read lock, to commit.
+    CommitLock,
+}
+
 /// Where a session waits.
 #[derive(Debug, Default)]
 enum At {
     #[default]
     Nowhere,
     /// On a condition variable.
-    Sleep(Arc<dyn Sleepers>),
+    Sleep(SessionWait, Arc<dyn Sleepers>),
     /// For a lock of a transaction that is not the session's own.
     Lock(TrxRef),
 }
@@ -38,7 +49,7 @@ impl Waits {
         self.interrupted.store(true, Ordering::SeqCst);
         match &*self.at.lock() {
             At::Nowhere => {}
-            At::Sleep(place) => place.wake(),
+            At::Sleep(_, place) => place.wake(),
             At::Lock(trx) => trx.interrupt(),
         }
     }
@@ -86,6 +97,7 @@ impl Waiter {
     /// Sleeps until `ready`, which is called under `state`'s mutex, says so.
     pub(crate) fn sleep<T>(
         &self,
+        what: SessionWait,
         place: &Arc<impl Sleepers + 'static>,
         state: &Mutex<T>,
         changed: &Condvar,
@@ -99,7 +111,7 @@ impl Waiter {
         if sleeps {
             self.hook.before(WaitFor::Lock);
         }
-        *self.waits.at.lock() = At::Sleep(place.clone());
+        *self.waits.at.lock() = At::Sleep(what, place.clone());
         let deadline = Instant::now().checked_add(timeout);
         let mut guard = state.lock();
         let woken = loop {
@@ -160,5 +172,13 @@ impl SessionHandle {
     pub fn interrupt(&self) {
         self.waits.interrupt();
         self.trx.interrupt();
+    }
+
+    /// What it sleeps for at present, but for locks of rows: the lock system knows those.
+    pub fn sleeps_for(&self) -> Option<SessionWait> {
+        match &*self.waits.at.lock() {
+            At::Sleep(what, _) => Some(*what),
+            At::Nowhere | At::Lock(_) => None,
+        }
     }
 }

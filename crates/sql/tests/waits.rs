@@ -6,6 +6,7 @@ mod support;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use support::{Opened, open, root, run};
 use vaquita_engine::{WaitFor, WaitHook};
 use vaquita_sql::Connection;
@@ -83,34 +84,52 @@ fn let_go(holder: &mut Connection) {
     }
 }
 
+/// Waits until the list of sessions says so of one: what waits tells it first.
+fn in_state(other: &mut Connection, id: u32, state: &str) {
+    let list = format!("select state from information_schema.processlist where id = {id}");
+    let begun = Instant::now();
+    while run(other, &list) != state {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{id} is not {state}");
+    }
+}
+
 const KILLED: &str = "1317 Query execution was interrupted";
 
-/// What a session does, the statement that another one waits with, and what that says when it is killed.
-const WAITS: [(&str, &str, &str); 13] = [
-    ("begin; select * from t", "alter table t add c int", KILLED),
-    ("begin; select * from t", "drop table t", KILLED),
-    ("begin; select * from t", "create index i on t (b)", KILLED),
-    ("lock tables t write", "select * from t", KILLED),
-    ("lock tables t read", "insert into t values (3, 3)", KILLED),
-    ("lock tables t read", "lock tables t write", KILLED),
-    ("xa start 'x'; insert into t values (3, 3); xa end 'x'; xa prepare 'x'", "truncate table t", KILLED),
-    ("select get_lock('n', 0)", "select get_lock('n', 1000)", KILLED),
-    ("select 1", "select sleep(1000)", "1"),
-    ("begin; update t set b = 3 where a = 1", "update t set b = 4 where a = 1", KILLED),
-    ("begin; update t set b = 3 where a = 1", "select * from t for update", KILLED),
-    ("flush tables with read lock", "insert into t values (3, 3)", KILLED),
-    ("lock tables t write", "flush tables with read lock", KILLED),
+const TABLE: &str = "Waiting for table metadata lock";
+
+/// What a session does, the statement that another one waits with, what that says when it is killed, and what the list of
+/// sessions says while it waits (of locks of rows MySQL says there what the statement is about).
+const WAITS: [(&str, &str, &str, &str); 13] = [
+    ("begin; select * from t", "alter table t add c int", KILLED, TABLE),
+    ("begin; select * from t", "drop table t", KILLED, TABLE),
+    ("begin; select * from t", "create index i on t (b)", KILLED, TABLE),
+    ("lock tables t write", "select * from t", KILLED, TABLE),
+    ("lock tables t read", "insert into t values (3, 3)", KILLED, TABLE),
+    ("lock tables t read", "lock tables t write", KILLED, TABLE),
+    (
+        "xa start 'x'; insert into t values (3, 3); xa end 'x'; xa prepare 'x'",
+        "truncate table t",
+        KILLED,
+        TABLE,
+    ),
+    ("select get_lock('n', 0)", "select get_lock('n', 1000)", KILLED, "User lock"),
+    ("select 1", "select sleep(1000)", "1", "User sleep"),
+    ("begin; update t set b = 3 where a = 1", "update t set b = 4 where a = 1", KILLED, "executing"),
+    ("begin; update t set b = 3 where a = 1", "select * from t for update", KILLED, "executing"),
+    ("flush tables with read lock", "insert into t values (3, 3)", KILLED, "Waiting for global read lock"),
+    ("lock tables t write", "flush tables with read lock", KILLED, "Waiting for global read lock"),
 ];
 
 #[test]
 fn kill_query_ends_every_wait() {
     let opened = house();
-    for (first, second, answer) in WAITS {
+    for (first, second, answer, state) in WAITS {
         let mut killer = session(&opened);
         let mut holder = session(&opened);
         run(&mut holder, first);
         let waiter = Running::start(session(&opened), second);
         assert!(waiter.waits(), "{second} after {first}");
+        in_state(&mut killer, waiter.id, state);
         assert_eq!(run(&mut killer, &format!("kill query {}", waiter.id)), "");
         let (mut waiter, answered) = waiter.end();
         assert_eq!(answered, answer, "{second} after {first}");
@@ -127,7 +146,7 @@ fn kill_query_ends_every_wait() {
 #[test]
 fn kill_ends_a_connection_that_waits() {
     let opened = house();
-    for (first, second, _) in WAITS {
+    for (first, second, ..) in WAITS {
         let mut holder = session(&opened);
         run(&mut holder, first);
         let waiter = Running::start(session(&opened), second);
@@ -160,7 +179,7 @@ const TIMEOUT: &str = "1205 Lock wait timeout exceeded; try restarting transacti
 #[test]
 fn lock_wait_timeout_ends_waits_for_tables() {
     let opened = house();
-    for (first, second, _) in WAITS.iter().filter(|w| !w.0.contains("get_lock") && !w.0.contains("update t"))
+    for (first, second, ..) in WAITS.iter().filter(|w| !w.0.contains("get_lock") && !w.0.contains("update t"))
     {
         if second.contains("sleep") {
             continue;
@@ -272,6 +291,7 @@ fn the_global_read_lock_stops_commits() {
     assert_eq!(run(&mut holder, "flush tables with read lock"), "");
     let commit = Running::start(writer, "commit");
     assert!(commit.waits());
+    in_state(&mut holder, commit.id, "Waiting for commit lock");
     assert_eq!(run(&mut holder, "select count(*) from t"), "2");
     assert_eq!(run(&mut holder, "unlock tables"), "");
     let (writer, done) = commit.end();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use vaquita_engine::SessionHandle;
+use vaquita_engine::{SessionHandle, SessionWait};
 
 /// The connected sessions of a folder.
 #[derive(Debug, Default)]
@@ -121,6 +121,12 @@ impl Process {
             doing.command = "Sleep";
             doing.state = "";
             doing.text.clear();
+        } else if let Some(wait) = self.waits.lock().as_ref().and_then(SessionHandle::sleeps_for) {
+            doing.state = match wait {
+                SessionWait::MetadataLock => "Waiting for table metadata lock",
+                SessionWait::ReadLock => "Waiting for global read lock",
+                SessionWait::CommitLock => "Waiting for commit lock",
+            };
         }
         doing.since = self.since + Duration::from_micros(self.changed_us.load(Ordering::Relaxed));
         doing
@@ -216,6 +222,17 @@ impl Processes {
             }
         }
         false
+    }
+
+    /// Does something of the session's statement that others see in the list of sessions.
+    pub(crate) fn in_state<R>(&self, id: u32, state: &'static str, body: impl FnOnce() -> R) -> R {
+        let process = self.find(id);
+        let before = process.as_ref().map(|p| std::mem::replace(&mut p.doing.lock().state, state));
+        let done = body();
+        if let (Some(process), Some(before)) = (process, before) {
+            process.doing.lock().state = before;
+        }
+        done
     }
 
     /// The session of that number.

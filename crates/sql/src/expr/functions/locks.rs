@@ -5,7 +5,7 @@ use crate::expr::EvalCx;
 use crate::expr::build::{New, int_type};
 use crate::expr::node::{Constness, EvalFn, Expr};
 use crate::expr::scope::CompileCx;
-use crate::process::NamedLocks;
+use crate::process::{NamedLocks, Processes};
 use std::time::Duration;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
@@ -31,9 +31,13 @@ fn lock(
     Ok(New::call(name, ty, args, eval).at_least(Constness::Row).nullable().build(cx))
 }
 
-fn locks<'c>(cx: &EvalCx<'c>) -> SqlResult<&'c NamedLocks> {
+fn processes<'c>(cx: &EvalCx<'c>) -> SqlResult<&'c Processes> {
     let db = cx.db.ok_or_else(|| SqlError::unsupported("a lock in this place"))?;
-    Ok(db.processes().locks())
+    Ok(db.processes())
+}
+
+fn locks<'c>(cx: &EvalCx<'c>) -> SqlResult<&'c NamedLocks> {
+    processes(cx).map(Processes::locks)
 }
 
 fn name_of(text: &[u8]) -> String {
@@ -46,10 +50,10 @@ evals! {
         let seconds = arg!(args[1].double(cx, row));
         let timeout = if seconds < 0.0 { None } else { Duration::try_from_secs_f64(seconds).ok() };
         let interrupt = cx.state.interrupt.clone();
-        let locks = locks(cx)?;
+        let (processes, id) = (processes(cx)?, cx.state.connection_id);
         let hook = super::wait_hook(cx);
-        let got = locks.get(cx.state.connection_id, &name_of(&name), timeout, &interrupt, &*hook)?;
-        Ok(Value::bool(got))
+        let get = || processes.locks().get(id, &name_of(&name), timeout, &interrupt, &*hook);
+        Ok(Value::bool(processes.in_state(id, "User lock", get)?))
     }
     eval_release(e, args, cx, row) {
         let name = arg!(args[0].text(cx, row));

@@ -130,7 +130,9 @@ fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<
     let end = Instant::now() + wanted;
     let until = cx.state.deadline.map_or(end, |deadline| end.min(deadline));
     let hook = super::wait_hook(cx);
-    let slept = tell_around(&*hook, WaitFor::Lock, || db.processes().sleep(until, &cx.state.interrupt));
+    let (processes, id) = (db.processes(), cx.state.connection_id);
+    let nap = || processes.sleep(until, &cx.state.interrupt);
+    let slept = processes.in_state(id, "User sleep", || tell_around(&*hook, WaitFor::Lock, nap));
     // The end of the connection is an error, that of the statement a value.
     if slept && until < end || cx.state.interrupt.ends_connection() {
         cx.state.poll_now()?;
