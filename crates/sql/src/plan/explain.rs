@@ -28,6 +28,8 @@ struct Line {
     possible: Vec<String>,
     key: Option<String>,
     key_len: Option<u32>,
+    /// Columns of the key that are used.
+    key_parts: Vec<String>,
     reference: Option<String>,
     rows: Option<u64>,
     filtered: f64,
@@ -321,30 +323,26 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
             let by_index = *index > 0 || ordered && !info.table.indexes[0].parts.is_empty();
             line.access = Some(if by_index { "index" } else { "ALL" });
             if by_index {
-                line.key = Some(name(*index));
-                line.key_len = Some(key_len(info, *index, usize::MAX));
+                line.uses(info, *index, usize::MAX);
             }
         }
         Path::Point { index, key } => {
             line.access = Some(if constant(key) { "const" } else { "eq_ref" });
-            line.key = Some(name(*index));
-            line.key_len = Some(key_len(info, *index, key.len()));
+            line.uses(info, *index, key.len());
             line.reference = Some(references(block, key));
             covered = key.len();
         }
         Path::Ref { index, key, .. } => {
             line.access = Some("ref");
-            line.key = Some(name(*index));
-            line.key_len = Some(key_len(info, *index, key.len()));
+            line.uses(info, *index, key.len());
             line.reference = Some(references(block, key));
             covered = key.len();
         }
         Path::Range { index, sarg, .. } => {
             line.access = Some("range");
-            line.key = Some(name(*index));
             let parts = &info.table.indexes[*index].parts;
             let n = parts.iter().take_while(|p| sarg.mentions(p.column)).count();
-            line.key_len = Some(key_len(info, *index, n.max(1)));
+            line.uses(info, *index, n.max(1));
         }
         Path::Rows => line.access = Some("ALL"),
     }
@@ -398,6 +396,14 @@ fn references(block: &BlockPlan, key: &[super::KeyValue]) -> String {
 }
 
 impl Line {
+    /// It reads by the first `n` parts of an index.
+    fn uses(&mut self, info: &TableInfo, index: usize, n: usize) {
+        let parts = info.table.indexes[index].parts.iter().take(n);
+        self.key_parts = parts.map(|p| info.columns[p.column].name.to_string()).collect();
+        self.key = Some(info.table.indexes[index].name.clone());
+        self.key_len = Some(key_len(info, index, n));
+    }
+
     fn values(&self, explain: &Explain<'_>) -> Vec<Value<'static>> {
         let text = |s: Option<String>| s.map_or(Value::Null, |s| Value::owned(s.into_bytes()));
         let number = |n: Option<u64>| n.map_or(Value::Null, |n| Value::Int(n as i64));
@@ -468,6 +474,10 @@ fn json_table(line: &Line, indent: &str, out: &mut String) {
     }
     if let Some(key) = &line.key {
         fields.push(("key", quoted(key)));
+    }
+    if !line.key_parts.is_empty() {
+        let list: Vec<String> = line.key_parts.iter().map(|s| quoted(s)).collect();
+        fields.push(("used_key_parts", format!("[{}]", list.join(", "))));
     }
     if let Some(len) = line.key_len {
         fields.push(("key_length", quoted(&len.to_string())));

@@ -1,0 +1,44 @@
+//! EXPLAIN of reads of one table: how, by which index, by how much of it; as MySQL 5.6.24 tells it of the same rows.
+
+mod support;
+
+use support::{open, root, run};
+
+/// The statement; access, key, its length, what it is compared with, extra; the columns of the key that are used.
+type Case = (&'static str, &'static str, &'static [&'static str]);
+
+const CASES: [Case; 8] = [
+    ("select * from t where a = 1", "ref|PRIMARY|4|const|NULL", &["a"]),
+    ("select * from t where a = 1 and b = 2", "const|PRIMARY|8|const,const|NULL", &["a", "b"]),
+    ("select * from t where c = 3", "ref|cd|4|const|Using index", &["c"]),
+    ("select * from t where c = 3 and d = 4", "ref|cd|8|const,const|Using index", &["c", "d"]),
+    ("select c, d from t where c > 47", "range|cd|4|NULL|Using where; Using index", &["c"]),
+    ("select c, d from t where c = 3 and d > 3", "range|cd|8|NULL|Using where; Using index", &["c", "d"]),
+    ("select * from t where a > 47", "range|PRIMARY|4|NULL|Using where", &["a"]),
+    ("select * from t ignore index (cd) where b > 3", "ALL|NULL|NULL|NULL|Using where", &[]),
+];
+
+#[test]
+fn of_one_table() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; create table t (a int not null, b int not null, c int not null, \
+                d int not null, primary key (a, b), key cd (c, d), key d (d))";
+    assert_eq!(run(&mut c, made), "");
+    let row = |i: u32| format!("({}, {}, {}, {})", i / 20, i % 20, i % 50, i % 10);
+    let rows: Vec<String> = (0..1000).map(row).collect();
+    assert_eq!(run(&mut c, &format!("insert into t values {}", rows.join(", "))), "");
+    for (statement, wanted, parts) in CASES {
+        let line = run(&mut c, &format!("explain {statement}"));
+        // id|select_type|table|type|possible_keys|key|key_len|ref|rows|Extra
+        let told: Vec<&str> = line.split('|').collect();
+        let told = [told[3], told[5], told[6], told[7], told[9]].join("|");
+        assert_eq!(told, wanted, "{statement}");
+
+        let json = run(&mut c, &format!("explain format = json {statement}"));
+        let quoted: Vec<String> = parts.iter().map(|part| format!("\"{part}\"")).collect();
+        let list = format!("\"used_key_parts\": [{}]", quoted.join(", "));
+        assert_eq!(json.contains("used_key_parts"), !parts.is_empty(), "{statement}: {json}");
+        assert!(parts.is_empty() || json.contains(&list), "{statement}: {json}");
+    }
+}
