@@ -1,6 +1,6 @@
 //! kill -9.
 
-use crate::{Bed, Talk, place};
+use crate::{Bed, Talk};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -47,7 +47,6 @@ fn no_acknowledged_set_is_lost() {
             writers.into_iter().map(|writer| writer.join().expect("a writer")).collect()
         });
         bed.server.start_again().expect("it opens again");
-        bed.addr = place(bed.server.ready()).expect("a door");
         for (i, last) in last.iter().enumerate() {
             for key in 0..keys_of(i) {
                 let answer = bed.ask(&format!("get r{round}w{i}.{key}\r\n"), "END");

@@ -53,7 +53,7 @@ fn too_many_are_told_so() {
     let mut inside: Vec<Talk> = (0..3).map(|_| bed.connect()).collect();
     inside.iter_mut().for_each(|talk| assert_eq!(talk.ask("mn\r\n", "MN"), "MN\r\n"));
     let mut refused = String::new();
-    TcpStream::connect(bed.addr).expect("a connection").read_to_string(&mut refused).expect("an answer");
+    TcpStream::connect(bed.addr()).expect("a connection").read_to_string(&mut refused).expect("an answer");
     assert_eq!(refused, "ERROR Too many open connections\r\n");
     inside.pop();
     // The place is free as soon as the server has seen the end.

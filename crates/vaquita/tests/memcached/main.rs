@@ -19,7 +19,6 @@ use vaquita_clients::Vaquita;
 struct Bed {
     dir: PathBuf,
     server: Vaquita,
-    addr: SocketAddr,
 }
 
 fn free_port() -> u16 {
@@ -35,16 +34,20 @@ impl Bed {
         std::fs::create_dir_all(&dir).expect("a folder");
         let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
         let server = Vaquita::start_with_memcached(binary, &dir.join("data"), options).expect("a server");
-        let addr = place(server.ready()).expect("a door");
-        Bed { dir, server, addr }
+        Bed { dir, server }
+    }
+
+    /// Another one after each start.
+    fn addr(&self) -> SocketAddr {
+        place(self.server.ready()).expect("a door")
     }
 
     fn port(&self) -> u16 {
-        self.addr.port()
+        self.addr().port()
     }
 
     fn connect(&self) -> Talk {
-        Talk::to(self.addr)
+        Talk::to(self.addr())
     }
 
     /// Answers to a text, up to what the last line begins with.
