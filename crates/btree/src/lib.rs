@@ -19,6 +19,7 @@
 //! | values off the page | [`off_page`], `off_page_free` |
 //! | building from sorted input | [`bulk`] |
 //! | what the change buffer's bitmap says of leaves | `free_bits` |
+//! | how many records and different keys there are | `sample`, [`estimate`] |
 //! | checking everything | [`mod@validate`] |
 //!
 //! The literature calls this a B-link-free B+-tree with latch coupling (Bayer and Schkolnick) and optimistic reads
@@ -61,6 +62,7 @@ mod path;
 mod probe;
 mod rec_buf;
 mod remove;
+mod sample;
 mod split;
 mod split_points;
 mod stats;
@@ -78,6 +80,7 @@ pub use many::LOOKUP_GROUP;
 pub use observer::Observer;
 pub use path::{Change, Position};
 pub use rec_buf::RecBuf;
+pub use sample::Sample;
 pub use stats::TreeStats;
 pub use tree::{LatchMode, Tree};
 pub use validate::{TreeReport, validate};

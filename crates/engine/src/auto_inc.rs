@@ -56,6 +56,11 @@ impl AutoInc {
         Self { next: Mutex::new(None), hint }
     }
 
+    /// The next value, if one was asked for since the table was opened.
+    pub fn peek(&self) -> Option<u64> {
+        *self.next.lock()
+    }
+
     /// Takes a block; `limit` is the greatest value of the column.
     fn take(next: &mut u64, count: u64, step: u64, offset: u64, limit: u64) -> Option<AutoIncRange> {
         let first = align(*next, step, offset)?;

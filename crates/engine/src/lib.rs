@@ -16,6 +16,7 @@
 //! | older versions of rows | [`version`] |
 //! | reading: cursors | [`cursor`] |
 //! | whether rows have changed since they were read | [`watch`] |
+//! | statistics: rows, different keys, pages | [`stats`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
 //! | counters, locks and deadlocks with names | [`metrics`], [`monitor`] |
 //! | checking tables | [`check`] |
@@ -44,6 +45,7 @@ pub mod recovery;
 pub mod row;
 mod services;
 pub mod session;
+pub mod stats;
 pub mod stored;
 pub mod table;
 pub mod version;

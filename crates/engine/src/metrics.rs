@@ -1,6 +1,7 @@
 //! Counters, under the names of `information_schema.INNODB_METRICS` where InnoDB has the same.
 
 use crate::core::Core;
+use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::ShardedCounter;
 
 /// Counters of an engine.
@@ -18,6 +19,8 @@ pub struct Metrics {
     pub purged_records: ShardedCounter,
     /// Purge batches.
     pub purge_batches: ShardedCounter,
+    /// Undo logs of transactions with numbers below are purged.
+    pub purged_below: AtomicU64,
     /// Microseconds that changes were delayed for purge.
     pub dml_delay_us: ShardedCounter,
 }
@@ -40,6 +43,7 @@ impl Core {
             ("trx_read_views_opened", trx.views_opened),
             ("purge_undo_records", own.purged_records.get()),
             ("purge_invoked", own.purge_batches.get()),
+            ("purge_trx_no_limit", own.purged_below.load(Ordering::Relaxed)),
             ("purge_dml_delay_usec", own.dml_delay_us.get()),
             ("lock_deadlocks", lock.deadlocks),
             ("lock_timeouts", lock.timeouts),
@@ -54,6 +58,7 @@ impl Core {
             ("log_lsn_last_flush", log.flushed_lsn().get()),
             ("log_lsn_last_checkpoint", log.checkpoint_lsn().get()),
             ("log_syncs", log.stats().syncs.get()),
+            ("metadata_table_handles_opened", self.dict.tables_opened()),
             ("metadata_table_handles", self.dict.tables_in_memory() as u64),
         ]
     }

@@ -11,6 +11,7 @@ mod damage;
 mod free_bits;
 mod model;
 mod observer;
+mod samples;
 mod server_files;
 mod shape;
 mod text_keys;

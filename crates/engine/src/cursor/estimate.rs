@@ -95,18 +95,3 @@ pub fn estimate_per_key(core: &Core, table: &Table, index: usize, n: usize) -> R
 
 /// Records of a small index that are looked at.
 const PAGE_RECORDS_MAX: u32 = 500;
-
-impl Core {
-    /// About how many rows a table has, for lists of tables: takes no metadata lock. One that is gone by now has none.
-    ///
-    /// # Errors
-    /// Errors of reading pages.
-    pub fn estimate_rows(&self, table: &Table) -> Result<u64> {
-        // Files and trees stay where they are as long as this is held.
-        let _latch = self.dict.freeze();
-        match self.dict.in_memory(table.id) {
-            Some(_) => estimate_rows(self, table),
-            None => Ok(0),
-        }
-    }
-}

@@ -29,12 +29,14 @@ struct Maps {
 pub(crate) struct Cache {
     maps: RwLock<Maps>,
     clock: AtomicU64,
+    /// Tables put in so far.
+    opened: AtomicU64,
     limit: usize,
 }
 
 impl Cache {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { maps: RwLock::default(), clock: AtomicU64::new(0), limit }
+        Self { maps: RwLock::default(), clock: AtomicU64::new(0), opened: AtomicU64::new(0), limit }
     }
 
     #[inline]
@@ -63,6 +65,7 @@ impl Cache {
         if let Some(counter) = maps.counters.remove(&table.id) {
             *table.auto_inc.next.lock() = Some(counter);
         }
+        self.opened.fetch_add(1, Ordering::Relaxed);
         let table = Arc::new(table);
         let used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
         maps.by_name.insert(table.name.clone(), table.id);
@@ -86,6 +89,11 @@ impl Cache {
         let mut maps = self.maps.write();
         maps.remove(id);
         maps.counters.remove(&id);
+    }
+
+    /// Tables put in so far.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
     }
 
     /// Tables in memory.

@@ -208,6 +208,11 @@ impl Dictionary {
         self.observer.as_ref()
     }
 
+    /// Table objects made so far, those of the dictionary's own tables not counted.
+    pub fn tables_opened(&self) -> u64 {
+        self.cache.opened()
+    }
+
     /// Table objects in memory, those of the dictionary's own tables not counted.
     pub fn tables_in_memory(&self) -> usize {
         self.cache.len()

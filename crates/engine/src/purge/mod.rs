@@ -58,6 +58,8 @@ impl Core {
         records: &mut Vec<PurgeRecord>,
     ) -> Result<bool> {
         if !history.fetch(&self.txn, view, self.options.purge_batch_size, records)? {
+            // Nothing is left of what this view lets go.
+            self.metrics.purged_below.fetch_max(view.low_limit_no.get(), Ordering::Relaxed);
             return Ok(false);
         }
         let workers = self.options.purge_threads.max(1);

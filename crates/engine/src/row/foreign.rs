@@ -179,7 +179,6 @@ fn find(
     wanted: &[Vec<u8>],
     after: Option<&FoundRow>,
 ) -> Result<Option<FoundRow>> {
-    table.check_order(index)?;
     let fields: Vec<TupleField<'_>> = wanted.iter().map(|v| TupleField::new(v)).collect();
     let place: Option<Vec<TupleField<'_>>> =
         after.map(|row| row.place.iter().map(|v| TupleField::nullable(v.as_deref())).collect());
@@ -358,6 +357,9 @@ fn see_to_children(
         };
         cascade.depth -= 1;
         cascade.through = through;
+        if matches!(done, Ok(true)) {
+            child.stats.row_changed(if what.new.is_none() { -1 } else { 0 });
+        }
         match done {
             Ok(_) => {}
             // The parent's new value does not fit the child's column.

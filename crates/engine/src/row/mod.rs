@@ -88,7 +88,9 @@ pub fn insert(
     row: &[Field<'_>],
     how: WriteOptions,
 ) -> Result<RowKey> {
-    insert::insert(core, trx, table, row, how)
+    let key = insert::insert(core, trx, table, row, how)?;
+    table.stats.row_changed(1);
+    Ok(key)
 }
 
 /// Changes columns of the row with this clustered key, which the transaction has locked in X mode or locks now; whether
@@ -104,7 +106,11 @@ pub fn update(
     changes: &[(usize, Field<'_>)],
     how: WriteOptions,
 ) -> Result<bool> {
-    update::update(core, trx, table, key, changes, how, &mut foreign::Cascade::default())
+    let changed = update::update(core, trx, table, key, changes, how, &mut foreign::Cascade::default())?;
+    if changed {
+        table.stats.row_changed(0);
+    }
+    Ok(changed)
 }
 
 /// Delete-marks the row with this clustered key in all indexes; whether there is one.
@@ -118,7 +124,11 @@ pub fn delete(
     key: &RowKey,
     how: WriteOptions,
 ) -> Result<bool> {
-    delete::delete(core, trx, table, key, how, &mut foreign::Cascade::default())
+    let deleted = delete::delete(core, trx, table, key, how, &mut foreign::Cascade::default())?;
+    if deleted {
+        table.stats.row_changed(-1);
+    }
+    Ok(deleted)
 }
 
 /// Takes back the transaction's changes from undo number `from` on, newest first; at most `max` of them. Whether all

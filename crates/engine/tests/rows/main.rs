@@ -13,4 +13,3 @@ mod random;
 mod server;
 mod single;
 mod threads;
-mod unknown_collation;

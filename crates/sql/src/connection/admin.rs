@@ -311,12 +311,18 @@ impl Connection {
         match lock {
             ast::FlushLock::None => Ok(()),
             ast::FlushLock::Read if tables.is_empty() => crate::error::of_engine(self.engine.lock_globally()),
-            ast::FlushLock::Read | ast::FlushLock::Export => {
+            // Purge would go on changing the file, and there would be no description beside it.
+            ast::FlushLock::Export => Err(SqlError::unsupported("FLUSH TABLES .. FOR EXPORT")),
+            ast::FlushLock::Read => {
                 let locks: Vec<ast::TableLock<'_>> = tables
                     .iter()
                     .map(|name| ast::TableLock { name: *name, alias: None, kind: ast::TableLockKind::Read })
                     .collect();
-                self.lock_tables(&locks).map(|_| ())
+                self.lock_tables(&locks)?;
+                // What the files hold is what the tables hold, as far as statements have changed them.
+                self.state.give_way();
+                let storage = &self.db.engine().core().storage;
+                storage.flush_everything().map_err(|e| crate::error::engine(&e.into()))
             }
         }
     }

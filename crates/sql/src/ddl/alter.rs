@@ -13,7 +13,7 @@ use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
 use vaquita_engine::Error;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
-use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
+use vaquita_parser::ast::{self, AlterAction, AlterAlgorithm, AlterLock, ColumnPlace};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
 /// Times an ALTER TABLE begins again because somebody else was faster.
@@ -41,7 +41,8 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
     let (database, name) = names_of(cx, &alter.name)?;
     for _ in 0..TRIES {
         let info = look_at(cx, &database, &name)?;
-        let change = change_of(cx, alter, &info)?;
+        let mut change = change_of(cx, alter, &info)?;
+        change.check_clauses(alter)?;
         let rename_to = change.rename_to.clone();
         let outcome = match apply(cx, &info, change)? {
             Some(outcome) => outcome,
@@ -60,7 +61,8 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
 /// CREATE INDEX.
 pub(super) fn create_index(cx: &mut StmtCx<'_>, create: &ast::CreateIndex<'_>) -> SqlResult<Outcome> {
     let actions = [AlterAction::AddIndex(&create.index)];
-    alter_table(cx, &as_alter(create.table, &actions))
+    let alter = as_alter(create.table, &actions);
+    alter_table(cx, &ast::AlterTable { algorithm: create.algorithm, lock: create.lock, ..alter })
 }
 
 /// DROP INDEX.
@@ -69,7 +71,17 @@ pub(super) fn drop_index(cx: &mut StmtCx<'_>, drop: &ast::DropIndex<'_>) -> SqlR
         true => AlterAction::DropPrimaryKey,
         false => AlterAction::DropIndex(drop.name),
     };
-    alter_table(cx, &as_alter(drop.table, &[action]))
+    let actions = [action];
+    let alter = as_alter(drop.table, &actions);
+    alter_table(cx, &ast::AlterTable { algorithm: drop.algorithm, lock: drop.lock, ..alter })
+}
+
+/// Writes a table anew: OPTIMIZE TABLE. Privileges are checked, what was open is committed.
+///
+/// # Errors
+/// As of ALTER TABLE.
+pub(crate) fn recreate(cx: &mut StmtCx<'_>, name: ast::ObjectName<'_>) -> SqlResult<()> {
+    alter_table(cx, &as_alter(name, &[AlterAction::Force])).map(drop)
 }
 
 fn as_alter<'a>(name: ast::ObjectName<'a>, actions: &'a [AlterAction<'a>]) -> ast::AlterTable<'a> {
@@ -273,6 +285,42 @@ impl Change {
 }
 
 impl Change {
+    /// Whether it is done in a moment, whatever the table holds.
+    fn is_brief(&self) -> bool {
+        self.in_place
+            && self.added_indexes.is_empty()
+            && self.definition.foreign_keys.iter().all(|key| key.exists)
+    }
+
+    /// Holds what is to be done against `ALGORITHM` and `LOCK`. Indexes are added and dropped in place, all else writes the
+    /// rows anew, and nobody else uses the table meanwhile.
+    ///
+    /// # Errors
+    /// 1845, 1846: the clause asks for what is not done.
+    fn check_clauses(&mut self, alter: &ast::AlterTable<'_>) -> SqlResult<()> {
+        let refuse = |clause: &str, instead: &str| {
+            Err(SqlError::new(1845, format!("{clause} is not supported for this operation. Try {instead}.")))
+        };
+        match alter.algorithm {
+            AlterAlgorithm::Instant if !self.is_brief() => {
+                let instead = if self.in_place { "INPLACE" } else { "COPY" };
+                return refuse("ALGORITHM=INSTANT", &format!("ALGORITHM={instead}"));
+            }
+            AlterAlgorithm::Inplace if !self.in_place => {
+                return refuse("ALGORITHM=INPLACE", "ALGORITHM=COPY");
+            }
+            AlterAlgorithm::Copy => self.in_place = false,
+            _ => {}
+        }
+        match alter.lock {
+            AlterLock::None | AlterLock::Shared if !self.is_brief() => {
+                let lock = if alter.lock == AlterLock::None { "NONE" } else { "SHARED" };
+                refuse(&format!("LOCK={lock}"), "LOCK=EXCLUSIVE")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What of the indexes is to be added and dropped, if that is all there is to do.
     fn compare_indexes(&mut self, info: &TableInfo) {
         let before = Definition::of(info).keys;

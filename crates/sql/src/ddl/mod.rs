@@ -33,6 +33,7 @@ use vaquita_engine::MdlMode;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult};
 
+pub(crate) use alter::recreate;
 pub(crate) use show_create::{Style as ShowStyle, show_create_table};
 
 /// Executes a definition, or maintenance of tables (which sends rows). Privileges are checked, what was open is

@@ -5,10 +5,9 @@ use crate::catalog;
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use vaquita_engine::{LockMode, MdlMode, Table, check};
 use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
-use vaquita_types::{Level, SqlResult, SqlType, Value};
+use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value};
 
 /// Collation of names and messages.
 const UTF8: u16 = 33;
@@ -55,6 +54,18 @@ type Line = (&'static str, String);
 /// What is said of one table.
 fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> SqlResult<Vec<Line>> {
     let ok = || ("status", "OK".to_owned());
+    let mut lines = Vec::new();
+    if action == MaintainAction::Optimize {
+        // The table as it is now is found again below, and its absence told.
+        match recreate(cx, name) {
+            Err(e) if e.code == 1046 => return Err(e),
+            Err(e) => return Ok(failed(e)),
+            Ok(()) => {
+                let text = "Table does not support optimize, doing recreate + analyze instead";
+                lines.push(("note", text.to_owned()));
+            }
+        }
+    }
     let mode = match action {
         // Nobody may change what is checked.
         MaintainAction::Check => MdlMode::SharedNoWrite,
@@ -63,28 +74,18 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
     let info = match open(cx, name, mode) {
         Ok(info) => info,
         Err(e) if e.code == 1046 => return Err(e),
-        Err(e) => {
-            return Ok(vec![("Error", e.message.into_owned()), ("status", "Operation failed".to_owned())]);
-        }
+        Err(e) => return Ok(failed(e)),
     };
     Ok(match action {
         MaintainAction::Analyze | MaintainAction::Optimize => {
-            let mut lines = Vec::new();
-            if action == MaintainAction::Optimize {
-                let text = "Table does not support optimize, doing recreate + analyze instead";
-                lines.push(("note", text.to_owned()));
-            }
-            match cx.engine.statement().estimate_rows(&info.table) {
-                Ok(rows) => {
-                    info.table.stats.rows.store(rows, Ordering::Relaxed);
-                    lines.push(ok());
-                }
+            match cx.db.engine().core().analyze(&info.table) {
+                Ok(_) => lines.push(ok()),
                 Err(e) => lines.push(("Error", crate::error::engine(&e).message.into_owned())),
             }
             lines
         }
         MaintainAction::Check => match at_rest(cx, &info.table) {
-            Err(e) => vec![("Error", e.message.into_owned()), ("status", "Operation failed".to_owned())],
+            Err(e) => failed(e),
             Ok(()) => match check::check_table(cx.db.engine().core(), &info.table) {
                 Ok(_) => vec![ok()],
                 Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
@@ -95,6 +96,19 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
         }
         MaintainAction::Checksum => Vec::new(),
     })
+}
+
+/// What is said of a table for which the statement has failed.
+fn failed(e: SqlError) -> Vec<Line> {
+    vec![("Error", e.message.into_owned()), ("status", "Operation failed".to_owned())]
+}
+
+/// Writes a table anew, between two statements of the engine.
+fn recreate(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<()> {
+    crate::error::of_engine(cx.engine.rollback())?;
+    let done = crate::ddl::recreate(cx, *name);
+    cx.engine.start_statement();
+    done
 }
 
 /// Waits until nobody changes the rows of a table whose name is locked: transactions that a crash left behind are rolled back

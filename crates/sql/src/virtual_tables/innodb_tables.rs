@@ -4,11 +4,12 @@ use super::making::{Making, text, text_or_null};
 use crate::accounts::Priv;
 use crate::error;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use vaquita_engine::Isolation;
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::lower::TrxState;
 use vaquita_engine::lower::{LockInfo, LockTarget, Names};
+use vaquita_engine::stats::Statistics;
 use vaquita_types::{SqlResult, Value};
 
 /// Who may not look at other people's work sees nothing.
@@ -313,17 +314,19 @@ pub(super) fn sys_tablestats(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let core = m.db.engine.core();
     for row in error::of_engine(core.dict.sys_tables(&core.storage))? {
         let Ok(table) = core.dict.table(core, &row.name) else { continue };
-        let pages = core.storage.spaces().get(table.space).map_or(0, |s| u64::from(s.size_pages()));
+        let known = core.statistics(&table).ok().flatten();
+        let (_, changed) = table.stats.known();
+        let pages = |of: &dyn Fn(&Statistics) -> u64| Value::UInt(known.as_deref().map_or(0, of));
         m.push(vec![
             Value::UInt(row.id.get()),
             text(row.name),
-            text("Initialized"),
-            Value::UInt(table.stats.rows.load(Ordering::Relaxed)),
-            Value::UInt(pages),
-            Value::UInt(0),
-            Value::UInt(0),
-            Value::UInt(0),
-            Value::UInt(1),
+            text(if known.is_some() { "Initialized" } else { "Uninitialized" }),
+            pages(&|s| s.rows),
+            pages(&Statistics::clustered_pages),
+            pages(&Statistics::secondary_pages),
+            Value::UInt(changed),
+            Value::UInt(table.auto_inc.peek().unwrap_or(0)),
+            Value::UInt(Arc::strong_count(&table).saturating_sub(2) as u64),
         ]);
     }
     Ok(())

@@ -21,8 +21,8 @@ pub(super) fn status(db: &Database) -> String {
     let _ = writeln!(body, "Trx id counter {}", core.txn.next_id());
     let history = metric("trx_rseg_history_len");
     let purge = if history == 0 { "running but idle" } else { "running" };
-    let next = core.txn.next_id();
-    let _ = writeln!(body, "Purge done for trx's n:o < {next} undo n:o < 0 state: {purge}");
+    let purged = metric("purge_trx_no_limit");
+    let _ = writeln!(body, "Purge done for trx's n:o < {purged} undo n:o < 0 state: {purge}");
     let _ = writeln!(body, "History list length {history}");
     let _ = writeln!(body, "LIST OF TRANSACTIONS FOR EACH SESSION:");
     let now = core.storage.clock().now_us();

@@ -1,11 +1,12 @@
 //! Databases, tables, columns, keys.
 
-use super::making::{Making, number_or_null, text, text_or_null, yes_no};
+use super::making::{Cells, Making, number_or_null, text, text_or_null, yes_no};
 use crate::accounts::Priv;
 use crate::catalog::{ColumnInfo, KeyInfo, TableInfo, flag};
 use crate::vars;
 use std::sync::Arc;
 use vaquita_engine::lower::filename;
+use vaquita_engine::stats::Statistics;
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
 use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
@@ -28,9 +29,9 @@ pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
     Ok(())
 }
 
-/// About how many rows a table has; what cannot be read has none.
-fn rows_of(m: &Making<'_, '_>, info: &TableInfo) -> u64 {
-    m.db.engine.core().estimate_rows(&info.table).unwrap_or(0)
+/// Statistics of a table; of one that cannot be read there are none, and of one that is gone by now.
+fn statistics_of(m: &Making<'_, '_>, info: &TableInfo) -> Result<Option<Arc<Statistics>>, String> {
+    m.db.engine.core().statistics(&info.table).map_err(|e| e.to_string())
 }
 
 fn row_format(info: &TableInfo) -> &'static str {
@@ -61,48 +62,50 @@ pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
             m.push(row);
         }
     }
-    let db = m.db;
-    let core = db.engine.core();
     for info in m.tables(1, 2)? {
-        let rows = rows_of(m, &info);
-        let page = core.storage.options().page_size.logical() as u64;
-        let pages = core.storage.spaces().get(info.table.space).map_or(0, |s| u64::from(s.size_pages()));
-        // Without counting pages: the indexes' shares of the file are taken to be alike.
-        let secondary = info.table.indexes.len().saturating_sub(1) as u64;
-        let used = (pages * page).max((secondary + 1) * page);
-        let data = if rows < 100 { page } else { used / (secondary + 1) };
-        let next = match info.auto_increment {
-            None => None,
-            Some(_) => {
-                m.cx.engine.as_mut().and_then(|e| e.statement().next_auto_inc(&info.table).ok().flatten())
-            }
-        };
-        let created = info.extra.number("create_time").map_or(Value::Null, |at| m.local(at as i64));
-        m.push(vec![
-            text("def"),
-            text(&info.database),
-            text(&info.name),
-            text("BASE TABLE"),
-            text("InnoDB"),
-            Value::UInt(10),
-            text(row_format(&info)),
-            Value::UInt(rows),
-            Value::UInt(data.checked_div(rows).unwrap_or(0)),
-            Value::UInt(data),
-            Value::UInt(0),
-            Value::UInt(if rows < 100 { secondary * page } else { used - data }),
-            Value::UInt(0),
-            number_or_null(next),
-            created,
-            Value::Null,
-            Value::Null,
-            text(vars::collation_name(info.table.collation)),
-            Value::Null,
-            text(create_options(&info)),
-            text(&info.table.comment),
-        ]);
+        let row = table_row(m, &info);
+        m.push(row);
     }
     Ok(())
+}
+
+/// A table's row of TABLES. What is known only from its pages is NULL if they cannot be read; the comment says why then.
+fn table_row(m: &mut Making<'_, '_>, info: &TableInfo) -> Cells {
+    let core = m.db.engine.core();
+    let page = core.storage.options().page_size.logical() as u64;
+    let found = statistics_of(m, info);
+    let known = found.as_ref().ok().and_then(Option::as_deref);
+    let number = |of: &dyn Fn(&Statistics) -> u64| number_or_null(known.map(of));
+    let data = |s: &Statistics| s.clustered_pages() * page;
+    let free = core.free_bytes(&info.table).ok().filter(|_| known.is_some());
+    let next = match info.auto_increment {
+        None => None,
+        Some(_) => m.cx.engine.as_mut().and_then(|e| e.statement().next_auto_inc(&info.table).ok().flatten()),
+    };
+    let created = info.extra.number("create_time").map_or(Value::Null, |at| m.local(at as i64));
+    vec![
+        text("def"),
+        text(&info.database),
+        text(&info.name),
+        text("BASE TABLE"),
+        text("InnoDB"),
+        Value::UInt(10),
+        text(row_format(info)),
+        number(&|s| s.rows),
+        number(&|s| data(s).checked_div(s.rows).unwrap_or(0)),
+        number(&data),
+        number(&|_| 0),
+        number(&|s| s.secondary_pages() * page),
+        number_or_null(free),
+        number_or_null(next),
+        created,
+        Value::Null,
+        Value::Null,
+        text(vars::collation_name(info.table.collation)),
+        Value::Null,
+        text(create_options(info)),
+        found.as_ref().map_or_else(text, |_| text(&info.table.comment)),
+    ]
 }
 
 fn create_options(info: &TableInfo) -> String {
@@ -324,20 +327,13 @@ fn privileges_text(m: &Making<'_, '_>, database: &str, table: &str, column: &str
     (has & Priv::COLUMN).names().map(str::to_lowercase).collect::<Vec<_>>().join(",")
 }
 
-/// Estimated number of different values of the first columns of a key.
-fn cardinality(rows: u64, key: &KeyInfo, parts: usize) -> u64 {
-    match key.unique && parts == key.parts.len() {
-        true => rows,
-        // Without statistics of indexes: half as many with every part that is missing.
-        false => (rows >> (key.parts.len() - parts)).max(rows.min(1)),
-    }
-}
-
 pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(1, 2)? {
-        let rows = rows_of(m, &info);
+        let known = statistics_of(m, &info).ok().flatten();
         for key in &info.keys {
             for (at, part) in key.parts.iter().enumerate() {
+                let distinct =
+                    known.as_ref().and_then(|s| s.indexes.get(key.index)?.distinct.get(at).copied());
                 let column = &info.columns[part.column];
                 let comment = &info.table.indexes[key.index].comment;
                 m.push(vec![
@@ -350,7 +346,7 @@ pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
                     Value::UInt(at as u64 + 1),
                     text(&column.name),
                     text("A"),
-                    Value::UInt(cardinality(rows, key, at + 1)),
+                    number_or_null(distinct),
                     number_or_null(part.prefix.map(u64::from)),
                     Value::Null,
                     text(if column.is_nullable() { "YES" } else { "" }),
@@ -495,24 +491,13 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
 
 pub(super) fn partitions(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(1, 2)? {
-        let rows = rows_of(m, &info);
+        let of_table = table_row(m, &info);
         let mut row = vec![text("def"), text(&info.database), text(&info.name)];
         row.resize(12, Value::Null);
-        row.extend([
-            Value::UInt(rows),
-            Value::UInt(0),
-            Value::UInt(16_384),
-            Value::Null,
-            Value::UInt(0),
-            Value::UInt(0),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            text(""),
-            text(""),
-            Value::Null,
-        ]);
+        // From TABLE_ROWS to CHECK_TIME as the whole table has them.
+        row.extend(of_table[7..13].iter().cloned());
+        row.extend(of_table[14..17].iter().cloned());
+        row.extend([Value::Null, text(""), text(""), Value::Null]);
         m.push(row);
     }
     Ok(())
