@@ -20,6 +20,18 @@ durable when they return: one request for a commit instead of a write and a sync
 O_DIRECT and O_DIRECT_NO_FSYNC, and if `innodb_flush_log_at_trx_commit` is 1 at start: commits that do not wait for the disk
 are faster through the page cache.";
 
+const REFUSED: &str = "
+## Variables that are refused
+
+They would change answers, durability or access, or they ask for something that is not here. Their default, and what else says how
+things are (`sql_log_bin = 0` where there is no binary log), is taken in silence. Anything else is error 1231 with the reason, and at
+start a message and exit code 2. An option file that is shared with other servers can say `loose-` before such a line
+(`loose-log-bin`): then it is left out, with a warning in the log. `--skip-log-bin` on the command line takes it back, too.
+
+| variable | taken | why |
+|---|---|---|
+";
+
 fn table(out: &mut String, title: &str, text: &str, defs: impl Iterator<Item = &'static VarDef>) {
     let _ = write!(
         out,
@@ -58,10 +70,28 @@ fn the_page_says_what_the_table_says() {
     );
     table(
         &mut page,
-        "Variables that do nothing",
-        "They can be read and set, with MySQL's ranges and errors, because clients do so. Nothing depends on them.",
-        with(Effect::Ignored),
+        "Variables that only tune",
+        "They tune what is not here, or what tunes itself: neither answers nor durability nor access depend on them. They can be read \
+         and set, with MySQL's ranges and errors. A value that is neither the default nor the one the variable has is warned of: by \
+         SET (warning 1105), and in the server's log at start.",
+        with(Effect::Tuning),
     );
+    table(
+        &mut page,
+        "Variables of what is not here and not missed",
+        "As those before, but they go on to say how things are: what they would switch on does not exist.",
+        with(Effect::Absent),
+    );
+    page.push_str(REFUSED);
+    for def in all() {
+        if let Effect::Refused(why) = def.effect {
+            let default = match def.default {
+                "\0" => "NULL".to_owned(),
+                text => format!("`{text}`").replace('|', "\\|"),
+            };
+            let _ = writeln!(page, "| `{}` | {default} | {why} |", def.name);
+        }
+    }
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/variables.md");
     if std::env::var_os("VAQUITA_WRITE_DOCS").is_some() {
         std::fs::write(&path, &page).expect("writes");

@@ -1,7 +1,7 @@
 //! Global values.
 
 use super::session::{SessionVars, id};
-use super::{Access, Given, Scope, VarId, VarValue, parse};
+use super::{Access, Given, Scope, VarId, VarValue, effect, parse};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use vaquita_types::{SqlError, SqlResult, Warnings};
@@ -13,8 +13,10 @@ type Watcher = Box<dyn Fn(&'static str, u64) + Send + Sync>;
 pub struct Globals {
     state: RwLock<State>,
     watchers: Mutex<Vec<Watcher>>,
-    /// What SET … = DEFAULT goes back to: the table's defaults with what was given at start.
+    /// What SET … = DEFAULT goes back to: the table's defaults.
     compiled: Box<[VarValue]>,
+    /// What has to be said of the values given at start.
+    notes: Vec<String>,
 }
 
 impl std::fmt::Debug for Globals {
@@ -38,6 +40,7 @@ impl Globals {
     pub fn new(given: &[(String, String)]) -> SqlResult<Globals> {
         let compiled: Box<[VarValue]> = super::all().iter().map(parse::default_value).collect();
         let mut values = compiled.to_vec();
+        let mut notes = Vec::new();
         for (name, value) in given {
             let name = name.replace('-', "_");
             let id = VarId::find(name.as_bytes()).ok_or_else(|| unknown(&name))?;
@@ -45,14 +48,24 @@ impl Globals {
             if def.access == Access::Fact || def.scope == Scope::Session {
                 return Err(SqlError::new(1238, format!("Variable '{name}' is a read only variable")));
             }
-            values[id.at()] = parse::parse(def, Given::Option(value), false, &mut Warnings::new(0))?;
+            values[id.at()] = effect::of_option(def, value, &mut notes)?;
             for (other, value) in together(id, &values[id.at()]) {
                 values[other.at()] = value;
             }
         }
         let values: Arc<[VarValue]> = values.into();
         let template = SessionVars::new(values.clone());
-        Ok(Globals { state: RwLock::new(State { values, template }), watchers: Mutex::default(), compiled })
+        Ok(Globals {
+            state: RwLock::new(State { values, template }),
+            watchers: Mutex::default(),
+            compiled,
+            notes,
+        })
+    }
+
+    /// What has to be said of the values given at start: those that have no effect, and those that were out of range.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// A session's values to begin with.

@@ -8,14 +8,18 @@
 //! | from text or a value to what a variable can hold | [`parse`] |
 //! | bits of `sql_mode` | [`sql_mode`] |
 //! | SET | [`set`] |
+//! | which values do nothing, or are refused | [`effect`] |
 
+mod effect;
 mod globals;
 mod parse;
+mod reasons;
 mod session;
 mod set;
 mod sql_mode;
 mod table;
 
+pub use effect::refusal;
 pub use globals::Globals;
 pub use parse::Given;
 pub(crate) use parse::{charset_by_name, charset_name, collation_name, primary};
@@ -50,15 +54,22 @@ pub enum Access {
     Fact,
 }
 
-/// Whether a variable does anything.
+/// What a variable does. Whether a *value* of it does anything is in [`effect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// It does what its name says.
     Works,
     /// It does so with the value it has at start; SET changes only what is shown, with a warning.
     AtStart,
-    /// It can be read and set, for clients that do, and has no effect.
-    Ignored,
+    /// It tunes something that is not here, or that tunes itself: neither answers nor durability nor access depend on it. It is
+    /// kept and shown, and warned of.
+    Tuning,
+    /// It switches something that is not here and whose lack changes neither answers nor durability nor access. It is warned of,
+    /// and goes on to say how things are.
+    Absent,
+    /// It would change answers, durability or access, or asks for something that is not here. Only the value that says how things
+    /// are is taken; the text says why.
+    Refused(&'static str),
 }
 
 /// What a variable can hold.

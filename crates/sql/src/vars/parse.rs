@@ -216,7 +216,10 @@ pub(super) fn parse(
                 return Err(if given.is_null() { wrong_value(name, "NULL") } else { wrong_type(name) });
             };
             if !text.eq_ignore_ascii_case("innodb") {
-                return Err(SqlError::new(1286, format!("Unknown storage engine '{text}'")));
+                if !OTHER_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&text)) {
+                    return Err(SqlError::new(1286, format!("Unknown storage engine '{text}'")));
+                }
+                warnings.warn(1266, format!("Using storage engine InnoDB instead of '{text}' for {name}"));
             }
             Ok(VarValue::Text("InnoDB".into()))
         }
@@ -235,6 +238,9 @@ pub(super) fn parse(
         }
     }
 }
+
+/// Engines of MySQL and MariaDB that option files name. There is one here.
+const OTHER_ENGINES: &[&str] = &["MyISAM", "MEMORY", "HEAP", "MERGE", "MRG_MYISAM", "CSV", "ARCHIVE", "Aria"];
 
 /// Locales whose names of days and months are known.
 const LOCALES: &[&str] = &["en_US", "en_GB", "en_AU", "en_CA", "en_IN", "en_NZ", "en_PH", "en_ZA", "en_ZW"];

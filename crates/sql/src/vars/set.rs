@@ -2,7 +2,7 @@
 
 use super::globals::{together, unknown};
 use super::session::id;
-use super::{Access, Effect, Given, Kind, Scope, VarId, VarValue, parse};
+use super::{Access, Effect, Given, Kind, Scope, VarId, VarValue, effect, parse};
 use crate::accounts::Priv;
 use crate::database::Database;
 use crate::state::SessionState;
@@ -147,7 +147,15 @@ pub(crate) fn value_for(
     let def = var.def();
     let strict = state.vars.sql_mode.has(vaquita_types::SqlMode::STRICT_ALL_TABLES);
     match given {
-        Some(given) => parse::parse(def, given, strict, &mut state.warnings),
+        Some(given) => {
+            let value = parse::parse(def, given, strict, &mut state.warnings)?;
+            match def.effect {
+                Effect::Refused(why) if !is_as_it_is(var, global, &value, db, state) => {
+                    Err(effect::refused(def, &value.show(def.kind), why))
+                }
+                _ => Ok(value),
+            }
+        }
         None if matches!(var, id::TIMESTAMP) => Ok(VarValue::Double(0.0)),
         None if global => Ok(db.globals().compiled(var)),
         None if def.scope == Scope::Both => Ok(db.globals().get(var)),
@@ -155,8 +163,21 @@ pub(crate) fn value_for(
     }
 }
 
+/// Whether a value changes nothing.
+fn is_as_it_is(var: VarId, global: bool, value: &VarValue, db: &Database, state: &SessionState) -> bool {
+    let now = if global { db.globals().get(var) } else { read_session(var, state) };
+    effect::is_as_it_is(var.def(), value, &now)
+}
+
 /// Stores what was checked.
 pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, state: &mut SessionState) {
+    let effect = var.def().effect;
+    if matches!(effect, Effect::Tuning | Effect::Absent) && !is_as_it_is(var, global, &value, db, state) {
+        state.warnings.warn(1105, effect::without_effect(var.def()));
+        if effect == Effect::Absent {
+            return;
+        }
+    }
     if global {
         if var.def().effect == Effect::AtStart {
             let message = format!(

@@ -12,6 +12,7 @@
 mod memcached;
 mod option_file;
 mod options;
+mod other_options;
 mod suggest;
 
 use memcached::Memcached;
@@ -127,6 +128,7 @@ impl Running {
         for table in db.engine().leftovers() {
             log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
         }
+        db.globals().notes().iter().for_each(|note| log.warning(note));
         warn_of_few_files(&db, files, &log);
         warn_of_open_root(&db, &log);
 

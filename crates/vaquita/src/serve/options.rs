@@ -1,10 +1,11 @@
 //! From arguments and option files to the values of system variables.
 //!
 //! Names are those of system variables, with `-` for `_` as one likes. `--skip-x` and `--disable-x` say `x=OFF`,
-//! `--enable-x` says `x=ON`; an option after `loose-` may be unknown. Later ones replace earlier ones; arguments replace
-//! option files.
+//! `--enable-x` says `x=ON`; an option after `loose-` may be unknown, or ask for what is not here. The beginning of a name is
+//! enough if only one begins so. Later ones replace earlier ones; arguments replace option files.
 
 use super::option_file;
+use super::other_options::{Fate, fate};
 use super::suggest::nearest;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,9 +21,6 @@ pub(super) struct Settings {
     /// For the log.
     pub(super) warnings: Vec<String>,
 }
-
-/// Options that MySQL's servers know and that mean nothing here.
-const WITHOUT_MEANING: [&str; 5] = ["user", "datadir", "basedir", "console", "tmpdir"];
 
 impl Settings {
     /// Reads arguments, and the option file they name.
@@ -84,18 +82,8 @@ impl Settings {
             Some(name) => (name, true),
             None => (name, false),
         };
-        let name = if name == "bind" { "bind_address" } else { name };
-        if WITHOUT_MEANING.contains(&name) {
+        let Some((variable, switch)) = self.known(name, value.as_deref(), loose, place)? else {
             return Ok(());
-        }
-        let Some((variable, switch)) = find(name) else {
-            if loose {
-                self.warnings.push(format!("{place}: unknown option '{name}' ignored"));
-                return Ok(());
-            }
-            let known = vars::all().iter().map(|def| def.name);
-            let hint = nearest(name, known).map(|near| format!("; is '{near}' meant?")).unwrap_or_default();
-            return Err(format!("{place}: unknown variable '{name}'{hint}"));
         };
         let def = variable.def();
         if def.access == Access::Fact || def.scope == Scope::Session {
@@ -106,12 +94,81 @@ impl Settings {
             (Some(_), Some(_)) => return Err(format!("{place}: takes no value")),
             (None, Some(value)) => value,
             (None, None) if def.kind == Kind::Bool => "ON".to_owned(),
+            (None, None) if def.name == "log_error" => host_log(),
+            (None, None) if def.effect == vars::Effect::Tuning => {
+                self.warnings.push(format!("{place}: '{}' has no effect here", def.name));
+                return Ok(());
+            }
             (None, None) => return Err(format!("{place}: '{}' wants a value", def.name)),
         };
+        if loose && let Some(refusal) = vars::refusal(variable, &value) {
+            self.warnings.push(format!("{place}: ignored: {}", refusal.message));
+            return Ok(());
+        }
         self.variables.retain(|(known, _)| known != def.name);
         self.variables.push((def.name.to_owned(), value));
         Ok(())
     }
+
+    /// The variable that is meant; `None` if nothing is to be set.
+    fn known(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        loose: bool,
+        place: &str,
+    ) -> Result<Option<(VarId, Option<bool>)>, String> {
+        if let Some(found) = find(name).filter(|(id, _)| id.def().access != Access::Fact)
+            && !matches!(name, "datadir" | "basedir")
+        {
+            return Ok(Some(found));
+        }
+        match fate(name, value) {
+            Some(Fate::Is(new)) => return Ok(find(new)),
+            Some(Fate::AsItIs) => return Ok(None),
+            Some(Fate::WithoutEffect) => {
+                self.warnings.push(format!("{place}: '{name}' has no effect here"));
+                return Ok(None);
+            }
+            Some(Fate::Refused(why)) if loose => {
+                self.warnings.push(format!("{place}: '{name}' ignored: {why}"));
+                return Ok(None);
+            }
+            Some(Fate::Refused(why)) => return Err(format!("{place}: '{name}' cannot be given: {why}")),
+            None => {}
+        }
+        if let Some((id, switch)) = find(name) {
+            return Ok(Some((id, switch)));
+        }
+        if let Some(id) = by_beginning(name) {
+            let whole = id.def().name;
+            self.warnings.push(format!("{place}: '{name}' is taken for '{whole}'"));
+            return Ok(Some((id, None)));
+        }
+        if loose {
+            self.warnings.push(format!("{place}: unknown option '{name}' ignored"));
+            return Ok(None);
+        }
+        let known = vars::all().iter().map(|def| def.name);
+        let hint = nearest(name, known).map(|near| format!("; is '{near}' meant?")).unwrap_or_default();
+        Err(format!("{place}: unknown variable '{name}'{hint}"))
+    }
+}
+
+/// The one variable whose name begins so.
+fn by_beginning(name: &str) -> Option<VarId> {
+    let mut found = vars::all().iter().filter(|def| def.name.starts_with(name) && def.access != Access::Fact);
+    match (found.next(), found.next()) {
+        (Some(def), None) => VarId::find(def.name.as_bytes()),
+        _ => None,
+    }
+}
+
+/// Where `--log-error` without a file writes: the host's name, as MySQL has it.
+fn host_log() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim().split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost");
+    format!("{host}.err")
 }
 
 fn normal(name: &str) -> String {
@@ -135,7 +192,7 @@ fn find(name: &str) -> Option<(VarId, Option<bool>)> {
 fn wants_value(name: &str) -> bool {
     let name = name.strip_prefix("loose_").unwrap_or(name);
     matches!(name, "config" | "defaults_file" | "bind")
-        || WITHOUT_MEANING.contains(&name)
+        || matches!(name, "user" | "datadir" | "basedir")
         || find(name).is_some_and(|(id, switch)| switch.is_none() && id.def().kind != Kind::Bool)
 }
 
@@ -200,6 +257,91 @@ mod tests {
         std::fs::write(&path, "[mysqld]\nprot=1\n").unwrap();
         let why = parse(&["d", &config]).unwrap_err();
         assert!(why.contains(".cnf:2") && why.contains("is 'port' meant?"), "{why}");
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// Option files of packages, images and samples; what of each a person would want to know.
+    const ORDINARY: &[(&str, &[&str])] = &[
+        (
+            "debian_mysql_5_5.cnf",
+            &["'key_buffer' is taken for 'key_buffer_size'", "'query_cache_size' has no effect here"],
+        ),
+        ("debian_mysql_5_7.cnf", &["'myisam_recover_options' has no effect here"]),
+        ("debian_mariadb.cnf", &["'expire_logs_days' has no effect here"]),
+        ("centos.cnf", &[]),
+        ("docker.cnf", &[]),
+        ("large.cnf", &["'thread_concurrency' has no effect here"]),
+        (
+            "innodb_heavy.cnf",
+            &["'innodb_additional_mem_pool_size' has no effect here", "instead of 'MYISAM'"],
+        ),
+        (
+            "web_host.cnf",
+            &[
+                "'rpl_semi_sync_master_enabled' has no effect here",
+                "'innodb_adaptive_hash_index' has no effect here",
+            ],
+        ),
+    ];
+
+    #[test]
+    fn ordinary_option_files_are_taken() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/option_files");
+        let there = std::fs::read_dir(&folder).unwrap().count();
+        assert_eq!(there, ORDINARY.len(), "files of {}", folder.display());
+        for (file, expected) in ORDINARY {
+            let config = format!("--defaults-file={}", folder.join(file).display());
+            let settings = parse(&["d", &config, "--skip-log-bin"]).unwrap();
+            let globals = vars::Globals::new(&settings.variables).unwrap_or_else(|e| panic!("{file}: {e}"));
+            let said = [settings.warnings.join("\n"), globals.notes().join("\n")].join("\n");
+            for text in *expected {
+                assert!(said.contains(text), "{file}: {text} in:\n{said}");
+            }
+            if expected.is_empty() {
+                assert_eq!(said.trim(), "", "{file}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_here_is_refused_unless_it_may_be_left_out() {
+        let start = |args: &[&str]| {
+            let settings = parse(args)?;
+            vars::Globals::new(&settings.variables).map_err(|e| e.message.into_owned())?;
+            Ok::<_, String>(settings.warnings.join("\n"))
+        };
+        let why = start(&["d", "--log-bin=mysql-bin"]).unwrap_err();
+        assert_eq!(
+            why,
+            "Variable 'log_bin' can't be set to the value of 'mysql-bin': there is no binary log here"
+        );
+        assert!(start(&["d", "--log-bin"]).unwrap_err().contains("no binary log"));
+        assert!(start(&["d", "--loose-log-bin=mysql-bin"]).unwrap().contains("no binary log"));
+        assert_eq!(start(&["d", "--log-bin=mysql-bin", "--skip-log-bin"]), Ok(String::new()));
+        assert!(start(&["d", "--replicate-do-db=shop"]).unwrap_err().contains("no replication"));
+        assert!(start(&["d", "--skip-innodb"]).unwrap_err().contains("only engine"));
+        assert_eq!(start(&["d", "--symbolic-links=0"]), Ok(String::new()));
+    }
+
+    /// From the command line and from a file every variable reaches the globals with its value.
+    #[test]
+    fn every_variable_can_be_written_both_ways() {
+        let path = std::env::temp_dir().join(format!("vaquita-every-{}.cnf", std::process::id()));
+        for def in vars::all() {
+            let may_be = def.access != Access::Fact && def.scope != Scope::Session;
+            if matches!(def.name, "datadir" | "basedir") {
+                continue;
+            }
+            std::fs::write(&path, format!("[mysqld]\n{} = 1\n", def.name.replace('_', "-"))).unwrap();
+            let ways = [format!("--{}=1", def.name), format!("--config={}", path.display())];
+            for way in &ways {
+                match parse(&["d", way]) {
+                    Ok(settings) if may_be => assert_eq!(settings.value(def.name), Some("1"), "{way}"),
+                    Ok(settings) => assert!(settings.warnings[0].contains(def.name), "{way}"),
+                    Err(why) => assert!(!may_be && why.contains(def.name), "{why}"),
+                }
+            }
+        }
         std::fs::remove_file(&path).unwrap();
     }
 }
