@@ -104,6 +104,14 @@ pub enum Error {
         /// Why.
         detail: String,
     },
+    /// A column's texts are ordered by a collation that is not known here: what needs their order, every change of
+    /// the table first of all, is refused.
+    UnknownCollation {
+        /// Table.
+        table: String,
+        /// The collation, by name if it has one here, else by number.
+        collation: String,
+    },
     /// Stored rows contradict each other: damage.
     Corrupt(String),
     /// The storage below failed.
@@ -161,6 +169,9 @@ impl fmt::Display for Error {
             Error::NoSuchXid => f.write_str("no prepared transaction has this XID"),
             Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
             Error::TableUnusable { table, detail } => write!(f, "table {table} cannot be used: {detail}"),
+            Error::UnknownCollation { table, collation } => {
+                write!(f, "table {table} can only be read: the order of collation {collation} is not known")
+            }
             Error::Storage(e) => e.fmt(f),
             Error::Tree(e) => e.fmt(f),
         }

@@ -2,6 +2,7 @@
 //! counters; a changed definition is a new object.
 
 use crate::auto_inc::AutoInc;
+use crate::error::{Error, Result};
 use crate::stats::TableStats;
 use crate::watch::Mark;
 use smallvec::SmallVec;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vaquita_base::{IndexId, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
+use vaquita_format::collation;
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, KeyPart, RowFormat};
 
@@ -195,6 +197,8 @@ pub struct Table {
     pub collation: u16,
     /// What else the layer above wants kept (table options as it declared them).
     pub extra: String,
+    /// The collation of a column whose order is not known here: the table can only be read.
+    pub unknown_collation: Option<u16>,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
     pub is_system: bool,
     /// Whether it is no more the one of its name: its definition has changed, or it was let go.
@@ -208,6 +212,37 @@ impl Table {
     #[inline]
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
+    }
+
+    /// What every change asks first: an entry put where another order has it could not be found by the server that
+    /// knows that order.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCollation`].
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match self.unknown_collation {
+            None => Ok(()),
+            Some(id) => Err(self.unknown_collation(id)),
+        }
+    }
+
+    /// What every search by keys of an index asks first.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCollation`].
+    #[inline]
+    pub(crate) fn check_order(&self, index: &Index) -> Result<()> {
+        if index.def().order_is_known() {
+            return Ok(());
+        }
+        Err(self.unknown_collation(self.unknown_collation.unwrap_or(0)))
+    }
+
+    #[cold]
+    fn unknown_collation(&self, id: u16) -> Error {
+        let collation = collation::name(id).map_or_else(|| id.to_string(), str::to_owned);
+        Error::UnknownCollation { table: self.name.clone(), collation }
     }
 
     /// The clustered index.

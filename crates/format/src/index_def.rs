@@ -185,6 +185,7 @@ pub struct IndexDef {
     layout: RecLayout,
     compare: Vec<FieldCmp>,
     n_const_bytes: usize,
+    order_is_known: bool,
     redo_description: Vec<u8>,
 }
 
@@ -236,6 +237,7 @@ impl IndexDef {
             n_uniq_in_tree,
             trx_id_pos,
             layout,
+            order_is_known: compare[..n_uniq_in_tree].iter().all(|c| c.is_known()),
             compare,
             n_const_bytes,
             redo_description,
@@ -392,9 +394,10 @@ impl IndexDef {
         self.n_const_bytes
     }
 
-    /// Whether the order of all fields is known to this program.
+    /// Whether the order of the fields that order its records is known to this program.
+    #[inline]
     pub fn order_is_known(&self) -> bool {
-        self.compare.iter().all(|c| c.is_known())
+        self.order_is_known
     }
 
     /// The index description that starts the body of COMP redo records; empty for REDUNDANT tables.

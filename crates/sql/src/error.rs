@@ -75,6 +75,10 @@ pub fn engine(e: &Error) -> SqlError {
         Error::TableUnusable { table, detail } => {
             SqlError::new(1812, format!("Tablespace is missing for table {}: {detail}", quoted(table)))
         }
+        Error::UnknownCollation { table, collation } => SqlError::new(
+            1273,
+            format!("Unknown collation: '{collation}' of table {}, which can only be read", quoted(table)),
+        ),
         Error::Corrupt(detail) => SqlError::new(1034, format!("Incorrect key file for table: {detail}")),
         Error::BadDefinition(detail) | Error::ForeignKey(detail) | Error::Config(detail) => {
             SqlError::new(1105, detail.clone())

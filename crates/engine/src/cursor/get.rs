@@ -44,6 +44,7 @@ impl PointRead {
         if !spec.index.is_unique() && !spec.index.is_clustered() {
             return Err(Error::WrongState("rows are read one by one by unique indexes only"));
         }
+        spec.table.check_order(&spec.index)?;
         Ok(PointRead { spec, options, scratch: Scratch::default() })
     }
 

@@ -240,6 +240,7 @@ impl Cursor {
     /// # Errors
     /// If the key has more fields than order the index.
     pub fn seek(&mut self, key: &[Field<'_>], mode: Seek) -> Result<()> {
+        self.spec.table.check_order(&self.spec.index)?;
         self.place_at(Start::Key(mode));
         set_key(&self.spec.index, key, &mut self.start_key)?;
         if mode == Seek::Equal {
@@ -254,6 +255,7 @@ impl Cursor {
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn set_upper(&mut self, key: &[Field<'_>], inclusive: bool) -> Result<()> {
+        self.spec.table.check_order(&self.spec.index)?;
         let mut end = End { inclusive, ..End::default() };
         set_key(&self.spec.index, key, &mut end.key)?;
         self.upper = Some(end);
@@ -265,6 +267,7 @@ impl Cursor {
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn set_lower(&mut self, key: &[Field<'_>], inclusive: bool) -> Result<()> {
+        self.spec.table.check_order(&self.spec.index)?;
         let mut end = End { inclusive, ..End::default() };
         set_key(&self.spec.index, key, &mut end.key)?;
         self.lower = Some(end);

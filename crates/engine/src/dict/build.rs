@@ -11,7 +11,7 @@ use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_btree::{Observer, Tree};
 use vaquita_format::PageSize;
 use vaquita_format::column::{ColumnDef, DB_ROLL_PTR, DB_ROW_ID, DB_TRX_ID, MType};
-use vaquita_format::index_def::{FieldDef, IndexDef, IndexSpec, KeyPart, RowFormat};
+use vaquita_format::index_def::{FieldCmp, FieldDef, IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_storage::Storage;
 
 /// An index without its tree.
@@ -153,6 +153,10 @@ impl TableParts {
                 Error::Corrupt(format!("table {}: no field holds column {}", self.name, c.def.name))
             })
         };
+        let unknown_collation = self.columns.iter().find_map(|c| match FieldCmp::of(&c.def) {
+            FieldCmp::Unknown(id) => Some(id),
+            _ => None,
+        });
         let cluster_fields = self.columns.iter().map(whole).collect::<Result<_>>()?;
         Ok(Table {
             id: self.id,
@@ -170,6 +174,7 @@ impl TableParts {
             comment: self.comment,
             collation: self.collation,
             extra: self.extra,
+            unknown_collation,
             is_system: self.is_system,
             gone: AtomicBool::new(false),
             mark: Mark::default(),

@@ -19,6 +19,7 @@ pub(super) fn delete(
     how: WriteOptions,
     cascade: &mut foreign::Cascade,
 ) -> Result<bool> {
+    table.check_writable()?;
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
     let old = loop {
         let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), LockMode::Exclusive)?

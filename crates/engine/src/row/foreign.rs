@@ -179,6 +179,7 @@ fn find(
     wanted: &[Vec<u8>],
     after: Option<&FoundRow>,
 ) -> Result<Option<FoundRow>> {
+    table.check_order(index)?;
     let fields: Vec<TupleField<'_>> = wanted.iter().map(|v| TupleField::new(v)).collect();
     let place: Option<Vec<TupleField<'_>>> =
         after.map(|row| row.place.iter().map(|v| TupleField::nullable(v.as_deref())).collect());

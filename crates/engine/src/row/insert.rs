@@ -19,6 +19,7 @@ pub(super) fn insert(
     row: &[Field<'_>],
     how: WriteOptions,
 ) -> Result<RowKey> {
+    table.check_writable()?;
     if row.len() != table.columns.len() {
         return Err(Error::WrongState("a row does not have the columns of its table"));
     }

@@ -37,6 +37,7 @@ pub(super) fn update(
     how: WriteOptions,
     cascade: &mut foreign::Cascade,
 ) -> Result<bool> {
+    table.check_writable()?;
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
     loop {
         let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), LockMode::Exclusive)?

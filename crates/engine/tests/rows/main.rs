@@ -13,3 +13,4 @@ mod random;
 mod server;
 mod single;
 mod threads;
+mod unknown_collation;
