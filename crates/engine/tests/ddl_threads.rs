@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use vaquita_base::{ManualClock, Rng};
+use vaquita_engine::check::check_table;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
     AccessMode, Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Result, RowKey, Session,
-    TableSpec, stored,
+    Statement, Table, TableSpec, stored,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
@@ -160,4 +161,80 @@ fn rows_and_definitions_change_at_once() {
     let have: Vec<String> = have.filter(|f| f.ends_with(".ibd")).collect();
     assert_eq!(have, files);
     engine.close().unwrap();
+}
+
+/// Runs a statement with the table object that an earlier one left, as a plan does; opens the table anew if it has changed.
+fn with_plan(
+    session: &mut Session,
+    plan: &mut Arc<Table>,
+    body: impl Fn(&mut Statement<'_>, &Arc<Table>) -> Result<()>,
+) -> Result<()> {
+    loop {
+        match session.run(|s| body(s, plan)) {
+            Err(Error::TableChanged(_)) => *plan = session.run(|s| s.table("a/t"))?,
+            done => return done,
+        }
+    }
+}
+
+/// Two statements, each with its own plan: they may be of different ages.
+fn change_two(session: &mut Session, plans: &mut [Arc<Table>; 2], rng: &mut Rng) -> Result<()> {
+    session.begin(AccessMode::ReadWrite, false)?;
+    for _ in 0..2 {
+        let plan = &mut plans[rng.index(2)];
+        let key = RowKey::new([&stored::int(rng.below(50) as i32)[..]]);
+        let (n, v) = (stored::int(rng.below(50) as i32), vec![b'a' + rng.below(9) as u8]);
+        with_plan(session, plan, |s, table| {
+            s.update(table, &key, &[(1, Some(&n)), (2, Some(&v))]).map(|_| ())
+        })?;
+    }
+    session.commit()?.wait()
+}
+
+#[test]
+fn an_index_comes_and_goes_between_the_transactions_of_others() {
+    let disk = SimDisk::new(8);
+    disk.put_dir("/db".as_ref());
+    let options = Options { background: true, lock_wait_timeout: 20, ..Options::new("/db") };
+    let engine = Engine::open_with(Arc::new(disk), Arc::new(ManualClock::new()), options).unwrap();
+    let mut session = engine.session();
+    session.create_table(&spec("a/t", None)).unwrap();
+    session.add_indexes("a/t", &[index("v")]).unwrap();
+    let table = session.run(|s| s.table("a/t")).unwrap();
+    for id in 0..50 {
+        let id = stored::int(id);
+        session.run(|s| s.insert(&table, &[Some(&id), Some(&id), Some(b"v")])).unwrap();
+    }
+    let defining = AtomicU32::new(1);
+    let n_changed: u32 = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3)
+            .map(|thread| {
+                let (engine, defining, table) = (&engine, &defining, &table);
+                scope.spawn(move || {
+                    let (mut session, mut rng) = (engine.session(), Rng::new(thread));
+                    let (mut plans, mut n) = ([table.clone(), table.clone()], 0);
+                    while defining.load(Ordering::Relaxed) > 0 {
+                        match change_two(&mut session, &mut plans, &mut rng) {
+                            Ok(()) => n += 1,
+                            Err(Error::Deadlock(_)) => session.rollback().unwrap(),
+                            Err(e) => panic!("{e}"),
+                        }
+                    }
+                    n
+                })
+            })
+            .collect();
+        for _ in 0..40 {
+            session.drop_index("a/t", "v").unwrap();
+            session.add_indexes("a/t", &[index("v")]).unwrap();
+        }
+        defining.store(0, Ordering::Relaxed);
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    assert!(n_changed > 0, "no row was changed");
+    let core = engine.core();
+    while core.purge_step().unwrap() {}
+    let table = core.dict.table(core, "a/t").unwrap();
+    let report = check_table(core, &table).unwrap();
+    assert!(report.rows == 50 && report.is_purged(), "{report:?}");
 }

@@ -76,7 +76,7 @@ pub struct Session {
     /// Between [`Session::begin`] and the end of the transaction.
     explicit: bool,
     savepoints: Vec<Savepoint>,
-    /// Tables whose metadata lock the transaction holds, and of which it knows that they are the current ones.
+    /// Tables whose metadata lock the transaction holds: their definitions stay as they are.
     used: SmallVec<[(TableId, MdlMode); 4]>,
     waiter: Waiter,
     /// Its part in the global read lock.
@@ -479,7 +479,10 @@ impl Session {
     /// [`Error::TableChanged`]; the metadata lock was not granted in time.
     #[inline]
     pub(crate) fn use_table(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
-        if self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || table.is_system {
+        // The lock is on the name: a statement that was prepared earlier may come with an older object of the table that
+        // a statement before it has used already.
+        let held = self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || table.is_system;
+        if held && !table.is_gone() {
             return Ok(());
         }
         self.begin_use(table, mode)
