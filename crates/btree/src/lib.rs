@@ -12,6 +12,7 @@
 //! | from the root to a leaf, reading | `descent`, `probe`; many keys at once `many` |
 //! | from the root to a leaf, to change its structure | `path` |
 //! | back to a record without a descent | `bookmark` |
+//! | whether equal records may lie in the leaf before | `separator` |
 //! | insert, and splits | `insert`, `split` |
 //! | update | `update` |
 //! | remove, and merges | `remove`, `merge` |
@@ -63,6 +64,7 @@ mod probe;
 mod rec_buf;
 mod remove;
 mod sample;
+mod separator;
 mod split;
 mod split_points;
 mod stats;

@@ -1,8 +1,8 @@
 //! Uniqueness of secondary indexes.
 //!
-//! Run when an entry with equal unique fields has been seen. All such entries are locked, record and gap, S or (for
-//! REPLACE and the like) X, and with them the first entry above, at every isolation level: so nobody can bring an equal
-//! one in until the transaction ends. The scan ends at the first live equal entry, which is the duplicate. (Observed:
+//! Run when an entry with equal unique fields has been seen, or may be on the leaf before. All such entries are locked, record
+//! and gap, S or (for REPLACE and the like) X, and with them the first entry above, also if there is none any more, at every
+//! isolation level: so nobody can bring an equal one in until the transaction ends. The scan ends at the first live equal entry, which is the duplicate. (Observed:
 //! MySQL 5.6.24, `innodb_status_output_locks`.)
 
 use crate::core::Core;
@@ -30,16 +30,11 @@ pub(crate) fn check(
     let (table, index) = of;
     let mode = duplicate_mode(exclusive);
     let scan = Scan { core, trx, of, key: &fields[..index.def().n_uniq()], after: None };
-    let mut first = true;
     scan.run(|at, is_equal| {
         let At::Record(record, offsets) = at else {
             // An equal entry may come in here, or on the next page.
             return Ok(Next::Lock(mode, RecordLockKind::NextKey));
         };
-        if !is_equal && first {
-            return Ok(Next::Stop);
-        }
-        first = false;
         let what = (mode, RecordLockKind::NextKey);
         if lock_secondary(core, trx, of, record, offsets, what, WaitPolicy::Wait)? == LockOutcome::MustWait {
             return Ok(Next::Wait);

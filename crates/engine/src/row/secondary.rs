@@ -18,10 +18,10 @@ use crate::table::{Index, Table};
 use vaquita_base::TrxId;
 use vaquita_btree::{Change, LatchMode, Position, RecBuf};
 use vaquita_format::fil;
-use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::header::infimum;
 use vaquita_format::index_page::{FieldUpdate, SearchMode, fits_in_place};
 use vaquita_format::record::Offsets;
+use vaquita_format::record::header::is_deleted;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_storage::{Mtr, PageRef};
 use vaquita_txn::Trx;
@@ -52,13 +52,14 @@ pub(crate) fn insert(
     let rec = encode(of, fields)?;
     let n_uniq = def.n_uniq();
     // NULLs are equal to nothing.
-    let mut unchecked = def.is_unique() && fields[..n_uniq].iter().all(|f| f.data.is_some());
+    let is_unique = def.is_unique() && fields[..n_uniq].iter().all(|f| f.data.is_some());
+    let mut unchecked = is_unique;
     loop {
         let n = if unchecked { n_uniq } else { def.n_fields() };
         let key = Tuple::new(fields).compare_first(n);
         let mut mtr = core.storage.begin()?;
         let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
-        let place = Place { fields, rec: &rec, key, unchecked };
+        let place = Place { fields, rec: &rec, key, unchecked, is_unique };
         match step(core, trx, of, mtr, position, &place)? {
             Step::Done => return Ok(()),
             Step::Again => {}
@@ -79,13 +80,28 @@ struct Place<'e> {
     key: Tuple<'e>,
     /// The search is by the unique fields, and equal ones have not been looked for.
     unchecked: bool,
+    /// No other entry may have the unique fields.
+    is_unique: bool,
 }
 
-/// Whether an entry equal in the unique fields may be there: the one below, or one on the leaf before.
-fn may_be_duplicate(def: &IndexDef, mtr: &Mtr<'_>, position: &Position) -> bool {
-    let found = position.found();
-    usize::from(found.low_matched) >= def.n_uniq()
-        || found.low == infimum(def.layout().comp()) && !fil::prev(mtr.page(position.page())).is_null()
+/// Whether an entry equal in the unique fields is to be looked for: the one below is, or one may be on the leaf before. Of
+/// entries that have been looked for, and their range locked, none is live beside the place.
+fn may_be_duplicate(index: &Index, mtr: &Mtr<'_>, position: &Position, place: &Place<'_>) -> bool {
+    if !place.is_unique {
+        return false;
+    }
+    let (def, found, page) = (index.def(), position.found(), mtr.page(position.page()));
+    let (comp, n_uniq) = (def.layout().comp(), def.n_uniq());
+    if place.unchecked {
+        return usize::from(found.low_matched) >= n_uniq
+            || found.low == infimum(comp)
+                && !fil::prev(page).is_null()
+                && index.tree.may_lie_before(mtr, position.page(), &place.key);
+    }
+    let is_live = |rec: u16, matched: u16| {
+        (n_uniq..def.n_fields()).contains(&usize::from(matched)) && !is_deleted(page, rec, comp)
+    };
+    is_live(found.low, found.low_matched) || is_live(found.up, found.up_matched)
 }
 
 enum Step {
@@ -107,9 +123,7 @@ fn step(
 ) -> Result<Step> {
     let (_, index) = of;
     let n_fields = index.def().n_fields();
-    let may_be_duplicate =
-        |mtr: &Mtr<'_>, at: &Position| place.unchecked && may_be_duplicate(index.def(), mtr, at);
-    if may_be_duplicate(&mtr, &position) {
+    if may_be_duplicate(index, &mtr, &position, place) {
         return Ok(Step::Check);
     }
     if usize::from(position.found().low_matched) == n_fields {
@@ -126,7 +140,7 @@ fn step(
     position.release(&mut mtr);
     // Nobody held the leaf meanwhile: all is looked at again.
     let position = index.tree.search_path(&mut mtr, &place.key, Change::Insert(place.rec))?;
-    if may_be_duplicate(&mtr, &position) {
+    if may_be_duplicate(index, &mtr, &position, place) {
         return Ok(Step::Check);
     }
     if usize::from(position.found().low_matched) == n_fields {

@@ -13,4 +13,5 @@ mod random;
 mod server;
 mod single;
 mod threads;
+mod unique;
 mod unknown_collation;
