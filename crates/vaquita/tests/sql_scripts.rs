@@ -110,6 +110,6 @@ macro_rules! scripts {
     };
 }
 scripts!(
-    access_paths characters comparisons definitions definitions_more dml foreign_keys functions having joins load_data
+    access_paths alter_copy characters comparisons definitions definitions_more dml foreign_keys functions having joins load_data
     select_basics show_create transactions types variables
 );

@@ -1,7 +1,7 @@
 //! Writing a table anew under another definition: ALTER TABLE by copying.
 
 use super::{Session, Statement};
-use crate::ddl::{self, TableSpec};
+use crate::ddl::{self, ForeignKeySpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use vaquita_txn::AccessMode;
 impl Session {
     /// Makes the table `spec`, whose name is a temporary one in the same database, lets `copy` fill it from the table `name`,
     /// and puts it in that one's place. Nobody else uses either meanwhile. Foreign keys of `spec` are added to those of the
-    /// old table; `dropped_keys` (named without database) are left out.
+    /// old table; `dropped_keys` (named without database) are left out. A key that refers to the table `name` will refer to
+    /// the new one: its rows are checked when all of them are there.
     ///
     /// What `copy` gives is given back; its failure takes everything back.
     ///
@@ -58,9 +59,16 @@ impl Session {
                 self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, &spec.name, false))?;
             gone.or_else(|e| if matches!(e, Error::NoSuchTable(_)) { Ok(()) } else { Err(e) })?;
         }
-        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks)).flatten()?;
+        let (spec, own_keys) = without_own_keys(spec, name);
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &spec, checks)).flatten()?;
         let with = spec.name.as_str();
         let mut done = self.copy_rows(name, with, copy)?;
+        if done.is_ok() && !own_keys.is_empty() {
+            let added = self.change_locked(locked, |core, trx| {
+                ddl::add_foreign_keys(core, trx, with, &own_keys, checks)
+            })?;
+            done = done.and_then(|r| Ok(added.map(|()| r)?));
+        }
         if done.is_ok() {
             let replaced = self
                 .change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, dropped_keys))?;
@@ -103,4 +111,15 @@ impl Session {
         }
         Ok(ended)
     }
+}
+
+/// The definition without the foreign keys by which the table refers to itself; and those, of the table as it is called until
+/// it takes the place of `name`.
+fn without_own_keys(spec: &TableSpec, name: &str) -> (TableSpec, Vec<ForeignKeySpec>) {
+    let mut spec = spec.clone();
+    let (mut own, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut spec.foreign_keys).into_iter().partition(|key| key.parent == name);
+    own.iter_mut().for_each(|key| key.parent.clone_from(&spec.name));
+    spec.foreign_keys = others;
+    (spec, own)
 }

@@ -38,6 +38,10 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
     if alter.partitioning.is_some() {
         return Err(SqlError::unsupported("PARTITION BY"));
     }
+    if alter.ignore {
+        let message = "'IGNORE' is deprecated and will be removed in a future release.";
+        cx.state.warnings.warn(1681, message);
+    }
     let (database, name) = names_of(cx, &alter.name)?;
     for _ in 0..TRIES {
         let info = look_at(cx, &database, &name)?;
@@ -581,6 +585,7 @@ fn convert_charset(
 
 /// Carries a change out; `None` if the table was changed by others meanwhile.
 fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResult<Option<Outcome>> {
+    // Rows that were left out count, too.
     let counts = |rows: u64, duplicates: u64, warnings: u32| Outcome {
         affected_rows: rows,
         info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
@@ -599,21 +604,24 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         return Ok(Some(counts(0, 0, cx.state.warnings.count())));
     }
     let mut definition = change.definition;
-    name_foreign_keys(&mut definition);
+    name_foreign_keys(info, &mut definition);
     match copy::rebuild(cx, info, &definition, &change.dropped_keys, change.ignore)? {
         Copied::Stale => Ok(None),
         Copied::Done { rows, duplicates } => {
             cx.db.catalog.forget(&info.table.name);
-            Ok(Some(counts(rows, duplicates, cx.state.warnings.count())))
+            Ok(Some(counts(rows + duplicates, duplicates, cx.state.warnings.count())))
         }
     }
 }
 
-/// New foreign keys of a table that is written anew need names that are free: `table_ibfk_n`.
-fn name_foreign_keys(definition: &mut Definition) {
+/// New foreign keys of a table that is written anew need names that are free, those of keys that go counted in:
+/// `table_ibfk_n`.
+fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
     let prefix = format!("{}_ibfk_", definition.name);
-    let number = |name: &Option<String>| name.as_ref()?.strip_prefix(&prefix)?.parse::<u32>().ok();
-    let mut last = definition.foreign_keys.iter().filter_map(|k| number(&k.name)).max().unwrap_or(0);
+    let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u32>().ok();
+    let there = info.table.foreign_keys.iter().map(|k| error::constraint_name(&k.id));
+    let new = definition.foreign_keys.iter().filter_map(|k| k.name.as_deref());
+    let mut last = there.chain(new).filter_map(number).max().unwrap_or(0);
     for key in definition.foreign_keys.iter_mut().filter(|k| k.name.is_none()) {
         last += 1;
         key.name = Some(format!("{prefix}{last}"));
@@ -656,14 +664,15 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
 }
 
 /// 1452: a row refers to nothing by a foreign key that was to be added.
-fn without_parent(e: &Error, definition: &Definition) -> Option<SqlError> {
+pub(super) fn without_parent(e: &Error, definition: &Definition) -> Option<SqlError> {
     let Error::NoReferencedRow { table, constraint, .. } = e else { return None };
     let name = error::constraint_name(constraint);
     let key = definition.foreign_keys.iter().find(|k| k.name.as_deref() == Some(name))?;
     let spec = key.to_spec().ok()?;
     let key = ForeignKey {
         id: constraint.clone(),
-        child: table.clone(),
+        // A table that is written anew has another name so far.
+        child: engine_name(&definition.database, &definition.name).unwrap_or_else(|_| table.clone()),
         parent: spec.parent,
         child_columns: spec.columns,
         parent_columns: spec.parent_columns,

@@ -1,6 +1,7 @@
 //! ALTER TABLE by writing the rows anew.
 
 use super::definition::Definition;
+use super::numbers::Numbers;
 use crate::catalog::{TableInfo, engine_name, file_name};
 use crate::error;
 use crate::statement::StmtCx;
@@ -10,7 +11,7 @@ use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
-use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, Value};
+use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, SqlType, Value};
 
 /// Why rows could not be copied.
 enum Failure {
@@ -41,7 +42,7 @@ pub(super) enum Copied {
 }
 
 /// How a column of the new table gets its values.
-enum Source {
+pub(super) enum Source {
     /// As they are stored.
     Same(usize),
     /// Converted.
@@ -78,7 +79,8 @@ pub(super) fn rebuild(
         Ok(copied) => Ok(copied),
         Err(Failure::Stale) => Ok(Copied::Stale),
         Err(Failure::Sql(e)) => Err(e),
-        Err(Failure::Engine(e)) => Err(super::create::creation_error(&e, definition)),
+        Err(Failure::Engine(e)) => Err(super::alter::without_parent(&e, definition)
+            .unwrap_or_else(|| super::create::creation_error(&e, definition))),
     }
 }
 
@@ -150,9 +152,11 @@ impl<'t> Rows<'t> {
         to: &Arc<Table>,
         state: &mut crate::state::SessionState,
     ) -> Result<(), Failure> {
-        let auto_increment =
-            self.new.auto_increment.filter(|&i| matches!(self.sources[i], Source::Constant(_)));
         let sources = std::mem::take(&mut self.sources);
+        let mut numbers = match self.new.auto_increment {
+            Some(_) => Numbers::new(self.old, self.new, &sources, state, statement.estimate_rows(from)?),
+            None => None,
+        };
         let mut cursor = statement.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();
         let mut values: Vec<Option<Vec<u8>>> = vec![None; from.columns.len()];
@@ -169,6 +173,7 @@ impl<'t> Rows<'t> {
             state.poll()?;
             converted.clear();
             let ends = self.convert(&sources, &values, &mut converted, state)?;
+            let mut number = Vec::new();
             let mut fields: SmallVec<[Field<'_>; 16]> = SmallVec::new();
             for (source, end) in sources.iter().zip(&ends) {
                 fields.push(match (source, end) {
@@ -177,8 +182,18 @@ impl<'t> Rows<'t> {
                     (Source::Converted(_), range) => range.clone().map(|r| &converted[r]),
                 });
             }
-            let number = auto_increment.map(|i| (i, self.copied + self.duplicates + 1));
-            self.insert(statement, to, &mut fields, number, state)?;
+            if let Some(numbers) = numbers.as_mut()
+                && numbers.asks(fields[numbers.column()])
+            {
+                let value = numbers.next(statement, to, self.mode.row)?;
+                let zone = state.vars.time_zone.clone();
+                let mut cx = Cx { date: self.date, time_zone: &zone, warnings: &mut state.warnings };
+                let info = &self.new.columns[numbers.column()];
+                let (value, from) = (Value::UInt(value), SqlType::bigint(true));
+                store(&info.ty, &info.name, &value, &from, self.mode, &mut cx, &mut number)?;
+                fields[numbers.column()] = Some(&number);
+            }
+            self.insert(statement, to, &fields, numbers.as_mut())?;
             self.mode.row += 1;
         }
     }
@@ -202,6 +217,8 @@ impl<'t> Rows<'t> {
             let mut cx = Cx { date: self.date, time_zone: &zone, warnings: &mut state.warnings };
             let start = out.len();
             let there = match (value.is_null(), new.is_nullable()) {
+                // It gets a number.
+                (true, false) if self.new.auto_increment == Some(i) => false,
                 // NULL in a column that has none any more.
                 (true, false) if self.mode.strict => {
                     return Err(SqlError::new(1138, "Invalid use of NULL value"));
@@ -227,42 +244,46 @@ impl<'t> Rows<'t> {
         &mut self,
         statement: &mut Statement<'_>,
         to: &Arc<Table>,
-        fields: &mut [Field<'_>],
-        number: Option<(usize, u64)>,
-        state: &mut crate::state::SessionState,
+        fields: &[Field<'_>],
+        numbers: Option<&mut Numbers<'_>>,
     ) -> Result<(), Failure> {
-        let mut stored = Vec::new();
-        let inserted = match number {
-            // A new AUTO_INCREMENT column numbers the rows.
-            Some((column, n)) => {
-                self.new.columns[column].ty.encode(&Value::UInt(n), &state.vars.time_zone, &mut stored);
-                let mut fields: SmallVec<[Field<'_>; 16]> = fields.iter().copied().collect();
-                fields[column] = Some(&stored);
-                let done = statement.insert(to, &fields);
-                statement.note_auto_inc(to, &stored)?;
-                done
-            }
-            None => statement.insert(to, fields),
-        };
-        match inserted {
+        let mark = statement.mark();
+        match statement.insert(to, fields) {
             Ok(_) => {
-                if let (None, Some(column)) = (number, self.new.auto_increment)
-                    && let Some(stored) = fields[column]
-                {
-                    statement.note_auto_inc(to, stored)?;
+                if let Some(numbers) = numbers {
+                    numbers.inserted(statement, to, fields)?;
                 }
                 self.copied += 1;
                 Ok(())
             }
             Err(Error::DuplicateKey { .. }) if self.ignore => {
+                // What came into other indexes before goes with it.
+                statement.take_back(mark)?;
+                if let Some(numbers) = numbers {
+                    numbers.give_back();
+                }
                 self.duplicates += 1;
                 Ok(())
             }
-            Err(Error::DuplicateKey { index, value, .. }) => {
-                Err(error::duplicate_entry(&value, &index).into())
-            }
+            Err(Error::DuplicateKey { index, value, .. }) => Err(self.duplicate(&index, &value).into()),
             Err(e) => Err(e.into()),
         }
+    }
+
+    /// 1062, which says more where rows may have been numbered anew.
+    fn duplicate(&self, index: &str, value: &str) -> SqlError {
+        let e = error::duplicate_entry(value, index);
+        let numbered = self.new.auto_increment.is_some_and(|column| {
+            let key = self.new.table.index(index).map(|at| &self.new.table.indexes[at]);
+            key.and_then(|key| key.parts.first()).is_some_and(|part| part.column == column)
+        });
+        if !numbered {
+            return e;
+        }
+        let message = format!(
+            "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{value}' for key '{index}'"
+        );
+        SqlError { message: message.into(), ..e }
     }
 }
 

@@ -6,7 +6,7 @@
 //! | types as written | [`types`] |
 //! | columns, keys and foreign keys, table options as written | [`columns`], [`keys`], [`options`] |
 //! | CREATE TABLE, also LIKE and SELECT | [`create`] |
-//! | ALTER TABLE, CREATE and DROP INDEX: in place, or by copying the rows | [`alter`], [`copy`] |
+//! | ALTER TABLE, CREATE and DROP INDEX: in place, or by copying the rows, which may get numbers | [`alter`], [`copy`], [`numbers`] |
 //! | DROP, RENAME, TRUNCATE | [`tables`] |
 //! | databases | [`databases`] |
 //! | SHOW CREATE TABLE | [`show_create`] |
@@ -20,6 +20,7 @@ mod create;
 mod databases;
 mod definition;
 mod keys;
+mod numbers;
 mod options;
 mod show_create;
 mod tables;

@@ -282,7 +282,7 @@ fn told(info: &TableInfo, column: usize, stored: &[u8]) -> u64 {
 }
 
 /// The value of a stored AUTO_INCREMENT column; `None` if it is below zero.
-fn value_of(info: &TableInfo, column: usize, stored: &[u8]) -> Option<u64> {
+pub(crate) fn value_of(info: &TableInfo, column: usize, stored: &[u8]) -> Option<u64> {
     use vaquita_base::codec::le;
     let ty = info.columns[column].sql_type();
     match ty.kind {

@@ -15,7 +15,7 @@
 //! | literals without an expression | `literal` |
 //! | names | `scope` |
 
-mod auto_inc;
+pub(crate) mod auto_inc;
 mod checksum;
 mod conflict;
 pub mod delete;
