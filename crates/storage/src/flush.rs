@@ -53,14 +53,21 @@ struct Flight {
     oldest: Lsn,
 }
 
+/// How pages are written.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    checksum: ChecksumAlgorithm,
+    neighbors: FlushNeighbors,
+}
+
 /// Writes dirty pages.
 #[derive(Debug)]
 pub struct Flusher {
     spaces: Arc<SpaceMap>,
     log: OnceLock<Arc<RedoLog>>,
     batch: Mutex<Doublewrite>,
-    checksum: ChecksumAlgorithm,
-    neighbors: FlushNeighbors,
+    /// How the next pages are written.
+    how: Mutex<How>,
     poisoned: AtomicBool,
     poison_cause: Mutex<Option<String>>,
     /// What it has done.
@@ -74,13 +81,22 @@ impl Flusher {
         Self {
             batch: Mutex::new(Doublewrite::new(options)),
             log: OnceLock::new(),
-            checksum: options.checksum_algorithm,
-            neighbors: options.flush_neighbors,
+            how: Mutex::new(How { checksum: options.checksum_algorithm, neighbors: options.flush_neighbors }),
             spaces,
             poisoned: AtomicBool::new(false),
             poison_cause: Mutex::new(None),
             stats: FlushStats::default(),
         }
+    }
+
+    /// Checksum of the pages written from now on.
+    pub(crate) fn set_checksum(&self, checksum: ChecksumAlgorithm) {
+        self.how.lock().checksum = checksum;
+    }
+
+    /// Which neighbours are written along from now on.
+    pub(crate) fn set_neighbors(&self, neighbors: FlushNeighbors) {
+        self.how.lock().neighbors = neighbors;
     }
 
     /// The log that must be durable before pages are.
@@ -172,7 +188,8 @@ impl Flusher {
 
     /// Adds the dirty neighbours of each page, without repeats, keeping runs together.
     fn add_neighbors(&self, pool: &BufferPool, frames: Vec<u32>) -> Vec<u32> {
-        if self.neighbors == FlushNeighbors::None {
+        let neighbors = self.how.lock().neighbors;
+        if neighbors == FlushNeighbors::None {
             return frames;
         }
         let mut out: Vec<u32> = Vec::with_capacity(frames.len());
@@ -183,7 +200,7 @@ impl Flusher {
                 continue;
             }
             let page = PageId::from_u64(word);
-            for no in self.neighborhood(pool, page) {
+            for no in neighborhood(pool, page, neighbors) {
                 let neighbor = match no == page.page_no.0 {
                     true => Some(frame),
                     false => pool.peek_dirty(PageId::new(page.space, PageNo(no))),
@@ -197,24 +214,6 @@ impl Flusher {
             }
         }
         out
-    }
-
-    /// Page numbers around `page`, of its extent, that are candidates for being written with it.
-    fn neighborhood(&self, pool: &BufferPool, page: PageId) -> std::ops::Range<u32> {
-        const RUN: u32 = 64;
-        let first = page.page_no.0 - page.page_no.0 % RUN;
-        if self.neighbors == FlushNeighbors::Extent {
-            return first..first.saturating_add(RUN);
-        }
-        let dirty = |no: u32| pool.peek_dirty(PageId::new(page.space, PageNo(no))).is_some();
-        let (mut low, mut high) = (page.page_no.0, page.page_no.0 + 1);
-        while low > first && dirty(low - 1) {
-            low -= 1;
-        }
-        while high - first < RUN && dirty(high) {
-            high += 1;
-        }
-        low..high
     }
 
     /// Writes those of `frames` that are dirty and whose shared latch is free right now; returns how many.
@@ -282,7 +281,25 @@ impl Flusher {
         if let Some(log) = self.log.get() {
             log.flush_up_to(copies.newest_lsn())?;
         }
-        copies.stamp(self.checksum);
+        copies.stamp(self.how.lock().checksum);
         doublewrite.write(&self.spaces, copies)
     }
+}
+
+/// Page numbers around `page`, of its extent, that are candidates for being written with it.
+fn neighborhood(pool: &BufferPool, page: PageId, neighbors: FlushNeighbors) -> std::ops::Range<u32> {
+    const RUN: u32 = 64;
+    let first = page.page_no.0 - page.page_no.0 % RUN;
+    if neighbors == FlushNeighbors::Extent {
+        return first..first.saturating_add(RUN);
+    }
+    let dirty = |no: u32| pool.peek_dirty(PageId::new(page.space, PageNo(no))).is_some();
+    let (mut low, mut high) = (page.page_no.0, page.page_no.0 + 1);
+    while low > first && dirty(low - 1) {
+        low -= 1;
+    }
+    while high - first < RUN && dirty(high) {
+        high += 1;
+    }
+    low..high
 }

@@ -15,6 +15,7 @@ pub mod latch;
 mod latch_model;
 #[cfg(test)]
 mod latch_tests;
+mod live;
 pub mod log;
 pub mod mtr;
 pub mod options;
@@ -28,6 +29,7 @@ mod system;
 
 pub use error::{Error, Result};
 pub use frames::{OptimisticBytes, WINDOW};
+pub use live::{Rates, Setting};
 pub use mtr::{Mtr, PageRef};
 pub use options::{FlushNeighbors, ForceRecovery, Options, SystemFile};
 pub use recovery::RecoveryReport;

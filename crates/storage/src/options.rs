@@ -36,8 +36,13 @@ impl ForceRecovery {
     pub const IGNORE_CORRUPT: ForceRecovery = ForceRecovery(1);
     /// 2: no background services.
     pub const NO_BACKGROUND: ForceRecovery = ForceRecovery(2);
-    /// 6: the redo log is not applied; the folder is opened for reading only.
-    pub const NO_LOG_REDO: ForceRecovery = ForceRecovery(6);
+    /// 3: nothing is rolled back.
+    pub const NO_TRX_UNDO: ForceRecovery = ForceRecovery(3);
+    /// 4: the folder is opened for reading only, as its files are: the redo log is not applied. (MySQL's levels 4 and 6 leave
+    /// the change buffer and the redo log alone; since 5.6.15 both are read only, and read-only servers do not recover.)
+    pub const READ_ONLY: ForceRecovery = ForceRecovery(4);
+    /// 5: undo logs are not looked at; every transaction counts as committed.
+    pub const NO_UNDO_LOG_SCAN: ForceRecovery = ForceRecovery(5);
 }
 
 /// Settings of a storage instance.
@@ -59,8 +64,14 @@ pub struct Options {
     pub read_ahead_threshold: u32,
     /// Read the rest of an extent when 13 of its pages are in the pool and recently used.
     pub random_read_ahead: bool,
-    /// Files of the system tablespace; the last one grows.
+    /// Folder of the system tablespace's files, relative to the data folder unless absolute.
+    pub data_home_dir: PathBuf,
+    /// Files of the system tablespace; the last one grows, if it may.
     pub data_file_path: Vec<SystemFile>,
+    /// Whether the last of those files grows.
+    pub autoextend: bool,
+    /// Bytes up to which it grows.
+    pub autoextend_max: Option<u64>,
     /// Bytes by which the system tablespace grows.
     pub autoextend_increment_bytes: u64,
     /// Redo log files.
@@ -74,6 +85,12 @@ pub struct Options {
     /// Write the log through the page cache though data files bypass it (`innodb_log_file_buffering` of MariaDB): for commits
     /// that do not wait for the disk.
     pub log_file_buffering: bool,
+    /// Folder of the log files, relative to the data folder unless absolute.
+    pub log_group_home_dir: PathBuf,
+    /// Give the log of an existing folder the number and size of files that are set here. Without, it keeps what it has.
+    pub resize_log: bool,
+    /// Seconds after which commits that do not wait for the disk are durable.
+    pub flush_log_at_timeout: u32,
     /// Checksum written into pages.
     pub checksum_algorithm: ChecksumAlgorithm,
     /// Write pages through the doublewrite area.
@@ -118,13 +135,19 @@ impl Options {
             old_blocks_time_ms: 1_000,
             read_ahead_threshold: 56,
             random_read_ahead: false,
+            data_home_dir: PathBuf::new(),
             data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }],
+            autoextend: true,
+            autoextend_max: None,
             autoextend_increment_bytes: 64 << 20,
             log_files_in_group: 2,
             log_file_size: 48 << 20,
             log_buffer_size: 8 << 20,
             flush_method: FlushMethod::default(),
             log_file_buffering: false,
+            log_group_home_dir: PathBuf::new(),
+            resize_log: false,
+            flush_log_at_timeout: 1,
             checksum_algorithm: ChecksumAlgorithm::Innodb,
             doublewrite: true,
             flush_neighbors: FlushNeighbors::default(),
@@ -141,6 +164,11 @@ impl Options {
             recovery_threads: 2,
             read_only: false,
         }
+    }
+
+    /// Where the log files are.
+    pub fn log_dir(&self) -> PathBuf {
+        self.dir.join(&self.log_group_home_dir)
     }
 
     /// Frames of the pool.

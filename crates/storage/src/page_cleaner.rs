@@ -15,7 +15,7 @@
 //!   at most `io_capacity_max`.
 
 use crate::error::Result;
-use crate::options::Options;
+use crate::live::Rates;
 use crate::storage::Storage;
 use vaquita_base::Lsn;
 
@@ -31,11 +31,9 @@ pub struct CleanerReport {
 }
 
 /// The cleaner's memory between steps.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PageCleaner {
-    rules: FlushRules,
     averages: Averages,
-    lru_scan_depth: usize,
 }
 
 /// The knobs.
@@ -69,20 +67,8 @@ struct Averages {
 
 impl PageCleaner {
     /// A cleaner that has seen nothing yet.
-    pub fn new(options: &Options) -> Self {
-        Self {
-            rules: FlushRules {
-                io_capacity: f64::from(options.io_capacity),
-                io_capacity_max: f64::from(options.io_capacity_max),
-                max_dirty_pct: f64::from(options.max_dirty_pages_pct),
-                max_dirty_pct_lwm: f64::from(options.max_dirty_pages_pct_lwm),
-                adaptive: options.adaptive_flushing,
-                adaptive_lwm_pct: f64::from(options.adaptive_flushing_lwm),
-                avg_loops: options.flushing_avg_loops,
-            },
-            averages: Averages::default(),
-            lru_scan_depth: options.lru_scan_depth as usize,
-        }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// One second's work. With `idle`, nothing else is going on and a full `io_capacity` is written.
@@ -90,8 +76,11 @@ impl PageCleaner {
     /// # Errors
     /// Errors of writing pages or the log; they are final.
     pub fn step(&mut self, storage: &Storage, idle: bool) -> Result<CleanerReport> {
-        let mut report = self.clean_lru(storage)?;
-        let n = if idle { self.rules.io_capacity as usize } else { self.pages_wanted(storage) };
+        // Looked at anew in each step: they may change meanwhile.
+        let rates = storage.live().rates();
+        let rules = FlushRules::new(&rates);
+        let mut report = Self::clean_lru(storage, rates.lru_scan_depth as usize)?;
+        let n = if idle { rules.io_capacity as usize } else { self.pages_wanted(&rules, storage) };
         if n > 0 {
             let pool = storage.pool();
             report.list_written = pool.flusher().flush_oldest(pool, n, Lsn::MAX)?;
@@ -102,10 +91,10 @@ impl PageCleaner {
     }
 
     /// Keeps `lru_scan_depth` frames (at most an eighth of the pool) free in each instance.
-    fn clean_lru(&self, storage: &Storage) -> Result<CleanerReport> {
+    fn clean_lru(storage: &Storage, depth: usize) -> Result<CleanerReport> {
         let pool = storage.pool();
         let per_instance = pool.frame_count() / pool.instances().len();
-        let want = self.lru_scan_depth.min(per_instance / 8);
+        let want = depth.min(per_instance / 8);
         let mut report = CleanerReport::default();
         for instance in pool.instances() {
             loop {
@@ -125,11 +114,11 @@ impl PageCleaner {
         Ok(report)
     }
 
-    fn pages_wanted(&mut self, storage: &Storage) -> usize {
+    fn pages_wanted(&mut self, rules: &FlushRules, storage: &Storage) -> usize {
         let pool = storage.pool();
         let log = storage.log();
         let now = log.current_lsn();
-        self.averages.update(&self.rules, now);
+        self.averages.update(rules, now);
         let oldest = pool.oldest_modification().unwrap_or(now);
         let pressure = Pressure {
             dirty_pct: 100.0 * pool.dirty_count() as f64 / pool.frame_count() as f64,
@@ -138,7 +127,7 @@ impl PageCleaner {
         };
         let redo_limit = Lsn(oldest.0 + self.averages.redo_per_step as u64);
         let for_redo = pool.count_dirty_below(redo_limit) as f64;
-        self.rules.pages(pressure, self.averages.pages_per_step, for_redo)
+        rules.pages(pressure, self.averages.pages_per_step, for_redo)
     }
 }
 
@@ -160,6 +149,18 @@ impl Averages {
 }
 
 impl FlushRules {
+    fn new(rates: &Rates) -> Self {
+        Self {
+            io_capacity: f64::from(rates.io_capacity),
+            io_capacity_max: f64::from(rates.io_capacity_max.max(rates.io_capacity)),
+            max_dirty_pct: f64::from(rates.max_dirty_pages_pct),
+            max_dirty_pct_lwm: f64::from(rates.max_dirty_pages_pct_lwm),
+            adaptive: rates.adaptive_flushing,
+            adaptive_lwm_pct: f64::from(rates.adaptive_flushing_lwm),
+            avg_loops: rates.flushing_avg_loops,
+        }
+    }
+
     fn pct_for_dirty(&self, dirty_pct: f64) -> f64 {
         if self.max_dirty_pct_lwm == 0.0 {
             return if dirty_pct >= self.max_dirty_pct { 100.0 } else { 0.0 };
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     fn rules() -> FlushRules {
-        PageCleaner::new(&Options::new("x")).rules
+        FlushRules::new(&Rates::new(&crate::Options::new("x")))
     }
 
     fn pages(dirty_pct: f64, age_pct: f64) -> usize {

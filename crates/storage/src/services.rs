@@ -95,7 +95,7 @@ impl Drop for Services {
 }
 
 fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
-    let mut cleaner = PageCleaner::new(storage.options());
+    let mut cleaner = PageCleaner::new();
     let mut last_lsn = Lsn::ZERO;
     let mut next_step_us = 0;
     loop {

@@ -14,6 +14,7 @@
 use crate::buf::BufferPool;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
+use crate::live::Live;
 use crate::log::{self, FolderId, LogConfig, LogReader, NewLog, RedoLog, Room};
 use crate::mtr::Mtr;
 use crate::options::{ForceRecovery, Options};
@@ -39,6 +40,8 @@ const ROOM_BATCH: usize = 256;
 pub struct OpenReport {
     /// The folder was new.
     pub created: bool,
+    /// Number and size of the log files before, if they have been replaced.
+    pub log_replaced: Option<(u32, u64)>,
     /// What recovery did; `None` when there was nothing to recover.
     pub recovery: Option<RecoveryReport>,
 }
@@ -53,6 +56,7 @@ pub struct Storage {
     pool: Arc<BufferPool>,
     log: Arc<RedoLog>,
     mtr_log_max: usize,
+    live: Live,
     report: OpenReport,
     closed: AtomicBool,
     /// Held to the end, against other openers.
@@ -83,7 +87,7 @@ impl Storage {
     ) -> Result<Storage> {
         options.validate()?;
         // Without the log the pages are what they are; changing them would make it worse.
-        options.read_only |= options.force_recovery >= ForceRecovery::NO_LOG_REDO;
+        options.read_only |= options.force_recovery >= ForceRecovery::READ_ONLY;
         if !options.read_only {
             create_dir_durably(&*fs, &options.dir)?;
         }
@@ -107,8 +111,12 @@ impl Storage {
         if fs.exists(&options.dir) && fs.exists(&marker) {
             remove_incomplete(&*fs, &options)?;
         } else if fs.exists(&first) {
-            return Self::open_existing(fs, clock, options);
-        } else if log::files::exists(&*fs, &options.dir) {
+            let storage = Self::open_existing(fs.clone(), clock.clone(), options.clone())?;
+            return match storage.has_wanted_log() {
+                true => Ok(storage),
+                false => storage.replace_log(fs, clock, options),
+            };
+        } else if log::files::exists(&*fs, &options.log_dir()) {
             return Err(Error::Folder(format!(
                 "{} has redo log files but no {}; put the data files back or choose another folder",
                 options.dir.display(),
@@ -143,7 +151,7 @@ impl Storage {
             first_lsn: NewLog::DEFAULT.first_lsn,
         };
         let log = Arc::new(RedoLog::create(&*fs, clock.clone(), config, new)?);
-        let report = OpenReport { created: true, recovery: None };
+        let report = OpenReport { created: true, ..OpenReport::default() };
         let storage = Self::assemble(options, fs, clock, spaces, log, report)?;
         system::create(&storage, folder, bootstrap)?;
         storage.make_clean()?;
@@ -179,6 +187,7 @@ impl Storage {
         // A tiny log, as simulations use, holds at least a few mini-transactions.
         let mtr_log_max = MTR_LOG_MAX.min(log.capacity() as usize / 6);
         Storage {
+            live: Live::new(&options),
             options,
             fs,
             clock,
@@ -203,7 +212,7 @@ impl Storage {
         let pool = Arc::new(BufferPool::new(&options, spaces.clone(), flusher.clone())?);
         let config = log_config(&options, folder);
 
-        if !log::files::exists(&*fs, &options.dir) {
+        if !log::files::exists(&*fs, &options.log_dir()) {
             let log = Arc::new(new_log_after_clean_shutdown(
                 &*fs,
                 clock.clone(),
@@ -218,10 +227,10 @@ impl Storage {
             return Ok(storage);
         }
 
-        let mut reader = LogReader::open(fs.clone(), &options.dir, system.folder)?;
+        let mut reader = LogReader::open(fs.clone(), &options.log_dir(), system.folder)?;
         let damage = Arc::new(DamageReport::default());
         let mut report = OpenReport::default();
-        if options.force_recovery >= ForceRecovery::NO_LOG_REDO {
+        if options.force_recovery >= ForceRecovery::READ_ONLY {
             recovery::skip_log(&mut reader)?;
         } else if system.flush_lsn == reader.checkpoint_lsn() && recovery::skip_log(&mut reader)? == 0 {
             // A clean shutdown: nothing to apply, and files need not be looked for.
@@ -229,7 +238,7 @@ impl Storage {
             if options.read_only {
                 return Err(Error::Folder(format!(
                     "{} was not shut down cleanly and read_only is set; open it for writing once, or set \
-                     force_recovery=6 to read it as it is",
+                     innodb_force_recovery=4 to read it as it is",
                     options.dir.display()
                 )));
             }
@@ -267,6 +276,37 @@ impl Storage {
         Ok(storage)
     }
 
+    /// Whether the log is as it is to be.
+    fn has_wanted_log(&self) -> bool {
+        let (log, options) = (self.log.geometry(), &self.options);
+        let is_wanted =
+            log.n_files() == options.log_files_in_group && log.file_size() == options.log_file_size;
+        is_wanted || !options.resize_log || options.read_only || options.force_recovery != ForceRecovery(0)
+    }
+
+    /// Opens the folder anew with a log of the wanted number and size of files. `self` has recovered what there was to
+    /// recover.
+    ///
+    /// # Crash
+    /// The folder is shut down cleanly first, so it is whole without its log; after a crash from there on the next opening
+    /// makes the new one, whatever is left of the old ([`log::files`]).
+    fn replace_log(
+        self,
+        fs: Arc<dyn FileSystem>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+    ) -> Result<Storage> {
+        let old = self.log.geometry();
+        self.close()?;
+        let report =
+            OpenReport { log_replaced: Some((old.n_files(), old.file_size())), ..self.report.clone() };
+        drop(self);
+        log::files::remove(&*fs, &options.log_dir())?;
+        let mut storage = Self::open_existing(fs, clock, options)?;
+        storage.report = report;
+        Ok(storage)
+    }
+
     /// Takes the mark of a clean shutdown away: from here on the data files need their log.
     fn mark_in_use(&self) -> Result<()> {
         self.write_flush_lsn(Lsn::ZERO)
@@ -275,6 +315,11 @@ impl Storage {
     /// The settings it was opened with.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Settings that change while it is open.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 
     /// What opening found.
@@ -573,13 +618,15 @@ fn log_config(options: &Options, folder: FolderId) -> LogConfig {
         flush_method: options.flush_method,
         direct: !options.log_file_buffering,
         read_only: options.read_only,
-        ..LogConfig::new(&options.dir, folder)
+        flush_interval_us: u64::from(options.flush_log_at_timeout) * 1_000_000,
+        ..LogConfig::new(options.log_dir(), folder)
     }
 }
 
 /// Paths of the system tablespace's files.
 pub(crate) fn system_paths(options: &Options) -> Vec<PathBuf> {
-    options.data_file_path.iter().map(|f| options.dir.join(&f.name)).collect()
+    let home = options.dir.join(&options.data_home_dir);
+    options.data_file_path.iter().map(|f| home.join(&f.name)).collect()
 }
 
 fn create_system_files(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options) -> Result<()> {
@@ -588,8 +635,8 @@ fn create_system_files(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options
         let handle = fs.open(path, spaces.open_options(OpenMode::CreateNew))?;
         handle.set_len(file.size_bytes)?;
         handle.sync()?;
+        fs.sync_dir(path.parent().unwrap_or(&options.dir))?;
     }
-    fs.sync_dir(&options.dir)?;
     spaces.attach(SpaceId::SYSTEM, 0, options.page_size, &paths)?;
     Ok(())
 }
@@ -663,7 +710,7 @@ fn remove_incomplete(fs: &dyn FileSystem, options: &Options) -> Result<()> {
             fs.remove_file(&path)?;
         }
     }
-    log::files::remove(fs, &options.dir)?;
+    log::files::remove(fs, &options.log_dir())?;
     fs.sync_dir(&options.dir)?;
     match fs.remove_file(&options.dir.join("vaquita.creating")) {
         Err(e) if e.kind != ErrorKind::NotFound => Err(e.into()),

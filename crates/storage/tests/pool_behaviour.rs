@@ -191,7 +191,7 @@ fn dropping_a_table_space_removes_its_pages_and_its_file() {
 fn the_cleaner_writes_old_pages_and_moves_the_checkpoint() {
     let disk = clean_folder(7);
     let storage = open_with(&disk, options());
-    let mut cleaner = PageCleaner::new(storage.options());
+    let mut cleaner = PageCleaner::new();
     work(&storage, 1);
     let before = storage.log().checkpoint_lsn();
     assert!(storage.pool().oldest_modification().is_some());

@@ -90,7 +90,7 @@ impl Machine {
             storage.canary().skip_one_redo_record_in(n);
         }
         let end = storage.log().current_lsn();
-        let cleaner = PageCleaner::new(&self.options);
+        let cleaner = PageCleaner::new();
         self.running = Some(Running { storage, cleaner });
         Ok(end)
     }

@@ -50,6 +50,12 @@ impl LruList {
         }
     }
 
+    /// Another percentage of old pages, from now on.
+    pub(super) fn set_old_pct(&mut self, frames: &[Frame], pct: u32) {
+        self.old_pct = pct as usize;
+        self.balance(frames);
+    }
+
     pub(super) fn contains(&self, frame: u32) -> bool {
         self.links[frame as usize].listed
     }

@@ -118,8 +118,8 @@ pub struct BufferPool {
     after_read_active: AtomicBool,
     before_wait: OnceLock<Box<dyn Fn() + Send + Sync>>,
     now_ms: AtomicU32,
-    old_blocks_time_ms: u32,
-    lru_scan_depth: usize,
+    old_blocks_time_ms: AtomicU32,
+    lru_scan_depth: AtomicU32,
     read_ahead: ReadAhead,
     /// What the pool has done.
     pub stats: PoolStats,
@@ -169,11 +169,38 @@ impl BufferPool {
             after_read_active: AtomicBool::new(false),
             before_wait: OnceLock::new(),
             now_ms: AtomicU32::new(1),
-            old_blocks_time_ms: options.old_blocks_time_ms,
-            lru_scan_depth: options.lru_scan_depth as usize,
+            old_blocks_time_ms: AtomicU32::new(options.old_blocks_time_ms),
+            lru_scan_depth: AtomicU32::new(options.lru_scan_depth),
             read_ahead: ReadAhead::new(options),
             stats: PoolStats::default(),
         })
+    }
+
+    /// Percent of the LRU lists behind the midpoint from now on.
+    pub(crate) fn set_old_blocks_pct(&self, pct: u32) {
+        for instance in &self.instances {
+            instance.lru.lock().set_old_pct(&self.frames, pct);
+        }
+    }
+
+    /// How long a page stays behind the midpoint after its first use.
+    pub(crate) fn set_old_blocks_time_ms(&self, ms: u32) {
+        self.old_blocks_time_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// How far a search for a free frame looks.
+    pub(crate) fn set_lru_scan_depth(&self, frames: u32) {
+        self.lru_scan_depth.store(frames, Ordering::Relaxed);
+    }
+
+    /// Pages of an extent read in order before the next one is read ahead.
+    pub(crate) fn set_read_ahead_threshold(&self, pages: u32) {
+        self.read_ahead.set_threshold(pages);
+    }
+
+    /// Whether the rest of an extent is read of which many pages are in use.
+    pub(crate) fn set_random_read_ahead(&self, on: bool) {
+        self.read_ahead.set_random(on);
     }
 
     /// Frames in all.
@@ -465,7 +492,8 @@ impl BufferPool {
             return;
         }
         let too_old = if frame.is_old.load(Ordering::Relaxed) {
-            self.now_ms.load(Ordering::Relaxed).wrapping_sub(first_use) >= self.old_blocks_time_ms
+            self.now_ms.load(Ordering::Relaxed).wrapping_sub(first_use)
+                >= self.old_blocks_time_ms.load(Ordering::Relaxed)
         } else {
             // A young page moves again only after a quarter of the pool has gone by: hot pages stay put.
             let passed = instance
@@ -557,7 +585,7 @@ impl BufferPool {
     fn evict_one(&self, instance: &Instance) -> Option<u32> {
         let mut lru = instance.lru.lock();
         let mut candidate = lru.tail();
-        for _ in 0..self.lru_scan_depth.max(100) {
+        for _ in 0..self.lru_scan_depth.load(Ordering::Relaxed).max(100) {
             let frame_no = candidate?;
             candidate = lru.towards_head(frame_no);
             let frame = self.frame(frame_no);
@@ -586,7 +614,7 @@ impl BufferPool {
         let lru = instance.lru.lock();
         let mut out = Vec::with_capacity(n);
         let mut candidate = lru.tail();
-        for _ in 0..self.lru_scan_depth.max(100) {
+        for _ in 0..self.lru_scan_depth.load(Ordering::Relaxed).max(100) {
             let Some(frame_no) = candidate else { break };
             let frame = self.frame(frame_no);
             if frame.oldest_modification() != 0 && !frame.flushing.load(Ordering::Relaxed) {

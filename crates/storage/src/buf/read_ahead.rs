@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::options::Options;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use vaquita_base::{PageId, PageNo};
 
 /// Pages of an extent that must be in the pool for random read-ahead (the manual's figure).
@@ -35,8 +35,8 @@ struct Request {
 pub struct ReadAhead {
     queue: Mutex<VecDeque<Request>>,
     extent_pages: u32,
-    threshold: u32,
-    random: bool,
+    threshold: AtomicU32,
+    random: AtomicBool,
 }
 
 impl ReadAhead {
@@ -44,9 +44,17 @@ impl ReadAhead {
         Self {
             queue: Mutex::new(VecDeque::new()),
             extent_pages: options.page_size.extent_pages().min(64),
-            threshold: options.read_ahead_threshold,
-            random: options.random_read_ahead,
+            threshold: AtomicU32::new(options.read_ahead_threshold),
+            random: AtomicBool::new(options.random_read_ahead),
         }
+    }
+
+    pub(super) fn set_threshold(&self, pages: u32) {
+        self.threshold.store(pages, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_random(&self, on: bool) {
+        self.random.store(on, Ordering::Relaxed);
     }
 
     /// A page in the pool is used for the first time since it was read ahead.
@@ -59,7 +67,7 @@ impl ReadAhead {
     #[cold]
     pub(super) fn on_miss(&self, pool: &BufferPool, page: PageId) {
         self.consider_linear(pool, page);
-        if self.random {
+        if self.random.load(Ordering::Relaxed) {
             self.consider_random(pool, page);
         }
     }
@@ -69,7 +77,8 @@ impl ReadAhead {
     }
 
     fn consider_linear(&self, pool: &BufferPool, page: PageId) {
-        if self.threshold >= self.extent_pages {
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        if threshold >= self.extent_pages {
             return;
         }
         let first = self.extent(page);
@@ -89,7 +98,7 @@ impl ReadAhead {
                 last_use = at;
             }
         }
-        if used < self.threshold {
+        if used < threshold {
             return;
         }
         let next = if ascending {

@@ -82,6 +82,11 @@ impl RedoLog {
         self.waiters.on_durable(lsn, callback);
     }
 
+    /// How long what nobody waits for stays unsynced (`innodb_flush_log_at_timeout`).
+    pub fn set_flush_interval_us(&self, us: u64) {
+        self.flush_interval_us.store(us, Ordering::Relaxed);
+    }
+
     /// Writes and syncs everything complete. Idle if there is nothing, or if another thread is at it.
     ///
     /// # Errors
@@ -101,7 +106,9 @@ impl RedoLog {
             return self.flush_now(Some(lsn));
         }
         let idle_us = self.clock.now_us().saturating_sub(self.flushed_at_us.load(Ordering::Relaxed));
-        if idle_us >= self.config.flush_interval_us && self.flushed_lsn() < self.current_lsn() {
+        if idle_us >= self.flush_interval_us.load(Ordering::Relaxed)
+            && self.flushed_lsn() < self.current_lsn()
+        {
             return self.flush_now(None);
         }
         if self.buffer.is_half_full(self.current_lsn()) {

@@ -168,6 +168,8 @@ pub struct RedoLog {
     /// Durable up to here.
     flushed: CachePadded<AtomicU64>,
     flushed_at_us: AtomicU64,
+    /// See [`LogConfig::flush_interval_us`].
+    flush_interval_us: AtomicU64,
     /// Microseconds that the last syncs have taken together, see [`RedoLog::sync_time_us`].
     sync_time: AtomicU64,
     waiters: Waiters,
@@ -260,6 +262,7 @@ impl RedoLog {
             written: CachePadded::new(AtomicU64::new(start.end.get())),
             flushed: CachePadded::new(AtomicU64::new(start.end.get())),
             flushed_at_us: AtomicU64::new(clock.now_us()),
+            flush_interval_us: AtomicU64::new(config.flush_interval_us),
             sync_time: AtomicU64::new(0),
             waiters: Waiters::new(start.end),
             kicked: AtomicBool::new(false),

@@ -120,7 +120,7 @@ pub struct SpaceMap {
     fs: Arc<dyn FileSystem>,
     flush_method: FlushMethod,
     read_only: bool,
-    checksum: ChecksumAlgorithm,
+    checksum: RwLock<ChecksumAlgorithm>,
     open_files_max: usize,
     open_count: AtomicU32,
     use_clock: AtomicU64,
@@ -134,12 +134,17 @@ impl SpaceMap {
             fs,
             flush_method: options.flush_method,
             read_only: options.read_only,
-            checksum: options.checksum_algorithm,
+            checksum: RwLock::new(options.checksum_algorithm),
             open_files_max: options.open_files,
             open_count: AtomicU32::new(0),
             use_clock: AtomicU64::new(0),
             spaces: RwLock::new(HashMap::new()),
         }
+    }
+
+    /// Checksum of the first pages of files made from now on.
+    pub(crate) fn set_checksum(&self, checksum: ChecksumAlgorithm) {
+        *self.checksum.write() = checksum;
     }
 
     /// The file system under it.
@@ -251,7 +256,7 @@ impl SpaceMap {
         let mut page = AlignedBuf::zeroed(page_size.physical());
         if let Ok(flags) = SpaceFlags::decode(flags) {
             header::init_page(&mut page, &SpaceHeader::new(id, flags, pages));
-            checksum::stamp(&mut page, page_size, self.checksum);
+            checksum::stamp(&mut page, page_size, *self.checksum.read());
         }
         page
     }

@@ -308,7 +308,7 @@ impl Run {
         let storage = &core.storage;
         match self.rng.below(24) {
             0..3 => {
-                PageCleaner::new(storage.options()).step(storage, self.rng.one_in(2))?;
+                PageCleaner::new().step(storage, self.rng.one_in(2))?;
             }
             3..6 => {
                 storage.log().step().map_err(vaquita_storage::Error::from)?;

@@ -151,6 +151,10 @@ pub(super) fn extend(mtr: &mut Mtr<'_>, space: &SpaceLatch) -> Result<()> {
     let size = space.size_pages(mtr);
     let extent = space.extent_pages();
     let target = size.checked_add(step(mtr, space, size)).filter(|&pages| pages < u32::MAX - extent);
+    let target = match space.id {
+        SpaceId::SYSTEM => within_max(mtr, space, size, target)?,
+        _ => target,
+    };
     let Some(target) = target else {
         return Err(Error::SpaceFull {
             space: space.id,
@@ -165,11 +169,30 @@ pub(super) fn extend(mtr: &mut Mtr<'_>, space: &SpaceLatch) -> Result<()> {
     }
 }
 
+/// A wanted size of the system tablespace, as far as its last file may grow.
+fn within_max(mtr: &Mtr<'_>, space: &SpaceLatch, size: u32, target: Option<u32>) -> Result<Option<u32>> {
+    let options = mtr.storage().options();
+    let page = space.size.physical() as u64;
+    let before: u64 = options.data_file_path.iter().rev().skip(1).map(|file| file.size_bytes / page).sum();
+    let most = match (options.autoextend, options.autoextend_max) {
+        (false, _) => size,
+        (true, None) => return Ok(target),
+        (true, Some(max)) => u32::try_from(before + max / page).unwrap_or(u32::MAX),
+    };
+    match target {
+        Some(target) if size < most => Ok(Some(target.min(most))),
+        _ => Err(Error::SpaceFull {
+            space: space.id,
+            detail: format!("it has {size} pages, as many as innodb_data_file_path allows"),
+        }),
+    }
+}
+
 /// Pages by which a tablespace of `size` pages grows.
 fn step(mtr: &Mtr<'_>, space: &SpaceLatch, size: u32) -> u32 {
     let extent = space.extent_pages();
     if space.id == SpaceId::SYSTEM {
-        let pages = mtr.storage().options().autoextend_increment_bytes / space.size.physical() as u64;
+        let pages = mtr.storage().live().rates().autoextend_increment_bytes / space.size.physical() as u64;
         let extents = u32::try_from(pages).unwrap_or(u32::MAX) / extent;
         return extents.max(1).saturating_mul(extent);
     }
