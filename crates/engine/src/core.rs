@@ -4,7 +4,7 @@ use crate::dict::Dictionary;
 use crate::error::Result;
 use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
-use crate::options::Options;
+use crate::options::{Live, Options};
 use crate::read_lock::ReadLock;
 use crate::session::Session;
 use parking_lot::{Condvar, Mutex};
@@ -22,6 +22,8 @@ use vaquita_txn::{Trx, TrxState, TrxSystem};
 pub struct Core {
     /// The settings.
     pub options: Options,
+    /// Settings that change while the engine runs.
+    pub live: Live,
     /// Pages, log, files.
     pub storage: Arc<Storage>,
     /// Ids, undo, views, locks.
@@ -56,6 +58,7 @@ impl Core {
         dict: Dictionary,
     ) -> Core {
         Core {
+            live: Live::new(&options),
             options,
             storage,
             txn,

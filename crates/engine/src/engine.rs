@@ -9,9 +9,10 @@ use crate::services::Services;
 use crate::session::Session;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use vaquita_base::{Clock, SystemClock};
 use vaquita_io::{FileSystem, RealDisk};
-use vaquita_storage::{OpenReport, Storage};
+use vaquita_storage::{ForceRecovery, OpenReport, Storage};
 use vaquita_txn::TrxSystem;
 
 /// A folder opened as a database. Dropping it without [`Engine::close`] is a crash: nothing acknowledged is lost.
@@ -45,7 +46,12 @@ impl Engine {
             true => Some(Services::start_storage(&storage)?),
             false => None,
         };
-        let (txn, resurrected) = TrxSystem::open(storage.clone(), options.txn.clone())?;
+        let force = options.storage.force_recovery;
+        let of_txn = vaquita_txn::Options {
+            scan_undo: force < ForceRecovery::NO_UNDO_LOG_SCAN,
+            ..options.txn.clone()
+        };
+        let (txn, resurrected) = TrxSystem::open(storage.clone(), of_txn)?;
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
         let core = Arc::new(Core::new(options, storage, txn, dict));
         recovery::run(&core, resurrected)?;
@@ -100,12 +106,13 @@ impl Engine {
             return Err(Error::WrongState("sessions are still open"));
         }
         let core = &self.core;
-        if core.options.fast_shutdown == 0 && !core.storage.options().read_only {
+        let how = core.live.fast_shutdown.load(Ordering::Relaxed);
+        if how == 0 && !core.storage.options().read_only {
             while core.rollback_step()? {}
             while core.purge_step()? {}
         }
         drop(services.take());
-        match core.options.fast_shutdown {
+        match how {
             2 => {
                 let log = core.storage.log();
                 Ok(log.flush_up_to(log.current_lsn()).map_err(vaquita_storage::Error::from)?)

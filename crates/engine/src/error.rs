@@ -66,8 +66,12 @@ pub enum Error {
     LockTableFull(usize),
     /// No free undo slot.
     TooManyTransactions,
-    /// A change in a read-only transaction or folder.
+    /// A change in a read-only transaction.
     ReadOnly,
+    /// A change in a folder that is open for reading only.
+    FolderReadOnly,
+    /// A change of rows or definitions under `force_recovery`, which is for reading what is there and dropping the rest.
+    ForcedRecovery,
     /// No such table.
     NoSuchTable(String),
     /// The table exists.
@@ -153,7 +157,9 @@ impl fmt::Display for Error {
             Error::Interrupted => f.write_str("the statement was interrupted"),
             Error::LockTableFull(limit) => write!(f, "locks would take more than {limit} bytes"),
             Error::TooManyTransactions => f.write_str("too many active concurrent transactions"),
-            Error::ReadOnly => f.write_str("cannot change anything in a read-only transaction or folder"),
+            Error::ReadOnly => f.write_str("cannot change anything in a read-only transaction"),
+            Error::FolderReadOnly => f.write_str("the folder is open for reading only"),
+            Error::ForcedRecovery => f.write_str("cannot change anything while force_recovery is not 0"),
             Error::NoSuchTable(name) => write!(f, "table {name} does not exist"),
             Error::TableExists(name) => write!(f, "table {name} already exists"),
             Error::TableChanged(name) => write!(f, "the definition of {name} has changed; open it again"),
@@ -179,6 +185,19 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// Why a tablespace could not grow, if that is the error.
+    pub fn no_space(&self) -> Option<&str> {
+        match self {
+            Error::Storage(vaquita_storage::Error::SpaceFull { detail, .. })
+            | Error::Tree(vaquita_btree::Error::Storage(vaquita_storage::Error::SpaceFull {
+                detail, ..
+            })) => Some(detail),
+            _ => None,
+        }
+    }
+}
 
 impl From<vaquita_storage::Error> for Error {
     fn from(e: vaquita_storage::Error) -> Self {

@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
 use vaquita_base::{IndexId, TableId};
 use vaquita_txn::lock::{DeadlockReport, Names};
 
@@ -44,7 +45,7 @@ impl Core {
     /// Tells a deadlock to the error log (`print_all_deadlocks`).
     #[cold]
     pub(crate) fn tell_deadlock(&self, report: &DeadlockReport) {
-        if self.options.txn.print_all_deadlocks {
+        if self.live.print_all_deadlocks.load(Ordering::Relaxed) {
             eprintln!("{}", report.describe(self));
         }
     }

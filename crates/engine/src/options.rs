@@ -1,6 +1,34 @@
 //! Settings of an engine, under InnoDB's own variable names (without the `innodb_` prefix).
 
 use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+
+/// Settings that may change while the engine runs; the fields of [`Options`] of these names are what it begins with. Those of the
+/// storage are changed by `Storage::change`.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "each is documented where Options has it")]
+pub struct Live {
+    pub purge_batch_size: AtomicUsize,
+    pub max_purge_lag: AtomicU64,
+    pub max_purge_lag_delay: AtomicU64,
+    pub fast_shutdown: AtomicU8,
+    /// For commits without a session, those of XA: sessions have their own.
+    pub flush_log_at_trx_commit: AtomicU8,
+    pub print_all_deadlocks: AtomicBool,
+}
+
+impl Live {
+    pub(crate) fn new(options: &Options) -> Live {
+        Live {
+            purge_batch_size: AtomicUsize::new(options.purge_batch_size),
+            max_purge_lag: AtomicU64::new(options.max_purge_lag),
+            max_purge_lag_delay: AtomicU64::new(options.max_purge_lag_delay),
+            fast_shutdown: AtomicU8::new(options.fast_shutdown),
+            flush_log_at_trx_commit: AtomicU8::new(options.flush_log_at_trx_commit),
+            print_all_deadlocks: AtomicBool::new(options.txn.print_all_deadlocks),
+        }
+    }
+}
 
 /// Settings of an engine.
 #[derive(Debug, Clone)]

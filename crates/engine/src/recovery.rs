@@ -10,20 +10,19 @@ use crate::ddl;
 use crate::error::{Error, Result};
 use crate::row;
 use std::sync::Arc;
+use vaquita_storage::ForceRecovery;
 use vaquita_txn::trx_sys::Resurrected;
 use vaquita_txn::{LockMode, Trx};
 
 /// Changes taken back between two looks at whether to stop.
 const STEP: usize = 1_000;
-/// `force_recovery` from which on nothing is rolled back.
-const NO_TRX_UNDO: u8 = 3;
 
 /// Does what must be done before the first session starts.
 ///
 /// # Errors
 /// Errors of pages, damage.
 pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()> {
-    if core.options.storage.force_recovery.0 >= NO_TRX_UNDO || core.storage.options().read_only {
+    if core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO || core.storage.options().read_only {
         return Ok(());
     }
     let (dictionary, others): (Vec<_>, Vec<_>) = resurrected.into_iter().partition(|r| r.dict_operation);

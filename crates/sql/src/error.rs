@@ -7,6 +7,9 @@ use vaquita_types::{SqlError, SqlResult};
 /// An engine error with MySQL's number and message. What names rows, keys and constraints is told better by who knows
 /// the table: see the module `dml`.
 pub fn engine(e: &Error) -> SqlError {
+    if let Some(why) = e.no_space() {
+        return SqlError::new(1114, format!("The table is full: {why}"));
+    }
     match e {
         Error::DuplicateKey { index, value, .. } => duplicate_entry(value, index),
         Error::NoReferencedRow { table, constraint, .. } => SqlError::new(
@@ -53,6 +56,10 @@ pub fn engine(e: &Error) -> SqlError {
         }
         Error::TooManyTransactions => SqlError::new(1637, "Too many active concurrent transactions"),
         Error::ReadOnly => SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."),
+        Error::FolderReadOnly => SqlError::new(1874, "InnoDB is in read only mode."),
+        Error::ForcedRecovery => {
+            SqlError::new(1881, "Operation not allowed when innodb_forced_recovery > 0.")
+        }
         Error::NoSuchTable(name) => {
             let (database, table) = crate::catalog::sql_name(name);
             no_such_table(&database, &table)

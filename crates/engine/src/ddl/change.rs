@@ -173,7 +173,7 @@ impl<'a> Change<'a> {
 
 fn begin(core: &Core, trx: &mut Trx) -> Result<()> {
     if core.storage.options().read_only {
-        return Err(Error::ReadOnly);
+        return Err(Error::FolderReadOnly);
     }
     if trx.state() == TrxState::NotStarted {
         core.txn.start(trx, Isolation::ReadCommitted, AccessMode::ReadWrite);

@@ -23,7 +23,7 @@ pub fn create_database(core: &Core, name: &str, options: &str) -> Result<()> {
         .map_err(|_| Error::BadDefinition(format!("{name} is no name of a database in file names")))?;
     let storage = &core.storage;
     if storage.options().read_only {
-        return Err(Error::ReadOnly);
+        return Err(Error::FolderReadOnly);
     }
     let _latch = core.dict.change();
     super::make_database_dir(storage, &format!("{name}/t"))?;
@@ -63,7 +63,7 @@ pub fn database_options(core: &Core, name: &str) -> Result<Option<String>> {
 pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
     let storage = &core.storage;
     if storage.options().read_only {
-        return Err(Error::ReadOnly);
+        return Err(Error::FolderReadOnly);
     }
     let _latch = core.dict.change();
     let dir = storage.options().dir.join(name);

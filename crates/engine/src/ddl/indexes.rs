@@ -40,7 +40,7 @@ pub(super) fn add<'a>(
     also: impl FnOnce(&mut Change<'a>) -> Result<()>,
 ) -> Result<()> {
     if core.storage.options().read_only {
-        return Err(Error::ReadOnly);
+        return Err(Error::FolderReadOnly);
     }
     if core.dict.table(core, name)?.is_system {
         return Err(Error::NoSuchTable(name.to_owned()));

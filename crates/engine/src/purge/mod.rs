@@ -48,7 +48,7 @@ impl Core {
 
     /// Whether a whole batch is left to purge.
     pub(crate) fn is_purge_behind(&self) -> bool {
-        self.txn.history_len() >= self.options.purge_batch_size as u64
+        self.txn.history_len() >= self.live.purge_batch_size.load(Ordering::Relaxed) as u64
     }
 
     fn purge_batch(
@@ -57,7 +57,7 @@ impl Core {
         view: &ReadView,
         records: &mut Vec<PurgeRecord>,
     ) -> Result<bool> {
-        if !history.fetch(&self.txn, view, self.options.purge_batch_size, records)? {
+        if !history.fetch(&self.txn, view, self.live.purge_batch_size.load(Ordering::Relaxed), records)? {
             // Nothing is left of what this view lets go.
             self.metrics.purged_below.fetch_max(view.low_limit_no.get(), Ordering::Relaxed);
             return Ok(false);
@@ -100,14 +100,15 @@ impl Core {
     /// Sets how long changes are delayed: MySQL's rule, `(history / max_purge_lag - 0.5) * 10` milliseconds from
     /// `max_purge_lag` on.
     fn adjust_delay(&self) {
-        let lag = self.options.max_purge_lag;
+        let lag = self.live.max_purge_lag.load(Ordering::Relaxed);
+        let longest = self.live.max_purge_lag_delay.load(Ordering::Relaxed);
         let history = self.txn.history_len();
         let mut delay = 0;
         if lag > 0 && history > lag {
             let ratio = history as f64 / lag as f64;
             delay = ((ratio - 0.5) * 10_000.0) as u64;
-            if self.options.max_purge_lag_delay > 0 {
-                delay = delay.min(self.options.max_purge_lag_delay);
+            if longest > 0 {
+                delay = delay.min(longest);
             }
         }
         self.dml_delay_us.store(delay, Ordering::Relaxed);

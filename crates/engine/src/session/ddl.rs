@@ -45,8 +45,9 @@ impl Session {
     /// Renames a table, also to another database.
     ///
     /// # Errors
-    /// No such table, the new name is taken.
+    /// No such table, the new name is taken; [`Error::ForcedRecovery`].
     pub fn rename_table(&mut self, from: &str, to: &str) -> Result<()> {
+        self.check_changeable()?;
         self.change_definition(&[from, to], |core, trx| ddl::rename_table(core, trx, from, to))
     }
 
@@ -64,6 +65,7 @@ impl Session {
     /// # Errors
     /// No such table, duplicates, definitions that cannot be.
     pub fn add_indexes(&mut self, table: &str, indexes: &[IndexSpec]) -> Result<()> {
+        self.check_changeable()?;
         self.change_definition(&[table], |core, trx| ddl::add_indexes(core, trx, table, indexes))
     }
 
@@ -72,6 +74,7 @@ impl Session {
     /// # Errors
     /// No such table or index, a foreign key needs it.
     pub fn drop_index(&mut self, table: &str, index: &str) -> Result<()> {
+        self.check_changeable()?;
         self.change_definition(&[table], |core, trx| ddl::drop_index(core, trx, table, index))
     }
 
@@ -80,6 +83,7 @@ impl Session {
     /// # Errors
     /// No such table, definitions that cannot be, rows without a parent.
     pub fn add_foreign_keys(&mut self, table: &str, keys: &[ForeignKeySpec]) -> Result<()> {
+        self.check_changeable()?;
         let mut names = vec![table];
         names.extend(keys.iter().map(|k| k.parent.as_str()));
         let checks = self.settings.foreign_key_checks;
@@ -91,7 +95,25 @@ impl Session {
     /// # Errors
     /// No such foreign key.
     pub fn drop_foreign_key(&mut self, table: &str, name: &str) -> Result<()> {
+        self.check_changeable()?;
         self.change_definition(&[table], |core, trx| ddl::drop_foreign_key(core, trx, table, name))
+    }
+
+    /// Whether rows and the definitions of tables with rows may be changed. Making and dropping tables is something else: a
+    /// damaged folder is to get rid of what is damaged.
+    ///
+    /// # Errors
+    /// [`Error::FolderReadOnly`], [`Error::ForcedRecovery`].
+    #[inline]
+    pub(super) fn check_changeable(&self) -> Result<()> {
+        let options = self.core.storage.options();
+        if options.read_only {
+            return Err(Error::FolderReadOnly);
+        }
+        match options.force_recovery.0 == 0 || self.settings.ignores_force_recovery {
+            true => Ok(()),
+            false => Err(Error::ForcedRecovery),
+        }
     }
 
     fn change_definition(
@@ -100,7 +122,7 @@ impl Session {
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<()> {
         if self.core.storage.options().read_only {
-            return Err(Error::ReadOnly);
+            return Err(Error::FolderReadOnly);
         }
         self.commit()?.wait()?;
         self.as_change(|session| {

@@ -55,6 +55,8 @@ pub struct Settings {
     /// Changes and commits wait while another session holds the global read lock. Not so for sessions that do their part of a
     /// statement of another session, which waits for them.
     pub obeys_read_lock: bool,
+    /// Rows may be changed under `force_recovery`: accounts are to be mended then, too.
+    pub ignores_force_recovery: bool,
     /// 0, 1 or 2: see [`crate::Options::flush_log_at_trx_commit`].
     pub flush_log_at_trx_commit: u8,
 }
@@ -96,6 +98,7 @@ impl Session {
             lock_wait_timeout: core.options.lock_wait_timeout,
             metadata_lock_timeout: 31_536_000,
             obeys_read_lock: true,
+            ignores_force_recovery: false,
             flush_log_at_trx_commit: core.options.flush_log_at_trx_commit,
         };
         let trx = core.txn.new_trx();

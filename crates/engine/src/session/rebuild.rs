@@ -28,9 +28,7 @@ impl Session {
         dropped_keys: &[String],
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        if self.core.storage.options().read_only {
-            return Err(Error::ReadOnly.into());
-        }
+        self.check_changeable()?;
         self.commit()?.wait()?;
         let mut names = vec![name, spec.name.as_str()];
         names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));

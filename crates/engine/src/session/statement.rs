@@ -51,9 +51,10 @@ impl Statement<'_> {
     /// What every change does first.
     fn before_change(&mut self, table: &Arc<Table>) -> Result<WriteOptions> {
         let session = &mut *self.session;
-        if session.trx.access() == AccessMode::ReadOnly || session.core.storage.options().read_only {
+        if session.trx.access() == AccessMode::ReadOnly {
             return Err(Error::ReadOnly);
         }
+        session.check_changeable()?;
         session.begin_change()?;
         session.use_table(table, MdlMode::SharedWrite)?;
         session.core.delay_change();

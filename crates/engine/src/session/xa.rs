@@ -4,6 +4,7 @@ use super::{Durability, Session};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::row;
+use std::sync::atomic::Ordering;
 use vaquita_format::undo::Xid;
 use vaquita_storage::log::CommitPolicy;
 use vaquita_txn::wait::PlainWait;
@@ -54,7 +55,8 @@ impl Engine {
             }
         };
         self.release_prepared(xid);
-        let policy = CommitPolicy::from_number(core.options.flush_log_at_trx_commit).unwrap_or_default();
+        let policy = core.live.flush_log_at_trx_commit.load(Ordering::Relaxed);
+        let policy = CommitPolicy::from_number(policy).unwrap_or_default();
         let wait = |lsn| Durability::new(core.storage.clone(), std::sync::Arc::new(PlainWait), lsn, policy);
         Ok(lsn.map(wait).unwrap_or_default())
     }

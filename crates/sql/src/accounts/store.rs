@@ -16,6 +16,8 @@ use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
 
 /// Collation of names: `utf8_bin`.
 const EXACT: u16 = 83;
+/// Collation of hosts where keys are short: `ascii_bin`.
+const EXACT_ASCII: u16 = 65;
 /// Of the rest: `utf8_general_ci`.
 const GENERAL: u16 = 33;
 
@@ -126,7 +128,18 @@ fn labels(declared: &str) -> Vec<String> {
     inside.split(',').map(|label| label.trim().trim_matches('\'').to_owned()).collect()
 }
 
-fn column((name, declared): ColumnText) -> Column {
+/// The columns of a table to be made. Names of hosts are ASCII: where pages are small the longest key fits only if they do not
+/// take three bytes a character.
+fn columns_to_make(kept: &Kept, page_size: usize) -> Vec<Column> {
+    let small = page_size < 8_192;
+    let of_host = |name: &str| small && matches!(name, "Host" | "Proxied_host");
+    columns(kept)
+        .into_iter()
+        .map(|text| column(text, if of_host(text.0) { EXACT_ASCII } else { EXACT }))
+        .collect()
+}
+
+fn column((name, declared): ColumnText, of_names: u16) -> Column {
     let (word, args) = declared.split_once('(').unwrap_or((declared, ""));
     let length = args.split(')').next().and_then(|n| n.parse().ok()).unwrap_or(0);
     let ty = match word {
@@ -135,7 +148,7 @@ fn column((name, declared): ColumnText) -> Column {
                 name,
                 "Host" | "User" | "Db" | "Table_name" | "Proxied_host" | "Proxied_user" | "Password"
             );
-            let collation = if exact { EXACT } else { GENERAL };
+            let collation = if exact { of_names } else { GENERAL };
             SqlType { length, collation, ..SqlType::new(Kind::Char) }
         }
         "enum" | "set" => {
@@ -188,7 +201,8 @@ pub(super) fn create_missing(engine: &Engine) -> SqlResult<bool> {
             continue;
         }
         first |= kept.name == "user";
-        let mut spec = TableSpec::new(&name, columns(kept).into_iter().map(column).collect());
+        let mut spec =
+            TableSpec::new(&name, columns_to_make(kept, core.storage.options().page_size.logical()));
         spec.primary_key = Some((0..kept.key).map(KeyPart::whole).collect());
         spec.collation = GENERAL;
         spec.comment = match kept.name {
@@ -435,6 +449,7 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
 /// A connection that may do everything, for the tables of `mysql`.
 pub(super) fn insider(db: &Arc<Database>) -> SqlResult<Connection> {
     let mut connection = Connection::insider(db.clone())?;
+    connection.ignore_force_recovery();
     run(&mut connection, "set sql_mode = ''").map_err(|e: SqlError| e)?;
     Ok(connection)
 }

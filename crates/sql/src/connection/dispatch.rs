@@ -67,6 +67,7 @@ impl Connection {
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
         self.check_read_only()?;
+        self.check_folder_for(stmt)?;
         // An open transaction is committed first, so what counts is the session's own mode.
         if self.engine.settings.access == AccessMode::ReadOnly && !matches!(stmt, Stmt::Maintain(_)) {
             return Err(SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."));
@@ -97,10 +98,22 @@ impl Connection {
         Ok(done)
     }
 
+    /// Whether a definition cannot be changed because the folder is open for reading only. Others than these find out themselves.
+    fn check_folder_for(&self, stmt: &Stmt<'_>) -> SqlResult<()> {
+        match (stmt, self.check_folder()) {
+            (Stmt::Truncate(table), Err(_)) => {
+                Err(SqlError::new(1036, format!("Table '{}' is read only", super::text_of(table.name))))
+            }
+            (Stmt::AlterTable(_) | Stmt::CreateIndex(_) | Stmt::DropIndex(_), refused) => refused,
+            _ => Ok(()),
+        }
+    }
+
     fn load_data(&mut self, load: &ast::LoadData<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         self.check_load(load)?;
         self.xa.check_statement()?;
         self.in_statement(|connection| {
+            connection.check_folder()?;
             crate::error::of_engine(connection.engine.begin_change())?;
             crate::dml::load_data(&mut connection.cx(), load, sink)
         })

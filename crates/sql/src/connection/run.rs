@@ -76,6 +76,7 @@ impl Connection {
         self.check_wanted(plan.wants())?;
         self.check_locked(plan.wants())?;
         if plan.changes_rows() {
+            self.check_folder()?;
             error::of_engine(self.engine.begin_change())?;
         }
         plan.run(&mut self.cx(), params, sink).map_err(|e| crate::expr::with_values(e, params))

@@ -236,6 +236,22 @@ impl Connection {
         Ok(())
     }
 
+    /// Rows may be changed under `innodb_force_recovery`: for what mends accounts.
+    pub(crate) fn ignore_force_recovery(&mut self) {
+        self.engine.settings.ignores_force_recovery = true;
+    }
+
+    /// Whether changes of rows are refused because the folder is open for reading only.
+    ///
+    /// # Errors
+    /// 1015.
+    pub(super) fn check_folder(&self) -> SqlResult<()> {
+        match self.db.engine().core().storage.options().read_only {
+            false => Ok(()),
+            true => Err(SqlError::new(1015, "Can't lock file (errno: 165 - Table is read only)")),
+        }
+    }
+
     /// Whether changes are refused because the server is read-only.
     ///
     /// # Errors

@@ -1,17 +1,78 @@
 //! Global variables that reach the running engine.
 
-use super::Database;
+use super::{Database, options};
 use crate::vars::{VarId, VarValue, id};
 use std::sync::atomic::Ordering;
+use vaquita_engine::lower::Setting;
 
 /// Tells those who work of a variable that has a new value, if it can be taken while they do. Sessions look at
 /// `flush_at_commit` when they begin a statement.
 pub(super) fn apply(db: &Database, var: VarId, value: &VarValue) {
     let on = value.uint() != 0;
     match var {
-        id::INNODB_FLUSH_LOG_AT_TRX_COMMIT => db.flush_at_commit.store(value.uint() as u8, Ordering::Relaxed),
+        id::INNODB_FLUSH_LOG_AT_TRX_COMMIT => {
+            let policy = value.uint() as u8;
+            db.flush_at_commit.store(policy, Ordering::Relaxed);
+            db.engine.core().live.flush_log_at_trx_commit.store(policy, Ordering::Relaxed);
+        }
         id::READ_ONLY => db.read_only.store(on, Ordering::Relaxed),
         id::SUPER_READ_ONLY => db.super_read_only.store(on, Ordering::Relaxed),
+        _ => match storage_setting(var, value) {
+            Some(setting) => db.engine.core().storage.change(setting),
+            None => apply_to_engine(db, var, value),
+        },
+    }
+}
+
+/// The setting of the storage that a variable is.
+fn storage_setting(var: VarId, value: &VarValue) -> Option<Setting> {
+    let (number, on) = (value.uint(), value.uint() != 0);
+    let small = u32::try_from(number).unwrap_or(u32::MAX);
+    Some(match var.def().name {
+        "innodb_old_blocks_pct" => Setting::OldBlocksPct(small),
+        "innodb_old_blocks_time" => Setting::OldBlocksTimeMs(small),
+        "innodb_read_ahead_threshold" => Setting::ReadAheadThreshold(small),
+        "innodb_random_read_ahead" => Setting::RandomReadAhead(on),
+        "innodb_autoextend_increment" => Setting::AutoextendIncrementBytes(number << 20),
+        "innodb_checksum_algorithm" => {
+            let name = value.text(var.def().kind).unwrap_or_default();
+            Setting::ChecksumAlgorithm(options::checksum(&name))
+        }
+        "innodb_flush_neighbors" => Setting::FlushNeighbors(options::neighbors(number)),
+        "innodb_io_capacity" => Setting::IoCapacity(small),
+        "innodb_io_capacity_max" => Setting::IoCapacityMax(small),
+        "innodb_max_dirty_pages_pct" => Setting::MaxDirtyPagesPct(small.max(1)),
+        "innodb_max_dirty_pages_pct_lwm" => Setting::MaxDirtyPagesPctLwm(small),
+        "innodb_adaptive_flushing" => Setting::AdaptiveFlushing(on),
+        "innodb_adaptive_flushing_lwm" => Setting::AdaptiveFlushingLwm(small),
+        "innodb_flushing_avg_loops" => Setting::FlushingAvgLoops(small),
+        "innodb_lru_scan_depth" => Setting::LruScanDepth(small),
+        "innodb_flush_log_at_timeout" => Setting::FlushLogAtTimeout(small),
+        _ => return None,
+    })
+}
+
+fn apply_to_engine(db: &Database, var: VarId, value: &VarValue) {
+    let number = value.uint();
+    let core = db.engine.core();
+    let live = &core.live;
+    match var.def().name {
+        "innodb_purge_batch_size" => {
+            let size = usize::try_from(number).unwrap_or(usize::MAX);
+            live.purge_batch_size.store(size, Ordering::Relaxed);
+        }
+        "innodb_max_purge_lag" => live.max_purge_lag.store(number, Ordering::Relaxed),
+        "innodb_max_purge_lag_delay" => live.max_purge_lag_delay.store(number, Ordering::Relaxed),
+        "innodb_fast_shutdown" => live.fast_shutdown.store(number as u8, Ordering::Relaxed),
+        "innodb_print_all_deadlocks" => live.print_all_deadlocks.store(number != 0, Ordering::Relaxed),
+        // Two names of one setting; the smaller value counts.
+        "innodb_rollback_segments" => use_segments(db, number, "innodb_undo_logs"),
+        "innodb_undo_logs" => use_segments(db, number, "innodb_rollback_segments"),
         _ => {}
     }
+}
+
+fn use_segments(db: &Database, number: u64, other: &str) {
+    let segments = number.min(db.globals.uint(other));
+    db.engine.core().txn.set_rollback_segments(usize::try_from(segments).unwrap_or(usize::MAX));
 }

@@ -81,7 +81,13 @@ impl Database {
     /// The folder cannot be used, a variable is unknown or has a value it cannot have.
     pub fn open(options: Options) -> SqlResult<Arc<Database>> {
         let globals = Globals::new(&options.variables)?;
-        let engine_options = options::engine_options(&options.dir, &globals)?;
+        let mut engine_options = options::engine_options(&options.dir, &globals)?;
+        // Without a word about it the log of a folder stays as it is.
+        let of_log = ["innodb_log_file_size", "innodb_log_files_in_group"];
+        engine_options.storage.resize_log = options
+            .variables
+            .iter()
+            .any(|(name, _)| of_log.iter().any(|of_log| name.replace('-', "_").eq_ignore_ascii_case(of_log)));
         let engine = Engine::open(engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
         Self::on(engine, globals, &options.dir)
     }
@@ -101,6 +107,7 @@ impl Database {
         if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
             globals.put(id::HOSTNAME, VarValue::Text(name.trim().into()));
         }
+        put_what_is(&engine, &globals);
         let flush_at_commit = globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
         let db = Arc::new(Database {
             catalog: Catalog::default(),
@@ -223,5 +230,21 @@ impl Database {
         // Plans keep tables, tables keep trees.
         self.plans.clear();
         self.engine.close().map_err(|e| SqlError::new(1105, e.to_string()))
+    }
+}
+
+/// Values that follow from what the folder is, whatever was asked for.
+fn put_what_is(engine: &Engine, globals: &Globals) {
+    let storage = &engine.core().storage;
+    let log = storage.log().geometry();
+    let facts = [
+        ("innodb_log_file_size", log.file_size()),
+        ("innodb_log_files_in_group", log.n_files().into()),
+        ("innodb_read_only", u64::from(storage.options().read_only)),
+    ];
+    for (name, value) in facts {
+        if let Some(id) = VarId::find(name.as_bytes()) {
+            globals.put(id, VarValue::UInt(value));
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::vars::{Globals, VarId};
 use std::path::Path;
 use vaquita_engine::lower::ChecksumAlgorithm;
-use vaquita_engine::lower::{FlushNeighbors, ForceRecovery, SystemFile};
+use vaquita_engine::lower::{FlushNeighbors, ForceRecovery, PageSize, SystemFile};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Settings for the engine in that folder.
@@ -17,8 +17,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     let mut options = vaquita_engine::Options::new(dir);
     let storage = &mut options.storage;
     let page_size = size("page_size");
-    storage.page_size = vaquita_engine::lower::PageSize::new(page_size)
-        .ok_or_else(|| wrong("innodb_page_size", &page_size.to_string()))?;
+    storage.page_size = page_size_of(page_size)?;
     storage.buffer_pool_size = size("buffer_pool_size");
     storage.buffer_pool_instances = size("buffer_pool_instances");
     storage.old_blocks_pct = small("old_blocks_pct");
@@ -26,8 +25,18 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     storage.read_ahead_threshold = small("read_ahead_threshold");
     storage.random_read_ahead = number("random_read_ahead") != 0;
     if let Some(path) = globals.text("innodb_data_file_path") {
-        storage.data_file_path = data_files(&path).ok_or_else(|| wrong("innodb_data_file_path", &path))?;
+        let files = DataFiles::parse(&path).ok_or_else(|| wrong("innodb_data_file_path", &path))?;
+        storage.data_file_path = files.files;
+        storage.autoextend = files.autoextend;
+        storage.autoextend_max = files.max;
     }
+    if let Some(dir) = globals.text("innodb_data_home_dir") {
+        storage.data_home_dir = dir.into();
+    }
+    if let Some(dir) = globals.text("innodb_log_group_home_dir") {
+        storage.log_group_home_dir = dir.into();
+    }
+    storage.flush_log_at_timeout = small("flush_log_at_timeout");
     storage.autoextend_increment_bytes = number("autoextend_increment") << 20;
     storage.log_files_in_group = small("log_files_in_group");
     storage.log_file_size = number("log_file_size");
@@ -39,18 +48,9 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     }
     // Commits that do not wait for the disk would wait for its write.
     storage.log_file_buffering = number("log_file_buffering") != 0 || number("flush_log_at_trx_commit") != 1;
-    storage.checksum_algorithm = match globals.text("innodb_checksum_algorithm").unwrap_or_default().as_str()
-    {
-        "crc32" | "strict_crc32" => ChecksumAlgorithm::Crc32,
-        "none" | "strict_none" => ChecksumAlgorithm::None,
-        _ => ChecksumAlgorithm::Innodb,
-    };
+    storage.checksum_algorithm = checksum(&globals.text("innodb_checksum_algorithm").unwrap_or_default());
     storage.doublewrite = number("doublewrite") != 0;
-    storage.flush_neighbors = match number("flush_neighbors") {
-        0 => FlushNeighbors::None,
-        1 => FlushNeighbors::Contiguous,
-        _ => FlushNeighbors::Extent,
-    };
+    storage.flush_neighbors = neighbors(number("flush_neighbors"));
     storage.io_capacity = small("io_capacity");
     storage.io_capacity_max = small("io_capacity_max").max(storage.io_capacity);
     storage.max_dirty_pages_pct = small("max_dirty_pages_pct").max(1);
@@ -94,20 +94,74 @@ fn flush_method(name: &str) -> Option<vaquita_engine::lower::FlushMethod> {
     }
 }
 
-/// `ibdata1:12M;ibdata2:12M:autoextend`.
-fn data_files(path: &str) -> Option<Vec<SystemFile>> {
-    let file = |text: &str| {
-        let mut parts = text.split(':');
-        let name = parts.next().filter(|n| !n.is_empty())?;
-        let size = parts.next()?.trim();
-        let (digits, shift) = match size.as_bytes().last()?.to_ascii_uppercase() {
-            b'K' => (&size[..size.len() - 1], 10),
-            b'M' => (&size[..size.len() - 1], 20),
-            b'G' => (&size[..size.len() - 1], 30),
-            _ => (size, 0),
-        };
-        let size_bytes = digits.parse::<u64>().ok()?.checked_mul(1 << shift)?;
-        Some(SystemFile { name: name.into(), size_bytes })
+/// Checksum of that name.
+pub(super) fn checksum(name: &str) -> ChecksumAlgorithm {
+    match name {
+        "crc32" | "strict_crc32" => ChecksumAlgorithm::Crc32,
+        "none" | "strict_none" => ChecksumAlgorithm::None,
+        _ => ChecksumAlgorithm::Innodb,
+    }
+}
+
+/// `innodb_flush_neighbors`.
+pub(super) fn neighbors(number: u64) -> FlushNeighbors {
+    match number {
+        0 => FlushNeighbors::None,
+        1 => FlushNeighbors::Contiguous,
+        _ => FlushNeighbors::Extent,
+    }
+}
+
+/// Page sizes of MySQL 5.6. The larger ones of 5.7 are not taken for 16K silently.
+fn page_size_of(bytes: usize) -> SqlResult<PageSize> {
+    PageSize::new(bytes).filter(|size| size.logical() <= PageSize::DEFAULT.logical()).ok_or_else(|| {
+        SqlError::new(
+            1231,
+            format!("innodb_page_size cannot be {bytes}: pages have 4096, 8192 or 16384 bytes"),
+        )
+    })
+}
+
+/// What `innodb_data_file_path` says.
+struct DataFiles {
+    files: Vec<SystemFile>,
+    autoextend: bool,
+    max: Option<u64>,
+}
+
+impl DataFiles {
+    /// `ibdata1:12M;ibdata2:12M:autoextend:max:500M`. Only the last file may grow.
+    fn parse(path: &str) -> Option<DataFiles> {
+        let mut all = DataFiles { files: Vec::new(), autoextend: false, max: None };
+        for text in path.split(';').filter(|f| !f.trim().is_empty()) {
+            if all.autoextend {
+                return None;
+            }
+            let mut parts = text.split(':').map(str::trim);
+            let name = parts.next().filter(|n| !n.is_empty())?;
+            let size_bytes = bytes_of(parts.next()?)?;
+            all.files.push(SystemFile { name: name.into(), size_bytes });
+            match (parts.next(), parts.next(), parts.next(), parts.next()) {
+                (None, ..) => {}
+                (Some("autoextend"), None, ..) => all.autoextend = true,
+                (Some("autoextend"), Some("max"), Some(max), None) => {
+                    all.autoextend = true;
+                    all.max = Some(bytes_of(max)?).filter(|&max| max > 0);
+                }
+                _ => return None,
+            }
+        }
+        (!all.files.is_empty()).then_some(all)
+    }
+}
+
+/// `12M`.
+fn bytes_of(size: &str) -> Option<u64> {
+    let (digits, shift) = match size.as_bytes().last()?.to_ascii_uppercase() {
+        b'K' => (&size[..size.len() - 1], 10),
+        b'M' => (&size[..size.len() - 1], 20),
+        b'G' => (&size[..size.len() - 1], 30),
+        _ => (size, 0),
     };
-    path.split(';').filter(|f| !f.is_empty()).map(file).collect()
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }

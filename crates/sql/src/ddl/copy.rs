@@ -64,7 +64,10 @@ pub(super) fn rebuild(
 ) -> SqlResult<Copied> {
     let name = engine_name(&old.database, &old.name)?;
     let temporary = format!("{}/#sql-vq{:x}", file_name(&old.database)?, old.table.id.get());
-    let spec = definition.to_spec(Some(&temporary))?;
+    let mut spec = definition.to_spec(Some(&temporary))?;
+    // A table of a format that is not for the system tablespace stays where it is.
+    spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
+        || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
     let StmtCx { db: _, engine, state } = cx;
     let done = engine.rebuild_table(&name, &spec, dropped_keys, |statement, from, to| {
         if !Arc::ptr_eq(from, &old.table) {

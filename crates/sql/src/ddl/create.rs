@@ -47,7 +47,9 @@ pub(super) fn create_table(
         return Err(SqlError::new(1113, "A table must have at least 1 column"));
     }
     definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
-    let spec = definition.to_spec(None)?;
+    let mut spec = definition.to_spec(None)?;
+    spec.file_per_table = own_file(cx, &mut definition)?;
+    spec.row_format = definition.row_format;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
     match selected {
         None => Ok(Outcome::default()),
@@ -88,10 +90,49 @@ fn empty(cx: &StmtCx<'_>, database: &str, name: &str) -> SqlResult<Definition> {
         foreign_keys: Vec::new(),
         collation: database_collation(cx, database)?,
         comment: String::new(),
-        row_format: RowFormat::Dynamic,
+        row_format: default_row_format(cx),
         auto_increment: None,
         extra: Extra::default(),
     })
+}
+
+/// The format of tables of which nothing is said.
+pub(super) fn default_row_format(cx: &StmtCx<'_>) -> RowFormat {
+    let globals = cx.db.globals();
+    match globals.text("innodb_default_row_format").as_deref() {
+        Some("redundant") => RowFormat::Redundant,
+        Some("compact") => RowFormat::Compact,
+        // As MySQL 5.6, which knows no other rows in the system tablespace.
+        _ if !globals.is_on("innodb_file_per_table") => RowFormat::Compact,
+        _ => RowFormat::Dynamic,
+    }
+}
+
+/// Whether a table that is made now gets a file of its own (`innodb_file_per_table`). One without has the formats that MySQL
+/// 5.6 reads there.
+///
+/// # Errors
+/// 1031 if the definition says another format, under `innodb_strict_mode`.
+fn own_file(cx: &mut StmtCx<'_>, definition: &mut Definition) -> SqlResult<bool> {
+    if cx.db.globals().is_on("innodb_file_per_table") {
+        return Ok(true);
+    }
+    if definition.row_format != RowFormat::Dynamic {
+        return Ok(false);
+    }
+    if definition.extra.get("row_format").is_some() {
+        let strict = crate::vars::VarId::find(b"innodb_strict_mode");
+        let strict = strict.is_some_and(|id| cx.state.vars.get(id).uint() != 0);
+        let warnings = &mut cx.state.warnings;
+        warnings.warn(1478, "InnoDB: ROW_FORMAT=DYNAMIC requires innodb_file_per_table.");
+        if strict {
+            let text = format!("Table storage engine for '{}' doesn't have this option", definition.name);
+            return Err(SqlError::new(1031, text));
+        }
+        warnings.warn(1478, "InnoDB: assuming ROW_FORMAT=COMPACT.");
+    }
+    definition.row_format = RowFormat::Compact;
+    Ok(false)
 }
 
 /// A database's default collation.

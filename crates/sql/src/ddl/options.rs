@@ -70,7 +70,10 @@ fn one(
             }
             definition.comment = text;
         }
-        TableOption::RowFormat(format) => row_format(definition, *format)?,
+        TableOption::RowFormat(format) => {
+            let default = super::create::default_row_format(cx);
+            row_format(definition, *format, default)?;
+        }
         TableOption::KeyBlockSize(0) => keep(definition, "key_block_size", None),
         TableOption::KeyBlockSize(_) => return Err(SqlError::unsupported("KEY_BLOCK_SIZE")),
         TableOption::StatsPersistent(n) => keep(definition, "stats_persistent", number(n)),
@@ -120,9 +123,9 @@ fn engine(cx: &mut StmtCx<'_>, table: &str, name: &str) -> SqlResult<()> {
     Ok(())
 }
 
-fn row_format(definition: &mut Definition, format: RowFormatOption) -> SqlResult<()> {
+fn row_format(definition: &mut Definition, format: RowFormatOption, default: RowFormat) -> SqlResult<()> {
     let (format, text) = match format {
-        RowFormatOption::Default => (RowFormat::Dynamic, None),
+        RowFormatOption::Default => (default, None),
         RowFormatOption::Dynamic => (RowFormat::Dynamic, Some("DYNAMIC")),
         RowFormatOption::Compact | RowFormatOption::Fixed => (RowFormat::Compact, Some("COMPACT")),
         RowFormatOption::Redundant => (RowFormat::Redundant, Some("REDUNDANT")),

@@ -31,6 +31,51 @@ impl Opened {
     }
 }
 
+impl Opened {
+    /// Closes it and opens it again with these variables, and none else.
+    ///
+    /// # Errors
+    /// Of opening; the folder is then gone.
+    pub(crate) fn reopen_with(self, variables: &[(&str, &str)]) -> Result<Opened, SqlError> {
+        self.db.close().expect("closes");
+        self.open_again(variables)
+    }
+
+    /// Lets it go without closing it, as a crash does, and opens it again with these variables.
+    ///
+    /// # Errors
+    /// Of opening; the folder is then gone.
+    pub(crate) fn crash_and_open_with(self, variables: &[(&str, &str)]) -> Result<Opened, SqlError> {
+        self.open_again(variables)
+    }
+
+    fn open_again(self, variables: &[(&str, &str)]) -> Result<Opened, SqlError> {
+        drop(self.db);
+        let db = try_open_in(&self.folder.0, variables)?;
+        Ok(Opened { db, folder: self.folder })
+    }
+
+    /// Its folder.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.folder.0
+    }
+}
+
+/// A database in a new folder, with these variables and none else.
+///
+/// # Errors
+/// Of opening.
+pub(crate) fn try_open_new(variables: &[(&str, &str)]) -> Result<Opened, SqlError> {
+    let folder = Folder(new_folder());
+    let db = try_open_in(&folder.0, variables)?;
+    Ok(Opened { db, folder })
+}
+
+fn try_open_in(dir: &std::path::Path, variables: &[(&str, &str)]) -> Result<Arc<Database>, SqlError> {
+    let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    Database::open(Options { dir: dir.to_owned(), variables })
+}
+
 /// A database in a new folder.
 pub(crate) fn open() -> Opened {
     open_with(&[])

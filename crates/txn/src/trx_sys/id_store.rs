@@ -27,7 +27,7 @@ impl TrxSystem {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn open(storage: Arc<Storage>, options: Options) -> Result<(Arc<TrxSystem>, Vec<Resurrected>)> {
-        let stored = read_id_store(&storage)?;
+        let stored = if options.scan_undo { read_id_store(&storage)? } else { TrxId(0) };
         let (rsegs, found) = RollbackSegments::open(&storage, &options)?;
         // The store is ahead of every id that was given, unless the folder was damaged or put together by hand.
         let next = trx_sys::next_trx_id(stored).max(TrxId(rsegs.greatest_id().0.saturating_add(1)));

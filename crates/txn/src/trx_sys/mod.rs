@@ -106,6 +106,12 @@ impl TrxSystem {
         &self.options
     }
 
+    /// How many rollback segments new transactions take (`rollback_segments`, `undo_logs`): at most as many as it was opened
+    /// with.
+    pub fn set_rollback_segments(&self, segments: usize) {
+        self.rsegs.set_in_use(segments);
+    }
+
     /// The lock manager.
     #[inline]
     pub fn locks(&self) -> &Arc<LockSys> {

@@ -52,6 +52,9 @@ impl RollbackSegments {
     ) -> Result<(RollbackSegments, Vec<FoundTrx>)> {
         let wanted = options.rollback_segments.clamp(1, trx_sys::N_RSEGS);
         let read_only = storage.options().read_only;
+        if !options.scan_undo {
+            return Ok((Self::unseen(storage), Vec::new()));
+        }
         let mut rsegs: Vec<Option<Rseg>> = Vec::with_capacity(trx_sys::N_RSEGS);
         for (n, slot) in read_slots(storage)?.into_iter().enumerate() {
             let no = RsegNo(n as u8);
@@ -72,6 +75,7 @@ impl RollbackSegments {
             rsegs,
             usable,
             next: AtomicUsize::new(0),
+            in_use: AtomicUsize::new(wanted),
             history_len: AtomicU64::new(0),
             greatest_id: TrxId(0),
         };
@@ -85,6 +89,19 @@ impl RollbackSegments {
             trx.undo.next_no = trx.undo.logs().filter_map(|l| Some(l.top?.undo_no + 1)).max().unwrap_or(0);
         }
         Ok((all, found.into_values().collect()))
+    }
+
+    /// None, with every id that a row can have among those of committed transactions.
+    fn unseen(storage: &Arc<Storage>) -> RollbackSegments {
+        RollbackSegments {
+            storage: storage.clone(),
+            rsegs: Vec::new(),
+            usable: Vec::new(),
+            next: AtomicUsize::new(0),
+            in_use: AtomicUsize::new(0),
+            history_len: AtomicU64::new(0),
+            greatest_id: TrxId((1 << 48) - 2),
+        }
     }
 
     /// Reads the pages that [`RollbackSegments::read_rseg`] looks at, in two rounds: one by one, hundreds of them would be

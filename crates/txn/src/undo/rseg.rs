@@ -36,6 +36,8 @@ pub struct RollbackSegments {
     /// Those that new transactions get.
     pub(super) usable: Vec<RsegNo>,
     pub(super) next: AtomicUsize,
+    /// How many of them they get.
+    pub(super) in_use: AtomicUsize,
     pub(super) history_len: AtomicU64,
     pub(super) greatest_id: TrxId,
 }
@@ -137,7 +139,13 @@ impl RollbackSegments {
     /// A rollback segment for a transaction that has none yet: all in turn.
     pub(super) fn assign(&self) -> RsegNo {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
-        self.usable[n % self.usable.len()]
+        let in_use = self.in_use.load(Ordering::Relaxed).clamp(1, self.usable.len());
+        self.usable[n % in_use]
+    }
+
+    /// How many of them new transactions take (`rollback_segments`, `undo_logs`).
+    pub(crate) fn set_in_use(&self, segments: usize) {
+        self.in_use.store(segments, Ordering::Relaxed);
     }
 
     /// The greatest transaction id or number that opening has met; 0 if none.

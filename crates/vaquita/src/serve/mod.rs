@@ -125,6 +125,7 @@ impl Running {
         let dir = settings.dir.display();
         let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
         log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
+        tell_of_storage(&db, &log);
         for table in db.engine().leftovers() {
             log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
         }
@@ -245,6 +246,23 @@ impl Running {
 fn reopen(log: &ErrorLog) {
     if let Err(e) = log.reopen() {
         log.error(&format!("The error log could not be opened anew: {e}"));
+    }
+}
+
+/// What was done with the log's files, and what is left undone because of `innodb_force_recovery`.
+fn tell_of_storage(db: &Database, log: &ErrorLog) {
+    let storage = &db.engine().core().storage;
+    if let Some((files, bytes)) = storage.report().log_replaced {
+        let new = storage.log().geometry();
+        log.note(&format!(
+            "the redo log was made anew: {} files of {} bytes in place of {files} of {bytes}",
+            new.n_files(),
+            new.file_size()
+        ));
+    }
+    let level = storage.options().force_recovery.0;
+    if level > 0 {
+        log.note(&format!("innodb_force_recovery is {level}: nothing can be changed; take what is there and make a new folder"));
     }
 }
 

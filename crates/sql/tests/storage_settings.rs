@@ -1,0 +1,313 @@
+//! Settings of InnoDB's storage do what MySQL 5.6 does with them.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test")]
+
+mod support;
+
+use support::{Opened, root, run, try_open_new};
+
+const SMALL: (&str, &str) = ("innodb_buffer_pool_size", "16M");
+
+fn new(variables: &[(&str, &str)]) -> Opened {
+    let mut all = vec![SMALL, ("innodb_log_file_size", "1M")];
+    all.extend_from_slice(variables);
+    try_open_new(&all).unwrap()
+}
+
+fn filled() -> Opened {
+    let opened = new(&[]);
+    let mut c = root(&opened.db);
+    for sql in [
+        "create database a",
+        "create table a.t (id int primary key, v int)",
+        "create table a.dropped like a.t",
+        "insert into a.t values (1, 1), (2, 2)",
+    ] {
+        assert_eq!(run(&mut c, sql), "", "{sql}");
+    }
+    drop(c);
+    opened
+}
+
+const FORCED: &str = "1881 Operation not allowed when innodb_forced_recovery > 0.";
+
+#[test]
+fn forced_recovery_lets_rows_be_read_and_tables_be_dropped_only() {
+    let mut opened = filled();
+    for level in ["1", "2", "3"] {
+        opened = opened.reopen_with(&[SMALL, ("innodb_force_recovery", level)]).unwrap();
+        let mut c = root(&opened.db);
+        for sql in [
+            "insert into a.t values (3, 3)",
+            "update a.t set v = 9",
+            "delete from a.t",
+            "replace into a.t values (1, 5)",
+            "alter table a.t add c int",
+            "alter table a.t add index (v)",
+            "create index i on a.t (v)",
+            "alter table a.t engine=innodb",
+            "rename table a.t to a.u",
+        ] {
+            assert_eq!(run(&mut c, sql), FORCED, "level {level}: {sql}");
+        }
+        // A change of no row is none.
+        assert_eq!(run(&mut c, "update a.t set v = 9 where id = 99"), "");
+        assert_eq!(run(&mut c, "select * from a.t"), "1|1\n2|2");
+        let table = format!("a.made{level}");
+        assert_eq!(run(&mut c, &format!("create table {table} (id int)")), "");
+        assert_eq!(run(&mut c, &format!("truncate table {table}")), "");
+        assert_eq!(run(&mut c, &format!("drop table {table}")), "");
+        // Accounts can be mended.
+        assert_eq!(run(&mut c, &format!("create user u{level}@h")), "");
+    }
+    let opened = opened.reopen_with(&[SMALL]).unwrap();
+    assert_eq!(run(&mut root(&opened.db), "insert into a.t values (3, 3)"), "");
+}
+
+#[test]
+fn from_level_four_on_the_folder_is_read_only() {
+    let mut opened = filled();
+    let read_only = "1015 Can't lock file (errno: 165 - Table is read only)";
+    for level in ["4", "5", "6"] {
+        opened = opened.reopen_with(&[SMALL, ("innodb_force_recovery", level)]).unwrap();
+        let mut c = root(&opened.db);
+        assert_eq!(run(&mut c, "select @@innodb_read_only, @@read_only"), "1|0");
+        assert_eq!(run(&mut c, "select * from a.t"), "1|1\n2|2", "level {level}");
+        for sql in [
+            "insert into a.t values (3, 3)",
+            "update a.t set v = 9 where id = 99",
+            "delete from a.t",
+            "alter table a.t add c int",
+            "create index i on a.t (v)",
+        ] {
+            assert_eq!(run(&mut c, sql), read_only, "level {level}: {sql}");
+        }
+        let refused = "1874 InnoDB is in read only mode.";
+        assert_eq!(run(&mut c, "create table a.u (id int)"), refused);
+        assert_eq!(run(&mut c, "drop table a.dropped"), refused);
+        assert_eq!(run(&mut c, "truncate table a.t"), "1036 Table 't' is read only");
+    }
+}
+
+/// Of a folder that crashed in a transaction: it is rolled back at levels 1 and 2, left as it is at 3, not applied at 4, and
+/// counts as committed where the undo logs are not looked at.
+#[test]
+fn levels_of_forced_recovery_leave_out_what_they_say() {
+    let opened = filled();
+    let mut c = root(&opened.db);
+    run(&mut c, "begin");
+    assert_eq!(run(&mut c, "update a.t set v = 7 where id = 1"), "");
+    let storage = &opened.db.engine().core().storage;
+    storage.flush_everything().unwrap();
+    // A crash: a transaction that a session still has is not rolled back.
+    std::mem::forget(c);
+    let copy = |level: &str| {
+        let to = new(&[]);
+        to.db.close().unwrap();
+        copy_folder(opened.path(), to.path());
+        to.crash_and_open_with(&[SMALL, ("innodb_force_recovery", level)])
+    };
+    let rows = |opened: &Opened| run(&mut root(&opened.db), "select * from a.t");
+    for level in ["1", "3", "4"] {
+        assert_eq!(rows(&copy(level).unwrap()), "1|1\n2|2", "level {level}");
+    }
+    assert_eq!(rows(&copy("5").unwrap()), "1|7\n2|2", "an unfinished transaction counts as committed");
+    let locked = copy("3").unwrap();
+    let mut c = root(&locked.db);
+    run(&mut c, "set innodb_lock_wait_timeout = 1");
+    let waits = run(&mut c, "select * from a.t where id = 1 lock in share mode");
+    assert!(waits.starts_with("1205 "), "its rows stay locked: {waits}");
+}
+
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::remove_dir_all(to).unwrap();
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            for file in std::fs::read_dir(entry.path()).unwrap() {
+                let file = file.unwrap();
+                std::fs::copy(file.path(), target.join(file.file_name())).unwrap();
+            }
+        } else if entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_log_gets_the_size_that_is_asked_for() {
+    let opened = filled();
+    let lengths = |opened: &Opened| {
+        let mut all: Vec<_> = std::fs::read_dir(opened.path())
+            .unwrap()
+            .map(|e| e.unwrap())
+            .filter(|e| e.file_name().to_string_lossy().starts_with("ib_logfile"))
+            .map(|e| (e.file_name().to_string_lossy().into_owned(), e.metadata().unwrap().len()))
+            .collect();
+        all.sort();
+        all
+    };
+    let opened = opened
+        .reopen_with(&[SMALL, ("innodb_log_file_size", "2M"), ("innodb-log-files-in-group", "3")])
+        .unwrap();
+    let file = |n: u32| (format!("ib_logfile{n}"), 2 << 20);
+    assert_eq!(lengths(&opened), [file(0), file(1), file(2)]);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "select @@innodb_log_file_size, @@innodb_log_files_in_group"), "2097152|3");
+    assert_eq!(run(&mut c, "insert into a.t values (3, 3)"), "");
+    drop(c);
+    // Not asked for, it stays, and the variables tell how it is.
+    let opened = opened.reopen_with(&[SMALL]).unwrap();
+    assert_eq!(lengths(&opened), [file(0), file(1), file(2)]);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "select @@innodb_log_file_size, @@innodb_log_files_in_group"), "2097152|3");
+    assert_eq!(run(&mut c, "select count(*) from a.t"), "3");
+}
+
+#[test]
+fn pages_have_the_size_that_is_asked_for_or_none() {
+    for (given, bytes) in [("4k", "4096"), ("8192", "8192"), ("16K", "16384")] {
+        let opened = new(&[("innodb_page_size", given)]);
+        let mut c = root(&opened.db);
+        assert_eq!(run(&mut c, "select @@innodb_page_size"), bytes);
+        assert_eq!(run(&mut c, "create database a"), "");
+        assert_eq!(run(&mut c, "create table a.t (id int primary key, v varchar(100), key (v))"), "");
+        assert_eq!(run(&mut c, "insert into a.t values (1, 'x')"), "");
+        assert_eq!(run(&mut c, "grant select (v) on a.t to u@h identified by 'p'"), "");
+        assert_eq!(run(&mut c, "select * from a.t where v = 'x'"), "1|x");
+        drop(c);
+        let opened = opened.reopen_with(&[SMALL, ("innodb_page_size", given)]).unwrap();
+        let grants = run(&mut root(&opened.db), "show grants for u@h");
+        assert!(grants.contains("SELECT (v) ON `a`.`t`"), "{grants}");
+    }
+    for given in ["32k", "65536", "5000"] {
+        let error = try_open_new(&[SMALL, ("innodb_page_size", given)]).err().expect("refused");
+        assert!(error.message.contains("innodb_page_size"), "{given}: {}", error.message);
+    }
+}
+
+#[test]
+fn files_lie_where_they_are_to_lie_and_grow_as_they_may() {
+    let elsewhere = new(&[]);
+    let dir = elsewhere.path().join("elsewhere");
+    std::fs::create_dir(&dir).unwrap();
+    let dir = dir.to_str().unwrap();
+    let variables = [
+        SMALL,
+        ("innodb_log_file_size", "1M"),
+        ("innodb_log_group_home_dir", dir),
+        ("innodb_data_home_dir", dir),
+        ("innodb_data_file_path", "one:10M;two:10M:autoextend:max:11M"),
+        ("innodb_file_per_table", "0"),
+    ];
+    let opened = try_open_new(&variables).unwrap();
+    for name in ["ib_logfile0", "ib_logfile1", "one", "two"] {
+        assert!(std::path::Path::new(dir).join(name).exists(), "{name}");
+        assert!(!opened.path().join(name).exists(), "{name}");
+    }
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database a"), "");
+    assert_eq!(run(&mut c, "create table a.t (id int auto_increment primary key, v longblob)"), "");
+    let full = (0..40).map(|_| run(&mut c, "insert into a.t (v) values (repeat('x', 1000000))"));
+    let full: Vec<String> = full.filter(|answer| !answer.is_empty()).collect();
+    assert!(full.first().is_some_and(|answer| answer.starts_with("1114 ")), "{full:?}");
+    let length = std::fs::metadata(std::path::Path::new(dir).join("two")).unwrap().len();
+    assert_eq!(length, 11 << 20);
+    drop(c);
+    let opened = opened.reopen_with(&variables).unwrap();
+    assert_ne!(run(&mut root(&opened.db), "select count(*) from a.t"), "0");
+    let _ = opened.db.close();
+}
+
+#[test]
+fn tables_without_a_file_of_their_own_lie_in_the_system_tablespace() {
+    let opened = new(&[("innodb_file_per_table", "OFF")]);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database a"), "");
+    assert_eq!(run(&mut c, "create table a.t (id int primary key, v varchar(2000), key (v(20)))"), "");
+    assert!(!opened.path().join("a/t.ibd").exists());
+    let space = "select space from information_schema.innodb_sys_tables where name = 'a/t'";
+    assert_eq!(run(&mut c, space), "0");
+    // What is dropped is used again: the file grows once.
+    let length = || std::fs::metadata(opened.path().join("ibdata1")).unwrap().len();
+    let fill = |c: &mut _| {
+        for n in 0..8 {
+            let rows: Vec<String> =
+                (0..250).map(|i| format!("({}, repeat('x', 2000))", n * 250 + i)).collect();
+            assert_eq!(run(c, &format!("insert into a.t values {}", rows.join(","))), "");
+        }
+    };
+    fill(&mut c);
+    let first = length();
+    for _ in 0..4 {
+        assert_eq!(run(&mut c, "truncate table a.t"), "");
+        fill(&mut c);
+    }
+    assert!(length() <= first + (64 << 20), "extents of truncated tables are not used again");
+    assert_eq!(run(&mut c, "set global innodb_file_per_table = 1"), "");
+    assert_eq!(run(&mut c, "create table a.u (id int)"), "");
+    assert!(opened.path().join("a/u.ibd").exists());
+    assert_eq!(run(&mut c, "set global innodb_file_per_table = 0"), "");
+    assert_eq!(
+        run(&mut c, "create table a.w (id int) row_format=dynamic"),
+        "1031 Table storage engine for 'w' doesn't have this option"
+    );
+    assert_eq!(run(&mut c, "drop table a.t"), "");
+    assert_eq!(run(&mut c, "check table a.u"), "a.u|check|status|OK");
+}
+
+#[test]
+fn what_is_dynamic_counts_at_once() {
+    let opened = new(&[]);
+    let mut c = root(&opened.db);
+    for (name, value) in [
+        ("innodb_adaptive_flushing", "0"),
+        ("innodb_adaptive_flushing_lwm", "20"),
+        ("innodb_autoextend_increment", "1"),
+        ("innodb_checksum_algorithm", "innodb"),
+        ("innodb_fast_shutdown", "0"),
+        ("innodb_flush_log_at_timeout", "3"),
+        ("innodb_flush_neighbors", "0"),
+        ("innodb_flushing_avg_loops", "5"),
+        ("innodb_io_capacity", "300"),
+        ("innodb_io_capacity_max", "4000"),
+        ("innodb_lru_scan_depth", "200"),
+        ("innodb_max_dirty_pages_pct", "50"),
+        ("innodb_max_dirty_pages_pct_lwm", "10"),
+        ("innodb_max_purge_lag", "10"),
+        ("innodb_max_purge_lag_delay", "20"),
+        ("innodb_old_blocks_pct", "50"),
+        ("innodb_old_blocks_time", "0"),
+        ("innodb_print_all_deadlocks", "1"),
+        ("innodb_purge_batch_size", "7"),
+        ("innodb_random_read_ahead", "1"),
+        ("innodb_read_ahead_threshold", "10"),
+        ("innodb_rollback_segments", "3"),
+        ("innodb_undo_logs", "2"),
+    ] {
+        assert_eq!(run(&mut c, &format!("set global {name} = {value}")), "", "{name}");
+        assert_eq!(run(&mut c, "show warnings"), "", "{name}");
+    }
+    let core = opened.db.engine().core();
+    let live = format!("{:?} {:?}", core.live, core.storage.settings());
+    for part in [
+        "purge_batch_size: 7",
+        "max_purge_lag: 10",
+        "max_purge_lag_delay: 20",
+        "fast_shutdown: 0",
+        "print_all_deadlocks: true",
+        "io_capacity: 300",
+        "io_capacity_max: 4000",
+        "max_dirty_pages_pct: 50",
+        "max_dirty_pages_pct_lwm: 10",
+        "adaptive_flushing: false",
+        "adaptive_flushing_lwm: 20",
+        "flushing_avg_loops: 5",
+        "lru_scan_depth: 200",
+        "autoextend_increment_bytes: 1048576",
+    ] {
+        assert!(live.contains(part), "{part} in {live}");
+    }
+}
