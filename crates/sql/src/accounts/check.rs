@@ -16,6 +16,18 @@ pub(crate) struct InDatabase {
     privileges: Priv,
 }
 
+/// One of these on a table lets somebody refer to it by a foreign key.
+const OF_PARENTS: Priv =
+    Priv(Priv::SELECT.0 | Priv::INSERT.0 | Priv::UPDATE.0 | Priv::DELETE.0 | Priv::REFERENCES.0);
+
+/// The table that a part of CREATE TABLE refers to by a foreign key.
+fn parent_of<'a>(element: &ast::TableElement<'a>) -> Option<&'a ast::ObjectName<'a>> {
+    match element {
+        ast::TableElement::ForeignKey(key) => Some(&key.references.table),
+        _ => None,
+    }
+}
+
 impl Connection {
     /// Looks at the grants again if they have changed.
     #[inline]
@@ -82,6 +94,7 @@ impl Connection {
     pub(crate) fn wanted_of_definition(&self, stmt: &Stmt<'_>) -> Vec<Wanted> {
         let current = self.state.database.clone();
         let mut wanted = Vec::new();
+        let mut parents: Vec<(&ast::ObjectName<'_>, &ast::ObjectName<'_>)> = Vec::new();
         let mut want = |name: &ast::ObjectName<'_>, privileges: Priv| {
             let database = name.schema.map_or_else(|| current.clone(), |s| s.to_string());
             wanted.push(Wanted::table(&database, &name.name.to_string(), privileges));
@@ -93,8 +106,26 @@ impl Connection {
                 if let Some(like) = &create.like {
                     want(like, Priv::SELECT);
                 }
+                if create.select.is_some() && !create.temporary {
+                    want(&create.name, Priv::INSERT);
+                }
+                parents.extend(create.elements.iter().filter_map(parent_of).map(|p| (p, &create.name)));
             }
-            Stmt::AlterTable(alter) => want(&alter.name, Priv::ALTER),
+            Stmt::AlterTable(alter) => {
+                want(&alter.name, Priv::ALTER);
+                for action in alter.actions {
+                    match action {
+                        ast::AlterAction::Rename(to) => {
+                            want(&alter.name, Priv::DROP);
+                            want(to, Priv::CREATE | Priv::INSERT);
+                        }
+                        ast::AlterAction::AddForeignKey(key) => {
+                            parents.push((&key.references.table, &alter.name));
+                        }
+                        _ => {}
+                    }
+                }
+            }
             Stmt::DropTable(drop) | Stmt::DropView(drop) => {
                 drop.names.iter().for_each(|n| want(n, Priv::DROP))
             }
@@ -125,6 +156,11 @@ impl Connection {
             Stmt::DropDatabase(drop) => wanted.push(Wanted::table(&drop.name.to_string(), "", Priv::DROP)),
             _ => {}
         }
+        for (parent, child) in parents {
+            // Without a database the parent is beside the child.
+            let database = parent.schema.or(child.schema).map_or_else(|| current.clone(), |s| s.to_string());
+            wanted.push(Wanted::any(&database, &parent.name.to_string(), OF_PARENTS));
+        }
         wanted
     }
 
@@ -134,7 +170,7 @@ impl Connection {
     /// 1045 of files, 1142 of the table.
     pub(crate) fn check_load(&mut self, load: &ast::LoadData<'_>) -> SqlResult<()> {
         if !load.local {
-            self.needs(Priv::FILE)?;
+            self.check_wanted(&[Wanted::global(Priv::FILE)])?;
         }
         let database = load.table.schema.map_or_else(|| self.state.database.clone(), |s| s.to_string());
         let delete = if load.duplicates == ast::LoadDuplicates::Replace { Priv::DELETE } else { Priv::NONE };
@@ -165,6 +201,7 @@ impl SessionState {
             return match database.has(want.privileges) {
                 true => Ok(()),
                 // Files belong to no database.
+                false if want.privileges == Priv::FILE => Err(self.denied_everywhere()),
                 false if want.database.is_empty() => {
                     let name = want.privileges.first_name();
                     Err(SqlError::new(
@@ -180,7 +217,11 @@ impl SessionState {
         let grant = privileges.on_table(&want.database, &want.table);
         let table = database | grant.map_or(Priv::NONE, |g| g.privileges);
         if !want.any_of.is_none() && !table.any(want.any_of) {
-            return Err(self.denied_table(want.any_of.first(), &want.table));
+            // Of foreign keys MySQL says both names, and REFERENCES whatever would do.
+            return Err(match want.any_of == OF_PARENTS {
+                true => self.denied_table(Priv::REFERENCES, &format!("{}.{}", want.database, want.table)),
+                false => self.denied_table(want.any_of.first(), &want.table),
+            });
         }
         let missing = want.privileges - table;
         if missing.is_none() {
@@ -188,7 +229,8 @@ impl SessionState {
         }
         let columns = grant.map_or(&[][..], |g| &g.columns);
         let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
-        if !on_columns.any(missing) || want.columns.is_empty() && !on_columns.has(missing) {
+        let at_all = on_columns.any(missing) || want.by_column;
+        if !at_all || want.columns.is_empty() && !on_columns.has(missing) {
             return Err(self.denied_table(missing, &want.table));
         }
         for (name, needed) in &want.columns {
@@ -210,9 +252,51 @@ impl SessionState {
         Ok(())
     }
 
-    fn denied_table(&self, missing: Priv, table: &str) -> SqlError {
+    /// Whether the session may know that there is such a table, being about to do one of these to it: who may not learns
+    /// nothing about tables that are there or not.
+    ///
+    /// # Errors
+    /// 1142.
+    pub(crate) fn check_known(&self, database: &str, table: &str, one_of: Priv) -> SqlResult<()> {
+        let privileges = &self.privileges;
+        let on_table = || {
+            let grant = privileges.on_table(database, table)?;
+            Some(grant.columns.iter().fold(grant.privileges, |all, (_, p)| all | *p))
+        };
+        let known = (privileges.global | privileges.in_database(database)).any(one_of)
+            || on_table().is_some_and(|has| has.any(one_of));
+        // Without a database there is another error; who has been asked already wants nothing more.
+        let no_table = database.is_empty() || crate::virtual_tables::is_virtual_database(database);
+        match known || no_table || one_of.is_none() {
+            true => Ok(()),
+            false => Err(self.denied_table(one_of.first(), table)),
+        }
+    }
+
+    /// Whether SHOW may tell of a table's columns and keys.
+    ///
+    /// # Errors
+    /// 1142.
+    pub(crate) fn check_shown(&self, database: &str, table: &str) -> SqlResult<()> {
+        let privileges = &self.privileges;
+        match (privileges.global | privileges.in_database(database)).has(Priv::SELECT)
+            || privileges.on_table(database, table).is_some()
+        {
+            true => Ok(()),
+            false => Err(self.denied_table(Priv::SELECT, table)),
+        }
+    }
+
+    /// Error 1045 of somebody who came in long ago.
+    pub(super) fn denied_everywhere(&self) -> SqlError {
+        let (user, host) = (&self.account_user, &self.account_host);
+        let using = if self.privileges.has_password { "YES" } else { "NO" };
+        SqlError::new(1045, format!("Access denied for user '{user}'@'{host}' (using password: {using})"))
+    }
+
+    pub(super) fn denied_table(&self, missing: Priv, table: &str) -> SqlError {
         let (user, host) = (&self.account_user, &self.host);
-        let command = missing.names().collect::<Vec<_>>().join(", ");
+        let command = missing.names().collect::<Vec<_>>().join(", ").replace("GRANT OPTION", "GRANT");
         SqlError::new(1142, format!("{command} command denied to user '{user}'@'{host}' for table '{table}'"))
     }
 

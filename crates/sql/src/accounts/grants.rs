@@ -70,6 +70,8 @@ pub struct Privileges {
     pub(crate) databases: Vec<DatabaseGrant>,
     pub(crate) tables: Vec<TableGrant>,
     pub(crate) password_expired: bool,
+    /// Whether there is a password, for messages.
+    pub(crate) has_password: bool,
 }
 
 impl Privileges {
@@ -82,6 +84,12 @@ impl Privileges {
     pub(crate) fn in_database(&self, database: &str) -> Priv {
         let granted = self.databases.iter().filter(|g| like(&g.database, database, true));
         // The most specific pattern counts.
+        granted.max_by_key(|g| specificity(&g.database)).map_or(Priv::NONE, |g| g.privileges)
+    }
+
+    /// In all databases that a pattern is for: what GRANT may give there.
+    pub(crate) fn in_pattern(&self, pattern: &str) -> Priv {
+        let granted = self.databases.iter().filter(|g| covers(&g.database, pattern));
         granted.max_by_key(|g| specificity(&g.database)).map_or(Priv::NONE, |g| g.privileges)
     }
 
@@ -157,6 +165,54 @@ pub(crate) fn like(pattern: &str, text: &str, case: bool) -> bool {
         }
         (p, t) = (rest.clone(), from.clone());
     }
+}
+
+/// A piece of a pattern of LIKE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Exactly(char),
+    One,
+    Any,
+}
+
+fn pieces(pattern: &str) -> Vec<Piece> {
+    let mut chars = pattern.chars();
+    let mut out = Vec::new();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '%' => Piece::Any,
+            '_' => Piece::One,
+            '\\' => Piece::Exactly(chars.next().unwrap_or('\\')),
+            c => Piece::Exactly(c),
+        });
+    }
+    out
+}
+
+/// Whether every name that matches `pattern` matches `wider`, as far as one look from left to right can tell.
+fn covers(wider: &str, pattern: &str) -> bool {
+    let (wider, pattern) = (pieces(wider), pieces(pattern));
+    let fits = |w: Piece, p: Piece| w == p || w == Piece::One && p != Piece::Any;
+    let (mut w, mut p) = (0, 0);
+    // Where the last `%` may take one piece more.
+    let mut again: Option<(usize, usize)> = None;
+    while p < pattern.len() {
+        match wider.get(w) {
+            Some(Piece::Any) => {
+                again = Some((w + 1, p));
+                w += 1;
+            }
+            Some(&piece) if fits(piece, pattern[p]) => (w, p) = (w + 1, p + 1),
+            _ => match &mut again {
+                Some((rest, from)) => {
+                    *from += 1;
+                    (w, p) = (*rest, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    wider[w..].iter().all(|piece| *piece == Piece::Any)
 }
 
 /// Whether a host pattern is for a client's host.
@@ -243,6 +299,7 @@ impl Grants {
             databases: self.databases.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             password_expired: account.password_expired,
+            has_password: !account.authentication.is_empty(),
         }
     }
 }
@@ -275,6 +332,23 @@ mod tests {
             ("", "a", false),
         ] {
             assert_eq!(like(pattern, text, true), expected, "{pattern} {text}");
+        }
+        for (wider, pattern, expected) in [
+            ("a_b", "a_b", true),
+            ("a_b", "a\\_b", true),
+            ("a_b", "axb", true),
+            ("a\\_b", "a_b", false),
+            ("a\\_b", "a\\_b", true),
+            ("a", "a%", false),
+            ("a%", "a%", true),
+            ("a%", "a_x%b", true),
+            ("a_", "a%", false),
+            ("%b", "a%", false),
+            ("%b", "a%b", true),
+            ("%", "", true),
+            ("", "%", false),
+        ] {
+            assert_eq!(covers(wider, pattern), expected, "{wider} {pattern}");
         }
         assert!(like("HOST%", "hostname", false) && !like("HOST%", "hostname", true));
     }

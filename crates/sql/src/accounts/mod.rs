@@ -109,6 +109,14 @@ impl Accounts {
         self.grants().find(user, host, transport)
     }
 
+    /// The method of one of the accounts, chosen by `draw`.
+    pub fn method_by(&self, draw: u64) -> String {
+        let grants = self.grants();
+        let chosen = draw.checked_rem(grants.accounts.len() as u64).unwrap_or(0);
+        let account = grants.accounts.get(chosen as usize);
+        account.map_or(crate::password::NATIVE, |a| a.plugin.as_str()).to_owned()
+    }
+
     /// What an account may do.
     pub(crate) fn privileges(&self, user: &str, host: &str) -> Arc<Privileges> {
         let version = self.version.load(Ordering::Acquire);

@@ -152,8 +152,10 @@ pub struct Wanted {
     pub table: Box<str>,
     /// What is needed: on the table, or on each of `columns` that wants it.
     pub privileges: Priv,
-    /// Columns that are used, with what is done to them; empty: nothing but the table's privileges will do.
+    /// Columns that are used, with what is done to them; empty: any column of the table will do.
     pub columns: Box<[(Box<str>, Priv)]>,
+    /// The table itself has been asked for something else already: what is missing is missing of a column (1143).
+    pub by_column: bool,
     /// One of these on the table, besides; empty: none.
     pub any_of: Priv,
 }
@@ -166,6 +168,7 @@ impl Wanted {
             table: table.into(),
             privileges: Priv::SELECT,
             columns: columns.into_iter().map(|c| (c.into(), Priv::SELECT)).collect(),
+            by_column: false,
             any_of: Priv::NONE,
         }
     }
@@ -175,6 +178,29 @@ impl Wanted {
         self.table.eq_ignore_ascii_case(table) && self.database.eq_ignore_ascii_case(database)
     }
 
+    /// To do something to these columns of a table.
+    pub fn columns<'c>(
+        database: &str,
+        table: &str,
+        privilege: Priv,
+        columns: impl IntoIterator<Item = &'c str>,
+    ) -> Wanted {
+        Wanted {
+            columns: columns.into_iter().map(|c| (c.into(), privilege)).collect(),
+            ..Wanted::table(database, table, privilege)
+        }
+    }
+
+    /// One of several privileges on a table.
+    pub fn any(database: &str, table: &str, any_of: Priv) -> Wanted {
+        Wanted { any_of, ..Wanted::table(database, table, Priv::NONE) }
+    }
+
+    /// A privilege that belongs to no database.
+    pub fn global(privilege: Priv) -> Wanted {
+        Wanted::table("", "", privilege)
+    }
+
     /// Privileges on a table as a whole.
     pub fn table(database: &str, table: &str, privileges: Priv) -> Wanted {
         Wanted {
@@ -182,6 +208,7 @@ impl Wanted {
             table: table.into(),
             privileges,
             columns: Box::default(),
+            by_column: false,
             any_of: Priv::NONE,
         }
     }

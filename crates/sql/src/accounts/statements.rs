@@ -1,7 +1,7 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER, GRANT, REVOKE, SET PASSWORD; SHOW GRANTS.
 
 use super::grants::{AccountGrants, DatabaseGrant, Grants, SslKind, TableGrant};
-use super::{Priv, store};
+use super::{Priv, Wanted, store};
 use crate::connection::Connection;
 use crate::password;
 use crate::statement::{Outcome, StmtCx};
@@ -104,6 +104,35 @@ impl Connection {
         (self.state.account_user.clone(), self.state.account_host.clone())
     }
 
+    /// Whether the session may make, change or drop accounts: by CREATE USER, or because it may change their tables by
+    /// hand.
+    fn rules_accounts(&mut self, by_hand: Priv) -> bool {
+        self.refresh_privileges();
+        let privileges = &self.state.privileges;
+        privileges.global.has(Priv::CREATE_USER)
+            || (privileges.global | privileges.in_database("mysql")).has(by_hand)
+    }
+
+    /// The same as an error 1227.
+    fn needs_accounts(&mut self, by_hand: Priv) -> SqlResult<()> {
+        if self.rules_accounts(by_hand) { Ok(()) } else { self.needs(Priv::CREATE_USER) }
+    }
+
+    /// Passwords of others, and what GRANT changes of accounts besides privileges: UPDATE in `mysql`.
+    fn may_update_accounts(&mut self) -> SqlResult<()> {
+        self.refresh_privileges();
+        let privileges = &self.state.privileges;
+        if (privileges.global | privileges.in_database("mysql")).has(Priv::UPDATE) {
+            return Ok(());
+        }
+        Err(self.denied_mysql())
+    }
+
+    fn denied_mysql(&self) -> SqlError {
+        let text = format!("Access denied for user {} to database 'mysql'", shown(&self.own_name()));
+        SqlError::new(1044, text)
+    }
+
     /// CREATE USER, GRANT and the like.
     pub(crate) fn account_statement(&mut self, stmt: &Stmt<'_>) -> SqlResult<Outcome> {
         self.before_account_change()?;
@@ -137,7 +166,8 @@ impl Connection {
     }
 
     fn create_users(&mut self, create: &CreateUser<'_>) -> SqlResult<()> {
-        self.needs(Priv::CREATE_USER)?;
+        self.needs_accounts(Priv::INSERT)?;
+        refuse_lifetime(create)?;
         let (own, plugin) = (self.own_name(), self.default_plugin());
         let mut notes = Vec::new();
         self.change_grants(|grants| {
@@ -171,10 +201,16 @@ impl Connection {
 
     fn alter_users(&mut self, alter: &CreateUser<'_>) -> SqlResult<()> {
         let (own, plugin) = (self.own_name(), self.default_plugin());
-        let only_own = alter.users.iter().all(|spec| name_of(&spec.name, &own) == own);
-        if !only_own {
-            self.needs(Priv::CREATE_USER)?;
+        // Everybody may change the own password; limits, locks and demands are there to bind the account itself.
+        let own_password = alter.users.iter().all(|s| s.auth.is_some() && name_of(&s.name, &own) == own)
+            && (alter.require.is_none() && alter.limits == ResourceLimits::default())
+            && (alter.expire.is_none() && alter.locked.is_none());
+        if own_password {
+            refuse_anonymous(&own)?;
+        } else {
+            self.needs_accounts(Priv::UPDATE)?;
         }
+        refuse_lifetime(alter)?;
         self.change_grants(|grants| {
             let (mut changed, mut missing) = (Vec::new(), Vec::new());
             for spec in alter.users {
@@ -209,7 +245,7 @@ impl Connection {
     }
 
     fn drop_users(&mut self, drop: &DropUser<'_>) -> SqlResult<()> {
-        self.needs(Priv::CREATE_USER)?;
+        self.needs_accounts(Priv::DELETE)?;
         let own = self.own_name();
         self.change_grants(|grants| {
             let (mut changed, mut missing) = (Vec::new(), Vec::new());
@@ -233,7 +269,7 @@ impl Connection {
     }
 
     fn rename_users(&mut self, pairs: &[(UserName<'_>, UserName<'_>)]) -> SqlResult<()> {
-        self.needs(Priv::CREATE_USER)?;
+        self.needs_accounts(Priv::UPDATE)?;
         let own = self.own_name();
         self.change_grants(|grants| {
             let (mut changed, mut wrong) = (Vec::new(), Vec::new());
@@ -266,8 +302,9 @@ impl Connection {
         self.before_account_change()?;
         let own = self.own_name();
         let name = user.map_or_else(|| own.clone(), |u| name_of(u, &own));
-        if name != own {
-            self.needs(Priv::CREATE_USER)?;
+        match name == own {
+            true => refuse_anonymous(&own)?,
+            false => self.may_update_accounts()?,
         }
         self.change_grants(|grants| {
             let account = grants
@@ -291,8 +328,19 @@ impl Connection {
     fn grant(&mut self, grant: &Grant<'_>) -> SqlResult<()> {
         let (own, plugin) = (self.own_name(), self.default_plugin());
         let wishes = self.wishes(grant)?;
-        self.may_grant(&wishes)?;
+        // MySQL asks for these in this order.
+        if wishes.table.is_empty() {
+            self.may_grant(&wishes)?;
+        }
+        if !grant.revoke {
+            self.may_change_accounts(grant, &own)?;
+        }
+        if !wishes.table.is_empty() {
+            self.may_grant(&wishes)?;
+            self.check_target(&wishes, grant.revoke)?;
+        }
         let may_create = !self.state.vars.sql_mode.has(SqlMode::NO_AUTO_CREATE_USER);
+        let may_insert = self.rules_accounts(Priv::INSERT);
         self.change_grants(|grants| {
             let mut changed = Vec::new();
             for spec in grant.users {
@@ -310,11 +358,15 @@ impl Connection {
                     if spec.auth.is_none() && !may_create {
                         return Err(SqlError::new(1133, "Can't find any matching row in the user table"));
                     }
+                    if !may_insert {
+                        return Err(SqlError::new(1410, "You are not allowed to create a user with GRANT"));
+                    }
                     grants.accounts.push(new_account(&name, spec, &plugin)?);
                 } else if let Some(auth) = &spec.auth
                     && let Some(account) = grants.account_mut(&name.0, &name.1)
                 {
                     (account.plugin, account.authentication) = authentication(auth, &plugin)?;
+                    account.password_expired = false;
                 }
                 match grant.revoke {
                     true => revoke_from(grants, &name, &wishes)?,
@@ -328,6 +380,25 @@ impl Connection {
             }
             Ok(changed)
         })
+    }
+
+    /// What a GRANT changes of accounts themselves. Whoever may give privileges in some database is not thereby lord of the
+    /// accounts: passwords of others, REQUIRE and limits are for those who may change the table of accounts.
+    fn may_change_accounts(&mut self, grant: &Grant<'_>, own: &Name) -> SqlResult<()> {
+        let accounts = self.db.accounts().grants();
+        let is_there = |name: &Name| accounts.account(&name.0, &name.1).is_some();
+        let others = |spec: &UserSpec<'_>| {
+            let name = name_of(&spec.name, own);
+            // A new account is another matter.
+            spec.auth.is_some() && name != *own && is_there(&name)
+        };
+        let binds = grant.require.is_some() || grant.limits != ResourceLimits::default();
+        let of_there = grant.users.iter().any(|spec| is_there(&name_of(&spec.name, own)));
+        if grant.users.iter().any(others) || binds && of_there {
+            return self.may_update_accounts();
+        }
+        let own_password = |s: &UserSpec<'_>| s.auth.is_some() && name_of(&s.name, own) == *own;
+        if grant.users.iter().any(own_password) { refuse_anonymous(own) } else { Ok(()) }
     }
 
     /// What GRANT or REVOKE is about.
@@ -399,15 +470,12 @@ impl Connection {
             }
         }
         wishes.privileges |= with_option;
-        if !grant.revoke {
-            self.check_target(&wishes)?;
-        }
         Ok(wishes)
     }
 
     /// Table and columns must exist, unless the table may be created.
-    fn check_target(&self, wishes: &Wishes) -> SqlResult<()> {
-        if wishes.table.is_empty() || wishes.privileges.has(Priv::CREATE) {
+    fn check_target(&self, wishes: &Wishes, revoke: bool) -> SqlResult<()> {
+        if revoke || wishes.privileges.has(Priv::CREATE) {
             return Ok(());
         }
         let core = self.db.engine.core();
@@ -422,44 +490,65 @@ impl Connection {
         }
     }
 
-    /// Nobody gives away what they do not have, with the right to give it.
+    /// Nobody gives away what they do not have, with the right to give it. Who is here only by name has nothing.
     fn may_grant(&mut self, wishes: &Wishes) -> SqlResult<()> {
+        if wishes.everything {
+            return self.needs_accounts(Priv::UPDATE);
+        }
         self.refresh_privileges();
         let privileges = &self.state.privileges;
-        let (user, host) = self.own_name();
-        let on_columns = wishes.columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
-        let needed = wishes.privileges | on_columns | Priv::GRANT;
+        let needed = wishes.privileges | Priv::GRANT;
         if wishes.database.is_empty() {
             return match privileges.global.has(needed) {
                 true => Ok(()),
-                false => Err(SqlError::new(
-                    1045,
-                    format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
-                )),
+                false => Err(self.state.denied_everywhere()),
             };
         }
-        let mut has = privileges.global | privileges.in_database(&wishes.database);
         if wishes.table.is_empty() {
-            return match has.has(needed) {
-                true => Ok(()),
-                false => Err(SqlError::new(
-                    1044,
-                    format!("Access denied for user '{user}'@'{host}' to database '{}'", wishes.database),
-                )),
+            let has = privileges.global | privileges.in_pattern(&wishes.database);
+            let denied = || {
+                let text = format!(
+                    "Access denied for user {} to database '{}'",
+                    shown(&self.own_name()),
+                    wishes.database
+                );
+                SqlError::new(1044, text)
             };
+            return if has.has(needed) { Ok(()) } else { Err(denied()) };
         }
-        has |= privileges.on_table(&wishes.database, &wishes.table).map_or(Priv::NONE, |g| g.privileges);
-        match has.has(needed) {
-            true => Ok(()),
-            false => {
-                let missing = (needed - has).first_name().replace("GRANT OPTION", "GRANT");
-                let table = &wishes.table;
-                Err(SqlError::new(
-                    1142,
-                    format!("{missing} command denied to user '{user}'@'{host}' for table '{table}'"),
-                ))
-            }
+        let on_table = privileges.on_table(&wishes.database, &wishes.table);
+        let has = privileges.global
+            | privileges.in_database(&wishes.database)
+            | on_table.map_or(Priv::NONE, |g| g.privileges);
+        // Having it on a column is not having it on the table.
+        if !has.has(needed) {
+            return Err(self.state.denied_table(needed - has, &wishes.table));
         }
+        let on_columns = wishes.columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+        let of_columns = Wanted {
+            columns: wishes.columns.iter().map(|(c, p)| (c.as_str().into(), *p)).collect(),
+            ..Wanted::table(&wishes.database, &wishes.table, on_columns)
+        };
+        self.check_wanted(&[of_columns])
+    }
+}
+
+/// When a password was set is not kept, so it cannot grow old by itself.
+fn refuse_lifetime(create: &CreateUser<'_>) -> SqlResult<()> {
+    match create.expire {
+        Some(PasswordExpire::Days(_)) => Err(SqlError::unsupported("PASSWORD EXPIRE INTERVAL")),
+        _ => Ok(()),
+    }
+}
+
+/// Who came in by an account without a name has no password to change.
+fn refuse_anonymous(own: &Name) -> SqlResult<()> {
+    match own.0.is_empty() {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            1131,
+            "You are using MySQL as an anonymous user and anonymous users are not allowed to change passwords",
+        )),
     }
 }
 

@@ -259,11 +259,16 @@ impl Connection {
     /// # Errors
     /// 1049 no such database, 1044 not allowed.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
-        let collation = self.database_collation(name)?;
         self.refresh_privileges();
-        if !crate::virtual_tables::is_virtual_database(name) && !self.state.privileges.any_in_database(name) {
+        let privileges = &self.state.privileges;
+        // Before anything is said about its existence. Who has to change the password first can do nothing there.
+        if !crate::virtual_tables::is_virtual_database(name)
+            && !privileges.any_in_database(name)
+            && !privileges.password_expired
+        {
             return Err(self.database_denied(name));
         }
+        let collation = self.database_collation(name)?;
         self.state.database = name.to_owned();
         self.process.set_database(name);
         self.state.vars.put(id::COLLATION_DATABASE, vars::VarValue::UInt(collation.into()));

@@ -81,7 +81,15 @@ pub(crate) fn wanted_of(uses: &[plan::TableUse]) -> Vec<Wanted> {
         }
         wanted
     };
-    uses.iter().filter(|u| !u.database.eq_ignore_ascii_case("information_schema")).map(one).collect()
+    let is_virtual = |u: &&plan::TableUse| u.database.eq_ignore_ascii_case("information_schema");
+    let mut wanted: Vec<Wanted> = uses.iter().filter(|u| !is_virtual(u)).map(one).collect();
+    // The engine's inner life is not for everybody.
+    let of_engine =
+        |u: &plan::TableUse| u.table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"));
+    if uses.iter().any(|u| is_virtual(&u) && of_engine(u)) {
+        wanted.push(Wanted::global(Priv::PROCESS));
+    }
+    wanted
 }
 
 /// Plans a statement.
@@ -96,14 +104,20 @@ pub(crate) fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Pl
 }
 
 fn plan_select(cx: &mut PlanCx<'_>, query: &ast::Query<'_>) -> SqlResult<Arc<dyn Planned>> {
+    let into_file =
+        matches!(query.into, Some(ast::IntoClause::OutFile { .. } | ast::IntoClause::DumpFile(_)));
+    if into_file {
+        // Before anything is said of tables.
+        cx.stmt.state.check_privileges(&[Wanted::global(Priv::FILE)])?;
+    }
     let db: &crate::Database = cx.stmt.db;
     let planner = Planner::new(db, cx.stmt.engine, cx.sql, cx.params, crate::virtual_tables::find);
     let mut compile =
         CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(db), &mut *cx.stmt.state) };
     let plan = plan::plan_select(&planner, query, &mut compile)?;
     let mut wanted = wanted_of(plan.uses());
-    if let Some(ast::IntoClause::OutFile { .. } | ast::IntoClause::DumpFile(_)) = query.into {
-        wanted.push(Wanted::table("", "", Priv::FILE));
+    if into_file {
+        wanted.insert(0, Wanted::global(Priv::FILE));
     }
     let for_update = plan.uses().iter().any(|u| u.for_update);
     Ok(Arc::new(Select { plan, wanted, has_result: query.into.is_none(), for_update }))
@@ -155,6 +169,7 @@ impl Connection {
         params: &[Value<'_>],
         param_types: &[SqlType],
     ) -> SqlResult<Outcome> {
+        self.refresh_privileges();
         let plan = crate::dml::plan_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })?;
         self.check_wanted(plan.wants())?;
         self.check_locked(plan.wants())?;
@@ -173,6 +188,7 @@ impl Connection {
     ) -> SqlResult<Fresh> {
         self.state.status.plans_made += 1;
         self.state.noted = Noted::default();
+        self.refresh_privileges();
         let plan = plan(&mut PlanCx { stmt: self.cx(), params, param_types, sql }, stmt)?;
         let noted = std::mem::take(&mut self.state.noted);
         let kept = if plan.is_reusable() { noted.conditions() } else { None };

@@ -85,6 +85,9 @@ impl Connection {
     }
 
     fn make_prepared(&mut self, sql: &[u8]) -> SqlResult<(u32, Arc<[ColumnMeta]>)> {
+        if !self.may_run(sql) {
+            return Err(super::text::password_expired());
+        }
         let limit = self.db.globals().uint("max_prepared_stmt_count");
         if self.db.prepared_count.load(Ordering::Relaxed) >= limit {
             return Err(SqlError::new(
@@ -178,7 +181,10 @@ impl Connection {
         let (sql, kind) = (entry.sql.clone(), entry.kind);
         self.begin("Execute", &sql, kind);
         self.state.status.count(Com::Execute);
-        let done = self.run_prepared(id, params, sink);
+        let done = match self.may_run(&sql) {
+            true => self.run_prepared(id, params, sink),
+            false => Err(super::text::password_expired()),
+        };
         self.end(done, 0, sink)
     }
 

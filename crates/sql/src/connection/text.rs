@@ -22,7 +22,38 @@ pub(super) fn syntax_error(e: &ParseError) -> SqlError {
     SqlError::new(e.number(), e.to_string())
 }
 
+/// 1820.
+pub(super) fn password_expired() -> SqlError {
+    SqlError::new(1820, "You must SET PASSWORD before executing this statement")
+}
+
+/// The first word of a statement, comments before it left out.
+fn first_word(mut sql: &[u8]) -> &[u8] {
+    loop {
+        sql = sql.trim_ascii_start();
+        let is_comment = sql.starts_with(b"/*") && !sql.starts_with(b"/*!");
+        match sql.windows(2).skip(2).position(|w| w == b"*/") {
+            Some(end) if is_comment => sql = &sql[end + 4..],
+            _ => break,
+        }
+    }
+    let end = sql.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(sql.len());
+    &sql[..end]
+}
+
 impl Connection {
+    /// Whether the session may run a statement, as far as its password goes: with an expired one only SET, and ALTER USER,
+    /// which looks at the rest itself.
+    #[inline]
+    pub(super) fn may_run(&mut self, sql: &[u8]) -> bool {
+        self.refresh_privileges();
+        if !self.state.privileges.password_expired {
+            return true;
+        }
+        let word = first_word(sql);
+        word.eq_ignore_ascii_case(b"set") || word.eq_ignore_ascii_case(b"alter")
+    }
+
     /// Runs a text: one statement, or several if the client may. Results go to `sink`, statement by statement.
     ///
     /// # Errors
@@ -40,6 +71,10 @@ impl Connection {
 
     /// Runs the statement at the start of a text; where the next one starts.
     fn query_one(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Option<usize>> {
+        if !self.may_run(sql) {
+            self.begin("Query", sql, Com::Other);
+            return self.end(Err(password_expired()), 0, sink).map(|()| None);
+        }
         if let Some(txn) = plain_txn(sql) {
             self.begin("Query", sql, Com::of(&ast::Stmt::Txn(&txn)));
             let done = self.txn(&txn, sink);

@@ -12,7 +12,7 @@ use crate::accounts::{Priv, Wanted};
 use crate::catalog::{self, TableInfo};
 use crate::connection::wanted_of;
 use crate::database::Database;
-use crate::expr::{CompileCx, EvalCx, Expr, Row, TableRow, compile};
+use crate::expr::{CompileCx, EvalCx, Expr, Node, Row, TableRow, compile};
 use crate::plan::{Planner, SelectPlan, SourceLock, plan_select};
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::state::SessionState;
@@ -188,6 +188,11 @@ fn compile_cx<'c>(
 pub(crate) fn open_for_change(name: &ast::ObjectName<'_>, cx: &mut StmtCx<'_>) -> SqlResult<Arc<TableInfo>> {
     let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
     let table = name.name.to_string();
+    if virtual_tables::is_virtual_database(&database) {
+        let (user, host) = (&cx.state.account_user, &cx.state.account_host);
+        return Err(SqlError::database_denied(user, host, &database));
+    }
+    cx.state.check_known(&database, &table, Priv::INSERT)?;
     catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, MdlMode::SharedWrite)
 }
 
@@ -203,17 +208,28 @@ fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlRes
     }
 }
 
+/// What an INSERT does to its own table: sets columns, sets others of rows that are there, reads some of these.
 fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[Assigned]) -> Vec<Wanted> {
-    let name = |c: usize| info.columns[c].name.as_str().into();
-    let mut columns: Vec<(Box<str>, Priv)> = targets.iter().map(|&c| (name(c), Priv::INSERT)).collect();
-    columns.extend(updates.iter().map(|u| (name(u.column), Priv::UPDATE)));
-    let mut wants = vec![Wanted {
-        database: info.database.as_str().into(),
-        table: info.name.as_str().into(),
-        privileges: Priv::INSERT,
-        columns: columns.into(),
-        any_of: Priv::NONE,
-    }];
+    let want = |privilege: Priv, columns: &mut dyn Iterator<Item = usize>| {
+        let names = columns.map(|c| info.columns[c].name.as_str());
+        Wanted::columns(&info.database, &info.name, privilege, names)
+    };
+    let mut wants = vec![want(Priv::INSERT, &mut targets.iter().copied())];
+    if !updates.is_empty() {
+        wants.push(want(Priv::UPDATE, &mut updates.iter().map(|u| u.column)));
+        let mut read: Vec<usize> = Vec::new();
+        for expr in updates.iter().filter_map(|u| u.value.as_ref()) {
+            expr.walk(&mut |e| {
+                // Table 1 is the row that was to come in.
+                if let Node::Column { level: 0, table: 0, column, .. } = e.node() {
+                    read.push(usize::from(*column));
+                }
+            });
+        }
+        if !read.is_empty() {
+            wants.push(Wanted { by_column: true, ..want(Priv::SELECT, &mut read.into_iter()) });
+        }
+    }
     if ast.replace {
         wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
     }

@@ -41,6 +41,7 @@ pub use maintain::maintain;
 pub use scope::default_value;
 pub use update::UpdatePlan;
 
+use crate::accounts::{Priv, Wanted};
 use crate::connection::wanted_of;
 use crate::expr::CompileCx;
 use crate::plan::matching::{MatchPlan, MatchRequest, plan_match};
@@ -92,21 +93,31 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
     }
 }
 
-fn matching(
-    cx: &mut PlanCx<'_>,
-    request: &MatchRequest<'_>,
-) -> SqlResult<(MatchPlan, Vec<crate::accounts::Wanted>)> {
+fn matching(cx: &mut PlanCx<'_>, request: &MatchRequest<'_>) -> SqlResult<(MatchPlan, Vec<Wanted>)> {
     let one = request.delete_from.is_empty() && matches!(request.from, [ast::TableRef::Table(_)]);
     let sources = match one && !request.assignments.is_empty() {
         true => SourceLock::AboveReadCommitted,
         false => SourceLock::Always,
     };
+    let changing = match (one, request.assignments.is_empty()) {
+        (true, true) => Priv::DELETE,
+        (true, false) => Priv::UPDATE,
+        // Which of several tables are changed is known only when all are open.
+        (false, _) => Priv::SELECT | Priv::UPDATE | Priv::DELETE,
+    };
     let planner = Planner::new(cx.stmt.db, cx.stmt.engine, cx.sql, cx.params, crate::virtual_tables::find)
-        .locking_sources(sources);
+        .locking_sources(sources)
+        .changing(changing);
     let mut compile =
         CompileCx { param_types: cx.param_types, ..CompileCx::new(Some(cx.stmt.db), &mut *cx.stmt.state) };
     let matching = plan_match(&planner, request, &mut compile)?;
-    let wants = wanted_of(matching.uses());
+    let mut wants = wanted_of(matching.uses());
+    if one {
+        // Who may change a table is told of the column they may not read.
+        let targets = &matching.targets;
+        let is_target = |w: &Wanted| targets.iter().any(|t| w.is_of_table(&t.info.database, &t.info.name));
+        wants.iter_mut().filter(|w| is_target(w)).for_each(|w| w.by_column = true);
+    }
     Ok((matching, wants))
 }
 

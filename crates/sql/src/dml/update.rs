@@ -108,6 +108,7 @@ impl UpdatePlan {
                 info,
             });
         }
+        all_wants.sort_by_key(|w| w.by_column);
         UpdatePlan {
             matching,
             targets: targets.into(),
@@ -304,13 +305,8 @@ fn told(found: u64, changed: u64, warnings: u64) -> Cow<'static, str> {
 }
 
 fn wanted(info: &TableInfo, set: &[usize]) -> Wanted {
-    Wanted {
-        database: info.database.as_str().into(),
-        table: info.name.as_str().into(),
-        privileges: Priv::UPDATE,
-        columns: set.iter().map(|&c| (info.columns[c].name.as_str().into(), Priv::UPDATE)).collect(),
-        any_of: Priv::NONE,
-    }
+    let names = set.iter().map(|&c| info.columns[c].name.as_str());
+    Wanted::columns(&info.database, &info.name, Priv::UPDATE, names)
 }
 
 /// Whether a row has a column.

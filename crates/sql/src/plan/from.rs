@@ -3,6 +3,7 @@
 use super::block;
 use super::names::{BlockScope, Slot, SlotColumn, Source, TABLES_MAX, Visible};
 use super::{Planner, TableUse};
+use crate::accounts::Priv;
 use crate::catalog::{self, TableInfo, same_name};
 use crate::expr::{CompileCx, Expr, TableSet, compile_condition};
 use std::cell::{Cell, RefCell};
@@ -128,6 +129,11 @@ fn open_named(
         let (database, name) = (table.database().to_owned(), table.name().to_owned());
         return Ok(slot_of(alias, database, name, Source::Virtual(table), columns));
     }
+    let one_of = match mode {
+        MdlMode::SharedRead => Priv::SELECT,
+        _ => planner.changing,
+    };
+    cx.state.check_known(&database, &name, one_of)?;
     let info = {
         let mut session = planner.session.borrow_mut();
         catalog::open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?

@@ -127,7 +127,7 @@ pub fn plan_match(
     // Who changes all rows of a table need not be allowed to read it.
     uses.retain(|u| {
         let is_target = |t: &TargetTable| u.database == t.info.database && u.table == t.info.name;
-        !(u.columns.is_empty() && targets.iter().any(is_target))
+        !(u.columns.is_empty() && (update || !several) && targets.iter().any(is_target))
     });
     planner.note_uses(uses);
     let aliases: Vec<&str> =

@@ -33,6 +33,7 @@ pub(crate) use explain::{explain, explain_columns};
 pub use matching::{MatchPlan, MatchRequest, Matched};
 pub use source::{VirtualColumn, VirtualTable, Wanted};
 
+use crate::accounts::Priv;
 use crate::catalog::TableInfo;
 use crate::database::Database;
 use crate::error;
@@ -70,6 +71,8 @@ pub struct Planner<'p> {
     derived: std::cell::Cell<u32>,
     /// Locks on rows that are read to change others.
     sources: SourceLock,
+    /// What is asked of a table that is opened to be changed, before it is known to be there.
+    changing: Priv,
     /// Tables and columns that were used so far.
     uses: RefCell<Vec<TableUse>>,
 }
@@ -123,6 +126,7 @@ impl<'p> Planner<'p> {
             virtual_tables,
             derived: std::cell::Cell::new(0),
             sources: SourceLock::None,
+            changing: Priv::NONE,
             uses: RefCell::default(),
         }
     }
@@ -131,6 +135,12 @@ impl<'p> Planner<'p> {
     #[must_use]
     pub fn locking_sources(self, sources: SourceLock) -> Planner<'p> {
         Planner { sources, ..self }
+    }
+
+    /// The same for a statement that does one of these to tables it changes.
+    #[must_use]
+    pub fn changing(self, changing: Priv) -> Planner<'p> {
+        Planner { changing, ..self }
     }
 
     fn known(&self) -> group::Known<'_> {

@@ -131,7 +131,7 @@ impl Making<'_, '_> {
     fn may_use(&self, database: &str, table: &str) -> bool {
         use crate::accounts::Priv;
         let privileges = &self.state().privileges;
-        (privileges.global | privileges.in_database(database)).any(Priv::TABLE)
+        (privileges.global | privileges.in_database(database)).any(Priv::TABLE | Priv::GRANT)
             || privileges.on_table(database, table).is_some()
     }
 

@@ -238,6 +238,10 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 && ty.collation != vaquita_types::sql_type::BINARY;
             let [chars, bytes, digits, scale, seconds] = measures(ty);
             let privileges = privileges_text(m, &info.database, &info.name, &column.name);
+            // A column that one may do nothing to is not told of.
+            if privileges.is_empty() {
+                continue;
+            }
             m.push(vec![
                 text("def"),
                 text(&info.database),

@@ -189,7 +189,9 @@ fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<St
     if super::is_virtual_database(&name) {
         return Ok(name);
     }
-    if !cx.state.privileges.any_in_database(&name) {
+    // Whoever has anything everywhere may ask for any database, and sees of it what they may.
+    let privileges = &cx.state.privileges;
+    if !privileges.any_in_database(&name) && privileges.global.is_none() {
         let (user, host) = (&cx.state.account_user, &cx.state.account_host);
         return Err(SqlError::new(
             1044,
@@ -212,10 +214,15 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
             None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
         };
     }
-    let engine_name = crate::catalog::engine_name(&database, &table)?;
-    let core = cx.db.engine.core();
-    crate::error::of_engine(core.dict.table(core, &engine_name))?;
+    cx.state.check_shown(&database, &table)?;
+    exists(cx, &database, &table)?;
     Ok((database, table))
+}
+
+fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
+    let engine_name = crate::catalog::engine_name(database, table)?;
+    let core = cx.db.engine.core();
+    crate::error::of_engine(core.dict.table(core, &engine_name)).map(drop)
 }
 
 /// SHOW.
@@ -251,7 +258,14 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             (Listing::new(TRIGGERS), *filter)
         }
         Show::Events { schema, filter } => {
-            existing_database(cx, *schema)?;
+            let name = existing_database(cx, *schema)?;
+            let privileges = &cx.state.privileges;
+            if !super::is_virtual_database(&name)
+                && !(privileges.global | privileges.in_database(&name)).has(Priv::EVENT)
+            {
+                let (user, host) = (&cx.state.account_user, &cx.state.account_host);
+                return Err(SqlError::database_denied(user, host, &name));
+            }
             (Listing::new(EVENTS), *filter)
         }
         Show::CreateTable(name) => (create_table(cx, name)?, no),
@@ -329,6 +343,14 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             no,
         ),
         Show::Profile => (Listing::new(&[("Status", "varchar(30)!"), ("Duration", "double!")]), no),
+        Show::MasterStatus | Show::SlaveStatus | Show::BinaryLogs
+            if !cx.state.privileges.global.any(Priv::SUPER | Priv::REPL_CLIENT) =>
+        {
+            return Err(SqlError::new(
+                1227,
+                "Access denied; you need (at least one of) the SUPER, REPLICATION CLIENT privilege(s) for this operation",
+            ));
+        }
         Show::MasterStatus => {
             let columns = [
                 ("File", "varchar(255)!"),
@@ -465,7 +487,7 @@ fn tables(
     let core = cx.db.engine.core();
     let file_name = crate::catalog::file_name(&name)?;
     let privileges = &cx.state.privileges;
-    let all = (privileges.global | privileges.in_database(&name)).any(Priv::TABLE);
+    let all = (privileges.global | privileges.in_database(&name)).any(Priv::TABLE | Priv::GRANT);
     let mut names: Vec<String> = crate::error::of_engine(core.dict.tables(&core.storage, &file_name))?
         .iter()
         .filter(|table| !vaquita_engine::lower::filename::is_intermediate(table))
@@ -498,17 +520,20 @@ fn open_tables(cx: &mut StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<List
 }
 
 fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing> {
-    let (database, table) = existing_table(cx, name)?;
+    let database = database(cx, name.schema)?;
+    let table = name_of(name.name);
     let mut listing = Listing::new(CREATE_TABLE);
     if super::is_virtual_database(&database) {
+        let (_, table) = existing_table(cx, name)?;
         let sql = super::create_virtual(&table);
         listing.rows.push(vec![text(&table), text(sql)]);
         return Ok(listing);
     }
     let privileges = &cx.state.privileges;
+    let of_tables = Priv::TABLE | Priv::GRANT;
     // Of some columns is not enough to see all of them.
-    if !(privileges.global | privileges.in_database(&database)).any(Priv::TABLE)
-        && !privileges.on_table(&database, &table).is_some_and(|g| g.privileges.any(Priv::TABLE))
+    if !(privileges.global | privileges.in_database(&database)).any(of_tables)
+        && !privileges.on_table(&database, &table).is_some_and(|g| g.privileges.any(of_tables))
     {
         let (user, host) = (&cx.state.account_user, &cx.state.host);
         return Err(SqlError::new(
@@ -516,12 +541,18 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
             format!("SHOW command denied to user '{user}'@'{host}' for table '{table}'"),
         ));
     }
+    exists(cx, &database, &table)?;
     let sql = crate::ddl::show_create_table(cx, &database, &table)?;
     listing.rows.push(vec![text(&table), text(sql)]);
     Ok(listing)
 }
 
 fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) -> SqlResult<Listing> {
+    let asked = database(cx, Some(name))?;
+    if !super::is_virtual_database(&asked) && !cx.state.privileges.any_in_database(&asked) {
+        let (user, host) = (&cx.state.account_user, &cx.state.account_host);
+        return Err(SqlError::database_denied(user, host, &asked));
+    }
     let name = existing_database(cx, Some(name))?;
     let collation = match super::is_virtual_database(&name) {
         true => super::making::NAMES,

@@ -1,0 +1,245 @@
+//! What accounts may do: every kind of statement by accounts of many privileges.
+//!
+//! `privileges/matrix.tsv` was recorded by `record.py` there from MySQL 5.6.24. Its lines are what was made first
+//! (`setup`), the accounts with their statements, and the statements tried: what makes up for one that worked, and for every
+//! account what it was told: an error's number, `0`, or `+` and the number of rows. `known.tsv` lists what differs here,
+//! by statement and account, ours after the arrow, and why: the test fails when something else differs, and when something
+//! listed no longer does.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use support::{connect_as, open, root, run};
+use vaquita_sql::sink::Collected;
+use vaquita_sql::{Connection, Database};
+
+/// After these a session is not what it was.
+const LEAVES_TRACES: [&str; 5] = ["use", "lock", "flush", "set", "prepare"];
+
+fn read(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/privileges").join(name);
+    std::fs::read_to_string(path).expect("the recording")
+}
+
+/// What a session is told, as the recording says it.
+fn told(session: &mut Connection, sql: &str) -> String {
+    let mut sink = Collected::default();
+    match session.query(sql.as_bytes(), &mut sink) {
+        Err(e) => e.code.to_string(),
+        Ok(()) => match sink.results.last().filter(|r| !r.columns.is_empty()) {
+            Some(result) => format!("+{}", result.rows.len()),
+            None => "0".to_owned(),
+        },
+    }
+}
+
+/// One session for each account, made anew when a statement may have left something in it.
+struct Accounts {
+    db: Arc<Database>,
+    names: Vec<String>,
+    sessions: Vec<Connection>,
+}
+
+impl Accounts {
+    fn told(&mut self, at: usize, sql: &str) -> String {
+        let answer = told(&mut self.sessions[at], sql);
+        let word = sql.split(' ').next().unwrap_or_default();
+        if LEAVES_TRACES.contains(&word) && answer.starts_with(['0', '+']) {
+            self.sessions[at] = connect_as(&self.db, &self.names[at], "localhost").expect("connects");
+        }
+        answer
+    }
+}
+
+/// Whether counts of rows are compared: those of what MySQL has and we have not are not.
+fn same(ours: &str, theirs: &str, sql: &str) -> bool {
+    let own_lists = ["show privileges", "show engines", "show plugins", "show engine innodb mutex"];
+    ours == theirs || own_lists.contains(&sql) && ours.starts_with(['0', '+']) && theirs.starts_with('+')
+}
+
+#[test]
+fn every_statement_by_every_account() {
+    // Files may be anywhere, so that the privilege alone decides.
+    let opened = support::open_with(&[("secure_file_priv", "")]);
+    let mut c = root(&opened.db);
+    // Where 5.6 makes an account by GRANT, so do we.
+    assert_eq!(run(&mut c, "set global sql_mode = 'NO_ENGINE_SUBSTITUTION'"), "");
+    let mut c = root(&opened.db);
+    let matrix = read("matrix.tsv");
+    let mut accounts = Accounts { db: opened.db.clone(), names: Vec::new(), sessions: Vec::new() };
+    let (mut granted, mut differing) = (Vec::new(), BTreeSet::new());
+    for line in matrix.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields[..] {
+            ["setup", sql] => assert_eq!(run(&mut c, sql), "", "{sql}"),
+            ["account", name, made] => {
+                made.split("; ").for_each(|sql| assert_eq!(run(&mut c, sql), "", "{sql}"));
+                accounts.sessions.push(connect_as(&opened.db, name, "localhost").expect("connects"));
+                accounts.names.push(name.to_owned());
+                let grants = made
+                    .split("; ")
+                    .skip(1)
+                    .map(|g| g.replace("grant ", "").replace(&format!(" to {name}@localhost"), ""));
+                granted.push(grants.collect::<Vec<_>>().join(", "));
+            }
+            ["statement", sql, repair, cells] => {
+                for (at, theirs) in cells.split(' ').enumerate() {
+                    let ours = accounts.told(at, sql);
+                    if !repair.is_empty() && (ours == "0" || sql.contains("drop table a.t")) {
+                        for repair in repair.split("; ") {
+                            let done = run(&mut c, repair);
+                            assert!(done.is_empty(), "{repair} after {sql} by {}: {done}", granted[at]);
+                        }
+                    }
+                    if !same(&ours, theirs, sql) {
+                        differing.insert(format!("{sql}\t{}\t{theirs} -> {ours}", granted[at]));
+                    }
+                }
+            }
+            _ => panic!("a line that is none: {line}"),
+        }
+    }
+    let known = read("known.tsv");
+    let known: BTreeMap<&str, &str> = known.lines().filter_map(|l| l.rsplit_once('\t')).collect();
+    let new: Vec<&str> = differing.iter().map(String::as_str).filter(|d| !known.contains_key(d)).collect();
+    assert!(new.is_empty(), "other answers than MySQL's:\n{}", new.join("\n"));
+    let gone: Vec<&&str> = known.keys().filter(|k| !differing.contains(**k)).collect();
+    assert!(gone.is_empty(), "no longer other answers: {gone:?}");
+}
+
+/// Being allowed to give privileges in one database is not being lord of the accounts.
+#[test]
+fn grant_does_not_reach_accounts() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database a; create table a.t (id int, b int); create user adm@localhost, v@localhost; \
+                create user col@localhost, e@localhost; grant select (id) on a.t to col@localhost with grant option; \
+                grant all on a.* to adm@localhost with grant option; \
+                grant all on `a\\_b`.* to e@localhost with grant option";
+    assert_eq!(run(&mut c, made), "");
+    let before = run(&mut c, "select * from mysql.user order by user, host");
+    let mut adm = connect_as(&opened.db, "adm", "localhost").expect("connects");
+    let mysql = "1044 Access denied for user 'adm'@'localhost' to database 'mysql'";
+    let everywhere = "1045 Access denied for user 'adm'@'localhost' (using password: NO)";
+    for (sql, answer) in [
+        ("grant select on a.* to root@localhost identified by 'pwn'", mysql),
+        (
+            "grant select on a.* to root@localhost identified by password '*14E65567ABDB5135D0CFD9A70B3032C179A49EE7'",
+            mysql,
+        ),
+        ("grant select on a.* to root@localhost identified with mysql_native_password", mysql),
+        ("grant select on a.* to root@localhost require x509", mysql),
+        ("grant select on a.* to root@localhost with max_user_connections 1", mysql),
+        ("grant select on a.* to v@localhost, root@localhost identified by 'pwn'", mysql),
+        ("grant usage on *.* to root@localhost identified by 'pwn'", everywhere),
+        (
+            "grant select on a.* to z@localhost identified by 'x'",
+            "1410 You are not allowed to create a user with GRANT",
+        ),
+        ("grant select on a.* to z@localhost", "1133 Can't find any matching row in the user table"),
+        ("set password for root@localhost = 'x'", mysql),
+        (
+            "alter user adm@localhost account unlock",
+            "1227 Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
+        ),
+        (
+            "alter user adm@localhost require none",
+            "1227 Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
+        ),
+        ("revoke select on *.* from root@localhost", everywhere),
+    ] {
+        assert_eq!(run(&mut adm, sql), answer, "{sql}");
+    }
+    assert_eq!(run(&mut c, "select * from mysql.user order by user, host"), before);
+    assert_eq!(run(&mut adm, "grant select on a.* to v@localhost"), "");
+    assert_eq!(run(&mut adm, "alter user adm@localhost identified by 'own'"), "");
+    let mut col = connect_as(&opened.db, "col", "localhost").expect("connects");
+    for (sql, answer) in [
+        ("grant select (id) on a.t to v@localhost", ""),
+        (
+            "grant select (b) on a.t to v@localhost",
+            "1143 SELECT command denied to user 'col'@'localhost' for column 'b' in table 't'",
+        ),
+        (
+            "grant select on a.t to v@localhost",
+            "1142 SELECT command denied to user 'col'@'localhost' for table 't'",
+        ),
+    ] {
+        assert_eq!(run(&mut col, sql), answer, "{sql}");
+    }
+    // A pattern that is wider than one's own.
+    let mut e = connect_as(&opened.db, "e", "localhost").expect("connects");
+    assert_eq!(run(&mut e, "grant select on `a\\_b`.* to v@localhost"), "");
+    assert_eq!(
+        run(&mut e, "grant select on `a_b`.* to v@localhost"),
+        "1044 Access denied for user 'e'@'localhost' to database 'a_b'"
+    );
+}
+
+/// A statement's plan is kept: what it needs is asked again by everybody.
+#[test]
+fn kept_plans_ask_again() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; create table d.t (id int primary key, secret int); create user i@localhost, s@localhost; \
+                grant insert (id) on d.t to i@localhost; grant insert, update on d.t to s@localhost";
+    assert_eq!(run(&mut c, made), "");
+    let update = "insert into d.t (id) values (1) on duplicate key update secret = 5";
+    let reading = "insert into d.t (id) values (1) on duplicate key update secret = secret + 1";
+    assert_eq!(run(&mut c, update), "");
+    assert_eq!(run(&mut c, reading), "");
+    let mut i = connect_as(&opened.db, "i", "localhost").expect("connects");
+    let denied = "1142 UPDATE command denied to user 'i'@'localhost' for table 't'";
+    assert_eq!(run(&mut i, update), denied);
+    assert_eq!(run(&mut i, &update.replace("(1)", "(1), (2), (3), (4), (5), (6), (7), (8)")), denied);
+    let mut s = connect_as(&opened.db, "s", "localhost").expect("connects");
+    assert_eq!(run(&mut s, update), "");
+    assert_eq!(
+        run(&mut s, reading),
+        "1143 SELECT command denied to user 's'@'localhost' for column 'secret' in table 't'"
+    );
+    assert_eq!(run(&mut c, "select * from d.t"), "1|5");
+}
+
+/// With an expired password a session can change it, and nothing else.
+#[test]
+fn expired_passwords_are_changed_first() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create user u@localhost; grant all on *.* to u@localhost"), "");
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    assert_eq!(run(&mut u, "select 1"), "1");
+    let prepared = u.prepare(b"select 2").expect("prepares");
+    assert_eq!(run(&mut c, "alter user u@localhost password expire"), "");
+    let expired = "1820 You must SET PASSWORD before executing this statement";
+    for sql in [
+        "select 1",
+        "begin",
+        "commit",
+        "use mysql",
+        "show databases",
+        "create database d",
+        "alter table mysql.user engine = innodb",
+        "grant select on *.* to u@localhost",
+        "/* set */ do 1",
+        "flush privileges",
+    ] {
+        assert_eq!(run(&mut u, sql), expired, "{sql}");
+    }
+    let mut sink = Collected::default();
+    assert_eq!(u.execute(prepared.id, &[], &mut sink).map_err(|e| e.code), Err(1820));
+    assert_eq!(u.prepare(b"select 3").map_err(|e| e.code).map(drop), Err(1820));
+    assert_eq!(run(&mut u, "/* a driver */ set names utf8"), "");
+    assert!(run(&mut u, "set global sort_buffer_size = 262144").starts_with("1227 "));
+    assert!(run(&mut u, "alter user root@localhost identified by 'x'").starts_with("1227 "));
+    assert_eq!(run(&mut u, "set password = 'new'"), "");
+    assert_eq!(run(&mut u, "select 1"), "1");
+    assert_eq!(run(&mut c, "alter user u@localhost password expire"), "");
+    assert_eq!(run(&mut u, "select 1"), expired);
+    assert_eq!(run(&mut u, "alter user u@localhost identified by 'newer'"), "");
+    assert_eq!(run(&mut u, "select 1"), "1");
+    let interval = "1235 This version of Vaquita doesn't yet support 'PASSWORD EXPIRE INTERVAL'";
+    assert_eq!(run(&mut c, "alter user u@localhost password expire interval 3 day"), interval);
+}
