@@ -78,19 +78,72 @@ fn secure_file_priv_keeps_files_in_one_folder() {
 }
 
 #[test]
-fn without_secure_file_priv_files_are_anywhere() {
-    let files = Files::new("anywhere");
+fn without_secure_file_priv_files_are_nowhere() {
+    let files = Files::new("nowhere");
     let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "select @@secure_file_priv"), "NULL");
+    assert_eq!(run(&mut c, "create database d; use d; create table t (a int)"), "");
+    for sql in [
+        format!("load data infile '{}' into table t", files.path("outside.txt")),
+        format!("select 1 into outfile '{}'", files.path("made.txt")),
+        format!("select 1 into dumpfile '{}'", files.path("made.txt")),
+        "load data infile 't.txt' into table t".to_owned(),
+    ] {
+        assert_eq!(run(&mut c, &sql), REFUSED, "{sql}");
+    }
+    assert!(!std::path::Path::new(&files.path("made.txt")).exists());
+}
+
+#[test]
+fn an_empty_secure_file_priv_lets_them_be_anywhere_but_on_what_the_folder_lives_on() {
+    let files = Files::new("anywhere");
+    let opened = open_with(&[("secure_file_priv", "")]);
     let mut c = root(&opened.db);
     assert_eq!(run(&mut c, "create database d; use d; create table t (a int)"), "");
     assert_eq!(run(&mut c, &format!("load data infile '{}' into table t", files.path("outside.txt"))), "");
     assert_eq!(run(&mut c, "select a from t"), "7");
+    let made = files.path("made.txt");
+    assert_eq!(run(&mut c, &format!("select 1 into outfile '{made}'")), "");
+    let again = run(&mut c, &format!("select 2 into outfile '{made}'"));
+    assert_eq!(again, format!("1086 File '{made}' already exists"));
+    // In the folder of a database, as a name without a path says.
+    assert_eq!(run(&mut c, "select 8 into outfile 'own.txt'"), "");
+    assert_eq!(run(&mut c, "load data infile 'own.txt' into table t"), "");
+    let dir = run(&mut c, "select @@datadir");
+    symlink(format!("{dir}/ibdata1"), files.path("link.txt")).expect("a link");
+    symlink(&dir, files.path("folder")).expect("a link");
+    for name in [
+        "ibdata1",
+        "new.pem",
+        "d/../ibdata1",
+        "d/t.ibd",
+        "d/new.ibd",
+        "d/new.FRM",
+        "mysql/new.txt",
+        "./mysql/user.ibd",
+    ] {
+        let path = format!("{dir}/{name}");
+        for sql in [
+            format!("load data infile '{path}' into table t"),
+            format!("select 1 into outfile '{path}'"),
+            format!("select 1 into dumpfile '{path}'"),
+        ] {
+            assert_eq!(run(&mut c, &sql), REFUSED, "{sql}");
+        }
+    }
+    for name in ["link.txt", "folder/ibdata1", "folder/new.pem", "folder/mysql/new"] {
+        let sql = format!("load data infile '{}' into table t", files.path(name));
+        assert_eq!(run(&mut c, &sql), REFUSED, "{sql}");
+    }
+    assert_eq!(run(&mut c, "use mysql; select 1 into outfile 'x.txt'"), REFUSED);
+    assert_eq!(run(&mut c, "select count(*), sum(a) from d.t"), "2|15");
 }
 
 #[test]
 fn local_infile_off_refuses_the_clients_files() {
     let files = Files::new("local");
-    let opened = open();
+    let opened = open_with(&[("secure_file_priv", "")]);
     let mut c = root(&opened.db);
     assert_eq!(run(&mut c, "create database d; use d; create table t (a int)"), "");
     assert_eq!(run(&mut c, "set global local_infile = 0"), "");

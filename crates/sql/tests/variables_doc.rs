@@ -15,6 +15,10 @@ defaults: `sql_mode` is that of 5.7; character sets are `utf8mb4`; `innodb_file_
 
 const WORKS: &str = "They do what MySQL's manual says.
 
+`secure_file_priv` says where the files of LOAD DATA INFILE, INTO OUTFILE and INTO DUMPFILE may be: NULL nowhere (as in 5.7's packages,
+and unlike 5.6), a folder there and below, the empty text anywhere. Whatever it says, they are never files that the data folder
+lives on: those beside the folders of databases (tablespace, log, keys), those of `mysql`, and those of tables.
+
 `innodb_log_file_buffering` is MariaDB's. When it is OFF, the log goes to the disk without the page cache, by writes that are
 durable when they return: one request for a commit instead of a write and a sync. That holds for `innodb_flush_method`
 O_DIRECT and O_DIRECT_NO_FSYNC, and if `innodb_flush_log_at_trx_commit` is 1 at start: commits that do not wait for the disk

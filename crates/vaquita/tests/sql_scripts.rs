@@ -41,7 +41,12 @@ fn play(target: &str, name: &str) -> String {
     let script = script.replace("$FILES", &files).replace("$OUT", &out_files);
     let text = preamble(name) + "select 'begin';\n" + &script;
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let arguments = ["vaquita", "sql", target, "--transcript", "--execute", &text].map(Into::into);
+    let mut arguments = vec!["vaquita", "sql", target, "--transcript", "--execute", &text];
+    if !target.starts_with("mysql://") {
+        // As on the recorded server.
+        arguments.extend(["--set", "secure_file_priv="]);
+    }
+    let arguments = arguments.into_iter().map(Into::into);
     let code = vaquita::cli::run_code(arguments, &mut out, &mut err);
     fs::remove_dir_all(&written).expect("removing the scratch folder");
     let (out, err) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
@@ -84,7 +89,8 @@ fn load_data_over_the_wire() {
     let dir = std::env::temp_dir().join(format!("vaquita-sql-wire-{}", std::process::id()));
     fs::create_dir_all(&dir).expect("a scratch folder");
     let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
-    let server = vaquita_clients::Vaquita::start(binary, &dir.join("data"), &[]).expect("a server");
+    let server = vaquita_clients::Vaquita::start(binary, &dir.join("data"), &["--secure_file_priv="])
+        .expect("a server");
     compare("load_data", &play(&format!("mysql://root@127.0.0.1:{}", server.port()), "load_data"));
     drop(server);
     fs::remove_dir_all(&dir).expect("removing the scratch folder");

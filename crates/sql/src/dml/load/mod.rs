@@ -23,7 +23,7 @@ use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
 use crate::virtual_tables;
 use reader::{Next, Reader, Record};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_parser::ast;
@@ -168,7 +168,7 @@ fn wants(ast: &ast::LoadData<'_>, info: &TableInfo, read: &[TableUse]) -> Box<[W
         wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
     }
     if !ast.local {
-        wants.push(Wanted::table("", "", Priv::FILE));
+        wants.push(Wanted::global(Priv::FILE));
     }
     wants.into()
 }
@@ -210,33 +210,53 @@ impl LoadPlan {
     }
 }
 
-/// The path of a file that a statement names.
+/// The path of a file that a statement names. `secure_file_priv` says where such files may be: nowhere (NULL), in one folder,
+/// or anywhere (empty). The files that the data folder lives on are never among them.
 ///
 /// # Errors
-/// 1290: outside of `secure_file_priv`.
+/// 1290.
 pub(crate) fn server_file(name: &str, db: &Database, database: &str) -> SqlResult<PathBuf> {
+    let refused = || {
+        SqlError::new(
+            1290,
+            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+        )
+    };
+    let only = db.globals().text("secure_file_priv").ok_or_else(refused)?;
     let dir = &db.engine().core().storage.options().dir;
     let path = match (name.starts_with('/'), name.contains('/')) {
         (true, _) => PathBuf::from(name),
         (false, true) => dir.join(name),
         (false, false) => dir.join(crate::catalog::file_name(database)?).join(name),
     };
-    let allowed = match db.globals().text("secure_file_priv").filter(|s| !s.is_empty()) {
-        None => true,
-        Some(only) => {
-            let real = |p: &std::path::Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
-            // What is there counts as what it leads to; what is to be made, by where.
-            let place = path.canonicalize().unwrap_or_else(|_| path.parent().map(real).unwrap_or_default());
-            place.starts_with(real(only.as_ref()))
-        }
-    };
-    match allowed {
+    // What is there counts as what it leads to; what is to be made, by where.
+    let real = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
+    let place = path.canonicalize().unwrap_or_else(|_| {
+        let folder = path.parent().map(real).unwrap_or_default();
+        folder.join(path.file_name().unwrap_or_default())
+    });
+    let allowed = only.is_empty() || place.starts_with(real(only.as_ref()));
+    match allowed && !is_of_database(&place, &real(dir)) {
         true => Ok(path),
-        false => Err(SqlError::new(
-            1290,
-            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
-        )),
+        false => Err(refused()),
     }
+}
+
+/// Endings of the files of tables and databases.
+const OF_TABLES: [&str; 9] = ["ibd", "isl", "cfg", "frm", "par", "opt", "trg", "trn", "ibt"];
+
+/// Whether a file is one of those that the data folder lives on: beside the folders of databases, in that of the accounts,
+/// or a table's.
+fn is_of_database(place: &Path, dir: &Path) -> bool {
+    let Ok(inside) = place.strip_prefix(dir) else { return false };
+    let mut names = inside.components();
+    let folder = names.next().map(|c| c.as_os_str().to_owned());
+    let own = ["mysql", "performance_schema", "sys", "innodb_memcache"];
+    let of_table = place.extension().is_some_and(|e| OF_TABLES.iter().any(|of| e.eq_ignore_ascii_case(of)));
+    let beside = names.next().is_none();
+    beside
+        || of_table
+        || folder.is_none_or(|f| f.to_str().is_none_or(|f| f.starts_with('#') || own.contains(&f)))
 }
 
 impl Loading<'_> {
@@ -413,7 +433,7 @@ impl Planned for LoadPlan {
     }
 }
 
-fn unreadable(path: &std::path::Path, e: &std::io::Error) -> SqlError {
+fn unreadable(path: &Path, e: &std::io::Error) -> SqlError {
     let text = e.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     SqlError::new(
