@@ -14,6 +14,12 @@ pub trait Backend: Send + Sync + 'static {
     /// The account for a user that comes from there.
     fn account(&self, user: &str, host: &str, transport: &Transport) -> Option<Account>;
 
+    /// The method of one of the accounts, chosen by `draw`: somebody who has none is asked by it.
+    fn method_by(&self, draw: u64) -> String {
+        let _ = draw;
+        vaquita_sql::password::NATIVE.to_owned()
+    }
+
     /// A session for somebody who is authenticated.
     ///
     /// # Errors
@@ -142,6 +148,8 @@ pub struct DoorLimits {
     pub connect_timeout_s: u32,
     /// `require_secure_transport`.
     pub require_secure_transport: bool,
+    /// `disconnect_on_expired_password`.
+    pub disconnect_on_expired_password: bool,
 }
 
 impl Default for DoorLimits {
@@ -152,6 +160,7 @@ impl Default for DoorLimits {
             max_connect_errors: 100,
             connect_timeout_s: 10,
             require_secure_transport: false,
+            disconnect_on_expired_password: true,
         }
     }
 }

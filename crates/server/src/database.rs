@@ -29,6 +29,10 @@ impl Backend for DatabaseBackend {
         self.0.accounts().find(user, host, transport)
     }
 
+    fn method_by(&self, draw: u64) -> String {
+        self.0.accounts().method_by(draw)
+    }
+
     fn connect(&self, info: ConnectInfo, hooks: Hooks) -> SqlResult<Box<dyn Client>> {
         let mut connection = self.0.connect(info)?;
         connection.engine().set_wait_hook(hooks.wait);
@@ -51,6 +55,7 @@ impl Backend for DatabaseBackend {
             max_connect_errors: globals.uint("max_connect_errors"),
             connect_timeout_s: number("connect_timeout"),
             require_secure_transport: globals.is_on("require_secure_transport"),
+            disconnect_on_expired_password: globals.is_on("disconnect_on_expired_password"),
         }
     }
 

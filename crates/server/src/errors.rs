@@ -54,6 +54,12 @@ pub(crate) fn host_blocked(host: &str) -> SqlError {
     error(1129, "HY000", text)
 }
 
+/// 1862.
+pub(crate) fn password_expired() -> SqlError {
+    let text = "Your password has expired. To log in you must change it using a client that supports expired passwords.";
+    error(1862, "HY000", text)
+}
+
 /// 1148.
 pub(crate) fn local_files_not_allowed() -> SqlError {
     error(1148, "42000", "The used command is not allowed with this MySQL version")

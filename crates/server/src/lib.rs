@@ -20,6 +20,7 @@ pub mod backend;
 mod channel;
 mod connection;
 pub mod database;
+mod decoy;
 pub mod error_log;
 mod errors;
 pub mod hosts;

@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, Happening};
 use crate::connection::Connection;
+use crate::decoy::Decoys;
 use crate::error_log::ErrorLog;
 use crate::errors;
 use crate::hosts::Hosts;
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) version: String,
     pub(crate) hosts: Hosts,
     pub(crate) sha2_cache: Sha2Cache,
+    pub(crate) decoys: Decoys,
     pub(crate) stopping: AtomicBool,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     connected: AtomicUsize,
@@ -182,6 +184,7 @@ impl Server {
             version: options.version,
             hosts: Hosts::default(),
             sha2_cache: Sha2Cache::default(),
+            decoys: Decoys::new()?,
             stopping: AtomicBool::new(false),
             tls: Mutex::new(options.tls),
             connected: AtomicUsize::new(0),

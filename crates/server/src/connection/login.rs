@@ -35,7 +35,7 @@ enum Step {
     /// The answer to the greeting.
     Response,
     /// A proof, after a switch of method.
-    Proof(Box<Login>, Option<Account>),
+    Proof(Box<Login>, Account),
     /// The password itself.
     Password(Box<Login>, Account),
 }
@@ -139,7 +139,8 @@ impl Connection {
     fn identify(&mut self, mut state: Box<LoginState>, login: Box<Login>, scratch: &mut Scratch) -> bool {
         let user = String::from_utf8_lossy(&login.user);
         let account = self.shared.backend.account(&user, &self.peer.host, &self.transport());
-        let method = account.as_ref().map_or(NATIVE, |account| account.plugin.as_str());
+        let account = account.unwrap_or_else(|| self.shared.decoys.account(&user, &*self.shared.backend));
+        let method = account.plugin.as_str();
         let knows_methods = login.capabilities.has(Capabilities::PLUGIN_AUTH);
         let offered = if knows_methods { login.plugin.as_slice() } else { NATIVE.as_bytes() };
         // An empty method is that of the greeting.
@@ -162,10 +163,9 @@ impl Connection {
         &mut self,
         mut state: Box<LoginState>,
         login: Box<Login>,
-        account: Option<Account>,
+        account: Account,
         scratch: &mut Scratch,
     ) -> bool {
-        let Some(account) = account else { return self.deny(&login, scratch) };
         match self.judge(&state.challenge, &login, &account) {
             Verdict::Right => {
                 if account.plugin == CACHING_SHA2 && !account.authentication.is_empty() {
@@ -237,6 +237,13 @@ impl Connection {
             return self.deny(login, scratch);
         }
         let caps = login.capabilities;
+        let speaks_of_it = caps.has(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS);
+        if account.password_expired
+            && !speaks_of_it
+            && self.shared.backend.limits().disconnect_on_expired_password
+        {
+            return self.refuse(scratch, &errors::password_expired());
+        }
         let database = String::from_utf8_lossy(&login.database).into_owned();
         let info = ConnectInfo {
             id: Some(self.id),

@@ -117,7 +117,7 @@ impl Backend for House {
 
     fn account(&self, user: &str, host: &str, _: &Transport) -> Option<Account> {
         let (plugin, authentication) = match user {
-            "root" | "locked" => (NATIVE, Vec::new()),
+            "root" | "locked" | "expired" => (NATIVE, Vec::new()),
             "native" => (NATIVE, native_stored(b"secret")),
             "sha" => (CACHING_SHA2, sha2_stored(b"secret", b"abcdefghijklmnopqrst")),
             "shaempty" => (CACHING_SHA2, Vec::new()),
@@ -129,9 +129,13 @@ impl Backend for House {
             plugin: plugin.into(),
             authentication,
             require_ssl: false,
-            password_expired: false,
+            password_expired: user == "expired",
             locked: user == "locked",
         })
+    }
+
+    fn method_by(&self, draw: u64) -> String {
+        if draw.is_multiple_of(2) { NATIVE.into() } else { CACHING_SHA2.into() }
     }
 
     fn connect(&self, info: ConnectInfo, hooks: Hooks) -> SqlResult<Box<dyn Client>> {

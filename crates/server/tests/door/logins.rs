@@ -75,6 +75,38 @@ fn sha2_asks_for_the_password_once_and_over_a_secure_channel_only() {
     assert!(!dir.exists(), "the socket's file goes with the server");
 }
 
+/// Whether there is such a user is not told by the way it is asked for its password.
+#[test]
+fn who_has_no_account_is_asked_like_others() {
+    let door = Door::open();
+    let asked = |user: &str, plugin| {
+        let (_, answer) = log_in(&door, &Login { user, password: "x", plugin, ..Login::default() });
+        let Answer::Error(1045, message) = answer else { panic!("{user}: {answer:?}") };
+        message.replace(user, "U")
+    };
+    let (native, sha2) = (asked("native", NATIVE), asked("sha", NATIVE));
+    assert_ne!(native, sha2);
+    let names: Vec<String> = (0..32).map(|n| format!("nobody{n:02}")).collect();
+    let told: Vec<String> = names.iter().map(|name| asked(name, NATIVE)).collect();
+    for (name, told) in names.iter().zip(&told) {
+        assert_eq!(&asked(name, SHA2), told, "{name}: always the same");
+    }
+    assert!(told.iter().all(|t| *t == native || *t == sha2));
+    assert!(told.contains(&native) && told.contains(&sha2));
+}
+
+#[test]
+fn a_client_that_knows_no_expired_passwords_is_sent_away() {
+    let door = Door::open();
+    let without = Capabilities(CAPS.0 & !Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS.0);
+    let with = Capabilities(CAPS.0 | Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS.0);
+    let login = |caps| Login { user: "expired", caps, ..Login::default() };
+    assert_eq!(log_in(&door, &login(without)).1.code(), 1862);
+    assert!(is_ok(&log_in(&door, &login(with)).1));
+    door.house.door.lock().disconnect_on_expired_password = false;
+    assert!(is_ok(&log_in(&door, &login(without)).1));
+}
+
 #[test]
 fn what_a_login_says_reaches_the_session() {
     let door = Door::open();
