@@ -230,6 +230,11 @@ fn command<'a, S: Store>(
     match name {
         b"gat" => return get_and_touch(arguments, false, end, run, cx),
         b"gats" => return get_and_touch(arguments, true, end, run, cx),
+        // A mapping is chosen, as by `get`; nothing is stored.
+        b"set" if mapping_alone(arguments) => {
+            bind(arguments, cx);
+            return Step::Done(end);
+        }
         b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" | b"ms" => {
             return storage::line(state, line, data, end, cx);
         }
@@ -239,6 +244,12 @@ fn command<'a, S: Store>(
     }
     simple(name, arguments, cx);
     Step::Done(end)
+}
+
+/// Whether all that is said is the name of a mapping.
+fn mapping_alone(arguments: &[u8]) -> bool {
+    let mut words = words(arguments);
+    words.next().is_some_and(|word| word.starts_with(b"@@")) && words.next().is_none()
 }
 
 /// A browser, or a request forged through one: memcached hangs up too.

@@ -50,7 +50,7 @@ Options:
       --port=N                TCP port; 0: no TCP [default: 3306]
       --bind=ADDRESS          Address to listen on [default: 127.0.0.1]
       --socket=PATH           Unix socket
-      --memcached-port=N      TCP port of memcached's protocol; 0: none [default: 11211, on loopback unless given]
+      --memcached-port=N      TCP port of memcached's protocol [default: none]
       --memcached-socket=PATH Unix socket of memcached's protocol
       --memcached-sasl        Clients of memcached's protocol must log in
       --config=FILE           Option file (my.cnf): groups [mysqld], [server], [vaquita]

@@ -33,6 +33,9 @@ fn three_tables() {
     assert_eq!(other.ask("get key_b\r\n", "END"), "END\r\n");
     assert_eq!(other.ask("get AA\r\n", "END"), "VALUE AA 8 12\r\nHELLO, HELLO\r\nEND\r\n");
     assert_eq!(other.ask("get @@setup_2\r\n", "END"), "VALUE @@setup_2 0 13\r\ntest/new_demo\r\nEND\r\n");
+    assert_eq!(other.ask("set @@setup_3\r\n", "OK"), "OK\r\n");
+    assert_eq!(other.ask("get key_b\r\n", "END"), "VALUE key_b 0 17\r\nof the third, too\r\nEND\r\n");
+    assert_eq!(other.ask("set @@setup_2\r\n", "OK"), "OK\r\n");
     assert_eq!(other.ask("set key_d 0 0 1\r\nd\r\n", "STORED"), "STORED\r\n");
     assert_eq!(bed.sql("select id, c1, c2 from test.new_demo"), "1\tkey_d\td\n");
     assert_eq!(talk.ask("get key_d\r\n", "END"), "END\r\n");

@@ -4,7 +4,6 @@ mod option;
 mod users;
 
 use super::options::Settings;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +16,9 @@ use vaquita_memcached::server::{Server, ServerOptions};
 use vaquita_memcached::store::Users;
 use vaquita_server::ErrorLog;
 use vaquita_sql::Database;
+
+/// memcached's port.
+const USUAL_PORT: usize = 11_211;
 
 /// An open door.
 #[derive(Debug)]
@@ -31,8 +33,6 @@ struct Plan {
     options: ServerOptions,
     /// Bytes of the cache in memory.
     memory: usize,
-    /// Nobody has asked for the port: without it the server is still what was wanted.
-    by_default: bool,
 }
 
 impl Memcached {
@@ -52,22 +52,12 @@ impl Memcached {
             return Ok(None);
         };
         plan.options.tls = tls;
-        let tables = match tables(db, log) {
-            Ok(tables) => tables,
-            Err(why) if plan.by_default => {
-                log.warning(&format!("{why}; there is no memcached door"));
-                let _ = db.globals().set_fact("memcached_port", "0");
-                return Ok(None);
-            }
-            Err(why) => return Err(why),
-        };
+        let tables = tables(db, log)?;
         let socket = plan.options.socket.clone();
         let cache = Cache::new(plan.memory, plan.options.limits.item_size_max);
-        let server = start(&Shelves::new(tables, cache), plan, log)?;
-        let port = server.as_ref().and_then(|s| s.addr()).map_or(0, |addr| addr.port());
+        let server = Arc::new(start(&Shelves::new(tables, cache), plan.options)?);
+        let port = server.addr().map_or(0, |addr| addr.port());
         let _ = db.globals().set_fact("memcached_port", &port.to_string());
-        let Some(server) = server else { return Ok(None) };
-        let server = Arc::new(server);
         let followed = Arc::downgrade(&server);
         db.globals().watch(move |name, value| {
             if let Some(server) = followed.upgrade() {
@@ -157,14 +147,11 @@ fn plan(
         Some(option) if !given(name) => option,
         _ => globals.uint(name) as usize,
     };
-    let by_default = !given("memcached_port") && asked.port.is_none();
-    let port = number("memcached_port", asked.port.map(usize::from)) as u16;
-    // Nobody is asked for a password unless SASL is on: what nobody has asked for is not shown to other machines.
-    let addr = match asked.addr {
-        Some(addr) => addr,
-        None if by_default && !bind.is_loopback() => IpAddr::from([127, 0, 0, 1]),
-        None => bind,
-    };
+    // Nobody is asked for a password unless SASL is on, so the door is open only where somebody has asked for it. Whoever
+    // gives the plugin's options without a port means that of memcached.
+    let plugin = globals.text("daemon_memcached_option").is_some_and(|text| !text.trim().is_empty());
+    let port = number("memcached_port", asked.port.map(usize::from).or(plugin.then_some(USUAL_PORT))) as u16;
+    let addr = asked.addr.unwrap_or(bind);
     let tcp = (port > 0 && !globals.is_on("skip_networking")).then(|| SocketAddr::new(addr, port));
     let socket = settings.value("memcached_socket").filter(|path| !path.is_empty()).map(PathBuf::from);
     let socket = socket.or(asked.socket).map(|path| settings.dir.join(path));
@@ -194,16 +181,16 @@ fn plan(
     let told = log.clone();
     options.log = Arc::new(move |text| told.warning(text));
     let memory = number("memcached_cache_size", asked.memory);
-    Ok(Some(Plan { options, memory, by_default }))
+    Ok(Some(Plan { options, memory }))
 }
 
 /// Those of a password file, if one is named, or else the server's accounts.
-fn users(db: &Arc<Database>, log: &ErrorLog) -> Result<Arc<dyn Users>, String> {
+fn users(db: &Arc<Database>, log: &Arc<ErrorLog>) -> Result<Arc<dyn Users>, String> {
     let named = db.globals().text("memcached_sasl_pwdb").filter(|path| !path.is_empty()).map(PathBuf::from);
     match named.or_else(|| std::env::var_os("MEMCACHED_SASL_PWDB").map(PathBuf::from)) {
         Some(path) => {
             log.note(&format!("memcached: SASL, users of {}", path.display()));
-            Ok(Arc::new(PasswordFile::read(&path)?))
+            Ok(Arc::new(PasswordFile::read(&path, log)?))
         }
         None => {
             log.note("memcached: SASL, the server's accounts");
@@ -212,21 +199,8 @@ fn users(db: &Arc<Database>, log: &ErrorLog) -> Result<Arc<dyn Users>, String> {
     }
 }
 
-/// `None`: the default port is taken, and there is no socket.
-fn start(shelves: &Arc<Shelves>, plan: Plan, log: &ErrorLog) -> Result<Option<Server<Arc<Shelves>>>, String> {
-    let Plan { mut options, by_default, .. } = plan;
+fn start(shelves: &Arc<Shelves>, options: ServerOptions) -> Result<Server<Arc<Shelves>>, String> {
     let place = options.tcp.map_or_else(|| "the socket".to_owned(), |addr| addr.to_string());
-    match Server::start(shelves.clone(), options.clone()) {
-        Ok(server) => return Ok(Some(server)),
-        Err(e) if by_default && e.kind() == io::ErrorKind::AddrInUse && options.tcp.is_some() => {
-            log.warning(&format!("memcached: {place} is taken: the server goes on without it"));
-        }
-        Err(e) => return Err(format!("Can't start the memcached door: {place}: {e}")),
-    }
-    options.tcp = None;
-    if options.socket.is_none() {
-        return Ok(None);
-    }
-    let started = Server::start(shelves.clone(), options);
-    started.map(Some).map_err(|e| format!("Can't start the memcached door: the socket: {e}"))
+    Server::start(shelves.clone(), options)
+        .map_err(|e| format!("Can't start the memcached door: {place}: {e}"))
 }

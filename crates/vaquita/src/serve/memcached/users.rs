@@ -2,19 +2,32 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 use vaquita_memcached::store::{Peer, Users};
+use vaquita_server::ErrorLog;
 use vaquita_sql::password::{CACHING_SHA2, NATIVE, native_stored, sha2_check_password};
 use vaquita_sql::{Database, Transport};
 
-/// A file of lines `user:password`, as `MEMCACHED_SASL_PWDB` names one; more fields may follow.
+/// Names and passwords of a file of lines `user:password`; more fields may follow.
 #[derive(Default)]
-pub(super) struct PasswordFile(HashMap<Vec<u8>, Vec<u8>>);
+struct Passwords(HashMap<Vec<u8>, Vec<u8>>);
+
+/// What tells that a file was changed.
+type Stamp = (Option<SystemTime>, u64, u64);
+
+/// A password file, as `MEMCACHED_SASL_PWDB` names one. It is read again when it has changed.
+pub(super) struct PasswordFile {
+    path: PathBuf,
+    read: Mutex<(Stamp, Passwords)>,
+    log: Arc<ErrorLog>,
+}
 
 impl fmt::Debug for PasswordFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PasswordFile({} users)", self.0.len())
+        write!(f, "PasswordFile({})", self.path.display())
     }
 }
 
@@ -23,17 +36,29 @@ impl PasswordFile {
     ///
     /// # Errors
     /// It cannot be read, or names nobody.
-    pub(super) fn read(path: &Path) -> Result<PasswordFile, String> {
+    pub(super) fn read(path: &Path, log: &Arc<ErrorLog>) -> Result<PasswordFile, String> {
+        let read = Mutex::new((stamp(path), Passwords::read(path)?));
+        Ok(PasswordFile { path: path.to_owned(), read, log: log.clone() })
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let found = std::fs::metadata(path);
+    found.map_or((None, 0, 0), |m| (m.modified().ok(), m.len(), m.ino()))
+}
+
+impl Passwords {
+    fn read(path: &Path) -> Result<Passwords, String> {
         let told = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
         let text = std::fs::read(path).map_err(|e| told(&e))?;
-        let users = PasswordFile::parse(&text);
+        let users = Passwords::parse(&text);
         if users.0.is_empty() {
             return Err(told(&"no line is user:password"));
         }
         Ok(users)
     }
 
-    fn parse(text: &[u8]) -> PasswordFile {
+    fn parse(text: &[u8]) -> Passwords {
         let mut users = HashMap::new();
         for line in text.split(|&b| b == b'\n') {
             let mut fields = line.strip_suffix(b"\r").unwrap_or(line).split(|&b| b == b':');
@@ -43,13 +68,27 @@ impl PasswordFile {
                 users.insert(user.to_vec(), password.to_vec());
             }
         }
-        PasswordFile(users)
+        Passwords(users)
+    }
+
+    fn has(&self, user: &[u8], password: &[u8]) -> bool {
+        self.0.get(user).is_some_and(|right| same(right, password))
     }
 }
 
 impl Users for PasswordFile {
     fn check(&self, user: &[u8], password: &[u8], _: &Peer) -> bool {
-        self.0.get(user).is_some_and(|right| same(right, password))
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = stamp(&self.path);
+        if now != read.0 {
+            // A file that is gone or empty lets nobody in: whoever took it away did not mean the old one.
+            let users = Passwords::read(&self.path).unwrap_or_else(|why| {
+                self.log.warning(&format!("memcached: nobody can log in: {why}"));
+                Passwords::default()
+            });
+            *read = (now, users);
+        }
+        read.1.has(user, password)
     }
 }
 
@@ -105,13 +144,25 @@ mod tests {
 
     #[test]
     fn a_password_file() {
-        let users = PasswordFile::parse(b"testname:testpasswd:::::::\r\nother:a b\n\n:x\nnone\n");
-        let peer = Peer { addr: None, tls: false };
-        assert!(users.check(b"testname", b"testpasswd", &peer));
-        assert!(users.check(b"other", b"a b", &peer));
+        let users = Passwords::parse(b"testname:testpasswd:::::::\r\nother:a b\n\n:x\nnone\n");
+        assert!(users.has(b"testname", b"testpasswd"));
+        assert!(users.has(b"other", b"a b"));
         for (user, password) in [("testname", "testpassw"), ("", "x"), ("none", ""), ("who", "x")] {
-            assert!(!users.check(user.as_bytes(), password.as_bytes(), &peer), "{user}");
+            assert!(!users.has(user.as_bytes(), password.as_bytes()), "{user}");
         }
-        assert!(PasswordFile::read("/no/such/file".as_ref()).is_err());
+        assert!(Passwords::read("/no/such/file".as_ref()).is_err());
+    }
+
+    #[test]
+    fn a_changed_password_file_is_read_again() {
+        let path = std::env::temp_dir().join(format!("vaquita-mc-passwords-{}", std::process::id()));
+        std::fs::write(&path, "a:one\n").unwrap();
+        let file = PasswordFile::read(&path, &Arc::new(ErrorLog::nowhere())).unwrap();
+        let peer = Peer { addr: None, tls: false };
+        assert!(file.check(b"a", b"one", &peer) && !file.check(b"b", b"second", &peer));
+        std::fs::write(&path, "b:second\n").unwrap();
+        assert!(!file.check(b"a", b"one", &peer) && file.check(b"b", b"second", &peer));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!file.check(b"b", b"second", &peer));
     }
 }
