@@ -365,3 +365,37 @@ fn the_folder_closes_when_sessions_are_gone() {
     drop(root(&opened.db));
     opened.db.close().expect("closes");
 }
+
+/// As MySQL 5.6.24 says it.
+#[test]
+fn texts_longer_than_a_packet_are_null() {
+    let opened = open();
+    assert_eq!(run(&mut root(&opened.db), "set global max_allowed_packet = 1024"), "");
+    let mut c = root(&opened.db);
+    for (sql, name) in [
+        ("select export_set(3, repeat('a', 100), 'b', ',', 64)", ""),
+        ("select export_set(1, 'a', repeat('b', 100))", "export_set"),
+        ("select export_set(3, repeat('a', 600), 'b')", "export_set"),
+        ("select export_set(0, 'a', 'b', repeat(',', 20), 64)", "export_set"),
+        ("select weight_string(repeat('a', 1000) as char(1000))", "weight_string"),
+        ("select weight_string('a' as char(2000))", "weight_string"),
+    ] {
+        let answer = run(&mut c, sql);
+        if name.is_empty() {
+            assert_ne!(answer, "NULL", "{sql}");
+            continue;
+        }
+        assert_eq!(answer, "NULL", "{sql}");
+        let warning =
+            format!("Warning|1301|Result of {name}() was larger than max_allowed_packet (1024) - truncated");
+        assert_eq!(run(&mut c, "show warnings"), warning, "{sql}");
+    }
+    assert_eq!(run(&mut c, "create database d; create table d.s (s set('a', 'b', 'c'))"), "");
+    let truncated = "1265 Data truncated for column 's' at row 1";
+    for number in ["18446744073709551615", "9", "-1", "'18446744073709551615'"] {
+        assert_eq!(run(&mut c, &format!("insert into d.s values ({number})")), truncated, "{number}");
+    }
+    assert_eq!(run(&mut c, "insert ignore into d.s values (18446744073709551615)"), "");
+    assert_eq!(run(&mut c, "show warnings"), "Warning|1265|Data truncated for column 's' at row 1");
+    assert_eq!(run(&mut c, "select s + 0 from d.s"), "7");
+}

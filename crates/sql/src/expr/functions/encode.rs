@@ -177,6 +177,9 @@ evals! {
         let cast = e.number();
         if cast & 1 != 0 {
             let wanted = (cast >> 2) as usize;
+            if too_long(cx, "weight_string", wanted) {
+                return Ok(Value::Null);
+            }
             if cast & 2 != 0 {
                 collation = Collation::BINARY;
                 text.resize(wanted, 0);
@@ -190,6 +193,9 @@ evals! {
         }
         let mut out = Vec::new();
         collation.weight_string(&text, &mut out);
+        if too_long(cx, "weight_string", out.len()) {
+            return Ok(Value::Null);
+        }
         Ok(Value::owned(out))
     }
 }

@@ -1,5 +1,6 @@
 //! Choosing from lists: FIELD, ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET, INTERVAL.
 
+use super::string::too_long;
 use super::{Function, MANY, arg, evals, f};
 use crate::expr::build::{New, int_type, text_type};
 use crate::expr::eval;
@@ -131,7 +132,13 @@ evals! {
             }
             None => 64,
         };
-        let mut out = Vec::new();
+        let set = (bits & (u64::MAX.checked_shr(64 - count as u32).unwrap_or(0))).count_ones() as usize;
+        let texts = on.len().saturating_mul(set).saturating_add(off.len().saturating_mul(count - set));
+        let bytes = texts.saturating_add(separator.len().saturating_mul(count.saturating_sub(1)));
+        if too_long(cx, "export_set", bytes) {
+            return Ok(Value::Null);
+        }
+        let mut out = Vec::with_capacity(bytes);
         for i in 0..count {
             if i > 0 {
                 out.extend_from_slice(&separator);
