@@ -78,6 +78,8 @@ pub enum Error {
     TableExists(String),
     /// The definition changed since the table was opened: open it again.
     TableChanged(String),
+    /// The table, or the index to be read, is younger than the transaction's read view: what it held then is not there.
+    ViewTooOld(String),
     /// No such index.
     NoSuchIndex {
         /// Table.
@@ -162,6 +164,9 @@ impl fmt::Display for Error {
             Error::ForcedRecovery => f.write_str("cannot change anything while force_recovery is not 0"),
             Error::NoSuchTable(name) => write!(f, "table {name} does not exist"),
             Error::TableExists(name) => write!(f, "table {name} already exists"),
+            Error::ViewTooOld(name) => {
+                write!(f, "the definition of {name} has changed since the transaction's read view was opened")
+            }
             Error::TableChanged(name) => write!(f, "the definition of {name} has changed; open it again"),
             Error::NoSuchIndex { table, index } => write!(f, "table {table} has no index {index}"),
             Error::BadDefinition(text)

@@ -75,7 +75,7 @@ pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};
 pub use crate::mdl::MdlMode;
 pub use crate::options::Options;
-pub use crate::session::{Durability, Session, Settings, Statement};
+pub use crate::session::{Durability, Look, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use crate::waits::{SessionHandle, SessionWait};
 pub use crate::watch::Watch;

@@ -4,6 +4,9 @@ use vaquita_engine::Error;
 use vaquita_engine::table::{ForeignKey, ReferentialAction};
 use vaquita_types::{SqlError, SqlResult};
 
+/// What error 1412 says of a plan that is older than a table's definition; with another text it tells of a read view.
+pub(crate) const STALE: &str = "Table definition has changed since it was opened, please retry transaction";
+
 /// An engine error with MySQL's number and message. What names rows, keys and constraints is told better by who knows
 /// the table: see the module `dml`.
 pub fn engine(e: &Error) -> SqlError {
@@ -67,9 +70,8 @@ pub fn engine(e: &Error) -> SqlError {
         Error::TableExists(name) => {
             SqlError::new(1050, format!("Table '{}' already exists", crate::catalog::sql_name(name).1))
         }
-        Error::TableChanged(_) => {
-            SqlError::new(1412, "Table definition has changed, please retry transaction")
-        }
+        Error::TableChanged(_) => SqlError::new(1412, STALE),
+        Error::ViewTooOld(_) => SqlError::new(1412, "Table definition has changed, please retry transaction"),
         Error::NoSuchIndex { table, index } => SqlError::new(
             1176,
             format!("Key '{index}' doesn't exist in table '{}'", crate::catalog::sql_name(table).1),

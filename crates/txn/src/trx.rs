@@ -93,6 +93,7 @@ pub struct TrxShared {
     pub(crate) started_us: AtomicU64,
     pub(crate) isolation: AtomicU8,
     pub(crate) read_only: AtomicBool,
+    pub(crate) single_statement: AtomicBool,
     pub(crate) tag: AtomicU64,
     /// What the lock manager keeps of it.
     pub(crate) locks: TrxLocks,
@@ -112,6 +113,7 @@ impl TrxShared {
             started_us: AtomicU64::new(0),
             isolation: AtomicU8::new(Isolation::default() as u8),
             read_only: AtomicBool::new(false),
+            single_statement: AtomicBool::new(false),
             tag: AtomicU64::new(0),
             locks: TrxLocks::default(),
         }
@@ -263,6 +265,12 @@ impl Trx {
     /// [`Trx::shared`] gives for that: it is of one transaction.
     pub fn handle(&self) -> TrxHandle {
         self.place.handle()
+    }
+
+    /// Says whether it is one statement's, and ends with it, for monitors.
+    #[inline]
+    pub fn set_single_statement(&self, single: bool) {
+        self.shared.single_statement.store(single, Ordering::Relaxed);
     }
 
     /// Puts the session's number on it, for monitors.

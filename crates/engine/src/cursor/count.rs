@@ -24,9 +24,12 @@ const VARIABLE_LEN: u32 = 20;
 /// The number of rows that the transaction sees.
 ///
 /// # Errors
-/// Errors of pages, damage.
+/// [`Error::ViewTooOld`]; errors of pages, damage.
 pub fn count(core: &Core, trx: &mut Trx, table: &Arc<Table>) -> Result<u64> {
     let snapshot = snapshot(core, trx);
+    if !is_old_enough(core, table.clustered(), &snapshot) {
+        return Err(Error::ViewTooOld(table.name.clone()));
+    }
     let spec = Spec::without_rows(table.clone(), smallest_index(core, table, &snapshot))?;
     let source = spec.source(core, trx.shared());
     let mut scratch = Scratch::default();

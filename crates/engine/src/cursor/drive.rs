@@ -6,7 +6,7 @@ use super::consistent::{Scratch, Snapshot, Source};
 use super::locking::{Held, LockRead};
 use super::pass::{LockPass, Pass, Stop};
 use super::row::{RowRef, clustered_key};
-use super::{Cursor, ReadLock, Seek, Start, is_old_enough, snapshot};
+use super::{Cursor, ReadLock, Seek, Start, check_view, is_old_enough, snapshot};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::lock::{lock_table, record_id};
@@ -77,7 +77,7 @@ impl Cursor {
             ReadLock::None => {
                 let snapshot = snapshot(core, trx);
                 if !is_old_enough(core, &self.spec.index, &snapshot) {
-                    return Err(Error::TableChanged(self.spec.table.name.clone()));
+                    return Err(Error::ViewTooOld(self.spec.table.name.clone()));
                 }
                 self.scan_snapshot(core, trx, &snapshot, dir, each)
             }
@@ -123,6 +123,7 @@ impl Cursor {
         let semi_consistent = self.semi_consistent && !gaps && !*unique;
         let how = LockRead { mode, policy: self.wait, gaps, unique: *unique, semi_consistent, waited: false };
         if placed {
+            check_view(core, trx, &spec.table, &spec.index)?;
             lock_table(core, trx, &spec.table, intention(mode))?;
         }
         let begins_at_key = matches!(start, Start::Key(Seek::GreaterOrEqual | Seek::Equal));

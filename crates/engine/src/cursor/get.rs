@@ -11,7 +11,7 @@ use super::drive::intention;
 use super::locking::{Held, LockRead};
 use super::pass::{LockPass, Pass};
 use super::row::RowRef;
-use super::{ReadLock, is_old_enough, snapshot};
+use super::{ReadLock, check_view, is_old_enough, snapshot};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::lock::lock_table;
@@ -103,7 +103,7 @@ impl PointRead {
         }
         let snapshot = snapshot(core, trx);
         if !is_old_enough(core, index, &snapshot) {
-            return Err(Error::TableChanged(self.spec.table.name.clone()));
+            return Err(Error::ViewTooOld(self.spec.table.name.clone()));
         }
         let source = self.spec.source(core, trx.shared());
         let scratch = &mut self.scratch;
@@ -152,7 +152,7 @@ impl PointRead {
         let index = &self.spec.index;
         let snapshot = snapshot(core, trx);
         if !is_old_enough(core, index, &snapshot) {
-            return Err(Error::TableChanged(self.spec.table.name.clone()));
+            return Err(Error::ViewTooOld(self.spec.table.name.clone()));
         }
         let source = self.spec.source(core, trx.shared());
         let scratch = &mut self.scratch;
@@ -207,6 +207,7 @@ impl PointRead {
         key: &Tuple<'_>,
         row: impl FnOnce(&RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
+        check_view(core, trx, &self.spec.table, &self.spec.index)?;
         lock_table(core, trx, &self.spec.table, intention(mode))?;
         let gaps = trx.isolation() >= Isolation::RepeatableRead;
         let how = LockRead {

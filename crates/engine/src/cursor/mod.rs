@@ -47,7 +47,7 @@ mod row;
 mod statement;
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::{Field, Index, Table};
 use batch::Batch;
 use bound::{End, key_fields, set_key};
@@ -394,6 +394,18 @@ fn snapshot(core: &Core, trx: &mut Trx) -> Snapshot {
     match trx.isolation() {
         Isolation::ReadUncommitted => Snapshot::Dirty,
         _ => Snapshot::View(core.txn.read_view(trx)),
+    }
+}
+
+/// Locking reads see the newest versions, but a transaction that has a read view does not mix it with a table that is younger.
+///
+/// # Errors
+/// [`Error::ViewTooOld`].
+#[inline]
+fn check_view(core: &Core, trx: &Trx, table: &Table, index: &Index) -> Result<()> {
+    match trx.view() {
+        Some(view) if !view.sees(&core.txn, index.trx_id) => Err(Error::ViewTooOld(table.name.clone())),
+        _ => Ok(()),
     }
 }
 

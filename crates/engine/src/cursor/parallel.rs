@@ -49,7 +49,7 @@ pub fn parallel_scan(
     let keys = spec.index.tree.split_points(&core.storage, threads * RANGES_PER_THREAD - 1)?;
     let snapshot = snapshot(core, trx);
     if !is_old_enough(core, &spec.index, &snapshot) {
-        return Err(Error::TableChanged(table.name.clone()));
+        return Err(Error::ViewTooOld(table.name.clone()));
     }
     let me = trx.shared();
     let next = AtomicUsize::new(0);

@@ -14,10 +14,12 @@
 mod ddl;
 mod durability;
 mod rebuild;
+mod savepoint;
 mod statement;
 mod xa;
 
 pub use durability::Durability;
+pub use savepoint::Look;
 pub use statement::Statement;
 
 use crate::core::Core;
@@ -27,6 +29,7 @@ use crate::read_lock::{ReadLockPlace, Work};
 use crate::row;
 use crate::table::Table;
 use crate::waits::{SessionHandle, Waiter};
+use savepoint::Savepoint;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,12 +64,6 @@ pub struct Settings {
     pub flush_log_at_trx_commit: u8,
 }
 
-#[derive(Debug)]
-struct Savepoint {
-    name: String,
-    undo_no: u64,
-}
-
 /// One client's work.
 #[derive(Debug)]
 pub struct Session {
@@ -77,6 +74,8 @@ pub struct Session {
     pub settings: Settings,
     /// Between [`Session::begin`] and the end of the transaction.
     explicit: bool,
+    /// A statement that has ended used a table: the engine has a part in the transaction.
+    part: bool,
     savepoints: Vec<Savepoint>,
     /// Tables whose metadata lock the transaction holds: their definitions stay as they are.
     used: SmallVec<[(TableId, MdlMode); 4]>,
@@ -111,6 +110,7 @@ impl Session {
             mdl,
             settings,
             explicit: false,
+            part: false,
             savepoints: Vec::new(),
             used: SmallVec::new(),
             waiter,
@@ -241,16 +241,21 @@ impl Session {
     /// Errors of that commit.
     pub fn begin(&mut self, access: AccessMode, consistent_snapshot: bool) -> Result<()> {
         self.commit()?.wait()?;
-        self.start(access);
         self.explicit = true;
-        if consistent_snapshot && self.trx.isolation() >= Isolation::RepeatableRead {
+        self.start(access);
+        if consistent_snapshot && self.trx.isolation() == Isolation::RepeatableRead {
             self.core.txn.read_view(&mut self.trx);
         }
         Ok(())
     }
 
     fn start(&mut self, access: AccessMode) {
-        self.core.txn.start(&mut self.trx, self.settings.isolation, access);
+        self.start_as(self.settings.isolation, access);
+    }
+
+    fn start_as(&mut self, isolation: Isolation, access: AccessMode) {
+        self.core.txn.start(&mut self.trx, isolation, access);
+        self.trx.set_single_statement(self.is_own_transaction());
         self.trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
     }
 
@@ -308,7 +313,7 @@ impl Session {
         self.leave_statement();
         let done = match self.is_own_transaction() {
             true => self.commit(),
-            false => Ok(self.durability(None)),
+            false => self.leave_open(false).map(|()| self.durability(None)),
         };
         self.end_change();
         done
@@ -346,7 +351,7 @@ impl Session {
             self.explicit = explicit;
             done
         } else {
-            row::rollback_to(&self.core, &mut self.trx, from)
+            row::rollback_to(&self.core, &mut self.trx, from).and_then(|()| self.leave_open(true))
         };
         self.end_change();
         done
@@ -421,6 +426,7 @@ impl Session {
 
     fn leave_transaction(&mut self) {
         self.explicit = false;
+        self.part = false;
         self.savepoints.clear();
         self.used.clear();
         self.release_locks();
@@ -436,43 +442,6 @@ impl Session {
         let Some(lsn) = lsn else { return Durability::default() };
         let policy = CommitPolicy::from_number(self.settings.flush_log_at_trx_commit).unwrap_or_default();
         Durability::new(self.core.storage.clone(), self.waiter.hook.clone(), lsn, policy)
-    }
-
-    /// Sets a savepoint; one of the same name (ASCII case ignored) moves.
-    ///
-    /// Outside a transaction nothing is remembered, as in MySQL's autocommit mode.
-    pub fn savepoint(&mut self, name: &str) {
-        if self.is_own_transaction() {
-            return;
-        }
-        self.savepoints.retain(|s| !s.name.eq_ignore_ascii_case(name));
-        self.savepoints.push(Savepoint { name: name.to_owned(), undo_no: self.trx.undo_no() });
-    }
-
-    /// Takes back what was done since the savepoint; it stays, later ones go. Locks stay.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchSavepoint`]; the changes could not be taken back.
-    pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<()> {
-        let at = self.find_savepoint(name)?;
-        let undo_no = self.savepoints[at].undo_no;
-        self.savepoints.truncate(at + 1);
-        row::rollback_to(&self.core, &mut self.trx, undo_no)
-    }
-
-    /// Forgets a savepoint and those set after it.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchSavepoint`].
-    pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
-        let at = self.find_savepoint(name)?;
-        self.savepoints.truncate(at);
-        Ok(())
-    }
-
-    fn find_savepoint(&self, name: &str) -> Result<usize> {
-        let found = self.savepoints.iter().position(|s| s.name.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| Error::NoSuchSavepoint(name.to_owned()))
     }
 
     /// Makes sure that the transaction holds a metadata lock on a table that was opened perhaps in an earlier one, and

@@ -93,8 +93,8 @@ impl Session {
         let core = self.core.clone();
         let from = core.dict.table(&core, from)?;
         let to = core.dict.table(&core, to)?;
-        self.start(AccessMode::ReadWrite);
         self.explicit = true;
+        self.start(AccessMode::ReadWrite);
         self.used.push((from.id, crate::mdl::MdlMode::Exclusive));
         self.used.push((to.id, crate::mdl::MdlMode::Exclusive));
         let copied = copy(&mut Statement { session: self }, &from, &to);

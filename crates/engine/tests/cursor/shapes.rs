@@ -302,7 +302,7 @@ fn an_index_younger_than_the_view_is_refused() {
     let by_t = table.index("t").unwrap();
     let mut cursor = older.run(|s| s.cursor(&table, &ReadOptions::by_index(by_t))).unwrap();
     let refused = older.run(|s| s.next(&mut cursor).map(|row| row.is_some()));
-    assert!(matches!(refused, Err(Error::TableChanged(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::ViewTooOld(_))), "{refused:?}");
     assert_eq!(older.run(|s| s.count(&table)).unwrap(), 40);
     let mut point = PointRead::new(table.clone(), ReadOptions::default()).unwrap();
     let seen = older.run(|s| s.get(&mut point, &[Some(&int(3))], read)).unwrap();

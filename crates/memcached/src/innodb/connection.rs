@@ -568,6 +568,7 @@ pub(crate) fn failure(error: Error) -> Failure {
         | Error::LockTableFull(_)
         | Error::TooManyTransactions
         | Error::TableChanged(_)
+        | Error::ViewTooOld(_)
         | Error::MetadataLockTimeout(_) => Failure::Busy(text),
         Error::RowTooBig { .. } | Error::UndoRecordTooBig(_) => Failure::TooLarge,
         Error::DuplicateKey { .. }

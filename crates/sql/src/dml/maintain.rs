@@ -131,7 +131,15 @@ fn checksums(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, sink: &mut dyn ResultSink)
         let sum = match open(cx, name, MdlMode::SharedRead) {
             // No live checksums are kept.
             Ok(_) if ast.options.quick => Value::Null,
-            Ok(info) => Value::Int(checksum(&mut cx.engine.statement(), &info)?.into()),
+            Ok(info) => match checksum(&mut cx.engine.statement(), &info) {
+                Ok(sum) => Value::Int(sum.into()),
+                // As MySQL answers for a table that is younger than the read view.
+                Err(e) if e.code == 1412 => {
+                    cx.state.warnings.push(Level::Error, e.code, e.message);
+                    Value::Null
+                }
+                Err(e) => return Err(e),
+            },
             Err(e) if e.code == 1146 => {
                 cx.state.warnings.push(Level::Error, e.code, e.message);
                 Value::Null

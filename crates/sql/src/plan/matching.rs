@@ -279,7 +279,8 @@ impl MatchPlan {
         let mut workspace = self.block.pool.take();
         let mut exec = Exec::new(&self.block, std::mem::take(&mut *workspace), false);
         exec.want_keys(self.targets.iter().map(|target| usize::from(target.slot)));
-        exec.semi_consistent = self.block.reads.len() == 1;
+        // A row that another transaction changes may only be looked at before it is locked where it is updated: DELETE waits.
+        exec.semi_consistent = self.block.reads.len() == 1 && !self.assignments.is_empty();
         let done = match self.collects {
             false => exec.run(cx, &base, &mut Immediate { plan: self, limit, each }).map(|_| ()),
             true => self.collect(&mut exec, cx, &base, limit, each),

@@ -662,7 +662,8 @@ impl SelectPlan {
 
 type EachRow<'e> = dyn FnMut(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<()> + 'e;
 
-/// Whether an error says that a table has changed since the plan was made.
+/// Whether an error says that a table has changed since the plan was made: another plan is of use. Not so where the
+/// transaction's read view is older than the table, which has the same number.
 pub fn is_stale(error: &SqlError) -> bool {
-    error.code == 1412
+    error.code == 1412 && error.message == crate::error::STALE
 }

@@ -80,8 +80,8 @@ pub(super) fn trx(m: &mut Making<'_, '_>) -> SqlResult<()> {
             Value::Null,
             Value::Int(0),
             Value::UInt(0),
-            Value::Int(i64::from(info.read_only)),
-            Value::Int(0),
+            Value::Int(i64::from(info.read_only || info.is_lone_read())),
+            Value::Int(i64::from(info.is_lone_read())),
         ]);
     }
     Ok(())

@@ -47,6 +47,8 @@ pub struct TrxInfo {
     pub isolation: Isolation,
     /// Whether it was started read-only.
     pub read_only: bool,
+    /// Whether it is one statement's, and ends with it ([`crate::Trx::set_single_statement`]).
+    pub single_statement: bool,
     /// Whether its read view is open.
     pub has_view: bool,
     /// When it started, by the storage's clock.
@@ -73,6 +75,7 @@ impl TrxInfo {
             state: trx.state(),
             isolation: Isolation::from_u8(trx.isolation.load(Ordering::Relaxed)),
             read_only: trx.read_only.load(Ordering::Relaxed),
+            single_statement: trx.single_statement.load(Ordering::Relaxed),
             has_view,
             started_us: trx.started_us.load(Ordering::Relaxed),
             undo_records: trx.undo_records(),
@@ -88,6 +91,13 @@ impl TrxInfo {
     /// its statement.
     pub fn has_begun(&self) -> bool {
         self.id != TrxId(0) || self.has_view || self.lock_structs > 0
+    }
+}
+
+impl TrxInfo {
+    /// Whether it only reads, without locks, and ends with its statement.
+    pub fn is_lone_read(&self) -> bool {
+        self.single_statement && self.id == TrxId(0) && self.lock_structs == 0
     }
 }
 

@@ -147,7 +147,7 @@ impl Work {
                 worker.pending = Pending::default();
                 Ok(error)
             }
-            Error::TableChanged(_) | Error::NoSuchTable(_) => Ok(error),
+            Error::TableChanged(_) | Error::ViewTooOld(_) | Error::NoSuchTable(_) => Ok(error),
             other => {
                 if !worker.open && !changes.is_empty() {
                     self.history.commit(Delta::Rows(changes));
