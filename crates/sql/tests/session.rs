@@ -399,3 +399,29 @@ fn texts_longer_than_a_packet_are_null() {
     assert_eq!(run(&mut c, "show warnings"), "Warning|1265|Data truncated for column 's' at row 1");
     assert_eq!(run(&mut c, "select s + 0 from d.s"), "7");
 }
+
+/// Programs take the names of SHOW's columns from the prepared statement, before it runs.
+#[test]
+fn prepared_show_names_its_columns_as_it_does_when_it_runs() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database named; use named; create table t (a int)");
+    for sql in [
+        "show tables",
+        "show tables like 't%'",
+        "show full tables from mysql",
+        "show databases",
+        "show databases like 'n%'",
+    ] {
+        let prepared = c.prepare(sql.as_bytes()).expect(sql);
+        let names = |columns: &[vaquita_sql::sink::ColumnMeta]| -> Vec<String> {
+            columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned()).collect()
+        };
+        let mut sink = Collected::default();
+        c.execute(prepared.id, &[], &mut sink).expect(sql);
+        let run = sink.results.pop().expect("a result");
+        assert_eq!(names(&prepared.columns), names(&run.columns), "{sql}");
+    }
+    let prepared = c.prepare(b"show tables").expect("it prepares");
+    assert_eq!(&*prepared.columns[0].name, b"Tables_in_named");
+}

@@ -456,3 +456,50 @@ fn the_copy_that_an_alter_writes_is_in_no_list() {
         assert_eq!(by_name, "1");
     }
 }
+
+/// INNODB_TRX tells a SELECT that is its own transaction, and takes no locks, from one in a transaction.
+#[test]
+fn monitors_tell_a_lone_read() {
+    let opened = house();
+    let (mut holder, mut watcher) = (session(&opened), session(&opened));
+    assert_eq!(run(&mut holder, "select get_lock('n', 0)"), "1");
+    for (statements, shown) in [
+        ("select a, get_lock('n', 1000) from t where a = 1", "1|1"),
+        ("begin; select a, get_lock('n', 1000) from t where a = 1", "0|0"),
+        ("select a, get_lock('n', 1000) from t where a = 1 for update", "0|0"),
+    ] {
+        let reader = Running::start(session(&opened), statements);
+        assert!(reader.waits(), "{statements}");
+        in_state(&mut watcher, reader.id, "User lock");
+        let look = format!(
+            "select trx_is_read_only, trx_autocommit_non_locking from information_schema.innodb_trx
+             where trx_mysql_thread_id = {}",
+            reader.id
+        );
+        assert_eq!(run(&mut watcher, &look), shown, "{statements}");
+        run(&mut watcher, &format!("kill {}", reader.id));
+        reader.end();
+    }
+}
+
+/// ROLLBACK TO SAVEPOINT gives back the names of tables used since, SHOW those it looked at: definitions may change while the
+/// transaction goes on.
+#[test]
+fn names_of_tables_used_since_a_savepoint_are_given_back() {
+    let opened = house();
+    let (mut a, mut b) = (session(&opened), session(&opened));
+    assert_eq!(run(&mut a, "create table u (a int); insert into u values (1)"), "");
+    assert_eq!(run(&mut b, "set lock_wait_timeout = 1"), "");
+    for begin in ["start transaction with consistent snapshot", "set autocommit = 0"] {
+        assert_eq!(run(&mut a, &format!("{begin}; insert into t values (3, 3); savepoint s")), "");
+        assert_eq!(run(&mut a, "select a from u"), "1");
+        assert!(run(&mut b, "alter table u add index (a)").starts_with("1205"), "{begin}");
+        assert_eq!(run(&mut a, "rollback to s"), "");
+        assert!(run(&mut a, "show create table u").starts_with("u|CREATE TABLE"), "{begin}");
+        assert!(run(&mut a, "show columns from u").starts_with("a|int"), "{begin}");
+        assert_eq!(run(&mut b, "alter table u add index n (a)"), "", "{begin}");
+        assert_eq!(run(&mut b, "alter table u drop index n"), "", "{begin}");
+        assert_eq!(run(&mut a, "rollback to s; select count(*) from t"), "3", "{begin}");
+        assert_eq!(run(&mut a, "rollback; set autocommit = 1; select count(*) from t"), "2", "{begin}");
+    }
+}

@@ -306,7 +306,7 @@ pub struct ColumnRef<'a> {
 pub enum VarScope {
     /// `GLOBAL`, `@@global.`.
     Global,
-    /// `SESSION`, `LOCAL`, `@@session.`, `@@local.`.
+    /// `SESSION`, `LOCAL`, `@@session.`, `@@local.`; a bare name in SET.
     Session,
     /// Not said: the session's value if there is one, else the global one.
     Implicit,

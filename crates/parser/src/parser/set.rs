@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
             Kw::Password => return self.set_password(),
             _ => {}
         }
-        let scope = self.scope().unwrap_or(VarScope::Implicit);
+        let scope = self.scope().unwrap_or(VarScope::Session);
         let (instance, name) = self.variable_name()?;
         self.assign()?;
         let value = self.set_value()?;

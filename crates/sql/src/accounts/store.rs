@@ -114,6 +114,41 @@ const TABLES: &[Kept] = &[
         after: &[],
         key: 4,
     },
+    // The logs as tables. Nothing writes them, but programs that copy all tables ask for them by name.
+    Kept {
+        name: "general_log",
+        before: &[
+            ("event_time", "timestamp"),
+            ("user_host", "mediumtext"),
+            ("thread_id", "bigint(21) unsigned"),
+            ("server_id", "int(10) unsigned"),
+            ("command_type", "varchar(64)"),
+            ("argument", "mediumtext"),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 0,
+    },
+    Kept {
+        name: "slow_log",
+        before: &[
+            ("start_time", "timestamp"),
+            ("user_host", "mediumtext"),
+            ("query_time", "time"),
+            ("lock_time", "time"),
+            ("rows_sent", "int(11)"),
+            ("rows_examined", "int(11)"),
+            ("db", "varchar(512)"),
+            ("last_insert_id", "int(11)"),
+            ("insert_id", "int(11)"),
+            ("server_id", "int(10) unsigned"),
+            ("sql_text", "mediumtext"),
+            ("thread_id", "bigint(21) unsigned"),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 0,
+    },
 ];
 
 fn columns(kept: &Kept) -> Vec<ColumnText> {
@@ -158,9 +193,13 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
         }
         "blob" => SqlType { length: 65_535, ..SqlType::new(Kind::Text) },
         "text" => SqlType { length: 65_535, collation: EXACT, ..SqlType::new(Kind::Text) },
+        "varchar" => SqlType { length, collation: GENERAL, ..SqlType::new(Kind::VarChar) },
+        "mediumtext" => SqlType { length: 0xFF_FFFF, collation: GENERAL, ..SqlType::new(Kind::MediumText) },
+        "bigint" => SqlType { length, unsigned: true, ..SqlType::new(Kind::BigInt) },
+        "time" => SqlType { length: 10, ..SqlType::new(Kind::Time) },
         "tinyint" => SqlType { length, ..SqlType::new(Kind::TinyInt) },
         "timestamp" => SqlType { length: 19, ..SqlType::new(Kind::Timestamp) },
-        _ => SqlType { length, unsigned: true, ..SqlType::new(Kind::Int) },
+        _ => SqlType { length, unsigned: declared.ends_with("unsigned"), ..SqlType::new(Kind::Int) },
     };
     // Long texts have no defaults; the password is NULL in accounts made by others.
     let ty = if word == "text" { ty } else { ty.not_null() };
@@ -173,7 +212,7 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     column.extra = extra.to_text();
     column.default = match ty.kind {
         Kind::Text if word == "text" => DefaultValue::Null,
-        Kind::Text => DefaultValue::None,
+        Kind::Text | Kind::MediumText => DefaultValue::None,
         Kind::Timestamp => DefaultValue::Now,
         _ => {
             let mut stored = Vec::new();
@@ -203,13 +242,20 @@ pub(super) fn create_missing(engine: &Engine) -> SqlResult<bool> {
         first |= kept.name == "user";
         let mut spec =
             TableSpec::new(&name, columns_to_make(kept, core.storage.options().page_size.logical()));
-        spec.primary_key = Some((0..kept.key).map(KeyPart::whole).collect());
+        if kept.key > 0 {
+            spec.primary_key = Some((0..kept.key).map(KeyPart::whole).collect());
+        } else {
+            let no_default = |c: &&mut Column| c.default != DefaultValue::Now;
+            spec.columns.iter_mut().filter(no_default).for_each(|c| c.default = DefaultValue::None);
+        }
         spec.collation = GENERAL;
         spec.comment = match kept.name {
             "user" => "Users and global privileges",
             "db" => "Database privileges",
             "tables_priv" => "Table privileges",
             "columns_priv" => "Column privileges",
+            "general_log" => "General log",
+            "slow_log" => "Slow log",
             _ => "User proxy privileges",
         }
         .to_owned();

@@ -75,7 +75,7 @@ impl ResultSink for OneValue {
 }
 
 impl Connection {
-    /// Value of an expression outside of queries, in a started statement of the engine.
+    /// Value of an expression outside of queries. Only one with subqueries is a statement of the engine.
     fn evaluate(
         &mut self,
         expr: &ast::Expr<'_>,
@@ -87,9 +87,16 @@ impl Connection {
         let scope = OutsideQueries::default();
         let mut cx = CompileCx { param_types: &types, ..CompileCx::new(Some(db), &mut self.state) };
         let compiled = match compile(expr, &scope, &mut cx) {
-            Err(_) if scope.has_subquery.get() => return self.evaluate_as_query(expr, sql, params, &types),
+            Err(_) if scope.has_subquery.get() => {
+                self.xa.check_statement()?;
+                return self
+                    .in_statement(|connection| connection.evaluate_as_query(expr, sql, params, &types));
+            }
             compiled => compiled?,
         };
+        if self.state.interrupt.is_set() {
+            return Err(SqlError::new(1317, "Query execution was interrupted"));
+        }
         let mut cx = EvalCx { db: Some(db), state: &mut self.state, engine: Some(&mut self.engine) };
         let value = compiled.eval(&mut cx, &Row::constant(params))?.into_owned();
         Ok((value, compiled.ty().clone()))
@@ -120,12 +127,10 @@ impl Connection {
         params: &[Value<'_>],
     ) -> SqlResult<Outcome> {
         self.xa.check_statement()?;
-        self.without_transaction(|connection| {
-            for expr in exprs {
-                connection.evaluate(expr, sql, params)?;
-            }
-            Ok(Outcome::default())
-        })
+        for expr in exprs {
+            self.evaluate(expr, sql, params)?;
+        }
+        Ok(Outcome::default())
     }
 
     /// SET: all values are calculated before anything changes, so `SET @a = 1, @b = @a` gives `@b` what `@a` was.
@@ -142,7 +147,7 @@ impl Connection {
                     checked.push(self.check_assignment(var, expr, sql, params)?);
                 }
                 SetItem::UserVar(name, expr) => {
-                    let (value, ty) = self.without_transaction(|c| c.evaluate(expr, sql, params))?;
+                    let (value, ty) = self.evaluate(expr, sql, params)?;
                     checked.push(Assignment::User { name: name.name.into(), value, ty });
                 }
                 SetItem::Names { charset, collation } => {
@@ -187,7 +192,7 @@ impl Connection {
         let value = match (&expr.kind, word) {
             (ExprKind::Default, _) => None,
             (_, Some(word)) => Some(word),
-            _ => Some(self.without_transaction(|c| c.evaluate(expr, sql, params))?.0),
+            _ => Some(self.evaluate(expr, sql, params)?.0),
         };
         let given = value.as_ref().map(Given::Value);
         let value = vars::value_for(id, global, given, &self.db, &mut self.state)?;
@@ -195,8 +200,7 @@ impl Connection {
         let is_next = matches!(
             id,
             id::TX_ISOLATION | id::TRANSACTION_ISOLATION | id::TX_READ_ONLY | id::TRANSACTION_READ_ONLY
-        ) && var.scope == VarScope::Implicit
-            && var_is_at_at(var);
+        ) && var.scope == VarScope::Implicit;
         if is_next {
             let number = value.uint();
             return Ok(match id {
@@ -225,6 +229,9 @@ impl Connection {
             self.track(var, &value);
         }
         vars::assign(var, global, value, &self.db, &mut self.state);
+        if !global {
+            self.forget_characteristic(var);
+        }
         self.settings_changed();
         Ok(())
     }
@@ -249,12 +256,9 @@ impl Connection {
 
     /// KILL.
     pub(super) fn kill(&mut self, kill: &ast::Kill<'_>, sql: &[u8]) -> SqlResult<Outcome> {
-        let (value, _) = self.without_transaction(|c| c.evaluate(&kill.id, sql, &[]))?;
-        let id = match value {
-            Value::Int(n) => u64::try_from(n).unwrap_or(u64::MAX),
-            Value::UInt(n) => n,
-            _ => 0,
-        };
+        let (value, _) = self.evaluate(&kill.id, sql, &[])?;
+        let mut cx = EvalCx { db: Some(&self.db), state: &mut self.state, engine: None };
+        let id = value.to_i64(&mut cx.convert()) as u64;
         let unknown = || SqlError::new(1094, format!("Unknown thread id: {id}"));
         let id = u32::try_from(id).map_err(|_| unknown())?;
         let process = self.db.processes.find(id).ok_or_else(unknown)?;
@@ -344,9 +348,4 @@ impl Connection {
             self.state.vars.put(id::CHARACTER_SET_DATABASE, VarValue::UInt(vars::primary(server).into()));
         }
     }
-}
-
-/// Whether an assignment was written with `@@`; the syntax tree does not say, and MySQL treats a bare name as SESSION.
-fn var_is_at_at(_var: &ast::SystemVar<'_>) -> bool {
-    false
 }

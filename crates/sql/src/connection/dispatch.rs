@@ -7,6 +7,10 @@ use vaquita_engine::AccessMode;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult, Value};
 
+/// Statements that are not supported and would commit an open transaction.
+const COMMITTING: &[&str] =
+    &["CACHE INDEX", "LOAD INDEX INTO CACHE", "START SLAVE", "STOP SLAVE", "CHANGE MASTER TO"];
+
 impl Connection {
     /// Executes a statement that was parsed without lifting; `sql` is the text its spans point into, `params` are the values
     /// of its parameters.
@@ -33,11 +37,21 @@ impl Connection {
             Stmt::Deallocate(name) => self.sql_deallocate(&super::text_of(*name)),
             Stmt::Kill(kill) => self.kill(kill, sql),
             Stmt::Flush(flush) => self.flush(flush),
-            Stmt::Reset(_) | Stmt::Empty => Ok(Outcome::default()),
+            Stmt::Reset(_) => self.reset_statement(),
+            Stmt::Empty => Ok(Outcome::default()),
             Stmt::Help(_) => Err(SqlError::unsupported("HELP")),
             Stmt::Shutdown => self.shutdown(),
             Stmt::CreateUser(_) | Stmt::DropUser(_) | Stmt::RenameUsers(_) | Stmt::Grant(_) => {
                 self.account_statement(stmt)
+            }
+            Stmt::Maintain(maintain) if maintain.action == ast::MaintainAction::Checksum => {
+                self.checksum(maintain, sink)
+            }
+            // These are no part of what definitions commit.
+            Stmt::CreateTable(create) if create.temporary => self.define_in_transaction(stmt, sql, sink),
+            Stmt::DropTable(drop) if drop.temporary => self.define_in_transaction(stmt, sql, sink),
+            Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => {
+                self.define_in_transaction(stmt, sql, sink)
             }
             Stmt::CreateTable(_)
             | Stmt::AlterTable(_)
@@ -53,13 +67,49 @@ impl Connection {
             | Stmt::DropView(_)
             | Stmt::CreateProgram(_)
             | Stmt::DropProgram(_)
-            | Stmt::CreateTablespace(_)
-            | Stmt::DropTablespace(_)
             | Stmt::Maintain(_) => self.define(stmt, sql, sink),
             Stmt::Call(_) => Err(SqlError::unsupported("CALL")),
             Stmt::Handler(_) => Err(SqlError::unsupported("HANDLER")),
-            Stmt::Unsupported { feature } => Err(SqlError::unsupported(feature)),
+            Stmt::Unsupported { feature } => {
+                // Those that would commit what is open do so before they are refused, as they do where they fail.
+                if COMMITTING.contains(feature) {
+                    self.xa.check_ddl()?;
+                    self.implicit_commit()?;
+                }
+                Err(SqlError::unsupported(feature))
+            }
         }
+    }
+
+    /// RESET: nothing of what it empties is kept here.
+    fn reset_statement(&mut self) -> SqlResult<Outcome> {
+        self.needs(crate::accounts::Priv::RELOAD)?;
+        self.xa.check_ddl()?;
+        self.implicit_commit()?;
+        Ok(Outcome::default())
+    }
+
+    /// Definitions of what is no part of the folder: an open transaction goes on.
+    fn define_in_transaction(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        let wanted = self.wanted_of_definition(stmt);
+        self.check_wanted(&wanted)?;
+        crate::ddl::execute(&mut self.cx(), stmt, sql, sink)
+    }
+
+    /// CHECKSUM TABLE reads rows as SELECT does, in the transaction.
+    fn checksum(&mut self, maintain: &ast::Maintain<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let wanted = self.wanted_of_definition(&Stmt::Maintain(maintain));
+        self.check_wanted(&wanted)?;
+        self.xa.check_statement()?;
+        self.in_statement(|connection| {
+            connection.state.give_way();
+            crate::dml::maintain(&mut connection.cx(), maintain, sink)
+        })
     }
 
     /// Definitions: what is open is committed before and after.
@@ -144,23 +194,17 @@ impl Connection {
     fn show(&mut self, show: &ast::Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         self.refresh_privileges();
         self.tell_status();
-        self.without_transaction(|connection| {
+        self.in_look(|connection| {
             let mut cx: StmtCx<'_> = connection.cx();
             crate::virtual_tables::show(&mut cx, show, sink)
         })
     }
 
-    /// Runs what only looks at things in a statement of the engine that leaves no transaction behind.
-    pub(super) fn without_transaction<R>(
-        &mut self,
-        body: impl FnOnce(&mut Connection) -> SqlResult<R>,
-    ) -> SqlResult<R> {
-        let inside = self.engine.in_transaction();
-        self.engine.start_statement();
+    /// Runs what only looks at definitions and the like: an open transaction is not touched, none is left behind.
+    pub(super) fn in_look<R>(&mut self, body: impl FnOnce(&mut Connection) -> SqlResult<R>) -> SqlResult<R> {
+        let look = self.engine.begin_look();
         let done = self.unless_killed(body);
-        if !inside {
-            crate::error::of_engine(self.engine.rollback())?;
-        }
+        crate::error::of_engine(self.engine.end_look(look))?;
         done
     }
 }

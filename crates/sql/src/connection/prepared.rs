@@ -120,7 +120,7 @@ impl Connection {
             }
             plan = kept.filter(|_| params == 0);
         } else if let Stmt::Show(show) = &parsed.stmt {
-            columns = crate::virtual_tables::show_columns(show);
+            columns = crate::virtual_tables::show_columns(show, &self.state.database);
         } else if let Stmt::Explain(explain) = &parsed.stmt {
             columns = plan::explain_columns(explain);
         }
@@ -147,7 +147,7 @@ impl Connection {
             types.resize(params.into(), values::unknown_type(collation));
         }
         let found = key.as_deref().and_then(|key| self.db.plans.find(key, &self.state.user_vars));
-        let Fresh { plan, kept } = self.without_transaction(|c| {
+        let Fresh { plan, kept } = self.in_look(|c| {
             let fresh = match &found {
                 Some(found) => Fresh { plan: found.plan.clone(), kept: Some(found.conditions.clone()) },
                 // Only without parameters are all values known.

@@ -87,11 +87,12 @@ impl Connection {
         &mut self,
         body: impl FnOnce(&mut Connection) -> SqlResult<R>,
     ) -> SqlResult<R> {
-        if !self.engine.in_transaction() {
+        let from = self.engine.start_statement();
+        let done = self.unless_killed(body);
+        if self.has_characteristics() && self.engine.takes_part(done.is_err()) {
             self.uses_characteristics();
         }
-        let from = self.engine.start_statement();
-        match self.unless_killed(body) {
+        match done {
             Ok(value) => {
                 let durability = error::of_engine(self.engine.end_statement())?;
                 self.committed(durability);

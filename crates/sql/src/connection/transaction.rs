@@ -5,11 +5,11 @@ use crate::accounts::Priv;
 use crate::error;
 use crate::sink::ResultSink;
 use crate::statement::Outcome;
-use crate::vars::{VarValue, id};
+use crate::vars::{VarId, VarValue, id};
 use std::sync::atomic::Ordering;
 use vaquita_engine::{AccessMode, Isolation};
 use vaquita_parser::ast::{self, Completion, Txn, VarScope};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{Level, SqlError, SqlResult};
 
 /// What SET TRANSACTION without a scope says of the next transaction.
 #[derive(Debug, Default)]
@@ -59,14 +59,17 @@ impl Connection {
             }
             Txn::Commit(how) => {
                 self.xa.check_local()?;
+                let access = self.present_access();
                 self.commit()?;
-                self.complete(how)
+                self.complete(how, access)
             }
             Txn::Rollback(how) => {
                 self.xa.check_local()?;
                 self.state.status.handler_rollback += 1;
+                self.uses_characteristics();
+                let access = self.present_access();
                 error::of_engine(self.engine.rollback())?;
-                self.complete(how)
+                self.complete(how, access)
             }
             Txn::Savepoint(name) => {
                 self.xa.check_savepoint()?;
@@ -112,12 +115,18 @@ impl Connection {
         let access = access.unwrap_or(self.engine.settings.access);
         self.transaction.in_use = true;
         error::of_engine(self.engine.begin(access, snapshot))?;
+        if snapshot && self.engine.isolation() != Isolation::RepeatableRead {
+            let text = "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with \
+                        REPEATABLE READ isolation level.";
+            self.state.warnings.push(Level::Warning, 138, text);
+        }
         self.state_changed = true;
         done()
     }
 
     /// Commits; what is not durable yet is remembered.
     pub(super) fn commit(&mut self) -> SqlResult<()> {
+        self.uses_characteristics();
         self.state.status.handler_commit += 1;
         let durability = error::of_engine(self.engine.commit())?;
         self.committed(durability);
@@ -127,7 +136,9 @@ impl Connection {
     /// What definitions and the like do before and after.
     pub(super) fn implicit_commit(&mut self) -> SqlResult<()> {
         if !self.engine.in_transaction() {
-            return Ok(());
+            // Savepoints, and names locked by statements that failed, may be there all the same.
+            self.uses_characteristics();
+            return error::of_engine(self.engine.commit().map(|_| ()));
         }
         self.commit()
     }
@@ -142,14 +153,21 @@ impl Connection {
         error::of_engine(self.engine.begin_change())
     }
 
+    /// Whether the present transaction, or else the next one, may change anything.
+    fn present_access(&self) -> AccessMode {
+        match self.engine.in_transaction() {
+            true => self.engine.transaction_access(),
+            false => self.engine.settings.access,
+        }
+    }
+
     /// AND CHAIN, RELEASE, or what `completion_type` says.
-    fn complete(&mut self, how: &Completion) -> SqlResult<Outcome> {
+    fn complete(&mut self, how: &Completion, access: AccessMode) -> SqlResult<Outcome> {
         let by_default = self.state.vars.completion_type;
         let chain = how.chain.unwrap_or(by_default == 1 && how.release != Some(true));
         let release = how.release.unwrap_or(by_default == 2 && how.chain != Some(true));
         if chain {
             // The next transaction is like the one that ended.
-            let access = self.engine.settings.access;
             error::of_engine(self.engine.begin(access, false))?;
         } else if release {
             self.state.interrupt.set(true);
@@ -177,11 +195,16 @@ impl Connection {
         self.engine.settings.access = access.unwrap_or(of_session);
     }
 
-    /// A statement that is a transaction begins one.
+    /// Whether something was said of the next transaction that it has not used yet.
+    pub(super) fn has_characteristics(&self) -> bool {
+        !self.transaction.in_use
+            && (self.transaction.isolation.is_some() || self.transaction.access.is_some())
+    }
+
+    /// What was said of the next transaction is for the present one, and over when that ends. A statement that uses no table
+    /// is not in it; COMMIT, ROLLBACK and what commits implicitly end it even if it never began.
     pub(super) fn uses_characteristics(&mut self) {
-        if self.transaction.isolation.is_some() || self.transaction.access.is_some() {
-            self.transaction.in_use = true;
-        }
+        self.transaction.in_use = true;
     }
 
     fn set_transaction(
@@ -205,6 +228,7 @@ impl Connection {
                 for (var, value) in pairs {
                     if let Some(value) = value {
                         crate::vars::assign(var, false, VarValue::UInt(value), &self.db, &mut self.state);
+                        self.forget_characteristic(var);
                     }
                 }
                 self.apply_characteristics();
@@ -213,6 +237,18 @@ impl Connection {
         }
         self.state_changed = true;
         done()
+    }
+
+    /// The session's value is set: it counts for the next transaction too, whatever was said of that before.
+    pub(super) fn forget_characteristic(&mut self, var: VarId) {
+        if self.engine.in_transaction() {
+            return;
+        }
+        match var {
+            id::TX_ISOLATION | id::TRANSACTION_ISOLATION => self.transaction.isolation = None,
+            id::TX_READ_ONLY | id::TRANSACTION_READ_ONLY => self.transaction.access = None,
+            _ => {}
+        }
     }
 
     /// The next transaction only.

@@ -264,13 +264,13 @@ fn add_selected(
     query: &ast::Query<'_>,
     sql: &[u8],
 ) -> SqlResult<Vec<Box<[u8]>>> {
-    cx.engine.start_statement();
+    let look = cx.engine.begin_look();
     let stmt = Stmt::Query(query);
     let planned = crate::connection::plans::plan(
         &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
         &stmt,
     );
-    error::of_engine(cx.engine.rollback())?;
+    error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
     cx.state.check_privileges(planned.wants())?;
     let columns = planned.columns().map_or(&[][..], |c| c);

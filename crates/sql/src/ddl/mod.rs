@@ -60,9 +60,9 @@ pub(crate) fn execute(
         Stmt::AlterDatabase(alter) => databases::alter(cx, alter),
         Stmt::DropDatabase(drop) => databases::drop(cx, drop),
         Stmt::Maintain(maintain) => {
-            cx.engine.start_statement();
+            let look = cx.engine.begin_look();
             let done = crate::dml::maintain(cx, maintain, sink);
-            crate::error::of_engine(cx.engine.rollback())?;
+            crate::error::of_engine(cx.engine.end_look(look))?;
             done
         }
         Stmt::CreateView(_) => Err(SqlError::unsupported("CREATE VIEW")),
@@ -113,10 +113,10 @@ fn names_of(cx: &StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<(String, S
 
 /// A table's present definition. It may change before it is used: whoever relies on it compares the engine's object.
 fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<TableInfo>> {
-    cx.engine.start_statement();
+    let look = cx.engine.begin_look();
     let found =
         catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), database, name, MdlMode::SharedRead);
-    crate::error::of_engine(cx.engine.rollback())?;
+    crate::error::of_engine(cx.engine.end_look(look))?;
     found
 }
 
@@ -125,9 +125,9 @@ fn next_auto_increment(cx: &mut StmtCx<'_>, info: &TableInfo) -> SqlResult<Optio
     if info.auto_increment.is_none() {
         return Ok(None);
     }
-    cx.engine.start_statement();
+    let look = cx.engine.begin_look();
     let next = cx.engine.statement().next_auto_inc(&info.table);
-    crate::error::of_engine(cx.engine.rollback())?;
+    crate::error::of_engine(cx.engine.end_look(look))?;
     crate::error::of_engine(next)
 }
 

@@ -405,11 +405,13 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
     })
 }
 
-/// Columns of SHOW, for prepared statements.
-pub(crate) fn show_columns(show: &Show<'_>) -> Arc<[ColumnMeta]> {
+/// Columns of SHOW in a session whose database is `current`, for prepared statements.
+pub(crate) fn show_columns(show: &Show<'_>, current: &str) -> Arc<[ColumnMeta]> {
     let of = |columns: &[(&str, &str, usize)]| Listing::new(&definitions(columns)).meta(None);
     match show {
-        Show::Databases(_) => Listing::new(&[("Database", "varchar(64)!")]).meta(None),
+        Show::Databases(filter) => {
+            Listing::new(&[(&format!("Database{}", like_suffix(filter)), "varchar(64)!")]).meta(None)
+        }
         Show::Columns { full: false, .. } => of(COLUMNS),
         Show::Columns { full: true, .. } => of(FULL_COLUMNS),
         Show::Index { .. } => of(INDEX),
@@ -422,8 +424,9 @@ pub(crate) fn show_columns(show: &Show<'_>) -> Arc<[ColumnMeta]> {
         Show::Warnings(_) | Show::Errors(_) => Listing::new(WARNINGS).meta(None),
         Show::CreateTable(_) => Listing::new(CREATE_TABLE).meta(None),
         Show::CreateDatabase { .. } => Listing::new(CREATE_DATABASE).meta(None),
-        Show::Tables { full, schema, .. } => {
-            let name = format!("Tables_in_{}", schema.map(name_of).unwrap_or_default());
+        Show::Tables { full, schema, filter } => {
+            let database = schema.map_or_else(|| current.to_owned(), name_of);
+            let name = format!("Tables_in_{database}{}", like_suffix(filter));
             match full {
                 false => Listing::new(&[(&name, "varchar(64)!")]).meta(None),
                 true => Listing::new(&[(&name, "varchar(64)!"), ("Table_type", "varchar(64)!")]).meta(None),
