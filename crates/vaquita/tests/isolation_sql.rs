@@ -15,7 +15,11 @@ fn scripts_play_through_sql_as_on_the_original() {
     server.sql("create database iso").expect("a database");
     let mut player = MysqlServer::connect_to(&server.socket()).expect("a session").asked_often();
     let compared = golden::compare(&mut player, |_| true).expect("scripts and recordings");
-    drop(player);
+    // Random ones, beside the real server.
+    let peer = vaquita_isolation::mysql::start().expect("MySQL");
+    let mut original = MysqlServer::connect_to(&peer.socket()).expect("a session");
+    let random = golden::compare_random(&mut original, &mut player, 1..41).expect("plays of MySQL");
+    drop((original, player));
     server.stop().expect("a clean shutdown");
     std::fs::remove_dir_all(&dir).expect("removing the scratch folder");
     let n = compared.plays;
@@ -24,6 +28,13 @@ fn scripts_play_through_sql_as_on_the_original() {
         "{} of {n} plays differ:\n{}",
         compared.wrong.len(),
         compared.wrong.join("\n")
+    );
+    assert!(
+        random.wrong.is_empty(),
+        "{} of {} plays differ:\n{}",
+        random.wrong.len(),
+        random.plays,
+        random.wrong.join("\n")
     );
     // Where our optimizer reads by another index than MySQL's, other rows are locked.
     let other = compared.other_plan.len();

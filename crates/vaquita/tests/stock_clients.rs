@@ -211,6 +211,80 @@ fn files_and_the_smaller_programs() {
     both.verdict();
 }
 
+/// `mysqldump` with the options of backups: of one database and of all, of a folder that others write to.
+#[test]
+fn dumps_for_backups() {
+    let dir = std::env::temp_dir().join(format!("vaquita-stock-dumps-{}", std::process::id()));
+    fs::create_dir_all(&dir).expect("a scratch folder");
+    let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
+    let ours =
+        Vaquita::start(binary, &dir.join("data"), &["--innodb-flush-log-at-trx-commit=0"]).expect("a server");
+    ours.sql(
+        "create database bank; use bank;
+         create table a (id int primary key auto_increment, amount int not null, key (amount));
+         create table b (id int primary key auto_increment, amount int not null);
+         create table `odd ``name` (id int primary key, at timestamp(3) null, t text, constraint f foreign key (id) references a (id));
+         insert into a (amount) values (100), (100), (100); insert into b (amount) values (100), (100), (100);
+         insert into `odd ``name` values (1, '2024-01-01', 'x');
+         create database `o-ther`; create table `o-ther`.t (a int)",
+    )
+    .expect("tables");
+    let dump = |arguments: &[&str]| {
+        let output = run(ours.client("mariadb-dump").expect("the client").args(arguments), "");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains("-- Dump completed"), "{arguments:?}: {text}");
+        text
+    };
+    // Money goes from one table to the other in every transaction: a dump in which the sum is another is of no one moment.
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let mover = ours.socket();
+    let text = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut client = vaquita_isolation::mysql::Client::connect(&mover, "bank").expect("a session");
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                for sql in [
+                    "begin",
+                    "update a set amount = amount - 1 where id = 1",
+                    "update b set amount = amount + 1 where id = 1",
+                    "commit",
+                ] {
+                    client.query(sql).expect("a change");
+                }
+            }
+        });
+        let whole: &[&str] =
+            &["--single-transaction", "--routines", "--triggers", "--events", "--hex-blob", "bank"];
+        let texts = [
+            whole,
+            &["--single-transaction", "--quick", "bank"],
+            &["--lock-all-tables", "bank"],
+            &["--opt", "bank"],
+        ]
+        .map(dump);
+        let all = dump(&["--all-databases", "--single-transaction"]);
+        dump(&["--all-databases", "--lock-all-tables", "--events", "--flush-privileges"]);
+        dump(&["--databases", "bank", "o-ther", "--single-transaction", "--add-drop-database"]);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(
+            all.contains("USE `mysql`") && all.contains("`general_log`") && all.contains("USE `o-ther`"),
+            "{all}"
+        );
+        texts
+    });
+    for (n, text) in text.iter().enumerate() {
+        ours.sql(&format!("create database copy{n}")).expect("a database");
+        let output = run(ours.client("mariadb").expect("the client").arg(format!("copy{n}")), text);
+        assert!(output.status.success(), "{}", shown(&output));
+        let sums = format!(
+            "select (select sum(amount) from copy{n}.a) + (select sum(amount) from copy{n}.b), count(*), max(t) from copy{n}.`odd ``name`"
+        );
+        assert_eq!(ours.sql(&sums).expect("the rows"), "600\t1\tx\n", "dump {n}");
+    }
+    drop(ours);
+    fs::remove_dir_all(&dir).expect("removing the scratch folder");
+}
+
 #[test]
 fn administration() {
     let mut both = Both::start("admin");

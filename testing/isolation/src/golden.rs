@@ -74,6 +74,49 @@ pub struct Comparison {
     pub other_plan: Vec<String>,
 }
 
+impl Comparison {
+    /// Compares what a server with an optimizer of its own did with what the original did; whether it is the same.
+    pub fn judge(&mut self, name: &str, golden: &str, played: &str) -> bool {
+        let outcomes = |text: &str| -> String {
+            text.lines().filter(|line| Plan::parse(line).is_none()).collect::<Vec<_>>().join("\n")
+        };
+        let (wanted, got) = (outcomes(golden), outcomes(played));
+        let Some(text) = difference(&wanted, &got) else { return true };
+        let same = wanted.lines().zip(got.lines()).take_while(|(a, b)| a == b);
+        let reached = same.filter(|(line, _)| !line.starts_with(' ')).last();
+        let step: usize = reached.and_then(|(line, _)| line.split(' ').next()?.parse().ok()).unwrap_or(0);
+        let before = |text: &str| plans(text).into_iter().filter(|(at, _)| *at <= step).collect::<Vec<_>>();
+        let same_way = before(golden) == before(played);
+        let list = if same_way { &mut self.wrong } else { &mut self.other_plan };
+        list.push(format!("{name}: {text}"));
+        false
+    }
+}
+
+/// Plays `count` random scripts, at one level each, on the original and on a server, and compares. Where the original let
+/// two sessions go on at once, what follows depends on who was faster: such a script is left out if the two differ.
+///
+/// # Errors
+/// Those of the original.
+pub fn compare_random(
+    original: &mut dyn Server,
+    server: &mut dyn Server,
+    seeds: std::ops::Range<u64>,
+) -> Result<Comparison, String> {
+    let mut comparison = Comparison::default();
+    for seed in seeds {
+        let script = script::random(seed);
+        let level = Level::ALL[(seed % 4) as usize];
+        let recorded = script::play(&script, level, original)?;
+        let played = script::play(&script, level, server).map_or_else(|e| e, |played| played.to_string());
+        comparison.plays += 1;
+        if !recorded.has_race() {
+            comparison.judge(&format!("seed {seed} at {level}"), &recorded.to_string(), &played);
+        }
+    }
+    Ok(comparison)
+}
+
 /// Plays the scripts that are `wanted` at all levels on a server and compares with the golden files.
 ///
 /// # Errors
@@ -85,22 +128,7 @@ pub fn compare(server: &mut dyn Server, wanted: impl Fn(&str) -> bool) -> Result
             let golden = read(&script.name, level)?;
             comparison.plays += 1;
             let played = script::play(script, level, server).map_or_else(|e| e, |played| played.to_string());
-            let outcomes = |text: &str| -> String {
-                text.lines().filter(|line| Plan::parse(line).is_none()).collect::<Vec<_>>().join("\n")
-            };
-            let (wanted, got) = (outcomes(&golden), outcomes(&played));
-            let Some(text) = difference(&wanted, &got) else { continue };
-            let same = wanted.lines().zip(got.lines()).take_while(|(a, b)| a == b);
-            let reached = same.filter(|(line, _)| !line.starts_with(' ')).last();
-            let step: usize = reached.and_then(|(line, _)| line.split(' ').next()?.parse().ok()).unwrap_or(0);
-            let before =
-                |text: &str| plans(text).into_iter().filter(|(at, _)| *at <= step).collect::<Vec<_>>();
-            let list = if before(&golden) == before(&played) {
-                &mut comparison.wrong
-            } else {
-                &mut comparison.other_plan
-            };
-            list.push(format!("{} at {level}: {text}", script.name));
+            comparison.judge(&format!("{} at {level}", script.name), &golden, &played);
         }
     }
     Ok(comparison)

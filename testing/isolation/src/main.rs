@@ -15,6 +15,7 @@ usage: vaquita-isolation record [SCRIPT..]     write golden files from a real My
        vaquita-isolation play [SCRIPT..]       play scripts on the engine, show where it differs
        vaquita-isolation play-at SOCKET [SCRIPT..]     play scripts in SQL on a Vaquita server, show where it differs
        vaquita-isolation compare N [SEED]      play N random scripts on both and compare
+       vaquita-isolation compare-at SOCKET N [SEED]    play N random scripts on both in SQL, ours a Vaquita server
        vaquita-isolation histories SECONDS     check random histories of the engine for so long";
 
 fn main() -> ExitCode {
@@ -24,6 +25,13 @@ fn main() -> ExitCode {
         ["record", names @ ..] => record(names),
         ["play", names @ ..] => play(names),
         ["play-at", socket, names @ ..] => play_at(Path::new(socket), names),
+        ["compare-at", socket, count, rest @ ..] => {
+            let seed = rest.first().map_or(Ok(1), |seed| seed.parse());
+            match (count.parse(), seed) {
+                (Ok(count), Ok(seed)) => compare_at(Path::new(socket), count, seed),
+                _ => Err("compare-at takes numbers".into()),
+            }
+        }
         ["compare", count, rest @ ..] => {
             let seed = rest.first().map_or(Ok(1), |seed| seed.parse());
             match (count.parse(), seed) {
@@ -101,6 +109,18 @@ fn play(names: &[&str]) -> Result<(), String> {
 fn play_at(socket: &Path, names: &[&str]) -> Result<(), String> {
     let mut server = MysqlServer::connect_to(socket)?.asked_often();
     let compared = golden::compare(&mut server, |script| names.is_empty() || names.contains(&script))?;
+    compared.wrong.iter().for_each(|text| println!("{text}"));
+    compared.other_plan.iter().for_each(|text| println!("other plan: {text}"));
+    println!("{} plays, {} after another plan", compared.plays, compared.other_plan.len());
+    if compared.wrong.is_empty() { Ok(()) } else { Err(format!("{} plays differ", compared.wrong.len())) }
+}
+
+/// Plays random scripts on the real server and, in SQL, on a server of ours, and compares.
+fn compare_at(socket: &Path, count: u64, from: u64) -> Result<(), String> {
+    let peer = mysql::start()?;
+    let mut original = MysqlServer::connect_to(&peer.socket())?;
+    let mut server = MysqlServer::connect_to(socket)?.asked_often();
+    let compared = golden::compare_random(&mut original, &mut server, from..from + count)?;
     compared.wrong.iter().for_each(|text| println!("{text}"));
     compared.other_plan.iter().for_each(|text| println!("other plan: {text}"));
     println!("{} plays, {} after another plan", compared.plays, compared.other_plan.len());
