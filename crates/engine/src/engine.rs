@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_base::{Clock, SystemClock};
 use vaquita_io::{FileSystem, RealDisk};
-use vaquita_storage::{ForceRecovery, OpenReport, Storage};
+use vaquita_storage::{ForceRecovery, OpenReport, Origin, Storage};
 use vaquita_txn::TrxSystem;
 
 /// A folder opened as a database. Dropping it without [`Engine::close`] is a crash: nothing acknowledged is lost.
@@ -31,6 +31,14 @@ impl Engine {
     /// The folder is in use (names the holder's process), damaged, or a setting is wrong.
     pub fn open(options: Options) -> Result<Engine> {
         Self::open_with(Arc::new(RealDisk::default()), Arc::new(SystemClock::new()), options)
+    }
+
+    /// Whose the folder is, before it is opened. Changes nothing.
+    ///
+    /// # Errors
+    /// The folder is of a server whose formats are not read here, or the settings do not fit its files.
+    pub fn origin(options: &Options) -> Result<Origin> {
+        Ok(vaquita_storage::origin(&RealDisk::default(), &options.storage)?)
     }
 
     /// The same on a given file layer and clock.

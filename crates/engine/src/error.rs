@@ -109,6 +109,8 @@ pub enum Error {
         table: String,
         /// Why.
         detail: String,
+        /// Its pages are damaged; otherwise they are just not there.
+        damaged: bool,
     },
     /// A column's texts are ordered by a collation that is not known here: what needs their order, every change of
     /// the table first of all, is refused.
@@ -179,7 +181,7 @@ impl fmt::Display for Error {
             Error::WrongState(text) => f.write_str(text),
             Error::NoSuchXid => f.write_str("no prepared transaction has this XID"),
             Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
-            Error::TableUnusable { table, detail } => write!(f, "table {table} cannot be used: {detail}"),
+            Error::TableUnusable { table, detail, .. } => write!(f, "table {table} cannot be used: {detail}"),
             Error::UnknownCollation { table, collation } => {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }

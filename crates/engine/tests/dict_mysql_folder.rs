@@ -39,6 +39,7 @@ fn unpack(name: &str) -> (Folder, PathBuf) {
 fn open(dir: &Path, read_only: bool) -> Engine {
     let mut options = Options { background: false, ..Options::new(dir) };
     options.storage.read_only = read_only;
+    options.storage.take_over = !read_only;
     options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }];
     options.storage.log_file_size = 4 << 20;
     Engine::open(options).unwrap()

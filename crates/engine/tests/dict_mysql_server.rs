@@ -15,6 +15,7 @@ fn options() -> ServerOptions {
 fn open(dir: &Path) -> Engine {
     let mut options = Options { background: false, ..Options::new(dir) };
     options.storage.log_file_size = 4 << 20;
+    options.storage.take_over = true;
     Engine::open(options).unwrap()
 }
 

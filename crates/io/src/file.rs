@@ -153,6 +153,34 @@ impl DirLock {
     }
 }
 
+/// Holds a file against other servers until it is dropped.
+#[derive(Debug)]
+pub struct FileLock {
+    // Closing the file gives the lock back.
+    file: Option<std::fs::File>,
+}
+
+impl FileLock {
+    /// A lock of a file system that nobody shares.
+    pub const fn unshared() -> Self {
+        Self { file: None }
+    }
+
+    pub(crate) fn of_file(file: std::fs::File) -> Self {
+        Self { file: Some(file) }
+    }
+
+    /// Whether it is on the file that has this path now, and not on one that was put away.
+    pub fn is_of(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let Some(file) = &self.file else { return true };
+        match (file.metadata(), std::fs::metadata(path)) {
+            (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        }
+    }
+}
+
 /// Opens files and changes directories.
 pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// Opens or creates a file.
@@ -203,7 +231,8 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// What the system says.
     fn sync_dir(&self, path: &Path) -> Result<()>;
 
-    /// Keeps others from opening the folder `dir`, which exists: with `shared`, those that would change it; else all.
+    /// Keeps others from opening the folder `dir`, which exists: with `shared`, those that would change it; else all. Makes
+    /// no file with `shared`: where no lock was ever taken, there is nothing to hold.
     /// A crash of the holder gives the lock back.
     ///
     /// # Errors
@@ -211,5 +240,15 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     fn lock_dir(&self, dir: &Path, shared: bool) -> Result<DirLock> {
         let _ = (dir, shared);
         Ok(DirLock::unshared())
+    }
+
+    /// Keeps other servers, MySQL's among them, from using the file: with `shared`, those that would change it; else all. A
+    /// crash of the holder gives the lock back.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InUse`] names the process that holds it, where the system tells; what the system says.
+    fn lock_file(&self, path: &Path, shared: bool) -> Result<FileLock> {
+        let _ = (path, shared);
+        Ok(FileLock::unshared())
     }
 }

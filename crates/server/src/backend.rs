@@ -20,6 +20,11 @@ pub trait Backend: Send + Sync + 'static {
         vaquita_sql::password::NATIVE.to_owned()
     }
 
+    /// Why nobody at all may come in, if so.
+    fn closed(&self) -> Option<String> {
+        None
+    }
+
     /// A session for somebody who is authenticated.
     ///
     /// # Errors

@@ -33,6 +33,10 @@ impl Backend for DatabaseBackend {
         self.0.accounts().method_by(draw)
     }
 
+    fn closed(&self) -> Option<String> {
+        self.0.accounts().closed().map(|closed| closed.reason)
+    }
+
     fn connect(&self, info: ConnectInfo, hooks: Hooks) -> SqlResult<Box<dyn Client>> {
         let mut connection = self.0.connect(info)?;
         connection.engine().set_wait_hook(hooks.wait);

@@ -23,6 +23,12 @@ pub(crate) fn access_denied(user: &str, host: &str, with_password: bool) -> SqlE
     error(1045, "28000", format!("Access denied for user '{user}'@'{host}' (using password: {using})"))
 }
 
+/// 1045, of a folder that admits nobody.
+pub(crate) fn closed(user: &str, host: &str, reason: &str) -> SqlError {
+    let way = "only a start with --skip-grant-tables lets anybody in";
+    error(1045, "28000", format!("Access denied for user '{user}'@'{host}': {reason}; {way}"))
+}
+
 /// 1045, of a first login by SHA-256 over a channel that others may read.
 pub(crate) fn needs_secure_channel(user: &str, host: &str) -> SqlError {
     let why = "caching_sha2_password needs TLS or the Unix socket for the first login after a restart";

@@ -81,7 +81,10 @@ pub fn engine(e: &Error) -> SqlError {
             SqlError::new(1467, "Failed to read auto-increment value from storage engine")
         }
         Error::NoSuchXid => SqlError::new(1397, "XAER_NOTA: Unknown XID"),
-        Error::TableUnusable { table, detail } => {
+        Error::TableUnusable { table, detail, damaged: true } => {
+            SqlError::new(1034, format!("Incorrect key file for table {}: {detail}", quoted(table)))
+        }
+        Error::TableUnusable { table, detail, .. } => {
             SqlError::new(1812, format!("Tablespace is missing for table {}: {detail}", quoted(table)))
         }
         Error::UnknownCollation { table, collation } => SqlError::new(

@@ -121,6 +121,11 @@ pub struct Options {
     pub recovery_threads: usize,
     /// Refuse every change.
     pub read_only: bool,
+    /// Open a folder that another server made for writing, and mark it as ours. Without, such a folder is opened for reading
+    /// only.
+    pub take_over: bool,
+    /// Where the undo tablespaces are (`undo001` and its followers), relative to the data folder unless absolute.
+    pub undo_directory: PathBuf,
 }
 
 impl Options {
@@ -163,6 +168,8 @@ impl Options {
             force_recovery: ForceRecovery::default(),
             recovery_threads: 2,
             read_only: false,
+            take_over: false,
+            undo_directory: PathBuf::from("."),
         }
     }
 

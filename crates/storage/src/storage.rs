@@ -18,6 +18,7 @@ use crate::live::Live;
 use crate::log::{self, FolderId, LogConfig, LogReader, NewLog, RedoLog, Room};
 use crate::mtr::Mtr;
 use crate::options::{ForceRecovery, Options};
+use crate::origin::{self, Origin};
 use crate::recovery::{self, DamageReport, Recovery, RecoveryReport};
 use crate::space::{SpaceMap, fsp};
 use crate::system::{self, Bootstrap, NoBootstrap};
@@ -28,7 +29,7 @@ use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::redo_rec::encode;
 use vaquita_format::{PageSize, fil};
-use vaquita_io::{DirLock, ErrorKind, FileSystem, OpenMode, OpenOptions};
+use vaquita_io::{DirLock, ErrorKind, FileLock, FileSystem, OpenMode, OpenOptions};
 
 /// Bytes of redo one mini-transaction may write: a few pages' worth.
 const MTR_LOG_MAX: usize = 96 << 10;
@@ -42,8 +43,25 @@ pub struct OpenReport {
     pub created: bool,
     /// Number and size of the log files before, if they have been replaced.
     pub log_replaced: Option<(u32, u64)>,
+    /// Another server made it, and it has not been taken over: it is open for reading only.
+    pub foreign: bool,
+    /// Another server made it; this opening has taken it over.
+    pub taken_over: bool,
     /// What recovery did; `None` when there was nothing to recover.
     pub recovery: Option<RecoveryReport>,
+}
+
+impl OpenReport {
+    /// What there is to tell, a line each: for logs.
+    pub fn lines(&self) -> Vec<String> {
+        let Some(done) = &self.recovery else { return Vec::new() };
+        let mut lines = vec![format!(
+            "recovery: {} bytes of redo from LSN {} to {} applied: {} records on {} pages; {} torn pages repaired",
+            done.redo_bytes, done.checkpoint, done.end, done.records, done.pages, done.torn_pages_repaired
+        )];
+        lines.extend(done.tolerated.iter().map(|damage| format!("recovery: tolerated: {damage}")));
+        lines
+    }
 }
 
 /// A folder, open.
@@ -61,6 +79,8 @@ pub struct Storage {
     closed: AtomicBool,
     /// Held to the end, against other openers.
     _lock: DirLock,
+    /// The same against MySQL's servers.
+    _file_locks: Vec<FileLock>,
     #[cfg(feature = "canary")]
     canary: crate::canary::Canary,
 }
@@ -88,6 +108,9 @@ impl Storage {
         options.validate()?;
         // Without the log the pages are what they are; changing them would make it worse.
         options.read_only |= options.force_recovery >= ForceRecovery::READ_ONLY;
+        let other = origin::origin(&*fs, &options)? == Origin::Other;
+        let foreign = other && !options.take_over;
+        options.read_only |= foreign;
         if !options.read_only {
             create_dir_durably(&*fs, &options.dir)?;
         }
@@ -95,8 +118,14 @@ impl Storage {
             true => fs.lock_dir(&options.dir, options.read_only)?,
             false => DirLock::unshared(),
         };
-        let mut storage = Self::open_locked(fs, clock, options, bootstrap)?;
+        let mut file_locks = Vec::new();
+        lock_files(&*fs, &options, &mut file_locks)?;
+        let mut storage = Self::open_locked(fs.clone(), clock, options.clone(), bootstrap)?;
+        // Those that were made.
+        lock_files(&*fs, &options, &mut file_locks)?;
         storage._lock = lock;
+        storage._file_locks = file_locks;
+        storage.report.foreign = foreign;
         Ok(storage)
     }
 
@@ -106,7 +135,7 @@ impl Storage {
         options: Options,
         bootstrap: &mut dyn Bootstrap,
     ) -> Result<Storage> {
-        let marker = options.dir.join("vaquita.creating");
+        let marker = options.dir.join(origin::CREATING);
         let first = system_paths(&options).swap_remove(0);
         if fs.exists(&options.dir) && fs.exists(&marker) {
             remove_incomplete(&*fs, &options)?;
@@ -198,6 +227,7 @@ impl Storage {
             report,
             closed: AtomicBool::new(false),
             _lock: DirLock::unshared(),
+            _file_locks: Vec::new(),
             #[cfg(feature = "canary")]
             canary: crate::canary::Canary::default(),
         }
@@ -206,8 +236,9 @@ impl Storage {
     fn open_existing(fs: Arc<dyn FileSystem>, clock: Arc<dyn Clock>, options: Options) -> Result<Storage> {
         let spaces = Arc::new(SpaceMap::new(fs.clone(), &options));
         attach_system_space(&*fs, &spaces, &options)?;
+        attach_undo_spaces(&*fs, &spaces, &options)?;
         let system = system::read_identity(&spaces, &options)?;
-        let folder = system.folder.unwrap_or(FolderId([0; 12]));
+        let folder = system.folder.unwrap_or_else(|| new_folder_id(&*clock));
         let flusher = Arc::new(Flusher::new(&options, spaces.clone()));
         let pool = Arc::new(BufferPool::new(&options, spaces.clone(), flusher.clone())?);
         let config = log_config(&options, folder);
@@ -223,8 +254,7 @@ impl Storage {
             flusher.set_doublewrite_blocks(system.doublewrite);
             flusher.attach_log(log.clone());
             let storage = Self::with_pool(options, fs, clock, spaces, pool, log, OpenReport::default());
-            storage.mark_in_use()?;
-            return Ok(storage);
+            return storage.begin_use(system.folder, folder);
         }
 
         let mut reader = LogReader::open(fs.clone(), &options.log_dir(), system.folder)?;
@@ -236,11 +266,7 @@ impl Storage {
             // A clean shutdown: nothing to apply, and files need not be looked for.
         } else {
             if options.read_only {
-                return Err(Error::Folder(format!(
-                    "{} was not shut down cleanly and read_only is set; open it for writing once, or set \
-                     innodb_force_recovery=4 to read it as it is",
-                    options.dir.display()
-                )));
+                return Err(needs_recovery(&options, system.folder.is_none()));
             }
             reader = LogReader::open_for_recovery(fs.clone(), &config, system.folder)?;
             for found in recovery::find_table_spaces(&*fs, &options.dir, options.page_size)? {
@@ -270,10 +296,20 @@ impl Storage {
         let identity = system::read_identity_from_pool(&pool)?;
         flusher.set_doublewrite_blocks(identity.doublewrite);
         let storage = Self::with_pool(options, fs, clock, spaces, pool, log, report);
-        if !storage.options.read_only {
-            storage.mark_in_use()?;
+        storage.begin_use(identity.folder, folder)
+    }
+
+    /// Marks the folder as in use, and as ours if it was another server's, `known` to nobody.
+    fn begin_use(mut self, known: Option<FolderId>, folder: FolderId) -> Result<Storage> {
+        if self.options.read_only {
+            return Ok(self);
         }
-        Ok(storage)
+        self.mark_in_use()?;
+        if known.is_none() {
+            system::mark(&self, folder)?;
+            self.report.taken_over = true;
+        }
+        Ok(self)
     }
 
     /// Whether the log is as it is to be.
@@ -629,6 +665,19 @@ pub(crate) fn system_paths(options: &Options) -> Vec<PathBuf> {
     options.data_file_path.iter().map(|f| home.join(&f.name)).collect()
 }
 
+/// Locks the files of the system tablespace and of the log that are there, as a MySQL server does, except those that are
+/// locked already.
+fn lock_files(fs: &dyn FileSystem, options: &Options, held: &mut Vec<FileLock>) -> Result<()> {
+    let log_dir = options.log_dir();
+    let logs = (0..log::files::FILES_MAX).map(|no| log::files::file_path(&log_dir, no));
+    for path in system_paths(options).into_iter().chain(logs.take_while(|path| fs.exists(path))) {
+        if fs.exists(&path) && !held.iter().any(|lock| lock.is_of(&path)) {
+            held.push(fs.lock_file(&path, options.read_only)?);
+        }
+    }
+    Ok(())
+}
+
 fn create_system_files(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options) -> Result<()> {
     let paths = system_paths(options);
     for (path, file) in paths.iter().zip(&options.data_file_path) {
@@ -651,6 +700,40 @@ fn attach_system_space(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options
     }
     spaces.attach(SpaceId::SYSTEM, 0, options.page_size, &paths)?;
     Ok(())
+}
+
+/// Opens the undo tablespaces: `undo001` and so on, without a gap, with the numbers from 1 on.
+fn attach_undo_spaces(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options) -> Result<()> {
+    /// As many as a server can have.
+    const MAX: u32 = 127;
+    let dir = options.dir.join(&options.undo_directory);
+    for no in 1..=MAX {
+        let path = dir.join(format!("undo{no:03}"));
+        if !fs.exists(&path) {
+            break;
+        }
+        match recovery::read_space_id(fs, &path, options.page_size)? {
+            Some(found) => attach_found(spaces, options, &found)?,
+            None => {
+                spaces.attach(SpaceId(no), 0, options.page_size, &[path])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error for a folder that cannot be read without changing it.
+fn needs_recovery(options: &Options, is_of_another: bool) -> Error {
+    let way = match is_of_another {
+        true => {
+            "it was made by another server and recovery would change it: let that server recover it, or give it away with \
+             --take-over; innodb_force_recovery=4 reads it as it is"
+        }
+        false => {
+            "read_only is set; open it for writing once, or set innodb_force_recovery=4 to read it as it is"
+        }
+    };
+    Error::Folder(format!("{} was not shut down cleanly: {way}", options.dir.display()))
 }
 
 fn attach_found(spaces: &SpaceMap, options: &Options, found: &recovery::FoundSpace) -> Result<()> {
@@ -677,7 +760,14 @@ fn new_log_after_clean_shutdown(
     config: LogConfig,
     flush_lsn: Lsn,
 ) -> Result<RedoLog> {
-    if flush_lsn == Lsn::ZERO || options.read_only {
+    if flush_lsn != Lsn::ZERO && options.read_only {
+        return Err(Error::Folder(format!(
+            "{} has no redo log files; it was shut down cleanly, but a folder that is opened for reading only gets no new \
+             ones: open it for writing once (--take-over, if another server made it)",
+            options.dir.display()
+        )));
+    }
+    if flush_lsn == Lsn::ZERO {
         return Err(Error::Folder(format!(
             "the redo log files of {} are missing, and the data files were not shut down cleanly: put ib_logfile0 \
              and its followers back, or restore a backup",
@@ -712,7 +802,7 @@ fn remove_incomplete(fs: &dyn FileSystem, options: &Options) -> Result<()> {
     }
     log::files::remove(fs, &options.log_dir())?;
     fs.sync_dir(&options.dir)?;
-    match fs.remove_file(&options.dir.join("vaquita.creating")) {
+    match fs.remove_file(&options.dir.join(origin::CREATING)) {
         Err(e) if e.kind != ErrorKind::NotFound => Err(e.into()),
         _ => Ok(fs.sync_dir(&options.dir)?),
     }

@@ -115,17 +115,6 @@ pub(crate) fn read_identity(spaces: &SpaceMap, options: &Options) -> Result<Iden
     let first = spaces.locate(PageId::new(SpaceId::SYSTEM, PageNo(0)))?;
     first.file.read_at(&mut page, first.offset)?;
     let flush_lsn = fil::flush_lsn(&page);
-    let flags = vaquita_format::fsp::header::read_flags(&page);
-    if let Ok(flags) = flags
-        && flags.page_size() != options.page_size
-    {
-        return Err(Error::Folder(format!(
-            "{} has pages of {has} bytes, but page_size is {}; start with page_size={has}",
-            first.file.path().display(),
-            options.page_size.logical(),
-            has = flags.page_size().logical()
-        )));
-    }
     let place = spaces.locate(PageId::new(SpaceId::SYSTEM, trx_sys::PAGE))?;
     place.file.read_at(&mut page, place.offset)?;
     Ok(Identity { flush_lsn, ..identity_of(&page)? })
@@ -135,6 +124,21 @@ pub(crate) fn read_identity(spaces: &SpaceMap, options: &Options) -> Result<Iden
 pub(crate) fn read_identity_from_pool(pool: &BufferPool) -> Result<Identity> {
     let page = pool.get_shared(PageId::new(SpaceId::SYSTEM, trx_sys::PAGE))?;
     identity_of(&page)
+}
+
+/// Whether the TRX_SYS page carries our mark.
+pub(crate) fn is_marked(page: &[u8]) -> bool {
+    page[identity_offset(page.len())..].starts_with(IDENTITY_MAGIC)
+}
+
+/// Marks a folder of another server as ours, durably: in its file too, where the next opening looks before anything else.
+pub(crate) fn mark(storage: &Storage, folder: FolderId) -> Result<()> {
+    let mut mtr = storage.begin()?;
+    let page = mtr.get_exclusive(PageId::new(SpaceId::SYSTEM, trx_sys::PAGE))?;
+    let at = identity_offset(mtr.page(page).len());
+    mtr.write_bytes(page, at, &[&IDENTITY_MAGIC[..], &folder.0].concat());
+    mtr.commit();
+    storage.flush_everything()
 }
 
 fn identity_of(page: &[u8]) -> Result<Identity> {

@@ -26,6 +26,7 @@ fn open(dir: &Path) -> (Arc<Storage>, Arc<TrxSystem>, Vec<Resurrected>) {
     let options = vaquita_storage::Options {
         buffer_pool_size: 32 << 20,
         log_file_size: 16 << 20,
+        take_over: true,
         ..vaquita_storage::Options::new(dir)
     };
     let storage = Arc::new(Storage::open(fs, Arc::new(SystemClock::new()), options).unwrap());

@@ -208,6 +208,33 @@ impl Server {
         Err(PeerError::Failed("no free port after five tries".into()))
     }
 
+    /// Starts the stopped server, which is to find that it cannot, waits until its log has `words`, and ends it; the log. For
+    /// refusals that the server repeats for minutes before it gives up.
+    ///
+    /// # Errors
+    /// [`PeerError::Failed`] if it becomes ready, ends without these words, or says nothing.
+    pub fn start_refused(&mut self, words: &str) -> Result<String, PeerError> {
+        assert!(self.running.is_none(), "the server runs already");
+        self.port = free_port()?;
+        self.spawn()?;
+        let started = Instant::now();
+        let socket = self.socket();
+        let refused = loop {
+            let log = self.error_log();
+            let running = self.running.as_mut().expect("just spawned");
+            let ended = running.server.try_wait().map_err(PeerError::io("watch the server"))?;
+            if log.contains(words) {
+                break Ok(log);
+            }
+            if ended.is_some() || started.elapsed() > PATIENCE || UnixStream::connect(&socket).is_ok() {
+                break Err(PeerError::Failed(format!("the server did not say {words:?}:\n{log}")));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        };
+        self.kill();
+        refused
+    }
+
     fn spawn(&mut self) -> Result<(), PeerError> {
         let log_path = self.home.join("error.log");
         let _ = fs::remove_file(&log_path);

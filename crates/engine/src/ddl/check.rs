@@ -74,6 +74,7 @@ pub(super) fn file_is_free(storage: &Storage, name: &str) -> Result<()> {
         true => Err(Error::TableUnusable {
             table: name.to_owned(),
             detail: format!("the file {} exists and belongs to no table; move it away", path.display()),
+            damaged: false,
         }),
     }
 }

@@ -80,7 +80,8 @@ impl Dictionary {
     /// Reads a table's definition and opens its trees. The caller holds the dictionary's latch.
     pub(crate) fn load(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
         let Some(row) = self.table_row(storage, name)? else { return Ok(None) };
-        let unusable = |detail: String| Error::TableUnusable { table: name.to_owned(), detail };
+        let unusable =
+            |detail: String| Error::TableUnusable { table: name.to_owned(), detail, damaged: false };
         if row.is_discarded() {
             return Err(unusable("its tablespace is discarded".into()));
         }
@@ -92,7 +93,9 @@ impl Dictionary {
         let foreign_keys = self.foreign_keys(storage, 1, name)?;
         let referenced_by = self.foreign_keys(storage, 2, name)?;
         let mut table = parts.open(storage, self.observer.as_ref()).map_err(|e| match e {
-            Error::Tree(e) if e.is_corruption() => unusable(e.to_string()),
+            Error::Tree(e) if e.is_corruption() => {
+                Error::TableUnusable { table: name.to_owned(), detail: e.to_string(), damaged: true }
+            }
             other => other,
         })?;
         (table.foreign_keys, table.referenced_by) = (foreign_keys, referenced_by);
@@ -233,7 +236,8 @@ impl Dictionary {
         if row.space == SpaceId::SYSTEM || storage.spaces().contains(row.space) {
             return Ok(());
         }
-        let unusable = |detail: String| Error::TableUnusable { table: row.name.clone(), detail };
+        let unusable =
+            |detail: String| Error::TableUnusable { table: row.name.clone(), detail, damaged: false };
         let path = self.file_of(storage, row)?;
         if !storage.fs().exists(&path) {
             return Err(unusable(format!("its file {} is missing", path.display())));

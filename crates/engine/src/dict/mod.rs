@@ -190,6 +190,17 @@ impl Dictionary {
         self.ids.raise_row_id(&core.storage, id)
     }
 
+    /// How many tables were ever made in the folder, those of the dictionary left out; tables that are gone count.
+    ///
+    /// # Errors
+    /// Errors of pages.
+    pub fn tables_ever_made(&self, storage: &Storage) -> Result<u64> {
+        let page = storage.pool().get_shared(PageId::new(SpaceId::SYSTEM, layout::PAGE))?;
+        let given = DictHeader::read(&page).table_id.get().saturating_sub(layout::FIRST_DYNAMIC_ID);
+        let numbered = self.sys.all().filter(|t| t.id.get() > layout::FIRST_DYNAMIC_ID).count() as u64;
+        Ok(given.saturating_sub(numbered))
+    }
+
     /// Keeps definitions, files and trees from changing: for what works on tables without metadata locks, as purge
     /// does. To be held shortly, not twice by one thread, and taken while no page is latched. Tables can be looked up
     /// under it.

@@ -12,14 +12,15 @@ const NAME: &str = "vaquita.lock";
 /// See [`crate::FileSystem::lock_dir`].
 pub(super) fn lock(dir: &Path, shared: bool) -> Result<DirLock> {
     let path = dir.join(NAME);
-    let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let opened = match shared {
+        // Whoever only reads leaves the folder as it is. Where there is no such file yet, the locks of the data files keep
+        // others away.
+        true => File::open(&path),
+        false => File::options().read(true).write(true).create(true).truncate(false).open(&path),
+    };
     let mut file = match opened {
         Ok(file) => file,
-        // Whoever only reads may look at a folder that cannot be written.
-        Err(_) if shared => match File::open(&path) {
-            Ok(file) => file,
-            Err(_) => return Ok(DirLock::unshared()),
-        },
+        Err(_) if shared => return Ok(DirLock::unshared()),
         Err(e) => return Err(Error::from_os(&e, "open", &path)),
     };
     let locked = if shared { file.try_lock_shared() } else { file.try_lock() };

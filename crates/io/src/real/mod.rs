@@ -13,6 +13,8 @@
 mod dir_lock;
 mod file;
 #[allow(unsafe_code)]
+mod file_lock;
+#[allow(unsafe_code)]
 mod threads;
 #[allow(unsafe_code)]
 mod uring;
@@ -156,6 +158,10 @@ impl FileSystem for RealDisk {
 
     fn lock_dir(&self, dir: &Path, shared: bool) -> Result<crate::file::DirLock> {
         dir_lock::lock(dir, shared)
+    }
+
+    fn lock_file(&self, path: &Path, shared: bool) -> Result<crate::file::FileLock> {
+        file_lock::lock(path, shared)
     }
 }
 

@@ -184,6 +184,9 @@ impl Connection {
     }
 
     fn judge(&self, challenge: &[u8; CHALLENGE_LEN], login: &Login, account: &Account) -> Verdict {
+        if account.unchecked {
+            return Verdict::Right;
+        }
         let stored = &account.authentication;
         let right = |right: bool| if right { Verdict::Right } else { Verdict::Wrong };
         if account.plugin == NATIVE {
@@ -286,7 +289,10 @@ impl Connection {
     fn deny(&mut self, login: &Login, scratch: &mut Scratch) -> bool {
         let with_password = !matches!(login.proof.as_slice(), [] | [0]);
         let user = String::from_utf8_lossy(&login.user);
-        let error = errors::access_denied(&user, &self.peer.host, with_password);
+        let error = match self.shared.backend.closed() {
+            Some(reason) => errors::closed(&user, &self.peer.host, &reason),
+            None => errors::access_denied(&user, &self.peer.host, with_password),
+        };
         self.refuse(scratch, &error)
     }
 

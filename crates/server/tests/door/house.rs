@@ -131,6 +131,7 @@ impl Backend for House {
             require_ssl: false,
             password_expired: user == "expired",
             locked: user == "locked",
+            unchecked: false,
         })
     }
 

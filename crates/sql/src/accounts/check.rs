@@ -32,7 +32,7 @@ impl Connection {
     /// Looks at the grants again if they have changed.
     #[inline]
     pub(crate) fn refresh_privileges(&mut self) {
-        if self.state.privileges.version != self.db.accounts.version() && !self.is_insider() {
+        if self.state.privileges.version != self.db.accounts.version() && !self.has_everything() {
             let state = &mut self.state;
             state.privileges = self.db.accounts.privileges(&state.account_user, &state.account_host);
         }

@@ -284,6 +284,7 @@ impl Grants {
             require_ssl: found.ssl != SslKind::None,
             password_expired: found.password_expired,
             locked: found.locked,
+            unchecked: false,
         })
     }
 

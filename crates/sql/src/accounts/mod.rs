@@ -26,7 +26,7 @@ use grants::Grants;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vaquita_types::SqlResult;
+use vaquita_types::{SqlError, SqlResult};
 
 /// What a door needs to authenticate somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +45,52 @@ pub struct Account {
     pub password_expired: bool,
     /// Nobody may log in.
     pub locked: bool,
+    /// Whatever is given as a password is right.
+    pub unchecked: bool,
+}
+
+impl Account {
+    /// Of somebody who needs none.
+    fn of_anybody(user: &str, host: &str) -> Account {
+        Account {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            plugin: crate::password::NATIVE.to_owned(),
+            authentication: Vec::new(),
+            require_ssl: false,
+            password_expired: false,
+            locked: false,
+            unchecked: true,
+        }
+    }
+}
+
+/// Who may come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Door {
+    /// Those who have an account.
+    Accounts,
+    /// Everybody, with all privileges: `--skip-grant-tables`.
+    Everybody,
+    /// Nobody.
+    Nobody(Closed),
+}
+
+/// Why nobody may come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// In words.
+    pub reason: String,
+    /// The tables of accounts are missing or damaged: a server should not start then. Otherwise there are just no accounts
+    /// yet, or none that are read here.
+    pub broken: bool,
 }
 
 /// The accounts of a folder.
 #[derive(Debug)]
 pub struct Accounts {
     grants: RwLock<Arc<Grants>>,
+    door: RwLock<Door>,
     /// Grows with every change: sessions look whether theirs is the present one.
     version: AtomicU64,
     /// Held while they are changed.
@@ -58,43 +98,109 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Those of a new folder: to begin with, until [`Accounts::open`] has read the tables.
+    /// None, until [`Accounts::open`] has read the tables.
     pub(crate) fn initial() -> Accounts {
         Accounts {
-            grants: RwLock::new(Arc::new(Grants::initial())),
+            grants: RwLock::default(),
+            door: RwLock::new(Door::Nobody(Closed {
+                reason: "the accounts are not read yet".into(),
+                broken: false,
+            })),
             version: AtomicU64::new(1),
             changing: Mutex::default(),
         }
     }
 
-    /// Reads the accounts of a folder; a new one gets the tables and `root@localhost`.
+    /// Reads the accounts of a folder; a new one gets the tables and `root@localhost`. Tables that are missing or damaged
+    /// close the door, whoever opens the folder from inside this process: [`Accounts::closed`].
     pub(crate) fn open(db: &Arc<Database>) -> SqlResult<()> {
-        let core = db.engine.core();
-        let first = store::create_missing(&db.engine)?;
-        if core.storage.options().read_only
-            && crate::error::of_engine(core.dict.find(&core.storage, "mysql/user"))?.is_none()
-        {
+        let everybody = db.globals.is_on("skip_grant_tables");
+        let made = Self::make(db);
+        if everybody {
+            // What is wrong with the tables is the reason to come in this way.
+            *db.accounts.door.write() = Door::Everybody;
             return Ok(());
         }
-        let mut insider = store::insider(db)?;
-        if first {
-            let root = [("root".to_owned(), "localhost".to_owned())];
-            store::save(&mut insider, &Grants::initial(), &root)?;
+        let loaded = made.and_then(|()| store::load(&mut store::insider(db)?));
+        let report = db.engine.report();
+        match loaded {
+            Ok(grants) => db.accounts.replace(grants),
+            Err(_) if report.foreign => db
+                .accounts
+                .close("the folder was made by another server, whose accounts are not read here", false),
+            Err(e) => db.accounts.close(&format!("the accounts cannot be read: {}", e.message), true),
         }
-        let loaded = store::load(&mut insider)?;
-        db.accounts.replace(loaded);
         Ok(())
     }
 
-    /// Reads them again (FLUSH PRIVILEGES).
+    /// Makes the tables of a new folder, with `root@localhost` in them, and of one that is being taken over, without.
+    fn make(db: &Arc<Database>) -> SqlResult<()> {
+        if db.engine.core().storage.options().read_only {
+            return Ok(());
+        }
+        if db.engine.report().taken_over {
+            return store::create_missing(&db.engine);
+        }
+        if !store::is_new(db)? {
+            return Ok(());
+        }
+        store::create_missing(&db.engine)?;
+        let root = [("root".to_owned(), "localhost".to_owned())];
+        store::save(&mut store::insider(db)?, &Grants::initial(), &root)
+    }
+
+    /// Reads them again, and makes what is missing of their tables (FLUSH PRIVILEGES). From then on the accounts say who may
+    /// come in.
     pub(crate) fn reload(&self, db: &Arc<Database>) -> SqlResult<()> {
         let _one_at_a_time = self.changing.lock();
+        if !db.engine.core().storage.options().read_only {
+            store::create_missing(&db.engine)?;
+        }
         let loaded = store::load(&mut store::insider(db)?)?;
         self.replace(loaded);
         Ok(())
     }
 
+    /// Why nobody may come in, if so.
+    pub fn closed(&self) -> Option<Closed> {
+        match &*self.door.read() {
+            Door::Nobody(closed) => Some(closed.clone()),
+            Door::Accounts | Door::Everybody => None,
+        }
+    }
+
+    /// Whether everybody may come in and do everything.
+    pub fn are_skipped(&self) -> bool {
+        *self.door.read() == Door::Everybody
+    }
+
+    /// Whether accounts can be changed and asked for.
+    ///
+    /// # Errors
+    /// 1290 with `--skip-grant-tables`; 1105 if the tables are missing or damaged.
+    pub(crate) fn check_usable(&self) -> SqlResult<()> {
+        match &*self.door.read() {
+            Door::Everybody => Err(SqlError::new(
+                1290,
+                "The MySQL server is running with the --skip-grant-tables option so it cannot execute this statement",
+            )),
+            Door::Nobody(closed) if closed.broken => {
+                let text = format!("{}; FLUSH PRIVILEGES makes tables that are missing", closed.reason);
+                Err(SqlError::new(1105, text))
+            }
+            Door::Nobody(_) | Door::Accounts => Ok(()),
+        }
+    }
+
+    fn close(&self, reason: &str, broken: bool) {
+        *self.door.write() = Door::Nobody(Closed { reason: reason.to_owned(), broken });
+    }
+
     fn replace(&self, grants: Grants) {
+        match grants.accounts.is_empty() {
+            true => self.close("mysql.user has no account", false),
+            false => *self.door.write() = Door::Accounts,
+        }
         *self.grants.write() = Arc::new(grants);
         self.version.fetch_add(1, Ordering::Release);
     }
@@ -106,7 +212,11 @@ impl Accounts {
     /// The account for a user that comes from there: the most specific host first, then the most specific user, as
     /// MySQL sorts them. An account that may come in only over loopback or the socket is not found for others.
     pub fn find(&self, user: &str, host: &str, transport: &Transport) -> Option<Account> {
-        self.grants().find(user, host, transport)
+        match &*self.door.read() {
+            Door::Accounts => self.grants().find(user, host, transport),
+            Door::Everybody => Some(Account::of_anybody(user, host)),
+            Door::Nobody(_) => None,
+        }
     }
 
     /// The method of one of the accounts, chosen by `draw`.

@@ -135,6 +135,7 @@ impl Connection {
 
     /// CREATE USER, GRANT and the like.
     pub(crate) fn account_statement(&mut self, stmt: &Stmt<'_>) -> SqlResult<Outcome> {
+        self.db.accounts().check_usable()?;
         self.before_account_change()?;
         match stmt {
             Stmt::CreateUser(create) if create.alter => self.alter_users(create)?,
@@ -151,6 +152,7 @@ impl Connection {
     /// Changes the grants: in the tables, then in memory. What `change` returns are the accounts it changed.
     fn change_grants(&mut self, change: impl FnOnce(&mut Grants) -> SqlResult<Vec<Name>>) -> SqlResult<()> {
         let accounts = self.db.accounts();
+        accounts.check_usable()?;
         let _one_at_a_time = accounts.changing.lock();
         let mut grants = (*accounts.grants()).clone();
         let changed = change(&mut grants)?;
@@ -714,6 +716,7 @@ fn visible<'g>(
 /// # Errors
 /// 1141 no such account.
 pub(crate) fn show_create_user(cx: &StmtCx<'_>, user: &UserName<'_>) -> SqlResult<Listing> {
+    cx.db.accounts().check_usable()?;
     let grants = cx.db.accounts().grants();
     let account = visible(cx, &grants, Some(user))?;
     let name = (account.user.clone(), account.host.clone());
@@ -759,6 +762,7 @@ fn list_of(privileges: Priv, all: Priv, columns: &[(String, Priv)]) -> String {
 /// # Errors
 /// 1141 no such account.
 pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlResult<Listing> {
+    cx.db.accounts().check_usable()?;
     let grants = cx.db.accounts().grants();
     let account = visible(cx, &grants, user)?;
     let name = (account.user.clone(), account.host.clone());

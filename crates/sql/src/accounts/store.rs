@@ -226,20 +226,37 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     column
 }
 
-/// Makes the tables that are not there; whether there were none.
-pub(super) fn create_missing(engine: &Engine) -> SqlResult<bool> {
-    let core = engine.core();
-    if core.storage.options().read_only {
+/// Whether the folder has never had accounts: it is to get the tables and `root@localhost`. Tables that were there and are
+/// gone are no reason to let everybody in.
+pub(super) fn is_new(db: &Arc<Database>) -> SqlResult<bool> {
+    let core = db.engine.core();
+    let storage = &core.storage;
+    // Those of a MySQL server are not read here, and not to be got around.
+    if storage.fs().exists(&storage.options().dir.join("mysql/user.frm")) {
         return Ok(false);
     }
+    let ever_made = error::of_engine(core.dict.tables_ever_made(storage))?;
+    let ours = TABLES.len() as u64;
+    match error::of_engine(core.dict.find(storage, "mysql/user"))? {
+        None => Ok(ever_made < ours),
+        // A crash came before the first account.
+        Some(_) if ever_made <= ours => {
+            let there = run(&mut insider(db)?, "select 1 from mysql.user limit 1")?;
+            Ok(there.is_empty())
+        }
+        Some(_) => Ok(false),
+    }
+}
+
+/// Makes the tables that are not there.
+pub(super) fn create_missing(engine: &Engine) -> SqlResult<()> {
+    let core = engine.core();
     let mut session = engine.session();
-    let mut first = false;
     for kept in TABLES {
         let name = format!("mysql/{}", kept.name);
         if error::of_engine(core.dict.find(&core.storage, &name))?.is_some() {
             continue;
         }
-        first |= kept.name == "user";
         let mut spec =
             TableSpec::new(&name, columns_to_make(kept, core.storage.options().page_size.logical()));
         if kept.key > 0 {
@@ -261,7 +278,7 @@ pub(super) fn create_missing(engine: &Engine) -> SqlResult<bool> {
         .to_owned();
         error::of_engine(session.create_table(&spec))?;
     }
-    Ok(first)
+    Ok(())
 }
 
 /// Text as a literal.

@@ -54,6 +54,13 @@ pub enum Transport {
     Tls(SocketAddr),
 }
 
+impl Transport {
+    /// Whether it is the program that has the folder open, as its owner: no account stands above it.
+    fn is_owner(&self, user: &str) -> bool {
+        *self == Transport::Embedded && user == "root"
+    }
+}
+
 /// Who connects.
 #[derive(Debug, Clone)]
 pub struct ConnectInfo {
@@ -150,6 +157,9 @@ pub struct Connection {
     /// Something that session tracking calls state has changed.
     state_changed: bool,
     is_insider: bool,
+    /// All privileges, whatever the accounts say: of the program that has the folder open, and of who came in when accounts
+    /// were not asked.
+    has_everything: bool,
     pub(crate) last_database: Option<InDatabase>,
 }
 
@@ -186,6 +196,7 @@ impl Connection {
             kind: Com::Other,
             state_changed: false,
             is_insider: false,
+            has_everything: false,
             last_database: None,
         };
         connection.engine.set_tag(u64::from(id));
@@ -198,6 +209,7 @@ impl Connection {
         let info = ConnectInfo { id: Some(0), multi_statements: false, ..ConnectInfo::embedded() };
         let mut connection = Connection::new(db, info)?;
         connection.is_insider = true;
+        connection.has_everything = true;
         // A session that changes accounts waits for the read lock, and then for this one.
         connection.engine.settings.obeys_read_lock = false;
         connection.state.privileges = Arc::new(Privileges::everything());
@@ -207,6 +219,11 @@ impl Connection {
     /// Whether its privileges are not those of an account.
     pub(crate) fn is_insider(&self) -> bool {
         self.is_insider
+    }
+
+    /// Whether its privileges are all there are, and stay so.
+    pub(crate) fn has_everything(&self) -> bool {
+        self.has_everything
     }
 
     /// Takes over who somebody is, and what they start with.
@@ -228,7 +245,11 @@ impl Connection {
         self.state.host = info.host;
         self.state.account_user = accounts.account_user(&info.user, &info.account_host);
         self.state.account_host = info.account_host;
-        self.state.privileges = accounts.privileges(&self.state.account_user, &self.state.account_host);
+        self.has_everything = accounts.are_skipped() || info.transport.is_owner(&info.user);
+        self.state.privileges = match self.has_everything {
+            true => Arc::new(Privileges::everything()),
+            false => accounts.privileges(&self.state.account_user, &self.state.account_host),
+        };
         self.state.client_found_rows = info.found_rows;
         self.multi_statements = info.multi_statements;
         self.interactive = info.interactive;

@@ -295,6 +295,13 @@ impl Connection {
     pub(super) fn check_read_only(&self) -> SqlResult<()> {
         let is_super = self.state.privileges.global.has(Priv::SUPER);
         let option = match () {
+            () if self.db.engine.report().foreign => {
+                return Err(SqlError::new(
+                    1290,
+                    "The MySQL server is running with the --read-only option so it cannot execute this statement: the folder \
+                     was made by another server, and only --take-over opens it for writing",
+                ));
+            }
             () if self.is_insider() => return Ok(()),
             () if self.db.super_read_only.load(Ordering::Relaxed) => "--super-read-only",
             () if self.db.read_only.load(Ordering::Relaxed) && !is_super => "--read-only",

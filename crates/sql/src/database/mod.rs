@@ -92,6 +92,17 @@ impl Database {
         Self::on(engine, globals, &options.dir)
     }
 
+    /// Whether opening would find a folder that another server made and nobody has taken over. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn is_of_another_server(options: &Options) -> SqlResult<bool> {
+        let globals = Globals::new(&options.variables)?;
+        let engine_options = options::engine_options(&options.dir, &globals)?;
+        let origin = Engine::origin(&engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
+        Ok(origin == vaquita_engine::Origin::Other)
+    }
+
     /// On an engine that is open already: for simulations.
     ///
     /// # Errors

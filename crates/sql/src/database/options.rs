@@ -62,6 +62,10 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     storage.open_files = size("open_files");
     storage.force_recovery = ForceRecovery(number("force_recovery") as u8);
     storage.read_only = number("read_only") != 0;
+    storage.take_over = globals.is_on("take_over");
+    if let Some(dir) = globals.text("innodb_undo_directory").filter(|dir| !dir.is_empty()) {
+        storage.undo_directory = dir.into();
+    }
     options.txn.rollback_segments = size("rollback_segments").min(size("undo_logs"));
     options.txn.deadlock_detect = number("deadlock_detect") != 0;
     options.txn.print_all_deadlocks = number("print_all_deadlocks") != 0;

