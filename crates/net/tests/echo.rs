@@ -29,6 +29,8 @@ struct House {
     is_quick: AtomicBool,
     /// Threads that wait for it, or have.
     durable_waits: AtomicUsize,
+    /// Who keeps the loop is relieved of it.
+    is_watched: bool,
 }
 
 #[derive(Default)]
@@ -97,6 +99,10 @@ impl Door for House {
         self.release(1);
     }
 
+    fn look(&self) -> Option<Duration> {
+        self.is_watched.then_some(Duration::from_millis(1))
+    }
+
     fn trouble(&self, trouble: &Trouble) {
         panic!("{trouble:?}");
     }
@@ -139,6 +145,10 @@ impl Client {
                 hand_over();
                 self.house.wait();
                 out.extend_from_slice(format!("{text} waited\n").as_bytes());
+            }
+            ("s", text) => {
+                self.house.wait();
+                out.extend_from_slice(format!("{text} stuck\n").as_bytes());
             }
             ("p", pages) => {
                 (0..pages.parse().expect("a number")).for_each(|_| hand_over_for_page());
@@ -264,13 +274,17 @@ struct Open {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn open(loops: usize) -> Open {
+    open_house(loops, House::default())
+}
+
+fn open_house(loops: usize, house: House) -> Open {
     let listener = Listener::tcp(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
     let addr = listener.local_addr().expect("an address");
     static FILES: AtomicU32 = AtomicU32::new(0);
     let name = format!("vaquita-echo-{}-{}", std::process::id(), FILES.fetch_add(1, Ordering::SeqCst));
     let file = std::env::temp_dir().join(name);
     let at_file = Listener::unix(&file, 0o600).expect("a socket file");
-    let house = Arc::new(House::default());
+    let house = Arc::new(house);
     // Number 0 is the impatient one.
     house.ids.store(1, Ordering::SeqCst);
     let loops = Loops::start(house.clone(), vec![listener, at_file], loops).expect("threads");
@@ -344,6 +358,33 @@ fn who_waits_gives_the_loop_away() {
     for (i, talk) in waiting.iter_mut().enumerate() {
         assert_eq!((talk.hear(), talk.hear()), (format!("{i} waited"), format!("{i} after")));
     }
+}
+
+#[test]
+fn who_keeps_the_loop_is_relieved_of_it() {
+    let open = open_house(1, House { is_watched: true, ..House::default() });
+    let mut stuck: Vec<Talk> = (0..5).map(|_| open.connect()).collect();
+    let mut other = open.connect();
+    for round in 0..3 {
+        for (i, talk) in stuck.iter_mut().enumerate() {
+            talk.say(&format!("s{i}"));
+            talk.say(&format!("e{i} after"));
+            until(|| open.house.waits().waiting == i + 1);
+            assert_eq!(other.ask("ehere"), "here");
+            assert_eq!(open.connect().ask("enew"), "new");
+            assert_eq!(open.house.waits().waiting, i + 1, "it is still held up");
+        }
+        open.house.release(5);
+        for (i, talk) in stuck.iter_mut().enumerate() {
+            assert_eq!((talk.hear(), talk.hear()), (format!("{i} stuck"), format!("{i} after")));
+        }
+        assert_eq!(other.ask(&format!("e{round}")), format!("{round}"));
+    }
+    // Its client leaves: whoever is held up is told.
+    stuck[0].say("s");
+    until(|| open.house.waits().waiting == 1);
+    drop(stuck.remove(0));
+    until(|| open.house.interrupted.load(Ordering::SeqCst) == 1);
 }
 
 #[test]

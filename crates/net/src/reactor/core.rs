@@ -1,13 +1,12 @@
 //! A loop: its epoll set, its connections, its work.
 
-use super::handover::{Held, lay_down, take_up};
+use super::handover::{Berth, Running};
 use super::loops::Group;
 use super::slots::{Slot, Slots};
 use super::width::Load;
 use super::{Connection, Door, Inbox, Message, Next, Place, Trouble};
 use crate::{Accepted, Listener};
 use rustix::event::{Timespec, epoll};
-use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
@@ -70,8 +69,13 @@ pub(super) struct Member<C> {
 /// A loop. In a box, because it goes from hand to hand.
 pub(super) struct Core<D: Door> {
     group: Arc<Group<D>>,
+    berth: Arc<Berth<D>>,
     inbox: Arc<Inbox<D::Connection>>,
     load: Load,
+    /// How often it has gone to another thread.
+    run: u64,
+    /// How often it was laid down to serve a connection.
+    turn: u64,
     epoll: OwnedFd,
     events: Vec<Happened>,
     /// Events from here on have not been looked at.
@@ -126,8 +130,11 @@ impl<D: Door> Core<D> {
         }
         let now = Instant::now();
         Ok(Box::new(Core {
+            berth: group.berths[index].clone(),
             group,
             load: Load::new(index),
+            run: 0,
+            turn: 0,
             epoll,
             events: Vec::with_capacity(EVENTS),
             next_event: 0,
@@ -503,6 +510,7 @@ impl<D: Door> Core<D> {
     fn serves(&mut self, token: u64) {
         self.streak = if self.last == token { self.streak.saturating_add(1) } else { 0 };
         self.last = token;
+        self.turn += 1;
         self.page_waits = 0;
     }
 
@@ -518,26 +526,40 @@ impl<D: Door> Core<D> {
     }
 }
 
-impl<D: Door> Held for Core<D> {
-    fn has_others(&self) -> bool {
+/// What its berth asks while it lies there.
+impl<D: Door> Core<D> {
+    pub(super) fn run(&self) -> u64 {
+        self.run
+    }
+
+    pub(super) fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// Whether somebody else than the connection being served may want the loop.
+    pub(super) fn has_others(&self) -> bool {
         self.slots.len() > 1 || !self.listeners.is_empty()
     }
 
-    fn is_wanted(&mut self) -> bool {
+    /// Whether the loop should not wait for the page that is to be read now.
+    pub(super) fn is_wanted(&mut self) -> bool {
         self.page_waits += 1;
         self.page_wait_began.get_or_insert_with(Instant::now);
         let pending = self.next_event < self.events.len() || !self.ready.is_empty() || self.away > 0;
         pending || self.page_waits > PAGE_WAITS && self.has_others()
     }
 
-    fn give_away(mut self: Box<Self>) -> Result<(), Box<dyn Held>> {
+    /// Lets a spare thread run it; it comes back if there is none.
+    pub(super) fn give_away(mut self: Box<Self>) -> Result<(), Box<Self>> {
         let pool = self.group.pool.clone();
-        // The connection being served stays with this thread.
+        // The connection being served stays with its thread, which finds that the run is not its own any more.
         self.away += 1;
+        self.run += 1;
         self.page_wait_began = None;
         pool.give(self).map_err(|mut core| {
             core.away -= 1;
-            core as Box<dyn Held>
+            core.run -= 1;
+            core
         })
     }
 }
@@ -547,10 +569,14 @@ type ScratchOf<D> = <<D as Door>::Connection as Connection>::Scratch;
 /// Runs a loop until it ends or is given away.
 pub(super) fn run<D: Door>(mut core: Box<Core<D>>, scratch: &mut ScratchOf<D>) {
     core.load.begin();
+    let (group, berth, run) = (core.group.clone(), core.berth.clone(), core.run);
+    let _running = Running::new(berth.clone(), run);
     loop {
         while let Some((token, member)) = core.next_ready() {
             core.serves(token);
-            match serve(core, member, scratch) {
+            berth.lay_down(core, &group.watch);
+            let served = serve::<D>(member, scratch, || berth.take_up(run));
+            match served {
                 Some(kept) => core = kept,
                 None => return,
             }
@@ -581,16 +607,15 @@ pub(super) fn run<D: Door>(mut core: Box<Core<D>>, scratch: &mut ScratchOf<D>) {
     }
 }
 
-/// Serves a connection. `None`: the loop is another thread's now, and the connection has been sent back to it.
+/// Serves a connection while its loop lies in its berth. `None`: the loop is another thread's now, and the connection has been
+/// sent back to it.
 fn serve<D: Door>(
-    core: Box<Core<D>>,
     mut member: Box<Member<D::Connection>>,
     scratch: &mut ScratchOf<D>,
+    take_up: impl FnOnce() -> Option<Box<Core<D>>>,
 ) -> Option<Box<Core<D>>> {
-    lay_down(core);
     let mut next = member.connection.serve(scratch);
-    // Whatever loop is still there is the one that was laid down.
-    if let Some(mut core) = take_up().and_then(|held| (held as Box<dyn Any>).downcast::<Core<D>>().ok()) {
+    if let Some(mut core) = take_up() {
         core.settle(member, next);
         return Some(core);
     }

@@ -8,6 +8,10 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// How often loops are looked at. Nobody is kept waiting for more than about twice of it.
+const LOOK: Duration = Duration::from_millis(4);
 
 /// What the connections of a door have in common.
 pub trait Door: Send + Sync + 'static {
@@ -24,6 +28,12 @@ pub trait Door: Send + Sync + 'static {
 
     /// The connection with this number is on a thread that waits, and nobody wants the result any more: its wait shall end.
     fn interrupt(&self, id: u32);
+
+    /// How often the loops are looked at, to give away those that serve the same connection as at the last look. `None`: a
+    /// connection keeps its loop until it gives it away itself.
+    fn look(&self) -> Option<Duration> {
+        Some(LOOK)
+    }
 
     /// For the log.
     fn trouble(&self, trouble: &Trouble);

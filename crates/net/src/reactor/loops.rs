@@ -1,12 +1,15 @@
 //! The loops of a door, from start to stop.
 
+use super::handover::Berth;
 use super::pool::Pool;
+use super::watch::{self, Watch};
 use super::width::Width;
 use super::{Core, Door, Inbox, Message};
 use crate::Listener;
 use parking_lot::{Condvar, Mutex};
 use std::io;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What the loops of a door share.
@@ -14,6 +17,9 @@ pub(super) struct Group<D: Door> {
     pub(super) door: Arc<D>,
     pub(super) pool: Arc<Pool<D>>,
     pub(super) inboxes: Vec<Arc<Inbox<D::Connection>>>,
+    /// Of each loop where it lies while it serves.
+    pub(super) berths: Vec<Arc<Berth<D>>>,
+    pub(super) watch: Watch,
     pub(super) width: Width,
     running: Mutex<usize>,
     ended: Condvar,
@@ -29,6 +35,7 @@ impl<D: Door> Group<D> {
 /// Running loops. Dropping them stops them.
 pub struct Loops<D: Door> {
     group: Arc<Group<D>>,
+    watch: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl<D: Door> std::fmt::Debug for Loops<D> {
@@ -49,15 +56,23 @@ impl<D: Door> Loops<D> {
         };
         let inboxes: Vec<_> = (0..loops).map(|_| Inbox::new().map(Arc::new)).collect::<io::Result<_>>()?;
         let width = Width::new(inboxes.len());
+        let berths = (0..loops).map(|_| Berth::new()).collect();
         let group = Arc::new(Group {
             door,
             pool: Pool::new(),
             inboxes,
+            berths,
+            watch: Watch::default(),
             width,
             running: Mutex::new(0),
             ended: Condvar::new(),
         });
-        let started = Loops { group: group.clone() };
+        let watch = group.door.look().map(|look| {
+            let group = group.clone();
+            let thread = std::thread::Builder::new().name("vaquita-watch".into());
+            thread.spawn(move || watch::run(&group, look))
+        });
+        let started = Loops { group: group.clone(), watch: Mutex::new(watch.transpose()?) };
         let mut listeners = listeners;
         for index in 0..loops {
             // The first loop accepts for all.
@@ -97,6 +112,10 @@ impl<D: Door> Loops<D> {
         }
         let ended = *running == 0;
         drop(running);
+        self.group.watch.end();
+        let watch = self.watch.lock().take();
+        // It ends at its next look, and it does not panic.
+        let _ = watch.map(JoinHandle::join);
         self.group.pool.stop();
         ended && self.group.pool.wait_ended(end.saturating_duration_since(Instant::now()))
     }

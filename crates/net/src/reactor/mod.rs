@@ -11,9 +11,13 @@
 //! thread B: spare ------------------------> run(core)
 //! ```
 //!
-//! While a statement runs, the loop lies in a thread-local place (`handover`): the hook takes it from there, and
-//! who finds the place empty afterwards knows that it is no loop's thread any more. Nothing is shared, so nothing is
-//! locked; a statement that does not wait pays for two moves of a pointer.
+//! While a statement runs, the loop lies in its berth (`handover`): the hook takes it from there, and who finds the berth
+//! empty afterwards, or with a later run of the loop in it, knows that it is no loop's thread any more. A statement that does
+//! not wait pays for two moves of a pointer under a lock that hardly anybody else takes.
+//!
+//! A statement that computes for long, or is held up where there is no hook, does not give its loop away. A thread of its own
+//! looks at the berths every few milliseconds and does it for such a statement (`watch`): nobody waits for what somebody
+//! else's statement does, whatever it is.
 //!
 //! A page that is not in the buffer pool is read in about the time that it takes to wake a thread: for it the loop is given
 //! away only if it is wanted, or if the connection reads one page after the other (`hand_over_for_page`).
@@ -37,6 +41,7 @@ mod inbox;
 mod loops;
 mod pool;
 mod slots;
+mod watch;
 mod width;
 
 use self::core::Core;
