@@ -19,6 +19,7 @@
 mod access;
 pub mod aggregate;
 mod arith;
+mod automaton;
 mod build;
 mod cast;
 mod compare;

@@ -458,7 +458,7 @@ impl Expr {
     }
 
     /// The regular expression that was prepared for this call.
-    pub(super) fn regex(&self) -> Option<&regex::bytes::Regex> {
+    pub(super) fn regex(&self) -> Option<&super::automaton::Automaton> {
         match self.data() {
             Data::Regex(regex) => Some(regex),
             _ => None,

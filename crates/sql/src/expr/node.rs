@@ -264,7 +264,7 @@ pub(super) enum Data {
     /// A system variable.
     Variable(crate::vars::VarRef),
     /// A regular expression that is constant; `None`: it is none (NULL).
-    Regex(Arc<regex::bytes::Regex>),
+    Regex(Arc<super::automaton::Automaton>),
 }
 
 impl Expr {

@@ -1,11 +1,11 @@
 //! LIKE and REGEXP.
 
+use super::automaton::Automaton;
 use super::build::{New, charset_of, int_type};
 use super::node::{Constness, Data, Expr, Like, Node};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, env};
-use regex::bytes::{Regex, RegexBuilder};
 use std::sync::Arc;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::Collation;
@@ -90,18 +90,18 @@ fn eval_regexp<'r>(
 ) -> SqlResult<Value<'r>> {
     let Some(text) = args[0].text(cx, row)? else { return Ok(Value::Null) };
     if let Some(regex) = e.regex() {
-        return Ok(Value::bool(regex.is_match(&text)));
+        return Ok(Value::bool(regex.is_match(&text, cx)?));
     }
     let Some(pattern) = args[1].text(cx, row)? else { return Ok(Value::Null) };
     let regex = compiled(&pattern, e.number() as u16)?;
-    Ok(Value::bool(regex.is_match(&text)))
+    Ok(Value::bool(regex.is_match(&text, cx)?))
 }
 
 /// A pattern in the syntax of 5.6 (POSIX extended, with `[[:<:]]` and `[[:>:]]`) made a regular expression.
 ///
 /// # Errors
 /// 1139.
-fn compiled(pattern: &[u8], collation: u16) -> SqlResult<Regex> {
+fn compiled(pattern: &[u8], collation: u16) -> SqlResult<Automaton> {
     if pattern.is_empty() {
         return Err(SqlError::new(1139, "Got error 'empty (sub)expression' from regexp"));
     }
@@ -110,15 +110,8 @@ fn compiled(pattern: &[u8], collation: u16) -> SqlResult<Regex> {
     let unicode = charset.is_unicode() && std::str::from_utf8(pattern).is_ok();
     let source = translated(pattern, unicode);
     let ignore_case = !collation.is_binary() && charset != Charset::BINARY;
-    // The server matches bytes: `.` is any of them but the end of a text.
-    RegexBuilder::new(&source)
-        .unicode(unicode)
-        .case_insensitive(ignore_case)
-        .dot_matches_new_line(true)
-        .octal(false)
-        .size_limit(8 << 20)
-        .build()
-        .map_err(|_| SqlError::new(1139, format!("Got error '{}' from regexp", complaint(pattern))))
+    Automaton::new(source, unicode, ignore_case)
+        .ok_or_else(|| SqlError::new(1139, format!("Got error '{}' from regexp", complaint(pattern))))
 }
 
 /// The pattern in the syntax of the `regex` crate.
