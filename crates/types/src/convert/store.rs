@@ -146,6 +146,8 @@ impl Place<'_, '_> {
         Ok(match v {
             &Value::Int(v) => Whole::of(v.into()),
             &Value::UInt(v) => Whole::of(v.into()),
+            // Bits have no sign.
+            &Value::Bit { value, .. } => Whole::of(value.into()),
             Value::Float(v) => Whole::of_f64((*v).into()),
             Value::Double(v) => {
                 // INT UNSIGNED says it twice.
