@@ -12,6 +12,9 @@ use vaquita_engine::table::DefaultValue;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
 use vaquita_types::{Kind, Level, SqlError, SqlResult};
 
+/// Columns of a table at most.
+const COLUMNS_MAX: usize = 1017;
+
 /// CREATE TABLE in all its forms.
 pub(super) fn create_table(
     cx: &mut StmtCx<'_>,
@@ -166,6 +169,11 @@ fn definition_of(
     let mut definition = empty(cx, database, name)?;
     let default_collation = definition.collation;
     options::apply(cx, &mut definition, written.options, default_collation)?;
+    // Before anything is looked at that takes longer with each of them.
+    let columns = written.elements.iter().filter(|e| matches!(e, TableElement::Column(_))).count();
+    check_column_count(columns)?;
+    let keys = written.elements.iter().filter(|e| matches!(e, TableElement::Index(_))).count();
+    keys::check_count(keys)?;
     for element in written.elements {
         if let TableElement::Column(column) = element {
             add_column(cx, &mut definition, column)?;
@@ -175,6 +183,14 @@ fn definition_of(
         keys_as_written(cx, &mut definition, written)?;
     }
     Ok(definition)
+}
+
+/// 1117: more columns than a table may have.
+pub(super) fn check_column_count(columns: usize) -> SqlResult<()> {
+    if columns > COLUMNS_MAX {
+        return Err(SqlError::new(1117, "Too many columns"));
+    }
+    Ok(())
 }
 
 /// Appends a column as written.
@@ -191,6 +207,7 @@ pub(super) fn add_column(
     if definition.column(&column.name).is_some() {
         return Err(SqlError::duplicate_column(&column.name));
     }
+    check_column_count(definition.columns.len() + 1)?;
     definition.columns.push(column);
     Ok(())
 }
@@ -274,6 +291,7 @@ fn add_selected(
     let planned = planned?;
     cx.state.check_privileges(planned.wants())?;
     let columns = planned.columns().map_or(&[][..], |c| c);
+    check_column_count(columns.len())?;
     for column in columns {
         let name = String::from_utf8_lossy(&column.name).into_owned();
         if definition.column(&name).is_some() {

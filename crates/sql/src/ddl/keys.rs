@@ -9,6 +9,9 @@ use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
 use vaquita_types::{Kind, SqlError, SqlResult};
 
+/// Keys of a table at most.
+const KEYS_MAX: usize = 64;
+
 /// Most characters of an index's comment.
 const COMMENT_MAX: usize = 1_024;
 /// Bytes of one column in a key, of tables whose row format keeps long prefixes.
@@ -19,7 +22,7 @@ const OLD_KEY_MAX: u32 = 767;
 /// Adds a key to a definition whose columns are complete.
 ///
 /// # Errors
-/// 1061, 1068, 1070, 1071, 1072, 1089, 1170, 1171, 1280, 1688; 1235 kinds that are not there yet.
+/// 1061, 1068, 1069, 1070, 1071, 1072, 1089, 1170, 1171, 1280, 1688; 1235 kinds that are not there yet.
 pub(super) fn add(definition: &mut Definition, written: &ast::IndexDef<'_>) -> SqlResult<()> {
     let kind = match written.kind {
         IndexKind::Primary => KeyKind::Primary,
@@ -121,7 +124,20 @@ fn free_name(definition: &Definition, column: &str) -> String {
     }
 }
 
+/// 1069: more keys than a table may have.
+///
+/// # Errors
+/// That one.
+pub(super) fn check_count(keys: usize) -> SqlResult<()> {
+    if keys > KEYS_MAX {
+        let message = format!("Too many keys specified; max {KEYS_MAX} keys allowed");
+        return Err(SqlError::new(1069, message));
+    }
+    Ok(())
+}
+
 fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()> {
+    check_count(definition.keys.iter().filter(|key| !key.generated).count() + 1)?;
     if key.kind == KeyKind::Primary && definition.keys.iter().any(|k| k.kind == KeyKind::Primary) {
         return Err(SqlError::new(1068, "Multiple primary key defined"));
     }
