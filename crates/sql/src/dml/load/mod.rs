@@ -5,6 +5,7 @@
 //! the client goes on sending anyway.
 
 mod reader;
+mod source;
 
 use super::file_format::FileFormat;
 use super::insert::open_for_change;
@@ -22,12 +23,12 @@ use crate::state::SessionState;
 use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
 use crate::virtual_tables;
 use reader::{Next, Reader, Record};
-use std::io::Read;
+use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_parser::ast;
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// Bytes of a file read at once.
 const PIECE: usize = 256 << 10;
@@ -262,7 +263,7 @@ fn is_of_database(place: &Path, dir: &Path) -> bool {
 impl Loading<'_> {
     /// Takes a piece of the file, an empty one at its end.
     fn take(&mut self, piece: &[u8], cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        self.reader.push(piece);
+        self.reader.push(piece)?;
         while self.reader.next(&mut self.record) == Next::Row {
             self.row(cx)?;
         }
@@ -292,7 +293,7 @@ impl Loading<'_> {
                 }
                 (Target::Var(name), field) => {
                     let value = match field.flatten() {
-                        Some(text) => Value::owned(text.to_vec()),
+                        Some(text) => memory::into_owned(Value::bytes(text))?,
                         None => Value::Null,
                     };
                     cx.state.user_vars.set(name, value, plan.text.clone());
@@ -416,11 +417,13 @@ impl Planned for LoadPlan {
             return Ok(loading.outcome(cx.state));
         }
         let path = self.path(cx.db, cx.state)?;
-        let mut file = std::fs::File::open(&path).map_err(|e| unreadable(&path, &e))?;
+        // A file may be slow, a pipe may wait for its other end.
+        cx.state.give_way();
+        let mut file = Source::open(&path)?;
         let mut piece = vec![0; PIECE];
         let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: Some(cx.engine) };
         loop {
-            let n = file.read(&mut piece).map_err(|e| unreadable(&path, &e))?;
+            let n = file.read(&path, &mut piece, eval.state)?;
             loading.take(&piece[..n], &mut eval)?;
             if n == 0 {
                 return Ok(loading.outcome(cx.state));

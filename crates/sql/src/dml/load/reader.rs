@@ -1,6 +1,7 @@
 //! Rows of a file, which comes in pieces.
 
 use crate::dml::file_format::FileFormat;
+use vaquita_types::{SqlResult, memory};
 
 /// A field of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,9 @@ pub(super) enum Next {
     End,
 }
 
+/// A row that is longer than the longest packet comes from no table.
+const ROW_MAX: usize = 1 << 30;
+
 /// Takes a file apart.
 #[derive(Debug)]
 pub(super) struct Reader<'f> {
@@ -67,6 +71,8 @@ pub(super) struct Reader<'f> {
     widths: Vec<usize>,
     buffer: Vec<u8>,
     at: usize,
+    /// So many bytes have to be there before a row is looked for again.
+    awaited: usize,
     /// No more comes.
     ended: bool,
     /// Lines still to be skipped.
@@ -86,24 +92,34 @@ struct Short;
 
 impl<'f> Reader<'f> {
     pub(super) fn new(format: &'f FileFormat, columns: usize, widths: Vec<usize>, skip: u64) -> Reader<'f> {
-        Reader { format, columns, widths, buffer: Vec::new(), at: 0, ended: false, skip }
+        Reader { format, columns, widths, buffer: Vec::new(), at: 0, awaited: 0, ended: false, skip }
     }
 
     /// Appends a piece of the file; an empty one is its end.
-    pub(super) fn push(&mut self, piece: &[u8]) {
+    ///
+    /// # Errors
+    /// No memory for a row that does not end.
+    pub(super) fn push(&mut self, piece: &[u8]) -> SqlResult<()> {
         self.ended |= piece.is_empty();
         self.buffer.drain(..self.at);
         self.at = 0;
-        self.buffer.extend_from_slice(piece);
+        if self.buffer.len() > ROW_MAX {
+            return Err(memory::no_memory(self.buffer.len() + piece.len()));
+        }
+        memory::append(&mut self.buffer, piece)
     }
 
     /// Reads the next row.
     pub(super) fn next(&mut self, record: &mut Record) -> Next {
+        if self.buffer.len() - self.at < self.awaited && !self.ended {
+            return Next::More;
+        }
+        self.awaited = 0;
         while self.skip > 0 {
             match find(&self.buffer[self.at..], &self.format.lines_terminated) {
                 Some(at) => self.at += at + self.format.lines_terminated.len(),
                 None if self.ended => return Next::End,
-                None => return Next::More,
+                None => return self.more(),
             }
             self.skip -= 1;
         }
@@ -113,9 +129,15 @@ impl<'f> Reader<'f> {
             Ok(false) => Next::End,
             Err(Short) => {
                 self.at = start;
-                Next::More
+                self.more()
             }
         }
+    }
+
+    /// What is there is no whole row. It is looked at again from its start, so when there is much more of it.
+    fn more(&mut self) -> Next {
+        self.awaited = (self.buffer.len() - self.at).saturating_mul(2);
+        Next::More
     }
 
     fn record(&mut self, record: &mut Record) -> Result<bool, Short> {
@@ -329,7 +351,7 @@ mod tests {
                         .collect(),
                 ),
                 Next::End => return rows,
-                Next::More => reader.push(pieces.next().unwrap()),
+                Next::More => reader.push(pieces.next().unwrap()).unwrap(),
             }
         }
     }
@@ -380,8 +402,8 @@ mod tests {
         let mut reader = Reader::new(&f, 2, Vec::new(), 2);
         let mut record = Record::default();
         assert_eq!(reader.next(&mut record), Next::More);
-        reader.push(b"head\nhead\n1\t2\n");
-        reader.push(b"");
+        reader.push(b"head\nhead\n1\t2\n").unwrap();
+        reader.push(b"").unwrap();
         assert_eq!(reader.next(&mut record), Next::Row);
         assert_eq!(record.get(1), Some(Some(&b"2"[..])));
         assert_eq!(reader.next(&mut record), Next::End);
