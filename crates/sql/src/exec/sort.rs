@@ -1,9 +1,13 @@
 //! Sorting rows: in memory up to a limit of bytes, then in runs in a temporary file that are merged.
 //!
+//! As soon as there are [`FAN_IN`] runs of about one size they are merged to one, so the last merge has few of them however
+//! many rows there were, and each row is written a few times at most.
+//!
 //! A row has a key, which compares as bytes, and a body. Rows of equal keys stay in the order in which they came. If only
 //! the first rows are wanted, no more than these are kept.
 
 use super::spill::{FileRows, io, temporary_file};
+use rustix::fs::FallocateFlags;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -14,6 +18,9 @@ use vaquita_types::SqlResult;
 /// Rows that are kept in a heap at most; beyond, sorting all of them costs as little.
 const HEAP_MAX: u64 = 100_000;
 
+/// Runs that are merged at once: each takes a buffer of 4 KB or more.
+const FAN_IN: usize = 256;
+
 /// Sorts rows.
 #[derive(Debug)]
 pub(crate) struct Sorter {
@@ -23,6 +30,7 @@ pub(crate) struct Sorter {
     bytes: Vec<u8>,
     rows: Vec<Place>,
     runs: Vec<Run>,
+    fan_in: usize,
     file: Option<File>,
     /// If only so many rows are wanted.
     first: Option<First>,
@@ -43,6 +51,8 @@ struct Place {
 struct Run {
     start: u64,
     end: u64,
+    /// How often its rows were merged.
+    level: u32,
 }
 
 #[derive(Debug)]
@@ -79,6 +89,7 @@ impl Sorter {
             bytes: Vec::new(),
             rows: Vec::new(),
             runs: Vec::new(),
+            fan_in: FAN_IN,
             file: None,
             first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new() }),
             sequence: 0,
@@ -181,25 +192,34 @@ impl Sorter {
             Some(file) => file,
             none => none.insert(temporary_file().map_err(|e| io(&e))?),
         };
-        let start = file.seek(SeekFrom::End(0)).map_err(|e| io(&e))?;
-        let mut out = BufWriter::with_capacity(256 << 10, &*file);
-        let mut len = 0;
+        let mut out = RunWriter::at_end_of(file)?;
         for row in &self.rows {
-            let (key, body) = (&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end]);
-            let mut write = || {
-                out.write_all(&(key.len() as u32).to_le_bytes())?;
-                out.write_all(&(body.len() as u32).to_le_bytes())?;
-                out.write_all(key)?;
-                out.write_all(body)
-            };
-            write().map_err(|e| io(&e))?;
-            len += 8 + key.len() as u64 + body.len() as u64;
+            out.push(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])?;
         }
-        out.flush().map_err(|e| io(&e))?;
-        drop(out);
-        self.runs.push(Run { start, end: start + len });
+        self.runs.push(out.finish(0)?);
         self.bytes.clear();
         self.rows.clear();
+        self.merge_some()
+    }
+
+    /// Merges the last runs as long as there are enough of one level. They keep their place among the others, so rows of
+    /// equal keys stay in their order.
+    fn merge_some(&mut self) -> SqlResult<()> {
+        while let Some(first) = self.runs.len().checked_sub(self.fan_in)
+            && let level = self.runs[first].level
+            && self.runs.last().is_some_and(|run| run.level == level)
+        {
+            let Some(file) = &self.file else { return Ok(()) };
+            let merged = self.runs.split_off(first);
+            let mut out = RunWriter::at_end_of(file)?;
+            merge(file, &merged, self.limit, |key, body| out.push(key, body).map(|()| true))?;
+            self.runs.push(out.finish(level + 1)?);
+            for run in merged {
+                let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                // Where the file system cannot, the file is larger until it goes.
+                let _ = rustix::fs::fallocate(file, hole, run.start, run.end - run.start);
+            }
+        }
         Ok(())
     }
 
@@ -228,26 +248,66 @@ impl Sorter {
         if !self.rows.is_empty() {
             self.spill()?;
         }
-        self.merge(each)
+        match &self.file {
+            Some(file) => merge(file, &self.runs, self.limit, each),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Calls `each` with the rows of runs in order, until it says `false`.
+fn merge(
+    file: &File,
+    runs: &[Run],
+    limit: usize,
+    mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>,
+) -> SqlResult<()> {
+    let buffer = (limit / runs.len().max(1)).clamp(4 << 10, 256 << 10);
+    let mut readers = Vec::with_capacity(runs.len());
+    let mut heap = BinaryHeap::new();
+    for (i, run) in runs.iter().enumerate() {
+        let mut rows = FileRows::new(file, run.start, run.end, buffer);
+        heap.extend(next_of(&mut rows, i)?);
+        readers.push(rows);
+    }
+    while let Some(next) = heap.pop() {
+        if !each(&next.key, &next.body)? {
+            return Ok(());
+        }
+        heap.extend(next_of(&mut readers[next.run], next.run)?);
+    }
+    Ok(())
+}
+
+/// Writes a run at the end of the file.
+struct RunWriter<'f> {
+    out: BufWriter<&'f File>,
+    start: u64,
+    len: u64,
+}
+
+impl<'f> RunWriter<'f> {
+    fn at_end_of(mut file: &'f File) -> SqlResult<RunWriter<'f>> {
+        let start = file.seek(SeekFrom::End(0)).map_err(|e| io(&e))?;
+        Ok(RunWriter { out: BufWriter::with_capacity(256 << 10, file), start, len: 0 })
     }
 
-    fn merge(self, mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>) -> SqlResult<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let buffer = (self.limit / self.runs.len().max(1)).clamp(4 << 10, 256 << 10);
-        let mut readers = Vec::with_capacity(self.runs.len());
-        let mut heap = BinaryHeap::new();
-        for (i, run) in self.runs.iter().enumerate() {
-            let mut rows = FileRows::new(file, run.start, run.end, buffer);
-            heap.extend(next_of(&mut rows, i)?);
-            readers.push(rows);
-        }
-        while let Some(next) = heap.pop() {
-            if !each(&next.key, &next.body)? {
-                return Ok(());
-            }
-            heap.extend(next_of(&mut readers[next.run], next.run)?);
-        }
+    fn push(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+        let out = &mut self.out;
+        let mut write = || {
+            out.write_all(&(key.len() as u32).to_le_bytes())?;
+            out.write_all(&(body.len() as u32).to_le_bytes())?;
+            out.write_all(key)?;
+            out.write_all(body)
+        };
+        write().map_err(|e| io(&e))?;
+        self.len += 8 + key.len() as u64 + body.len() as u64;
         Ok(())
+    }
+
+    fn finish(mut self, level: u32) -> SqlResult<Run> {
+        self.out.flush().map_err(|e| io(&e))?;
+        Ok(Run { start: self.start, end: self.start + self.len, level })
     }
 }
 
@@ -284,6 +344,7 @@ impl PartialOrd for Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vaquita_base::codec::push_uint;
 
     type KeyAndBody = (Vec<u8>, Vec<u8>);
 
@@ -330,6 +391,31 @@ mod tests {
             .unwrap();
         keys.sort();
         assert_eq!(out, keys);
+    }
+
+    #[test]
+    fn few_runs_are_left_to_be_merged() {
+        let mut sorter = Sorter::new(0, None);
+        sorter.fan_in = 3;
+        let mut rows = Vec::new();
+        for i in 0..40_000_u32 {
+            let (mut key, mut body) = (Vec::new(), Vec::new());
+            push_uint(&mut key, 4, (i.wrapping_mul(2_654_435_761) >> 20).into());
+            push_uint(&mut body, 4, i.into());
+            sorter.push_and_spill(&key, &body).unwrap();
+            rows.push((key, body));
+            assert!(sorter.runs.len() < 15, "{:?}", sorter.runs);
+        }
+        assert!(sorter.runs.iter().any(|run| run.level >= 3), "{:?}", sorter.runs);
+        let mut out = Vec::new();
+        sorter
+            .finish(|key, body| {
+                out.push((key.to_vec(), body.to_vec()));
+                Ok(true)
+            })
+            .unwrap();
+        rows.sort();
+        assert!(out == rows);
     }
 
     #[test]
