@@ -11,7 +11,7 @@
 //! | part | file |
 //! |---|---|
 //! | queries, unions, limits | this file |
-//! | subqueries in expressions | `subquery` |
+//! | subqueries in expressions | `subquery`, `members` |
 //! | reading tables, joins | `scan` |
 //! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
@@ -24,6 +24,7 @@ pub(crate) mod bound;
 pub(crate) mod distinct;
 mod group;
 mod kept;
+mod members;
 mod pipeline;
 pub(crate) mod pool;
 pub(crate) mod ranges;

@@ -1,15 +1,21 @@
 //! Subqueries in expressions. Those that refer to no row around them run once in an execution: their rows are kept.
 
+use super::members::{self, Members};
+use super::values::memory_of;
 use super::{Flow, Output, run_query};
 use crate::expr::subquery::TakeRow;
 use crate::expr::{EvalCx, Row, Subquery};
 use crate::plan::QueryPlan;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
-use vaquita_types::{SqlResult, Value};
+use vaquita_types::compare::CompareAs;
+use vaquita_types::{SqlResult, Value, memory};
 
-/// Rows of a subquery that are kept at most; one with more runs again.
-const KEPT_MAX: usize = 1 << 20;
+/// Bytes of a row besides its values.
+const PLACE: usize = 16;
+
+/// What is kept of subqueries' rows may take so many times the memory of a temporary table; one with more runs again.
+const KEPT_TIMES: usize = 4;
 
 /// Results of subqueries, kept while a statement runs.
 #[derive(Debug, Default)]
@@ -35,20 +41,16 @@ impl SubqueryResults {
     }
 }
 
-/// The rows of a subquery.
+/// What is known of the rows of a subquery.
 #[derive(Debug, Default)]
 struct Kept {
     rows: Vec<Box<[Value<'static>]>>,
+    /// Bytes that they take.
+    memory: usize,
     /// There are no others.
     complete: bool,
-    /// Of one column of integers: its values.
-    integers: Option<Integers>,
-}
-
-#[derive(Debug, Default)]
-struct Integers {
-    values: HashSet<i128, foldhash::fast::RandomState>,
-    has_null: bool,
+    /// Of one column: which values there are.
+    members: Option<Members>,
 }
 
 /// A planned subquery.
@@ -100,16 +102,22 @@ impl Subquery for SubqueryPlan {
         if kept.complete {
             return Ok(());
         }
-        let mut new = Vec::new();
+        let limit = cx.state.vars.tmp_memory().saturating_mul(KEPT_TIMES);
+        let mut new = Keeping { rows: Vec::new(), memory: kept.memory, limit };
         let mut taking = Taking { take, skip: kept.rows.len(), kept: Some(&mut new), stopped: false };
+        // Nobody else holds the rows, so that the new ones are put behind them.
+        drop(kept);
         self.run(cx, outer, &mut taking)?;
         let stopped = taking.stopped;
-        if kept.rows.len() + new.len() > KEPT_MAX {
+        if new.memory > limit {
             return Ok(());
         }
-        let rows = kept.rows.iter().cloned().chain(new).collect();
-        let kept = Kept { rows, complete: !stopped, integers: None };
-        cx.state.subqueries.results.insert(self.place(), Arc::new(kept));
+        let all = cx.state.subqueries.results.entry(self.place()).or_default();
+        if let Some(all) = Arc::get_mut(all) {
+            all.rows.append(&mut new.rows);
+            all.memory = new.memory;
+            all.complete = !stopped;
+        }
         Ok(())
     }
 
@@ -118,39 +126,21 @@ impl Subquery for SubqueryPlan {
         cx: &mut EvalCx<'_>,
         outer: &Row<'_>,
         left: &[Value<'_>],
+        how: &[CompareAs],
     ) -> SqlResult<Option<Option<bool>>> {
-        let [wanted] = left else { return Ok(None) };
-        let integer = self.plan.types.first().is_some_and(|ty| ty.kind.is_integer());
-        let wanted = match wanted {
-            Value::Int(v) if integer => i128::from(*v),
-            Value::UInt(v) if integer => i128::from(*v),
-            _ => return Ok(None),
-        };
+        let ([wanted], [how], [ty]) = (left, how, &self.plan.types[..]) else { return Ok(None) };
+        if !members::tells(*how, wanted, ty) {
+            return Ok(None);
+        }
         let Some(mut kept) = self.kept(cx) else { return Ok(None) };
-        if kept.integers.is_none() {
-            self.rows(cx, outer, &mut |_, _| Ok(true))?;
-            match self.kept(cx) {
-                Some(all) if all.complete => kept = all,
-                _ => return Ok(None),
-            }
-            let mut integers = Integers::default();
-            for row in &kept.rows {
-                match row.first() {
-                    Some(Value::Int(v)) => drop(integers.values.insert((*v).into())),
-                    Some(Value::UInt(v)) => drop(integers.values.insert((*v).into())),
-                    Some(Value::Null) => integers.has_null = true,
-                    _ => return Ok(None),
-                }
-            }
-            kept = Arc::new(Kept { rows: kept.rows.clone(), complete: true, integers: Some(integers) });
+        if kept.members.is_none() {
+            let members = Members::of(*how, cx, |cx, members| self.run(cx, outer, members))?;
+            let all = Kept { members: Some(members), ..Kept::default() };
+            kept = Arc::new(all);
             cx.state.subqueries.results.insert(self.place(), kept.clone());
         }
-        let Some(integers) = &kept.integers else { return Ok(None) };
-        Ok(Some(match (integers.values.contains(&wanted), integers.has_null) {
-            (true, _) => Some(true),
-            (false, true) => None,
-            (false, false) => Some(false),
-        }))
+        let Some(members) = &kept.members else { return Ok(None) };
+        members.contains(*how, wanted)
     }
 }
 
@@ -159,8 +149,31 @@ struct Taking<'t, 'f> {
     take: &'t mut TakeRow<'f>,
     /// Rows that were handed over before.
     skip: usize,
-    kept: Option<&'t mut Vec<Box<[Value<'static>]>>>,
+    kept: Option<&'t mut Keeping>,
     stopped: bool,
+}
+
+/// Rows that may be kept.
+struct Keeping {
+    rows: Vec<Box<[Value<'static>]>>,
+    /// Bytes that they take, with those that were kept before.
+    memory: usize,
+    limit: usize,
+}
+
+impl Keeping {
+    fn push(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        if self.memory > self.limit {
+            return Ok(());
+        }
+        self.memory += PLACE + values.iter().map(memory_of).sum::<usize>();
+        if self.memory > self.limit {
+            self.rows = Vec::new();
+            return Ok(());
+        }
+        self.rows.push(values.iter().map(|v| memory::into_owned(v.borrowed())).collect::<SqlResult<_>>()?);
+        Ok(())
+    }
 }
 
 impl Output for Taking<'_, '_> {
@@ -169,8 +182,8 @@ impl Output for Taking<'_, '_> {
             self.skip -= 1;
             return Ok(Flow::Go);
         }
-        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() <= KEPT_MAX) {
-            kept.push(values.iter().map(|v| v.borrowed().into_owned()).collect());
+        if let Some(kept) = &mut self.kept {
+            kept.push(values)?;
         }
         if (self.take)(cx, values)? {
             return Ok(Flow::Go);

@@ -102,6 +102,10 @@ fn results_do_not_depend_on_the_memory() {
         "select * from (select id, a, b from t) x where x.a > 3",
         "select count(*), sum(y.id) from (select id, b from t order by b) y, u where u.id < 3 union select 1, 2",
         "select x.n, u.b from (select a, count(*) n from t group by a, b) x join u on u.id = x.a",
+        // What subqueries give, by key; NULL among it or not.
+        "select id from t where b in (select b from u where id % 3 = 0)",
+        "select id, a in (select a from u) from t",
+        "select id from t where b not in (select b from u where b is not null)",
         // Joins by hash, inner and outer, with more rows of a key, NULL and conditions beside the key.
         "select t.id, u.id from t join u on t.a = u.a where t.id < 500",
         "select t.id, u.id, u.b from t left join u on t.a = u.a and u.id % 3 = 1 where t.id < 400",
@@ -117,6 +121,23 @@ fn results_do_not_depend_on_the_memory() {
     run(&mut connection, "set tmp_table_size = default");
     run(&mut connection, "select sql_calc_found_rows distinct a from t limit 5");
     assert_eq!(run(&mut connection, "select found_rows()"), little);
+}
+
+#[test]
+fn what_is_in_a_subquery_is_what_equals_a_row_of_it() {
+    let mut connection = session();
+    for (of_t, of_u) in [
+        ("t.b", "u.b"),
+        ("t.a", "u.a"),
+        ("cast(t.a as decimal(20, 4))", "u.a"),
+        ("date '2000-01-01' + interval t.a day", "date '2000-01-01' + interval u.a day"),
+    ] {
+        let by_key = format!("select id from t where {of_t} in (select {of_u} from u where u.a is not null)");
+        let row_by_row = format!("select id from t where exists (select 1 from u where u.a is not null and {of_t} = {of_u})");
+        let found = run(&mut connection, &by_key);
+        assert_eq!(found, run(&mut connection, &row_by_row), "{by_key}");
+        assert!(found.len() > 100 && found.len() < 3_072, "{by_key}: {}", found.len());
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub trait Subquery: Debug + Send + Sync {
     /// Of the statement, those of `take`.
     fn rows(&self, cx: &mut EvalCx<'_>, outer: &Row<'_>, take: &mut TakeRow<'_>) -> SqlResult<()>;
 
-    /// `left IN (subquery)` by a better way than looking at all rows (index lookup, hash). `None`: there is none;
+    /// `left IN (subquery)`, compared as `how`, by a better way than looking at all rows (index lookup, hash). `None`: there is none;
     /// `Some(None)`: unknown.
     ///
     /// # Errors
@@ -30,8 +30,9 @@ pub trait Subquery: Debug + Send + Sync {
         cx: &mut EvalCx<'_>,
         outer: &Row<'_>,
         left: &[Value<'_>],
+        how: &[CompareAs],
     ) -> SqlResult<Option<Option<bool>>> {
-        let _ = (cx, outer, left);
+        let _ = (cx, outer, left, how);
         Ok(None)
     }
 }
@@ -83,7 +84,8 @@ impl SubqueryNode {
             if result.is_some() {
                 return Err(SqlError::new(1242, "Subquery returns more than 1 row"));
             }
-            result = Some(values.first().map_or(Value::Null, |v| v.clone().into_owned()));
+            let value = values.first().map_or(Value::Null, Value::borrowed);
+            result = Some(vaquita_types::memory::into_owned(value)?);
             Ok(true)
         })?;
         Ok(result.unwrap_or_default())
@@ -100,7 +102,7 @@ impl SubqueryNode {
     ) -> SqlResult<Option<bool>> {
         let left: Vec<Value<'_>> = self.left.iter().map(|e| e.eval(cx, row)).collect::<SqlResult<_>>()?;
         let is_in = (any && op == CmpOp::Eq) || (!any && op == CmpOp::Ne);
-        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left)? {
+        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left, how)? {
             return Ok(found.map(|found| found == any));
         }
         let mut result = Some(!any);
