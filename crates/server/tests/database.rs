@@ -3,6 +3,8 @@
 #[path = "door/client.rs"]
 #[allow(dead_code)]
 mod client;
+#[path = "database/endless.rs"]
+mod endless;
 
 use client::{Answer, Client, text};
 use std::net::{SocketAddr, TcpStream};

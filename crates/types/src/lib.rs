@@ -14,6 +14,7 @@
 //! | between UTC and local time | [`time_zone`] |
 //! | types as clients see them | [`meta`] |
 //! | JSON documents | [`json`] |
+//! | long allocations that may fail | [`memory`] |
 //! | error numbers, SQLSTATEs, messages; warnings | [`error`] |
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ pub mod convert;
 pub mod decimal;
 pub mod error;
 pub mod json;
+pub mod memory;
 pub mod meta;
 pub mod number;
 pub mod sql_mode;

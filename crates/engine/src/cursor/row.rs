@@ -8,6 +8,7 @@ use crate::row::entry::cut;
 use crate::row::image::Image;
 use crate::table::{Field, Index, RowKey, Table};
 use crate::version::entry::Parsed;
+use vaquita_format::record::ExternRef;
 use vaquita_format::tuple::TupleField;
 
 /// Where the wanted columns are.
@@ -112,6 +113,16 @@ impl<'p> RowRef<'p> {
             },
             Source::Batch { batch, row } => batch.column(row, i).external,
         }
+    }
+
+    /// Bytes of the whole value of the `i`-th wanted column, as its record says.
+    ///
+    /// # Panics
+    /// As [`RowRef::column`].
+    pub fn whole_len(&self, i: usize) -> usize {
+        let Some(stored) = self.column(i) else { return 0 };
+        let off_page = if self.is_off_page(i) { ExternRef::of_field(stored).ok().flatten() } else { None };
+        stored.len() + off_page.map_or(0, |part| part.len as usize)
     }
 
     /// The whole value of the `i`-th wanted column, read from off the page if need be; appended to `out`. Whether it is

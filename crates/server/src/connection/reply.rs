@@ -12,7 +12,11 @@ use crate::protocol::reply::{push_end_of_rows, push_eof, push_ok, status};
 use crate::protocol::{binary_row, text_row};
 use std::sync::Arc;
 use vaquita_net::{Received, hand_over_if_busy};
+use vaquita_sql::types::memory;
 use vaquita_sql::{ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value};
+
+/// Characters of a text for which a packet has room in any case.
+const SHORT: u32 = 0xFFFF;
 
 /// How rows are encoded.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub(super) struct Reply<'r, 'l> {
     definitions: &'r mut Definitions,
     /// Columns of the result that is being sent.
     columns: Option<Arc<[ColumnMeta]>>,
+    /// Some of them may hold long texts.
+    may_be_long: bool,
     /// Where the present result began.
     began: Mark,
     /// The client is gone: nothing more can be told to it.
@@ -50,7 +56,18 @@ impl<'r, 'l> Reply<'r, 'l> {
         definitions: &'r mut Definitions,
     ) -> Self {
         let began = line.out.mark();
-        Reply { line, capabilities, limits, status, form, definitions, columns: None, began, gone: None }
+        Reply {
+            line,
+            capabilities,
+            limits,
+            status,
+            form,
+            definitions,
+            columns: None,
+            may_be_long: false,
+            began,
+            gone: None,
+        }
     }
 
     fn has(&self, capability: Capabilities) -> bool {
@@ -74,6 +91,7 @@ impl<'r, 'l> Reply<'r, 'l> {
 impl ResultSink for Reply<'_, '_> {
     fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()> {
         self.columns = Some(columns.clone());
+        self.may_be_long = columns.iter().any(|c| c.ty.length > SHORT);
         if let Form::Cursor(cursor) = &mut self.form {
             cursor.columns = Some(columns.clone());
             return Ok(());
@@ -88,6 +106,15 @@ impl ResultSink for Reply<'_, '_> {
     #[inline]
     fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
         let Some(columns) = &self.columns else { return Ok(()) };
+        if self.may_be_long {
+            let bytes =
+                values.iter().map(|value| if let Value::Bytes(text) = value { text.len() + 9 } else { 0 });
+            let out = match &mut self.form {
+                Form::Cursor(cursor) => &mut cursor.rows,
+                _ => &mut self.line.out.buf,
+            };
+            memory::reserve(out, bytes.sum())?;
+        }
         match &mut self.form {
             Form::Text => text_row::push_row(self.line.out, columns, values),
             Form::Binary => binary_row::push_row(self.line.out, columns, values),

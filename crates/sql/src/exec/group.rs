@@ -15,6 +15,7 @@ use crate::plan::names::Source;
 use crate::plan::{BlockPlan, GroupPlan, SortValue};
 use std::collections::HashMap;
 use vaquita_base::codec::push_uint;
+use vaquita_parser::ast::AggregateKind;
 use vaquita_types::{SqlResult, Value};
 
 /// Whether groups are given only when all rows have been read.
@@ -46,7 +47,7 @@ impl Group {
         self.carried.iter().map(memory_of).sum::<usize>() + size_of_val(&*self.accumulators)
     }
 
-    /// Bytes that the values of DISTINCT take.
+    /// Bytes that the values of DISTINCT and the texts of GROUP_CONCAT take.
     fn values_memory(&self) -> usize {
         self.accumulators.iter().map(Accumulator::memory).sum()
     }
@@ -344,7 +345,7 @@ impl<'p> Hashed<'p> {
             limit: cx.state.vars.tmp_memory(),
             sort_limit: cx.state.vars.sort_memory(),
             late: None,
-            keep_values: plan.aggregates.iter().any(|a| a.distinct),
+            keep_values: plan.aggregates.iter().any(|a| a.distinct || a.kind == AggregateKind::GroupConcat),
             crowded: false,
         }
     }
@@ -374,7 +375,7 @@ impl<'p> Hashed<'p> {
         }
         let before = group.values_memory();
         group.add(self.plan, cx, row)?;
-        self.memory += group.values_memory() - before;
+        self.memory = (self.memory + group.values_memory()).saturating_sub(before);
         self.crowded = self.memory > self.limit;
         Ok(())
     }

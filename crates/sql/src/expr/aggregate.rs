@@ -11,13 +11,14 @@ use super::scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 use super::subquery::CompiledSubquery;
 use super::{EvalCx, env, row::Row};
 use crate::exec::distinct::{Came, Distinct};
+use crate::exec::values::memory_of;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_parser::ast::{self, AggregateKind};
 use vaquita_types::compare::CompareAs;
-use vaquita_types::{Decimal, Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Decimal, Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// A compiled aggregate call.
 #[derive(Debug, Clone)]
@@ -271,8 +272,70 @@ enum State {
     Bits(u64),
     /// Number, mean, sum of squared distances from it.
     Variance(u64, f64, f64),
-    Concat(Vec<(Vec<Value<'static>>, Vec<u8>)>),
+    Concat(Texts),
 }
+
+/// A text of GROUP_CONCAT behind the keys it is sorted by.
+type Text = (Vec<Value<'static>>, Vec<u8>);
+
+/// What GROUP_CONCAT has taken. Texts that cannot come into the result, because those before them fill it, are not kept.
+#[derive(Debug, Default)]
+struct Texts {
+    texts: Vec<Text>,
+    /// Bytes of the texts and keys.
+    memory: usize,
+    /// When more than these are there, those that are not wanted go.
+    prune_at: usize,
+}
+
+impl Texts {
+    fn push(
+        &mut self,
+        of: &Aggregate,
+        cx: &mut EvalCx<'_>,
+        keys: Vec<Value<'static>>,
+        text: Vec<u8>,
+    ) -> SqlResult<()> {
+        let limit = env::group_concat_max_len(cx.state);
+        let new = (keys, text);
+        let memory = Texts::memory_of(&new);
+        memory::reserve(&mut self.texts, 1)?;
+        self.texts.push(new);
+        self.memory += memory;
+        if self.memory > self.prune_at {
+            self.prune(of, limit);
+        }
+        cx.state.worked(memory)
+    }
+
+    fn memory_of((keys, text): &Text) -> usize {
+        size_of::<Text>() + text.len() + keys.iter().map(memory_of).sum::<usize>()
+    }
+
+    /// Those that come after a result that is full already go. The order of those that stay is kept.
+    fn prune(&mut self, of: &Aggregate, limit: usize) {
+        self.sort(of);
+        let mut bytes = 0;
+        let full = self.texts.iter().position(|(_, text)| {
+            bytes += text.len();
+            bytes > limit
+        });
+        if let Some(last) = full {
+            self.texts.truncate(last + 1);
+        }
+        self.memory = self.texts.iter().map(Texts::memory_of).sum();
+        self.prune_at = (2 * self.memory).max(PRUNE_MIN);
+    }
+
+    fn sort(&mut self, of: &Aggregate) {
+        if !of.order_by.is_empty() {
+            self.texts.sort_by(|a, b| by_keys(of, &a.0, &b.0));
+        }
+    }
+}
+
+/// Fewer bytes of GROUP_CONCAT are not looked through for those that are not wanted.
+const PRUNE_MIN: usize = 64 << 10;
 
 impl State {
     /// Of no rows.
@@ -285,16 +348,17 @@ impl State {
             K::BitAnd => State::Bits(u64::MAX),
             K::BitOr | K::BitXor => State::Bits(0),
             K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Variance(0, 0.0, 0.0),
-            K::GroupConcat => State::Concat(Vec::new()),
+            K::GroupConcat => State::Concat(Texts::default()),
             _ => State::Count(0),
         }
     }
 }
 
 impl Accumulator {
-    /// Bytes that the values of DISTINCT take.
+    /// Bytes that the values of DISTINCT and the texts of GROUP_CONCAT take.
     pub(crate) fn memory(&self) -> usize {
-        self.seen.as_ref().map_or(0, |seen| seen.memory())
+        let texts = if let State::Concat(list) = &self.state { list.memory } else { 0 };
+        texts + self.seen.as_ref().map_or(0, |seen| seen.memory())
     }
 
     /// Whether values are to be written to a file: [`Accumulator::relieve`].
@@ -381,13 +445,13 @@ impl Accumulator {
                 let mut text = Vec::new();
                 for arg in &of.args {
                     let Some(part) = arg.text(cx, row)? else { return Ok(()) };
-                    text.extend_from_slice(&part);
+                    memory::append(&mut text, &part)?;
                 }
                 let mut keys = Vec::with_capacity(of.order_by.len());
                 for (key, _) in &of.order_by {
-                    keys.push(key.eval(cx, row)?.into_owned());
+                    keys.push(memory::into_owned(key.eval(cx, row)?)?);
                 }
-                list.push((keys, text));
+                list.push(of, cx, keys, text)?;
             }
         }
         Ok(())
@@ -443,10 +507,10 @@ impl Accumulator {
                 let root = matches!(of.kind, K::StddevPop | K::StddevSamp);
                 Value::Double(if root { variance.sqrt() } else { variance })
             }
-            State::Concat(list) if list.is_empty() => Value::Null,
+            State::Concat(list) if list.texts.is_empty() => Value::Null,
             State::Concat(list) => {
-                list.sort_by(|a, b| by_keys(of, &a.0, &b.0));
-                joined(list, of, cx)
+                list.sort(of);
+                joined(&list.texts, of, cx)?
             }
         })
     }
@@ -472,14 +536,17 @@ fn by_keys(of: &Aggregate, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
 }
 
 /// Texts with the separator between them, cut at `group_concat_max_len` with warning 1260.
-fn joined(list: &[(Vec<Value<'static>>, Vec<u8>)], of: &Aggregate, cx: &mut EvalCx<'_>) -> Value<'static> {
+fn joined(list: &[Text], of: &Aggregate, cx: &mut EvalCx<'_>) -> SqlResult<Value<'static>> {
     let limit = env::group_concat_max_len(cx.state);
     let mut out = Vec::new();
     for (i, (_, text)) in list.iter().enumerate() {
         if i > 0 {
-            out.extend_from_slice(&of.separator);
+            memory::append(&mut out, &of.separator)?;
         }
-        out.extend_from_slice(text);
+        // No more than can be part of the result.
+        let room = limit.saturating_sub(out.len()) + 1;
+        memory::append(&mut out, &text[..text.len().min(room)])?;
+        cx.state.worked(text.len())?;
         if out.len() > limit {
             let charset = Charset::of_collation(of.ty.collation).unwrap_or(Charset::BINARY);
             out.truncate(limit);
@@ -488,5 +555,5 @@ fn joined(list: &[(Vec<Value<'static>>, Vec<u8>)], of: &Aggregate, cx: &mut Eval
             break;
         }
     }
-    Value::owned(out)
+    Ok(Value::owned(out))
 }

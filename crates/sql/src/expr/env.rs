@@ -67,9 +67,9 @@ pub(super) fn div_precision_increment(state: &SessionState) -> u8 {
     state.vars.div_precision_increment
 }
 
-/// `group_concat_max_len`, bytes.
+/// `group_concat_max_len`, bytes; no more than a packet.
 pub(super) fn group_concat_max_len(state: &SessionState) -> usize {
-    state.vars.group_concat_max_len as usize
+    state.vars.group_concat_max_len.min(state.vars.max_allowed_packet) as usize
 }
 
 /// `max_allowed_packet`, bytes: the longest result of a string function.

@@ -10,6 +10,9 @@ use vaquita_engine::text::collation::Collation;
 use vaquita_types::compare::CompareAs;
 use vaquita_types::{Kind, SqlError, SqlResult, Value};
 
+/// A text from this length on takes so long to make that it counts as work.
+const LONG: usize = 4 << 10;
+
 impl Expr {
     /// Its value for a row.
     ///
@@ -21,7 +24,15 @@ impl Expr {
             Node::Param(i) => Ok(row.params.get(*i as usize).map_or(Value::Null, Value::borrowed)),
             Node::Column { level, table, column, .. } => column_value(*level, *table, *column, cx, row),
             Node::Aggregate(i) => Ok(row.aggregates.get(*i as usize).map_or(Value::Null, Value::borrowed)),
-            Node::Call(call) => (call.eval)(self, &call.args, cx, row),
+            Node::Call(call) => {
+                let value = (call.eval)(self, &call.args, cx, row)?;
+                if let Value::Bytes(Cow::Owned(bytes)) = &value
+                    && bytes.len() >= LONG
+                {
+                    cx.state.worked(bytes.len())?;
+                }
+                Ok(value)
+            }
             Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
             Node::Subquery(sub) => sub.eval(self, cx, row),
             _ => Ok(self.eval_bool(cx, row)?.map_or(Value::Null, Value::bool)),
@@ -121,6 +132,7 @@ fn stored_value<'r>(
     let at = usize::from(at);
     if row.is_off_page(at) {
         let mut whole = Vec::new();
+        vaquita_types::memory::reserve(&mut whole, row.whole_len(at))?;
         row.read_column(at, &mut whole).map_err(engine_error)?;
         return Ok(match ty.ty.kind {
             Kind::Json => Value::Json(Cow::Owned(whole)),

@@ -8,7 +8,7 @@ use super::{EvalCx, env};
 use crate::vars::VarRef;
 use vaquita_engine::text::collation::aggregate::Derivation;
 use vaquita_parser::ast::{Ident, SystemVar};
-use vaquita_types::{Kind, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlResult, SqlType, Value, memory};
 
 /// `@name`: of the type it has while the statement is compiled.
 pub(super) fn user(cx: &mut CompileCx<'_>, name: Ident<'_>) -> Expr {
@@ -28,7 +28,8 @@ pub(super) fn user(cx: &mut CompileCx<'_>, name: Ident<'_>) -> Expr {
 }
 
 fn eval_user<'r>(e: &'r Expr, _: &'r [Expr], cx: &mut EvalCx<'_>, _: &'r Row<'r>) -> SqlResult<Value<'r>> {
-    Ok(cx.state.user_vars.get(e.call_bytes()).map_or(Value::Null, |var| var.value.clone()))
+    let value = cx.state.user_vars.get(e.call_bytes()).map_or(Value::Null, |var| var.value.borrowed());
+    memory::into_owned(value)
 }
 
 /// `@name := value`.
@@ -74,14 +75,17 @@ fn variable_type(e: &Expr) -> SqlType {
 }
 
 /// Sets a user variable to the value of an expression, as `:=` and SET do.
-pub fn set_user_variable(cx: &mut EvalCx<'_>, name: &[u8], e: &Expr, value: &Value<'_>) {
+///
+/// # Errors
+/// No memory.
+pub fn set_user_variable(cx: &mut EvalCx<'_>, name: &[u8], e: &Expr, value: &Value<'_>) -> SqlResult<()> {
     let mut ty = variable_type(e);
     let value = match value {
         Value::Null | Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_) => {
             value.clone().into_owned()
         }
         Value::Float(v) => Value::Double(f64::from(*v)),
-        Value::Bytes(_) => value.clone().into_owned(),
+        Value::Bytes(_) => memory::into_owned(value.borrowed())?,
         other => {
             if !e.is_text() {
                 ty.collation = env::collation_connection(cx.state);
@@ -90,6 +94,7 @@ pub fn set_user_variable(cx: &mut EvalCx<'_>, name: &[u8], e: &Expr, value: &Val
         }
     };
     cx.state.user_vars.set(name, value, ty);
+    Ok(())
 }
 
 fn eval_assign<'r>(
@@ -99,7 +104,7 @@ fn eval_assign<'r>(
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
     let value = args[0].eval(cx, row)?;
-    set_user_variable(cx, e.call_bytes(), &args[0], &value);
+    set_user_variable(cx, e.call_bytes(), &args[0], &value)?;
     Ok(value)
 }
 

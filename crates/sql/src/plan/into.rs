@@ -97,7 +97,8 @@ impl Output for Storing<'_> {
             }
             Into::Vars(names) => {
                 for ((name, value), ty) in names.iter().zip(values).zip(self.types) {
-                    cx.state.user_vars.set(name, value.borrowed().into_owned(), ty.clone());
+                    let value = vaquita_types::memory::into_owned(value.borrowed())?;
+                    cx.state.user_vars.set(name, value, ty.clone());
                 }
                 return Ok(Flow::Go);
             }

@@ -83,6 +83,8 @@ pub struct SessionState {
     pub(crate) kept_most: usize,
     /// Rows since the clock was looked at.
     polls: u32,
+    /// Bytes of long values since then.
+    worked: usize,
     /// When it was.
     last_poll: Instant,
 }
@@ -96,6 +98,9 @@ impl std::fmt::Debug for SessionState {
 
 /// Rows between two looks at the clock.
 const POLL_ROWS: u32 = 64;
+
+/// Bytes of long values between two of them.
+const POLL_BYTES: usize = 64 << 10;
 
 impl SessionState {
     /// A session's state to begin with.
@@ -137,6 +142,7 @@ impl SessionState {
             yield_hook: None,
             kept_most: 0,
             polls: 0,
+            worked: 0,
             last_poll: Instant::now(),
         }
     }
@@ -172,6 +178,20 @@ impl SessionState {
         if self.polls < POLL_ROWS && !self.interrupt.is_set() {
             return Ok(());
         }
+        self.poll_now()
+    }
+
+    /// Some work over so many bytes is done within a row: after enough of it as [`SessionState::poll`].
+    ///
+    /// # Errors
+    /// As that.
+    #[inline]
+    pub(crate) fn worked(&mut self, bytes: usize) -> SqlResult<()> {
+        self.worked += bytes;
+        if self.worked < POLL_BYTES {
+            return Ok(());
+        }
+        self.worked = 0;
         self.poll_now()
     }
 

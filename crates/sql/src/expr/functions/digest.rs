@@ -123,14 +123,14 @@ evals! {
     }
     eval_compress(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        Ok(super::zip::compress(&text).map_or(Value::Null, Value::owned))
+        Ok(super::zip::compress(&text)?.map_or(Value::Null, Value::owned))
     }
     eval_uncompress(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
         if text.is_empty() {
             return Ok(Value::bytes(b""));
         }
-        match super::zip::uncompress(&text, crate::expr::env::max_allowed_packet(cx.state)) {
+        match super::zip::uncompress(&text, crate::expr::env::max_allowed_packet(cx.state))? {
             Ok(out) => Ok(Value::owned(out)),
             Err((code, message)) => {
                 cx.warn(code, message);
@@ -185,16 +185,19 @@ fn crc32(bytes: &[u8]) -> u32 {
 /// MD5 (RFC 1321).
 fn md5(bytes: &[u8]) -> [u8; 16] {
     const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
-    let mut message = bytes.to_vec();
-    message.push(0x80);
-    message.resize((bytes.len() + 9).next_multiple_of(64) - 8, 0);
-    message.extend_from_slice(&(bytes.len() as u64).wrapping_mul(8).to_le_bytes());
+    let (blocks, rest) = bytes.split_at(bytes.len() / 64 * 64);
+    let mut end = rest.to_vec();
+    end.push(0x80);
+    end.resize((rest.len() + 9).next_multiple_of(64) - 8, 0);
+    end.extend_from_slice(&(bytes.len() as u64).wrapping_mul(8).to_le_bytes());
     // The constants are the sines of 1 to 64.
     let sines: Vec<u32> = (1..=64u32).map(|i| (f64::from(i).sin().abs() * 4_294_967_296.0) as u32).collect();
     let mut state = [0x6745_2301u32, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476];
-    for block in message.chunks_exact(64) {
-        let words: Vec<u32> =
-            block.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
+    for block in blocks.chunks_exact(64).chain(end.chunks_exact(64)) {
+        let mut words = [0; 16];
+        for (word, w) in words.iter_mut().zip(block.chunks_exact(4)) {
+            *word = u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
+        }
         let [mut a, mut b, mut c, mut d] = state;
         for i in 0..64 {
             let (mixed, word) = match i / 16 {

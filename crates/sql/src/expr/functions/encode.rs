@@ -9,6 +9,7 @@ use crate::expr::scope::CompileCx;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::Collation;
 use vaquita_parser::ast::{Ident, WeightLevel};
+use vaquita_types::memory::{no_memory, reserve, with_room};
 use vaquita_types::{Kind, SqlError, SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -28,6 +29,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     f("weight_string", 1, 1, |cx, _, mut args| weight_string(cx, args.remove(0), None, &[])),
 ];
+
+/// The most that `max_allowed_packet` can be.
+const PACKET_MAX: usize = 1 << 30;
 
 /// A binary string.
 pub(super) fn binary(
@@ -115,15 +119,24 @@ evals! {
             return Ok(Value::owned(format!("{number:X}").into_bytes()));
         }
         let text = v.to_text(args[0].ty());
-        Ok(Value::owned(hex_of(&text)))
+        // As MySQL: `max_allowed_packet` does not bound it. What no packet can hold is not made.
+        if text.len() > PACKET_MAX / 2 {
+            return Err(no_memory(text.len() * 2));
+        }
+        let mut out = with_room(text.len() * 2)?;
+        push_digits(&text, b"0123456789ABCDEF", &mut out);
+        Ok(Value::owned(out))
     }
     eval_unhex(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        let digits: Option<Vec<u8>> = text.iter().map(|&b| Some(char::from(b).to_digit(16)? as u8)).collect();
-        let Some(digits) = digits else { return Ok(Value::Null) };
-        let (odd, pairs) = digits.split_at(digits.len() % 2);
-        let mut out = odd.to_vec();
-        out.extend(pairs.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
+        let digit = |b: u8| char::from(b).to_digit(16).map(|digit| digit as u8);
+        let (odd, pairs) = text.split_at(text.len() % 2);
+        let mut out = with_room(text.len().div_ceil(2))?;
+        for chunk in odd.chunks(1).chain(pairs.chunks_exact(2)) {
+            let byte = chunk.iter().try_fold(0, |byte, &b| Some(byte << 4 | digit(b)?));
+            let Some(byte) = byte else { return Ok(Value::Null) };
+            out.push(byte);
+        }
         Ok(Value::owned(out))
     }
     eval_ascii(e, args, cx, row) {
@@ -157,15 +170,19 @@ evals! {
     }
     eval_to_base64(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        let out = base64_of(&text);
-        if too_long(cx, "to_base64", out.len()) {
+        let digits = text.len().div_ceil(3) * 4;
+        let bytes = digits + digits.saturating_sub(1) / 76;
+        if too_long(cx, "to_base64", bytes) {
             return Ok(Value::Null);
         }
+        let mut out = with_room(bytes)?;
+        push_base64(&text, &mut out);
         Ok(Value::owned(out))
     }
     eval_from_base64(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        Ok(base64_decoded(&text).map_or(Value::Null, Value::owned))
+        let out = with_room(text.len() / 4 * 3)?;
+        Ok(base64_decoded(&text, out).map_or(Value::Null, Value::owned))
     }
     eval_weight_string(e, args, cx, row) {
         if !args[0].is_text() && args[0].ty().kind != Kind::Null {
@@ -180,6 +197,9 @@ evals! {
             if too_long(cx, "weight_string", wanted) {
                 return Ok(Value::Null);
             }
+            let width = if cast & 2 != 0 { 1 } else { collation.charset().space().len() };
+            let more = wanted.saturating_mul(width).saturating_sub(text.len());
+            reserve(&mut text, more)?;
             if cast & 2 != 0 {
                 collation = Collation::BINARY;
                 text.resize(wanted, 0);
@@ -191,34 +211,28 @@ evals! {
                 }
             }
         }
-        let mut out = Vec::new();
+        // Most letters weigh two bytes.
+        let mut out = with_room(text.len().saturating_mul(2))?;
         collation.weight_string(&text, &mut out);
-        if too_long(cx, "weight_string", out.len()) {
-            return Ok(Value::Null);
-        }
         Ok(Value::owned(out))
     }
 }
 
-/// Upper-case digits.
-pub(super) fn hex_of(bytes: &[u8]) -> Vec<u8> {
-    digits_of(bytes, b"0123456789ABCDEF")
-}
-
 /// Lower-case digits, as digests are printed.
 pub(super) fn lower_hex_of(bytes: &[u8]) -> Vec<u8> {
-    digits_of(bytes, b"0123456789abcdef")
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    push_digits(bytes, b"0123456789abcdef", &mut out);
+    out
 }
 
-fn digits_of(bytes: &[u8], digits: &[u8; 16]) -> Vec<u8> {
-    bytes.iter().flat_map(|b| [digits[usize::from(b >> 4)], digits[usize::from(b & 15)]]).collect()
+fn push_digits(bytes: &[u8], digits: &[u8; 16], out: &mut Vec<u8>) {
+    out.extend(bytes.iter().flat_map(|b| [digits[usize::from(b >> 4)], digits[usize::from(b & 15)]]));
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Lines of 76 characters.
-fn base64_of(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len() / 3 * 4 + bytes.len() / 57 + 4);
+fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
     for (i, chunk) in bytes.chunks(3).enumerate() {
         if i > 0 && i % 19 == 0 {
             out.push(b'\n');
@@ -229,17 +243,18 @@ fn base64_of(bytes: &[u8]) -> Vec<u8> {
             out.push(if place <= chunk.len() { BASE64[digit as usize] } else { b'=' });
         }
     }
-    out
 }
 
-fn base64_decoded(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let digits: Vec<u8> = text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
-    if !digits.len().is_multiple_of(4) {
+fn base64_decoded(text: &[u8], mut out: Vec<u8>) -> Option<Vec<u8>> {
+    let digits = || text.iter().copied().filter(|b| !b.is_ascii_whitespace());
+    let count = digits().count();
+    if !count.is_multiple_of(4) {
         return None;
     }
-    let n = digits.len() / 4;
-    for (i, chunk) in digits.chunks_exact(4).enumerate() {
+    let n = count / 4;
+    let mut digits = digits();
+    for i in 0..n {
+        let chunk = [digits.next()?, digits.next()?, digits.next()?, digits.next()?];
         let padding = if i + 1 == n { chunk.iter().rev().take_while(|&&b| b == b'=').count() } else { 0 };
         if padding > 2 {
             return None;
@@ -249,9 +264,7 @@ fn base64_decoded(text: &[u8]) -> Option<Vec<u8>> {
             v = v << 6 | BASE64.iter().position(|&d| d == b)? as u32;
         }
         v <<= 6 * padding;
-        out.extend_from_slice(
-            &v.to_le_bytes()[..3].iter().rev().copied().collect::<Vec<u8>>()[..3 - padding],
-        );
+        out.extend_from_slice(&[(v >> 16) as u8, (v >> 8) as u8, v as u8][..3 - padding]);
     }
     Some(out)
 }

@@ -8,6 +8,7 @@ use crate::expr::node::{CompareAs, Data, Expr, Node};
 use crate::expr::scope::CompileCx;
 use vaquita_engine::text::collation::Collation;
 use vaquita_engine::text::collation::aggregate::Purpose;
+use vaquita_types::memory::append;
 use vaquita_types::{SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -109,11 +110,14 @@ evals! {
                 continue;
             }
             let Some(text) = member.text(cx, row)? else { continue };
+            if too_long(cx, "make_set", out.len() + 1 + text.len()) {
+                return Ok(Value::Null);
+            }
             if !first {
                 out.push(b',');
             }
             first = false;
-            out.extend_from_slice(&text);
+            append(&mut out, &text)?;
         }
         Ok(Value::owned(out))
     }
@@ -140,10 +144,14 @@ evals! {
         }
         let mut out = Vec::with_capacity(bytes);
         for i in 0..count {
-            if i > 0 {
-                out.extend_from_slice(&separator);
+            let text = if bits >> i & 1 == 1 { &on } else { &off };
+            if too_long(cx, "export_set", out.len() + separator.len() + text.len()) {
+                return Ok(Value::Null);
             }
-            out.extend_from_slice(if bits >> i & 1 == 1 { &on } else { &off });
+            if i > 0 {
+                append(&mut out, &separator)?;
+            }
+            append(&mut out, text)?;
         }
         Ok(Value::owned(out))
     }

@@ -9,6 +9,7 @@ use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_engine::text::collation::{Collation, find_bytes};
 use vaquita_parser::ast::TrimSide;
+use vaquita_types::memory::{append, filled, repeated, with_room};
 use vaquita_types::{SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -199,10 +200,11 @@ evals! {
         }
         let mut out = Vec::new();
         for a in args {
-            out.extend_from_slice(&arg!(a.text(cx, row)));
-        }
-        if too_long(cx, "concat", out.len()) {
-            return Ok(Value::Null);
+            let text = arg!(a.text(cx, row));
+            if too_long(cx, "concat", out.len() + text.len()) {
+                return Ok(Value::Null);
+            }
+            append(&mut out, &text)?;
         }
         Ok(Value::owned(out))
     }
@@ -212,14 +214,14 @@ evals! {
         let mut first = true;
         for a in &args[1..] {
             let Some(text) = a.text(cx, row)? else { continue };
+            if too_long(cx, "concat_ws", out.len() + separator.len() + text.len()) {
+                return Ok(Value::Null);
+            }
             if !first {
-                out.extend_from_slice(&separator);
+                append(&mut out, &separator)?;
             }
             first = false;
-            out.extend_from_slice(&text);
-        }
-        if too_long(cx, "concat_ws", out.len()) {
-            return Ok(Value::Null);
+            append(&mut out, &text)?;
         }
         Ok(Value::owned(out))
     }
@@ -235,20 +237,20 @@ evals! {
     }
     eval_lower(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        let mut out = Vec::with_capacity(text.len());
+        let mut out = with_room(text.len())?;
         folding(&args[0]).lower(&text, &mut out);
         Ok(Value::owned(out))
     }
     eval_upper(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        let mut out = Vec::with_capacity(text.len());
+        let mut out = with_room(text.len())?;
         folding(&args[0]).upper(&text, &mut out);
         Ok(Value::owned(out))
     }
     eval_reverse(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
         let charset = text_charset(&args[0]);
-        let mut out = vec![0; text.len()];
+        let mut out = filled(0, text.len())?;
         let (mut rest, mut end) = (&text[..], text.len());
         while !rest.is_empty() {
             let len = charset.char_len(rest).unwrap_or(1).min(rest.len());
@@ -269,10 +271,7 @@ evals! {
         if from == 0 && to == text.len() {
             return Ok(Value::Bytes(text));
         }
-        Ok(match text {
-            std::borrow::Cow::Borrowed(text) => Value::bytes(&text[from..to]),
-            std::borrow::Cow::Owned(text) => Value::owned(text[from..to].to_vec()),
-        })
+        Ok(super::substring::part(text, from, to))
     }
     eval_repeat(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
@@ -280,14 +279,14 @@ evals! {
         if too_long(cx, "repeat", text.len().saturating_mul(times)) {
             return Ok(Value::Null);
         }
-        Ok(Value::owned(text.repeat(times)))
+        Ok(Value::owned(repeated(&text, times)?))
     }
     eval_space(e, args, cx, row) {
         let times = arg!(args[0].integer(cx, row)).clamp(0, i128::from(u32::MAX)) as usize;
         if too_long(cx, "space", times) {
             return Ok(Value::Null);
         }
-        Ok(Value::owned(vec![b' '; times]))
+        Ok(Value::owned(filled(b' ', times)?))
     }
     eval_replace(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
@@ -296,36 +295,45 @@ evals! {
         if from.is_empty() {
             return Ok(Value::Bytes(text));
         }
-        let mut out = Vec::with_capacity(text.len());
+        let mut out = Vec::new();
         let charset = charset_of(e.ty().collation);
         let mut rest = &text[..];
         let mut found = false;
-        while let Some(at) = next_whole(rest, &from, charset) {
+        while let Some(at) = next_whole(rest, &from, charset, cx)? {
             found = true;
-            out.extend_from_slice(&rest[..at]);
-            out.extend_from_slice(&to);
-            rest = &rest[at + from.len()..];
-            if too_long(cx, "replace", out.len()) {
+            if too_long(cx, "replace", out.len() + at + to.len()) {
                 return Ok(Value::Null);
             }
+            append(&mut out, &rest[..at])?;
+            append(&mut out, &to)?;
+            rest = &rest[at + from.len()..];
+            cx.state.worked(at)?;
         }
         if !found {
             return Ok(Value::Bytes(text));
         }
-        out.extend_from_slice(rest);
+        if too_long(cx, "replace", out.len() + rest.len()) {
+            return Ok(Value::Null);
+        }
+        append(&mut out, rest)?;
         Ok(Value::owned(out))
     }
     eval_lpad(e, args, cx, row) {
         let Some((text, padding)) = padding("lpad", args, cx, row)? else { return Ok(Value::Null) };
-        Ok(Value::owned([padding, text].concat()))
+        let mut out = with_room(text.len() + padding.len())?;
+        out.extend_from_slice(&padding);
+        out.extend_from_slice(&text);
+        Ok(Value::owned(out))
     }
     eval_rpad(e, args, cx, row) {
-        let Some((text, padding)) = padding("rpad", args, cx, row)? else { return Ok(Value::Null) };
-        Ok(Value::owned([text, padding].concat()))
+        let Some((mut text, padding)) = padding("rpad", args, cx, row)? else { return Ok(Value::Null) };
+        append(&mut text, &padding)?;
+        Ok(Value::owned(text))
     }
     eval_quote(e, args, cx, row) {
         let Some(text) = args[0].text(cx, row)? else { return Ok(Value::bytes(b"NULL")) };
-        let mut out = Vec::with_capacity(text.len() + 2);
+        let quoted = text.iter().filter(|b| matches!(b, 0 | 0x1A | b'\'' | b'\\')).count();
+        let mut out = with_room(text.len() + quoted + 2)?;
         out.push(b'\'');
         for &b in text.iter() {
             match b {
@@ -435,18 +443,20 @@ fn starts_char(text: &[u8], at: usize, charset: Charset) -> bool {
 }
 
 /// The next place of `what` that starts at a character.
-fn next_whole(text: &[u8], what: &[u8], charset: Charset) -> Option<usize> {
+///
+/// # Errors
+/// The statement is to end.
+pub(super) fn next_whole(
+    text: &[u8],
+    what: &[u8],
+    charset: Charset,
+    cx: &mut EvalCx<'_>,
+) -> SqlResult<Option<usize>> {
     if charset.mb_max_len == 1 || charset.is_unicode() && charset.is_ascii_based() {
-        return find_bytes(text, what);
+        return Ok(find_bytes(text, what));
     }
-    let mut at = 0;
-    while at + what.len() <= text.len() {
-        if text[at..].starts_with(what) {
-            return Some(at);
-        }
-        at += charset.char_len(&text[at..]).unwrap_or(1);
-    }
-    None
+    let collation = Collation::of(charset.binary_collation()).unwrap_or(Collation::BINARY);
+    collation.find_while(text, what, 0, &mut |bytes| cx.state.worked(bytes))
 }
 
 /// Text cut to the wanted length, and what is missing to it.
@@ -479,8 +489,8 @@ fn padding(
     {
         return Ok(None);
     }
-    let mut padding = with.repeat(missing / unit);
-    padding.extend_from_slice(&with[..charset.prefix_len(&with, missing % unit)]);
+    let mut padding = repeated(&with, missing / unit)?;
+    append(&mut padding, &with[..charset.prefix_len(&with, missing % unit)])?;
     Ok(Some((text.into_owned(), padding)))
 }
 

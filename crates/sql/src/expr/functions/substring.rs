@@ -2,12 +2,15 @@
 
 use super::string::{one_text, text_charset};
 use super::{Function, MANY, arg, evals, f};
+use crate::expr::EvalCx;
 use crate::expr::build::{New, int_type, text_type};
 use crate::expr::node::{Data, Expr};
 use crate::expr::scope::CompileCx;
 use std::borrow::Cow;
+use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::Collation;
 use vaquita_engine::text::collation::aggregate::Purpose;
+use vaquita_types::memory::with_room;
 use vaquita_types::{SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -96,7 +99,13 @@ fn substring_index(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Exp
 pub(super) fn part(text: Cow<'_, [u8]>, from: usize, to: usize) -> Value<'_> {
     match text {
         Cow::Borrowed(text) => Value::bytes(&text[from..to]),
-        Cow::Owned(text) => Value::owned(text[from..to].to_vec()),
+        // Where much is cut off the rest does not hold on to all of its memory.
+        Cow::Owned(text) if to - from < text.len() / 2 => Value::owned(text[from..to].to_vec()),
+        Cow::Owned(mut text) => {
+            text.truncate(to);
+            text.drain(..from);
+            Value::owned(text)
+        }
     }
 }
 
@@ -165,7 +174,7 @@ evals! {
             return Ok(Value::Int(before as i64 + 1));
         }
         let collation = Collation::of(e.number() as u16).unwrap_or(Collation::BINARY);
-        let found = collation.find(&text, &what, from);
+        let found = collation.find_while(&text, &what, from, &mut |bytes| cx.state.worked(bytes))?;
         Ok(Value::Int(found.map_or(0, |at| charset.char_count(&text[..at]) as i64 + 1)))
     }
     eval_insert(e, args, cx, row) {
@@ -184,7 +193,9 @@ evals! {
         if super::string::too_long(cx, "insert", text.len() - gone + new.len()) {
             return Ok(Value::Null);
         }
-        Ok(Value::owned([&text[..from], &new, &text[from + gone..]].concat()))
+        let mut out = with_room(text.len() - gone + new.len())?;
+        [&text[..from], &new, &text[from + gone..]].iter().for_each(|part| out.extend_from_slice(part));
+        Ok(Value::owned(out))
     }
     eval_substring_index(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
@@ -193,31 +204,40 @@ evals! {
         if what.is_empty() || count == 0 || text.is_empty() {
             return Ok(Value::bytes(b""));
         }
-        let places = places(&text, &what, &args[0]);
+        let charset = text_charset(&args[0]);
         let wanted = count.unsigned_abs() as usize;
-        if places.len() < wanted {
-            return Ok(Value::Bytes(text));
-        }
-        if count > 0 {
-            return Ok(part(text, 0, places[wanted - 1]));
-        }
+        let place = match count > 0 {
+            true => nth_place(&text, &what, charset, wanted, cx)?.0,
+            false => match nth_place(&text, &what, charset, usize::MAX, cx)?.1.checked_sub(wanted) {
+                Some(before) => nth_place(&text, &what, charset, before + 1, cx)?.0,
+                None => None,
+            },
+        };
         let end = text.len();
-        Ok(part(text, places[places.len() - wanted] + what.len(), end))
+        Ok(match place {
+            None => Value::Bytes(text),
+            Some(at) if count > 0 => part(text, 0, at),
+            Some(at) => part(text, at + what.len(), end),
+        })
     }
 }
 
-/// Where `what` starts, places that overlap left out.
-fn places(text: &[u8], what: &[u8], of: &Expr) -> Vec<usize> {
-    let charset = text_charset(of);
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at + what.len() <= text.len() {
-        if text[at..].starts_with(what) {
-            out.push(at);
-            at += what.len();
-        } else {
-            at += charset.char_len(&text[at..]).unwrap_or(1);
+/// Where `what` starts for the `n`-th time, places that overlap left out, and how often it starts up to there.
+fn nth_place(
+    text: &[u8],
+    what: &[u8],
+    charset: Charset,
+    n: usize,
+    cx: &mut EvalCx<'_>,
+) -> SqlResult<(Option<usize>, usize)> {
+    let (mut from, mut count) = (0, 0);
+    while let Some(at) = super::string::next_whole(&text[from..], what, charset, cx)? {
+        count += 1;
+        if count == n {
+            return Ok((Some(from + at), count));
         }
+        from += at + what.len();
+        cx.state.worked(at)?;
     }
-    out
+    Ok((None, count))
 }
