@@ -133,7 +133,9 @@ fn what_is_in_a_subquery_is_what_equals_a_row_of_it() {
         ("date '2000-01-01' + interval t.a day", "date '2000-01-01' + interval u.a day"),
     ] {
         let by_key = format!("select id from t where {of_t} in (select {of_u} from u where u.a is not null)");
-        let row_by_row = format!("select id from t where exists (select 1 from u where u.a is not null and {of_t} = {of_u})");
+        let row_by_row = format!(
+            "select id from t where exists (select 1 from u where u.a is not null and {of_t} = {of_u})"
+        );
         let found = run(&mut connection, &by_key);
         assert_eq!(found, run(&mut connection, &row_by_row), "{by_key}");
         assert!(found.len() > 100 && found.len() < 3_072, "{by_key}: {}", found.len());
