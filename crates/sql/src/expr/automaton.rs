@@ -28,7 +28,6 @@ const QUICK: usize = 4 << 20;
 const STRIDE: usize = 64;
 
 /// A compiled regular expression.
-#[derive(Debug)]
 pub(super) struct Automaton {
     regex: Regex,
     source: String,
@@ -36,6 +35,13 @@ pub(super) struct Automaton {
     ignore_case: bool,
     /// To be driven byte by byte; made when the first long text comes.
     steps: OnceLock<Option<Box<DFA>>>,
+}
+
+/// What it is made of: expressions are told apart by it.
+impl std::fmt::Debug for Automaton {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Automaton").field(&self.source).field(&self.unicode).field(&self.ignore_case).finish()
+    }
 }
 
 impl Automaton {

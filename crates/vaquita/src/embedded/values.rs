@@ -14,13 +14,28 @@ pub trait FromValue<'r>: Sized {
     fn from_value(value: &'r Value<'r>, column: &ColumnMeta) -> SqlResult<Self>;
 }
 
+/// Characters of a value that a message shows.
+const SHOWN: usize = 64;
+
 fn mismatch(value: &Value<'_>, column: &ColumnMeta, wanted: &str) -> SqlError {
     let name = String::from_utf8_lossy(&column.name);
     let found = match value {
         Value::Null => "NULL".to_owned(),
-        other => format!("{:?} of type {:?}", other, column.ty.kind),
+        other => {
+            let kind = format!("{:?}", column.ty.kind).to_uppercase();
+            format!("{} of type {kind}", shown(&other.to_text(&column.ty)))
+        }
     };
     SqlError::new(1366, format!("Column '{name}' is {found}, not {wanted}"))
+}
+
+/// A value's beginning as text for people.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("'{}...'", &text[..end]),
+        None => format!("'{text}'"),
+    }
 }
 
 fn integer(value: &Value<'_>) -> Option<i128> {
@@ -147,5 +162,24 @@ impl<'r> FromValue<'r> for Cow<'r, [u8]> {
 impl<'r, T: FromValue<'r>> FromValue<'r> for Option<T> {
     fn from_value(value: &'r Value<'r>, column: &ColumnMeta) -> SqlResult<Self> {
         if value.is_null() { Ok(None) } else { T::from_value(value, column).map(Some) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vaquita_sql::types::SqlType;
+
+    #[test]
+    fn a_value_of_another_type_is_shown_as_text() {
+        let column = ColumnMeta::new("c", SqlType::varchar(100, 33));
+        let told = |value: Value<'_>| i64::from_value(&value, &column).map_err(|e| e.message.into_owned());
+        assert_eq!(
+            told(Value::bytes(b"later")),
+            Err("Column 'c' is 'later' of type VARCHAR, not i64".into())
+        );
+        let long = Err(format!("Column 'c' is '{}...' of type VARCHAR, not i64", "x".repeat(SHOWN)));
+        assert_eq!(told(Value::owned(vec![b'x'; 1000])), long);
+        assert_eq!(told(Value::Null), Err("Column 'c' is NULL, not i64".into()));
     }
 }
