@@ -84,7 +84,7 @@ fn a_long_expression_looks_at_its_time() {
 fn a_pipe_is_waited_for_by_its_session_alone() {
     let place = Place::open("pipe", 1);
     let mut other = with_numbers(&place);
-    let pipe = std::env::temp_dir().join(format!("vaquita-pipe-{}", std::process::id()));
+    let pipe = std::env::temp_dir().join(format!("vaquita-fifo-{}", std::process::id()));
     let _ = std::fs::remove_file(&pipe);
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
     let load = format!("LOAD DATA INFILE '{}' INTO TABLE d.n", pipe.display());

@@ -330,6 +330,8 @@ impl<'p> Exec<'p> {
     ) -> SqlResult<Flow> {
         let direction = if reverse { Direction::Backward } else { Direction::Forward };
         let Some(cursor) = &mut reader.cursor else { return Ok(Flow::Go) };
+        // The inner table of a join may have a few rows only, again and again.
+        cx.state.poll()?;
         let lock = lock_of(read, cx);
         if at.in_place && lock == ReadLock::None {
             return self.drain_in_place(read, cursor, direction, at, cx, row, next);

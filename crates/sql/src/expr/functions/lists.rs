@@ -8,7 +8,7 @@ use crate::expr::node::{CompareAs, Data, Expr, Node};
 use crate::expr::scope::CompileCx;
 use vaquita_engine::text::collation::Collation;
 use vaquita_engine::text::collation::aggregate::Purpose;
-use vaquita_types::memory::append;
+use vaquita_types::memory::{append, with_room};
 use vaquita_types::{SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -142,12 +142,9 @@ evals! {
         if too_long(cx, "export_set", bytes) {
             return Ok(Value::Null);
         }
-        let mut out = Vec::with_capacity(bytes);
+        let mut out = with_room(bytes)?;
         for i in 0..count {
             let text = if bits >> i & 1 == 1 { &on } else { &off };
-            if too_long(cx, "export_set", out.len() + separator.len() + text.len()) {
-                return Ok(Value::Null);
-            }
             if i > 0 {
                 append(&mut out, &separator)?;
             }
