@@ -7,9 +7,10 @@
 //! | utf8, utf8mb4 | 1-3, 1-4 | yes |
 //! | ucs2, utf16, utf16le, utf32 | 2, 2 or 4, 2 or 4, 4 | yes, big-endian but for utf16le |
 //! | sjis | 1-2 | yes: JIS X 0208, half-width katakana |
+//! | big5 cp932 eucjpms euckr gb2312 gbk ujis | 1-2 or 1-3 | yes, by the packed tables |
+//! | armscii8 geostd8 keybcs2 swe7 | 1 | yes, by the packed tables |
 //! | cp850 cp852 cp866 cp1250 cp1251 cp1256 cp1257 dec8 greek hebrew hp8 koi8r koi8u latin2 latin5 latin7 macce macroman tis620 | 1 | yes |
 //! | binary | 1 | no: bytes are not text |
-//! | armscii8 geostd8 keybcs2 swe7; big5 cp932 eucjpms euckr gb2312 gbk ujis | 1; 1-3 | ASCII alone |
 //!
 //! Malformed text decodes with U+FFFD in the place of each byte that fits nowhere.
 
@@ -18,6 +19,7 @@ mod check;
 mod convert;
 mod eight_bit;
 pub mod list;
+mod packed;
 mod sjis;
 
 use std::borrow::Cow;
@@ -25,6 +27,7 @@ use std::borrow::Cow;
 pub use case::{Case, CaseVersion, change as change_case};
 pub use check::bad_value;
 pub use convert::{Converted, convert};
+use packed::EastAsian;
 use vaquita_base::codec;
 
 /// Code of malformed byte 0; above every character's.
@@ -50,8 +53,8 @@ enum Form {
     Latin1,
     /// Another 8-bit character set: the characters of bytes above ASCII.
     EightBit(&'static [u16; 128]),
-    /// One without a way to Unicode here.
-    UnknownEightBit,
+    /// An 8-bit one of the packed tables.
+    Packed(packed::EightBit),
     Utf8,
     Utf8mb4,
     Ucs2,
@@ -59,12 +62,8 @@ enum Form {
     Utf16le,
     Utf32,
     Sjis,
-    Cp932,
-    Big5,
-    Gbk,
-    Gb2312,
-    Euckr,
-    Eucjp,
+    /// An East Asian one of the packed tables.
+    EastAsian(EastAsian),
 }
 
 impl PartialEq for Charset {
@@ -92,6 +91,10 @@ impl Charset {
     pub const LATIN1: Charset = charset("latin1", 1, 1, Form::Latin1);
     /// UTF-8 of the BMP.
     pub const UTF8: Charset = charset("utf8", 1, 3, Form::Utf8);
+    /// Big5.
+    pub(crate) const BIG5: Charset = charset("big5", 1, 2, Form::EastAsian(EastAsian::Big5));
+    /// GBK.
+    pub(crate) const GBK: Charset = charset("gbk", 1, 2, Form::EastAsian(EastAsian::Gbk));
     /// UTF-8.
     pub const UTF8MB4: Charset = charset("utf8mb4", 1, 4, Form::Utf8mb4);
 
@@ -108,28 +111,28 @@ impl Charset {
             56 | 62 => charset("utf16le", 2, 4, Form::Utf16le),
             60..=61 | 160..=183 => charset("utf32", 4, 4, Form::Utf32),
             13 | 88 => charset("sjis", 1, 2, Form::Sjis),
-            95..=96 => charset("cp932", 1, 2, Form::Cp932),
-            1 | 84 => charset("big5", 1, 2, Form::Big5),
-            19 | 85 => charset("euckr", 1, 2, Form::Euckr),
-            24 | 86 => charset("gb2312", 1, 2, Form::Gb2312),
-            28 | 87 => charset("gbk", 1, 2, Form::Gbk),
-            12 | 91 => charset("ujis", 1, 3, Form::Eucjp),
-            97..=98 => charset("eucjpms", 1, 3, Form::Eucjp),
+            95..=96 => charset("cp932", 1, 2, Form::EastAsian(EastAsian::Cp932)),
+            1 | 84 => Charset::BIG5,
+            19 | 85 => charset("euckr", 1, 2, Form::EastAsian(EastAsian::Euckr)),
+            24 | 86 => charset("gb2312", 1, 2, Form::EastAsian(EastAsian::Gb2312)),
+            28 | 87 => Charset::GBK,
+            12 | 91 => charset("ujis", 1, 3, Form::EastAsian(EastAsian::Ujis)),
+            97..=98 => charset("eucjpms", 1, 3, Form::EastAsian(EastAsian::Eucjpms)),
             3 | 69 => eight_bit("dec8", &eight_bit::DEC8),
             4 | 80 => eight_bit("cp850", &eight_bit::CP850),
             6 | 72 => eight_bit("hp8", &eight_bit::HP8),
             7 | 74 => eight_bit("koi8r", &eight_bit::KOI8R),
             2 | 9 | 21 | 27 | 77 => eight_bit("latin2", &eight_bit::LATIN2),
-            10 | 82 => charset("swe7", 1, 1, Form::UnknownEightBit),
+            10 | 82 => charset("swe7", 1, 1, Form::Packed(packed::EightBit::Swe7)),
             16 | 71 => eight_bit("hebrew", &eight_bit::HEBREW),
             18 | 89 => eight_bit("tis620", &eight_bit::TIS620),
             22 | 75 => eight_bit("koi8u", &eight_bit::KOI8U),
             25 | 70 => eight_bit("greek", &eight_bit::GREEK),
             26 | 34 | 44 | 66 | 99 => eight_bit("cp1250", &eight_bit::CP1250),
             30 | 78 => eight_bit("latin5", &eight_bit::LATIN5),
-            32 | 64 => charset("armscii8", 1, 1, Form::UnknownEightBit),
+            32 | 64 => charset("armscii8", 1, 1, Form::Packed(packed::EightBit::Armscii8)),
             36 | 68 => eight_bit("cp866", &eight_bit::CP866),
-            37 | 73 => charset("keybcs2", 1, 1, Form::UnknownEightBit),
+            37 | 73 => charset("keybcs2", 1, 1, Form::Packed(packed::EightBit::Keybcs2)),
             38 | 43 => eight_bit("macce", &eight_bit::MACCE),
             39 | 53 => eight_bit("macroman", &eight_bit::MACROMAN),
             40 | 81 => eight_bit("cp852", &eight_bit::CP852),
@@ -137,7 +140,7 @@ impl Charset {
             14 | 23 | 50..=52 => eight_bit("cp1251", &eight_bit::CP1251),
             57 | 67 => eight_bit("cp1256", &eight_bit::CP1256),
             29 | 58..=59 => eight_bit("cp1257", &eight_bit::CP1257),
-            92..=93 => charset("geostd8", 1, 1, Form::UnknownEightBit),
+            92..=93 => charset("geostd8", 1, 1, Form::Packed(packed::EightBit::Geostd8)),
             _ => return None,
         })
     }
@@ -166,10 +169,10 @@ impl Charset {
         list::binary_collation(self.name).unwrap_or(63)
     }
 
-    /// Whether ASCII characters have their own bytes, and these bytes always mean them... in all but the sets of whole
-    /// 16- and 32-bit units.
+    /// Whether ASCII characters have their own bytes, and these bytes always mean them: in all but the sets of whole
+    /// 16- and 32-bit units, and `swe7`, which has letters in the place of signs.
     pub fn is_ascii_based(self) -> bool {
-        self.mb_min_len == 1
+        self.mb_min_len == 1 && !matches!(self.form, Form::Packed(packed::EightBit::Swe7))
     }
 
     /// Whether every character of it is one of Unicode's by number: converting to it from anything loses nothing
@@ -192,19 +195,9 @@ impl Charset {
         })
     }
 
-    /// Whether its characters can be told in Unicode here. Of the others, ASCII characters alone can be converted.
+    /// Whether its characters can be told in Unicode: in all but `binary`.
     pub fn is_convertible(self) -> bool {
-        !matches!(
-            self.form,
-            Form::Binary
-                | Form::UnknownEightBit
-                | Form::Cp932
-                | Form::Big5
-                | Form::Gbk
-                | Form::Gb2312
-                | Form::Euckr
-                | Form::Eucjp
-        )
+        !matches!(self.form, Form::Binary)
     }
 
     /// Unicode code point and length of the first character of a text that is not empty; `None` if it is malformed or
@@ -223,6 +216,8 @@ impl Charset {
             Form::Utf16le => next_utf16le(s),
             Form::Utf32 => next_utf32(s),
             Form::Sjis => next_sjis(s).filter(|&(code, _)| code != 0xFFFD),
+            Form::EastAsian(set) => set.next(s),
+            Form::Packed(set) => set.decode(s[0]).map(|code| (code, 1)),
             _ => s[0].is_ascii().then_some((u32::from(s[0]), 1)),
         }
     }
@@ -245,6 +240,11 @@ impl Charset {
             Form::Utf16 | Form::Utf16le => return push_utf16(code, matches!(self.form, Form::Utf16le), out),
             Form::Utf32 if code <= 0x10_FFFF => codec::push_uint(out, 4, u64::from(code)),
             Form::Utf8 | Form::Utf8mb4 | Form::Ucs2 | Form::Utf32 => return false,
+            Form::EastAsian(set) => return set.push(code, out),
+            Form::Packed(set) => match set.encode(code) {
+                Some(byte) => out.push(byte),
+                None => return false,
+            },
             _ if code < 0x80 => out.push(code as u8),
             _ => return false,
         }
@@ -340,13 +340,9 @@ impl Charset {
             Form::Utf16 => next_utf16(s).map(|(_, len)| len),
             Form::Utf16le => next_utf16le(s).map(|(_, len)| len),
             Form::Utf32 => (s.len() >= 4).then_some(4),
-            Form::Sjis | Form::Cp932 => sjis_len(s),
-            Form::Big5 => two_byte(s, 0xA1..=0xF9, |t| matches!(t, 0x40..=0x7E | 0xA1..=0xFE)),
-            Form::Gbk => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x40..=0x7E | 0x80..=0xFE)),
-            Form::Gb2312 => two_byte(s, 0xA1..=0xF7, |t| matches!(t, 0xA1..=0xFE)),
-            Form::Euckr => two_byte(s, 0x81..=0xFE, |t| matches!(t, 0x41..=0x5A | 0x61..=0x7A | 0x81..=0xFE)),
-            Form::Eucjp => euc_jp_len(s),
-            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit(_) | Form::UnknownEightBit => Some(1),
+            Form::Sjis => sjis_len(s),
+            Form::EastAsian(set) => set.char_len(s),
+            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit(_) | Form::Packed(_) => Some(1),
         }
     }
 
@@ -514,11 +510,11 @@ fn two_byte(s: &[u8], lead: std::ops::RangeInclusive<u8>, trail: impl Fn(u8) -> 
 }
 
 fn euc_jp_len(s: &[u8]) -> Option<usize> {
-    let high = |i: usize| s.get(i).is_some_and(|&b| b >= 0xA1);
+    let high = |i: usize| s.get(i).is_some_and(|&b| matches!(b, 0xA1..=0xFE));
     match s[0] {
         0..0x80 => Some(1),
         0x8F => (high(1) && high(2)).then_some(3),
-        0x8E => high(1).then_some(2),
+        0x8E => s.get(1).is_some_and(|&b| matches!(b, 0xA0..=0xDF)).then_some(2),
         _ => (high(0) && high(1)).then_some(2),
     }
 }
@@ -561,6 +557,53 @@ mod tests {
     }
 
     #[test]
+    fn east_asian_sets_are_those_of_a_real_server() {
+        // CRC-32C of CONVERT(.. USING ucs2) of every character above ASCII, of MySQL 5.6.24 (0: none), and of CONVERT of
+        // every character of the BMP to the set, in three bytes.
+        let sets: [(&str, u32, u32); 7] = [
+            ("big5", 0x3F9A_2CE2, 0x7F0D_249E),
+            ("cp932", 0x57DB_10A0, 0x4EEC_3136),
+            ("eucjpms", 0xC218_184F, 0x7D9A_F10B),
+            ("euckr", 0x6A3A_004B, 0xE8B5_652B),
+            ("gb2312", 0x0E00_24E4, 0x7711_CFDE),
+            ("gbk", 0x0C97_326C, 0x5DB2_934D),
+            ("ujis", 0x96A9_C222, 0x297B_D925),
+        ];
+        for (name, there, back) in sets {
+            let charset = Charset::by_name(name).unwrap();
+            let (mut all, mut text) = (Vec::new(), Vec::new());
+            for code in (0x80..0x1_0000u32).chain(0x8F_0080..0x90_0000) {
+                text.clear();
+                let len = if code > 0xFFFF { 3 } else { 1 + usize::from(code > 0xFF) };
+                codec::push_uint(&mut text, len, code.into());
+                if charset.char_len(&text) == Some(len) {
+                    codec::push_u16(&mut all, charset.next(&text).map_or(0, |(c, _)| c as u16));
+                }
+            }
+            assert_eq!(crc32c(&all), there, "{name}");
+            all.clear();
+            for c in (0x80..0xD800).chain(0xE000..0x1_0000) {
+                text.clear();
+                charset.push(c, &mut text);
+                let code = text.iter().fold(0, |code, &byte| code << 8 | u64::from(byte));
+                codec::push_uint(&mut all, 3, code);
+            }
+            assert_eq!(crc32c(&all), back, "{name}");
+        }
+    }
+
+    #[test]
+    fn letters_of_swe7_stand_where_ascii_has_signs() {
+        let swe7 = Charset::by_name("swe7").unwrap();
+        assert_eq!(swe7.decode(b"Sm}r[").unwrap(), "SmårÄ");
+        let mut out = Vec::new();
+        let outcome = convert(Charset::UTF8, swe7, "[Å{".as_bytes(), &mut out);
+        assert_eq!((out.as_slice(), outcome.replaced), (&b"?]?"[..], 2));
+        let armenian = Charset::by_name("armscii8").unwrap();
+        assert_eq!(armenian.decode(b"\xB2\xB3").unwrap(), "Աա");
+    }
+
+    #[test]
     fn eight_bit_sets_are_those_of_a_real_server() {
         // CRC-32C of CONVERT(.. USING utf16) of bytes 0x80 and above of each set, on MySQL 5.6.24.
         let sets = "dec8 cp850 hp8 koi8r latin2 hebrew tis620 koi8u greek cp1250 latin5 cp866 macce macroman cp852 \
@@ -587,7 +630,6 @@ mod tests {
             out
         };
         assert_eq!(upper("cp1251", b"\xE6a\xFF"), b"\xC6A\xDF");
-        assert_eq!(Charset::by_name("swe7"), None);
         assert_eq!(upper("binary", b"a"), b"a");
     }
 

@@ -13,7 +13,10 @@
 //! | a weight per character of the BMP, 0xFFFD above | 33 `utf8`, 45 `utf8mb4`, 35 `ucs2`, 54 `utf16`, 56 `utf16le`, 60 `utf32` `_general_ci`; 223, 159 `_general_mysql500_ci` |
 //! | the Unicode Collation Algorithm, first level | `_unicode_ci`: 192 `utf8`, 224 `utf8mb4`, 128 `ucs2`, 101 `utf16`, 160 `utf32`; `_unicode_520_ci`: 214, 246, 150, 123, 182; 255 `utf8mb4_0900_ai_ci` |
 //! | code points | 90 `ucs2_bin`, 55 `utf16_bin`, 62 `utf16le_bin`, 61 `utf32_bin` |
-//! | lower case folded, then bytes | 13 `sjis_japanese_ci` |
+//! | the same with what single languages have otherwise | 22 each: 193 and above `utf8`, 225 `utf8mb4`, 129 `ucs2`, 102 `utf16`, 161 `utf32` |
+//! | lower case folded, then bytes | 13 `sjis_japanese_ci`, 95 `cp932_japanese_ci`, 12 `ujis`, 97 `eucjpms`, 19 `euckr`, 24 `gb2312`, 1 `big5` |
+//! | the same, a weight per character of two bytes | 28 `gbk_chinese_ci` |
+//! | levels, expansions, reordering | 31 `latin1_german2_ci`, 2 `latin2_czech_cs`, 34 `cp1250_czech_cs`, 18 `tis620_thai_ci` |
 //!
 //! What is done with an order: comparing and hashing ([`Collation::compare`], [`Collation::equal`],
 //! [`Collation::hash`]), keys that sort as bytes ([`Collation::sort_key`]), WEIGHT_STRING() ([`Collation::weight_string`]),
@@ -29,10 +32,12 @@
 
 pub mod aggregate;
 pub(crate) mod ascii;
+mod east_asian;
 mod eight_bit;
 mod general_ci;
 mod key;
 mod latin;
+mod levels;
 mod like;
 pub mod list;
 mod names;
@@ -46,6 +51,7 @@ pub use like::LikeRange;
 pub use search::find_bytes;
 
 use crate::charset::{Case, CaseVersion, Charset};
+use levels::Levels;
 use scheme::{General, Scheme, Utf8, with_scheme};
 use uca::Uca;
 
@@ -74,7 +80,13 @@ enum Order {
     Utf16General,
     Utf32Bin,
     Utf32General,
+    /// `sjis` and `cp932`.
     Sjis,
+    /// A weight per byte of characters that may have several.
+    ByteTable(&'static [u8; 256]),
+    Gbk,
+    Big5,
+    Levels(Levels),
     Utf16leBin,
     Utf16leGeneral,
     /// Unicode Collation Algorithm over UTF-8.
@@ -108,13 +120,26 @@ impl Collation {
             55 => Order::Utf16Bin,
             60 => Order::Utf32General,
             61 => Order::Utf32Bin,
-            13 => Order::Sjis,
+            13 | 95 => Order::Sjis,
+            12 | 19 | 97 => Order::ByteTable(&east_asian::FOLDED),
+            24 => Order::ByteTable(&east_asian::BRACKETS),
+            28 => Order::Gbk,
+            1 => Order::Big5,
+            31 => Order::Levels(Levels::German2),
+            2 => Order::Levels(Levels::Latin2Czech),
+            34 => Order::Levels(Levels::Cp1250Czech),
+            18 => Order::Levels(Levels::Thai),
             56 => Order::Utf16leGeneral,
             62 => Order::Utf16leBin,
             192 | 224 => Order::Uca(Uca::V400),
             128 => Order::Ucs2Uca(Uca::V400),
             101 => Order::Utf16Uca(Uca::V400),
             160 => Order::Utf32Uca(Uca::V400),
+            193..=213 | 215 => Order::Uca(Uca::language(id - 192)?),
+            225..=245 | 247 => Order::Uca(Uca::language(id - 224)?),
+            129..=149 | 151 => Order::Ucs2Uca(Uca::language(id - 128)?),
+            102..=122 | 124 => Order::Utf16Uca(Uca::language(id - 101)?),
+            161..=181 | 183 => Order::Utf32Uca(Uca::language(id - 160)?),
             214 | 246 => Order::Uca(Uca::V520),
             150 => Order::Ucs2Uca(Uca::V520),
             123 => Order::Utf16Uca(Uca::V520),
@@ -168,7 +193,7 @@ impl Collation {
         match self.order {
             Order::Binary => a.cmp(b),
             Order::Bytes => by_bytes(a, b),
-            Order::Table(weights) => by_table(weights, a, b),
+            Order::Table(weights) | Order::ByteTable(weights) => by_table(weights, a, b),
             Order::Utf8General => by_utf8_general(a, b),
             Order::Uca(version) => version.compare(a, b),
             _ => with_scheme!(self, scheme => by_weights(scheme, a, b)),
@@ -180,7 +205,9 @@ impl Collation {
     pub fn by_differing_bytes(self, a: u8, b: u8) -> Option<Ordering> {
         let (a, b) = match self.order {
             Order::Binary | Order::Bytes => (a, b),
-            Order::Table(weights) => (weights[usize::from(a)], weights[usize::from(b)]),
+            Order::Table(weights) | Order::ByteTable(weights) => {
+                (weights[usize::from(a)], weights[usize::from(b)])
+            }
             // ASCII begins a character, so what is before are the same characters.
             Order::Utf8General if (a | b).is_ascii() => (a.to_ascii_uppercase(), b.to_ascii_uppercase()),
             _ => return None,

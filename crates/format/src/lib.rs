@@ -40,6 +40,7 @@ pub mod cfg;
 pub mod charset;
 pub mod filename;
 pub mod frm;
+mod packed;
 pub mod text;
 
 pub use error::{Corruption, Result};

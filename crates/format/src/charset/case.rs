@@ -2,7 +2,7 @@
 
 mod tables;
 
-use super::{Charset, Form};
+use super::{Charset, Form, packed};
 
 /// Characters `.0` to `.1` in steps of `.2`; what is added to the code.
 struct Run(u32, u32, u32, i32);
@@ -29,8 +29,7 @@ pub enum Case {
 
 impl Charset {
     /// Appends `text` in upper or lower case. Bytes that are no text stay, and so do letters whose counterpart is not
-    /// in the character set. In character sets that cannot be told in Unicode here, ASCII letters alone change;
-    /// `binary` has no letters.
+    /// in the character set. The East Asian sets have tables of their own; `binary` has no letters.
     pub fn change_case(self, case: Case, version: CaseVersion, text: &[u8], out: &mut Vec<u8>) {
         if matches!(self.form, Form::Binary) {
             return out.extend_from_slice(text);
@@ -50,6 +49,14 @@ impl Charset {
             }
             let len = self.char_len(rest).unwrap_or(1);
             let (character, after) = rest.split_at(len);
+            if let Form::EastAsian(set) = self.form {
+                match set.change_case(character, case == Case::Upper) {
+                    Some(code) => packed::push_code(code, out),
+                    None => out.extend_from_slice(character),
+                }
+                rest = after;
+                continue;
+            }
             let changed = match self.form {
                 Form::Latin1 => Some(change_latin1(character[0], case)),
                 _ => self.next(character).map(|(code, _)| change(code, case, version)),

@@ -10,7 +10,7 @@ impl Charset {
     /// Every byte is a character of an 8-bit set, those of `ascii` above 0x7F included: so MySQL stores them.
     pub fn first_malformed(self, bytes: &[u8]) -> Option<usize> {
         match self.form {
-            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit(_) | Form::UnknownEightBit => None,
+            Form::Binary | Form::Ascii | Form::Latin1 | Form::EightBit(_) | Form::Packed(_) => None,
             Form::Utf8 | Form::Utf8mb4 => first_malformed_utf8(bytes, matches!(self.form, Form::Utf8)),
             _ => {
                 let mut at = 0;

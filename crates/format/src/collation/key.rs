@@ -3,7 +3,7 @@
 use vaquita_base::codec;
 
 use super::scheme::{CodePoint, General, MALFORMED, OneEach as _, Scheme, Utf8, with_scheme};
-use super::{Collation, Order, ascii, trim_spaces};
+use super::{Collation, Order, ascii, east_asian, trim_spaces};
 use crate::charset::{self, Charset};
 
 impl Collation {
@@ -13,7 +13,7 @@ impl Collation {
         match self.order {
             Order::Binary => hash_bytes(text, seed),
             Order::Bytes => hash_bytes(trim_spaces(text), seed),
-            Order::Table(weights) => hash_table(weights, text, seed),
+            Order::Table(weights) | Order::ByteTable(weights) => hash_table(weights, text, seed),
             Order::Utf8General => hash_utf8_general(trim_spaces(text), seed),
             _ => with_scheme!(self, scheme => hash_weights(scheme, text, seed)),
         }
@@ -30,7 +30,9 @@ impl Collation {
         match self.order {
             Order::Utf8General => return utf8_general_key(text, out),
             Order::Bytes => return byte_key(|byte| byte, text, out),
-            Order::Table(weights) => return byte_key(|byte| weights[usize::from(byte)], text, out),
+            Order::Table(weights) | Order::ByteTable(weights) => {
+                return byte_key(|byte| weights[usize::from(byte)], text, out);
+            }
             _ => {}
         }
         with_scheme!(self, scheme => match scheme.pad() {
@@ -46,6 +48,8 @@ impl Collation {
             Order::Bytes if self.charset() == Charset::UTF8MB4 => code_points(text, 3, out),
             Order::Ucs2Bin => out.extend_from_slice(text),
             Order::Sjis => sjis_weights(text, out),
+            Order::ByteTable(_) | Order::Gbk | Order::Big5 => east_asian::weight_string(self, text, out),
+            Order::Levels(levels) => levels.key(text, out),
             _ => with_scheme!(self, scheme => weights(scheme, text, out)),
         }
     }

@@ -7,8 +7,8 @@
 
 use vaquita_base::codec;
 
-use super::scheme::{Scheme, with_scheme};
-use super::{Collation, Order};
+use super::scheme::{Scheme, Ucs2, Utf8, Utf16, Utf32, with_scheme};
+use super::{Collation, Order, east_asian};
 use crate::charset::Charset;
 
 const ANY: u32 = b'%' as u32;
@@ -36,17 +36,37 @@ impl Collation {
         with_scheme!(self, scheme => like(scheme, text, pattern, escape, one_escapes))
     }
 
+    /// Whether the texts that begin with these characters of ASCII lie together in the order, whatever follows: none of
+    /// them weighs something else together with the next one, and there are no levels.
+    pub fn is_plain_prefix(self, prefix: &[u8]) -> bool {
+        match self.order {
+            Order::Uca(version) => version.settled_len::<Utf8>(prefix) == prefix.len(),
+            Order::Levels(levels) => !levels.scatters(),
+            _ => self.charset().is_ascii_based(),
+        }
+    }
+
+    /// Whether characters may have no weight at all, as in the collations of the Unicode Collation Algorithm.
+    pub fn has_weightless(self) -> bool {
+        matches!(self.order, Order::Uca(_) | Order::Ucs2Uca(_) | Order::Utf16Uca(_) | Order::Utf32Uca(_))
+    }
+
     /// Where the matching texts of at most `chars` characters (or 3072, the most an index holds) lie; `None` if the pattern starts with a wildcard, so
     /// that they lie anywhere. What lies there need not match.
     pub fn like_range(self, pattern: &[u8], escape: Option<u32>, chars: usize) -> Option<LikeRange> {
         let one_escapes = self.one_escapes();
         let (mut start, mut exact) =
             with_scheme!(self, scheme => start(scheme, pattern, escape, one_escapes));
-        if let Order::Uca(version) = self.order {
-            let settled = version.settled_len(&start);
-            exact &= settled == start.len();
-            start.truncate(settled);
-        }
+        let settled = match self.order {
+            Order::Uca(version) => version.settled_len::<Utf8>(&start),
+            Order::Ucs2Uca(version) => version.settled_len::<Ucs2>(&start),
+            Order::Utf16Uca(version) => version.settled_len::<Utf16>(&start),
+            Order::Utf32Uca(version) => version.settled_len::<Utf32>(&start),
+            Order::Levels(levels) if levels.scatters() && !exact => 0,
+            _ => start.len(),
+        };
+        exact &= settled == start.len();
+        start.truncate(settled);
         if exact {
             return Some(LikeRange { min: start.clone(), max: start, exact });
         }
@@ -73,7 +93,17 @@ impl Collation {
 
     /// Whether `_` escapes where it is the escape character.
     fn one_escapes(self) -> bool {
-        !matches!(self.order, Order::Binary | Order::Bytes | Order::Table(_) | Order::Sjis)
+        !matches!(
+            self.order,
+            Order::Binary
+                | Order::Bytes
+                | Order::Table(_)
+                | Order::Sjis
+                | Order::ByteTable(_)
+                | Order::Gbk
+                | Order::Big5
+                | Order::Levels(_)
+        )
     }
 
     /// Codes of a character with the least weight and one with the greatest.
@@ -85,7 +115,9 @@ impl Collation {
                 let least = (0..=255u8).min_by_key(by).unwrap_or(0);
                 (u32::from(least), u32::from((0..=255u8).max_by_key(by).unwrap_or(255)))
             }
-            Order::Bytes | Order::Sjis => (0, greatest(self.charset())),
+            Order::Bytes | Order::Sjis | Order::ByteTable(_) | Order::Big5 => (0, greatest(self.charset())),
+            Order::Gbk => (0, east_asian::greatest_of_gbk()),
+            Order::Levels(levels) => (0, levels.greatest()),
             Order::Utf8General
             | Order::Utf8OldGeneral
             | Order::Ucs2General

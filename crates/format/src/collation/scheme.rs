@@ -104,6 +104,12 @@ macro_rules! with_scheme {
             Order::Utf16Bin => case!(kinds::CodePoint(kinds::Utf16)),
             Order::Utf32Bin => case!(kinds::CodePoint(kinds::Utf32)),
             Order::Sjis => case!(kinds::Sjis),
+            Order::ByteTable(weights) => {
+                case!($crate::collation::east_asian::ByteTable(weights, collation.charset()))
+            }
+            Order::Gbk => case!($crate::collation::east_asian::Gbk),
+            Order::Big5 => case!($crate::collation::east_asian::Big5),
+            Order::Levels(levels) => case!(levels),
             Order::Uca(version) => case!($crate::collation::uca::Elements(version, kinds::Utf8)),
             Order::Ucs2Uca(version) => case!($crate::collation::uca::Elements(version, kinds::Ucs2)),
             Order::Utf16Uca(version) => case!($crate::collation::uca::Elements(version, kinds::Utf16)),
@@ -324,7 +330,7 @@ impl<D: Decode> OneEach for CodePoint<D> {
     }
 }
 
-/// `sjis_japanese_ci`. Two-byte characters weigh their code and one-byte characters as if a zero byte followed, so the
+/// `sjis_japanese_ci` and `cp932_japanese_ci`. Two-byte characters weigh their code and one-byte characters as if a zero byte followed, so the
 /// order is that of the bytes; spaces keep the weight of the padding and control characters stay below it.
 #[derive(Clone, Copy)]
 pub(super) struct Sjis;

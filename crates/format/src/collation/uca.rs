@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | 4.0.0 | `utf8_unicode_ci`, `utf8mb4_unicode_ci` | yes | no | all weigh 0xFFFD |
 //! | 5.2.0 | `utf8_unicode_520_ci`, `utf8mb4_unicode_520_ci` | yes | no | as the table has them |
+//! | 4.0.0 and a language | `utf8_spanish2_ci` and the like, `tailored` | yes | of two letters | all weigh 0xFFFD |
 //! | 9.0.0 | `utf8mb4_0900_ai_ci` | no | of characters that follow each other | as the table has them |
 //!
 //! Variable elements (spaces, punctuation) are not ignored. A character may weigh nothing, once, or several times;
@@ -11,6 +12,7 @@
 //! they are made of. What MySQL does differently from the standard is in the table above, and that Extension B
 //! ideographs count as unknown in 5.2.0 (observed).
 
+mod tailored;
 mod v400;
 mod v520;
 mod v900;
@@ -26,6 +28,8 @@ pub(super) enum Uca {
     V400,
     V520,
     V900,
+    /// 4.0.0 with what a language has otherwise.
+    Language(u8),
 }
 
 /// Weights of characters.
@@ -61,7 +65,28 @@ impl Uca {
             Uca::V400 => &v400::TABLE,
             Uca::V520 => &v520::TABLE,
             Uca::V900 => &v900::TABLE,
+            Uca::Language(language) => tailored::table(language),
         }
+    }
+
+    /// The language whose collation comes so many numbers after `_unicode_ci`; 22 of them have one in MySQL 5.6, and
+    /// `_unicode_520_ci` is among them.
+    pub(super) fn language(after: u16) -> Option<Uca> {
+        match after {
+            1..=21 => Some(Uca::Language(after as u8 - 1)),
+            23 => Some(Uca::Language(21)),
+            _ => None,
+        }
+    }
+
+    /// Whether there are contractions of ASCII characters alone.
+    fn ascii_pairs(self) -> bool {
+        matches!(self, Uca::Language(_)) && !self.table().contractions.is_empty()
+    }
+
+    /// Whether the table is that of 4.0.0, or made from it.
+    fn is_v400(self) -> bool {
+        matches!(self, Uca::V400 | Uca::Language(_))
     }
 
     /// Whether the shorter text is padded.
@@ -73,6 +98,9 @@ impl Uca {
     /// Compares two texts in UTF-8.
     pub(super) fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         let table = self.table();
+        if self.ascii_pairs() {
+            return by_weights(Elements(self, Utf8), a, b);
+        }
         let mut same = ascii::common_characters(a, b);
         if !table.contractions.is_empty() {
             // A contraction may span what is common and what is not: back to a character that only begins some.
@@ -111,7 +139,7 @@ impl Uca {
         // U+0009 begins the table; the derived weights of the last code points are the greatest but REPLACEMENT.
         let high = match self {
             _ if bmp_only => 0xFFFF,
-            Uca::V400 => 0x1_0000,
+            Uca::V400 | Uca::Language(_) => 0x1_0000,
             Uca::V520 | Uca::V900 => 0x10_FFFF,
         };
         (u32::from(b'\t'), high)
@@ -119,18 +147,21 @@ impl Uca {
 }
 
 impl Uca {
-    /// Bytes at the start of a text in UTF-8 whose weights every text that LIKE takes for the same begins with, whatever
+    /// Bytes at the start of a text whose weights every text that LIKE takes for the same begins with, whatever
     /// follows: not those of a character that weighs something else together with the next one.
-    pub(super) fn settled_len(self, text: &[u8]) -> usize {
+    pub(super) fn settled_len<D: Decode>(self, text: &[u8]) -> usize {
         let table = self.table();
         if table.contractions.is_empty() {
             return text.len();
         }
         let mut at = 0;
         while at < text.len() {
-            let (code, len) = Utf8::next(&text[at..]).unwrap_or((0, 1));
-            let next_only_begins = text.get(at + len).is_some_and(|&byte| only_begins(byte));
-            if !next_only_begins && table.is_unsettled(code) {
+            let (code, len) = D::next(&text[at..]).unwrap_or((0, 1));
+            // Where ASCII contracts, two characters do, and whether they are a pair is seen from the next one.
+            let next_settles =
+                |&byte: &u8| if self.ascii_pairs() { !D::ASCII || byte < 0x80 } else { only_begins(byte) };
+            let settled = text.get(at + len).is_some_and(next_settles);
+            if !settled && table.is_unsettled(code) {
                 return at;
             }
             at += len;
@@ -166,6 +197,7 @@ impl<D: Decode> Scheme for Elements<D> {
             decode: self.1,
             table,
             contracts,
+            ascii_pairs: self.0.ascii_pairs(),
             text,
             pooled: &[],
             derived: [0; 3],
@@ -176,6 +208,9 @@ impl<D: Decode> Scheme for Elements<D> {
     #[inline]
     fn each_weight(self, text: &[u8], mut take: impl FnMut(u32)) {
         let table = self.0.table();
+        if self.0.ascii_pairs() {
+            return self.weights(text).for_each(take);
+        }
         let mut rest = text;
         while !rest.is_empty() {
             // All of ASCII but its last character, which may begin a contraction.
@@ -203,7 +238,7 @@ impl<D: Decode> Scheme for Elements<D> {
     #[inline]
     fn ascii_weight(self, byte: u8) -> Option<u32> {
         let weight = self.0.table().ascii[usize::from(byte)];
-        (D::ASCII && weight != 0).then_some(u32::from(weight))
+        (D::ASCII && weight != 0 && !self.0.ascii_pairs()).then_some(u32::from(weight))
     }
 
     #[inline]
@@ -222,6 +257,7 @@ struct Weights<'a, D> {
     decode: D,
     table: &'static Table,
     contracts: bool,
+    ascii_pairs: bool,
     text: &'a [u8],
     /// Weights of the last character that are still to come.
     pooled: &'static [u16],
@@ -245,9 +281,10 @@ impl<D: Decode> Iterator for Weights<'_, D> {
                 return Some(u32::from(self.derived[usize::from(self.derived_len)]));
             }
             let &first = self.text.first()?;
-            // An ASCII character begins contractions only with what is not ASCII.
+            // But in some languages, an ASCII character begins contractions only with what is not ASCII.
             if D::ASCII
                 && first < 0x80
+                && !self.ascii_pairs
                 && !(self.contracts && self.text.get(1).is_some_and(|&byte| byte >= 0x80))
             {
                 self.text = &self.text[1..];
@@ -293,7 +330,7 @@ impl<D: Decode> Weights<'_, D> {
 
     /// The first weight of a character that is not in the table; prepares the others.
     fn derive(&mut self, code: u32) -> u32 {
-        if self.version == Uca::V400 && code > 0xFFFF {
+        if self.version.is_v400() && code > 0xFFFF {
             return u32::from(REPLACEMENT);
         }
         if self.version == Uca::V900 && (0xAC00..0xD7A4).contains(&code) {
@@ -365,7 +402,9 @@ impl Table {
 /// Both weights of a character that is not in the table.
 fn implicit(version: Uca, code: u32) -> (u16, u16) {
     let (unified, extension) = match version {
-        Uca::V400 | Uca::V520 => (matches!(code, 0x4E00..=0x9FA5), matches!(code, 0x3400..=0x4DB5)),
+        Uca::V400 | Uca::V520 | Uca::Language(_) => {
+            (matches!(code, 0x4E00..=0x9FA5), matches!(code, 0x3400..=0x4DB5))
+        }
         Uca::V900 => (
             matches!(code, 0x4E00..=0x9FD5 | 0xFA0E..=0xFA0F | 0xFA11 | 0xFA13..=0xFA14 | 0xFA1F | 0xFA21
                 | 0xFA23..=0xFA24 | 0xFA27..=0xFA29),

@@ -92,10 +92,9 @@ fn text_and_escapes() {
     assert_eq!(shown(&t(false), b"a  "), "a  ");
     let koi8r = TextType::Text { charset: Charset::of_collation(7).unwrap(), padded: false };
     assert_eq!(shown(&koi8r, b"\xC1"), "\u{430}");
-    // What cannot be told in Unicode is shown as bytes.
     let big5 = TextType::Text { charset: Charset::of_collation(1).unwrap(), padded: false };
-    assert_eq!(shown(&big5, b"\xA4\x40"), "A440");
-    assert!(big5.is_hex() && !koi8r.is_hex() && !t(true).is_hex());
+    assert_eq!(shown(&big5, b"\xA4\x40"), "一");
+    assert!(!big5.is_hex() && !koi8r.is_hex() && !t(true).is_hex());
     let mut out = String::new();
     escape_batch("a\tb\nc\\d\0", &mut out);
     assert_eq!(out, "a\\tb\\nc\\\\d\\0");
