@@ -5,7 +5,7 @@
 //! follow one another.
 
 use crate::keyword::Kw;
-use crate::mode::{ParseMode, SqlMode};
+use crate::mode::{ParseMode, SqlMode, TwoByte};
 use crate::token::{ESCAPED, JOINED, T, Token};
 
 /// Classes of bytes.
@@ -90,6 +90,8 @@ pub(crate) struct Lexer<'a> {
     executing: bool,
     /// Backslash escapes are on.
     escapes: bool,
+    /// Where a backslash may be half a character.
+    two_byte: TwoByte,
     ansi_quotes: bool,
     version: u32,
     /// A comment stood before the last token.
@@ -106,12 +108,18 @@ impl<'a> Lexer<'a> {
             name_end: usize::MAX,
             after_dot: false,
             executing: false,
+            two_byte: mode.two_byte,
             escapes: !mode.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
             ansi_quotes: mode.sql_mode.has(SqlMode::ANSI_QUOTES),
             version: mode.server_version,
             comments: false,
             executable: false,
         }
+    }
+
+    /// Where a backslash may be half a character.
+    pub(crate) fn two_byte(&self) -> TwoByte {
+        self.two_byte
     }
 
     /// Backslash escapes are on.
@@ -445,7 +453,10 @@ impl<'a> Lexer<'a> {
         let mut flags = 0;
         loop {
             let rest = self.sql.get(pos..)?;
-            let length = find_either(rest, quote, b'\\')?;
+            let length = match self.two_byte {
+                TwoByte::None => find_either(rest, quote, b'\\')?,
+                wide => wide.find(rest, quote, b'\\')?,
+            };
             pos += length;
             if rest[length] == b'\\' {
                 if self.escapes {

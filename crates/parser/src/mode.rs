@@ -35,6 +35,51 @@ impl SqlMode {
     }
 }
 
+/// The character sets in which the second byte of a character may be a backslash, which then escapes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TwoByte {
+    /// None of them.
+    #[default]
+    None,
+    /// `sjis` and `cp932`.
+    ShiftJis,
+    /// `big5`.
+    Big5,
+    /// `gbk`.
+    Gbk,
+}
+
+impl TwoByte {
+    /// Whether a character of two bytes begins so.
+    #[inline]
+    pub(crate) fn begins(self, bytes: &[u8]) -> bool {
+        let &[lead, trail, ..] = bytes else { return false };
+        match self {
+            TwoByte::None => false,
+            TwoByte::ShiftJis => {
+                matches!(lead, 0x81..=0x9F | 0xE0..=0xFC) && matches!(trail, 0x40..=0x7E | 0x80..=0xFC)
+            }
+            TwoByte::Big5 => matches!(lead, 0xA1..=0xF9) && matches!(trail, 0x40..=0x7E | 0xA1..=0xFE),
+            TwoByte::Gbk => matches!(lead, 0x81..=0xFE) && matches!(trail, 0x40..=0x7E | 0x80..=0xFE),
+        }
+    }
+
+    /// Position of the first of two bytes that is a character of its own.
+    pub(crate) fn find(self, text: &[u8], a: u8, b: u8) -> Option<usize> {
+        let mut at = 0;
+        while let Some(&byte) = text.get(at) {
+            if self.begins(&text[at..]) {
+                at += 2;
+            } else if byte == a || byte == b {
+                return Some(at);
+            } else {
+                at += 1;
+            }
+        }
+        None
+    }
+}
+
 /// How to read a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseMode {
@@ -46,10 +91,18 @@ pub struct ParseMode {
     pub lift: bool,
     /// `?` is a parameter; otherwise, as in a text that is run at once, a syntax error.
     pub params: bool,
+    /// The character set of the text, if it is one of those.
+    pub two_byte: TwoByte,
 }
 
 impl Default for ParseMode {
     fn default() -> Self {
-        Self { sql_mode: SqlMode::default(), server_version: 50_744, lift: false, params: true }
+        Self {
+            sql_mode: SqlMode::default(),
+            server_version: 50_744,
+            lift: false,
+            params: true,
+            two_byte: TwoByte::None,
+        }
     }
 }

@@ -4,6 +4,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec;
 
 use crate::lexer::Lexer;
+use crate::mode::TwoByte;
 use crate::token::{JOINED, Token};
 
 /// The bytes of a string token whose opening quote is `prefix` bytes after its start.
@@ -37,21 +38,25 @@ pub(crate) fn resolve(
     lexer: &Lexer<'_>,
     mut push: impl FnMut(&[u8]),
 ) {
-    unescape(quoted(sql, token, prefix), lexer.escapes(), &mut push);
+    unescape(quoted(sql, token, prefix), lexer.escapes(), lexer.two_byte(), &mut push);
     if token.flags & JOINED != 0 {
         for (start, end) in lexer.joined(token.end as usize) {
-            unescape(&sql[start..end], lexer.escapes(), &mut push);
+            unescape(&sql[start..end], lexer.escapes(), lexer.two_byte(), &mut push);
         }
     }
 }
 
 /// Resolves escapes and doubled quotes of `quoted`, which includes its quotes.
-pub(crate) fn unescape(quoted: &[u8], escapes: bool, mut push: impl FnMut(&[u8])) {
+pub(crate) fn unescape(quoted: &[u8], escapes: bool, two_byte: TwoByte, mut push: impl FnMut(&[u8])) {
     let Some((&quote, rest)) = quoted.split_first() else { return };
     let content = &rest[..rest.len().saturating_sub(1)];
     let mut pos = 0;
-    let special = |byte: &u8| *byte == quote || (*byte == b'\\' && escapes && quote != b'`');
-    while let Some(length) = content[pos..].iter().position(special) {
+    let escape = if escapes && quote != b'`' { b'\\' } else { quote };
+    let special = |rest: &[u8]| match two_byte {
+        TwoByte::None => rest.iter().position(|&byte| byte == quote || byte == escape),
+        wide => wide.find(rest, quote, escape),
+    };
+    while let Some(length) = special(&content[pos..]) {
         push(&content[pos..pos + length]);
         pos += length;
         let Some(&next) = content.get(pos + 1) else { break };

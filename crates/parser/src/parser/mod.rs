@@ -34,7 +34,7 @@ use crate::error::{ParseError, ParseErrorKind};
 use crate::keyword::Kw;
 use crate::lexer::Lexer;
 use crate::lift::Lifter;
-use crate::mode::{ParseMode, SqlMode};
+use crate::mode::{ParseMode, SqlMode, TwoByte};
 use crate::text;
 use crate::token::{ESCAPED, JOINED, T, Token};
 
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
             return Ident::new(&text[1..text.len() - 1]);
         }
         let mut name = ArenaVec::with_capacity_in(text.len(), self.arena);
-        text::unescape(text, false, |bytes| name.extend_from_slice(bytes));
+        text::unescape(text, false, TwoByte::None, |bytes| name.extend_from_slice(bytes));
         Ident::new(name.into_bump_slice())
     }
 

@@ -38,7 +38,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use vaquita_engine::{Durability, Session};
-use vaquita_parser::ParseMode;
+use vaquita_parser::{ParseMode, TwoByte};
 use vaquita_types::{Level, SqlError, SqlMode, SqlResult};
 
 /// How a client came in.
@@ -450,7 +450,15 @@ impl Connection {
 
     /// How the present session reads texts.
     fn parse_mode(&self, lift: bool) -> ParseMode {
-        ParseMode { sql_mode: vars::for_parser(self.state.vars.sql_mode), lift, ..ParseMode::default() }
+        // The default collations of sjis and cp932, big5, gbk.
+        let two_byte = match self.state.vars.character_set_client {
+            13 | 95 => TwoByte::ShiftJis,
+            1 => TwoByte::Big5,
+            28 => TwoByte::Gbk,
+            _ => TwoByte::None,
+        };
+        let sql_mode = vars::for_parser(self.state.vars.sql_mode);
+        ParseMode { sql_mode, lift, two_byte, ..ParseMode::default() }
     }
 
     /// Tells the engine's session of variables that are its settings.

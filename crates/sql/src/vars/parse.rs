@@ -191,11 +191,8 @@ pub(super) fn parse(
                     .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{id}'")))?,
                 _ => return Err(wrong_type(name)),
             };
-            // Their characters are no bytes of ASCII: nobody could write a statement in them.
-            if name == "character_set_client"
-                && matches!(charset_name(collation), "ucs2" | "utf16" | "utf16le" | "utf32")
-            {
-                return Err(wrong_value(name, charset_name(collation)));
+            if name == "character_set_client" {
+                check_client(collation)?;
             }
             Ok(VarValue::UInt(collation.into()))
         }
@@ -247,6 +244,17 @@ const LOCALES: &[&str] = &["en_US", "en_GB", "en_AU", "en_CA", "en_IN", "en_NZ",
 
 fn unknown_time_zone(text: &str) -> SqlError {
     SqlError::new(1298, format!("Unknown or incorrect time zone: '{text}'"))
+}
+
+/// Whether a client may write statements in the character set of that collation: not where ASCII is no bytes of ASCII.
+///
+/// # Errors
+/// 1231.
+pub(super) fn check_client(collation: u16) -> SqlResult<()> {
+    match charset_name(collation) {
+        set @ ("ucs2" | "utf16" | "utf16le" | "utf32") => Err(wrong_value("character_set_client", set)),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn unknown_collation(text: &str) -> SqlError {

@@ -206,7 +206,7 @@ pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, s
 /// SET NAMES.
 ///
 /// # Errors
-/// 1115, 1253, 1273.
+/// 1115, 1231, 1253, 1273.
 pub(crate) fn names(
     charset: Option<&str>,
     collation: Option<&str>,
@@ -233,6 +233,7 @@ pub(crate) fn names(
             number
         }
     };
+    parse::check_client(client)?;
     set_client(state, client);
     state.vars.put(id::CHARACTER_SET_CONNECTION, VarValue::UInt(parse::primary(collation).into()));
     state.vars.put(id::COLLATION_CONNECTION, VarValue::UInt(collation.into()));
@@ -242,12 +243,13 @@ pub(crate) fn names(
 /// SET CHARACTER SET: client and results; the connection takes the database's.
 ///
 /// # Errors
-/// 1115.
+/// 1115, 1231.
 pub(crate) fn character_set(charset: Option<&str>, db: &Database, state: &mut SessionState) -> SqlResult<()> {
     let client = match charset {
         Some(name) => charset_number(name)?,
         None => db.globals().get(id::CHARACTER_SET_CLIENT).uint() as u16,
     };
+    parse::check_client(client)?;
     set_client(state, client);
     let collation = state.vars.collation_database;
     state.vars.put(id::CHARACTER_SET_CONNECTION, VarValue::UInt(parse::primary(collation).into()));
@@ -263,7 +265,9 @@ fn set_client(state: &mut SessionState, collation: u16) {
 
 /// The three variables of the collation that a client asks for in its handshake.
 pub(crate) fn connect_collation(state: &mut SessionState, collation: u16) {
-    if vaquita_engine::lower::collation::name(collation).is_none() {
+    // What no statement can be written in is passed over, as what is not known.
+    if vaquita_engine::lower::collation::name(collation).is_none() || parse::check_client(collation).is_err()
+    {
         return;
     }
     set_client(state, collation);
