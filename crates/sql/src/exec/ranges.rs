@@ -13,6 +13,7 @@ use vaquita_engine::Index;
 use vaquita_engine::lower::FieldCmp;
 use vaquita_engine::row::entry::cut;
 use vaquita_engine::text::charset::Charset;
+use vaquita_engine::text::collation::Collation;
 use vaquita_types::SqlResult;
 use vaquita_types::compare::CompareAs;
 
@@ -297,9 +298,19 @@ impl Column<'_> {
             return Ok(None);
         }
         let binary = ty.collation == vaquita_types::sql_type::BINARY;
-        // Of letters and digits the next one orders above every text with the prefix, in the collations known.
+        // Of letters and digits the next one orders above every text with the prefix, if it orders above the last letter
+        // (in some languages `y` is `i`) and no letter begins another one together with the next.
+        let plain = |b: u8| {
+            let known = Collation::of(collation);
+            known.is_some_and(|known| known.is_plain_prefix(&[b]) && known.compare(&[b], &[b + 1]).is_lt())
+        };
+        if !binary && !Collation::of(collation).is_some_and(|known| known.is_plain_prefix(&prefix)) {
+            return Ok(None);
+        }
         let mut above = prefix.clone();
-        let next = above.last_mut().filter(|b| binary || b.is_ascii_alphanumeric() && !b"zZ9".contains(b));
+        let next = above
+            .last_mut()
+            .filter(|b| binary || b.is_ascii_alphanumeric() && !b"zZ9".contains(b) && plain(**b));
         let above = next.map(|end| *end += 1).map(|()| above);
         let mut least = prefix;
         if let Some(lowest) = lowest_character(ty.collation) {
@@ -419,7 +430,7 @@ fn lowest_character(collation: u16) -> Option<u8> {
     match name {
         "binary" => None,
         _ if name.contains("0900") => None,
-        _ if name.contains("unicode") => Some(b'\t'),
+        _ if Collation::of(collation).is_some_and(Collation::has_weightless) => Some(b'\t'),
         _ => Some(0),
     }
 }

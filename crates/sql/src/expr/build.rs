@@ -131,7 +131,8 @@ impl Expr {
     pub fn constant(value: Value<'static>, ty: SqlType) -> Expr {
         let text = ty.kind.is_string();
         let ascii = match &value {
-            Value::Bytes(b) => b.is_ascii(),
+            // Bytes of ASCII are other characters in units of 16 and 32 bits.
+            Value::Bytes(b) => b.is_ascii() && charset_of(ty.collation).is_ascii_based(),
             _ => true,
         };
         let derivation = if ty.kind == Kind::Null {

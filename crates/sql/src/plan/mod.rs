@@ -537,7 +537,7 @@ impl ToSink<'_> {
         let convert = |(value, conversion): (&'_ Value<'_>, &Option<(Charset, Charset)>)| {
             let (text, Some((from, to))) = (
                 match value {
-                    Value::Bytes(text) | Value::Label { text, .. } if !text.is_ascii() => Some(text),
+                    Value::Bytes(text) | Value::Label { text, .. } => Some(text),
                     _ => None,
                 },
                 conversion,
@@ -545,6 +545,9 @@ impl ToSink<'_> {
                 return value.borrowed().into_owned();
             };
             let Some(text) = text else { return value.borrowed().into_owned() };
+            if text.is_ascii() && from.is_ascii_based() && to.is_ascii_based() {
+                return value.borrowed().into_owned();
+            }
             let mut out = Vec::with_capacity(text.len() + 8);
             charset::convert(*from, *to, text, &mut out);
             match value {

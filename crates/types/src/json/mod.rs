@@ -119,7 +119,7 @@ pub fn from_value(v: &Value<'_>, from: &SqlType) -> SqlResult<Vec<u8>> {
 
 fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> Cow<'t, [u8]> {
     match from.charset() {
-        Some(charset) if charset != Charset::UTF8MB4 && !(text.is_ascii() && charset.mb_min_len == 1) => {
+        Some(charset) if charset != Charset::UTF8MB4 && !(text.is_ascii() && charset.is_ascii_based()) => {
             let mut out = Vec::new();
             convert(charset, Charset::UTF8MB4, text, &mut out);
             Cow::Owned(out)

@@ -108,7 +108,7 @@ impl Place<'_, '_> {
             self.malformed(&text[bad..])?;
             return Ok(Cow::Borrowed(&text[..bad]));
         }
-        if text.is_ascii() && from.is_ascii_based() && to.is_ascii_based() {
+        if is_same_in_both(text, from, to) {
             return Ok(Cow::Borrowed(text));
         }
         let mut converted = Vec::with_capacity(text.len());
@@ -134,7 +134,7 @@ impl Place<'_, '_> {
             _ => v.to_text(from),
         };
         let (source, target) = (source_charset(v, from), self.column.ty.charset().unwrap_or(Charset::LATIN1));
-        if source == target || source == Charset::BINARY || text.is_ascii() && target.mb_min_len == 1 {
+        if source == target || source == Charset::BINARY || is_same_in_both(&text, source, target) {
             return Some(text);
         }
         let mut converted = Vec::new();
@@ -216,6 +216,11 @@ impl Place<'_, '_> {
         }
         (bits, unknown)
     }
+}
+
+/// Whether the bytes of a text mean the same characters in both.
+fn is_same_in_both(text: &[u8], a: Charset, b: Charset) -> bool {
+    text.is_ascii() && a.is_ascii_based() && b.is_ascii_based()
 }
 
 fn source_charset(v: &Value<'_>, from: &SqlType) -> Charset {
