@@ -195,6 +195,10 @@ fn tables_of_a_data_folder() {
         }
         assert_eq!(ours.1.len(), theirs.1.len(), "{table}");
     }
+    // The dictionary's own numbers have no sign.
+    let (_, spaces, _) = vaquita(&[&"dump", &dir.join("ibdata1"), &"--table", &"SYS_TABLESPACES"]);
+    assert!(spaces.contains("\n1\tmysql/innodb_table_stats\t0\n"), "{spaces}");
+    assert!(spaces.contains("\tshop/orders\t33\n"), "{spaces}");
     let (code, _, err) = vaquita(&[&"dump", &dir.join("ibdata1")]);
     assert_eq!(code, 2);
     assert!(err.contains("--table") && err.contains("shop/insys"), "{err}");

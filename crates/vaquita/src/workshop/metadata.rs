@@ -251,7 +251,16 @@ pub fn table_of_dictionary(
     let last = table_entry.name.rsplit('/').next().unwrap_or_default();
     let name = TableFile::parse(last).table;
     let by = "the dictionary".to_owned();
-    table(src, name, table_entry.columns.clone(), table_entry.indexes.clone(), frm, 0, by)
+    let mut info = table(src, name, table_entry.columns.clone(), table_entry.indexes.clone(), frm, 0, by)?;
+    if !table_entry.name.contains('/') {
+        // The dictionary's own tables hold numbers as they are, whatever their columns say: no sign was turned.
+        for column in &mut info.columns {
+            if let TextType::Int { unsigned, .. } = &mut column.text {
+                *unsigned = true;
+            }
+        }
+    }
+    Ok(info)
 }
 
 /// The row format that the space flags and a page's record format tell.
