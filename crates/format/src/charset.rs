@@ -23,6 +23,7 @@ mod packed;
 mod sjis;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 pub use case::{Case, CaseVersion, change as change_case};
 pub use check::bad_value;
@@ -240,6 +241,7 @@ impl Charset {
             Form::Utf16 | Form::Utf16le => return push_utf16(code, matches!(self.form, Form::Utf16le), out),
             Form::Utf32 if code <= 0x10_FFFF => codec::push_uint(out, 4, u64::from(code)),
             Form::Utf8 | Form::Utf8mb4 | Form::Ucs2 | Form::Utf32 => return false,
+            Form::Sjis if code >= 0x80 => return push_sjis(code, out),
             Form::EastAsian(set) => return set.push(code, out),
             Form::Packed(set) => match set.encode(code) {
                 Some(byte) => out.push(byte),
@@ -501,6 +503,33 @@ fn next_sjis(s: &[u8]) -> Option<(u32, usize)> {
     }
 }
 
+/// Half-width katakana are single bytes; of the others the row and column of each is looked up.
+fn push_sjis(code: u32, out: &mut Vec<u8>) -> bool {
+    static BACK: OnceLock<Vec<(u16, u16)>> = OnceLock::new();
+    if (0xFF61..=0xFF9F).contains(&code) {
+        out.push((code - 0xFF61) as u8 + 0xA1);
+        return true;
+    }
+    let back = BACK.get_or_init(|| {
+        let leads = (0x81..=0x9Fu16).chain(0xE0..=0xFC);
+        let codes =
+            leads.flat_map(|lead| (0x40..=0x7Eu16).chain(0x80..=0xFC).map(move |trail| lead << 8 | trail));
+        let decoded = codes.filter_map(|bytes| {
+            let (c, _) = next_sjis(&[(bytes >> 8) as u8, bytes as u8])?;
+            (c != 0xFFFD).then_some((c as u16, bytes))
+        });
+        let mut back: Vec<_> = decoded.collect();
+        back.sort_unstable();
+        back
+    });
+    let at = back.partition_point(|&(c, _)| u32::from(c) < code);
+    let found = back.get(at).filter(|&&(c, _)| u32::from(c) == code);
+    if let Some(&(_, bytes)) = found {
+        codec::push_u16(out, bytes);
+    }
+    found.is_some()
+}
+
 fn two_byte_of(s: &[u8], lead: impl Fn(u8) -> bool, trail: impl Fn(u8) -> bool) -> Option<usize> {
     (lead(s[0]) && s.get(1).is_some_and(|&t| trail(t))).then_some(2)
 }
@@ -554,6 +583,15 @@ mod tests {
             }
         }
         assert_eq!(crc32c(&all), 0xC322_B4AC);
+        // And back, but for the sign that is ASCII's.
+        let sjis = Charset::of_collation(13).unwrap();
+        for text in ["日本", "ｱｲ", "あＡ亜①"] {
+            let (mut there, mut back) = (Vec::new(), Vec::new());
+            let lost = convert(Charset::UTF8, sjis, text.as_bytes(), &mut there).replaced;
+            convert(sjis, Charset::UTF8, &there, &mut back);
+            assert_eq!(String::from_utf8(back).unwrap(), text.replace('①', "?"), "{there:x?}");
+            assert_eq!(lost, usize::from(text.contains('①')));
+        }
     }
 
     #[test]
