@@ -12,7 +12,7 @@ select e + 0, s + 0, concat(e), concat(s), d from w order by id;
 select group_concat(u order by u), min(x), max(q) from w;
 select u = x, u = l, x = q, l = q from w where id = 3;
 select column_default, column_type from information_schema.columns where table_schema = database() and table_name = 'w' and column_name in ('d', 'e', 's') order by column_name;
-select hex(_ucs2 x'4e2d'), _ucs2 x'4e2d', _ucs2 'ab', _utf16 x'0061', _utf32 x'61';
+select hex(_ucs2 x'4e2d'), _ucs2 x'4e2d', _ucs2 'ab' as w, _utf16 x'0061', _utf32 x'61';
 create table g (id int primary key, a varchar(20) character set gbk, b varchar(20) character set big5, c varchar(20) character set cp932, d varchar(20) character set ujis, e varchar(20) character set euckr, f varchar(20) character set gb2312, h varchar(20) character set eucjpms, i varchar(20) character set sjis, key (a), key (b), key (c), key (d), key (e), key (f), key (h));
 insert into g values (1, '中文', '中文', '日本', '日本', '한글', '中文', '日本', '日本'), (2, 'abc', 'abc', 'abc', 'abc', 'abc', 'abc', 'abc', 'abc'), (3, '啊z', '一z', '亜ｱz', '亜ｱz', '가z', '啊z', '亜ｱz', '亜ｱz');
 select * from g order by id;

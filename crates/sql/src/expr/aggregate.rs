@@ -14,7 +14,7 @@ use crate::exec::distinct::{Came, Distinct};
 use crate::exec::values::memory_of;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use vaquita_engine::text::charset::Charset;
+use vaquita_engine::text::charset::{Charset, convert};
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_parser::ast::{self, AggregateKind};
 use vaquita_types::compare::CompareAs;
@@ -131,7 +131,7 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
         distinct: of.distinct && !matches!(of.kind, AggregateKind::Min | AggregateKind::Max),
         args: args.into(),
         order_by: order_by.into(),
-        separator: of.separator.unwrap_or(b",").into(),
+        separator: separator(of.separator, cx.state.vars.character_set_client, ty.collation),
         ty: ty.clone(),
         info,
         double,
@@ -155,6 +155,15 @@ impl Expr {
             _ => Expr::into_number,
         }
     }
+}
+
+/// The separator of a statement in the character set of the texts it comes between.
+fn separator(given: Option<&[u8]>, client: u16, collation: u16) -> Box<[u8]> {
+    let given = given.unwrap_or(b",");
+    let of = |id| Charset::of_collation(id).unwrap_or(Charset::BINARY);
+    let mut out = Vec::with_capacity(given.len());
+    convert(of(client), of(collation), given, &mut out);
+    out.into()
 }
 
 /// Type of the result; whether sums are DOUBLE.
