@@ -46,6 +46,7 @@ impl Decoys {
             require_ssl: false,
             password_expired: false,
             locked: false,
+            unchecked: false,
         }
     }
 }
