@@ -167,7 +167,7 @@ fn definitions_are_those_of_the_server() {
         assert_eq!(core.dict.table(core, &name).is_ok(), name != "shop/doc", "{name}");
     }
     let session = &mut engine.session();
-    assert!(matches!(session.drop_table("shop/nokey"), Err(Error::ReadOnly)));
+    assert!(matches!(session.drop_table("shop/nokey"), Err(Error::FolderReadOnly)));
 }
 
 #[test]
