@@ -39,6 +39,8 @@ impl Collation {
         let Some(rest) = text.get(from..) else { return Ok(None) };
         let at = match self.order {
             Order::Binary => find_bytes(rest, needle),
+            // A letter's weights are not apart from those around it.
+            Order::Levels(levels) => find_by_place(levels, rest, needle, 0, worked)?,
             _ => with_scheme!(self, scheme => find(scheme, rest, needle, worked)?),
         };
         Ok(at.map(|at| from + at))
