@@ -18,7 +18,9 @@
 //! million dirty pages took minutes instead of hours).
 
 use super::frame::Frame;
+use super::links::Links;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use vaquita_base::Lsn;
 
 const NIL: u32 = u32::MAX;
@@ -32,7 +34,7 @@ struct Link {
 /// Head = newest. `next` leads to the tail, the oldest.
 #[derive(Debug)]
 pub(crate) struct FlushList {
-    links: Vec<Link>,
+    links: Links<Link>,
     head: u32,
     tail: u32,
     len: usize,
@@ -43,9 +45,9 @@ pub(crate) struct FlushList {
 }
 
 impl FlushList {
-    pub(super) fn new(frames: usize) -> Self {
+    pub(super) fn new(frames: Range<u32>) -> Self {
         Self {
-            links: vec![Link { prev: NIL, next: NIL }; frames],
+            links: Links::new(frames, Link { prev: NIL, next: NIL }),
             head: NIL,
             tail: NIL,
             len: 0,
@@ -64,13 +66,18 @@ impl FlushList {
         });
     }
 
+    /// The frames it may hold.
+    pub(super) fn frames(&self) -> Range<u32> {
+        self.links.frames()
+    }
+
     /// Dirty pages, not counting copies in flight.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     pub(super) fn contains(&self, frame: u32) -> bool {
-        self.head == frame || self.links[frame as usize].prev != NIL
+        self.head == frame || self.links[frame].prev != NIL
     }
 
     /// The smallest LSN of a change that is not in a file.
@@ -88,28 +95,28 @@ impl FlushList {
         if let Some(index) = &mut self.index {
             newer = index.range((lsn, NIL)..).next().map_or(NIL, |&(_, f)| f);
             if newer != NIL {
-                older = self.links[newer as usize].next;
+                older = self.links[newer].next;
             }
             index.insert((lsn, frame));
         }
         // With the index this stops at once; frames of equal LSN may stand in any order.
         while older != NIL && frames[older as usize].oldest_modification() > lsn.0 {
             newer = older;
-            older = self.links[older as usize].next;
+            older = self.links[older].next;
         }
         self.link_between(frame, newer, older);
         frames[frame as usize].set_oldest_modification(lsn.0);
     }
 
     fn link_between(&mut self, frame: u32, newer: u32, older: u32) {
-        self.links[frame as usize] = Link { prev: newer, next: older };
+        self.links[frame] = Link { prev: newer, next: older };
         match newer {
             NIL => self.head = frame,
-            n => self.links[n as usize].next = frame,
+            n => self.links[n].next = frame,
         }
         match older {
             NIL => self.tail = frame,
-            o => self.links[o as usize].prev = frame,
+            o => self.links[o].prev = frame,
         }
         self.len += 1;
     }
@@ -123,16 +130,16 @@ impl FlushList {
         if let Some(index) = &mut self.index {
             index.remove(&(Lsn(lsn), frame));
         }
-        let Link { prev, next } = self.links[frame as usize];
+        let Link { prev, next } = self.links[frame];
         match prev {
             NIL => self.head = next,
-            p => self.links[p as usize].next = next,
+            p => self.links[p].next = next,
         }
         match next {
             NIL => self.tail = prev,
-            n => self.links[n as usize].prev = prev,
+            n => self.links[n].prev = prev,
         }
-        self.links[frame as usize] = Link { prev: NIL, next: NIL };
+        self.links[frame] = Link { prev: NIL, next: NIL };
         self.len -= 1;
         frames[frame as usize].set_oldest_modification(0);
         Some(Lsn(lsn))
@@ -157,7 +164,7 @@ impl FlushList {
         let mut at = self.tail;
         while at != NIL && out.len() < n && frames[at as usize].oldest_modification() < limit.0 {
             out.push(at);
-            at = self.links[at as usize].prev;
+            at = self.links[at].prev;
         }
         out
     }
@@ -167,9 +174,9 @@ impl FlushList {
         while at != NIL {
             let lsn = frames[at as usize].oldest_modification();
             assert!(lsn != 0 && lsn <= newest, "flush list order at frame {at}");
-            assert_eq!(self.links[at as usize].prev, before, "flush list links of frame {at}");
+            assert_eq!(self.links[at].prev, before, "flush list links of frame {at}");
             (newest, before) = (lsn, at);
-            at = self.links[at as usize].next;
+            at = self.links[at].next;
             len += 1;
         }
         assert_eq!((len, before), (self.len, self.tail), "flush list length and tail");
@@ -183,7 +190,7 @@ mod tests {
     #[test]
     fn unsorted_insertions_come_out_sorted() {
         let frames: Vec<Frame> = (0..50).map(|_| Frame::new(0)).collect();
-        let mut list = FlushList::new(50);
+        let mut list = FlushList::new(0..50);
         let mut rng = vaquita_base::Rng::new(5);
         for f in 0..20 {
             list.insert(&frames, f, Lsn(1 + rng.below(1_000)));
@@ -206,7 +213,7 @@ mod tests {
     #[test]
     fn a_copy_in_flight_holds_the_checkpoint_back() {
         let frames: Vec<Frame> = (0..3).map(|_| Frame::new(0)).collect();
-        let mut list = FlushList::new(3);
+        let mut list = FlushList::new(0..3);
         list.insert(&frames, 0, Lsn(10));
         list.insert(&frames, 1, Lsn(20));
         assert_eq!(list.start_flush(&frames, 0), Some(Lsn(10)));

@@ -9,6 +9,8 @@
 //!   [`OLD_TOLERANCE`].
 
 use super::frame::Frame;
+use super::links::Links;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// Below this length there is no midpoint: everything is young.
@@ -27,7 +29,7 @@ struct Link {
 /// Head = youngest. `prev` leads to the head, `next` to the tail.
 #[derive(Debug)]
 pub(crate) struct LruList {
-    links: Vec<Link>,
+    links: Links<Link>,
     head: u32,
     tail: u32,
     len: usize,
@@ -38,9 +40,9 @@ pub(crate) struct LruList {
 }
 
 impl LruList {
-    pub(super) fn new(frames: usize, old_pct: u32) -> Self {
+    pub(super) fn new(frames: Range<u32>, old_pct: u32) -> Self {
         Self {
-            links: vec![Link { prev: NIL, next: NIL, listed: false }; frames],
+            links: Links::new(frames, Link { prev: NIL, next: NIL, listed: false }),
             head: NIL,
             tail: NIL,
             len: 0,
@@ -56,8 +58,13 @@ impl LruList {
         self.balance(frames);
     }
 
+    /// The frames it may hold.
+    pub(super) fn frames(&self) -> Range<u32> {
+        self.links.frames()
+    }
+
     pub(super) fn contains(&self, frame: u32) -> bool {
-        self.links[frame as usize].listed
+        self.links[frame].listed
     }
 
     pub(super) fn tail(&self) -> Option<u32> {
@@ -65,7 +72,7 @@ impl LruList {
     }
 
     pub(super) fn towards_head(&self, frame: u32) -> Option<u32> {
-        let prev = self.links[frame as usize].prev;
+        let prev = self.links[frame].prev;
         (prev != NIL).then_some(prev)
     }
 
@@ -74,37 +81,37 @@ impl LruList {
         let mut at = self.head;
         std::iter::from_fn(move || {
             let frame = (at != NIL).then_some(at)?;
-            at = self.links[frame as usize].next;
+            at = self.links[frame].next;
             Some(frame)
         })
     }
 
     fn link_before(&mut self, frame: u32, next: u32) {
-        let prev = if next == NIL { self.tail } else { self.links[next as usize].prev };
-        self.links[frame as usize] = Link { prev, next, listed: true };
+        let prev = if next == NIL { self.tail } else { self.links[next].prev };
+        self.links[frame] = Link { prev, next, listed: true };
         match prev {
             NIL => self.head = frame,
-            p => self.links[p as usize].next = frame,
+            p => self.links[p].next = frame,
         }
         match next {
             NIL => self.tail = frame,
-            n => self.links[n as usize].prev = frame,
+            n => self.links[n].prev = frame,
         }
         self.len += 1;
     }
 
     fn unlink(&mut self, frame: u32) {
-        let Link { prev, next, listed } = self.links[frame as usize];
+        let Link { prev, next, listed } = self.links[frame];
         assert!(listed, "frame {frame} is not on the LRU list");
         match prev {
             NIL => self.head = next,
-            p => self.links[p as usize].next = next,
+            p => self.links[p].next = next,
         }
         match next {
             NIL => self.tail = prev,
-            n => self.links[n as usize].prev = prev,
+            n => self.links[n].prev = prev,
         }
-        self.links[frame as usize].listed = false;
+        self.links[frame].listed = false;
         self.len -= 1;
     }
 
@@ -135,7 +142,7 @@ impl LruList {
 
     fn take_out(&mut self, frames: &[Frame], frame: u32) {
         if self.midpoint == frame {
-            self.midpoint = self.links[frame as usize].next;
+            self.midpoint = self.links[frame].next;
         }
         if frames[frame as usize].is_old.swap(false, Ordering::Relaxed) {
             self.old_len -= 1;
@@ -153,8 +160,7 @@ impl LruList {
             return;
         }
         while self.old_len + OLD_TOLERANCE < target || self.midpoint == NIL {
-            let grown =
-                if self.midpoint == NIL { self.tail } else { self.links[self.midpoint as usize].prev };
+            let grown = if self.midpoint == NIL { self.tail } else { self.links[self.midpoint].prev };
             self.midpoint = grown;
             frames[grown as usize].is_old.store(true, Ordering::Relaxed);
             self.old_len += 1;
@@ -167,14 +173,14 @@ impl LruList {
     fn shrink_old(&mut self, frames: &[Frame]) {
         let first = self.midpoint;
         frames[first as usize].is_old.store(false, Ordering::Relaxed);
-        self.midpoint = self.links[first as usize].next;
+        self.midpoint = self.links[first].next;
         self.old_len -= 1;
     }
 
     pub(super) fn validate(&self, frames: &[Frame]) {
         let (mut len, mut old, mut behind, mut before) = (0, 0, false, NIL);
         for frame in self.iter() {
-            assert_eq!(self.links[frame as usize].prev, before, "LRU links of frame {frame}");
+            assert_eq!(self.links[frame].prev, before, "LRU links of frame {frame}");
             behind |= frame == self.midpoint;
             let is_old = frames[frame as usize].is_old.load(Ordering::Relaxed);
             assert_eq!(is_old, behind, "frame {frame} on its side of the midpoint");
@@ -197,7 +203,7 @@ mod tests {
     #[test]
     fn a_scan_does_not_push_out_the_young() {
         let frames = frames(100);
-        let mut lru = LruList::new(100, 37);
+        let mut lru = LruList::new(0..100, 37);
         for f in 0..100 {
             lru.insert_midpoint(&frames, f);
         }
@@ -218,7 +224,7 @@ mod tests {
     #[test]
     fn random_operations_keep_the_list_whole() {
         let frames = frames(64);
-        let mut lru = LruList::new(64, 37);
+        let mut lru = LruList::new(0..64, 37);
         let mut rng = vaquita_base::Rng::new(3);
         for _ in 0..5_000 {
             let f = rng.below(64) as u32;

@@ -27,6 +27,7 @@ mod dump;
 mod flush_list;
 mod frame;
 mod guard;
+mod links;
 mod lru;
 mod page_map;
 mod read_ahead;
@@ -142,18 +143,16 @@ impl BufferPool {
     pub fn new(options: &Options, spaces: Arc<SpaceMap>, flusher: Arc<Flusher>) -> Result<Self> {
         let frame_count = options.pool_frames();
         let n = options.buffer_pool_instances;
-        let frames: Box<[Frame]> = (0..frame_count).map(|i| Frame::new((i % n) as u8)).collect();
+        // Each instance has a run of frames.
+        let run = |i: usize| (i * frame_count / n) as u32..((i + 1) * frame_count / n) as u32;
+        let frames: Box<[Frame]> = (0..n).flat_map(|i| run(i).map(move |_| Frame::new(i as u8))).collect();
         let instances = (0..n)
-            .map(|i| {
+            .map(|i| Instance {
+                lru: Mutex::new(LruList::new(run(i), options.old_blocks_pct)),
                 // Highest frame first, so that the lowest frames are handed out first.
-                let free: Vec<u32> =
-                    (0..frame_count).rev().filter(|&f| f % n == i).map(|f| f as u32).collect();
-                Instance {
-                    lru: Mutex::new(LruList::new(frame_count, options.old_blocks_pct)),
-                    free: Mutex::new(free),
-                    flush: Mutex::new(FlushList::new(frame_count)),
-                    freed_clock: AtomicU32::new(0),
-                }
+                free: Mutex::new(run(i).rev().collect()),
+                flush: Mutex::new(FlushList::new(run(i))),
+                freed_clock: AtomicU32::new(0),
             })
             .collect();
         Ok(Self {
@@ -705,10 +704,14 @@ impl BufferPool {
     /// # Panics
     /// If an invariant is broken.
     pub fn validate(&self) {
+        let mut listed = 0;
         for (no, instance) in self.instances.iter().enumerate() {
             let free = instance.free.lock();
             let lru = instance.lru.lock();
             let flush = instance.flush.lock();
+            let run = lru.frames();
+            assert_eq!((run.start, &run), (listed, &flush.frames()), "every frame has its links once");
+            listed = run.end;
             lru.validate(&self.frames);
             flush.validate(&self.frames);
             for (i, frame) in self.frames.iter().enumerate().filter(|(_, f)| usize::from(f.instance) == no) {
@@ -728,5 +731,6 @@ impl BufferPool {
                 }
             }
         }
+        assert_eq!(listed as usize, self.frames.len(), "every frame has its links");
     }
 }
