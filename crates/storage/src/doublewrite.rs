@@ -126,7 +126,22 @@ impl Doublewrite {
             }
         });
         outcome?;
-        if self.sync_data { spaces.sync_all() } else { Ok(()) }
+        match self.sync_data {
+            true => Self::sync_places(spaces, &places),
+            false => Ok(()),
+        }
+    }
+
+    /// Syncs the files that were written, each once.
+    fn sync_places(spaces: &SpaceMap, places: &[(usize, PageLocation)]) -> Result<()> {
+        let mut synced: Vec<&PageLocation> = Vec::new();
+        for (_, place) in places {
+            if !synced.iter().any(|s| s.is_in_file_of(place)) {
+                place.sync(spaces)?;
+                synced.push(place);
+            }
+        }
+        Ok(())
     }
 
     fn write_area(spaces: &SpaceMap, copies: &PageCopies, blocks: [PageNo; 2]) -> Result<()> {

@@ -16,7 +16,11 @@ pub struct DataFile {
     pages: AtomicU32,
     handle: Mutex<Option<Arc<dyn File>>>,
     last_used: AtomicU64,
-    written: AtomicBool,
+    /// Writes so far, and how many of them the last sync is known to cover.
+    writes: AtomicU64,
+    synced: AtomicU64,
+    /// Held by who syncs: others wait for what that covers.
+    syncing: Mutex<()>,
     /// Its space was dropped, while somebody still looks at it: it is not opened any more. Set under the handle's mutex.
     gone: AtomicBool,
 }
@@ -32,7 +36,9 @@ impl DataFile {
             pages: AtomicU32::new(u32::try_from(pages).unwrap_or(u32::MAX)),
             handle: Mutex::new(Some(file)),
             last_used: AtomicU64::new(map.use_clock.fetch_add(1, Ordering::Relaxed)),
-            written: AtomicBool::new(false),
+            writes: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+            syncing: Mutex::new(()),
             gone: AtomicBool::new(false),
         })
     }
@@ -59,7 +65,12 @@ impl DataFile {
     }
 
     pub(super) fn mark_written(&self) {
-        self.written.store(true, Ordering::Release);
+        self.writes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether something was written that no sync covers.
+    fn is_unsynced(&self) -> bool {
+        self.synced.load(Ordering::Acquire) != self.writes.load(Ordering::Acquire)
     }
 
     /// The open file, reopened if it was closed; `None` if its space was dropped.
@@ -80,15 +91,21 @@ impl DataFile {
         Ok(Some(file))
     }
 
-    /// Syncs if anything was written since the last sync.
+    /// Makes what was written before the call durable; nothing is to be done if a sync has covered it.
     pub(super) fn sync(&self, map: &SpaceMap) -> Result<()> {
-        if !self.written.load(Ordering::Acquire) {
+        if !self.is_unsynced() {
+            return Ok(());
+        }
+        // Whoever is at it began perhaps before our writes: nobody is told that they are durable before a sync has ended
+        // that began after them.
+        let _syncing = self.syncing.lock();
+        if !self.is_unsynced() {
             return Ok(());
         }
         let Some(file) = self.handle(map)? else { return Ok(()) };
-        // Cleared before the sync: a write that comes in between is synced now or marks the file again.
-        self.written.store(false, Ordering::Release);
+        let covered = self.writes.load(Ordering::Acquire);
         file.sync()?;
+        self.synced.store(covered, Ordering::Release);
         Ok(())
     }
 
@@ -118,9 +135,38 @@ impl DataFile {
     pub(super) fn close_if_idle(&self, map: &SpaceMap) {
         let mut handle = self.handle.lock();
         let idle = handle.as_ref().is_some_and(|file| Arc::strong_count(file) == 1);
-        if idle && !self.written.load(Ordering::Acquire) {
+        if idle && !self.is_unsynced() {
             *handle = None;
             map.open_count.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::Options;
+    use crate::space::SpaceMap;
+    use std::path::Path;
+    use std::sync::Arc;
+    use vaquita_base::SpaceId;
+    use vaquita_format::PageSize;
+    use vaquita_io::FileSystem;
+    use vaquita_io::sim::{Fault, Injection, SimDisk};
+
+    /// A sync that fails covers nothing: the next one does not take the file for synced.
+    #[test]
+    fn a_failed_sync_leaves_the_file_unsynced() {
+        let disk = SimDisk::new(1);
+        disk.put_dir(Path::new("/db"));
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let map = SpaceMap::new(fs, &Options::new("/db"));
+        let space = map.create(SpaceId(5), 0, PageSize::DEFAULT, Path::new("/db/t.ibd"), 4).unwrap();
+        space.mark_written();
+        disk.inject(Injection::new(Fault::SyncError).on_path("t.ibd"));
+        assert!(map.sync(&space).is_err());
+        let file = space.files.read()[0].clone();
+        assert!(file.is_unsynced());
+        map.sync(&space).unwrap();
+        assert!(!file.is_unsynced());
     }
 }

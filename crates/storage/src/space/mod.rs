@@ -112,6 +112,19 @@ impl PageLocation {
     pub fn mark_written(&self) {
         self.data_file.mark_written();
     }
+
+    /// Whether another page lies in the same file.
+    pub fn is_in_file_of(&self, other: &PageLocation) -> bool {
+        Arc::ptr_eq(&self.data_file, &other.data_file)
+    }
+
+    /// Syncs the file, if it was written since its last sync.
+    ///
+    /// # Errors
+    /// I/O errors; final for the folder.
+    pub fn sync(&self, map: &SpaceMap) -> Result<()> {
+        self.data_file.sync(map)
+    }
 }
 
 /// All open tablespaces of a folder.
@@ -357,20 +370,23 @@ impl SpaceMap {
         files.iter().try_for_each(|f| f.sync(self))
     }
 
-    /// Closes least recently used single-table files beyond the limit. Files in use stay open.
+    /// Closes least recently used single-table files beyond the limit, and some more, so that not every file that is opened
+    /// after that looks at all of them. Files in use stay open.
     fn limit_open_files(&self) {
         if self.open_file_count() as usize <= self.open_files_max {
             return;
         }
-        let mut candidates: Vec<Arc<DataFile>> = Vec::new();
+        let mut candidates: Vec<(u64, Arc<DataFile>)> = Vec::new();
         for space in self.spaces.read().values() {
             if space.id != SpaceId::SYSTEM {
-                candidates.extend(space.files.read().iter().filter(|f| f.is_open()).cloned());
+                let files = space.files.read();
+                candidates.extend(files.iter().filter(|f| f.is_open()).map(|f| (f.last_used(), f.clone())));
             }
         }
-        candidates.sort_by_key(|f| f.last_used());
-        for file in candidates {
-            if self.open_file_count() as usize <= self.open_files_max {
+        candidates.sort_unstable_by_key(|c| c.0);
+        let goal = self.open_files_max - self.open_files_max / 8;
+        for (_, file) in candidates {
+            if self.open_file_count() as usize <= goal {
                 break;
             }
             file.close_if_idle(self);
