@@ -20,8 +20,9 @@ use crate::mtr::Mtr;
 use crate::options::{ForceRecovery, Options};
 use crate::origin::{self, Origin};
 use crate::recovery::{self, DamageReport, Recovery, RecoveryReport};
-use crate::space::{SpaceMap, fsp};
+use crate::space::{Space, SpaceMap, fsp};
 use crate::system::{self, Bootstrap, NoBootstrap};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +32,11 @@ use vaquita_format::redo_rec::encode;
 use vaquita_format::{PageSize, fil};
 use vaquita_io::{DirLock, ErrorKind, FileLock, FileSystem, OpenMode, OpenOptions};
 
-/// Bytes of redo one mini-transaction may write: a few pages' worth.
-const MTR_LOG_MAX: usize = 96 << 10;
+/// Bytes of redo one mini-transaction may write: a few pages' worth, at least those of pages of 16K.
+fn mtr_log_max(page_size: PageSize) -> usize {
+    page_size.logical().max(PageSize::DEFAULT.logical()) * 6
+}
+
 /// Pages written at a time when the log needs room.
 const ROOM_BATCH: usize = 256;
 
@@ -75,6 +79,8 @@ pub struct Storage {
     log: Arc<RedoLog>,
     mtr_log_max: usize,
     live: Live,
+    /// Held by the thread that writes pages because the log needs room.
+    makes_room: Mutex<()>,
     report: OpenReport,
     closed: AtomicBool,
     /// Held to the end, against other openers.
@@ -214,7 +220,7 @@ impl Storage {
         report: OpenReport,
     ) -> Storage {
         // A tiny log, as simulations use, holds at least a few mini-transactions.
-        let mtr_log_max = MTR_LOG_MAX.min(log.capacity() as usize / 6);
+        let mtr_log_max = mtr_log_max(options.page_size).min(log.capacity() as usize / 6);
         Storage {
             live: Live::new(&options),
             options,
@@ -224,6 +230,7 @@ impl Storage {
             pool,
             log,
             mtr_log_max,
+            makes_room: Mutex::new(()),
             report,
             closed: AtomicBool::new(false),
             _lock: DirLock::unshared(),
@@ -433,19 +440,36 @@ impl Storage {
         self.mtr_log_max
     }
 
+    /// One thread writes pages and moves the checkpoint; the others sleep until there is room for them, or it is their turn.
     #[cold]
     fn wait_for_room(&self) -> Result<Room> {
         loop {
-            // Pages whose first change is in the older half of the log's age are what holds the checkpoint.
-            let limit = Lsn(self.log.checkpoint_lsn().0 + self.log.age() / 2 + 1);
-            let written = self.pool.flusher().flush_oldest(&self.pool, ROOM_BATCH, limit)?;
-            self.checkpoint()?;
+            if let Some(turn) = self.makes_room.try_lock() {
+                let made = self.make_room();
+                drop(turn);
+                self.log.wake_for_room();
+                return made;
+            }
+            let room = self.log.wait_for_room(self.mtr_log_max, || self.makes_room.is_locked());
+            if let Some(room) = room.map_err(|e| Error::Poisoned(e.to_string()))? {
+                return Ok(room);
+            }
+        }
+    }
+
+    /// Writes old pages until there is room.
+    fn make_room(&self) -> Result<Room> {
+        loop {
             if let Some(room) = self.log.try_reserve_room(self.mtr_log_max) {
                 return Ok(room);
             }
             if let Some(failure) = self.log.failure() {
                 return Err(Error::Poisoned(failure.to_string()));
             }
+            // Pages whose first change is in the older half of the log's age are what holds the checkpoint.
+            let limit = Lsn(self.log.checkpoint_lsn().0 + self.log.age() / 2 + 1);
+            let written = self.pool.flusher().flush_oldest(&self.pool, ROOM_BATCH, limit)?;
+            self.checkpoint()?;
             if written == 0 {
                 // Another thread holds what must be written; it ends soon.
                 std::thread::yield_now();
@@ -524,8 +548,21 @@ impl Storage {
             return Err(Error::Config(format!("a space of {} byte pages in this folder", size.physical())));
         }
         let space = self.spaces.create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES)?;
+        let made = self.init_table_space(&space, flags, name);
+        if made.is_err() {
+            self.pool.discard_space(id);
+            self.spaces.detach(id);
+            // The error that made it necessary is what counts.
+            let _ = self.fs.remove_file(&path);
+        }
+        made
+    }
+
+    /// Makes the file of a new space durable and writes its first pages.
+    fn init_table_space(&self, space: &Space, flags: SpaceFlags, name: &str) -> Result<()> {
+        let (id, path) = (space.id(), self.table_space_path(name));
         space.mark_written();
-        self.spaces.sync(&space)?;
+        self.spaces.sync(space)?;
         self.fs.sync_dir(path.parent().unwrap_or(&self.options.dir))?;
         let mut mtr = self.begin()?;
         mtr.keep_before_images();
@@ -821,5 +858,3 @@ fn new_folder_id(clock: &dyn Clock) -> FolderId {
     id[8..].copy_from_slice(&random.finish().to_le_bytes()[..4]);
     FolderId(id)
 }
-
-const _: () = assert!(PageSize::DEFAULT.logical() * 6 <= MTR_LOG_MAX);

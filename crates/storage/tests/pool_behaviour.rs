@@ -261,3 +261,38 @@ fn whoever_waits_for_a_page_is_told_before() {
     drop(storage.pool().get_shared(id(3)).unwrap());
     assert_eq!(told.load(Ordering::Relaxed), 1);
 }
+
+#[test]
+fn a_table_space_that_cannot_be_made_leaves_nothing() {
+    use vaquita_format::flags::SpaceFlags;
+    use vaquita_io::sim::{Fault, Injection};
+    for fault in [Fault::WriteError, Fault::NoSpace, Fault::SyncError] {
+        let disk = clean_folder(8);
+        let storage = open_with(&disk, options());
+        disk.inject(Injection::new(fault).on_path("new.ibd"));
+        let flags = SpaceFlags::decode(storage.spaces().get(SPACE).unwrap().flags()).unwrap();
+        storage.create_table_space(SpaceId(77), flags, "new").unwrap_err();
+        assert!(!disk.exists(Path::new("/db/new.ibd")), "{fault:?}");
+        assert!(!storage.spaces().contains(SpaceId(77)), "{fault:?}");
+        storage.create_table_space(SpaceId(77), flags, "new").unwrap();
+        storage.pool().validate();
+        storage.close().unwrap();
+    }
+}
+
+/// Seven instances, into which the frames do not divide evenly: each frame is of one, and has its links there.
+#[test]
+fn frames_are_shared_out_among_any_number_of_instances() {
+    let disk = clean_folder(9);
+    let storage =
+        open_with(&disk, Options { buffer_pool_instances: 7, buffer_pool_size: 400 * 4096, ..options() });
+    let frames = storage.pool().frame_count();
+    assert!(!frames.is_multiple_of(7));
+    for round in 0..3 {
+        work(&storage, round);
+        storage.pool().validate();
+    }
+    storage.flush_everything().unwrap();
+    storage.pool().validate();
+    storage.close().unwrap();
+}

@@ -118,38 +118,55 @@ impl RedoLog {
         room
     }
 
-    /// Reserves room, waiting until the checkpoint has advanced as far as needed. Another thread must see to that
-    /// ([`RedoLog::must_checkpoint`] is true meanwhile).
+    /// Reserves room, waiting until the checkpoint has advanced as far as needed, as long as `others_see_to_it` says that
+    /// another thread advances it ([`RedoLog::must_checkpoint`] is true meanwhile); `None` once nobody does. That thread
+    /// calls [`RedoLog::wake_for_room`] when it stops.
     ///
     /// # Errors
     /// [`LogError::TooLarge`] if no checkpoint could ever make the room; the log's failure.
-    pub fn wait_for_room(&self, records_max: usize) -> Result<Room> {
+    pub fn wait_for_room(
+        &self,
+        records_max: usize,
+        others_see_to_it: impl Fn() -> bool,
+    ) -> Result<Option<Room>> {
         let (bytes, limit) = (bytes_in_blocks(records_max), self.age_max());
         if bytes > limit {
             return Err(LogError::TooLarge { bytes: records_max as u64, limit });
         }
         self.check_alive()?;
         if let Some(room) = self.try_reserve_room(records_max) {
-            return Ok(room);
+            return Ok(Some(room));
         }
         self.stats.room_waits.add(1);
         self.room.waiting.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         self.waiters.kick();
-        let room = self.wait_for_room_locked(records_max);
+        let room = self.wait_for_room_locked(records_max, others_see_to_it);
         self.room.waiting.fetch_sub(1, Ordering::Relaxed);
         room
     }
 
-    fn wait_for_room_locked(&self, records_max: usize) -> Result<Room> {
+    fn wait_for_room_locked(
+        &self,
+        records_max: usize,
+        others_see_to_it: impl Fn() -> bool,
+    ) -> Result<Option<Room>> {
         let mut guard = self.room.mutex.lock();
         loop {
             self.check_alive()?;
             if let Some(room) = self.reserve_if_fits(records_max) {
-                return Ok(room);
+                return Ok(Some(room));
+            }
+            if !others_see_to_it() {
+                return Ok(None);
             }
             self.room.moved.wait(&mut guard);
         }
+    }
+
+    /// Lets those who wait for room look again at who sees to it.
+    pub fn wake_for_room(&self) {
+        self.room.wake_all();
     }
 
     /// Gives reserved room back.

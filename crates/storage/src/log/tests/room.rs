@@ -60,9 +60,12 @@ fn what_never_fits_is_refused() {
     let disk = disk(3);
     let log = create(&disk, SMALL);
     assert!(log.try_reserve_room(1 << 20).is_none());
-    let error = log.wait_for_room(1 << 20).unwrap_err();
+    let error = log.wait_for_room(1 << 20, || true).unwrap_err();
     assert!(matches!(error, LogError::TooLarge { bytes: 1_048_576, .. }), "{error}");
-    log.release_room(log.wait_for_room(100_000).unwrap());
+    log.release_room(log.wait_for_room(100_000, || true).unwrap().unwrap());
+    let room = log.try_reserve_room(100_000).unwrap();
+    assert!(log.wait_for_room(100_000, || false).unwrap().is_none(), "nobody moves the checkpoint");
+    log.release_room(room);
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn waiters_go_on_when_the_checkpoint_moves() {
                     let mut rng = Rng::new(thread);
                     for n in 0..400 {
                         let len = random_len(&mut rng);
-                        let room = log.wait_for_room(len).unwrap();
+                        let room = log.wait_for_room(len, || true).unwrap().unwrap();
                         append(log, thread << 32 | n, len);
                         log.release_room(room);
                     }
