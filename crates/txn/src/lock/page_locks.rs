@@ -204,21 +204,33 @@ impl PageLocks {
 
     /// Whether the request at `at` still has to wait.
     pub(super) fn is_blocked(&self, at: usize) -> bool {
-        let Request { trx, claim, heap, .. } = &self.waiting[at];
-        let by_lock =
-            |l: &Granted| must_wait(*claim, l.claim, *heap) && l.heaps.contains(*heap) && !same(&l.trx, trx);
-        self.granted.iter().any(by_lock) || self.is_behind(trx, *heap, *claim, at)
+        let request = &self.waiting[at];
+        self.is_held(request) || self.is_behind(&request.trx, request.heap, request.claim, at)
     }
 
     /// Grants what has no reason to wait any more, in order of arrival; of all records, or of one.
     pub(super) fn settle(&mut self, page: PageId, only: Option<HeapNo>) {
-        let mut at = 0;
-        while at < self.waiting.len() {
-            if only.is_some_and(|heap| heap != self.waiting[at].heap) || self.is_blocked(at) {
-                at += 1;
+        // What those before ask for, or were granted a moment ago: of a hundred that want the same, all but the first wait for
+        // the first, and nothing else is to be looked at.
+        let mut ahead: Vec<(HeapNo, Claim)> = Vec::new();
+        for request in std::mem::take(&mut self.waiting) {
+            let Request { claim, heap, .. } = request;
+            if only.is_some_and(|only| heap != only) {
+                self.waiting.push(request);
                 continue;
             }
-            let Request { trx, claim, owner, heap } = self.take_request(at);
+            let waits = ahead.iter().any(|&(h, before)| h == heap && must_wait(claim, before, heap))
+                || self.is_held(&request);
+            if !ahead.contains(&(heap, claim)) {
+                ahead.push((heap, claim));
+            }
+            if waits {
+                self.waiting.push(request);
+                continue;
+            }
+            request.trx.locks.sub_struct();
+            request.trx.locks.sub_records(1);
+            let Request { trx, claim, owner, heap } = request;
             // As in InnoDB it stays a structure of its own, and weighs as one when a victim is chosen; unless it only
             // repeats what is there (insert intentions are asked for again and again).
             let is_it = |l: &Granted| same(&l.trx, &trx) && l.claim == claim && l.heaps.contains(heap);
@@ -229,6 +241,13 @@ impl PageLocks {
             }
             trx.locks.slot.end(Outcome::Granted(Place::Record(page, heap)));
         }
+    }
+
+    /// Whether a granted lock is in the way of a request.
+    fn is_held(&self, Request { trx, claim, heap, .. }: &Request) -> bool {
+        let by =
+            |l: &Granted| must_wait(*claim, l.claim, *heap) && l.heaps.contains(*heap) && !same(&l.trx, trx);
+        self.granted.iter().any(by)
     }
 
     /// Lets requests on a record go, to be asked again: all, or insert intentions only.

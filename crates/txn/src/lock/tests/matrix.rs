@@ -148,6 +148,22 @@ fn requests_are_served_in_order() {
     bed.assert_empty();
 }
 
+/// Each release looks at what waits once, not at all pairs of it.
+#[test]
+fn a_long_queue_is_served_one_by_one() {
+    let bed = Bed::new();
+    let all: Vec<_> = (1..=3_000).map(trx).collect();
+    bed.take(&all[0], rec(5), X, Record);
+    all[1..].iter().for_each(|t| bed.queue(t, rec(5), X, Record));
+    for pair in all.windows(2) {
+        assert!(pair[1].locks().is_waiting());
+        bed.end(&pair[0]);
+        assert!(bed.is_granted(&pair[1]));
+    }
+    bed.end(&all[2_999]);
+    bed.assert_empty();
+}
+
 #[test]
 fn one_record_is_given_back_and_the_others_stay() {
     let bed = Bed::new();
