@@ -1,5 +1,5 @@
 //! Sorting the entries of an index to be built: runs sorted in memory, kept in temporary files when they do not fit, then
-//! merged.
+//! merged, [`FAN_IN`] at a time, into longer ones until one merge gives the whole.
 //!
 //! An entry is its fields one after the other, each a length (u32; all ones: NULL) and its bytes; in memory and in a
 //! file the length of it all precedes it.
@@ -8,6 +8,7 @@
 //! Temporary files are left behind; the next opening removes them.
 
 use crate::error::{Error, Result};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use vaquita_storage::Storage;
 const PREFIX: &str = "#sql-vaquita-sort-";
 /// Bytes read from a run at a time.
 const READ: usize = 256 << 10;
+/// Runs merged at once: their buffers take 32 MB.
+const FAN_IN: usize = 128;
 /// Bytes of an entry's length.
 const LEN: usize = 4;
 
@@ -48,12 +51,24 @@ pub(super) struct Sorter<'s> {
     bytes: Vec<u8>,
     starts: Vec<usize>,
     runs: Vec<Run>,
+    /// Runs made so far, which number their files.
+    made: usize,
+    fan_in: usize,
 }
 
 impl<'s> Sorter<'s> {
     /// A sorter that keeps about `limit` bytes in memory.
     pub(super) fn new(storage: &'s Storage, def: Arc<IndexDef>, limit: usize) -> Self {
-        Self { storage, def, limit, bytes: Vec::new(), starts: Vec::new(), runs: Vec::new() }
+        Self {
+            storage,
+            def,
+            limit,
+            bytes: Vec::new(),
+            starts: Vec::new(),
+            runs: Vec::new(),
+            made: 0,
+            fan_in: FAN_IN,
+        }
     }
 
     /// Adds an entry.
@@ -78,22 +93,23 @@ impl<'s> Sorter<'s> {
         self.starts.sort_unstable_by(|&a, &b| compare(def, entry_at(bytes, a), entry_at(bytes, b)));
     }
 
-    fn write_run(&mut self) -> Result<()> {
-        self.sort();
-        let name = format!("{PREFIX}{:x}-{}", self.def.id().get(), self.runs.len());
+    /// An empty run in a new file.
+    fn new_run(&mut self) -> Result<Run> {
+        let name = format!("{PREFIX}{:x}-{}", self.def.id().get(), self.made);
+        self.made += 1;
         let path = self.storage.options().dir.join(name);
         let file = self.storage.fs().open(&path, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-        let mut run = Run::new(self.storage, path, file);
-        let mut block = Vec::with_capacity(READ + (64 << 10));
+        Ok(Run::new(self.storage, path, file))
+    }
+
+    fn write_run(&mut self) -> Result<()> {
+        self.sort();
+        let mut run = self.new_run()?;
         for &start in &self.starts {
             let end = start + LEN + get_u32(&self.bytes, start) as usize;
-            block.extend_from_slice(&self.bytes[start..end]);
-            if block.len() >= READ {
-                run.append(&block)?;
-                block.clear();
-            }
+            run.push(&self.bytes[start..end])?;
         }
-        run.append(&block)?;
+        run.end()?;
         self.runs.push(run);
         self.bytes.clear();
         self.starts.clear();
@@ -102,34 +118,83 @@ impl<'s> Sorter<'s> {
 
     /// Calls `each` for all entries in order.
     pub(super) fn finish(mut self, mut each: impl FnMut(&[TupleField<'_>]) -> Result<()>) -> Result<()> {
-        let mut fields = Vec::new();
         if self.runs.is_empty() {
             self.sort();
             for &start in &self.starts {
-                let mut fields = Vec::with_capacity(self.def.n_fields());
-                fields.extend(split(entry_at(&self.bytes, start)));
-                each(&fields)?;
+                call(entry_at(&self.bytes, start), &mut each)?;
             }
             return Ok(());
         }
         self.write_run()?;
-        let mut runs = std::mem::take(&mut self.runs);
+        while self.runs.len() > self.fan_in {
+            // The oldest ones: a run is merged again only when all others have been.
+            let runs: Vec<Run> = self.runs.drain(..self.fan_in).collect();
+            let mut merged = self.new_run()?;
+            Merge::new(&self.def, runs)?.each(|run| merged.push(run.whole_entry()))?;
+            merged.end()?;
+            self.runs.push(merged);
+        }
+        let runs = std::mem::take(&mut self.runs);
+        Merge::new(&self.def, runs)?.each(|run| call(run.entry(), &mut each))
+    }
+}
+
+/// Calls `each` for an entry.
+fn call(entry: &[u8], each: &mut impl FnMut(&[TupleField<'_>]) -> Result<()>) -> Result<()> {
+    let fields: SmallVec<[TupleField<'_>; 8]> = split(entry).collect();
+    each(&fields)
+}
+
+/// Runs being merged: a heap of those that have an entry, by their entries.
+struct Merge<'d> {
+    def: &'d IndexDef,
+    runs: Vec<Run>,
+    /// Numbers of runs; none is below its parent.
+    heap: Vec<usize>,
+}
+
+impl<'d> Merge<'d> {
+    fn new(def: &'d IndexDef, mut runs: Vec<Run>) -> Result<Merge<'d>> {
         for run in &mut runs {
             run.advance()?;
         }
-        while let Some(least) = self.least(&runs) {
-            fields.extend(split(runs[least].entry()).map(|f| f.data.map(<[u8]>::to_vec)));
-            let borrowed: Vec<_> = fields.iter().map(|f| TupleField::nullable(f.as_deref())).collect();
-            each(&borrowed)?;
-            fields.clear();
-            runs[least].advance()?;
+        let heap: Vec<usize> = (0..runs.len()).filter(|&i| runs[i].has_entry).collect();
+        let mut merge = Merge { def, runs, heap };
+        (0..merge.heap.len() / 2).rev().for_each(|at| merge.sink(at));
+        Ok(merge)
+    }
+
+    /// Calls `each` for the run with the least entry until none has one.
+    fn each(mut self, mut each: impl FnMut(&Run) -> Result<()>) -> Result<()> {
+        while let Some(&least) = self.heap.first() {
+            each(&self.runs[least])?;
+            self.runs[least].advance()?;
+            if !self.runs[least].has_entry {
+                self.heap.swap_remove(0);
+            }
+            self.sink(0);
         }
         Ok(())
     }
 
-    fn least(&self, runs: &[Run]) -> Option<usize> {
-        let with_entry = (0..runs.len()).filter(|&i| runs[i].has_entry);
-        with_entry.min_by(|&a, &b| compare(&self.def, runs[a].entry(), runs[b].entry()))
+    /// Moves what stands at a place down to where it belongs.
+    fn sink(&mut self, mut at: usize) {
+        loop {
+            let least = [2 * at + 1, 2 * at + 2]
+                .into_iter()
+                .filter(|&child| child < self.heap.len())
+                .fold(at, |least, child| if self.is_below(child, least) { child } else { least });
+            if least == at {
+                return;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+    }
+
+    fn is_below(&self, a: usize, b: usize) -> bool {
+        let entry = |at: usize| self.runs[self.heap[at]].entry();
+        compare(self.def, entry(a), entry(b)).is_lt()
     }
 }
 
@@ -184,14 +249,33 @@ impl Run {
         Run { fs, path, file, len: 0, read: 0, buffer: Vec::new(), at: 0, has_entry: false }
     }
 
-    fn append(&mut self, block: &[u8]) -> Result<()> {
-        self.file.write_at(block, self.len).map_err(io)?;
-        self.len += block.len() as u64;
+    /// Adds an entry with its length.
+    fn push(&mut self, entry: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(entry);
+        if self.buffer.len() >= READ { self.write_out() } else { Ok(()) }
+    }
+
+    fn write_out(&mut self) -> Result<()> {
+        self.file.write_at(&self.buffer, self.len).map_err(io)?;
+        self.len += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// All entries were added. Its memory is given back until it is read.
+    fn end(&mut self) -> Result<()> {
+        self.write_out()?;
+        self.buffer = Vec::new();
         Ok(())
     }
 
     fn entry(&self) -> &[u8] {
         entry_at(&self.buffer, self.at)
+    }
+
+    /// The entry with its length.
+    fn whole_entry(&self) -> &[u8] {
+        &self.buffer[self.at..self.at + LEN + self.entry().len()]
     }
 
     /// Goes to the next entry, the first one at first.
@@ -255,9 +339,11 @@ mod tests {
         let columns = vec![ColumnDef::varbinary("a", 400), ColumnDef::int("b", 4, true).not_null()];
         let def = Arc::new(IndexDef::plain(spec, columns, 2).unwrap());
         let files = disk.files().len();
-        for (limit, n) in [(1 << 20, 1_000), (20_000, 3_000), (400, 200), (1, 30), (100, 0)] {
+        let cases = [(1 << 20, 1_000), (20_000, 3_000), (400, 200), (1, 30), (100, 0)];
+        for ((limit, n), fan_in) in cases.into_iter().flat_map(|c| [(c, FAN_IN), (c, 2), (c, 5)]) {
             let mut rng = Rng::new(limit as u64);
             let mut sorter = Sorter::new(&storage, def.clone(), limit);
+            sorter.fan_in = fan_in;
             let mut want = Vec::new();
             for i in 0..n {
                 let a = (!rng.one_in(5)).then(|| vec![rng.below(4) as u8; rng.index(300)]);
