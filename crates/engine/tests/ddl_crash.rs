@@ -104,7 +104,7 @@ fn rebuild(session: &mut Session, name: &str, spec: &TableSpec) -> Result<()> {
                 *value = row.column(i).map(<[u8]>::to_vec);
             }
             let fields: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
-            s.insert(to, &fields)?;
+            s.insert_for_good(to, &fields)?;
         }
         Ok(())
     })

@@ -3,8 +3,11 @@
 
 use std::sync::Arc;
 use vaquita_base::{ManualClock, SpaceId};
+use vaquita_engine::check::check_table;
 use vaquita_engine::table::ReferentialAction;
-use vaquita_engine::{Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, Session, TableSpec, stored};
+use vaquita_engine::{
+    Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, ReadOptions, Session, Table, TableSpec, stored,
+};
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_io::FileSystem;
@@ -403,4 +406,73 @@ fn what_the_layer_above_says_is_kept() {
     assert_eq!(table.columns, spec.columns);
     assert_eq!((&table.comment, &table.extra, table.collation), (&spec.comment, &spec.extra, 33));
     assert_eq!(table.indexes[1].comment, "index");
+}
+
+/// Copies the rows of a table into its successor; gives the undo records that took.
+fn copy(s: &mut vaquita_engine::Statement<'_>, from: &Arc<Table>, to: &Arc<Table>) -> Result<u64, Error> {
+    let mut cursor = s.cursor(from, &ReadOptions::default())?;
+    cursor.seek_first();
+    let mut rows = Vec::new();
+    while let Some(row) = s.next(&mut cursor)? {
+        rows.push((0..3).map(|i| row.column(i).map(<[u8]>::to_vec)).collect::<Vec<_>>());
+    }
+    for row in &rows {
+        let fields: Vec<Option<&[u8]>> = row.iter().map(Option::as_deref).collect();
+        s.insert_for_good(to, &fields)?;
+    }
+    Ok(s.mark())
+}
+
+/// The undo of a table that goes as a whole if its rows cannot all be copied is that of one row.
+#[test]
+fn rows_are_copied_without_undo() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    session.create_table(&spec("a/t")).unwrap();
+    fill(&mut session, "a/t", 0..500);
+    let temporary = spec("a/#sql-vq1");
+    let undo = session.rebuild_table("a/t", &temporary, &[], copy).unwrap();
+    assert_eq!(undo, 1);
+    let core = engine.core();
+    let table = core.dict.table(core, "a/t").unwrap();
+    let report = check_table(core, &table).unwrap();
+    assert!(report.rows == 500 && report.is_purged(), "{report:?}");
+    // Seven values of n: the eighth row is refused, and the new table goes with the rows before it.
+    let mut unique = temporary.clone();
+    unique.indexes = vec![index("n", &[1], true)];
+    let refused = session.rebuild_table("a/t", &unique, &[], copy);
+    assert!(matches!(refused, Err(Error::DuplicateKey { .. })), "{refused:?}");
+    assert_eq!(core.dict.user_tables(core).unwrap(), ["a/t"]);
+    assert_eq!(check_table(core, &core.dict.table(core, "a/t").unwrap()).unwrap().rows, 500);
+    drop((table, session));
+    engine.close().unwrap();
+}
+
+/// A foreign key of a new definition to the table itself: rows may refer to rows that are copied after them, and to no others.
+#[test]
+fn a_table_that_is_written_anew_may_refer_to_itself() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    session.create_table(&spec("a/t")).unwrap();
+    fill(&mut session, "a/t", 0..20);
+    let mut with_key = spec("a/#sql-vq1");
+    with_key.foreign_keys.push(ForeignKeySpec { name: Some("up".into()), ..foreign(&["n"], "a/t", &["id"]) });
+    session.rebuild_table("a/t", &with_key, &[], copy).unwrap();
+    let core = engine.core();
+    let table = core.dict.table(core, "a/t").unwrap();
+    let keys: Vec<_> = table.foreign_keys.iter().map(|k| (&*k.id, &*k.child, &*k.parent)).collect();
+    assert_eq!(keys, [("a/up", "a/t", "a/t")]);
+    let (id, nobody) = (stored::int(20), stored::int(99));
+    let orphan = session.run(|s| s.insert(&table, &[Some(&id), Some(&nobody), None]));
+    assert!(matches!(orphan, Err(Error::NoReferencedRow { .. })), "{orphan:?}");
+    session.drop_foreign_key("a/t", "up").unwrap();
+    let table = session.run(|s| s.table("a/t")).unwrap();
+    session.run(|s| s.insert(&table, &[Some(&id), Some(&nobody), None])).unwrap();
+    let refused = session.rebuild_table("a/t", &with_key, &[], copy);
+    assert!(matches!(refused, Err(Error::NoReferencedRow { .. })), "{refused:?}");
+    assert_eq!(core.dict.user_tables(core).unwrap(), ["a/t"]);
+    drop((table, session));
+    engine.close().unwrap();
 }

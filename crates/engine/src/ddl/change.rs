@@ -16,12 +16,12 @@ use vaquita_storage::Storage;
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx};
 
-/// A running change. The dictionary's latch is held exclusively from its beginning to its end.
+/// A running change. The dictionary's latch is held exclusively from its beginning until it is committed, or taken back.
 #[derive(Debug)]
 pub(super) struct Change<'a> {
     pub(super) core: &'a Core,
     trx: &'a mut Trx,
-    _latch: RwLockWriteGuard<'a, ()>,
+    latch: RwLockWriteGuard<'a, ()>,
     /// Entries of the DDL log that undo what has been made.
     undo: Vec<u64>,
     /// Entries that remove what is superfluous after the commit.
@@ -52,9 +52,9 @@ impl<'a> Change<'a> {
         body: impl FnOnce(&mut Change<'a>) -> Result<R>,
     ) -> Result<R> {
         begin(core, trx)?;
-        let _latch = core.dict.change();
+        let latch = core.dict.change();
         let (left, changed, dropped) = Default::default();
-        let mut change = Change { core, trx, _latch, undo, left, changed, dropped };
+        let mut change = Change { core, trx, latch, undo, left, changed, dropped };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
         match done {
             Ok((r, lsn)) => change.committed(lsn).map(|()| r),
@@ -145,18 +145,20 @@ impl<'a> Change<'a> {
     }
 
     fn committed(self, lsn: Option<vaquita_base::Lsn>) -> Result<()> {
-        let Change { core, left, changed, dropped, .. } = &self;
-        if let Some(lsn) = lsn {
-            core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
-        }
+        let Change { core, latch, left, changed, dropped, .. } = self;
         changed.iter().for_each(|name| core.dict.cache.remove_named(name));
-        for &id in dropped {
+        for id in dropped {
             core.dict.cache.forget(id);
             core.txn.locks().forget_table(id);
         }
+        // From here on nobody finds what is superfluous: others need not wait while the log is written and files go.
+        drop(latch);
+        if let Some(lsn) = lsn {
+            core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
+        }
         if !left.is_empty() {
             // The change is done. What cannot be removed now is removed at the next opening.
-            let _ = log::newest_first(core, left).and_then(|entries| log::perform(core, &entries));
+            let _ = log::newest_first(core, &left).and_then(|entries| log::perform(core, &entries));
         }
         Ok(())
     }

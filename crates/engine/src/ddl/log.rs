@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::row::{self, WriteOptions};
 use crate::table::{RowKey, Table};
 use std::sync::Arc;
-use vaquita_base::{IndexId, PageId, PageNo, SpaceId};
+use vaquita_base::{IndexId, Lsn, PageId, PageNo, SpaceId};
 use vaquita_btree::{LatchMode, Tree};
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
@@ -40,8 +40,12 @@ use vaquita_txn::{AccessMode, Isolation, Trx};
 const PAGE_NO_FIELD: usize = 7;
 
 /// Writing rows of the dictionary: there are no foreign keys on it.
-pub(super) const HOW: WriteOptions =
-    WriteOptions { foreign_key_checks: false, unique_checks: true, exclusive_duplicates: false };
+pub(super) const HOW: WriteOptions = WriteOptions {
+    foreign_key_checks: false,
+    unique_checks: true,
+    exclusive_duplicates: false,
+    without_undo: false,
+};
 
 /// Something left to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +109,13 @@ pub(super) fn add(core: &Core, trx: &mut Trx, entry: &Entry) -> Result<u64> {
 
 /// Adds entries that last whatever becomes of the transaction that changes the definition.
 pub(super) fn add_durably(core: &Core, entries: &[Entry]) -> Result<Vec<u64>> {
-    on_its_own(core, |trx| entries.iter().map(|entry| add(core, trx, entry)).collect())
+    let (ids, lsn) = on_its_own(core, |trx| {
+        entries.iter().map(|entry| add(core, trx, entry)).collect::<Result<Vec<u64>>>()
+    })?;
+    if let Some(lsn) = lsn {
+        core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
+    }
+    Ok(ids)
 }
 
 /// Deletes an entry within a transaction.
@@ -139,6 +149,7 @@ pub(super) fn perform(core: &Core, entries: &[(u64, Entry)]) -> Result<()> {
         }
     }
     if !done.is_empty() {
+        // Not made durable: what is found done at the next opening is done.
         on_its_own(core, |trx| done.iter().try_for_each(|&id| delete(core, trx, id)))?;
     }
     failure.map_or(Ok(()), Err)
@@ -233,19 +244,14 @@ fn write_root<'s>(
     Ok(())
 }
 
-/// Runs changes of the log in a transaction of their own, durable on return.
-fn on_its_own<R>(core: &Core, change: impl FnOnce(&mut Trx) -> Result<R>) -> Result<R> {
+/// Runs changes of the log in a transaction of their own; what is to be durable for it to last.
+fn on_its_own<R>(core: &Core, change: impl FnOnce(&mut Trx) -> Result<R>) -> Result<(R, Option<Lsn>)> {
     let mut trx = core.txn.new_trx();
     core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
     core.txn.set_dict_operation(&mut trx);
     let done = change(&mut trx).and_then(|r| Ok((r, core.txn.commit(&mut trx)?)));
     match done {
-        Ok((r, lsn)) => {
-            if let Some(lsn) = lsn {
-                core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
-            }
-            Ok(r)
-        }
+        Ok(done) => Ok(done),
         Err(e) => {
             // If that fails too, it is done later: what made it necessary is what counts.
             let _ = core.take_back(trx);

@@ -17,7 +17,7 @@
 //! # Latching
 //! One latch, taken before any page: shared while a definition is read, and by purge while it works on a row
 //! ([`Dictionary::freeze`]); exclusively from the first to the last change of a definition and while files and trees
-//! go. A table that is in memory is found without it.
+//! are made or go because it is taken back. What a change leaves behind goes after that, found by nobody. A table that is in memory is found without it.
 
 mod bootstrap;
 pub mod build;

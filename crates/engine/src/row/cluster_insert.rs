@@ -2,18 +2,20 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::row::WriteOptions;
 use crate::row::clustered::{LIVE, Look, encode, insert_intention, look, modify, record_at, write_values};
 use crate::row::entry::{check_fields, key_text};
 use crate::row::image::Image;
 use crate::row::lock::{lock_clustered, parse_clustered, wait};
 use crate::row::undo_record::{Modification, insert_body};
 use crate::table::Table;
+use vaquita_base::{PageNo, TrxId};
 use vaquita_btree::{Change, LatchMode, Position, RecBuf};
 use vaquita_format::index_page::{SearchMode, SysFields};
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
-use vaquita_format::undo::UndoKind;
 use vaquita_format::undo::record::UndoType;
+use vaquita_format::undo::{UndoKind, UndoPlace};
 use vaquita_storage::Mtr;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::{LockMode, RecordLockKind, Trx};
@@ -41,12 +43,15 @@ pub(crate) fn insert(
     trx: &mut Trx,
     table: &Table,
     fields: &[TupleField<'_>],
-    exclusive_duplicates: bool,
+    how: WriteOptions,
 ) -> Result<()> {
     let def = table.clustered().def();
     check_fields(table, def, fields)?;
     let n = def.n_uniq();
     let trx_id = core.txn.assign_id(trx)?;
+    if how.without_undo {
+        return insert_without_undo(core, trx, table, fields, trx_id);
+    }
     loop {
         let undo_no = trx.undo_no();
         let body = insert_body(undo_no, table, &fields[..n]);
@@ -55,7 +60,7 @@ pub(crate) fn insert(
         trx.weigh_undo(undo_no);
         let sys = SysFields { trx_id, roll_ptr };
         let (rec, moved) = encode(table, fields, sys, LIVE)?;
-        match place(core, trx, table, &fields[..n], &rec, exclusive_duplicates)? {
+        match place(core, trx, table, &fields[..n], &rec, how.exclusive_duplicates)? {
             Placed::Inserted => {
                 trx.weigh_undo(undo_no + 1);
                 return write_values(core, table, fields, &moved, sys);
@@ -65,6 +70,24 @@ pub(crate) fn insert(
         if bring_back(core, trx, table, fields)? {
             return Ok(());
         }
+    }
+}
+
+/// Inserts a record that has no older version and will not be taken back.
+fn insert_without_undo(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    fields: &[TupleField<'_>],
+    trx_id: TrxId,
+) -> Result<()> {
+    let nowhere = UndoPlace { insert: true, rseg: 0, page: PageNo(0), offset: 0 };
+    let sys = SysFields { trx_id, roll_ptr: nowhere.encode() };
+    let (rec, moved) = encode(table, fields, sys, LIVE)?;
+    let n = table.clustered().def().n_uniq();
+    match place(core, trx, table, &fields[..n], &rec, false)? {
+        Placed::Inserted => write_values(core, table, fields, &moved, sys),
+        Placed::Deleted => Err(Error::WrongState("a table that is filled without undo has deleted rows")),
     }
 }
 

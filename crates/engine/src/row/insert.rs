@@ -31,7 +31,7 @@ pub(super) fn insert(
     let given = Given { values: row, row_id: &row_id };
     foreign::check_parents(core, trx, table, table.clustered(), &given, how)?;
     let fields = entry(table, table.clustered(), &given);
-    cluster_insert::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
+    cluster_insert::insert(core, trx, table, &fields, how)?;
     insert_entries(core, trx, table, &given, how)?;
     let n = table.clustered().def().n_uniq();
     Ok(RowKey::new(fields[..n].iter().map(|f| f.data.unwrap_or_default())))

@@ -59,11 +59,18 @@ pub struct WriteOptions {
     pub unique_checks: bool,
     /// Lock duplicates in X mode, because they will be replaced or updated.
     pub exclusive_duplicates: bool,
+    /// An inserted row is not to be taken back: the table is nobody else's and goes as a whole if the transaction fails.
+    pub without_undo: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { foreign_key_checks: true, unique_checks: true, exclusive_duplicates: false }
+        Self {
+            foreign_key_checks: true,
+            unique_checks: true,
+            exclusive_duplicates: false,
+            without_undo: false,
+        }
     }
 }
 

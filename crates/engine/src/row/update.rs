@@ -167,7 +167,7 @@ fn update_key(
     foreign::parent_updated(core, trx, table, table.clustered(), row, how, cascade)?;
     foreign::check_parents_of_changed(core, trx, table, table.clustered(), row, how, cascade)?;
     let fields = new_fields(table, row, &inherited);
-    cluster_insert::insert(core, trx, table, &fields, how.exclusive_duplicates)?;
+    cluster_insert::insert(core, trx, table, &fields, WriteOptions { without_undo: false, ..how })?;
     // The marked entry may be the one brought back.
     for index in &table.indexes[1..] {
         let old = entry(table, index, row.old);

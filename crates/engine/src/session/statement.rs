@@ -91,6 +91,19 @@ impl Statement<'_> {
         Ok(key)
     }
 
+    /// Inserts a row into a table that nobody else knows and that is dropped if the transaction fails: the transaction's first
+    /// row has an undo record, by which its end is known, the others have none.
+    ///
+    /// # Errors
+    /// As [`Statement::insert`]. The row may be there in part then.
+    pub fn insert_for_good(&mut self, table: &Arc<Table>, row: &[Field<'_>]) -> Result<RowKey> {
+        let how = WriteOptions { without_undo: self.mark() > 0, ..self.before_change(table)? };
+        let (core, trx) = self.parts();
+        let key = row::insert(core, trx, table, row, how)?;
+        core.metrics.rows_inserted.add(1);
+        Ok(key)
+    }
+
     /// Updates columns of the row with that clustered key; whether there is one and it changed.
     ///
     /// # Errors

@@ -251,7 +251,12 @@ impl<'t> Rows<'t> {
         numbers: Option<&mut Numbers<'_>>,
     ) -> Result<(), Failure> {
         let mark = statement.mark();
-        match statement.insert(to, fields) {
+        // A row that is left out is taken back alone.
+        let inserted = match self.ignore {
+            true => statement.insert(to, fields),
+            false => statement.insert_for_good(to, fields),
+        };
+        match inserted {
             Ok(_) => {
                 if let Some(numbers) = numbers {
                     numbers.inserted(statement, to, fields)?;
