@@ -120,6 +120,13 @@ pub enum Error {
         /// The collation, by name if it has one here, else by number.
         collation: String,
     },
+    /// A MySQL server keeps something of the table that is not kept up here: changes are refused.
+    Unmaintained {
+        /// Table.
+        table: String,
+        /// What.
+        why: crate::table::Unmaintained,
+    },
     /// Stored rows contradict each other: damage.
     Corrupt(String),
     /// The storage below failed.
@@ -185,6 +192,7 @@ impl fmt::Display for Error {
             Error::UnknownCollation { table, collation } => {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
+            Error::Unmaintained { table, why } => write!(f, "table {table} can only be read: {why}"),
             Error::Storage(e) => e.fmt(f),
             Error::Tree(e) => e.fmt(f),
         }

@@ -164,6 +164,27 @@ pub struct ForeignKey {
     pub on_update: ReferentialAction,
 }
 
+/// What a MySQL server keeps of a table that is not kept up here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmaintained {
+    /// It is one partition of a table: which rows belong into it, only the server knows.
+    Partition,
+    /// It has a FULLTEXT index, or is a part of one.
+    FullText,
+    /// It has triggers.
+    Triggers,
+}
+
+impl std::fmt::Display for Unmaintained {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Unmaintained::Partition => "it is a partition of a MySQL server's table",
+            Unmaintained::FullText => "it has a FULLTEXT index of a MySQL server",
+            Unmaintained::Triggers => "it has triggers of a MySQL server",
+        })
+    }
+}
+
 /// A table.
 #[derive(Debug)]
 pub struct Table {
@@ -199,6 +220,8 @@ pub struct Table {
     pub extra: String,
     /// The collation of a column whose order is not known here: the table can only be read.
     pub unknown_collation: Option<u16>,
+    /// Something of a MySQL server's that is not kept up here: the table can only be read.
+    pub unmaintained: Option<Unmaintained>,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
     pub is_system: bool,
     /// Whether it is no more the one of its name: its definition has changed, or it was let go.
@@ -218,13 +241,13 @@ impl Table {
     /// knows that order.
     ///
     /// # Errors
-    /// [`Error::UnknownCollation`].
+    /// [`Error::UnknownCollation`], [`Error::Unmaintained`].
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
-        match self.unknown_collation {
-            None => Ok(()),
-            Some(id) => Err(self.unknown_collation(id)),
+        if self.unknown_collation.is_none() && self.unmaintained.is_none() {
+            return Ok(());
         }
+        Err(self.not_writable())
     }
 
     /// What every search by keys of an index asks first.
@@ -237,6 +260,14 @@ impl Table {
             return Ok(());
         }
         Err(self.unknown_collation(self.unknown_collation.unwrap_or(0)))
+    }
+
+    #[cold]
+    fn not_writable(&self) -> Error {
+        match (self.unmaintained, self.unknown_collation) {
+            (Some(why), _) => Error::Unmaintained { table: self.name.clone(), why },
+            (None, id) => self.unknown_collation(id.unwrap_or(0)),
+        }
     }
 
     #[cold]

@@ -91,6 +91,9 @@ pub fn engine(e: &Error) -> SqlError {
             1273,
             format!("Unknown collation: '{collation}' of table {}, which can only be read", quoted(table)),
         ),
+        Error::Unmaintained { table, why } => {
+            SqlError::new(1036, format!("Table '{}' is read only: {why}", crate::catalog::sql_name(table).1))
+        }
         Error::Corrupt(detail) => SqlError::new(1034, format!("Incorrect key file for table: {detail}")),
         Error::BadDefinition(detail) | Error::ForeignKey(detail) | Error::Config(detail) => {
             SqlError::new(1105, detail.clone())

@@ -23,6 +23,7 @@ use crate::recovery::{self, DamageReport, Recovery, RecoveryReport};
 use crate::space::{Space, SpaceMap, fsp};
 use crate::system::{self, Bootstrap, NoBootstrap};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -276,8 +277,13 @@ impl Storage {
                 return Err(needs_recovery(&options, system.folder.is_none()));
             }
             reader = LogReader::open_for_recovery(fs.clone(), &config, system.folder)?;
+            let mut unreadable = BTreeMap::new();
             for found in recovery::find_table_spaces(&*fs, &options.dir, options.page_size)? {
-                attach_found(&spaces, &options, &found)?;
+                // Nothing is wrong with it as long as the log has nothing for it.
+                match has_pages_of(&options, &found) {
+                    true => attach_found(&spaces, &options, &found)?,
+                    false => drop(unreadable.insert(found.id, found.path)),
+                }
             }
             // What recovery finds is what it builds upon.
             spaces.sync_unseen()?;
@@ -293,7 +299,7 @@ impl Storage {
                 None => 0,
             };
             flusher.set_doublewrite_blocks(system.doublewrite);
-            let run = Recovery::new(&options, pool.clone(), spaces.clone(), damage);
+            let run = Recovery::new(&options, pool.clone(), spaces.clone(), damage, unreadable);
             let mut done = run.run(&mut reader)?;
             done.torn_pages_repaired = repaired;
             report.recovery = Some(done);
@@ -773,9 +779,18 @@ fn needs_recovery(options: &Options, is_of_another: bool) -> Error {
     Error::Folder(format!("{} was not shut down cleanly: {way}", options.dir.display()))
 }
 
-fn attach_found(spaces: &SpaceMap, options: &Options, found: &recovery::FoundSpace) -> Result<()> {
+fn page_size_of(options: &Options, found: &recovery::FoundSpace) -> PageSize {
     let flags = found.flags.and_then(|raw| SpaceFlags::decode(raw).ok());
-    let page_size = flags.map_or(options.page_size, |f| f.page_size());
+    flags.map_or(options.page_size, |f| f.page_size())
+}
+
+/// Whether a file has pages as the pool has them.
+fn has_pages_of(options: &Options, found: &recovery::FoundSpace) -> bool {
+    page_size_of(options, found) == options.page_size
+}
+
+fn attach_found(spaces: &SpaceMap, options: &Options, found: &recovery::FoundSpace) -> Result<()> {
+    let page_size = page_size_of(options, found);
     if page_size != options.page_size {
         // Compressed tablespaces are read by the tools, not by the pool.
         return Err(Error::Folder(format!(

@@ -15,6 +15,7 @@
 //!         let (id, name): (u32, String) = (row.get(0)?, row.get("name")?);
 //!         println!("{id} {name} {}", row.get::<String>("price")?);
 //!     }
+//!     drop(conn);
 //!     db.close()
 //! }
 //! ```
@@ -97,7 +98,7 @@ impl Database {
     /// nothing is lost either: the next opening recovers.
     ///
     /// # Errors
-    /// Files.
+    /// A [`Connection`] is still there: names it. Files.
     pub fn close(self) -> SqlResult<()> {
         self.inner.close()
     }

@@ -278,3 +278,62 @@ fn settings_that_a_folder_needs_are_named() {
     assert_eq!(rows[..3], [["11"], ["12"], ["13"]]);
     assert_eq!(rows[3][3], "OK");
 }
+
+/// What the server keeps of a table outside of InnoDB is not kept here: such tables are read, and not changed.
+#[test]
+fn tables_that_are_not_kept_up_here_can_only_be_read() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    theirs
+        .sql(
+            "create database k; use k;
+             create table part (id int not null, v int) engine=innodb partition by hash (id) partitions 2;
+             insert into part values (1, 1), (2, 2);
+             create table doc (id int primary key, t text, fulltext key (t)) engine=innodb;
+             insert into doc values (1, 'one two three');
+             create table trig (id int primary key) engine=innodb; insert into trig values (1);
+             create trigger b before insert on trig for each row set new.id = new.id + 100;
+             create table zip (id int primary key) engine=innodb row_format=compressed key_block_size=8;
+             insert into zip values (1);
+             create table plain (id int primary key) engine=innodb; insert into plain values (1);",
+        )
+        .unwrap();
+    theirs.shutdown().unwrap();
+    theirs.start_again().unwrap();
+    // A crash that leaves nothing to recover of the compressed table.
+    theirs.sql("insert into k.plain values (2)").unwrap();
+    theirs.kill();
+    let dir = theirs.datadir().to_owned();
+    assert_says(&refusal(&dir, &["--skip-grant-tables"]), &["not shut down cleanly", "--take-over"]);
+
+    let mut ours = start(&dir, &["--take-over", "--skip-grant-tables"]);
+    assert_says(&ours.log(), &["recovery: ", "bytes of redo from LSN"]);
+    assert_eq!(ours.sql("select * from k.plain order by id").unwrap(), "1\n2\n");
+    assert_eq!(ours.sql("select id, t from k.doc").unwrap(), "1\tone two three\n");
+    sql_fails(&ours, "select * from k.zip", &["1812"]);
+    for (change, word) in [
+        ("insert into k.doc (id, t, fts_doc_id) values (2, 'four', 2)", "FULLTEXT"),
+        ("update k.doc set t = 'x'", "FULLTEXT"),
+        ("delete from k.trig", "triggers"),
+        ("insert into k.trig values (5)", "triggers"),
+        ("insert into k.`#mysql50#part#P#p0` values (1, 1)", "partition"),
+        ("delete from k.`#mysql50#part#P#p1`", "partition"),
+    ] {
+        sql_fails(&ours, change, &["1036", word]);
+    }
+    for change in [
+        "alter table k.plain add v int",
+        "drop table k.plain",
+        "rename table k.plain to k.other",
+        "create index i on k.doc (id)",
+        "drop table k.`#mysql50#part#P#p0`",
+    ] {
+        sql_fails(&ours, change, &["1235", ".frm"]);
+    }
+    ours.sql("insert into k.plain values (3); create table if not exists k.plain (id int)").unwrap();
+    ours.stop().unwrap();
+
+    theirs.start_again().unwrap();
+    let all = "select count(*) from k.part; select count(*) from k.plain; select count(*) from k.zip;
+               select count(*) from k.doc where match (t) against ('two'); select count(*) from k.trig";
+    assert_eq!(theirs.rows(all).unwrap(), [["2"], ["3"], ["1"], ["1"], ["1"]]);
+}

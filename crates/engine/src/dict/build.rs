@@ -175,6 +175,7 @@ impl TableParts {
             collation: self.collation,
             extra: self.extra,
             unknown_collation,
+            unmaintained: None,
             is_system: self.is_system,
             gone: AtomicBool::new(false),
             mark: Mark::default(),

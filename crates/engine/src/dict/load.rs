@@ -5,7 +5,7 @@ use crate::dict::codec::{ColumnExtra, TableExtra};
 use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
-use crate::table::{Column, ForeignKey, ReferentialAction, Table};
+use crate::table::{Column, ForeignKey, ReferentialAction, Table, Unmaintained};
 use std::path::PathBuf;
 use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
@@ -99,7 +99,30 @@ impl Dictionary {
             other => other,
         })?;
         (table.foreign_keys, table.referenced_by) = (foreign_keys, referenced_by);
+        if !table.is_system {
+            table.unmaintained = self.unmaintained(storage, &row)?;
+        }
         Ok(Some(table))
+    }
+
+    /// What a MySQL server keeps of the table that is not kept up here.
+    fn unmaintained(&self, storage: &Storage, row: &TableRow) -> Result<Option<Unmaintained>> {
+        let short = row.name.split_once('/').map_or("", |(_, table)| table);
+        if ["#P#", "#p#"].iter().any(|mark| short.contains(mark)) {
+            return Ok(Some(Unmaintained::Partition));
+        }
+        // Auxiliary tables: the number of the table they serve follows.
+        let number = short.strip_prefix("FTS_").and_then(|rest| rest.get(..16));
+        if number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit())) {
+            return Ok(Some(Unmaintained::FullText));
+        }
+        let id = rows::u64_value(row.id.get()).unwrap_or_default();
+        let indexes = rows::read(storage, self.sys.core.indexes.clustered(), &[&id])?;
+        if indexes.iter().any(|index| index.u32(6) & index_type::FULLTEXT != 0) {
+            return Ok(Some(Unmaintained::FullText));
+        }
+        let triggers = storage.options().dir.join(format!("{}.TRG", row.name));
+        Ok(storage.fs().exists(&triggers).then_some(Unmaintained::Triggers))
     }
 
     /// All that the dictionary says of a table, without opening it.

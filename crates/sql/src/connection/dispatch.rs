@@ -1,6 +1,7 @@
 //! From a syntax tree to who executes it.
 
 use super::Connection;
+use crate::accounts::{Priv, Wanted};
 use crate::sink::ResultSink;
 use crate::statement::{Outcome, PlanCx, StmtCx};
 use vaquita_engine::AccessMode;
@@ -116,8 +117,11 @@ impl Connection {
     fn define(&mut self, stmt: &Stmt<'_>, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
-        self.check_read_only()?;
+        if !matches!(stmt, Stmt::Maintain(maintain) if maintain.action == ast::MaintainAction::Check) {
+            self.check_read_only()?;
+        }
         self.check_folder_for(stmt)?;
+        self.check_server_files(stmt, &wanted)?;
         // An open transaction is committed first, so what counts is the session's own mode.
         if self.engine.settings.access == AccessMode::ReadOnly && !matches!(stmt, Stmt::Maintain(_)) {
             return Err(SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."));
@@ -157,6 +161,34 @@ impl Connection {
             (Stmt::AlterTable(_) | Stmt::CreateIndex(_) | Stmt::DropIndex(_), refused) => refused,
             _ => Ok(()),
         }
+    }
+
+    /// A MySQL server goes by its `.frm` files, which are not written here: a definition that one of them holds is not
+    /// changed.
+    ///
+    /// # Errors
+    /// 1235 names the table.
+    fn check_server_files(&self, stmt: &Stmt<'_>, wanted: &[Wanted]) -> SqlResult<()> {
+        if matches!(stmt, Stmt::Maintain(_) | Stmt::Truncate(_)) {
+            return Ok(());
+        }
+        let core = self.db.engine.core();
+        let (storage, changes) = (&core.storage, Priv::CREATE | Priv::ALTER | Priv::DROP | Priv::INDEX);
+        for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
+            let Ok(name) = crate::catalog::engine_name(&want.database, &want.table) else { continue };
+            let whole = name.split("#P#").next().and_then(|n| n.split("#p#").next()).unwrap_or(&name);
+            let there = storage.fs().exists(&storage.options().dir.join(format!("{whole}.frm")));
+            // What makes a table that is there already says so.
+            let makes =
+                matches!(stmt, Stmt::CreateTable(_)) && !matches!(core.dict.find(storage, &name), Ok(None));
+            if there && !makes {
+                return Err(SqlError::unsupported(&format!(
+                    "changing the definition of `{}`.`{}`, which is in a .frm file of a MySQL server",
+                    want.database, want.table
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn load_data(&mut self, load: &ast::LoadData<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {

@@ -226,17 +226,26 @@ impl Database {
         }
     }
 
-    /// Ends all sessions' waits, rolls back what is open, writes a checkpoint.
+    /// Ends all sessions' statements and waits, rolls back what is open, writes a checkpoint.
     ///
     /// # Errors
-    /// Sessions do not end; files.
+    /// Sessions are still there, and run nothing whose end could be waited for: names their connections. Files.
     pub fn close(&self) -> SqlResult<()> {
         /// How long sessions may take to notice that they are over.
         const PATIENCE: Duration = Duration::from_secs(10);
+        /// How long those that run nothing may: their threads are about to drop them, or never will.
+        const GRACE: Duration = Duration::from_secs(1);
         self.processes.kill_all();
         let start = Instant::now();
-        while !self.processes.is_empty() && start.elapsed() < PATIENCE {
+        let patience = || if self.processes.running() > 0 { PATIENCE } else { GRACE };
+        while !self.processes.is_empty() && start.elapsed() < patience() {
             std::thread::sleep(Duration::from_millis(1));
+        }
+        let open = self.processes.list();
+        if !open.is_empty() {
+            let ids = open.iter().map(|process| process.id.to_string()).collect::<Vec<_>>().join(", ");
+            let text = format!("connection {ids} is still open: drop it before the folder is closed");
+            return Err(SqlError::new(1105, text));
         }
         // Plans keep tables, tables keep trees.
         self.plans.clear();

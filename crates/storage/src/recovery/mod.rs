@@ -128,6 +128,8 @@ pub(crate) struct Recovery<'a> {
     pending: Option<Pending>,
     /// Spaces with redo but without a file, and where they were first met.
     missing: BTreeMap<SpaceId, Lsn>,
+    /// Files whose pages the pool cannot hold: compressed ones.
+    unreadable: BTreeMap<SpaceId, PathBuf>,
     deleted: BTreeSet<SpaceId>,
     /// The last name of spaces that were renamed.
     renamed: BTreeMap<SpaceId, PathBuf>,
@@ -144,6 +146,7 @@ impl<'a> Recovery<'a> {
         pool: Arc<BufferPool>,
         spaces: Arc<SpaceMap>,
         damage: Arc<DamageReport>,
+        unreadable: BTreeMap<SpaceId, PathBuf>,
     ) -> Self {
         // Small enough to stay in the processor's caches between scan and application, large enough that a round
         // brings several records to most pages; the rest of the pool is for the pages.
@@ -159,6 +162,7 @@ impl<'a> Recovery<'a> {
             damage,
             pending: None,
             missing: BTreeMap::new(),
+            unreadable,
             deleted: BTreeSet::new(),
             renamed: BTreeMap::new(),
             resized: BTreeSet::new(),
@@ -407,11 +411,19 @@ impl<'a> Recovery<'a> {
 
     fn check_missing(&self) -> Result<()> {
         for (space, lsn) in self.missing.iter().filter(|(space, _)| !self.deleted.contains(space)) {
-            let text = format!(
-                "tablespace {space} has redo from LSN {lsn} on, but no file below {} belongs to it; put the file \
-                 back, or set force_recovery=1 to go on without it",
-                self.options.dir.display()
-            );
+            let text = match self.unreadable.get(space) {
+                Some(path) => format!(
+                    "{} has compressed pages and changes in the redo log from LSN {lsn} on, which are not applied to such \
+                     pages: let the server that made it recover the folder, or set innodb_force_recovery=1 to lose these \
+                     changes",
+                    path.display()
+                ),
+                None => format!(
+                    "tablespace {space} has redo from LSN {lsn} on, but no file below {} belongs to it; put the file \
+                     back, or set innodb_force_recovery=1 to go on without it",
+                    self.options.dir.display()
+                ),
+            };
             if self.options.force_recovery < ForceRecovery::IGNORE_CORRUPT {
                 return Err(Error::Folder(text));
             }
