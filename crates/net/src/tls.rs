@@ -6,17 +6,17 @@
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where certificate and key are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where certificate and key are, and what clients must show.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
     /// `ssl_cert`: the server's certificate, and those between it and the authority.
     pub cert: PathBuf,
@@ -24,6 +24,14 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// `ssl_ca`: the authority of clients' certificates; a client may still come without one.
     pub ca: Option<PathBuf>,
+    /// `ssl_capath`: a folder of such authorities.
+    pub ca_dir: Option<PathBuf>,
+    /// `ssl_crl`: certificates that were taken back. Then every authority must have a list.
+    pub crl: Option<PathBuf>,
+    /// `ssl_crlpath`: a folder of such lists.
+    pub crl_dir: Option<PathBuf>,
+    /// `tls_version`: `TLSv1.2,TLSv1.3`; empty: all that are known.
+    pub versions: String,
 }
 
 /// Why there is no TLS.
@@ -48,7 +56,11 @@ fn failed<E: std::fmt::Display>(what: &Path) -> impl FnOnce(E) -> TlsError {
 /// # Errors
 /// Files that cannot be written.
 pub fn files_of(dir: &Path) -> Result<TlsFiles, TlsError> {
-    let files = TlsFiles { cert: dir.join("server-cert.pem"), key: dir.join("server-key.pem"), ca: None };
+    let files = TlsFiles {
+        cert: dir.join("server-cert.pem"),
+        key: dir.join("server-key.pem"),
+        ..TlsFiles::default()
+    };
     if !files.cert.exists() && !files.key.exists() {
         make(dir, &files)?;
     }
@@ -93,24 +105,76 @@ pub fn config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(failed(&files.key))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(&versions(&files.versions)?)
         .map_err(|e| TlsError(e.to_string()))?;
-    let builder = match &files.ca {
-        None => builder.with_no_client_auth(),
-        Some(ca) => {
-            let mut roots = RootCertStore::empty();
-            for cert in certificates(ca)? {
-                roots.add(cert).map_err(failed(ca))?;
-            }
+    let roots = roots(files)?;
+    let crls = revocations(files)?;
+    let builder = match roots.is_empty() {
+        true if !crls.is_empty() => return Err(TlsError("ssl_crl needs ssl_ca or ssl_capath".into())),
+        true => builder.with_no_client_auth(),
+        false => {
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+                .with_crls(crls)
                 .allow_unauthenticated()
                 .build()
-                .map_err(failed(ca))?;
+                .map_err(|e| TlsError(format!("ssl_ca, ssl_crl: {e}")))?;
             builder.with_client_cert_verifier(verifier)
         }
     };
     let config = builder.with_single_cert(certs, key).map_err(failed(&files.cert))?;
     Ok(Arc::new(config))
+}
+
+/// Versions by their names. Those before 1.2 are not known any more; a list of such alone is an error.
+fn versions(names: &str) -> Result<Vec<&'static SupportedProtocolVersion>, TlsError> {
+    let all: [(&str, &'static SupportedProtocolVersion); 2] =
+        [("TLSv1.2", &rustls::version::TLS12), ("TLSv1.3", &rustls::version::TLS13)];
+    let named =
+        |name: &str| names.is_empty() || names.split(',').any(|n| n.trim().eq_ignore_ascii_case(name));
+    let found: Vec<_> = all.into_iter().filter(|(name, _)| named(name)).map(|(_, version)| version).collect();
+    match found.is_empty() {
+        true => Err(TlsError(format!("tls_version: '{names}' names neither TLSv1.2 nor TLSv1.3"))),
+        false => Ok(found),
+    }
+}
+
+/// Authorities of clients' certificates.
+fn roots(files: &TlsFiles) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for path in files.ca.iter().cloned().chain(files_in(files.ca_dir.as_deref())?) {
+        for cert in certificates(&path)? {
+            roots.add(cert).map_err(failed(&path))?;
+        }
+    }
+    Ok(roots)
+}
+
+/// Lists of certificates that were taken back.
+fn revocations(files: &TlsFiles) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let mut lists = Vec::new();
+    for path in files.crl.iter().cloned().chain(files_in(files.crl_dir.as_deref())?) {
+        let before = lists.len();
+        for list in CertificateRevocationListDer::pem_file_iter(&path).map_err(failed(&path))? {
+            lists.push(list.map_err(failed(&path))?);
+        }
+        if lists.len() == before {
+            return Err(TlsError(format!("{}: holds no revocation list", path.display())));
+        }
+    }
+    Ok(lists)
+}
+
+fn files_in(dir: Option<&Path>) -> Result<Vec<PathBuf>, TlsError> {
+    let Some(dir) = dir else { return Ok(Vec::new()) };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed(dir))? {
+        let path = entry.map_err(failed(dir))?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -130,4 +194,135 @@ pub fn names(tls: &rustls::ServerConnection) -> Option<(String, String)> {
         _ => "TLSv1.3",
     };
     Some((suite.replace("TLS13_", "TLS_"), version.to_owned()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use rcgen::{
+        CertificateRevocationListParams, KeyIdMethod, RevokedCertParams, SerialNumber, date_time_ymd,
+    };
+    use rustls::{ClientConfig, ClientConnection, ServerConnection};
+
+    /// A folder with an authority, a server's certificate, one of a client, and a list that takes the client's back.
+    struct Made {
+        dir: PathBuf,
+        files: TlsFiles,
+        client: (CertificateDer<'static>, PrivateKeyDer<'static>),
+    }
+
+    impl Drop for Made {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+
+    fn made(name: &str) -> Made {
+        let dir = std::env::temp_dir().join(format!("vaquita-tls-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        let mut files = files_of(&dir).unwrap();
+        let mut ca = CertificateParams::new(Vec::<String>::new()).unwrap();
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let ca_key = KeyPair::generate().unwrap();
+        let ca_cert = ca.self_signed(&ca_key).unwrap();
+        let issuer = Issuer::new(ca, ca_key);
+        let mut client = CertificateParams::new(vec!["client".to_owned()]).unwrap();
+        client.serial_number = Some(SerialNumber::from(77_u64));
+        let key = KeyPair::generate().unwrap();
+        let cert = client.signed_by(&key, &issuer).unwrap();
+        let revoked = RevokedCertParams {
+            serial_number: SerialNumber::from(77_u64),
+            revocation_time: date_time_ymd(2024, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let crl = CertificateRevocationListParams {
+            this_update: date_time_ymd(2024, 1, 1),
+            next_update: date_time_ymd(2099, 1, 1),
+            crl_number: SerialNumber::from(1_u64),
+            issuing_distribution_point: None,
+            revoked_certs: vec![revoked],
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        fs::write(dir.join("clients-ca.pem"), ca_cert.pem()).unwrap();
+        fs::create_dir(dir.join("crls")).unwrap();
+        fs::write(dir.join("crls/list.pem"), crl.signed_by(&issuer).unwrap().pem().unwrap()).unwrap();
+        files.ca = Some(dir.join("clients-ca.pem"));
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        Made { dir, files, client: (cert.der().clone(), key) }
+    }
+
+    /// Whether client and server come together; the version, or the server's error.
+    fn meet(
+        made: &Made,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Result<rustls::ProtocolVersion, String> {
+        let config = config(&made.files).map_err(|e| e.to_string())?;
+        let mut server = ServerConnection::new(config).unwrap();
+        let mut roots = RootCertStore::empty();
+        certificates(&made.dir.join("ca.pem")).unwrap().into_iter().for_each(|c| roots.add(c).unwrap());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let client = ClientConfig::builder_with_provider(provider).with_protocol_versions(versions).unwrap();
+        let client = client.with_root_certificates(roots);
+        let (cert, key) = &made.client;
+        let client = client.with_client_auth_cert(vec![cert.clone()], key.clone_key()).unwrap();
+        let mut client = ClientConnection::new(Arc::new(client), "localhost".try_into().unwrap()).unwrap();
+        for _ in 0..10 {
+            let mut bytes = Vec::new();
+            while client.wants_write() {
+                client.write_tls(&mut bytes).unwrap();
+            }
+            server.read_tls(&mut bytes.as_slice()).unwrap();
+            server.process_new_packets().map_err(|e| e.to_string())?;
+            bytes.clear();
+            while server.wants_write() {
+                server.write_tls(&mut bytes).unwrap();
+            }
+            client.read_tls(&mut bytes.as_slice()).unwrap();
+            client.process_new_packets().map_err(|e| e.to_string())?;
+        }
+        assert!(!server.is_handshaking() && !client.is_handshaking());
+        Ok(server.protocol_version().unwrap())
+    }
+
+    const BOTH: [&SupportedProtocolVersion; 2] = [&rustls::version::TLS12, &rustls::version::TLS13];
+
+    #[test]
+    fn a_certificate_that_was_taken_back_is_refused() {
+        let mut made = made("crl");
+        assert_eq!(meet(&made, &BOTH), Ok(rustls::ProtocolVersion::TLSv1_3));
+        made.files.crl = Some(made.dir.join("crls/list.pem"));
+        let why = meet(&made, &BOTH).unwrap_err();
+        assert!(why.contains("Revoked"), "{why}");
+        (made.files.crl, made.files.crl_dir) = (None, Some(made.dir.join("crls")));
+        assert!(meet(&made, &BOTH).unwrap_err().contains("Revoked"));
+        made.files.ca = None;
+        assert!(meet(&made, &BOTH).unwrap_err().contains("needs ssl_ca"));
+    }
+
+    #[test]
+    fn authorities_may_be_in_a_folder() {
+        let mut made = made("capath");
+        fs::create_dir(made.dir.join("cas")).unwrap();
+        fs::copy(made.dir.join("ca.pem"), made.dir.join("cas/a.pem")).unwrap();
+        (made.files.ca, made.files.ca_dir) = (None, Some(made.dir.join("cas")));
+        assert!(meet(&made, &BOTH).is_err(), "the client's authority is not among them");
+        fs::copy(made.dir.join("clients-ca.pem"), made.dir.join("cas/b.pem")).unwrap();
+        assert!(meet(&made, &BOTH).is_ok());
+    }
+
+    #[test]
+    fn versions_that_are_not_named_are_not_spoken() {
+        let mut made = made("versions");
+        made.files.versions = "TLSv1.1,TLSv1.2".into();
+        assert_eq!(meet(&made, &BOTH), Ok(rustls::ProtocolVersion::TLSv1_2));
+        assert!(meet(&made, &[&rustls::version::TLS13]).is_err());
+        made.files.versions = "TLSv1.3".into();
+        assert!(meet(&made, &[&rustls::version::TLS12]).is_err());
+        made.files.versions = "TLSv1".into();
+        assert!(meet(&made, &BOTH).unwrap_err().contains("neither"));
+    }
 }

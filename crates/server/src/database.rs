@@ -44,6 +44,7 @@ impl Backend for DatabaseBackend {
         connection.set_kill_hook(hooks.kill);
         connection.set_tls(hooks.tls);
         connection.set_compressed(hooks.compressed);
+        connection.run_init_connect()?;
         Ok(Box::new(Session(connection)))
     }
 
@@ -112,6 +113,7 @@ impl Client for Session {
     }
 
     fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        self.0.log_command("Init DB", name);
         self.0.use_database(name)
     }
 

@@ -41,6 +41,7 @@ pub use aggregate::{Accumulator, Aggregate, order_of};
 pub use compile::{compile, compile_condition};
 pub use control::{as_type, merge, union_type};
 pub use functions::is_function;
+pub(crate) use functions::new_uuid;
 pub use literal::literal;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};
 pub(crate) use print::with_values;

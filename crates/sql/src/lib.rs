@@ -34,6 +34,7 @@ pub mod dml;
 pub mod error;
 pub mod exec;
 pub mod expr;
+mod logs;
 pub mod password;
 pub mod plan;
 pub mod plan_cache;

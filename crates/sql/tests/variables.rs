@@ -28,7 +28,7 @@ fn another(def: &VarDef) -> String {
         Kind::Int(..) => "7".to_owned(),
         Kind::Double(..) => "2.5".to_owned(),
         Kind::Enum(names) => other(names),
-        Kind::Set(names) => other(names),
+        Kind::Set(names) => (*names.iter().find(|name| **name != def.default).expect("another")).to_owned(),
         Kind::Switches(names) => {
             let first = format!("{}=on", names[0]);
             format!("{}={}", names[0], if def.default.contains(&first) { "off" } else { "on" })
@@ -64,6 +64,36 @@ fn at_start(name: &str, value: &str) -> Result<Globals, String> {
 /// The value as SHOW has it.
 fn shown(globals: &Globals, name: &str) -> String {
     globals.text(name).unwrap_or_default()
+}
+
+/// Variables of logs, TLS and logins that work, and the test that shows what each does: its file and name.
+const PROOFS: &[(&str, &str, &str)] = &[
+    ("general_log", "statement_logs.rs", "the_general_log_has_every_statement_and_no_password"),
+    ("general_log_file", "statement_logs.rs", "logs_go_where_they_are_told_to"),
+    ("init_connect", "statement_logs.rs", "init_connect_runs_for_those_without_super"),
+    ("log_output", "statement_logs.rs", "logs_go_where_they_are_told_to"),
+    ("log_slow_admin_statements", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
+    ("min_examined_row_limit", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
+    ("server_uuid", "statement_logs.rs", "a_folder_keeps_its_uuid"),
+    ("slow_query_log", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
+    ("slow_query_log_file", "statement_logs.rs", "logs_go_where_they_are_told_to"),
+    ("sql_log_off", "statement_logs.rs", "the_general_log_has_every_statement_and_no_password"),
+    ("ssl_capath", "../../net/src/tls.rs", "authorities_may_be_in_a_folder"),
+    ("ssl_crl", "../../net/src/tls.rs", "a_certificate_that_was_taken_back_is_refused"),
+    ("ssl_crlpath", "../../net/src/tls.rs", "a_certificate_that_was_taken_back_is_refused"),
+    ("system_time_zone", "statement_logs.rs", "a_folder_keeps_its_uuid"),
+    ("tls_version", "../../net/src/tls.rs", "versions_that_are_not_named_are_not_spoken"),
+];
+
+#[test]
+fn proofs_are_there() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for (name, file, test) in PROOFS {
+        let def = all().iter().find(|def| def.name == *name).expect("a variable");
+        assert_eq!(def.effect, Effect::Works, "{name}");
+        let text = std::fs::read_to_string(tests.join(file)).expect("a file of tests");
+        assert!(text.contains(&format!("fn {test}()")), "{name}: there is no test {test} in {file}");
+    }
 }
 
 #[test]

@@ -228,7 +228,7 @@ impl Connection {
         if !global {
             self.track(var, &value);
         }
-        vars::assign(var, global, value, &self.db, &mut self.state);
+        vars::assign(var, global, value, &self.db, &mut self.state)?;
         if !global {
             self.forget_characteristic(var);
         }
@@ -295,7 +295,10 @@ impl Connection {
                         FlushOption::Privileges => self.db.accounts().reload(&self.db)?,
                         FlushOption::Status => *self.db.status.ended.lock() = Default::default(),
                         FlushOption::Hosts => self.db.flush_door(DoorFlush::Hosts),
-                        FlushOption::Logs => self.db.flush_door(DoorFlush::Logs),
+                        FlushOption::Logs => {
+                            self.db.logs.reopen()?;
+                            self.db.flush_door(DoorFlush::Logs);
+                        }
                         // Nothing of these is kept here.
                         FlushOption::QueryCache
                         | FlushOption::DesKeyFile

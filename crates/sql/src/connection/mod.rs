@@ -259,9 +259,46 @@ impl Connection {
             self.state.vars.put(id::WAIT_TIMEOUT, timeout);
         }
         self.settings_changed();
+        if self.db.logs.general_on() {
+            let database = info.database.as_deref().unwrap_or_default();
+            let who = format!("{}@{} on {database}", self.state.user, self.state.host);
+            self.log("Connect", who.as_bytes());
+        }
         match info.database {
             Some(name) if !name.is_empty() => self.use_database(&name),
             _ => Ok(()),
+        }
+    }
+
+    /// Runs the statements of `init_connect`, except for SUPER. Doors call it when they have told the session how to wait.
+    ///
+    /// # Errors
+    /// 1184: one of them failed, and the connection is to end.
+    pub fn run_init_connect(&mut self) -> SqlResult<()> {
+        let text = match self.db.globals.text("init_connect") {
+            Some(text) if !text.is_empty() && !self.state.privileges.global.has(Priv::SUPER) => text,
+            _ => return Ok(()),
+        };
+        let several = std::mem::replace(&mut self.multi_statements, true);
+        let waits = std::mem::replace(&mut self.waits_for_log, true);
+        let done = self.query(text.as_bytes(), &mut crate::sink::Collected::default());
+        (self.multi_statements, self.waits_for_log) = (several, waits);
+        done.map_err(|_| {
+            let (id, user, host) = (self.id(), &self.state.user, &self.state.host);
+            let db = if self.state.database.is_empty() { "unconnected" } else { &self.state.database };
+            SqlError::new(
+                1184,
+                format!(
+                    "Aborted connection {id} to db: '{db}' user: '{user}' host: '{host}' (init_connect command failed)"
+                ),
+            )
+        })
+    }
+
+    /// A line of the general log, of a command of the protocol that is no statement.
+    pub fn log_command(&self, command: &str, argument: &str) {
+        if self.db.logs.general_on() {
+            self.log(command, argument.as_bytes());
         }
     }
 
@@ -480,6 +517,7 @@ impl Drop for Connection {
         self.unlock_tables();
         self.close_all_statements();
         self.db.processes.leave(self.state.connection_id);
+        self.log_command("Quit", "");
         if !self.is_insider {
             self.tell_status();
         }

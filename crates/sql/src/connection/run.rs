@@ -3,6 +3,7 @@
 use super::{Connection, flag};
 use crate::accounts::Priv;
 use crate::error;
+use crate::logs::SlowStatement;
 use crate::sink::{Completion, ResultSink, SessionChange};
 use crate::statement::{Outcome, Planned};
 use crate::status::Com;
@@ -36,6 +37,9 @@ impl Connection {
             self.state.deadline = Some(now + Duration::from_millis(self.state.vars.max_execution_time));
         }
         self.process.begin(command, text, now);
+        if self.db.logs.general_on() {
+            self.log(command, text);
+        }
         self.state.status.questions += 1;
         self.state.status.queries += 1;
         self.state.status.count(kind);
@@ -140,6 +144,10 @@ impl Connection {
         status: u16,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
+        let rows_sent = match &done {
+            Ok(outcome) if outcome.has_result => outcome.affected_rows,
+            _ => 0,
+        };
         let ended = match done {
             Ok(outcome) => self.succeed(outcome, status, sink),
             Err(e) => Err(e),
@@ -157,11 +165,49 @@ impl Connection {
         if micros >= self.state.vars.long_query_time_us {
             self.state.status.slow_queries += 1;
         }
+        if self.db.logs.slow_on() {
+            self.log_if_slow(micros, rows_sent);
+        }
         self.process.idle(now);
         if self.statement_start.duration_since(self.status_told) > STATUS_EVERY {
             self.tell_status();
         }
         ended
+    }
+
+    /// A line of the general log.
+    pub(super) fn log(&self, command: &str, argument: &[u8]) {
+        // Sessions of this layer itself have no number.
+        if self.state.vars.sql_log_off || self.state.connection_id == 0 {
+            return;
+        }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.map_or(0, |d| d.as_micros() as i64);
+        self.db.logs.general(self.state.connection_id, command, argument, now);
+    }
+
+    /// The statement that has just ended, in the slow query log if it belongs there.
+    fn log_if_slow(&self, micros: u64, rows_sent: u64) {
+        let vars = &self.state.vars;
+        let slow = micros >= vars.long_query_time_us && self.state.examined >= vars.min_examined_row_limit;
+        let left_out = self.kind.is_administrative() && !self.db.globals.is_on("log_slow_admin_statements");
+        if !slow || left_out || self.is_insider {
+            return;
+        }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.map_or(0, |d| d.as_micros() as i64);
+        let doing = self.process.doing();
+        self.db.logs.slow(&SlowStatement {
+            id: self.state.connection_id,
+            user: (&self.state.user, &self.state.account_user),
+            host: &self.state.host,
+            database: &self.state.database,
+            micros,
+            rows_sent,
+            rows_examined: self.state.examined,
+            began_us: now - i64::try_from(micros).unwrap_or(0),
+            text: &doing.text,
+        });
     }
 
     fn succeed(&mut self, outcome: Outcome, status: u16, sink: &mut dyn ResultSink) -> SqlResult<()> {

@@ -220,14 +220,14 @@ impl Connection {
                 self.needs(Priv::SUPER)?;
                 for (var, value) in pairs {
                     if let Some(value) = value {
-                        self.db.set_global(var, VarValue::UInt(value));
+                        self.db.set_global(var, VarValue::UInt(value))?;
                     }
                 }
             }
             VarScope::Session => {
                 for (var, value) in pairs {
                     if let Some(value) = value {
-                        crate::vars::assign(var, false, VarValue::UInt(value), &self.db, &mut self.state);
+                        crate::vars::assign(var, false, VarValue::UInt(value), &self.db, &mut self.state)?;
                         self.forget_characteristic(var);
                     }
                 }

@@ -1,11 +1,13 @@
 //! A folder opened as a database.
 
+mod identity;
 mod live;
 mod options;
 
 use crate::accounts::Accounts;
 use crate::catalog::Catalog;
 use crate::connection::{ConnectInfo, Connection};
+use crate::logs::StatementLogs;
 use crate::plan_cache::PlanCache;
 use crate::process::Processes;
 use crate::status::Status;
@@ -52,6 +54,10 @@ pub struct Database {
     pub(crate) processes: Processes,
     /// Users and grants.
     pub(crate) accounts: Accounts,
+    /// The general log and the slow query log.
+    pub(crate) logs: StatementLogs,
+    /// The folder.
+    pub(crate) dir: PathBuf,
     /// Plans by text.
     pub(crate) plans: PlanCache,
     /// When it was opened.
@@ -119,6 +125,7 @@ impl Database {
             globals.put(id::HOSTNAME, VarValue::Text(name.trim().into()));
         }
         put_what_is(&engine, &globals);
+        identity::tell(&globals, &dir, engine.core().storage.options().read_only)?;
         let flush_at_commit = globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
         let db = Arc::new(Database {
             catalog: Catalog::default(),
@@ -126,6 +133,8 @@ impl Database {
             status: Status::default(),
             processes: Processes::default(),
             accounts: Accounts::initial(),
+            logs: StatementLogs::default(),
+            dir: dir.clone(),
             plans: PlanCache::default(),
             opened: Instant::now(),
             flush_at_commit: AtomicU8::new(flush_at_commit),
@@ -141,6 +150,7 @@ impl Database {
         for var in [id::READ_ONLY, id::SUPER_READ_ONLY] {
             live::apply(&db, var, &db.globals.get(var));
         }
+        db.logs.configure(&db.globals, &db.dir)?;
         Ok(db)
     }
 
@@ -191,9 +201,29 @@ impl Database {
     }
 
     /// Sets a global variable, here and in the engine if it is one of its.
-    pub(crate) fn set_global(&self, var: VarId, value: VarValue) {
+    ///
+    /// # Errors
+    /// A log whose file cannot be opened.
+    pub(crate) fn set_global(&self, var: VarId, value: VarValue) -> SqlResult<()> {
+        let is_name = matches!(var, id::GENERAL_LOG_FILE | id::SLOW_QUERY_LOG_FILE);
+        if is_name && !matches!(&value, VarValue::Text(name) if crate::logs::can_be_log(&self.dir, name)) {
+            let shown = value.show(var.def().kind);
+            return Err(SqlError::new(
+                1231,
+                format!("Variable '{}' can't be set to the value of '{shown}'", var.def().name),
+            ));
+        }
+        let before = self.globals.get(var);
         live::apply(self, var, &value);
         self.globals.put(var, value);
+        let is_of_logs = is_name || matches!(var, id::GENERAL_LOG | id::SLOW_QUERY_LOG | id::LOG_OUTPUT);
+        match is_of_logs.then(|| self.logs.configure(&self.globals, &self.dir)) {
+            Some(Err(e)) => {
+                self.globals.put(var, before);
+                Err(e)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Who is told when SHUTDOWN is asked for: the server.
@@ -249,6 +279,7 @@ impl Database {
         }
         // Plans keep tables, tables keep trees.
         self.plans.clear();
+        self.logs.write_waiting();
         self.engine.close().map_err(|e| SqlError::new(1105, e.to_string()))
     }
 }

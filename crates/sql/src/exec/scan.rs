@@ -232,13 +232,16 @@ impl<'p> Exec<'p> {
         cx.engine = Some(session);
         match error::of_engine(found)? {
             None => Ok(Flow::Go),
-            Some(flow) => match flow? {
-                Flow::Pause => {
-                    next.pause(cx)?;
-                    Ok(Flow::Go)
+            Some(flow) => {
+                cx.state.examined += 1;
+                match flow? {
+                    Flow::Pause => {
+                        next.pause(cx)?;
+                        Ok(Flow::Go)
+                    }
+                    flow => Ok(flow),
                 }
-                flow => Ok(flow),
-            },
+            }
         }
     }
 
@@ -350,6 +353,7 @@ impl<'p> Exec<'p> {
                 return Ok(Flow::Go);
             }
             polled += 1;
+            cx.state.examined += 1;
             if polled % 16 == 0 {
                 cx.state.poll()?;
             }
@@ -432,6 +436,7 @@ impl<'p> Exec<'p> {
             };
             let broke = session.statement().for_each(cursor, direction, &mut each);
             cx.engine = Some(session);
+            cx.state.examined += u64::from(rows);
             let broke = error::of_engine(broke)?;
             match outcome? {
                 Flow::Stop => return Ok(Flow::Stop),

@@ -81,6 +81,8 @@ pub struct SessionState {
     pub(crate) subqueries: crate::exec::SubqueryResults,
     /// The most bytes that a query of the session kept in memory of its rows.
     pub(crate) kept_most: usize,
+    /// Rows that the present statement has read from tables.
+    pub(crate) examined: u64,
     /// Rows since the clock was looked at.
     polls: u32,
     /// Bytes of long values since then.
@@ -141,6 +143,7 @@ impl SessionState {
             deadline: None,
             yield_hook: None,
             kept_most: 0,
+            examined: 0,
             polls: 0,
             worked: 0,
             last_poll: Instant::now(),
@@ -253,6 +256,7 @@ impl SessionState {
         self.now_us = self.vars.timestamp_us.unwrap_or(wall);
         self.new_insert_id = None;
         self.seeded.clear();
+        self.examined = 0;
         self.polls = 0;
         self.deadline = None;
         self.last_poll = now;

@@ -69,6 +69,20 @@ impl Com {
             )
     }
 
+    /// Whether the slow query log leaves the statement out unless `log_slow_admin_statements` is on.
+    pub(crate) fn is_administrative(self) -> bool {
+        matches!(
+            self,
+            Com::AlterTable
+                | Com::Analyze
+                | Com::Check
+                | Com::CreateIndex
+                | Com::DropIndex
+                | Com::Optimize
+                | Com::Repair
+        )
+    }
+
     /// Kind of a statement.
     pub fn of(stmt: &Stmt<'_>) -> Com {
         match stmt {

@@ -18,6 +18,15 @@ const AS_IT_IS: &[(&str, &[&str])] = &[
     ("sql_log_bin", &["OFF"]),
 ];
 
+/// Values of a variable that works that ask for what is not here.
+const PARTS: &[(&str, &str, &str)] = &[("log_output", "TABLE", "statements are logged to files only")];
+
+/// Why a value of a variable that works is refused, if it is.
+pub(super) fn part_refused(def: &VarDef, value: &VarValue) -> Option<&'static str> {
+    let (_, part, why) = PARTS.iter().find(|(name, ..)| *name == def.name)?;
+    value.show(def.kind).split(',').any(|one| one == *part).then_some(why)
+}
+
 /// Whether a value says how things are.
 pub(super) fn is_as_it_is(def: &VarDef, value: &VarValue, now: &VarValue) -> bool {
     let listed = || {
@@ -57,6 +66,9 @@ pub(super) fn of_option(def: &VarDef, text: &str, notes: &mut Vec<String>) -> Sq
         (Effect::Refused(why), Err(_)) => return Err(refused(def, text, why)),
         (_, parsed) => parsed?,
     };
+    if let Some(why) = part_refused(def, &parsed) {
+        return Err(refused(def, text, why));
+    }
     notes.extend(clipped.list().iter().map(|warning| warning.message.to_string()));
     match def.effect {
         Effect::Tuning | Effect::Absent if !is_as_it_is(def, &parsed, &default) => {

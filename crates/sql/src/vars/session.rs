@@ -44,6 +44,10 @@ pub struct SessionVars {
     pub max_heap_table_size: u64,
     /// `long_query_time` in microseconds.
     pub long_query_time_us: u64,
+    /// `min_examined_row_limit`.
+    pub min_examined_row_limit: u64,
+    /// `sql_log_off`: nothing of the session goes to the general log.
+    pub sql_log_off: bool,
     /// `max_allowed_packet`.
     pub max_allowed_packet: u64,
     /// `max_error_count`.
@@ -130,7 +134,8 @@ ids! {
     SORT_BUFFER_SIZE
     SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
     TIME_ZONE TIMESTAMP TMP_TABLE_SIZE TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
-    WARNING_COUNT DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
+    WARNING_COUNT BASEDIR GENERAL_LOG GENERAL_LOG_FILE LOG_OUTPUT
+    MIN_EXAMINED_ROW_LIMIT SERVER_UUID SLOW_QUERY_LOG SLOW_QUERY_LOG_FILE SQL_LOG_OFF SYSTEM_TIME_ZONE TMPDIR DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
 }
 
 /// Variables that plans of statements depend on.
@@ -174,6 +179,8 @@ impl SessionVars {
             tmp_table_size: 0,
             max_heap_table_size: 0,
             long_query_time_us: 0,
+            min_examined_row_limit: 0,
+            sql_log_off: false,
             max_allowed_packet: 0,
             max_error_count: 0,
             max_execution_time: 0,
@@ -275,6 +282,8 @@ impl SessionVars {
                     self.long_query_time_us = (seconds * 1e6) as u64;
                 }
             }
+            id::MIN_EXAMINED_ROW_LIMIT => self.min_examined_row_limit = number,
+            id::SQL_LOG_OFF => self.sql_log_off = on,
             id::MAX_ALLOWED_PACKET => self.max_allowed_packet = number,
             id::MAX_ERROR_COUNT => self.max_error_count = small as usize,
             id::MAX_EXECUTION_TIME => self.max_execution_time = number,

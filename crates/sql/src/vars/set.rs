@@ -88,7 +88,7 @@ fn needs_super(state: &SessionState) -> SqlResult<()> {
 }
 
 /// Variables whose session value only SUPER may set.
-const SUPER_ONLY: [VarId; 1] = [id::SQL_LOG_BIN];
+const SUPER_ONLY: [VarId; 2] = [id::SQL_LOG_BIN, id::SQL_LOG_OFF];
 
 /// Checks an assignment before any of the statement is done: the variable it is about.
 ///
@@ -153,7 +153,10 @@ pub(crate) fn value_for(
                 Effect::Refused(why) if !is_as_it_is(var, global, &value, db, state) => {
                     Err(effect::refused(def, &value.show(def.kind), why))
                 }
-                _ => Ok(value),
+                _ => match effect::part_refused(def, &value) {
+                    Some(why) => Err(effect::refused(def, &value.show(def.kind), why)),
+                    None => Ok(value),
+                },
             }
         }
         None if matches!(var, id::TIMESTAMP) => Ok(VarValue::Double(0.0)),
@@ -170,12 +173,21 @@ fn is_as_it_is(var: VarId, global: bool, value: &VarValue, db: &Database, state:
 }
 
 /// Stores what was checked.
-pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, state: &mut SessionState) {
+///
+/// # Errors
+/// A log whose file cannot be opened.
+pub(crate) fn assign(
+    var: VarId,
+    global: bool,
+    value: VarValue,
+    db: &Database,
+    state: &mut SessionState,
+) -> SqlResult<()> {
     let effect = var.def().effect;
     if matches!(effect, Effect::Tuning | Effect::Absent) && !is_as_it_is(var, global, &value, db, state) {
         state.warnings.warn(1105, effect::without_effect(var.def()));
         if effect == Effect::Absent {
-            return;
+            return Ok(());
         }
     }
     if global {
@@ -186,8 +198,7 @@ pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, s
             );
             state.warnings.warn(1105, message);
         }
-        db.set_global(var, value);
-        return;
+        return db.set_global(var, value);
     }
     match var {
         id::LAST_INSERT_ID | id::IDENTITY => state.last_insert_id = value.uint(),
@@ -201,6 +212,7 @@ pub(crate) fn assign(var: VarId, global: bool, value: VarValue, db: &Database, s
         state.vars.put(other, value);
     }
     state.vars.put(var, value);
+    Ok(())
 }
 
 /// SET NAMES.

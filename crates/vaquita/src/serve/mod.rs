@@ -309,13 +309,16 @@ fn tls_config(db: &Database, dir: &Path, log: &ErrorLog) -> Option<Arc<rustls::S
     let globals = db.globals();
     let given = |name: &str| globals.text(name).filter(|p| !p.is_empty()).map(|p| dir.join(p));
     let files = match (given("ssl_cert"), given("ssl_key")) {
-        (Some(cert), Some(key)) => Ok(tls::TlsFiles { cert, key, ca: given("ssl_ca") }),
+        (Some(cert), Some(key)) => Ok(tls::TlsFiles { cert, key, ..tls::TlsFiles::default() }),
         // A folder that is open for reading only gets no files, and has none to show.
         _ if db.engine().core().storage.options().read_only => return None,
         _ if globals.is_on("auto_generate_certs") => tls::files_of(dir),
         _ => return None,
     };
-    let config = files.and_then(|files| {
+    let config = files.and_then(|mut files| {
+        (files.ca, files.ca_dir) = (given("ssl_ca"), given("ssl_capath"));
+        (files.crl, files.crl_dir) = (given("ssl_crl"), given("ssl_crlpath"));
+        files.versions = globals.text("tls_version").unwrap_or_default();
         let config = tls::config(&files)?;
         let _ = globals.set_fact("ssl_cert", &files.cert.display().to_string());
         let _ = globals.set_fact("ssl_key", &files.key.display().to_string());

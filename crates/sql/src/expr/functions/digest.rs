@@ -153,6 +153,16 @@ fn now_100ns() -> u64 {
     unix.map_or(0, |d| (d.as_nanos() / 100) as u64) + GREGORIAN_TO_UNIX
 }
 
+/// A new one.
+///
+/// # Errors
+/// No random bytes.
+pub(crate) fn new_uuid() -> SqlResult<String> {
+    let mut bytes = [0; 8];
+    random(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&uuid(now_100ns(), bytes)).into_owned())
+}
+
 /// Version 1, with a random node: its multicast bit tells that it is none of a card.
 fn uuid(time: u64, random: [u8; 8]) -> Vec<u8> {
     let node: String =

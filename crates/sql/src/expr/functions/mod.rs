@@ -5,6 +5,7 @@ pub(super) mod date_format;
 pub(super) mod date_now;
 pub(super) mod date_parts;
 mod digest;
+pub(crate) use digest::new_uuid;
 pub(super) mod encode;
 mod info;
 mod lists;

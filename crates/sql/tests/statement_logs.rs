@@ -1,0 +1,168 @@
+//! The general log, the slow query log, and what variables tell of a folder and its server.
+
+mod support;
+
+use std::path::PathBuf;
+use support::{open, open_with, root, run};
+
+/// A file of the test's own.
+struct LogPath(PathBuf);
+
+impl LogPath {
+    fn new(name: &str) -> LogPath {
+        let path = std::env::temp_dir().join(format!("vaquita-{name}-{}.log", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        LogPath(path)
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().expect("a name")
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    /// Commands and arguments of a general log, without times and numbers.
+    fn commands(&self) -> Vec<String> {
+        let text = self.text();
+        let lines = text.lines().filter(|line| line.contains('\t')).map(|line| {
+            let (command, argument) = line.rsplit_once('\t').expect("two parts");
+            format!("{}: {argument}", command.split_ascii_whitespace().last().expect("a command"))
+        });
+        lines.collect()
+    }
+}
+
+impl Drop for LogPath {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn the_general_log_has_every_statement_and_no_password() {
+    let log = LogPath::new("general");
+    let opened = open_with(&[("general_log", "ON"), ("general_log_file", log.name())]);
+    let mut c = root(&opened.db);
+    let mut other = root(&opened.db);
+    run(&mut c, "select 'a', 1");
+    run(&mut c, "create user 'u'@'h' identified by 'hush'");
+    run(&mut c, "select nonsense");
+    let id = c.prepare(b"select ? + 1").expect("prepares").id;
+    c.execute(id, &[vaquita_sql::Value::Int(1)], &mut vaquita_sql::sink::Collected::default()).expect("runs");
+    run(&mut other, "set sql_log_off = 1");
+    run(&mut other, "select 'not told'");
+    drop(other);
+    run(&mut c, "set global general_log = off");
+    run(&mut c, "select 'not told either'");
+    run(&mut c, "flush logs");
+    assert!(log.text().starts_with("vaquita, Version: "), "{}", log.text());
+    assert_eq!(
+        log.commands(),
+        [
+            "Connect: root@localhost on ",
+            "Connect: root@localhost on ",
+            "Query: select 'a', 1",
+            "Query: create user 'u'@'h' identified by <secret>",
+            "Query: select nonsense",
+            "Prepare: select ? + 1",
+            "Execute: select ? + 1",
+            "Query: set sql_log_off = 1",
+            "Query: set global general_log = off",
+        ]
+    );
+}
+
+#[test]
+fn the_slow_query_log_has_what_is_slow() {
+    let log = LogPath::new("slow");
+    let opened = open_with(&[("slow_query_log", "ON"), ("slow_query_log_file", log.name())]);
+    let mut c = root(&opened.db);
+    run(&mut c, "create database shop; use shop; create table t (a int primary key, b int)");
+    run(&mut c, "insert into t values (1, 1), (2, 2), (3, 3)");
+    run(&mut c, "flush logs");
+    assert!(!log.text().contains("shop"), "ten seconds were not needed: {}", log.text());
+    run(&mut c, "set long_query_time = 0");
+    run(&mut c, "select a from t where b > 1");
+    run(&mut c, "alter table t add c int");
+    run(&mut c, "set min_examined_row_limit = 4");
+    run(&mut c, "select b from t");
+    run(&mut c, "set global log_slow_admin_statements = on, session min_examined_row_limit = 0");
+    run(&mut c, "alter table t add d int");
+    run(&mut c, "flush logs");
+    let text = log.text();
+    let (_, entry) = text.split_once("# User@Host: root[root] @ localhost []  Id:").expect("an entry");
+    assert!(entry.contains("Query_time: 0."), "{text}");
+    let told = "Lock_time: 0.000000 Rows_sent: 2  Rows_examined: 3\n";
+    let (_, rest) = text.split_once(told).unwrap_or_else(|| panic!("{told} in:\n{text}"));
+    let line = rest.lines().find(|line| line.contains("select")).expect("the statement");
+    assert_eq!(line, "select a from t where b > 1;");
+    assert!(text.contains("use shop;\nSET timestamp="), "{text}");
+    assert!(!text.contains("select b from t") && !text.contains("add c int"), "{text}");
+    assert!(text.contains("alter table t add d int;"), "{text}");
+}
+
+#[test]
+fn logs_go_where_they_are_told_to() {
+    let (first, second) = (LogPath::new("first"), LogPath::new("second"));
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert!(run(&mut c, "select @@general_log_file").ends_with(".log"));
+    assert!(run(&mut c, "select @@slow_query_log_file").ends_with("-slow.log"));
+    let no_folder = "set global general_log_file = '/no/such/folder/x'";
+    assert_eq!(
+        run(&mut c, no_folder),
+        "1231 Variable 'general_log_file' can't be set to the value of '/no/such/folder/x'"
+    );
+    let refused = run(&mut c, "set global log_output = 'FILE,TABLE'");
+    assert!(refused.starts_with("1231 Variable 'log_output' can't be set"), "{refused}");
+    run(&mut c, &format!("set global general_log_file = '{}', global general_log = on", first.name()));
+    run(&mut c, "select 'first'");
+    run(&mut c, &format!("set global general_log_file = '{}'", second.name()));
+    run(&mut c, "select 'second'");
+    run(&mut c, "set global log_output = 'NONE'");
+    run(&mut c, "select 'nowhere'");
+    run(&mut c, "flush logs");
+    assert!(first.text().contains("select 'first'") && !first.text().contains("second'\n"));
+    assert!(second.text().contains("select 'second'") && !second.text().contains("nowhere"));
+    // Moved away, as programs that rotate logs do.
+    run(&mut c, "set global log_output = 'FILE'");
+    std::fs::remove_file(&second.0).expect("it is there");
+    run(&mut c, "flush logs");
+    run(&mut c, "select 'anew'");
+    run(&mut c, "flush logs");
+    assert!(second.text().contains("select 'anew'"), "{}", second.text());
+}
+
+#[test]
+fn a_folder_keeps_its_uuid() {
+    let opened = open();
+    let facts = "select @@server_uuid, @@system_time_zone <> '', @@tmpdir, @@basedir like '/%/'";
+    let first = run(&mut root(&opened.db), facts);
+    let tmp = std::env::temp_dir().display().to_string();
+    assert_eq!(first.split('|').map(str::len).next(), Some(36), "{first}");
+    assert!(first.ends_with(&format!("|1|{tmp}|1")), "{first}");
+    let other = open();
+    assert_ne!(run(&mut root(&other.db), "select @@server_uuid"), first[..36]);
+    let opened = opened.reopen();
+    assert_eq!(run(&mut root(&opened.db), facts), first);
+}
+
+#[test]
+fn init_connect_runs_for_those_without_super() {
+    let opened = open_with(&[("init_connect", "set @greeted = 7; set sql_safe_updates = 1")]);
+    let mut c = root(&opened.db);
+    run(&mut c, "create user 'web'@'%'");
+    let greeted = "select @greeted, @@sql_safe_updates";
+    c.run_init_connect().expect("nothing to do");
+    assert_eq!(run(&mut c, greeted), "NULL|0");
+    let mut web = support::connect_as(&opened.db, "web", "%").expect("connects");
+    web.run_init_connect().expect("runs");
+    assert_eq!(run(&mut web, greeted), "7|1");
+    run(&mut c, "set global init_connect = 'select nonsense'");
+    let mut web = support::connect_as(&opened.db, "web", "%").expect("connects");
+    let error = web.run_init_connect().expect_err("fails");
+    assert_eq!(error.code, 1184);
+    assert!(error.message.ends_with("(init_connect command failed)"), "{}", error.message);
+}
