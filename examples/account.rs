@@ -1,8 +1,11 @@
-// The program of the README that uses the engine without SQL.
+//! The program of the README that uses the engine without SQL.
 
-use vaquita::engine::{self, Column, ColumnDef, Engine, Error, KeyPart, Options, PointRead, ReadLock, ReadOptions, RowKey, TableSpec, stored};
+use vaquita::engine::{
+    self, Column, ColumnDef, Engine, Error, KeyPart, Options, PointRead, ReadLock, ReadOptions, RowKey,
+    TableSpec, stored,
+};
 
-fn main() -> Result<(), Error> {
+pub(crate) fn main() -> Result<(), Error> {
     let engine = Engine::open(Options::new("./bank"))?;
     let mut session = engine.session();
 

@@ -1,8 +1,8 @@
-// The first program of the README.
+//! The first program of the README.
 
 use vaquita::{Database, Error};
 
-fn main() -> Result<(), Error> {
+pub(crate) fn main() -> Result<(), Error> {
     let db = Database::open("./shop")?;
     let mut conn = db.connect()?;
     conn.execute("create database if not exists shop", ())?;

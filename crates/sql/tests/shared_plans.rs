@@ -21,7 +21,7 @@ fn alone(sql: &str) -> String {
 }
 
 /// Settings of a session that the meaning or the result of a statement may depend on.
-const SETTINGS: [&str; 24] = [
+const SETTINGS: [&str; 23] = [
     "set sql_mode = ''",
     "set sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE'",
     "set sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'",
@@ -45,7 +45,6 @@ const SETTINGS: [&str; 24] = [
     "set default_week_format = 6",
     "set group_concat_max_len = 4",
     "set sql_select_limit = 1",
-    "set sql_auto_is_null = 1",
 ];
 
 /// Literals of every kind, as they are written.

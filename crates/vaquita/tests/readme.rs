@@ -5,21 +5,10 @@ mod common;
 
 use common::Scratch;
 
-mod shop {
-    include!("../../../examples/shop.rs");
-
-    pub(super) fn run() -> Result<(), Error> {
-        main()
-    }
-}
-
-mod account {
-    include!("../../../examples/account.rs");
-
-    pub(super) fn run() -> Result<(), Error> {
-        main()
-    }
-}
+#[path = "../../../examples/account.rs"]
+mod account;
+#[path = "../../../examples/shop.rs"]
+mod shop;
 
 /// Blocks of Rust in the README.
 fn programs() -> Vec<String> {
@@ -28,9 +17,9 @@ fn programs() -> Vec<String> {
     blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// A program without the comment on its top.
-fn body(source: &str) -> &str {
-    source.split_once("\n\n").unwrap().1
+/// A program without the comment on its top, and without what lets this test call it.
+fn body(source: &str) -> String {
+    source.split_once("\n\n").unwrap().1.replace("pub(crate) fn main", "fn main")
 }
 
 /// One test: the programs name their folders below the current one, which the whole process has.
@@ -41,8 +30,8 @@ fn the_programs_of_the_readme_run_and_end() {
     assert_eq!(shown[1], body(include_str!("../../../examples/account.rs")));
     let scratch = Scratch::new("readme");
     std::env::set_current_dir(&scratch.0).unwrap();
-    shop::run().unwrap();
-    account::run().unwrap();
+    shop::main().unwrap();
+    account::main().unwrap();
     assert!(scratch.0.join("shop/ibdata1").exists() && scratch.0.join("bank/ibdata1").exists());
 
     // A connection that is still there is named, and nothing hangs.

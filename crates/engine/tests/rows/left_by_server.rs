@@ -82,7 +82,7 @@ fn what_a_killed_server_left_is_taken_back() {
     let disk = SimDisk::new(1);
     disk.put_dir("/db".as_ref());
     copy(&disk, server.datadir(), "/db".as_ref());
-    let engine = folder(disk.clone()).open().unwrap();
+    let engine = folder(disk.clone()).with(|o| o.storage.take_over = true).open().unwrap();
     let core = engine.core();
     assert_eq!(core.txn.active().len(), 2);
     assert!(core.txn.history_len() > 2);

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use vaquita_engine::AccessMode;
 use vaquita_parser::ast::{self, ExprKind, FlushOption, FlushWhat, SetItem, VarScope};
-use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value, memory};
 
 /// An assignment of SET that was checked, to be done when all are.
 enum Assignment {
@@ -65,7 +65,7 @@ impl ResultSink for OneValue {
     }
 
     fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
-        self.value = values.first().map(|v| v.clone().into_owned());
+        self.value = values.first().map(|v| memory::into_owned(v.borrowed())).transpose()?;
         Ok(())
     }
 
@@ -98,7 +98,7 @@ impl Connection {
             return Err(SqlError::new(1317, "Query execution was interrupted"));
         }
         let mut cx = EvalCx { db: Some(db), state: &mut self.state, engine: Some(&mut self.engine) };
-        let value = compiled.eval(&mut cx, &Row::constant(params))?.into_owned();
+        let value = memory::into_owned(compiled.eval(&mut cx, &Row::constant(params))?)?;
         Ok((value, compiled.ty().clone()))
     }
 

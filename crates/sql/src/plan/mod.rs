@@ -50,7 +50,7 @@ use vaquita_engine::text::charset::{self, Charset};
 use vaquita_engine::{ReadLock, Session};
 use vaquita_parser::ast;
 use vaquita_types::compare::CompareAs;
-use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value, memory};
 
 /// What planning needs besides what compiling expressions needs.
 #[derive(Debug)]
@@ -534,28 +534,26 @@ impl Output for ToSink<'_> {
 
 impl ToSink<'_> {
     fn converted(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
-        let convert = |(value, conversion): (&'_ Value<'_>, &Option<(Charset, Charset)>)| {
-            let (text, Some((from, to))) = (
-                match value {
-                    Value::Bytes(text) | Value::Label { text, .. } => Some(text),
-                    _ => None,
-                },
-                conversion,
-            ) else {
-                return value.borrowed().into_owned();
+        fn convert<'v>(
+            value: &'v Value<'_>,
+            conversion: &Option<(Charset, Charset)>,
+        ) -> SqlResult<Value<'v>> {
+            let (Value::Bytes(text) | Value::Label { text, .. }, Some((from, to))) = (value, conversion)
+            else {
+                return Ok(value.borrowed());
             };
-            let Some(text) = text else { return value.borrowed().into_owned() };
             if text.is_ascii() && from.is_ascii_based() && to.is_ascii_based() {
-                return value.borrowed().into_owned();
+                return Ok(value.borrowed());
             }
-            let mut out = Vec::with_capacity(text.len() + 8);
+            let mut out = memory::with_room(text.len() + 8)?;
             charset::convert(*from, *to, text, &mut out);
-            match value {
+            Ok(match value {
                 Value::Label { number, .. } => Value::Label { number: *number, text: out.into() },
                 _ => Value::owned(out),
-            }
-        };
-        let row: Vec<Value<'_>> = values.iter().zip(&self.plan.conversions).map(convert).collect();
+            })
+        }
+        let row = values.iter().zip(&self.plan.conversions).map(|(value, to)| convert(value, to));
+        let row: Vec<Value<'_>> = row.collect::<SqlResult<_>>()?;
         self.sink.row(&row)
     }
 }

@@ -214,6 +214,9 @@ evals! {
         // Most letters weigh two bytes.
         let mut out = with_room(text.len().saturating_mul(2))?;
         collation.weight_string(&text, &mut out);
+        if too_long(cx, "weight_string", out.len()) {
+            return Ok(Value::Null);
+        }
         Ok(Value::owned(out))
     }
 }
