@@ -297,6 +297,10 @@ pub(super) fn text_type(chars: u64, by: Collated) -> SqlType {
 /// Bytes of a calculated constant that is kept with a plan: a short text may make megabytes.
 const KEPT_CONSTANT: usize = 4 << 10;
 
+/// Bytes of a calculated constant that takes the place of its expression. A longer one is made where it is wanted: expressions
+/// are copied while a statement is planned.
+const FOLDED_MAX: usize = 1 << 20;
+
 impl CompileCx<'_> {
     /// An expression with what follows from its parts; its value if it is constant.
     pub(super) fn node(&mut self, node: Node, ty: SqlType, own: Info) -> Expr {
@@ -348,6 +352,10 @@ impl CompileCx<'_> {
         let noisy = self.state.warnings.count() > 0;
         self.state.warnings = kept;
         match value {
+            Ok(Value::Bytes(bytes)) if bytes.len() > FOLDED_MAX => {
+                e.info.constness = Constness::Execution;
+                e
+            }
             Ok(v) if !noisy => {
                 if matches!(&v, Value::Bytes(bytes) if bytes.len() > KEPT_CONSTANT) {
                     self.state.noted.for_once();
