@@ -10,8 +10,8 @@ use vaquita_engine::{
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{KeyPart, RowFormat};
-use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
+use vaquita_io::{FileSystem, OpenMode, OpenOptions};
 
 fn options() -> Options {
     let mut options = Options { background: false, ..Options::new("/db") };
@@ -474,5 +474,30 @@ fn a_table_that_is_written_anew_may_refer_to_itself() {
     assert!(matches!(refused, Err(Error::NoReferencedRow { .. })), "{refused:?}");
     assert_eq!(core.dict.user_tables(core).unwrap(), ["a/t"]);
     drop((table, session));
+    engine.close().unwrap();
+}
+
+#[test]
+fn a_database_goes_with_its_folder() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let core = engine.core();
+    let mut session = engine.session();
+    for name in ["a", "b"] {
+        vaquita_engine::ddl::create_database(core, name, "default-character-set=utf8\n").unwrap();
+        session.create_table(&spec(&format!("{name}/t"))).unwrap();
+    }
+    // Somebody else's file keeps its folder.
+    let file = disk.open("/db/b/notes".as_ref(), OpenOptions::new(OpenMode::CreateNew)).unwrap();
+    file.sync().unwrap();
+    session.drop_database("a").unwrap();
+    session.drop_database("b").unwrap();
+    assert!(!disk.exists("/db/a".as_ref()));
+    assert_eq!(disk.list_dir("/db/b".as_ref()).unwrap(), [std::path::PathBuf::from("/db/b/notes")]);
+    assert!(core.dict.databases(&core.storage).unwrap().iter().all(|name| name != "a" && name != "b"));
+    // Its name can be used again.
+    vaquita_engine::ddl::create_database(core, "a", "default-character-set=utf8\n").unwrap();
+    session.create_table(&spec("a/t")).unwrap();
+    drop(session);
     engine.close().unwrap();
 }

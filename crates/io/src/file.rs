@@ -213,6 +213,12 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// What the system says.
     fn create_dir_all(&self, path: &Path) -> Result<()>;
 
+    /// Removes a directory in which nothing is.
+    ///
+    /// # Errors
+    /// `NotFound`; something is in it; what the system says.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+
     /// Files and directories directly in `path`, sorted; directories are told apart by [`FileSystem::is_dir`].
     ///
     /// # Errors

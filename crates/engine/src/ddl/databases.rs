@@ -78,7 +78,8 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
     storage.fs().sync_dir(&dir).map_err(io)
 }
 
-/// Drops all tables of a database, one after the other, and its `db.opt`.
+/// Drops all tables of a database, one after the other, its `db.opt`, and its folder if nothing else is in it. A crash leaves
+/// the database with the tables that are left, or the empty folder, which is no database.
 ///
 /// # Errors
 /// Tables of other databases refer to one of them; files. Those before it are dropped then.
@@ -89,10 +90,18 @@ pub fn drop_database(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks:
     }
     let _latch = core.dict.change();
     let dir = core.storage.options().dir.join(name);
-    let path = dir.join("db.opt");
-    if core.storage.fs().exists(&path) {
-        core.storage.fs().remove_file(&path).map_err(io)?;
-        core.storage.fs().sync_dir(&dir).map_err(io)?;
+    let (fs, path) = (core.storage.fs(), dir.join("db.opt"));
+    if fs.exists(&path) {
+        fs.remove_file(&path).map_err(io)?;
+    }
+    if !fs.is_dir(&dir) {
+        return Ok(());
+    }
+    fs.sync_dir(&dir).map_err(io)?;
+    // MySQL takes every folder for a database. What somebody else has put into it stays, and so does the folder then.
+    if fs.list_dir(&dir).map_err(io)?.is_empty() {
+        fs.remove_dir(&dir).map_err(io)?;
+        fs.sync_dir(&core.storage.options().dir).map_err(io)?;
     }
     Ok(())
 }

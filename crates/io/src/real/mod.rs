@@ -130,6 +130,10 @@ impl FileSystem for RealDisk {
         std::fs::create_dir_all(path).map_err(|e| Error::from_os(&e, "create directory", path))
     }
 
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        std::fs::remove_dir(path).map_err(|e| Error::from_os(&e, "remove directory", path))
+    }
+
     fn list_dir(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let fail = |e: std::io::Error| Error::from_os(&e, "list", path);
         let mut entries = std::fs::read_dir(path)

@@ -315,6 +315,10 @@ impl FileSystem for SimDisk {
         self.state.lock().create_dir_all(path)
     }
 
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.state.lock().remove_dir(path)
+    }
+
     fn list_dir(&self, path: &Path) -> Result<Vec<PathBuf>> {
         self.state.lock().list_dir(path)
     }

@@ -463,6 +463,21 @@ impl State {
         if cut { cut_off("remove", path) } else { Ok(()) }
     }
 
+    pub(super) fn remove_dir(&mut self, path: &Path) -> Result<()> {
+        let cut = self.begin("remove directory", path, None)?;
+        match self.names.get(path) {
+            Some(Node::Dir) if self.list_dir(path)?.is_empty() => {
+                self.names.change(NameChange::Remove(path.to_owned(), Node::Dir));
+            }
+            Some(Node::Dir) => return Err(other("remove directory", path, "is not empty")),
+            Some(Node::File(_)) => return Err(other("remove directory", path, "is a file")),
+            None => {
+                return Err(Error::new(ErrorKind::NotFound, "remove directory", path, "no such directory"));
+            }
+        }
+        if cut { cut_off("remove directory", path) } else { Ok(()) }
+    }
+
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Result<()> {
         let cut = self.begin("rename", from, None)?;
         let node = match self.names.get(from) {

@@ -77,6 +77,9 @@ impl FileSystem for Hooked {
     fn remove_file(&self, path: &Path) -> vaquita_io::Result<()> {
         self.disk.remove_file(path)
     }
+    fn remove_dir(&self, path: &Path) -> vaquita_io::Result<()> {
+        self.disk.remove_dir(path)
+    }
     fn rename(&self, from: &Path, to: &Path) -> vaquita_io::Result<()> {
         self.disk.rename(from, to)
     }
