@@ -501,3 +501,43 @@ fn a_database_goes_with_its_folder() {
     drop(session);
     engine.close().unwrap();
 }
+
+/// Whatever operation the power goes at: the database is there with the tables that are left, or it is gone, and can be dropped or
+/// made again.
+#[test]
+fn a_power_cut_leaves_a_database_or_none() {
+    let mut gone = 0;
+    for cut in 0..60 {
+        let disk = new_disk();
+        let engine = open(&disk);
+        let options = "default-character-set=utf8\n";
+        vaquita_engine::ddl::create_database(engine.core(), "a", options).unwrap();
+        let mut session = engine.session();
+        for name in ["a/t", "a/u"] {
+            session.create_table(&spec(name)).unwrap();
+        }
+        disk.arm_cut(disk.ops() + cut);
+        // Without power there is nobody to be told.
+        let dropped = session.drop_database("a").is_ok() && disk.exists("/db".as_ref());
+        drop(session);
+        disk.power_cut();
+        drop(engine);
+        let disk = disk.restart();
+        let engine = open(&disk);
+        let core = engine.core();
+        let tables = core.dict.tables(&core.storage, "a").unwrap();
+        let is_there = core.dict.databases(&core.storage).unwrap().iter().any(|name| name == "a");
+        assert!(is_there || tables.is_empty(), "cut {cut}: {tables:?}");
+        assert!(!dropped || !is_there, "cut {cut}: {tables:?}");
+        gone += u32::from(!disk.exists("/db/a".as_ref()));
+        let mut session = engine.session();
+        if is_there {
+            session.drop_database("a").unwrap();
+            let left = disk.list_dir("/db/a".as_ref()).unwrap_or_default();
+            assert!(!disk.exists("/db/a".as_ref()), "cut {cut}: {left:?} {tables:?}");
+        }
+        vaquita_engine::ddl::create_database(core, "a", options).unwrap();
+        session.create_table(&spec("a/t")).unwrap();
+    }
+    assert!(gone > 0 && gone < 60, "{gone} of 60");
+}

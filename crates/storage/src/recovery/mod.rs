@@ -131,6 +131,8 @@ pub(crate) struct Recovery<'a> {
     /// Files whose pages the pool cannot hold: compressed ones.
     unreadable: BTreeMap<SpaceId, PathBuf>,
     deleted: BTreeSet<SpaceId>,
+    /// Folders made for files whose drop came later in the log, or did not.
+    folders: Vec<PathBuf>,
     /// The last name of spaces that were renamed.
     renamed: BTreeMap<SpaceId, PathBuf>,
     /// Spaces whose header page has redo: their size may have changed.
@@ -164,6 +166,7 @@ impl<'a> Recovery<'a> {
             missing: BTreeMap::new(),
             unreadable,
             deleted: BTreeSet::new(),
+            folders: Vec::new(),
             renamed: BTreeMap::new(),
             resized: BTreeSet::new(),
             last_wanted: None,
@@ -178,6 +181,7 @@ impl<'a> Recovery<'a> {
         self.pool.set_sorted_flush_insertion(true);
         let outcome =
             self.scan_and_apply(reader).and_then(|()| self.repeat_renames()).and_then(|()| self.grow_files());
+        let outcome = outcome.and_then(|()| self.remove_empty_folders());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
@@ -313,7 +317,8 @@ impl<'a> Recovery<'a> {
             .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))?;
         match op {
             FileOp::Create { flags, name, .. } => {
-                self.repeat_creation(space, flags.unwrap_or(0), &self.path_of(name))?;
+                let path = self.path_of(name);
+                self.repeat_creation(space, flags.unwrap_or(0), &path)?;
                 self.deleted.remove(&space);
             }
             FileOp::Delete { name } => {
@@ -331,6 +336,18 @@ impl<'a> Recovery<'a> {
             FileOp::Rename { new, .. } => {
                 let to = self.path_of(new);
                 self.renamed.insert(space, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folders that were made for files that are gone again.
+    fn remove_empty_folders(&self) -> Result<()> {
+        let fs = self.spaces.fs();
+        for folder in &self.folders {
+            if fs.is_dir(folder) && fs.list_dir(folder)?.is_empty() {
+                fs.remove_dir(folder)?;
+                fs.sync_dir(&self.options.dir)?;
             }
         }
         Ok(())
@@ -369,7 +386,7 @@ impl<'a> Recovery<'a> {
 
     /// Finds the file of a space whose creation is in the log, or makes it again: all that was in it follows in the
     /// log. The name may have been another space's before, or be another's by now.
-    fn repeat_creation(&self, space: SpaceId, raw_flags: u32, path: &Path) -> Result<()> {
+    fn repeat_creation(&mut self, space: SpaceId, raw_flags: u32, path: &Path) -> Result<()> {
         if self.spaces.contains(space) {
             return Ok(());
         }
@@ -382,10 +399,16 @@ impl<'a> Recovery<'a> {
             }
             // Taken for an earlier space's, and dropped with that; or dropped later.
             Owner::NoFile => {
+                let folder = path.parent().unwrap_or(&self.options.dir);
+                // It went with its database, whose drop comes later in the log.
+                if !self.spaces.fs().is_dir(folder) {
+                    self.spaces.fs().create_dir_all(folder)?;
+                    self.folders.push(folder.to_owned());
+                }
                 let made = self.spaces.create(space, raw_flags, size, path, INITIAL_PAGES)?;
                 made.mark_written();
                 self.spaces.sync(&made)?;
-                Ok(self.spaces.fs().sync_dir(path.parent().unwrap_or(&self.options.dir))?)
+                Ok(self.spaces.fs().sync_dir(folder)?)
             }
         }
     }
