@@ -16,3 +16,42 @@ insert into copied values (1, 'x'), (null, 'yy');
 alter table copied modify id int not null;
 alter table copied modify v varchar(1);
 alter table copied add primary key (id);
+
+-- Empty defaults of BLOB and TEXT are left out unless modes are strict.
+set sql_mode = '';
+create table empties (a tinytext not null default '', b blob default '', c int);
+show warnings;
+show create table empties;
+alter table empties add d text not null default '';
+show warnings;
+alter table empties add e text not null default 'x';
+insert into empties (c) values (1);
+set sql_mode = 'STRICT_ALL_TABLES';
+insert into empties (c) values (2);
+alter table empties modify c bigint;
+insert into empties (c) values (3);
+select * from empties;
+show columns from empties;
+alter table empties add e text default '';
+set sql_mode = 'STRICT_TRANS_TABLES';
+
+-- Without a primary key the first unique key of whole columns without NULL is the one that is shown.
+create table keys_1 (a int not null, b int not null, unique (a), unique (b));
+show columns from keys_1;
+create table keys_2 (a int, b int not null, c int not null, unique (a), unique (b, c));
+show columns from keys_2;
+create table keys_3 (a varchar(20) not null, b int not null, unique (a(3)), unique (b));
+show columns from keys_3;
+create table keys_4 (a int primary key, b int not null, unique (b));
+show columns from keys_4;
+select table_name, column_name, column_key from information_schema.columns where table_schema = database() and table_name like 'keys%' order by table_name, ordinal_position;
+
+-- A prefix as long as what is stored is the whole column.
+create table moments (s varchar(100), u datetime(6), c datetime(6), i int, d decimal(10,2), t time, b bit(9), l enum('x', 'y'), y year, da date, f double);
+create index i on moments (s(32), u(8), c(8));
+create index i_2 on moments (i(4), d(5), t(3), b(2), y(1), da(3), f(8));
+create index i_3 on moments (l(1));
+create index i_3 on moments (u(7));
+create index i_3 on moments (i(5));
+create index i_3 on moments (f(4));
+show create table moments;

@@ -137,11 +137,12 @@ impl TableInfo {
             columns.push(column_info(column, &table)?);
         }
         let keys = keys_of(&table);
-        for key in &keys {
+        let primary = shown_as_primary(&keys, &columns);
+        for (at, key) in keys.iter().enumerate() {
             for (i, part) in key.parts.iter().enumerate() {
                 let flags = &mut columns[part.column].flags;
                 *flags |= flag::PART_KEY;
-                *flags |= match (key.primary, key.unique && key.parts.len() == 1) {
+                *flags |= match (primary == Some(at), key.unique && key.parts.len() == 1) {
                     (true, _) => flag::PRI_KEY,
                     (false, true) => flag::UNIQUE_KEY,
                     (false, false) if i == 0 => flag::MULTIPLE_KEY,
@@ -214,6 +215,16 @@ fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
     .into_iter()
     .filter(|(_, on)| *on)
     .fold(ty.protocol_flags(), |flags, (bit, _)| flags | bit)
+}
+
+/// The key whose columns are `PRI`: the primary key, else the first unique one of whole columns without NULL.
+fn shown_as_primary(keys: &[KeyInfo], columns: &[ColumnInfo]) -> Option<usize> {
+    let identifies = |key: &KeyInfo| {
+        let mut parts = key.parts.iter();
+        key.unique && parts.all(|p| p.prefix.is_none() && !columns[p.column].is_nullable())
+    };
+    let declared = keys.iter().position(|key| key.primary);
+    declared.or_else(|| keys.iter().position(identifies))
 }
 
 fn keys_of(table: &Table) -> Vec<KeyInfo> {

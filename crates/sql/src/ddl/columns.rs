@@ -143,10 +143,14 @@ pub(super) fn default(
     }
     let long = matches!(column.ty.kind, Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText);
     if long || matches!(column.ty.kind, Kind::Json | Kind::Geometry) {
-        return Err(SqlError::new(
-            1101,
-            format!("BLOB/TEXT column '{}' can't have a default value", column.name),
-        ));
+        let message = format!("BLOB/TEXT column '{}' can't have a default value", column.name);
+        // An empty one is taken where modes allow. SHOW does not name it, but rows get it without a warning.
+        let empty = long && value.to_text(compiled.ty()).is_empty();
+        if !empty || cx.state.vars.sql_mode.is_strict() {
+            return Err(SqlError::new(1101, message));
+        }
+        cx.state.warnings.warn(1101, message);
+        return Ok(if column.ty.nullable { DefaultValue::Null } else { DefaultValue::Stored(Vec::new()) });
     }
     let stored = stored_default(cx, column, &value, compiled.ty(), row_format)?;
     Ok(DefaultValue::Stored(stored))

@@ -173,6 +173,14 @@ fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()>
     Ok(())
 }
 
+fn wrong_prefix() -> SqlError {
+    SqlError::new(
+        1089,
+        "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the \
+         storage engine doesn't support unique prefix keys",
+    )
+}
+
 /// Checks a part; its prefix, none if it is as long as the column.
 fn part(definition: &mut Definition, key: &KeyDefinition, i: usize) -> SqlResult<Option<u32>> {
     let (name, prefix) = &key.parts[i];
@@ -199,23 +207,12 @@ fn part(definition: &mut Definition, key: &KeyDefinition, i: usize) -> SqlResult
             let message = format!("BLOB/TEXT column '{name}' used in key specification without a key length");
             return Err(SqlError::new(1170, message));
         }
-        Some(_) if !text => {
-            return Err(SqlError::new(
-                1089,
-                "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key \
-                 part, or the storage engine doesn't support unique prefix keys",
-            ));
-        }
-        Some(n) if !long && n >= column.ty.length => {
-            if n > column.ty.length {
-                return Err(SqlError::new(
-                    1089,
-                    "Incorrect prefix key; the used key part isn't a string, the used length is longer than the \
-                     key part, or the storage engine doesn't support unique prefix keys",
-                ));
-            }
-            None
-        }
+        // A number or moment has no beginning: a prefix is as long as all of its bytes. Labels take none.
+        Some(_) if matches!(column.ty.kind, Kind::Enum | Kind::Set) => return Err(wrong_prefix()),
+        Some(n) if !text && n != column.ty.to_def(name).len => return Err(wrong_prefix()),
+        Some(_) if !text => None,
+        Some(n) if !long && n > column.ty.length => return Err(wrong_prefix()),
+        Some(n) if !long && n == column.ty.length => None,
         other => other.filter(|n| *n > 0),
     };
     let chars = prefix.unwrap_or(if text { column.ty.length } else { 0 });

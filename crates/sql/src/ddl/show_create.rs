@@ -165,6 +165,7 @@ fn column(cx: &StmtCx<'_>, info: &TableInfo, table: &Definition, i: usize, style
         _ if style.old && ty.kind == Kind::Timestamp => {}
         DefaultValue::Now => out.push_str(&format!(" DEFAULT CURRENT_TIMESTAMP{fsp}")),
         DefaultValue::Null if !long && ty.nullable => out.push_str(" DEFAULT NULL"),
+        DefaultValue::Stored(stored) if long && stored.is_empty() => {}
         DefaultValue::Stored(stored) => {
             let value = info.columns[i].ty.decode(Some(stored), &cx.state.vars.time_zone);
             out.push_str(" DEFAULT ");

@@ -124,6 +124,8 @@ fn data_type(declared: &str) -> &str {
 fn default_text(m: &Making<'_, '_>, column: &ColumnInfo) -> Value<'static> {
     match &column.default {
         DefaultValue::None | DefaultValue::Null => Value::Null,
+        // The empty default of a BLOB or TEXT is not named.
+        DefaultValue::Stored(stored) if stored.is_empty() && column.sql_type().kind.is_blob() => Value::Null,
         DefaultValue::Now => match column.sql_type().decimals {
             0 => text("CURRENT_TIMESTAMP"),
             n => text(format!("CURRENT_TIMESTAMP({n})")),
