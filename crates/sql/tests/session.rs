@@ -452,3 +452,73 @@ fn prepared_show_names_its_columns_as_it_does_when_it_runs() {
     let prepared = c.prepare(b"show tables").expect("it prepares");
     assert_eq!(&*prepared.columns[0].name, b"Tables_in_named");
 }
+
+/// Schemas of applications name other engines: MySQL's own become InnoDB whatever the modes say, unknown ones stay unknown.
+#[test]
+fn tables_of_other_engines_become_innodb() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d");
+    for mode in ["no_engine_substitution", ""] {
+        run(&mut c, &format!("set sql_mode = '{mode}'"));
+        for engine in ["MyISAM", "memory", "HEAP", "MERGE", "csv", "ARCHIVE", "BLACKHOLE"] {
+            let warning = "Warning|1266|Using storage engine InnoDB for table 't'";
+            let create = format!("create table t (a int) engine = {engine}; show warnings");
+            assert_eq!(run(&mut c, &create), warning, "{engine}");
+            let alter = format!("alter table t engine = '{engine}'; show warnings");
+            assert_eq!(run(&mut c, &alter), warning, "{engine}");
+            let asked = "select engine from information_schema.tables where table_schema = 'd'";
+            assert_eq!(run(&mut c, asked), "InnoDB", "{engine}");
+            run(&mut c, "drop table t");
+        }
+    }
+    run(&mut c, "set sql_mode = 'no_engine_substitution'; create table t (a int)");
+    for sql in ["create table u (a int) engine = fancy", "alter table t engine = fancy"] {
+        assert_eq!(run(&mut c, sql), "1286 Unknown storage engine 'fancy'");
+    }
+    assert_eq!(
+        run(&mut c, "set sql_mode = ''; create table u (a int) engine = fancy; show warnings"),
+        "Warning|1286|Unknown storage engine 'fancy'\nWarning|1266|Using storage engine InnoDB for table 'u'"
+    );
+}
+
+/// What a group fixes follows through the conditions of joins, in whatever order they are written.
+#[test]
+fn only_full_group_by_follows_joins() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d; set sql_mode = 'only_full_group_by'");
+    run(&mut c, "create table a (id int primary key, n int); insert into a values (1, 10), (2, 20)");
+    run(
+        &mut c,
+        "create table b (b_id int primary key, a_id int); insert into b values (5, 1), (6, 1), (7, 2)",
+    );
+    run(
+        &mut c,
+        "create table g (gid int primary key, b_id int); insert into g values (1, 5), (2, 6), (3, 7)",
+    );
+    for (sql, answer) in [
+        (
+            "select a.id, a.n, b.a_id, count(g.gid) from b join g on b.b_id = g.b_id join a on b.a_id = a.id \
+             group by b.a_id order by null",
+            "1|10|1|2\n2|20|2|1",
+        ),
+        ("select a.n, count(*) from a join b on a.id = b.a_id group by b.a_id", "10|2\n20|1"),
+        ("select b.b_id, a.n from b left join a on a.id = b.a_id group by b.b_id", "5|10\n6|10\n7|20"),
+        (
+            "select g.gid, a.n from g left join (b join a on a.id = b.a_id) on b.b_id = g.b_id group by g.gid",
+            "1|10\n2|10\n3|20",
+        ),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+    for sql in [
+        // Whether there is a partner depends on more than the group.
+        "select a.n from b left join a on a.id = b.a_id and b.b_id > 5 group by b.a_id",
+        "select a.n from b left join a on a.id = b.a_id and rand() > 2 group by b.a_id",
+        "select b.b_id from b join a on a.id = b.a_id group by a.id",
+    ] {
+        let answer = run(&mut c, sql);
+        assert!(answer.starts_with("1055 Expression #1 of SELECT list"), "{sql}: {answer}");
+    }
+}

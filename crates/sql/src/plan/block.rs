@@ -296,7 +296,7 @@ impl Builder<'_, '_, '_> {
         } else {
             let all = group::Checked { items: &items, having: having.as_ref(), order: &order, keys: &keys };
             if cx.state.vars.sql_mode.has(vaquita_types::sql_mode::SqlMode::ONLY_FULL_GROUP_BY) {
-                group::check(scope, &all, &filter, self.planner.known())?;
+                group::check(scope, &all, &tree, &filter, self.planner.known())?;
             }
             let carried = group::carried(scope, &all);
             let key_of = |item: &Expr| {

@@ -1,6 +1,7 @@
 //! Grouping: which columns a grouped query may name, and which it takes from a row of the group.
 
 use super::OrderKey;
+use super::from::Tree;
 use super::names::{BlockScope, Source, column_of};
 use crate::expr::node::CmpOp;
 use crate::expr::{Constness, Expr, Node, TableSet};
@@ -69,10 +70,11 @@ pub(super) fn carried(scope: &BlockScope<'_, '_>, what: &Checked<'_>) -> Vec<(us
 pub(super) fn check(
     scope: &BlockScope<'_, '_>,
     what: &Checked<'_>,
+    tree: &Tree,
     filter: &[Expr],
     params: Known<'_>,
 ) -> SqlResult<()> {
-    let fixed = fixed_columns(scope, what.keys, filter);
+    let fixed = fixed_columns(scope, what.keys, tree, filter);
     let lists: [(&str, Vec<&Expr>); 2] = [
         ("SELECT list", what.items.iter().collect()),
         ("ORDER BY clause", what.order.iter().filter_map(|k| k.value.expr()).collect()),
@@ -147,41 +149,98 @@ fn loose(
 
 /// Columns that have one value in a group: the grouped ones, those equal to them or to a constant, and all columns of
 /// a table whose unique key is among them.
-fn fixed_columns(scope: &BlockScope<'_, '_>, keys: &[OrderKey], filter: &[Expr]) -> Vec<(usize, usize)> {
+fn fixed_columns(
+    scope: &BlockScope<'_, '_>,
+    keys: &[OrderKey],
+    tree: &Tree,
+    filter: &[Expr],
+) -> Vec<(usize, usize)> {
     let mut fixed: Vec<(usize, usize)> =
         keys.iter().filter_map(|k| k.value.expr()).filter_map(column_of).collect();
+    close(scope, tree, filter, &mut fixed);
+    fixed
+}
+
+/// Adds the columns that follow from fixed ones by these conditions and those of the joins.
+fn close(scope: &BlockScope<'_, '_>, tree: &Tree, conditions: &[Expr], fixed: &mut Vec<(usize, usize)>) {
     loop {
         let before = fixed.len();
-        for condition in filter {
-            let Node::Compare { op: CmpOp::Eq | CmpOp::NullSafeEq, sides, .. } = condition.node() else {
-                continue;
-            };
-            for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
-                let given =
-                    b.constness() != Constness::Row || column_of(b).is_some_and(|c| fixed.contains(&c));
-                if let Some(column) = column_of(a).filter(|c| given && !fixed.contains(c)) {
-                    fixed.push(column);
-                }
+        equalities(conditions, fixed);
+        joins(scope, tree, fixed);
+        unique_keys(scope, tree, fixed);
+        if fixed.len() == before {
+            return;
+        }
+    }
+}
+
+/// Columns that are equal to a fixed one or to a constant.
+fn equalities(conditions: &[Expr], fixed: &mut Vec<(usize, usize)>) {
+    for condition in conditions {
+        let Node::Compare { op: CmpOp::Eq | CmpOp::NullSafeEq, sides, .. } = condition.node() else {
+            continue;
+        };
+        for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
+            let given = b.constness() != Constness::Row || column_of(b).is_some_and(|c| fixed.contains(&c));
+            if let Some(column) = column_of(a).filter(|c| given && !fixed.contains(c)) {
+                fixed.push(column);
             }
         }
-        for (slot, table) in scope.slots.iter().enumerate() {
-            let Source::Stored(info) = &table.source else { continue };
-            let determined = info.keys.iter().any(|key| {
+    }
+}
+
+/// What the conditions of joins fix. Whether a row of an outer join has a partner must be fixed itself before anything
+/// of the partner is.
+fn joins(scope: &BlockScope<'_, '_>, tree: &Tree, fixed: &mut Vec<(usize, usize)>) {
+    match tree {
+        Tree::Table(_) => {}
+        Tree::Inner { parts, on, .. } => {
+            equalities(on, fixed);
+            parts.iter().for_each(|part| joins(scope, part, fixed));
+        }
+        Tree::Left { outer, inner, on } => {
+            joins(scope, outer, fixed);
+            let tables = inner.tables();
+            let inside = |slot: usize| TableSet::of(slot as u16).is_subset(tables);
+            if on.iter().all(|condition| follows(condition, &inside, fixed)) {
+                let mut matched = fixed.clone();
+                close(scope, inner, on, &mut matched);
+                fixed.extend(matched.split_off(fixed.len()).into_iter().filter(|&(slot, _)| inside(slot)));
+            }
+        }
+    }
+}
+
+/// Whether a condition of an outer join depends on its inner tables and on fixed columns only.
+fn follows(condition: &Expr, inside: &impl Fn(usize) -> bool, fixed: &[(usize, usize)]) -> bool {
+    if let Some(column) = column_of(condition) {
+        return inside(column.0) || fixed.contains(&column);
+    }
+    let by_chance = condition.constness() == Constness::Row && condition.tables().is_empty();
+    let mut all = !by_chance && !matches!(condition.node(), Node::Subquery(_));
+    condition.children(&mut |child| all = all && follows(child, inside, fixed));
+    all
+}
+
+/// All columns of the tables whose unique keys are fixed.
+fn unique_keys(scope: &BlockScope<'_, '_>, tree: &Tree, fixed: &mut Vec<(usize, usize)>) {
+    let tables = tree.tables();
+    for (slot, table) in scope.slots.iter().enumerate() {
+        let Source::Stored(info) = &table.source else { continue };
+        let determined = TableSet::of(slot as u16).is_subset(tables)
+            && info.keys.iter().any(|key| {
+                let mut parts = key.parts.iter();
                 key.unique
-                    && key.parts.iter().all(|p| {
+                    && parts.all(|p| {
                         p.prefix.is_none()
                             && !info.columns[p.column].is_nullable()
                             && fixed.contains(&(slot, p.column))
                     })
             });
-            if determined {
-                let all = (0..table.columns.len()).map(|c| (slot, c));
-                let missing: Vec<_> = all.filter(|c| !fixed.contains(c)).collect();
-                fixed.extend(missing);
-            }
-        }
-        if fixed.len() == before {
-            return fixed;
+        if determined {
+            let all = (0..table.columns.len()).map(|c| (slot, c));
+            let missing: Vec<_> = all.filter(|c| !fixed.contains(c)).collect();
+            fixed.extend(missing);
         }
     }
 }
