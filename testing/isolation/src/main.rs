@@ -123,7 +123,8 @@ fn compare_at(socket: &Path, count: u64, from: u64) -> Result<(), String> {
     let compared = golden::compare_random(&mut original, &mut server, from..from + count)?;
     compared.wrong.iter().for_each(|text| println!("{text}"));
     compared.other_plan.iter().for_each(|text| println!("other plan: {text}"));
-    println!("{} plays, {} after another plan", compared.plays, compared.other_plan.len());
+    let (plays, races, other) = (compared.plays, compared.races, compared.other_plan.len());
+    println!("{plays} plays, {other} after another plan, {races} left out for races");
     if compared.wrong.is_empty() { Ok(()) } else { Err(format!("{} plays differ", compared.wrong.len())) }
 }
 

@@ -6,9 +6,8 @@ use crate::script::{Connection, Plan, Reply, Script, Server};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// `information_schema.innodb_trx` is a snapshot that the server takes anew only if nobody asked for it for a tenth of a
-/// second: asking more often would show the past for ever.
-const SNAPSHOT_AGE: Duration = Duration::from_millis(130);
+/// How long answers are waited for before a server is asked who waits.
+const PAUSE: Duration = Duration::from_millis(2);
 const DATABASE: &str = "iso";
 
 /// Plays scripts on a running MySQL 5.6.24.
@@ -16,7 +15,8 @@ const DATABASE: &str = "iso";
 pub struct MysqlServer {
     socket: PathBuf,
     admin: Client,
-    pause: Duration,
+    /// `innodb_trx` shows the present however often it is asked.
+    present: bool,
 }
 
 /// One session.
@@ -32,13 +32,13 @@ impl MysqlServer {
         let mut admin = Client::connect(socket, DATABASE).map_err(|e| e.to_string())?;
         // EXPLAIN may read rows of tables it takes for constant.
         admin.query("set session transaction isolation level read uncommitted").map_err(|e| e.to_string())?;
-        Ok(MysqlServer { socket: socket.to_path_buf(), admin, pause: SNAPSHOT_AGE })
+        Ok(MysqlServer { socket: socket.to_path_buf(), admin, present: false })
     }
 
     /// A server whose `innodb_trx` shows the present however often it is asked: Vaquita's.
     #[must_use]
     pub fn asked_often(mut self) -> MysqlServer {
-        self.pause = Duration::from_millis(2);
+        self.present = true;
         self
     }
 
@@ -105,15 +105,22 @@ impl Server for MysqlServer {
         }))
     }
 
+    /// The original's `information_schema.innodb_trx` is a snapshot that is taken anew only if nobody asked for it for a
+    /// tenth of a second; its monitor's text is of this moment.
     fn waiting(&mut self) -> Result<Vec<u64>, String> {
-        let rows = self.ask(
-            "select trx_mysql_thread_id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'",
-        )?;
-        Ok(rows.into_iter().flatten().flatten().filter_map(|id| id.parse().ok()).collect())
+        if self.present {
+            let rows = self.ask(
+                "select trx_mysql_thread_id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'",
+            )?;
+            return Ok(rows.into_iter().flatten().flatten().filter_map(|id| id.parse().ok()).collect());
+        }
+        let status = self.ask("show engine innodb status")?;
+        let text = status.into_iter().flatten().flatten().next_back().unwrap_or_default();
+        Ok(waiting_threads(&text))
     }
 
     fn pause(&self) -> Duration {
-        self.pause
+        PAUSE
     }
 
     fn interrupt(&mut self, session: u64) -> Result<(), String> {
@@ -136,5 +143,37 @@ impl Server for MysqlServer {
             std::thread::sleep(Duration::from_millis(50));
         }
         Err(format!("purge does not come to rest: {before}"))
+    }
+}
+
+/// The sessions whose transactions wait for a lock, by the monitor's list of transactions.
+fn waiting_threads(status: &str) -> Vec<u64> {
+    let list = status.split_once("LIST OF TRANSACTIONS FOR EACH SESSION:").map_or("", |(_, list)| list);
+    let list = list.split_once("\nFILE I/O\n").map_or(list, |(list, _)| list);
+    let waits = |transaction: &&str| transaction.lines().any(|line| line.starts_with("LOCK WAIT "));
+    let thread = |transaction: &str| {
+        let number = transaction.lines().find_map(|line| line.strip_prefix("MySQL thread id "))?;
+        number.split(',').next()?.parse().ok()
+    };
+    list.split("---TRANSACTION ").filter(waits).filter_map(thread).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monitor_tells_who_waits() {
+        let status = "LATEST DETECTED DEADLOCK\n---TRANSACTION 9, ACTIVE 1 sec\nLOCK WAIT 2 lock struct(s)\n\
+            MySQL thread id 9, OS thread handle 0x1, query id 1 localhost root\n\
+            TRANSACTIONS\nLIST OF TRANSACTIONS FOR EACH SESSION:\n\
+            ---TRANSACTION 0, not started\nMySQL thread id 3, OS thread handle 0x1, query id 2 localhost root init\n\
+            ---TRANSACTION 7, ACTIVE 1 sec inserting\nmysql tables in use 1, locked 1\n\
+            LOCK WAIT 3 lock struct(s), heap size 360, 2 row lock(s)\n\
+            MySQL thread id 4, OS thread handle 0x1, query id 5 localhost root update\n\
+            ---TRANSACTION 6, ACTIVE 2 sec\n2 lock struct(s)\nMySQL thread id 5, OS thread handle 0x1\n\
+            --------\nFILE I/O\n--------\n";
+        assert_eq!(waiting_threads(status), [4]);
+        assert_eq!(waiting_threads(""), []);
     }
 }

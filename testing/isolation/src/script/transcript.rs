@@ -106,7 +106,9 @@ impl Transcript {
                 (_, true) => waiting -= 1,
                 _ => {}
             }
-            let ends = entry.sql == "commit" || entry.sql == "rollback";
+            // The victim of a deadlock gives back its locks too, to the one who closed the cycle and to others.
+            let victim = entry.outcome == Outcome::Reply(Reply::Error(1213));
+            let ends = victim || entry.sql == "commit" || entry.sql == "rollback";
             if before >= 2 && ends {
                 return true;
             }
