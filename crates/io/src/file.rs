@@ -207,7 +207,7 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// `NotFound`, or what the system says.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
-    /// Creates a directory and its parents; fine if it exists.
+    /// Creates a directory and its parents, for the owner alone; fine if it exists.
     ///
     /// # Errors
     /// What the system says.

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::file::{BatchOp, File, FileSystem, OpenOptions, Transfer};
 use file::{os, retry};
 use rustix::fs::{Mode, OFlags};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use threads::Workers;
@@ -127,7 +128,9 @@ impl FileSystem for RealDisk {
     }
 
     fn create_dir_all(&self, path: &Path) -> Result<()> {
-        std::fs::create_dir_all(path).map_err(|e| Error::from_os(&e, "create directory", path))
+        // What is in a folder of data is nobody else's business.
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|e| Error::from_os(&e, "create directory", path))
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {

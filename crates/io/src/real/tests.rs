@@ -2,6 +2,7 @@ use super::*;
 use crate::aligned::{ALIGN, AlignedBuf};
 use crate::error::ErrorKind;
 use crate::file::OpenMode;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vaquita_base::Rng;
 
@@ -230,6 +231,16 @@ fn directories() {
     assert!(!disk.exists(&a) && disk.exists(&b) && !disk.is_dir(&b));
     disk.remove_file(&b).unwrap();
     assert!(disk.list_dir(&db).unwrap().is_empty());
+
+    // Others cannot look into what is made, whatever the umask; nothing but what is empty is removed.
+    let made = folder.file("deep/er");
+    disk.create_dir_all(&made).unwrap();
+    for path in [made.parent().unwrap(), &made] {
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+    assert!(disk.remove_dir(made.parent().unwrap()).is_err());
+    disk.remove_dir(&made).unwrap();
+    assert!(!disk.exists(&made));
 }
 
 #[test]
