@@ -169,4 +169,23 @@ mod tests {
         map.sync(&space).unwrap();
         assert!(!file.is_unsynced());
     }
+
+    /// Two threads that meet a table at its first use both open its file: the second finds the first one's.
+    #[test]
+    fn a_file_that_is_opened_twice_is_one_space() {
+        let disk = SimDisk::new(1);
+        disk.put_dir(Path::new("/db"));
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let map = SpaceMap::new(fs, &Options::new("/db"));
+        let path = Path::new("/db/t.ibd").to_owned();
+        let space = map.create(SpaceId(5), 0, PageSize::DEFAULT, &path, 4).unwrap();
+        let open = map.open_file_count();
+        let again = map.attach(SpaceId(5), 0, PageSize::DEFAULT, std::slice::from_ref(&path)).unwrap();
+        assert!(Arc::ptr_eq(&space, &again));
+        assert_eq!(map.open_file_count(), open);
+        // Another file with its number is a mistake.
+        let other = map.create(SpaceId(5), 0, PageSize::DEFAULT, Path::new("/db/u.ibd"), 4);
+        assert!(other.unwrap_err().to_string().contains("is used by both"));
+        assert_eq!(map.open_file_count(), open);
+    }
 }

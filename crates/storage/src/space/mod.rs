@@ -225,7 +225,13 @@ impl SpaceMap {
             dropped: AtomicBool::new(false),
         });
         let mut map = self.spaces.write();
-        if let Some(other) = map.get(&id) {
+        if let Some(other) = map.get(&id).cloned() {
+            drop(map);
+            space.files.read().iter().for_each(|file| file.close(self));
+            // Two threads that meet a table at its first use both open it.
+            if other.path() == paths[0] {
+                return Ok(other);
+            }
             return Err(Error::Folder(format!(
                 "tablespace number {id} is used by both {} and {}; move one of them away",
                 other.path().display(),
