@@ -44,14 +44,21 @@ pub struct Sample {
     pub is_exact: bool,
 }
 
-/// A leaf as the level above shows it.
+/// A page as the level above shows it.
 #[derive(Debug)]
-struct Pointer {
+pub(crate) struct Pointer {
     page: PageNo,
-    /// The least key that may be there; that of the leftmost leaf says nothing.
-    key: OwnedKey,
+    /// The least key that may be there; that of a level's first page says nothing.
+    pub(crate) key: OwnedKey,
     /// The one after it in the list is its neighbour in the tree.
     is_followed: bool,
+}
+
+impl Pointer {
+    /// The root, to which no page points.
+    pub(crate) fn to_root(tree: &Tree) -> Pointer {
+        Pointer { page: tree.root, key: OwnedKey::default(), is_followed: false }
+    }
 }
 
 /// What a leaf holds, or several one after the other.
@@ -138,7 +145,7 @@ impl Tree {
 
     /// The leaves in their order, and how many of the tree's each stands for.
     fn leaves(&self, storage: &Storage) -> Result<(Vec<Pointer>, f64)> {
-        let mut level = vec![Pointer { page: self.root, key: OwnedKey::default(), is_followed: false }];
+        let mut level = vec![Pointer::to_root(self)];
         let mut scale = 1.0;
         for _ in 0..LEVELS_MAX {
             if level.len() > NODE_PAGES_MAX && !self.is_leaf_page(storage, level[0].page)? {
@@ -162,8 +169,8 @@ impl Tree {
         Ok(check_page(&self.index, id, &page, None).is_err() || is_leaf(&page))
     }
 
-    /// The children of pages; `None` if these are leaves.
-    fn children(&self, storage: &Storage, pages: &[Pointer]) -> Result<Option<Vec<Pointer>>> {
+    /// The children of pages; `None` if these are leaves. Pages that are not of the tree any more are left out.
+    pub(crate) fn children(&self, storage: &Storage, pages: &[Pointer]) -> Result<Option<Vec<Pointer>>> {
         let mut children = Vec::new();
         let mut offsets = Offsets::new();
         for pointer in pages {

@@ -1,14 +1,9 @@
 //! Keys that divide a tree into ranges of about the same number of leaves, for scans by several threads.
 
-use crate::descent::check_page;
 use crate::error::Result;
 use crate::key::OwnedKey;
-use crate::probe::child_no;
+use crate::sample::Pointer;
 use crate::tree::Tree;
-use vaquita_base::PageNo;
-use vaquita_format::index_page;
-use vaquita_format::index_page::header::{self, is_leaf};
-use vaquita_format::record::Offsets;
 use vaquita_storage::Storage;
 
 /// Levels looked at; a level has at least twice the pages of the one above.
@@ -22,54 +17,21 @@ impl Tree {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn split_points(&self, storage: &Storage, n: usize) -> Result<Vec<OwnedKey>> {
-        let mut pages = vec![self.root];
+        let mut level = vec![Pointer::to_root(self)];
         let mut keys = Vec::new();
         for _ in 0..LEVELS_MAX {
-            let Some((next_keys, children)) = self.pointers_of(storage, &pages)? else { break };
-            keys = next_keys;
+            let Some(children) = self.children(storage, &level)? else { break };
+            // The first key is below all.
+            keys = children.iter().skip(1).map(|child| child.key.clone()).collect();
             if keys.len() >= n {
                 break;
             }
-            pages = children;
+            level = children;
         }
         let n = n.min(keys.len());
         let step = |i: usize| (i + 1) * keys.len() / (n + 1);
         let mut at: Vec<usize> = (0..n).map(step).collect();
         at.dedup();
         Ok(at.into_iter().filter_map(|i| keys.get(i).cloned()).collect())
-    }
-
-    /// The keys of all pointers of these pages but the first, whose key is below all, and all children; `None` if the
-    /// pages are leaves. Pages that are not of the tree any more are left out.
-    fn pointers_of(
-        &self,
-        storage: &Storage,
-        pages: &[PageNo],
-    ) -> Result<Option<(Vec<OwnedKey>, Vec<PageNo>)>> {
-        let (mut keys, mut children) = (Vec::new(), Vec::new());
-        let mut offsets = Offsets::new();
-        for &page_no in pages {
-            let id = self.page_id(page_no);
-            let page = storage.pool().get_shared(id)?;
-            if check_page(&self.index, id, &page, None).is_err() {
-                continue;
-            }
-            if is_leaf(&page) {
-                return Ok(None);
-            }
-            for rec in index_page::records(&page).take(usize::from(header::n_heap(&page))) {
-                let rec = self.checked(id, rec)?;
-                let child = self.checked(id, child_no(&self.index, &page, rec))?;
-                if !children.is_empty() {
-                    self.checked(id, offsets.parse(&page, rec, self.index.layout()))?;
-                    let n = self.index.n_uniq_in_tree().min(offsets.n_fields());
-                    let mut key = OwnedKey::default();
-                    key.set(&page, rec, &offsets, n);
-                    keys.push(key);
-                }
-                children.push(child);
-            }
-        }
-        Ok(Some((keys, children)))
     }
 }
