@@ -80,7 +80,8 @@ fn python(root: &Path, peers: &Paths) -> Result<(), Failure> {
     let debian = peers.debian().join("usr");
     // mysqlclient is built here, on MariaDB's client library.
     let mut pip = Command::new(venv.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(PYTHON_PACKAGES);
+    // Without pip's cache: a wheel in it, built for another folder, looks for the library there.
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]).args(PYTHON_PACKAGES);
     let library = debian.join("lib/x86_64-linux-gnu");
     pip.env("MYSQLCLIENT_CFLAGS", format!("-I{}", debian.join("include/mariadb").display()));
     pip.env("MYSQLCLIENT_LDFLAGS", format!("-L{0} -Wl,-rpath,{0} -lmariadb", library.display()));
