@@ -2,8 +2,10 @@
 
 use crate::dict::Dictionary;
 use crate::error::Result;
+use crate::hot_set::HotSet;
 use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
+use crate::notes::Notes;
 use crate::options::{Live, Options};
 use crate::read_lock::ReadLock;
 use crate::session::Session;
@@ -34,6 +36,10 @@ pub struct Core {
     pub mdl: MdlSys,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) read_lock: Arc<ReadLock>,
+    /// The list of the pages in the pool.
+    pub hot_set: HotSet,
+    /// What services have to say.
+    pub notes: Notes,
     /// Counters.
     pub metrics: Metrics,
     /// Where purge is in the history; held for a whole batch.
@@ -59,6 +65,8 @@ impl Core {
     ) -> Core {
         Core {
             live: Live::new(&options),
+            hot_set: HotSet::new(&options),
+            notes: Notes::default(),
             options,
             storage,
             txn,

@@ -120,6 +120,7 @@ impl Engine {
             while core.purge_step()? {}
         }
         drop(services.take());
+        core.dump_hot_set_at_end();
         match how {
             2 => {
                 let log = core.storage.log();

@@ -1,6 +1,7 @@
 //! Settings of an engine, under InnoDB's own variable names (without the `innodb_` prefix).
 
 use crate::error::{Error, Result};
+use crate::hot_set::HotSetSettings;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 
 /// Settings that may change while the engine runs; the fields of [`Options`] of these names are what it begins with. Those of the
@@ -54,6 +55,10 @@ pub struct Options {
     pub max_purge_lag: u64,
     /// Longest such delay in microseconds; 0: no limit.
     pub max_purge_lag_delay: u64,
+    /// The list of the pages in the pool.
+    pub hot_set: HotSetSettings,
+    /// Read those pages in the background when the folder is opened.
+    pub buffer_pool_load_at_startup: bool,
     /// Tables kept open in the dictionary cache (`table_definition_cache`).
     pub table_definition_cache: usize,
     /// What closing does: 0 purges everything first, 1 writes all pages, 2 makes the log durable only.
@@ -76,6 +81,8 @@ impl Options {
             purge_batch_size: 300,
             max_purge_lag: 0,
             max_purge_lag_delay: 0,
+            hot_set: HotSetSettings { file: "ib_buffer_pool".into(), pct: 100, dump_at_shutdown: false },
+            buffer_pool_load_at_startup: false,
             table_definition_cache: 1_400,
             fast_shutdown: 1,
             background: true,

@@ -59,6 +59,7 @@ impl Services {
 
     /// Starts purge and the rollback of what nobody has any more.
     pub(crate) fn start_core(&mut self, core: &Arc<Core>) -> Result<()> {
+        self.spawn("hot-set", core, run_hot_set)?;
         if core.storage.options().read_only {
             return Ok(());
         }
@@ -99,6 +100,7 @@ impl Drop for Services {
         *self.stop.stopped.lock() = true;
         self.stop.changed.notify_all();
         for thread in self.threads.drain(..) {
+            thread.thread().unpark();
             if thread.join().is_err() {
                 eprintln!("vaquita: a service thread panicked");
             }
@@ -113,6 +115,16 @@ fn run_purge(core: &Core, stop: &Stop) -> Result<()> {
             return Ok(());
         }
     }
+}
+
+fn run_hot_set(core: &Core, stop: &Stop) -> Result<()> {
+    core.hot_set.is_served_by(std::thread::current());
+    while !stop.is_set() {
+        if !core.hot_set_step(&|| stop.is_set()) {
+            std::thread::park();
+        }
+    }
+    Ok(())
 }
 
 fn run_rollback(core: &Core, stop: &Stop) -> Result<()> {

@@ -321,7 +321,7 @@ fn header(globals: &Globals) -> Vec<u8> {
 }
 
 /// `261123  5:05:01`, in the time of the operating system.
-fn stamp(second: i64) -> String {
+pub(crate) fn stamp(second: i64) -> String {
     let local = second + i64::from(TimeZone::system().offset_at(second));
     let at = calendar::from_unix(local, 0).unwrap_or_default();
     format!(

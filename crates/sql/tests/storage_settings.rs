@@ -3,7 +3,9 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
 use support::{Opened, root, run, try_open_new};
+use vaquita_sql::Connection;
 
 const SMALL: (&str, &str) = ("innodb_buffer_pool_size", "16M");
 
@@ -310,4 +312,147 @@ fn what_is_dynamic_counts_at_once() {
     ] {
         assert!(live.contains(part), "{part} in {live}");
     }
+}
+
+/// Waits until a status variable has what `is_it` looks for, and gives it.
+fn wait_for_status(c: &mut Connection, name: &str, is_it: impl Fn(&str) -> bool) -> String {
+    let start = Instant::now();
+    loop {
+        let answer = run(c, &format!("show status like '{name}'"));
+        let value = answer.split_once('|').expect("a value").1.to_owned();
+        if is_it(&value) {
+            return value;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{name} is {value}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+const DUMP: &str = "Innodb_buffer_pool_dump_status";
+const LOAD: &str = "Innodb_buffer_pool_load_status";
+
+/// A table of about 60 pages that was read, in the file of a table that is opened at its first use.
+fn with_a_hot_table(variables: &[(&str, &str)]) -> Opened {
+    let opened = new(variables);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database a"), "");
+    assert_eq!(run(&mut c, "create table a.hot (id int primary key, v varchar(2000))"), "");
+    let rows: Vec<String> = (0..500).map(|i| format!("({i}, repeat('x', 2000))")).collect();
+    assert_eq!(run(&mut c, &format!("insert into a.hot values {}", rows.join(","))), "");
+    opened
+}
+
+/// Pages of tablespaces that were read to count the rows of the table.
+fn reads_of_a_scan(c: &mut Connection) -> u64 {
+    let reads = |c: &mut Connection| -> u64 {
+        let answer = run(c, "show status like 'Innodb_buffer_pool_reads'");
+        answer.split_once('|').expect("a value").1.parse().expect("a number")
+    };
+    // The dictionary's pages first.
+    assert_eq!(run(c, "select id from a.hot where id = 1"), "1");
+    let before = reads(c);
+    assert_eq!(run(c, "select sum(length(v)) from a.hot"), "1000000");
+    reads(c) - before
+}
+
+#[test]
+fn the_pool_is_dumped_and_loaded_when_asked() {
+    let opened = with_a_hot_table(&[]);
+    let mut c = root(&opened.db);
+    assert_eq!(
+        run(&mut c, "show status like 'Innodb_buffer_pool_%_status'"),
+        format!("{DUMP}|not started\n{LOAD}|not started")
+    );
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_dump_now = 1"), "");
+    let done = |what: &'static str| {
+        move |value: &str| value.starts_with(&format!("Buffer pool(s) {what} completed at "))
+    };
+    wait_for_status(&mut c, DUMP, done("dump"));
+    assert_eq!(run(&mut c, "select @@innodb_buffer_pool_dump_now"), "0");
+    let list = std::fs::read_to_string(opened.path().join("ib_buffer_pool")).unwrap();
+    let space = run(&mut c, "select space from information_schema.innodb_sys_tables where name = 'a/hot'");
+    assert!(list.lines().filter(|line| line.starts_with(&format!("{space},"))).count() > 60, "{list}");
+    // A share of it.
+    assert_eq!(
+        run(
+            &mut c,
+            "set global innodb_buffer_pool_dump_pct = 10, global innodb_buffer_pool_filename = 'some'"
+        ),
+        ""
+    );
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_dump_now = 1"), "");
+    let some = opened.path().join("some");
+    let start = Instant::now();
+    while !some.exists() && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let lines = |text: &str| text.lines().count();
+    assert!(lines(&std::fs::read_to_string(&some).unwrap()) * 9 < lines(&list));
+    drop(c);
+
+    let opened = opened.reopen_with(&[SMALL]).unwrap();
+    let mut c = root(&opened.db);
+    assert!(reads_of_a_scan(&mut c) > 60, "a cold pool");
+    drop(c);
+    let opened = opened.reopen_with(&[SMALL]).unwrap();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_load_now = 1"), "");
+    wait_for_status(&mut c, LOAD, done("load"));
+    assert_eq!(run(&mut c, "select @@innodb_buffer_pool_load_now"), "0");
+    assert_eq!(reads_of_a_scan(&mut c), 0, "a warm pool");
+}
+
+#[test]
+fn the_pool_is_dumped_at_the_end_and_loaded_at_start() {
+    let opened = with_a_hot_table(&[("innodb_buffer_pool_dump_at_shutdown", "1")]);
+    let opened = opened.reopen_with(&[SMALL, ("innodb_buffer_pool_load_at_startup", "1")]).unwrap();
+    let mut c = root(&opened.db);
+    wait_for_status(&mut c, LOAD, |value| value.contains("load completed at "));
+    assert_eq!(reads_of_a_scan(&mut c), 0, "a warm pool");
+    // Neither was asked for the next time.
+    drop(c);
+    std::fs::remove_file(opened.path().join("ib_buffer_pool")).unwrap();
+    let opened = opened.reopen_with(&[SMALL]).unwrap();
+    assert!(!opened.path().join("ib_buffer_pool").exists());
+    let mut c = root(&opened.db);
+    assert!(reads_of_a_scan(&mut c) > 60, "a cold pool");
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_dump_at_shutdown = 1"), "");
+    drop(c);
+    let opened = opened.reopen_with(&[SMALL]).unwrap();
+    assert!(opened.path().join("ib_buffer_pool").exists());
+}
+
+#[test]
+fn a_list_of_pages_that_is_none_is_said_and_nothing_else() {
+    let opened = with_a_hot_table(&[]);
+    let list = opened.path().join("ib_buffer_pool");
+    std::fs::write(&list, "0,1\nnonsense\n").unwrap();
+    let opened = opened.reopen_with(&[SMALL, ("innodb_buffer_pool_load_at_startup", "1")]).unwrap();
+    let mut c = root(&opened.db);
+    let said = wait_for_status(&mut c, LOAD, |value| value.contains("not loaded"));
+    assert!(said.contains("ib_buffer_pool: line 2 is not a space and a page"), "{said}");
+    assert!(reads_of_a_scan(&mut c) > 60);
+    // Pages and spaces that are not there.
+    std::fs::write(&list, "0,1\n4000000000,1\n0,4000000000\n").unwrap();
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_load_now = 1"), "");
+    wait_for_status(&mut c, LOAD, |value| value.contains("load completed at "));
+    std::fs::write(&list, "").unwrap();
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_load_now = 1"), "");
+    wait_for_status(&mut c, LOAD, |value| value.ends_with("(the file was empty)"));
+    std::fs::remove_file(&list).unwrap();
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_load_now = 1"), "");
+    wait_for_status(&mut c, LOAD, |value| value.contains("not loaded: "));
+    // A list never takes the place of something else.
+    for name in ["ibdata1", "a/hot.ibd", "a"] {
+        assert_eq!(run(&mut c, &format!("set global innodb_buffer_pool_filename = '{name}'")), "");
+        assert_eq!(run(&mut c, "set global innodb_buffer_pool_dump_now = 1"), "");
+        let words = format!("/{name} is there and is no list of pages");
+        wait_for_status(&mut c, DUMP, |value| value.contains(&words));
+    }
+    for value in ["''", "null"] {
+        let answer = run(&mut c, &format!("set global innodb_buffer_pool_filename = {value}"));
+        assert!(answer.starts_with("1231 Variable 'innodb_buffer_pool_filename'"), "{answer}");
+    }
+    // Nothing to abort is nothing to complain of.
+    assert_eq!(run(&mut c, "set global innodb_buffer_pool_load_abort = 1"), "");
 }

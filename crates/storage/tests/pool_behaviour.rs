@@ -11,6 +11,7 @@ use vaquita_base::codec::get_u64;
 use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
+use vaquita_storage::buf::read_hot_set;
 use vaquita_storage::page_cleaner::PageCleaner;
 use vaquita_storage::{FlushNeighbors, Options, Services, Storage};
 
@@ -140,12 +141,36 @@ fn the_hot_set_survives_a_restart() {
 
     let storage = open_with(&disk, options());
     assert!(!storage.pool().contains(id(3)));
-    assert!(storage.pool().load_hot_set(&disk, path).unwrap() > 0);
+    let load = |pages: &mut [PageId]| storage.pool().load_pages(pages, &mut |_| true).unwrap();
+    assert!(load(&mut read_hot_set(&disk, path).unwrap()) > 0);
     assert!((0..10).all(|i| storage.pool().contains(id(i))));
-    // A list that is not one, or names what is not there, does no harm.
-    disk.put_file(Path::new("/db/other"), b"7,4\nnonsense\n99,1\n7,4000000\n\xff\xfe,3\n");
-    storage.pool().load_hot_set(&disk, Path::new("/db/other")).unwrap();
-    assert_eq!(storage.pool().load_hot_set(&disk, Path::new("/db/absent")).unwrap(), 0);
+    // A list that names what is not there does no harm.
+    disk.put_file(Path::new("/db/other"), b"7,4\n99,1\n7,4000000\n 4294967295 , 4294967295\n0,1");
+    load(&mut read_hot_set(&disk, Path::new("/db/other")).unwrap());
+    disk.put_file(Path::new("/db/empty"), b"");
+    assert_eq!(read_hot_set(&disk, Path::new("/db/empty")).unwrap(), []);
+    // What is no list is not taken for one.
+    for (bytes, line) in
+        [(&b"7,4\nnonsense\n"[..], 2), (b"\xff\xfe,3\n", 1), (b"7,4\n7,4294967296\n", 2), (b"7,1\n\n", 2)]
+    {
+        disk.put_file(Path::new("/db/bad"), bytes);
+        let error = read_hot_set(&disk, Path::new("/db/bad")).unwrap_err().to_string();
+        assert!(error.contains(&format!("/db/bad: line {line} ")), "{error}");
+    }
+    assert!(read_hot_set(&disk, Path::new("/db/absent")).is_err());
+    // A list takes the place of a list, never of anything else.
+    assert!(storage.pool().dump_hot_set(&disk, Path::new("/db/other"), 50).is_ok());
+    let error = storage.pool().dump_hot_set(&disk, Path::new("/db/t.ibd"), 100).unwrap_err();
+    assert!(error.to_string().contains("/db/t.ibd is there and is no list of pages"), "{error}");
+    // It ends when it is told to.
+    let mut looks = 0;
+    let mut pages: Vec<PageId> = (0..10).map(|i| PageId::new(SpaceId(99), PageNo(i))).collect();
+    let end = |looks: &mut i32| {
+        *looks += 1;
+        false
+    };
+    assert_eq!(storage.pool().load_pages(&mut pages, &mut |_| end(&mut looks)).unwrap(), 0);
+    assert_eq!(looks, 1);
     storage.pool().validate();
 }
 

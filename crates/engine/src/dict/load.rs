@@ -6,6 +6,7 @@ use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
 use crate::table::{Column, ForeignKey, ReferentialAction, Table, Unmaintained};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
@@ -252,6 +253,23 @@ impl Dictionary {
             out.push(Arc::new(foreign_key(row, &columns)));
         }
         Ok(out)
+    }
+
+    /// Opens the files of tables that are in one of `wanted`, as far as they can be opened.
+    ///
+    /// # Errors
+    /// Errors of reading the dictionary.
+    pub(crate) fn open_spaces(&self, storage: &Storage, wanted: &BTreeSet<SpaceId>) -> Result<()> {
+        for table in self.sys_tables(storage)?.iter().filter(|table| wanted.contains(&table.space)) {
+            // It may be another table's by now, or nobody's.
+            let _latch = self.freeze();
+            let row = self.table_row(storage, &table.name)?;
+            if let Some(row) = row.filter(|row| row.space == table.space && !row.is_discarded()) {
+                // Whoever uses the table is told what is wrong with its file.
+                let _ = self.open_space(storage, &row);
+            }
+        }
+        Ok(())
     }
 
     /// Opens the table's file.

@@ -3,6 +3,7 @@
 use super::{Database, options};
 use crate::vars::{VarId, VarValue, id};
 use std::sync::atomic::Ordering;
+use vaquita_engine::hot_set::Ask;
 use vaquita_engine::lower::Setting;
 
 /// Tells those who work of a variable that has a new value, if it can be taken while they do. Sessions look at
@@ -65,11 +66,27 @@ fn apply_to_engine(db: &Database, var: VarId, value: &VarValue) {
         "innodb_max_purge_lag_delay" => live.max_purge_lag_delay.store(number, Ordering::Relaxed),
         "innodb_fast_shutdown" => live.fast_shutdown.store(number as u8, Ordering::Relaxed),
         "innodb_print_all_deadlocks" => live.print_all_deadlocks.store(number != 0, Ordering::Relaxed),
+        "innodb_buffer_pool_dump_at_shutdown" => core.hot_set.settings().dump_at_shutdown = number != 0,
+        "innodb_buffer_pool_dump_pct" => core.hot_set.settings().pct = number as u32,
+        "innodb_buffer_pool_filename" => {
+            let file = value.text(var.def().kind).unwrap_or_default();
+            core.hot_set.settings().file = file.into();
+        }
         // Two names of one setting; the smaller value counts.
         "innodb_rollback_segments" => use_segments(db, number, "innodb_undo_logs"),
         "innodb_undo_logs" => use_segments(db, number, "innodb_rollback_segments"),
         _ => {}
     }
+}
+
+/// What setting a variable to ON asks of the engine, if that is all it does: it is OFF again at once.
+pub(super) fn request(var: VarId) -> Option<Ask> {
+    Some(match var.def().name {
+        "innodb_buffer_pool_dump_now" => Ask::Dump,
+        "innodb_buffer_pool_load_now" => Ask::Load,
+        "innodb_buffer_pool_load_abort" => Ask::AbortLoad,
+        _ => return None,
+    })
 }
 
 fn use_segments(db: &Database, number: u64, other: &str) {

@@ -151,6 +151,7 @@ impl Database {
             live::apply(&db, var, &db.globals.get(var));
         }
         db.logs.configure(&db.globals, &db.dir)?;
+        db.do_what_start_asks_for();
         Ok(db)
     }
 
@@ -207,11 +208,18 @@ impl Database {
     pub(crate) fn set_global(&self, var: VarId, value: VarValue) -> SqlResult<()> {
         let is_name = matches!(var, id::GENERAL_LOG_FILE | id::SLOW_QUERY_LOG_FILE);
         if is_name && !matches!(&value, VarValue::Text(name) if crate::logs::can_be_log(&self.dir, name)) {
-            let shown = value.show(var.def().kind);
-            return Err(SqlError::new(
-                1231,
-                format!("Variable '{}' can't be set to the value of '{shown}'", var.def().name),
-            ));
+            return Err(wrong_value(var, &value));
+        }
+        if var.def().name == "innodb_buffer_pool_filename"
+            && !matches!(&value, VarValue::Text(name) if !name.is_empty())
+        {
+            return Err(wrong_value(var, &value));
+        }
+        if let Some(ask) = live::request(var) {
+            if value.uint() != 0 {
+                self.engine.core().hot_set.ask(ask);
+            }
+            return Ok(());
         }
         let before = self.globals.get(var);
         live::apply(self, var, &value);
@@ -223,6 +231,16 @@ impl Database {
                 Err(e)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Requests that were given as options.
+    fn do_what_start_asks_for(&self) {
+        for var in VarId::all() {
+            if let Some(ask) = live::request(var).filter(|_| self.globals.get(var).uint() != 0) {
+                self.engine.core().hot_set.ask(ask);
+                self.globals.put(var, VarValue::UInt(0));
+            }
         }
     }
 
@@ -282,6 +300,12 @@ impl Database {
         self.logs.write_waiting();
         self.engine.close().map_err(|e| SqlError::new(1105, e.to_string()))
     }
+}
+
+/// Error 1231.
+fn wrong_value(var: VarId, value: &VarValue) -> SqlError {
+    let (name, shown) = (var.def().name, value.show(var.def().kind));
+    SqlError::new(1231, format!("Variable '{name}' can't be set to the value of '{shown}'"))
 }
 
 /// Values that follow from what the folder is, whatever was asked for.

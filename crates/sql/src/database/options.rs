@@ -78,6 +78,10 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     options.max_purge_lag = number("max_purge_lag");
     options.max_purge_lag_delay = number("max_purge_lag_delay");
     options.fast_shutdown = number("fast_shutdown") as u8;
+    options.hot_set.file = globals.text("innodb_buffer_pool_filename").unwrap_or_default().into();
+    options.hot_set.pct = small("buffer_pool_dump_pct");
+    options.hot_set.dump_at_shutdown = number("buffer_pool_dump_at_shutdown") != 0;
+    options.buffer_pool_load_at_startup = number("buffer_pool_load_at_startup") != 0;
     let cache = VarId::find(b"table_definition_cache").map_or(0, |id| globals.get(id).uint());
     options.table_definition_cache = usize::try_from(cache).unwrap_or(usize::MAX);
     Ok(options)

@@ -2,8 +2,11 @@
 
 use super::{COM_NAMES, SessionStatus};
 use crate::database::Database;
+use crate::logs::stamp;
 use crate::state::SessionState;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use vaquita_engine::hot_set::Progress;
 
 /// Names and values: of a session, or of all.
 pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String, String)> {
@@ -48,9 +51,14 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     for (name, value) in innodb(db) {
         push(name, value);
     }
+    let (dump, load) = db.engine.core().hot_set.progress();
+    let [dump, load] =
+        [("dump", dump), ("load", load)].map(|(what, progress)| progress_text(db, what, progress));
     let tls = session.and_then(|state| state.tls.as_ref());
     for (name, value) in [
         ("Compression", if session.is_some_and(|state| state.compressed) { "ON" } else { "OFF" }),
+        ("Innodb_buffer_pool_dump_status", &dump),
+        ("Innodb_buffer_pool_load_status", &load),
         ("Innodb_have_atomic_builtins", "ON"),
         ("Last_query_cost", "0.000000"),
         ("Rpl_status", "AUTH_MASTER"),
@@ -62,6 +70,19 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     }
     out.sort();
     out
+}
+
+/// How far a dump or a load of the buffer pool is, in MySQL's words.
+fn progress_text(db: &Database, what: &str, progress: Progress) -> String {
+    match progress {
+        Progress::NotStarted => "not started".to_owned(),
+        Progress::Said(text) => text,
+        Progress::Completed { at_us, remark } => {
+            let ago = Duration::from_micros(db.engine.core().storage.clock().now_us().saturating_sub(at_us));
+            let at = (SystemTime::now() - ago).duration_since(UNIX_EPOCH).unwrap_or_default();
+            format!("Buffer pool(s) {what} completed at {}{remark}", stamp(at.as_secs() as i64))
+        }
+    }
 }
 
 /// Counters of what does not exist here, a query cache, a binary log, a cache of keys: nothing of it happens, and so 0 is true.

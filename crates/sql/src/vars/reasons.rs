@@ -25,7 +25,6 @@ pub(super) const NO_OFFLINE: &str = "there is no offline mode here";
 pub(super) const NO_OLD: &str = "statements mean what they mean in 5.6";
 pub(super) const NO_OLD_PASSWORDS: &str = "passwords of before 4.1 and of sha256_password are not known here";
 pub(super) const NO_PERFORMANCE_SCHEMA: &str = "there is no performance schema here";
-pub(super) const NO_POOL_DUMP: &str = "the buffer pool is not dumped by a statement";
 pub(super) const NO_PRINTING: &str =
     "the monitor is not printed into the log; SHOW ENGINE INNODB STATUS has it";
 pub(super) const NO_PROFILES: &str = "there are no profiles of statements here";

@@ -34,6 +34,7 @@ mod read_ahead;
 mod reader;
 
 pub(crate) use arena::ArenaFrame;
+pub use dump::read_hot_set;
 pub(crate) use flush_list::FlushList;
 pub(crate) use frame::{Frame, NO_PAGE};
 pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard, assert_no_page_latched};

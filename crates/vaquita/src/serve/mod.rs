@@ -137,6 +137,8 @@ impl Running {
         tell_of_storage(&db, &log);
         db.globals().notes().iter().for_each(|note| log.warning(note));
         opening::tell_what_was_found(&db, &log)?;
+        let of_engine = log.clone();
+        db.engine().core().notes.listen(move |line| of_engine.note(line));
         warn_of_few_files(&db, files, &log);
         warn_of_open_root(&db, &log);
 
