@@ -146,6 +146,27 @@ impl Charset {
         })
     }
 
+    /// The character set of a collation of MySQL 5.6 or of MariaDB 10.11, whose own collations have numbers from 576 on.
+    /// Texts of these can be read; their order is not known.
+    pub fn of_any_collation(id: u16) -> Option<Charset> {
+        /// A collation of the character set, among those of MySQL 5.6.
+        const UTF8: u16 = 33;
+        const UTF8MB4: u16 = 45;
+        const UCS2: u16 = 35;
+        const UTF16: u16 = 54;
+        const UTF32: u16 = 60;
+        Charset::of_collation(match id {
+            576..=578 | 2048..=2303 => UTF8,
+            608..=610 | 2304..=2559 => UTF8MB4,
+            640..=642 | 2560..=2815 => UCS2,
+            672..=674 | 2816..=3071 => UTF16,
+            736..=738 | 3072..=3327 => UTF32,
+            // Without padding: the number of the one with padding is this much lower.
+            1024..=2047 => id - 1024,
+            _ => id,
+        })
+    }
+
     /// How dictionary and export files store both lengths: maximum * 5 + minimum.
     pub fn mb_min_max_len(self) -> u32 {
         u32::from(self.mb_max_len) * 5 + u32::from(self.mb_min_len)

@@ -12,15 +12,18 @@
 //! | extra | after it | connection string, engine, partitions, long table comment |
 //! | form | u32 at 64 + u16 at 4 | 288 bytes of counts, 17 bytes per column, names, labels, column comments |
 //!
-//! Not read: views (their `.frm` is text), tables from before MySQL 5.0's VARCHAR.
+//! What MariaDB and MySQL after 5.6 add is noticed ([`Extras`]), not read. Not read either: views (their `.frm` is text), tables
+//! from before MySQL 5.0's VARCHAR.
 
 mod columns;
 mod create;
+mod extras;
 mod keys;
 mod table_def;
 
 pub use columns::{ColumnDefault, FrmColumn};
 pub use create::{column_type, show_create};
+pub use extras::Extras;
 pub use keys::{FrmKey, FrmKeyPart, key_flags};
 pub use table_def::{FrmTable, FullTextIndex};
 
@@ -96,6 +99,8 @@ pub struct Frm {
     pub columns: Vec<FrmColumn>,
     /// Keys in the server's order: PRIMARY, UNIQUE NOT NULL, other UNIQUE, others, FULLTEXT.
     pub keys: Vec<FrmKey>,
+    /// What MySQL 5.6 does not know.
+    pub extras: Extras,
 }
 
 impl Frm {
@@ -128,9 +133,15 @@ impl Frm {
             _ => DeclaredFormat::Default,
         };
         let columns = columns::parse(b, form_at, record, options & table_options::PACK_RECORD != 0)?;
+        let mysql_version = b.u32(51)?;
+        let mut extras = extras::parse(b, mysql_version, form_at, &columns)?;
         let keys = keys::parse(b, keys_at, keys_len, columns.len())?;
+        if keys.iter().any(|k| k.parts.iter().any(|p| p.descending)) {
+            extras.descending = true;
+            extras.left_out.insert("descending order of keys");
+        }
         Ok(Frm {
-            mysql_version: b.u32(51)?,
+            mysql_version,
             engine: extra.engine,
             row_format,
             key_block_size: b.u16(62)?,
@@ -145,6 +156,7 @@ impl Frm {
             partition_clause: extra.partition_clause,
             columns,
             keys,
+            extras,
         })
     }
 

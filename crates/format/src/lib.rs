@@ -17,6 +17,7 @@ pub mod flags;
 pub mod flst;
 pub mod fsp;
 pub mod ibuf;
+pub mod maker;
 pub mod redo_file;
 pub mod redo_rec;
 pub mod rseg;

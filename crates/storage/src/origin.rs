@@ -17,7 +17,7 @@ use crate::system;
 use std::path::Path;
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::redo_file::{BLOCK_SIZE, FileHeader};
-use vaquita_format::{fsp, trx_sys};
+use vaquita_format::{fsp, maker, trx_sys};
 use vaquita_io::{FileSystem, OpenMode, OpenOptions};
 
 /// Whose a folder is.
@@ -72,8 +72,6 @@ fn head(fs: &dyn FileSystem, path: &Path, len: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Servers after MySQL 5.6 write the number of their log's format where older ones have the log group, which is 0, and
-/// their name where older ones have a label.
 fn refuse_later_servers(fs: &dyn FileSystem, options: &Options) -> Result<()> {
     let dir = &options.dir;
     let later = |maker: &str, why: String| {
@@ -95,16 +93,12 @@ fn refuse_later_servers(fs: &dyn FileSystem, options: &Options) -> Result<()> {
     let bytes = head(fs, &path, BLOCK_SIZE)?;
     let Ok(block) = bytes.try_into() else { return Ok(()) };
     let header = FileHeader::decode(&block);
-    if header.group_id == 0 {
-        return Ok(());
+    match maker::of_log(&header) {
+        Some(foreign) => {
+            later(&foreign.maker, format!("{} has format {:#x}", path.display(), header.group_id))
+        }
+        None => Ok(()),
     }
-    let creator = String::from_utf8_lossy(&header.label);
-    let creator = creator.trim_matches(|c: char| c == '\0' || c.is_whitespace());
-    let maker = match creator.starts_with("MySQL") || creator.starts_with("MariaDB") {
-        true => creator,
-        false => "another server than MySQL 5.6",
-    };
-    later(maker, format!("{} has format {:#x}", path.display(), header.group_id))
 }
 
 /// Whether the page is as the settings say.
@@ -114,16 +108,11 @@ fn check_first_page(bytes: &[u8], path: &Path, options: &Options) -> Result<()> 
     }
     let raw = vaquita_base::codec::get_u32(bytes, fsp::header::FLAGS);
     let Ok(flags) = SpaceFlags::decode(raw) else {
-        // MariaDB's pages with full_crc32 have this bit, which is set in no legal flags of MySQL without bit 5.
-        const FULL_CRC32: u32 = 0x10;
-        if raw & FULL_CRC32 != 0 && raw >> 11 == 0 {
-            return Err(Error::Folder(format!(
-                "{} has pages of MariaDB's format full_crc32 (flags {raw:#x}), which is not read here",
-                path.display()
-            )));
-        }
-        // Damage: whoever reads the page says so.
-        return Ok(());
+        return match maker::of_first_page(bytes) {
+            Some(foreign) => Err(Error::Folder(format!("{} was {foreign}", path.display()))),
+            // Damage: whoever reads the page says so.
+            None => Ok(()),
+        };
     };
     let has = flags.page_size().logical();
     if has != options.page_size.logical() {

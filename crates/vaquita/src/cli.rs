@@ -201,6 +201,11 @@ fn dump_command(args: &DumpArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
         FormatArg::Json => Format::Json,
         FormatArg::Sql => Format::Sql,
     };
+    if let Some(frm) = table.frm.as_ref().filter(|f| format == Format::Sql && !f.extras.left_out.is_empty()) {
+        let left_out: Vec<&str> = frm.extras.left_out.iter().copied().collect();
+        let (maker, what) = (frm.maker(), left_out.join(", "));
+        writeln!(err, "{name}: made by {maker}; the CREATE TABLE leaves out: {what}")?;
+    }
     let options = DumpOptions { format, deleted: args.deleted };
     let mut progress = Progress::new(format!("dump {}", table.name), u64::from(src.n_pages()));
     let outcome = match dump_table(&src, &table, options, out, &mut progress) {

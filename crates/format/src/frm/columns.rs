@@ -52,6 +52,12 @@ pub(super) mod code {
     pub(in crate::frm) const BLOB: u8 = 252;
     pub(in crate::frm) const STRING: u8 = 254;
     pub(in crate::frm) const GEOMETRY: u8 = 255;
+
+    /// Whether MySQL 5.6 has the type.
+    pub(in crate::frm) fn is_known(code: u8) -> bool {
+        matches!(code, TINY..=DOUBLE | OLD_TIMESTAMP..=INT24 | OLD_TIME..=TIME)
+            || matches!(code, NEWDECIMAL..=BLOB | STRING | GEOMETRY)
+    }
 }
 
 /// Decimals of FLOAT and DOUBLE without declared decimals.
@@ -108,6 +114,8 @@ pub struct FrmColumn {
     pub default: ColumnDefault,
     /// Comment.
     pub comment: String,
+    /// The byte for special meanings: AUTO_INCREMENT, CURRENT_TIMESTAMP, and what later servers added.
+    pub special: u8,
 }
 
 impl FrmColumn {
@@ -129,7 +137,7 @@ impl FrmColumn {
 
     /// The character set of text; `None` for bytes and other types, and for collations nobody knows.
     pub fn charset(&self) -> Option<Charset> {
-        Charset::of_collation(self.collation).filter(|c| *c != Charset::BINARY)
+        Charset::of_any_collation(self.collation).filter(|c| *c != Charset::BINARY)
     }
 
     /// The constant of its DEFAULT as InnoDB stores it; of CHAR with all its padding.
@@ -297,6 +305,7 @@ fn parse_one(b: Le<'_>, at: usize, name: String, comment: String, sets: &[Vec<&[
         labels,
         default,
         comment,
+        special,
     })
 }
 
@@ -355,7 +364,7 @@ fn split_label_sets(bytes: &[u8], count: usize) -> Result<Vec<Vec<&[u8]>>> {
 
 /// Labels are in the column's character set; where that has zero bytes, as hexadecimal digits.
 fn label(raw: &[u8], collation: u16) -> String {
-    let charset = Charset::of_collation(collation).unwrap_or(Charset::LATIN1);
+    let charset = Charset::of_any_collation(collation).unwrap_or(Charset::LATIN1);
     let digits = |pair: &[u8]| {
         let text = std::str::from_utf8(pair).ok()?;
         u8::from_str_radix(text, 16).ok()

@@ -47,16 +47,10 @@ fn column_line(frm: &Frm, c: &FrmColumn, out: &mut String) {
     out.push_str(&column_type(c));
     if has_collation(c) {
         if c.collation != frm.collation {
-            put(
-                out,
-                format_args!(
-                    " CHARACTER SET {}",
-                    Charset::of_collation(c.collation).map_or("?", |cs| cs.name)
-                ),
-            );
+            put(out, format_args!(" CHARACTER SET {}", c.charset().map_or("?", |cs| cs.name)));
         }
-        if !collation::is_primary(c.collation) {
-            put(out, format_args!(" COLLATE {}", collation::name(c.collation).unwrap_or("?")));
+        if let Some(name) = collation::name(c.collation).filter(|_| !collation::is_primary(c.collation)) {
+            put(out, format_args!(" COLLATE {name}"));
         }
     }
     let timestamp = matches!(c.type_code, code::TIMESTAMP | code::OLD_TIMESTAMP);
@@ -90,7 +84,7 @@ fn is_blob(c: &FrmColumn) -> bool {
 }
 
 /// Whether the column has a collation that the statement may have to name.
-fn has_collation(c: &FrmColumn) -> bool {
+pub(super) fn has_collation(c: &FrmColumn) -> bool {
     let text = matches!(c.type_code, code::VARCHAR | code::STRING | code::ENUM | code::SET) || is_blob(c);
     text && c.charset().is_some()
 }
@@ -286,10 +280,10 @@ fn options(frm: &Frm, autoinc: u64, out: &mut String) {
         }
     };
     number("AUTO_INCREMENT", if autoinc > 1 { autoinc } else { 0 });
-    let charset = Charset::of_collation(frm.collation).map_or("?", |cs| cs.name);
+    let charset = Charset::of_any_collation(frm.collation).map_or("?", |cs| cs.name);
     put(out, format_args!(" DEFAULT CHARSET={charset}"));
-    if !collation::is_primary(frm.collation) {
-        put(out, format_args!(" COLLATE={}", collation::name(frm.collation).unwrap_or("?")));
+    if let Some(name) = collation::name(frm.collation).filter(|_| !collation::is_primary(frm.collation)) {
+        put(out, format_args!(" COLLATE={name}"));
     }
     let mut number = |name: &str, value: u64| {
         if value != 0 {

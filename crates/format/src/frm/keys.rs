@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 1, 1 | keys, parts; with bit 7 of the first: keys = second << 7 \| first & 127, and parts u16 at 2 |
 //! | 6 | 8 per key | flags u16 (bit 0 inverted: set means not unique), length u16, parts u8, algorithm u8, block size u16 |
-//! | then | 9 per part | column u16 (from 1, 14 bits), offset in the record u16, 0 u8, type u16, length in bytes u16 |
+//! | then | 9 per part | column u16 (from 1, 14 bits), offset in the record u16, u8: 0, or 0x80 for MariaDB's descending order, type u16, length in bytes u16 |
 //! | then | | names `FF name FF name .. FF 00`; comments: u16 length and text, of keys with that flag |
 
 use super::Le;
@@ -31,6 +31,8 @@ pub struct FrmKeyPart {
     pub column: usize,
     /// Bytes of the column that take part.
     pub length: u16,
+    /// Whether the order is descending, which MySQL 5.6 does not have.
+    pub descending: bool,
 }
 
 /// A key.
@@ -88,7 +90,10 @@ pub(super) fn parse(b: Le<'_>, at: usize, len: usize, n_columns: usize) -> Resul
             let at = pos + 9 * i;
             let number = usize::from(b.u16(at)? & 0x3FFF);
             match number.checked_sub(1).filter(|&c| c < n_columns) {
-                Some(column) => Ok(FrmKeyPart { column, length: b.u16(at + 7)? }),
+                Some(column) => {
+                    let descending = b.u8(at + 4)? & 0x80 != 0;
+                    Ok(FrmKeyPart { column, length: b.u16(at + 7)?, descending })
+                }
                 None => {
                     Err(Corruption::new(".frm key part", format!("column {number} of {n_columns}")).at(at))
                 }

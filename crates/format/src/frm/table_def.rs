@@ -187,7 +187,7 @@ fn blob(c: &FrmColumn, length_bytes: u32) -> Result<ColumnDef> {
 
 /// The character set of a text column, `None` for bytes.
 fn charset(c: &FrmColumn) -> Result<Option<column::Charset>> {
-    let found = Charset::of_collation(c.collation)
+    let found = Charset::of_any_collation(c.collation)
         .ok_or_else(|| Corruption::new(".frm collation", format!("{} of {}", c.collation, c.name)))?;
     Ok((found != Charset::BINARY).then_some(column::Charset {
         collation: c.collation,

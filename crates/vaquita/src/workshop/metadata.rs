@@ -18,6 +18,7 @@ use vaquita_format::filename::TableFile;
 use vaquita_format::flst::{FileAddress, SegmentHeader};
 use vaquita_format::frm::Frm;
 use vaquita_format::index_def::{IndexDef, RowFormat};
+use vaquita_format::maker::{self, Foreign};
 use vaquita_format::record::{Offsets, RecLayout};
 use vaquita_format::text::TextType;
 use vaquita_format::{fsp, index_page};
@@ -79,6 +80,10 @@ pub enum MetadataError {
     Needed,
     /// The metadata do not fit the tablespace.
     Mismatch(String),
+    /// The table has what only later servers have.
+    Foreign(Foreign),
+    /// MariaDB's records cannot be read by a `.cfg` alone.
+    FrmNeeded,
 }
 
 impl fmt::Display for MetadataError {
@@ -89,6 +94,11 @@ impl fmt::Display for MetadataError {
                 "the records of this table do not describe themselves: give its .cfg with --cfg or its .frm with --frm",
             ),
             MetadataError::Mismatch(why) => write!(f, "the metadata do not fit the tablespace: {why}"),
+            MetadataError::Foreign(foreign) => foreign.fmt(f),
+            MetadataError::FrmNeeded => f.write_str(
+                "made by MariaDB, whose .cfg does not tell compressed columns and its own forms of times from others: give \
+                 the .frm with --frm",
+            ),
         }
     }
 }
@@ -127,16 +137,21 @@ fn read<T>(
 /// The table in an `.ibd`, described by the given files.
 ///
 /// # Errors
-/// If a file is broken or does not fit, or there is none and the records do not describe themselves.
+/// If a file is broken or does not fit, or there is none and the records do not describe themselves; if the table has what
+/// only later servers have.
 pub fn table_of(src: &dyn PageSource, ibd: &Path, files: &MetadataFiles) -> Result<TableInfo, MetadataError> {
     let cfg = read(files.cfg.as_ref(), TableMeta::parse)?;
     let frm = read(files.frm.as_ref(), Frm::parse)?;
+    if let Some(foreign) = frm.as_ref().and_then(Frm::foreign) {
+        return Err(MetadataError::Foreign(foreign));
+    }
     let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or("table");
     let name = TableFile::parse(stem).table;
     let shown = |p: &Option<PathBuf>| {
         p.as_ref().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     };
     match (cfg, frm) {
+        (Some(_), None) if is_of_mariadb(src) => Err(MetadataError::FrmNeeded),
         (Some(cfg), frm) => {
             let by = if frm.is_some() {
                 format!("{} and {}", shown(&files.cfg), shown(&files.frm))
@@ -148,6 +163,10 @@ pub fn table_of(src: &dyn PageSource, ibd: &Path, files: &MetadataFiles) -> Resu
         (None, Some(frm)) => of_frm(src, name, frm, shown(&files.frm)),
         (None, None) => undescribed(src, name),
     }
+}
+
+fn is_of_mariadb(src: &dyn PageSource) -> bool {
+    src.page(PageNo(0)).is_ok_and(|first| maker::is_of_mariadb(&first, src.page_size()))
 }
 
 fn mismatch<T>(why: impl Into<String>) -> Result<T, MetadataError> {
@@ -248,6 +267,9 @@ pub fn table_of_dictionary(
     frm: Option<&PathBuf>,
 ) -> Result<TableInfo, MetadataError> {
     let frm = read(frm, Frm::parse)?;
+    if let Some(foreign) = frm.as_ref().and_then(Frm::foreign) {
+        return Err(MetadataError::Foreign(foreign));
+    }
     let last = table_entry.name.rsplit('/').next().unwrap_or_default();
     let name = TableFile::parse(last).table;
     let by = "the dictionary".to_owned();

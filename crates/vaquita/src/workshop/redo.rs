@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use vaquita_base::Lsn;
 use vaquita_format::Corruption;
+use vaquita_format::maker::{self, Foreign};
 use vaquita_format::redo_file::{
     BLOCK_SIZE, Block, BlockHeader, CHECKPOINT_1, CHECKPOINT_2, Checkpoint, FileHeader, LogAnchor,
     LogGeometry, block_number, block_start, check_block, lsn_after,
@@ -57,8 +58,11 @@ impl RedoLog {
     /// Opens `ib_logfile0` and those that follow it in a folder; `None` if there is no log.
     ///
     /// # Errors
-    /// If a file cannot be read.
+    /// If a file cannot be read. The corruption if the files are no log, or one of a later server.
     pub fn open(dir: &Path) -> io::Result<Option<Result<RedoLog, Corruption>>> {
+        if let Some(foreign) = foreign_log(dir)? {
+            return Ok(Some(Err(foreign.into_corruption())));
+        }
         let paths: Vec<PathBuf> =
             (0..).map(|n| dir.join(format!("ib_logfile{n}"))).take_while(|p| p.is_file()).collect();
         if paths.is_empty() {
@@ -171,6 +175,24 @@ impl RedoLog {
         end.left_over = run.bytes.len();
         Ok(end)
     }
+}
+
+/// Whether the log of a folder is in a later server's format.
+///
+/// # Errors
+/// If its first file cannot be read.
+pub fn foreign_log(dir: &Path) -> io::Result<Option<Foreign>> {
+    let path = dir.join("ib_logfile0");
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut block = [0; BLOCK_SIZE];
+    let file = File::open(path)?;
+    if file.metadata()?.len() < BLOCK_SIZE as u64 {
+        return Ok(None);
+    }
+    file.read_exact_at(&mut block, 0)?;
+    Ok(maker::of_log(&FileHeader::decode(&block)))
 }
 
 /// Whether a block that failed its check carries the number of this round: then it is damaged, not old.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use vaquita_base::PageNo;
 use vaquita_format::fil::{self, PageType};
+use vaquita_format::maker::{self, Foreign};
 use vaquita_format::zip::Unzip;
 use vaquita_format::{Corruption, PageSize, fsp};
 
@@ -28,6 +29,8 @@ pub enum ReadError {
     NotASpace(Corruption),
     /// The bytes of the page contradict its format.
     Page(Corruption),
+    /// A later server made it, in a format that is not read here.
+    Foreign(Foreign),
 }
 
 impl fmt::Display for ReadError {
@@ -39,6 +42,7 @@ impl fmt::Display for ReadError {
             ReadError::Io(e) => write!(f, "cannot read: {e}"),
             ReadError::NotASpace(c) => write!(f, "not a tablespace: {c}"),
             ReadError::Page(c) => c.fmt(f),
+            ReadError::Foreign(foreign) => foreign.fmt(f),
         }
     }
 }
@@ -56,6 +60,7 @@ impl ReadError {
     pub fn into_corruption(self) -> Corruption {
         match self {
             ReadError::Page(c) | ReadError::NotASpace(c) => c,
+            ReadError::Foreign(foreign) => foreign.into_corruption(),
             ReadError::Beyond { .. } => Corruption::new("page reference", self.to_string()),
             ReadError::Io(_) => Corruption::new("reading", self.to_string()),
         }
@@ -127,7 +132,7 @@ impl SpaceFile {
     /// Opens the files of a tablespace. Page 0 tells the page size.
     ///
     /// # Errors
-    /// If a file cannot be opened or page 0 has no valid flags.
+    /// If a file cannot be opened, page 0 has no valid flags, or a later server made it in a format that is not read here.
     pub fn open(paths: &[PathBuf]) -> Result<SpaceFile, ReadError> {
         let mut opened = Vec::new();
         for path in paths {
@@ -138,6 +143,9 @@ impl SpaceFile {
         let (Some((first, len)), Some(path)) = (opened.first(), paths.first()) else {
             return Err(ReadError::NotASpace(Corruption::new("files", "there are none")));
         };
+        if let Some(foreign) = maker::of_first_page(&head_of(first, *len, PAGE_MAX)?) {
+            return Err(ReadError::Foreign(foreign));
+        }
         let size = find_page_size(first, *len)?;
         let (mut files, mut n_pages, mut tail) = (Vec::new(), 0u64, 0);
         for (file, len) in opened {
@@ -147,7 +155,11 @@ impl SpaceFile {
         }
         // Page numbers have 32 bits, the last one means "none".
         let n_pages = n_pages.min(u64::from(u32::MAX)) as u32;
-        Ok(SpaceFile { path: path.clone(), size, n_pages, files, tail })
+        let space = SpaceFile { path: path.clone(), size, n_pages, files, tail };
+        match space.page(fsp::FIRST_ROOT_PAGE).ok().and_then(|root| maker::of_root(&root, size)) {
+            Some(foreign) => Err(ReadError::Foreign(foreign)),
+            None => Ok(space),
+        }
     }
 
     /// Opens an `.ibd`, or an `ibdata` file together with those that follow it.
@@ -206,15 +218,24 @@ pub fn followers(path: &Path) -> Vec<PathBuf> {
     out
 }
 
+/// Bytes of the largest page.
+const PAGE_MAX: usize = 64 << 10;
+
+/// The first bytes of a file, at most `most`.
+fn head_of(file: &File, len: u64, most: usize) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; len.min(most as u64) as usize];
+    file.read_exact_at(&mut head, 0)?;
+    Ok(head)
+}
+
 /// The flags on page 0; if they are damaged, the size at which other pages carry their own number.
 fn find_page_size(file: &File, len: u64) -> Result<PageSize, ReadError> {
     // The flags lie in the first kilobyte, whatever the page size.
-    let mut head = vec![0; 1024];
-    if len < head.len() as u64 {
+    let head = head_of(file, len, 1024)?;
+    if head.len() < 1024 {
         let detail = format!("{len} bytes are less than the smallest page");
         return Err(ReadError::NotASpace(Corruption::new("file length", detail)));
     }
-    file.read_exact_at(&mut head, 0)?;
     let carry = |size: &PageSize| pages_carry_numbers(file, len, *size);
     match fsp::header::read_flags(&head).map(|flags| flags.page_size()) {
         Ok(size) if carry(&size) => Ok(size),

@@ -6,7 +6,7 @@ use vaquita_format::fil::{self, PageType};
 use vaquita_format::fsp::{self, ExtentState, Xdes};
 use vaquita_format::index_page::{self, header};
 use vaquita_format::record::{Offsets, RecLayout};
-use vaquita_format::{Corruption, record};
+use vaquita_format::{Corruption, maker, record};
 
 use super::progress::Progress;
 use super::report::Report;
@@ -67,6 +67,9 @@ pub fn index_page_at(
     match checksum::verify(&raw, src.page_size(), ChecksumAlgorithm::Innodb)? {
         PageState::Valid => {}
         PageState::Fresh => return Err(Corruption::new("index page", "is all zeros")),
+    }
+    if let Some(foreign) = maker::of_root(&raw, src.page_size()) {
+        return Err(foreign.into_corruption());
     }
     if fil::page_type(&raw) != Some(PageType::Index) {
         return Err(Corruption::new("page type of an index page", format!("{}", fil::raw_type(&raw))));

@@ -5,6 +5,8 @@
 //!
 //! A folder that was not shut down cleanly is checked as recovery would make it: the changes of the log are applied in
 //! memory ([`crate::workshop::recovered`]).
+//!
+//! What later servers made in formats of their own is a finding with the maker's name, not damage.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,6 +15,7 @@ use std::rc::Rc;
 
 use vaquita_base::{PageNo, SpaceId};
 use vaquita_format::fsp::SpaceHeader;
+use vaquita_format::maker::Foreign;
 use vaquita_format::{Corruption, fil};
 
 use super::files::{FoundFile, check_files};
@@ -22,9 +25,10 @@ use super::space::{Described, SpaceSummary, SystemSummary, SystemView, UndoSpace
 use super::undo_space::{check_undo_space, holds_rollback_segments};
 use crate::workshop::catalog::Catalog;
 use crate::workshop::dictionary::{DictTable, Dictionary};
-use crate::workshop::metadata::{MetadataError, MetadataFiles, table_of};
+use crate::workshop::metadata::{MetadataError, MetadataFiles, TableInfo, table_of};
 use crate::workshop::progress::Progress;
 use crate::workshop::recovered::{PendingRedo, Recovered};
+use crate::workshop::redo::foreign_log;
 use crate::workshop::report::Report;
 use crate::workshop::source::{PageSource, ReadError, SpaceFile};
 
@@ -110,7 +114,9 @@ impl<'a> FolderCheck<'a> {
         let width = files.iter().map(|f| f.shown.chars().count()).max().unwrap_or(0).clamp(10, 64);
         let mut check = FolderCheck::new(dir, out, width);
         check.log()?;
-        if system.is_file() {
+        if foreign_log(dir).map_err(|e| unusable(e.to_string()))?.is_some() {
+            check.printer.note("the folder is another server's: the other files were not checked")?;
+        } else if system.is_file() {
             check.system_and_files(&system, &files)?;
         } else {
             for file in &files {
@@ -364,8 +370,16 @@ fn describe(
     }
     let files = MetadataFiles::beside(path);
     match table_of(src, path, &files) {
+        Ok(TableInfo { frm: Some(frm), .. }) if frm.extras.descending => {
+            report.whole(Foreign::new(frm.maker(), "keys in descending order").into_corruption());
+            Vec::new()
+        }
         Ok(table) if !table.indexes.is_empty() => vec![Described::new(table.name, table.indexes)],
         Ok(_) | Err(MetadataError::Needed) => Vec::new(),
+        Err(MetadataError::Foreign(foreign)) => {
+            report.whole(foreign.into_corruption());
+            Vec::new()
+        }
         Err(e) => {
             report.remark(e.to_string());
             Vec::new()
