@@ -20,7 +20,7 @@ pub(crate) struct Decoys {
 
 impl Decoys {
     pub(crate) fn new() -> io::Result<Decoys> {
-        Ok(Decoys { key: crate::server::challenge()?, salt: crate::server::challenge()? })
+        Ok(Decoys { key: crate::challenge::challenge()?, salt: crate::challenge::challenge()? })
     }
 
     /// The account of somebody who has none.

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod challenge;
 mod channel;
 mod connection;
 pub mod database;
@@ -28,6 +29,7 @@ pub mod packet;
 pub mod protocol;
 pub mod server;
 mod sha2_cache;
+mod shared;
 
 pub use database::DatabaseBackend;
 pub use error_log::ErrorLog;

@@ -1,15 +1,15 @@
-//! The server: its loops, its listeners, what they share.
+//! The server: its loops and its listeners.
 
-use crate::backend::{Backend, Happening};
+use crate::backend::Backend;
 use crate::connection::Connection;
 use crate::decoy::Decoys;
 use crate::error_log::ErrorLog;
-use crate::errors;
 use crate::hosts::Hosts;
 use crate::packet::Output;
 use crate::protocol::reply::push_early_error;
 use crate::sha2_cache::Sha2Cache;
-use parking_lot::{Condvar, Mutex};
+use crate::shared::Shared;
+use parking_lot::Mutex;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,8 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use vaquita_net::{Accepted, Door, Listener, Loops, Place, Trouble};
-use vaquita_sql::SqlError;
-use vaquita_sql::password::CHALLENGE_LEN;
 
 /// How a server is started.
 #[derive(Debug)]
@@ -51,61 +49,6 @@ impl Default for ServerOptions {
     }
 }
 
-/// What the loops of a server share.
-pub(crate) struct Shared {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) log: Arc<ErrorLog>,
-    pub(crate) version: String,
-    pub(crate) hosts: Hosts,
-    pub(crate) sha2_cache: Sha2Cache,
-    pub(crate) decoys: Decoys,
-    pub(crate) stopping: AtomicBool,
-    tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
-    connected: AtomicUsize,
-    shutdown_wanted: Arc<(Mutex<bool>, Condvar)>,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Shared")
-    }
-}
-
-impl Shared {
-    pub(crate) fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
-        self.tls.lock().clone()
-    }
-
-    /// Counts a client in, or refuses it.
-    fn let_in(self: &Arc<Self>, accepted: &Accepted) -> Result<Pass, SqlError> {
-        if self.stopping.load(Ordering::Acquire) {
-            return Err(errors::shutting_down());
-        }
-        let limits = self.backend.limits();
-        if let Some(addr) = accepted.addr
-            && self.hosts.is_blocked(addr.ip(), limits.max_connect_errors)
-        {
-            self.backend.count(Happening::AbortedConnect);
-            return Err(errors::host_blocked(&addr.ip().to_string()));
-        }
-        // One more may come in: the database keeps that place for SUPER.
-        let room = |n: usize| (n <= limits.max_connections as usize).then_some(n + 1);
-        if self.connected.fetch_update(Ordering::AcqRel, Ordering::Acquire, room).is_err() {
-            self.backend.count(Happening::TooMany);
-            self.backend.count(Happening::AbortedConnect);
-            return Err(errors::too_many_connections());
-        }
-        Ok(Pass(self.clone()))
-    }
-
-    /// Somebody who may has asked the server to end.
-    pub(crate) fn request_shutdown(&self) {
-        let (wanted, told) = &*self.shutdown_wanted;
-        *wanted.lock() = true;
-        told.notify_all();
-    }
-}
-
 impl Door for Shared {
     type Connection = Connection;
 
@@ -133,26 +76,6 @@ impl Door for Shared {
             Trouble::Watch(e) => self.log.warning(&format!("A connection could not be greeted: {e}")),
         }
     }
-}
-
-/// Somebody is in; dropped when he leaves.
-#[derive(Debug)]
-pub(crate) struct Pass(Arc<Shared>);
-
-impl Drop for Pass {
-    fn drop(&mut self) {
-        self.0.connected.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Twenty random bytes without zero bytes, which would end the string they are sent as, and without `$`.
-pub(crate) fn challenge() -> io::Result<[u8; CHALLENGE_LEN]> {
-    let mut random = [0; CHALLENGE_LEN];
-    let mut filled = 0;
-    while filled < random.len() {
-        filled += rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(vaquita_sql::password::printable_salt(random))
 }
 
 /// A running server. Dropping it shuts it down.

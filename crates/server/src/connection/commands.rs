@@ -11,7 +11,7 @@ use crate::protocol::columns::{push_definitions, push_field, push_parameter};
 use crate::protocol::command::{CURSOR_READ_ONLY, Command};
 use crate::protocol::params;
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_error, push_plain_ok, status};
-use crate::server::Shared;
+use crate::shared::Shared;
 use vaquita_net::hand_over_if_busy;
 use vaquita_sql::{Completion, Durability, SqlError, SqlResult};
 

@@ -151,7 +151,7 @@ impl Connection {
         if !knows_methods {
             return self.refuse(scratch, &errors::old_client());
         }
-        let Ok(challenge) = crate::server::challenge() else { return false };
+        let Ok(challenge) = crate::challenge::challenge() else { return false };
         push_switch(&mut scratch.out, method, &challenge);
         state.challenge = challenge;
         state.step = Step::Proof(login, account);

@@ -17,7 +17,7 @@ use crate::errors;
 use crate::packet::{Input, Output, Packet};
 use crate::protocol::Capabilities;
 use crate::protocol::reply::push_error;
-use crate::server::{Pass, Shared};
+use crate::shared::{Pass, Shared};
 use active::Active;
 use login::LoginState;
 use std::io;
@@ -126,7 +126,7 @@ impl Connection {
             _ => "localhost".to_owned(),
         };
         let mut connection = Connection {
-            login: Some(Box::new(LoginState::new(crate::server::challenge()?))),
+            login: Some(Box::new(LoginState::new(crate::challenge::challenge()?))),
             active: None,
             peer: Peer { addr: accepted.addr, host },
             input: Input::default(),
