@@ -14,6 +14,7 @@ pub mod cache;
 pub mod conn;
 mod decimal;
 pub mod innodb;
+mod marks;
 mod protocol;
 pub mod server;
 pub mod service;

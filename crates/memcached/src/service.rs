@@ -1,6 +1,6 @@
 //! What the connections of one door share: limits, who may come in, statistics, what the server around tells of itself.
 
-use crate::protocol::marks::Marks;
+use crate::marks::Marks;
 use crate::stats::Stats;
 use crate::store::Users;
 use std::sync::Arc;

@@ -5,15 +5,16 @@
 //! | text commands | [`text`], values for them in [`storage`] |
 //! | meta commands | [`meta`] |
 //! | binary frames | [`binary`] |
+//! | a connection between two commands | [`state`] |
 //! | gets that came together, answered in one visit of the store | [`run`] |
 //! | stretches of keys: `rget`, `mr` | [`range`] |
 //! | `stats` in both protocols | [`stats`] |
 
 pub(crate) mod binary;
-pub(crate) mod marks;
 pub(crate) mod meta;
 pub(crate) mod range;
 pub(crate) mod run;
+pub(crate) mod state;
 pub(crate) mod stats;
 pub(crate) mod storage;
 pub(crate) mod text;

@@ -7,7 +7,7 @@ use super::meta;
 use super::text::{BAD_FORMAT, Words, is_silent};
 use super::words::{KEY_MAX, i64_of, u32_of, u64_of, words};
 use super::{Context, expiry};
-use crate::conn::{Body, Skip, State, Step};
+use crate::protocol::state::{Body, Skip, State, Step};
 use crate::store::{Failure, Mode, NewItem, Outcome, Result, Store};
 
 /// What memcached adds to key and value of an item: its limit of item size means the sum.

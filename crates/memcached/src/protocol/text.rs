@@ -6,7 +6,7 @@
 use super::run::{Run, Shape};
 use super::words::{KEY_MAX, i64_of, u32_of, u64_of, words};
 use super::{Context, expiry, meta, range, stats, storage};
-use crate::conn::{Skip, State, Step};
+use crate::protocol::state::{Skip, State, Step};
 use crate::store::{Count, Counted, Expiry, Outcome, Store};
 use memchr::{memchr, memchr2};
 use smallvec::SmallVec;

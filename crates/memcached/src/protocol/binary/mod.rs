@@ -11,7 +11,7 @@ use super::storage::{is_too_large, store_counted};
 use super::text::{count_statistics, delete_counted, flush_counted};
 use super::words::KEY_MAX;
 use super::{Context, expiry, stats};
-use crate::conn::{Body, Skip, State, Step};
+use crate::protocol::state::{Body, Skip, State, Step};
 use crate::store::{Count, Counted, Expiry, Failure, Mode, NewItem, Outcome, Result, Store};
 use frame::{Answer, Asked, HEADER_LEN, Header, Status, loud, op};
 use std::ops::ControlFlow;

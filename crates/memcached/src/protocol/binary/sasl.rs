@@ -1,8 +1,8 @@
 //! Logins: SASL with the mechanism PLAIN (RFC 4616): identity, user and password with a NUL between them.
 
 use super::frame::{Answer, Header, Status, op, push};
-use crate::conn::State;
 use crate::protocol::Context;
+use crate::protocol::state::State;
 
 /// The longest name of a mechanism.
 pub(super) const MECHANISM_MAX: usize = 32;

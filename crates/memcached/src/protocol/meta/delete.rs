@@ -1,7 +1,7 @@
 //! `md`.
 
 use super::{Line, line_or_answer, push_token};
-use crate::protocol::marks::Mark;
+use crate::marks::Mark;
 use crate::protocol::text::delete_counted;
 use crate::protocol::{Context, expiry};
 use crate::store::{Expiry, Failure, Mode, NewItem, Outcome, Result, Store};

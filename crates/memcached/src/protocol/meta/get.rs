@@ -1,11 +1,11 @@
 //! `mg`.
 
 use super::{LineError, flags, line, push_key, push_token};
-use crate::conn::Step;
 use crate::decimal::push_number;
+use crate::marks::{Marks, Verdict};
 use crate::protocol::Context;
-use crate::protocol::marks::{Marks, Verdict};
 use crate::protocol::run::{Run, Shape};
+use crate::protocol::state::Step;
 use crate::protocol::text::BAD_FORMAT;
 use crate::protocol::words::{KEY_MAX, words};
 use crate::protocol::{expiry, seconds_left};

@@ -2,7 +2,7 @@
 
 use super::{Key, flags::FLAGS_MAX, flags::FlagError, flags::Flags, push_token};
 use crate::decimal::push_number;
-use crate::protocol::marks::Mark;
+use crate::marks::Mark;
 use crate::protocol::storage::{Refused, is_too_large, length_of, store_counted};
 use crate::protocol::text::BAD_FORMAT;
 use crate::protocol::words::{KEY_MAX, words};
