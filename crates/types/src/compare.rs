@@ -4,6 +4,7 @@ use crate::convert::Cx;
 use crate::decimal::Decimal;
 use crate::error::Warnings;
 use crate::json;
+use crate::sort_key::{ordered_bits, push_bytes_key};
 use crate::sql_mode::SqlMode;
 use crate::sql_type::{Kind, SqlType};
 use crate::temporal::calendar::time_micros;
@@ -339,23 +340,6 @@ fn document<'v>(v: &'v Value<'_>) -> Cow<'v, [u8]> {
 fn trim(text: &[u8]) -> &[u8] {
     let len = text.iter().rposition(|&b| b != b' ').map_or(0, |i| i + 1);
     &text[..len]
-}
-
-/// Zero bytes escaped, two zero bytes at the end.
-pub(crate) fn push_bytes_key(text: &[u8], out: &mut Vec<u8>) {
-    for &b in text {
-        out.push(b);
-        if b == 0 {
-            out.push(1);
-        }
-    }
-    out.extend_from_slice(&[0, 0]);
-}
-
-/// The bits of a float, ordered as it is.
-pub(crate) fn ordered_bits(v: f64) -> u64 {
-    let bits = (v + 0.0).to_bits();
-    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
 /// Sign; number of digits before the point; pairs of digits, each pair plus one; 0. All inverted below zero.

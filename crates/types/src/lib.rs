@@ -27,6 +27,7 @@ pub mod json;
 pub mod memory;
 pub mod meta;
 pub mod number;
+mod sort_key;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;

@@ -29,8 +29,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-use crate::compare::{ordered_bits, push_bytes_key};
 use crate::error::{SqlError, SqlResult};
+use crate::sort_key::{ordered_bits, push_bytes_key};
 use crate::sql_type::{BINARY, SqlType};
 use crate::temporal::print::{push_date, push_datetime, push_time};
 use crate::value::Value;
