@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use vaquita_base::PageNo;
 use vaquita_format::index_def::IndexDef;
+use vaquita_format::record::fields_of_record;
 use vaquita_format::record::{Offsets, encode, encoded_size};
-use vaquita_format::tuple::{Tuple, TupleField, fields_of_record};
+use vaquita_format::tuple::{Tuple, TupleField};
 
 /// Room in front of the record in [`RecBuf::as_page`], so that its origin is one a page could have.
 const FRONT: usize = 128;

@@ -172,15 +172,6 @@ impl Charset {
         u32::from(self.mb_max_len) * 5 + u32::from(self.mb_min_len)
     }
 
-    /// The character set with this name (case does not matter), if it can be used: its characters can be told in
-    /// Unicode and its default order is known. What cannot be converted would be lost silently.
-    pub fn by_name(name: &str) -> Option<Charset> {
-        let id = list::default_collation(name)?;
-        let charset = Charset::of_collation(id)?;
-        let usable = charset == Charset::BINARY || charset.is_convertible() && crate::collation::is_known(id);
-        usable.then_some(charset)
-    }
-
     /// Number of its default collation.
     pub fn default_collation(self) -> u16 {
         list::default_collation(self.name).unwrap_or(63)

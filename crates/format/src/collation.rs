@@ -31,7 +31,6 @@
 //! - I3: `equal`, `hash` and `sort_key` agree with `compare`.
 
 pub mod aggregate;
-pub(crate) mod ascii;
 mod east_asian;
 mod eight_bit;
 mod general_ci;
@@ -50,6 +49,7 @@ use std::cmp::Ordering;
 pub use like::LikeRange;
 pub use search::find_bytes;
 
+use crate::ascii;
 use crate::charset::{Case, CaseVersion, Charset};
 use levels::Levels;
 use scheme::{General, Scheme, Utf8, with_scheme};
@@ -245,6 +245,17 @@ impl Collation {
             | Order::Utf32Uca(Uca::V520) => CaseVersion::V520,
             _ => CaseVersion::V300,
         }
+    }
+}
+
+impl Charset {
+    /// The character set with this name (case does not matter), if it can be used: its characters can be told in
+    /// Unicode and its default order is known. What cannot be converted would be lost silently.
+    pub fn by_name(name: &str) -> Option<Charset> {
+        let id = crate::charset::list::default_collation(name)?;
+        let charset = Charset::of_collation(id)?;
+        let usable = charset == Charset::BINARY || charset.is_convertible() && is_known(id);
+        usable.then_some(charset)
     }
 }
 

@@ -12,7 +12,17 @@
 //! A column says nothing about values (see [`crate::value`]) nor about indexes (see [`crate::index_def`]).
 
 use crate::error::{Corruption, Result};
-use crate::index_def::RowFormat;
+use crate::row_format::RowFormat;
+
+/// Bytes of `digits` decimal digits that do not fill a group of nine.
+pub(crate) const LEFTOVER_BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+
+/// Bytes of a DECIMAL(precision, scale).
+pub const fn decimal_len(precision: u32, scale: u32) -> usize {
+    let int_digits = precision.saturating_sub(scale) as usize;
+    let scale = scale as usize;
+    int_digits / 9 * 4 + LEFTOVER_BYTES[int_digits % 9] + scale / 9 * 4 + LEFTOVER_BYTES[scale % 9]
+}
 
 /// Main type: how the bytes of a value are stored and compared. The discriminants are those on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -243,7 +253,7 @@ impl ColumnDef {
 
     /// DECIMAL(precision, scale).
     pub fn decimal(name: impl Into<String>, precision: u32, scale: u32) -> Self {
-        let len = crate::value::decimal_len(precision, scale) as u32;
+        let len = decimal_len(precision, scale) as u32;
         Self::fix_binary(name, mysql_type::NEWDECIMAL, LATIN1_SWEDISH_CI, len)
     }
 

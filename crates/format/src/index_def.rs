@@ -12,40 +12,11 @@ use crate::collation::Collation;
 use crate::column::{ColumnDef, DB_ROW_ID, LATIN1_SWEDISH_CI, MType};
 use crate::error::{Corruption, Result};
 use crate::page_size::PageSize;
-use crate::record::layout::{FieldLayout, RecLayout, field_fixed_len, is_comp};
+use crate::record_layout::{FieldLayout, RecLayout, field_fixed_len};
+pub use crate::row_format::RowFormat;
 use std::cmp::Ordering;
 use vaquita_base::IndexId;
 use vaquita_base::codec::push_u16;
-
-/// Row format of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RowFormat {
-    /// The oldest: every field has an offset.
-    Redundant,
-    /// Null bitmap and lengths; off-page columns keep 768 bytes.
-    Compact,
-    /// COMPACT records whose off-page columns keep the reference only.
-    Dynamic,
-    /// DYNAMIC records in compressed pages.
-    Compressed,
-}
-
-impl RowFormat {
-    /// Whether records have the COMPACT header, null bitmap and lengths.
-    #[inline]
-    pub const fn is_comp(self) -> bool {
-        is_comp(self)
-    }
-
-    /// Bytes of an off-page column kept in the record before its reference.
-    #[inline]
-    pub const fn off_page_prefix(self) -> u32 {
-        match self {
-            RowFormat::Redundant | RowFormat::Compact => 768,
-            RowFormat::Dynamic | RowFormat::Compressed => 0,
-        }
-    }
-}
 
 /// Kind of an index; see the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

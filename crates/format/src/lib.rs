@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 // Ground.
+mod ascii;
 pub mod error;
 pub mod page_size;
 
@@ -31,7 +32,9 @@ pub mod column;
 pub mod index_def;
 pub mod index_page;
 pub mod record;
+pub mod record_layout;
 pub mod redo_apply;
+pub mod row_format;
 pub mod tuple;
 pub mod value;
 pub mod zip;

@@ -8,7 +8,6 @@
 //! assert_eq!(Tuple::new(&key).n_cmp(), 1);
 //! ```
 
-use crate::record::offsets::Offsets;
 use vaquita_base::PageNo;
 
 /// One field.
@@ -104,22 +103,4 @@ impl<'a> Tuple<'a> {
     pub const fn child(&self) -> Option<PageNo> {
         self.child
     }
-}
-
-/// Replaces `out` by the first `n` fields of a record: the key of a node pointer to its page, a persistent cursor's
-/// position, the row to move.
-///
-/// # Panics
-/// If the record has fewer fields.
-pub fn fields_of_record<'p>(
-    page: &'p [u8],
-    rec: u16,
-    offsets: &Offsets,
-    n: usize,
-    out: &mut Vec<TupleField<'p>>,
-) {
-    out.clear();
-    out.extend(
-        (0..n).map(|i| TupleField { data: offsets.field(page, rec, i), external: offsets.is_external(i) }),
-    );
 }

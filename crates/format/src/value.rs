@@ -21,22 +21,13 @@
 //! TIME, DATETIME and TIMESTAMP of tables older than 5.6 are integers (HHMMSS, YYYYMMDDHHMMSS, seconds) and come out
 //! as such. What a value looks like as text is the business of [`crate::text`].
 
-use crate::column::{ColumnDef, MType, mysql_type};
+pub use crate::column::decimal_len;
+use crate::column::{ColumnDef, LEFTOVER_BYTES, MType, mysql_type};
 use crate::error::{Corruption, Result};
-use crate::index_def::RowFormat;
+use crate::row_format::RowFormat;
 use std::borrow::Cow;
 use std::fmt;
 use vaquita_base::codec::{get_uint, le, push_uint};
-
-/// Bytes of `digits` decimal digits that do not fill a group of nine.
-const LEFTOVER_BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
-
-/// Bytes of a DECIMAL(precision, scale).
-pub const fn decimal_len(precision: u32, scale: u32) -> usize {
-    let int_digits = precision.saturating_sub(scale) as usize;
-    let scale = scale as usize;
-    int_digits / 9 * 4 + LEFTOVER_BYTES[int_digits % 9] + scale / 9 * 4 + LEFTOVER_BYTES[scale % 9]
-}
 
 /// A date as the server keeps it: zero parts are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

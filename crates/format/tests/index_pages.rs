@@ -18,9 +18,10 @@ use vaquita_format::index_page::{
     SearchMode, edit, first_rec, last_rec, max_insert_size_after_reorganize, next_rec, prev_rec, records,
     search, validate,
 };
+use vaquita_format::record::fields_of_record;
 use vaquita_format::record::header::{INFO_MASK, info_bits};
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, Offsets, RecSize, encode, off_page_fields};
-use vaquita_format::tuple::{Tuple, TupleField, fields_of_record};
+use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::zip::Unzip;
 
 /// Index pages of the corpus; compressed ones as their logical pages.

@@ -37,7 +37,7 @@ impl Charset {
         let mut rest = text;
         while !rest.is_empty() {
             if self.is_ascii_based() && rest[0].is_ascii() {
-                let (ascii, after) = rest.split_at(crate::collation::ascii::len(rest));
+                let (ascii, after) = rest.split_at(crate::ascii::len(rest));
                 let start = out.len();
                 out.extend_from_slice(ascii);
                 match case {

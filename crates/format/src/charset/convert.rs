@@ -1,7 +1,7 @@
 //! Conversion between character sets, by way of Unicode.
 
 use super::{Charset, Form};
-use crate::collation::ascii;
+use crate::ascii;
 
 /// What a conversion could not carry over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use vaquita_base::codec;
 
 use super::scheme::{CodePoint, General, MALFORMED, OneEach as _, Scheme, Utf8, with_scheme};
-use super::{Collation, Order, ascii, east_asian, trim_spaces};
+use super::{Collation, Order, east_asian, trim_spaces};
+use crate::ascii;
 use crate::charset::{self, Charset};
 
 impl Collation {

@@ -19,8 +19,9 @@ mod v900;
 
 use std::cmp::Ordering;
 
+use super::by_weights;
 use super::scheme::{Decode, MALFORMED, Scheme, Utf8, malformed};
-use super::{ascii, by_weights};
+use crate::ascii;
 
 /// A version of the algorithm's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

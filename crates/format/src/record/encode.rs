@@ -5,8 +5,8 @@
 //! record is inserted.
 
 use super::header::{COMP_HEADER, OLD_HEADER, STATUS_NODE_PTR};
-use super::layout::RecLayout;
 use super::offsets::{CHILD_LEN, RecSize};
+use crate::record_layout::RecLayout;
 use crate::tuple::{Tuple, TupleField};
 use vaquita_base::codec::{put_u16, put_u32};
 

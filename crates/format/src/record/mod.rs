@@ -16,15 +16,14 @@ pub mod compare;
 pub mod encode;
 mod extern_ref;
 pub mod header;
-pub mod layout;
 pub mod off_page;
 pub mod offsets;
 #[cfg(test)]
 mod tests;
 
+pub use crate::record_layout::{self as layout, FieldLayout, RecLayout};
 pub use compare::{compare, compare_fields};
 pub use encode::{encode, encoded_size};
 pub use extern_ref::{EXTERN_REF_LEN, ExternRef};
-pub use layout::{FieldLayout, RecLayout};
 pub use off_page::{RowTooBig, off_page_fields};
-pub use offsets::{CHILD_LEN, Offsets, RecSize};
+pub use offsets::{CHILD_LEN, Offsets, RecSize, fields_of_record};

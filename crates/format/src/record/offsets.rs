@@ -7,8 +7,9 @@ use super::header::{
     COMP_HEADER, OLD_HEADER, STATUS_NODE_PTR, STATUS_ORDINARY, check_origin, old_is_short, old_n_fields,
     status,
 };
-use super::layout::{FieldLayout, RecLayout};
 use crate::error::{Corruption, Result};
+use crate::record_layout::{FieldLayout, RecLayout};
+use crate::tuple::TupleField;
 use vaquita_base::codec::get_u16;
 
 /// Bytes of the child page number that ends a node pointer.
@@ -372,4 +373,22 @@ impl Offsets {
         let range = self.range(i);
         Some(&page[usize::from(rec) + range.start..usize::from(rec) + range.end])
     }
+}
+
+/// Replaces `out` by the first `n` fields of a record: the key of a node pointer to its page, a persistent cursor's
+/// position, the row to move.
+///
+/// # Panics
+/// If the record has fewer fields.
+pub fn fields_of_record<'p>(
+    page: &'p [u8],
+    rec: u16,
+    offsets: &Offsets,
+    n: usize,
+    out: &mut Vec<TupleField<'p>>,
+) {
+    out.clear();
+    out.extend(
+        (0..n).map(|i| TupleField { data: offsets.field(page, rec, i), external: offsets.is_external(i) }),
+    );
 }

@@ -10,8 +10,9 @@ use vaquita_format::PageSize;
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::index_page::{self, SearchMode, edit, header, logged, search, validate};
+use vaquita_format::record::fields_of_record;
 use vaquita_format::record::{self, Offsets, RecSize};
-use vaquita_format::tuple::{Tuple, TupleField, fields_of_record};
+use vaquita_format::tuple::{Tuple, TupleField};
 
 const PAGE_LEN: usize = 4096;
 const MODES: [SearchMode; 4] =

@@ -9,7 +9,6 @@
 //!   it is their place in every record.
 
 use crate::error::{Corruption, Result};
-use crate::index_def::RowFormat;
 
 /// Longest fixed length; longer fixed columns are stored as variable ones.
 pub const FIXED_LEN_MAX: u32 = 768;
@@ -146,9 +145,4 @@ pub fn field_fixed_len(column_fixed_len: u32, prefix_len: u32) -> u32 {
         prefix => column_fixed_len.min(prefix),
     };
     if len > FIXED_LEN_MAX { 0 } else { len }
-}
-
-/// Whether a row format's records are of the COMPACT family.
-pub const fn is_comp(format: RowFormat) -> bool {
-    !matches!(format, RowFormat::Redundant)
 }
