@@ -4,6 +4,7 @@
 //! wrong tree. Errors fail the run; notes (long files, long functions) are printed and counted, so that growth is
 //! seen without stopping anybody.
 
+mod circles;
 mod dependencies;
 mod layers;
 mod links;
@@ -49,8 +50,9 @@ fn error_at(file: &TextFile, line: usize, text: &str) -> Finding {
 
 type Rule = fn(&[TextFile]) -> Vec<Finding>;
 
-const RULES: [(&str, Rule); 9] = [
+const RULES: [(&str, Rule); 10] = [
     ("layers", layers::check),
+    ("circles", circles::check),
     ("dependencies", dependencies::check),
     ("module docs", text::module_docs),
     ("leftovers", text::leftovers),
