@@ -10,16 +10,8 @@
 //! Values of transactions that roll back are lost. After a restart the counter is the greatest value in the table plus
 //! one, or the definition's hint if that is greater.
 
-use crate::core::Core;
-use crate::error::{Error, Result};
-use crate::session::Statement;
-use crate::table::{FieldSource, Table};
 use parking_lot::Mutex;
-use std::sync::Arc;
-use vaquita_btree::Cursor;
 use vaquita_format::column::{ColumnDef, MType};
-use vaquita_format::record::Offsets;
-use vaquita_txn::LockMode;
 
 /// The counter of a table.
 #[derive(Debug, Default)]
@@ -62,7 +54,13 @@ impl AutoInc {
     }
 
     /// Takes a block; `limit` is the greatest value of the column.
-    fn take(next: &mut u64, count: u64, step: u64, offset: u64, limit: u64) -> Option<AutoIncRange> {
+    pub(crate) fn take(
+        next: &mut u64,
+        count: u64,
+        step: u64,
+        offset: u64,
+        limit: u64,
+    ) -> Option<AutoIncRange> {
         let first = align(*next, step, offset)?;
         if first > limit || *next > limit {
             return None;
@@ -90,7 +88,7 @@ fn align(from: u64, step: u64, offset: u64) -> Option<u64> {
 }
 
 /// The greatest value an AUTO_INCREMENT column of this type holds.
-fn limit_of(column: &ColumnDef) -> u64 {
+pub(crate) fn limit_of(column: &ColumnDef) -> u64 {
     match column.mtype {
         MType::Float => 1 << 24,
         MType::Double => 1 << 53,
@@ -102,7 +100,7 @@ fn limit_of(column: &ColumnDef) -> u64 {
 }
 
 /// The value of a stored AUTO_INCREMENT column; 0 for negative ones.
-fn decode(column: &ColumnDef, stored: &[u8]) -> u64 {
+pub(crate) fn decode(column: &ColumnDef, stored: &[u8]) -> u64 {
     use vaquita_base::codec::{get_uint, le};
     match column.mtype {
         MType::Float => f32::from_bits(le::get_uint(stored, 0, 4) as u32).max(0.0) as u64,
@@ -115,117 +113,6 @@ fn decode(column: &ColumnDef, stored: &[u8]) -> u64 {
             let sign = 1u64 << (stored.len() * 8 - 1);
             raw.saturating_sub(sign)
         }
-    }
-}
-
-/// Position of the AUTO_INCREMENT column.
-fn column_of(table: &Table) -> Option<usize> {
-    table.columns.iter().position(|c| c.auto_increment)
-}
-
-/// One above the greatest value in the table, from the last record of the index that begins with the column. It may
-/// belong to a transaction that is still open: its value is taken all the same.
-fn greatest(core: &Core, table: &Table, column: usize) -> Result<u64> {
-    let first_is =
-        |s: &[FieldSource]| matches!(s[0], FieldSource::Column { column: c, prefix_len: 0 } if c == column);
-    let Some(index) = table.indexes.iter().find(|i| first_is(&i.sources)) else { return Ok(0) };
-    let mut cursor = Cursor::new(&index.tree, &core.storage);
-    if !cursor.last()? {
-        return Ok(0);
-    }
-    let mut offsets = Offsets::new();
-    let Some(record) = cursor.record() else { return Ok(0) };
-    record.parse(index.def(), &mut offsets)?;
-    let stored = record.field(&offsets, 0);
-    Ok(stored.map_or(0, |stored| decode(&table.columns[column].def, stored)))
-}
-
-impl Statement<'_> {
-    /// Reserves AUTO_INCREMENT values of a table, `step` apart, each `offset` plus a multiple of `step`
-    /// (`auto_increment_increment`, `auto_increment_offset`).
-    ///
-    /// # Errors
-    /// [`Error::AutoIncrementExhausted`]; lock waits under modes 0 and 1; the table has no such column.
-    pub fn reserve_auto_inc(
-        &mut self,
-        table: &Arc<Table>,
-        wanted: Wanted,
-        step: u64,
-        offset: u64,
-    ) -> Result<AutoIncRange> {
-        let column = column_of(table)
-            .ok_or_else(|| Error::BadDefinition(format!("{} has no AUTO_INCREMENT column", table.name)))?;
-        let mode = self.session.core.options.autoinc_lock_mode;
-        let locks = match (mode, wanted) {
-            (0, _) | (1, Wanted::AtLeast(_)) => true,
-            (_, _) => false,
-        };
-        if locks {
-            self.session.lock_table(table, LockMode::AutoInc)?;
-        }
-        let count = match wanted {
-            Wanted::Exactly(n) | Wanted::AtLeast(n) => n,
-        };
-        let core = &self.session.core;
-        let mut next = table.auto_inc.next.lock();
-        let from = match *next {
-            Some(from) => from,
-            None => {
-                let from = greatest(core, table, column)?.saturating_add(1).max(table.auto_inc.hint);
-                *next = Some(from);
-                from
-            }
-        };
-        let mut from = from;
-        let limit = limit_of(&table.columns[column].def);
-        let range = AutoInc::take(&mut from, count, step.max(1), offset, limit)
-            .ok_or_else(|| Error::AutoIncrementExhausted(table.name.clone()))?;
-        *next = Some(from);
-        Ok(range)
-    }
-
-    /// Notes a value that a row was given explicitly: later values are greater.
-    ///
-    /// # Errors
-    /// Errors of reading the index at first use.
-    pub fn note_auto_inc(&mut self, table: &Arc<Table>, stored: &[u8]) -> Result<()> {
-        let Some(column) = column_of(table) else { return Ok(()) };
-        let value = decode(&table.columns[column].def, stored);
-        let mut next = table.auto_inc.next.lock();
-        if next.is_none() {
-            let from = greatest(&self.session.core, table, column)?.saturating_add(1);
-            *next = Some(from.max(table.auto_inc.hint));
-        }
-        if let Some(next) = next.as_mut() {
-            *next = (*next).max(value.saturating_add(1));
-        }
-        Ok(())
-    }
-
-    /// The value that the next row would get, for SHOW; `None` without such a column.
-    ///
-    /// # Errors
-    /// Errors of reading the index at first use.
-    pub fn next_auto_inc(&mut self, table: &Arc<Table>) -> Result<Option<u64>> {
-        let Some(column) = column_of(table) else { return Ok(None) };
-        let mut next = table.auto_inc.next.lock();
-        if next.is_none() {
-            let from = greatest(&self.session.core, table, column)?.saturating_add(1);
-            *next = Some(from.max(table.auto_inc.hint).max(1));
-        }
-        Ok(*next)
-    }
-
-    /// Sets the next value (ALTER TABLE ... AUTO_INCREMENT); never below what the table holds.
-    ///
-    /// # Errors
-    /// Errors of reading the index.
-    pub fn set_auto_inc(&mut self, table: &Arc<Table>, value: u64) -> Result<()> {
-        let Some(column) = column_of(table) else { return Ok(()) };
-        let mut next = table.auto_inc.next.lock();
-        let least = greatest(&self.session.core, table, column)?.saturating_add(1);
-        *next = Some(value.max(least));
-        Ok(())
     }
 }
 

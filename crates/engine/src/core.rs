@@ -8,16 +8,17 @@ use crate::metrics::Metrics;
 use crate::notes::Notes;
 use crate::options::{Live, Options};
 use crate::read_lock::ReadLock;
-use crate::session::Session;
+use crate::table::Table;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use vaquita_base::TableId;
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
 use vaquita_txn::undo::History;
-use vaquita_txn::{Trx, TrxState, TrxSystem};
+use vaquita_txn::{Trx, TrxSystem};
 
 /// The shared state of an engine. Row functions take it as their first argument.
 #[derive(Debug)]
@@ -83,30 +84,51 @@ impl Core {
         }
     }
 
-    /// A session, for programs that have the engine's shared state and not the engine itself.
-    pub fn session(self: &Arc<Self>) -> Session {
-        Session::new(self.clone())
+    /// The table of that name: [`Dictionary::table`].
+    ///
+    /// # Errors
+    /// There is none, or it cannot be used.
+    pub fn table(&self, name: &str) -> Result<Arc<Table>> {
+        self.dict.table(&self.storage, name)
+    }
+
+    /// The table of that number: [`Dictionary::table_by_id`].
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn table_by_id(&self, id: TableId) -> Result<Option<Arc<Table>>> {
+        self.dict.table_by_id(&self.storage, id)
+    }
+
+    /// Names of all tables but the dictionary's own: [`Dictionary::user_tables`].
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn user_tables(&self) -> Result<Vec<String>> {
+        self.dict.user_tables(&self.storage)
+    }
+
+    /// A new DB_ROW_ID: [`Dictionary::next_row_id`].
+    ///
+    /// # Errors
+    /// Errors of writing the bound.
+    #[inline]
+    pub fn next_row_id(&self) -> Result<u64> {
+        self.dict.next_row_id(&self.storage)
+    }
+
+    /// Sees to it that DB_ROW_ID values come from beyond `id`: [`Dictionary::raise_row_id`].
+    ///
+    /// # Errors
+    /// Errors of writing the bound.
+    pub fn raise_row_id(&self, id: u64) -> Result<()> {
+        self.dict.raise_row_id(&self.storage, id)
     }
 
     /// Leaves a transaction to the background: its rows stay locked until its changes are taken back.
     pub(crate) fn roll_back_later(&self, trx: Trx) {
         self.abandoned.lock().push_back(trx);
         self.has_abandoned.notify_one();
-    }
-
-    /// Rolls back a transaction, if it is still active; in the background if that is impossible now.
-    ///
-    /// # Errors
-    /// Why it was impossible: its locks stay until the background has done it.
-    pub(crate) fn take_back(&self, mut trx: Trx) -> Result<()> {
-        if trx.state() != TrxState::Active {
-            return Ok(());
-        }
-        let done = crate::row::roll_back(self, &mut trx);
-        if done.is_err() {
-            self.roll_back_later(trx);
-        }
-        done
     }
 
     /// Waits as long as purge wants changes to be delayed (`max_purge_lag`).
@@ -117,5 +139,42 @@ impl Core {
             self.metrics.dml_delay_us.add(delay);
             self.storage.clock().sleep(Duration::from_micros(delay));
         }
+    }
+
+    /// Names and values of all counters of the engine.
+    pub fn metrics(&self) -> Vec<(&'static str, u64)> {
+        let (own, trx, lock) = (&self.metrics, self.txn.metrics(), self.txn.locks().metrics());
+        let (pool, log) = (&self.storage.pool().stats, self.storage.log());
+        vec![
+            ("dml_inserts", own.rows_inserted.get()),
+            ("dml_updates", own.rows_updated.get()),
+            ("dml_deletes", own.rows_deleted.get()),
+            ("dml_reads", own.rows_read.get()),
+            ("trx_rw_commits", trx.commits),
+            ("trx_ro_commits", trx.read_only),
+            ("trx_rollbacks", trx.rollbacks),
+            ("trx_active_transactions", trx.active as u64),
+            ("trx_rseg_history_len", self.txn.history_len()),
+            ("trx_read_views_opened", trx.views_opened),
+            ("purge_undo_records", own.purged_records.get()),
+            ("purge_invoked", own.purge_batches.get()),
+            ("purge_trx_no_limit", own.purged_below.load(Ordering::Relaxed)),
+            ("purge_dml_delay_usec", own.dml_delay_us.get()),
+            ("lock_deadlocks", lock.deadlocks),
+            ("lock_timeouts", lock.timeouts),
+            ("lock_rec_lock_waits", lock.waits),
+            ("lock_row_lock_current_waits", lock.waiting as u64),
+            ("lock_row_lock_time", lock.wait_us / 1_000),
+            ("lock_row_lock_time_max", lock.wait_us_max / 1_000),
+            ("lock_rec_locks", lock.record_locks as u64),
+            ("lock_memory_bytes", lock.memory_bytes as u64),
+            ("buffer_pool_reads", pool.reads.get()),
+            ("log_lsn_current", log.current_lsn().get()),
+            ("log_lsn_last_flush", log.flushed_lsn().get()),
+            ("log_lsn_last_checkpoint", log.checkpoint_lsn().get()),
+            ("log_syncs", log.stats().syncs.get()),
+            ("metadata_table_handles_opened", self.dict.tables_opened()),
+            ("metadata_table_handles", self.dict.tables_in_memory() as u64),
+        ]
     }
 }

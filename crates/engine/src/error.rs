@@ -125,7 +125,7 @@ pub enum Error {
         /// Table.
         table: String,
         /// What.
-        why: crate::table::Unmaintained,
+        why: crate::unmaintained::Unmaintained,
     },
     /// Stored rows contradict each other: damage.
     Corrupt(String),

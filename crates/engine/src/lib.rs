@@ -27,6 +27,7 @@
 //! pages of off-page values, then the space management (`docs/latching.md`).
 #![forbid(unsafe_code)]
 
+mod analyze;
 pub mod auto_inc;
 pub mod check;
 pub mod core;
@@ -36,11 +37,13 @@ pub mod dict;
 pub mod engine;
 pub mod error;
 pub mod hot_set;
+mod mark;
 pub mod mdl;
 pub mod metrics;
 pub mod monitor;
 pub mod notes;
 pub mod options;
+mod prepared;
 pub mod purge;
 mod read_lock;
 pub mod recovery;
@@ -50,6 +53,7 @@ pub mod session;
 pub mod stats;
 pub mod stored;
 pub mod table;
+mod unmaintained;
 pub mod version;
 mod waits;
 pub mod watch;

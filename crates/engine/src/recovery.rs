@@ -43,7 +43,7 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
 /// Intention locks on the tables a transaction changed.
 fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
     for id in core.txn.undo_tables(trx)? {
-        match core.dict.table_by_id(core, id) {
+        match core.table_by_id(id) {
             Ok(Some(table)) => row::lock::lock_table(core, trx, &table, LockMode::IntentionExclusive)?,
             // Nobody can use it.
             Ok(None) | Err(Error::TableUnusable { .. }) => {}

@@ -3,8 +3,9 @@
 
 use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
+use crate::mark::Mark;
 use crate::stats::TableStats;
-use crate::watch::Mark;
+pub use crate::unmaintained::Unmaintained;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -162,27 +163,6 @@ pub struct ForeignKey {
     pub on_delete: ReferentialAction,
     /// When a parent row's key changes.
     pub on_update: ReferentialAction,
-}
-
-/// What a MySQL server keeps of a table that is not kept up here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unmaintained {
-    /// It is one partition of a table: which rows belong into it, only the server knows.
-    Partition,
-    /// It has a FULLTEXT index, or is a part of one.
-    FullText,
-    /// It has triggers.
-    Triggers,
-}
-
-impl std::fmt::Display for Unmaintained {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Unmaintained::Partition => "it is a partition of a MySQL server's table",
-            Unmaintained::FullText => "it has a FULLTEXT index of a MySQL server",
-            Unmaintained::Triggers => "it has triggers of a MySQL server",
-        })
-    }
 }
 
 /// A table.

@@ -189,7 +189,7 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
 }
 
 fn core_tables(engine: &Engine) -> Vec<String> {
-    engine.core().dict.user_tables(engine.core()).unwrap()
+    engine.core().user_tables().unwrap()
 }
 
 /// The folder as the model would have it.
@@ -197,7 +197,7 @@ fn found(engine: &Engine) -> Model {
     let core = engine.core();
     let mut out = Model::new();
     for name in core_tables(engine) {
-        let table = core.dict.table(core, &name).unwrap();
+        let table = core.table(&name).unwrap();
         let name = NAMES.into_iter().find(|n| *n == name).unwrap();
         let records =
             |i: &vaquita_engine::Index| vaquita_btree::validate(&i.tree, &core.storage).unwrap().records;
@@ -209,7 +209,7 @@ fn found(engine: &Engine) -> Model {
         });
         let parent = table.foreign_keys.first().map(|k| {
             assert_eq!((k.id.clone(), k.child.as_str()), (format!("{name}_ibfk_1"), name));
-            let parent = core.dict.table(core, &k.parent).unwrap();
+            let parent = core.table(&k.parent).unwrap();
             assert!(k.parent == *name || parent.referenced_by.contains(k));
             NAMES.into_iter().find(|n| **n == k.parent).unwrap()
         });

@@ -80,7 +80,7 @@ fn ibd(disk: &SimDisk) -> Vec<String> {
 
 fn records(engine: &Engine, table: &str, index: usize) -> u64 {
     let core = engine.core();
-    let table = core.dict.table(core, table).unwrap();
+    let table = core.table(table).unwrap();
     vaquita_btree::validate(&table.indexes[index].tree, &core.storage).unwrap().records
 }
 
@@ -98,9 +98,9 @@ fn tables_come_and_go_with_their_files() {
     assert!(matches!(session.rename_table("a/t", "b/v"), Err(Error::NoSuchTable(_))));
     assert_eq!(records(&engine, "b/u", 0), 100);
     let core = engine.core().clone();
-    let before = core.dict.table(&core, "b/u").unwrap();
+    let before = core.table("b/u").unwrap();
     session.truncate_table("b/u").unwrap();
-    let after = core.dict.table(&core, "b/u").unwrap();
+    let after = core.table("b/u").unwrap();
     assert!(after.id > before.id && after.space > before.space && after.indexes[0].id > before.indexes[1].id);
     assert_eq!((records(&engine, "b/u", 0), records(&engine, "b/u", 1)), (0, 0));
     assert_eq!(ibd(&disk), ["b/u.ibd"]);
@@ -143,7 +143,7 @@ fn indexes_are_added_to_rows_and_dropped() {
         assert!(matches!(session.drop_index(name, "n"), Err(Error::NoSuchIndex { .. })));
         assert!(matches!(session.drop_index(name, "PRIMARY"), Err(Error::BadDefinition(_))));
         let core = engine.core();
-        let table = core.dict.table(core, name).unwrap();
+        let table = core.table(name).unwrap();
         let names: Vec<_> = table.indexes.iter().map(|i| (i.name.as_str(), i.comment.as_str())).collect();
         assert_eq!(names, [("PRIMARY", ""), ("v", "c"), ("nid", "")]);
     }
@@ -169,7 +169,7 @@ fn an_interrupted_index_leaves_nothing() {
     fill(&mut session, "a/t", 0..500);
     let indexes = |engine: &Engine| {
         let core = engine.core();
-        core.dict.table(core, "a/t").unwrap().indexes.len()
+        core.table("a/t").unwrap().indexes.len()
     };
     let before = indexes(&engine);
     session.handle().interrupt();
@@ -194,13 +194,13 @@ fn foreign_keys_are_checked_and_follow_their_tables() {
     session.create_table(&spec("a/parent")).unwrap();
     session.create_table(&child).unwrap();
     let core = engine.core().clone();
-    let key = |name: &str| core.dict.table(&core, name).unwrap().foreign_keys[0].clone();
+    let key = |name: &str| core.table(name).unwrap().foreign_keys[0].clone();
     assert_eq!(
         (key("a/child").id.as_str(), key("a/child").on_update),
         ("a/child_ibfk_1", ReferentialAction::Cascade)
     );
-    assert_eq!(core.dict.table(&core, "a/child").unwrap().indexes[1].name, "n");
-    assert_eq!(core.dict.table(&core, "a/parent").unwrap().referenced_by.len(), 1);
+    assert_eq!(core.table("a/child").unwrap().indexes[1].name, "n");
+    assert_eq!(core.table("a/parent").unwrap().referenced_by.len(), 1);
     for refused in [
         session.drop_table("a/parent"),
         session.truncate_table("a/parent"),
@@ -211,7 +211,7 @@ fn foreign_keys_are_checked_and_follow_their_tables() {
     session.rename_table("a/parent", "b/p").unwrap();
     session.rename_table("a/child", "b/c").unwrap();
     assert_eq!((key("b/c").id.as_str(), key("b/c").parent.as_str()), ("b/c_ibfk_1", "b/p"));
-    assert_eq!(core.dict.table(&core, "b/p").unwrap().referenced_by[0].child, "b/c");
+    assert_eq!(core.table("b/p").unwrap().referenced_by[0].child, "b/c");
     let no_parent = session.run(|s| {
         let table = s.table("b/c")?;
         s.insert(&table, &[Some(&stored::int(1)), Some(&stored::int(5)), None])
@@ -227,7 +227,7 @@ fn foreign_keys_are_checked_and_follow_their_tables() {
     wrong.columns[0].def = ColumnDef::int("id", 8, false).not_null();
     assert!(matches!(session.create_table(&wrong), Err(Error::ForeignKey(_))));
     session.create_table(&spec("a/parent")).unwrap();
-    assert_eq!(core.dict.table(&core, "a/parent").unwrap().referenced_by.len(), 1);
+    assert_eq!(core.table("a/parent").unwrap().referenced_by.len(), 1);
     session.drop_table("a/child").unwrap();
     session.drop_table("a/parent").unwrap();
     assert!(core.dict.sys_foreign_cols(&core.storage).unwrap().is_empty());
@@ -249,12 +249,12 @@ fn foreign_keys_are_added_to_rows() {
     let named = ForeignKeySpec { name: Some("k".into()), ..key.clone() };
     session.add_foreign_keys("a/child", &[key.clone(), named]).unwrap();
     let core = engine.core().clone();
-    let child = core.dict.table(&core, "a/child").unwrap();
+    let child = core.table("a/child").unwrap();
     let ids: Vec<_> = child.foreign_keys.iter().map(|k| k.id.as_str()).collect();
     assert_eq!(ids, ["a/child_ibfk_1", "a/k"]);
     assert_eq!(child.indexes.len(), 2, "one index is enough");
     assert_eq!(records(&engine, "a/child", 1), 20);
-    assert_eq!(core.dict.table(&core, "a/parent").unwrap().referenced_by.len(), 2);
+    assert_eq!(core.table("a/parent").unwrap().referenced_by.len(), 2);
     session.drop_foreign_key("a/child", "child_ibfk_1").unwrap();
     assert!(matches!(session.drop_foreign_key("a/child", "child_ibfk_1"), Err(Error::ForeignKey(_))));
     session.drop_foreign_key("a/child", "K").unwrap();
@@ -270,7 +270,7 @@ fn foreign_keys_are_added_to_rows() {
     assert_eq!((constraint.as_str(), value.as_str()), ("a/child_ibfk_1", "99"));
     session.settings.foreign_key_checks = false;
     session.add_foreign_keys("a/child", &[key]).unwrap();
-    assert_eq!(core.dict.table(&core, "a/child").unwrap().foreign_keys.len(), 1);
+    assert_eq!(core.table("a/child").unwrap().foreign_keys.len(), 1);
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_table_whose_file_is_gone_can_be_dropped_emptied_and_renamed() {
     let engine = open(&disk);
     let core = engine.core().clone();
     for name in names {
-        let found = core.dict.table(&core, name);
+        let found = core.table(name);
         assert!(
             matches!(&found, Err(Error::TableUnusable { detail, .. }) if detail.contains("missing")),
             "{found:?}"
@@ -367,10 +367,10 @@ fn a_table_whose_file_is_gone_can_be_dropped_emptied_and_renamed() {
     session.truncate_table("a/u").unwrap();
     fill(&mut session, "a/u", 0..3);
     session.rename_table("a/v", "a/t").unwrap();
-    assert!(core.dict.table(&core, "a/t").is_err());
+    assert!(core.table("a/t").is_err());
     session.drop_table("a/t").unwrap();
     assert_eq!(ibd(&disk), ["a/u.ibd"]);
-    assert_eq!(core.dict.user_tables(&core).unwrap(), ["a/u"]);
+    assert_eq!(core.user_tables().unwrap(), ["a/u"]);
     // A file in the way is not touched.
     disk.put_file("/db/a/w.ibd".as_ref(), b"somebody's");
     for refused in [session.create_table(&spec("a/w")), session.rename_table("a/u", "a/w")] {
@@ -402,7 +402,7 @@ fn what_the_layer_above_says_is_kept() {
     drop(engine);
     let engine = open(&disk);
     let core = engine.core();
-    let table = core.dict.table(core, "a/t").unwrap();
+    let table = core.table("a/t").unwrap();
     assert_eq!(table.columns, spec.columns);
     assert_eq!((&table.comment, &table.extra, table.collation), (&spec.comment, &spec.extra, 33));
     assert_eq!(table.indexes[1].comment, "index");
@@ -435,7 +435,7 @@ fn rows_are_copied_without_undo() {
     let undo = session.rebuild_table("a/t", &temporary, &[], copy).unwrap();
     assert_eq!(undo, 1);
     let core = engine.core();
-    let table = core.dict.table(core, "a/t").unwrap();
+    let table = core.table("a/t").unwrap();
     let report = check_table(core, &table).unwrap();
     assert!(report.rows == 500 && report.is_purged(), "{report:?}");
     // Seven values of n: the eighth row is refused, and the new table goes with the rows before it.
@@ -443,8 +443,8 @@ fn rows_are_copied_without_undo() {
     unique.indexes = vec![index("n", &[1], true)];
     let refused = session.rebuild_table("a/t", &unique, &[], copy);
     assert!(matches!(refused, Err(Error::DuplicateKey { .. })), "{refused:?}");
-    assert_eq!(core.dict.user_tables(core).unwrap(), ["a/t"]);
-    assert_eq!(check_table(core, &core.dict.table(core, "a/t").unwrap()).unwrap().rows, 500);
+    assert_eq!(core.user_tables().unwrap(), ["a/t"]);
+    assert_eq!(check_table(core, &core.table("a/t").unwrap()).unwrap().rows, 500);
     drop((table, session));
     engine.close().unwrap();
 }
@@ -461,7 +461,7 @@ fn a_table_that_is_written_anew_may_refer_to_itself() {
     with_key.foreign_keys.push(ForeignKeySpec { name: Some("up".into()), ..foreign(&["n"], "a/t", &["id"]) });
     session.rebuild_table("a/t", &with_key, &[], copy).unwrap();
     let core = engine.core();
-    let table = core.dict.table(core, "a/t").unwrap();
+    let table = core.table("a/t").unwrap();
     let keys: Vec<_> = table.foreign_keys.iter().map(|k| (&*k.id, &*k.child, &*k.parent)).collect();
     assert_eq!(keys, [("a/up", "a/t", "a/t")]);
     let (id, nobody) = (stored::int(20), stored::int(99));
@@ -472,7 +472,7 @@ fn a_table_that_is_written_anew_may_refer_to_itself() {
     session.run(|s| s.insert(&table, &[Some(&id), Some(&nobody), None])).unwrap();
     let refused = session.rebuild_table("a/t", &with_key, &[], copy);
     assert!(matches!(refused, Err(Error::NoReferencedRow { .. })), "{refused:?}");
-    assert_eq!(core.dict.user_tables(core).unwrap(), ["a/t"]);
+    assert_eq!(core.user_tables().unwrap(), ["a/t"]);
     drop((table, session));
     engine.close().unwrap();
 }

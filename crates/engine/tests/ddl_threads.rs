@@ -147,8 +147,8 @@ fn rows_and_definitions_change_at_once() {
     let core = engine.core();
     while core.purge_step().unwrap() {}
     let mut files = Vec::new();
-    for name in core.dict.user_tables(core).unwrap() {
-        let table = core.dict.table(core, &name).unwrap();
+    for name in core.user_tables().unwrap() {
+        let table = core.table(&name).unwrap();
         let records =
             |i: &vaquita_engine::Index| vaquita_btree::validate(&i.tree, &core.storage).unwrap().records;
         let rows = records(&table.indexes[0]);
@@ -234,7 +234,7 @@ fn an_index_comes_and_goes_between_the_transactions_of_others() {
     assert!(n_changed > 0, "no row was changed");
     let core = engine.core();
     while core.purge_step().unwrap() {}
-    let table = core.dict.table(core, "a/t").unwrap();
+    let table = core.table("a/t").unwrap();
     let report = check_table(core, &table).unwrap();
     assert!(report.rows == 50 && report.is_purged(), "{report:?}");
 }

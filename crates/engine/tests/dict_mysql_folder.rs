@@ -91,7 +91,7 @@ fn tables_and_rows_are_what_the_server_showed() {
     let expected = std::fs::read_to_string(fixture("rows.txt")).unwrap();
     for block in expected.split("-- ").skip(1) {
         let (name, lines) = block.split_once('\n').unwrap();
-        let found = core.dict.table(core, &format!("shop/{name}"));
+        let found = core.table(&format!("shop/{name}"));
         if name == "doc" {
             assert!(matches!(found, Err(Error::TableUnusable { .. })), "compressed: {found:?}");
             continue;
@@ -126,7 +126,7 @@ fn definitions_are_those_of_the_server() {
     let (_folder, dir) = unpack("definitions");
     let engine = open(&dir, true);
     let core = engine.core();
-    let table = |name: &str| core.dict.table(core, name).unwrap();
+    let table = |name: &str| core.table(name).unwrap();
 
     let customer = table("shop/customer");
     assert_eq!((customer.id.get(), customer.space.get(), customer.collation), (0x15, 7, 33));
@@ -163,8 +163,8 @@ fn definitions_are_those_of_the_server() {
     assert!(files.iter().any(|f| f.path == "./shop/customer.ibd" && f.space.get() == 7));
     assert_eq!(core.dict.sys_foreign(&core.storage).unwrap()[0].kind, 1);
     // Every table but the compressed one opens.
-    for name in core.dict.user_tables(core).unwrap() {
-        assert_eq!(core.dict.table(core, &name).is_ok(), name != "shop/doc", "{name}");
+    for name in core.user_tables().unwrap() {
+        assert_eq!(core.table(&name).is_ok(), name != "shop/doc", "{name}");
     }
     let session = &mut engine.session();
     assert!(matches!(session.drop_table("shop/nokey"), Err(Error::FolderReadOnly)));
@@ -178,12 +178,12 @@ fn the_cache_lets_unused_tables_go() {
     options.storage.log_file_size = 4 << 20;
     let engine = Engine::open(options).unwrap();
     let core = engine.core();
-    let held = core.dict.table(core, "shop/customer").unwrap();
-    for name in core.dict.user_tables(core).unwrap() {
-        let _ = core.dict.table(core, &name);
+    let held = core.table("shop/customer").unwrap();
+    for name in core.user_tables().unwrap() {
+        let _ = core.table(&name);
         assert!(core.dict.tables_in_memory() <= 5);
     }
-    assert!(Arc::ptr_eq(&held, &core.dict.table(core, "shop/customer").unwrap()));
-    assert!(core.dict.table_by_id(core, held.id).unwrap().is_some());
-    assert!(core.dict.table_by_id(core, vaquita_base::TableId(999)).unwrap().is_none());
+    assert!(Arc::ptr_eq(&held, &core.table("shop/customer").unwrap()));
+    assert!(core.table_by_id(held.id).unwrap().is_some());
+    assert!(core.table_by_id(vaquita_base::TableId(999)).unwrap().is_none());
 }

@@ -115,7 +115,7 @@ fn a_folder_travels_to_the_engine_and_back() {
 
     let engine = open(&dir);
     let core = engine.core();
-    let table = core.dict.table(core, "d/emptied").unwrap();
+    let table = core.table("d/emptied").unwrap();
     let mut cursor = vaquita_btree::Cursor::new(&table.clustered().tree, &core.storage);
     assert!(cursor.first().unwrap());
     let record = cursor.record().unwrap();
@@ -151,16 +151,16 @@ fn names_are_in_the_order_of_the_server() {
     let core = engine.core();
     for name in ["SYS_TABLES", "SYS_COLUMNS", "SYS_INDEXES", "SYS_FIELDS", "SYS_FOREIGN", "SYS_FOREIGN_COLS"]
     {
-        let table = core.dict.table(core, name).unwrap();
+        let table = core.table(name).unwrap();
         for index in &table.indexes {
             let report = vaquita_btree::validate(&index.tree, &core.storage);
             assert!(report.is_ok(), "{name}.{}: {}", index.name, report.unwrap_err());
         }
     }
-    let parent = core.dict.table(core, "d/p").unwrap();
+    let parent = core.table("d/p").unwrap();
     assert_eq!(parent.referenced_by.len(), names.len());
     for name in core.dict.tables(&core.storage, "d").unwrap() {
-        let table = core.dict.table(core, &name).unwrap();
+        let table = core.table(&name).unwrap();
         assert_eq!(table.foreign_keys.len(), usize::from(name != "d/p"), "{name}");
     }
 }

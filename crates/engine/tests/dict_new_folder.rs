@@ -54,7 +54,7 @@ type Record = (Vec<u8>, Vec<Option<Vec<u8>>>);
 /// fields.
 fn records(engine: &Engine, table: &str, index: usize) -> Vec<Record> {
     let core = engine.core();
-    let table = core.dict.table(core, table).unwrap();
+    let table = core.table(table).unwrap();
     let tree = &table.indexes[index].tree;
     let mut cursor = Cursor::new(tree, &core.storage);
     let mut offsets = Offsets::new();

@@ -18,29 +18,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     // A descent keeps a path, a path splits, a split descends again: the recursion of a B-tree.
     ("btree", &["descent", "path", "split", "tree"]),
     (
-        "engine",
-        &[
-            "auto_inc",
-            "core",
-            "ddl",
-            "dict",
-            "engine",
-            "error",
-            "mdl",
-            "metrics",
-            "options",
-            "read_lock",
-            "recovery",
-            "row",
-            "services",
-            "session",
-            "stats",
-            "table",
-            "waits",
-            "watch",
-        ],
-    ),
-    (
         "sql",
         &[
             "accounts",

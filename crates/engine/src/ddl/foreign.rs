@@ -97,8 +97,8 @@ pub(super) fn add(
 
 /// Whether every row of the child has one it refers to.
 fn check_rows(core: &Core, key: &ForeignKey) -> Result<()> {
-    let child = core.dict.table(core, &key.child)?;
-    let parent = core.dict.table(core, &key.parent)?;
+    let child = core.table(&key.child)?;
+    let parent = core.table(&key.parent)?;
     let gone = || refused(&key.id, "its columns are gone");
     let ours = positions(&child.columns, &key.child_columns).map_err(|_| gone())?;
     let theirs = positions(&parent.columns, &key.parent_columns).map_err(|_| gone())?;

@@ -42,7 +42,7 @@ pub(super) fn add<'a>(
     if core.storage.options().read_only {
         return Err(Error::FolderReadOnly);
     }
-    if core.dict.table(core, name)?.is_system {
+    if core.table(name)?.is_system {
         return Err(Error::NoSuchTable(name.to_owned()));
     }
     let mut parts = planned(core, name, specs)?;

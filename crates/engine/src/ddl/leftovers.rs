@@ -5,6 +5,7 @@ use super::{drop_table, related_tables};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
+use crate::row;
 use std::time::Duration;
 use vaquita_txn::lock::WaitPolicy;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
@@ -22,7 +23,7 @@ pub fn is_temporary(name: &str) -> bool {
 /// # Errors
 /// Errors of reading the dictionary.
 pub(crate) fn find(core: &Core) -> Result<()> {
-    let all = core.dict.user_tables(core)?;
+    let all = core.user_tables()?;
     let found: Vec<String> = all.into_iter().filter(|name| is_temporary(name)).collect();
     core.leftovers.lock().extend(found);
     Ok(())
@@ -40,7 +41,7 @@ pub(crate) fn step(core: &Core) -> Result<bool> {
         core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
         let done = drop_locked(core, &mut trx, &names, &name);
         if done.is_err() {
-            core.take_back(trx)?;
+            row::roll_back_or_later(core, trx)?;
         }
         done
     });
@@ -67,7 +68,7 @@ fn lock_names(core: &Core, mdl: &mut crate::mdl::MdlContext, name: &str) -> Resu
 
 fn drop_locked(core: &Core, trx: &mut Trx, names: &[String], name: &str) -> Result<()> {
     for name in names {
-        match core.dict.table(core, name) {
+        match core.table(name) {
             Ok(table) => {
                 core.txn.locks().lock_table(trx, table.id, LockMode::Exclusive, WaitPolicy::NoWait)?;
             }

@@ -254,7 +254,7 @@ fn on_its_own<R>(core: &Core, change: impl FnOnce(&mut Trx) -> Result<R>) -> Res
         Ok(done) => Ok(done),
         Err(e) => {
             // If that fails too, it is done later: what made it necessary is what counts.
-            let _ = core.take_back(trx);
+            let _ = row::roll_back_or_later(core, trx);
             Err(e)
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
+use crate::mark::Mark;
 use crate::stats::TableStats;
 use crate::table::{Column, FieldSource, Index, Table};
-use crate::watch::Mark;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};

@@ -1,6 +1,5 @@
 //! What there is: databases, tables, and everything the SYS tables say, for SHOW and `INFORMATION_SCHEMA.INNODB_SYS_*`.
 
-use crate::core::Core;
 use crate::dict::load::TableRow;
 use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, sys_tables};
@@ -168,8 +167,8 @@ impl Dictionary {
     ///
     /// # Errors
     /// Errors of reading pages, damage.
-    pub fn user_tables(&self, core: &Core) -> Result<Vec<String>> {
-        let all = self.list(&core.storage, Some(&self.sys.core.tables))?;
+    pub fn user_tables(&self, storage: &Storage) -> Result<Vec<String>> {
+        let all = self.list(storage, Some(&self.sys.core.tables))?;
         Ok(all.iter().map(|row| row.text(0)).filter(|name| name.contains('/')).collect())
     }
 

@@ -32,7 +32,6 @@ pub(crate) mod sys_tables;
 
 pub use bootstrap::CreateSystem;
 
-use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -132,8 +131,8 @@ impl Dictionary {
     ///
     /// # Errors
     /// [`crate::Error::NoSuchTable`]; it cannot be used.
-    pub fn table(&self, core: &Core, name: &str) -> Result<Arc<Table>> {
-        self.find(&core.storage, name)?.ok_or_else(|| Error::NoSuchTable(name.to_owned()))
+    pub fn table(&self, storage: &Storage, name: &str) -> Result<Arc<Table>> {
+        self.find(storage, name)?.ok_or_else(|| Error::NoSuchTable(name.to_owned()))
     }
 
     /// The table of that name, if there is one.
@@ -155,7 +154,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// It cannot be used.
-    pub fn table_by_id(&self, core: &Core, id: TableId) -> Result<Option<Arc<Table>>> {
+    pub fn table_by_id(&self, storage: &Storage, id: TableId) -> Result<Option<Arc<Table>>> {
         if let Some(table) = self.cache.by_id(id) {
             return Ok(Some(table));
         }
@@ -163,8 +162,8 @@ impl Dictionary {
             return Ok(Some(table.clone()));
         }
         let _latch = self.latch.read_recursive();
-        let Some(name) = self.table_name(&core.storage, id)? else { return Ok(None) };
-        let loaded = self.load(&core.storage, &name)?.filter(|t| t.id == id);
+        let Some(name) = self.table_name(storage, id)? else { return Ok(None) };
+        let loaded = self.load(storage, &name)?.filter(|t| t.id == id);
         Ok(loaded.map(|table| self.cache.insert(table)))
     }
 
@@ -178,16 +177,16 @@ impl Dictionary {
     /// # Errors
     /// Errors of writing the bound.
     #[inline]
-    pub fn next_row_id(&self, core: &Core) -> Result<u64> {
-        self.ids.row_id(&core.storage)
+    pub fn next_row_id(&self, storage: &Storage) -> Result<u64> {
+        self.ids.row_id(storage)
     }
 
     /// Sees to it that DB_ROW_ID values come from beyond `id`, which rows from elsewhere have.
     ///
     /// # Errors
     /// Errors of writing the bound.
-    pub fn raise_row_id(&self, core: &Core, id: u64) -> Result<()> {
-        self.ids.raise_row_id(&core.storage, id)
+    pub fn raise_row_id(&self, storage: &Storage, id: u64) -> Result<()> {
+        self.ids.raise_row_id(storage, id)
     }
 
     /// How many tables were ever made in the folder, those of the dictionary left out; tables that are gone count.

@@ -43,7 +43,7 @@ pub(super) fn row_of(core: &Core, record: &PurgeRecord) -> Vec<u8> {
     let mut out = Vec::new();
     let Ok(header) = UndoHeader::parse(record.undo.body()) else { return out };
     out.extend_from_slice(&header.table_id.get().to_le_bytes());
-    if let Ok(Some(table)) = core.dict.table_by_id(core, header.table_id)
+    if let Ok(Some(table)) = core.table_by_id(header.table_id)
         && let Ok(undo) = UndoRecord::parse(record.undo.body(), table.clustered().def().n_uniq())
     {
         undo.key().for_each(|v| out.extend_from_slice(v.bytes().unwrap_or_default()));
@@ -57,7 +57,7 @@ pub(super) fn purge(core: &Core, record: &PurgeRecord) -> Result<()> {
     let header = UndoHeader::parse(body).map_err(|c| damaged(record, c))?;
     // No definition changes, and no file goes, while the record is at it.
     let _frozen = core.dict.freeze();
-    let table = match core.dict.table_by_id(core, header.table_id) {
+    let table = match core.table_by_id(header.table_id) {
         Ok(Some(table)) => table,
         // Dropped, or its file is missing: there is nothing to purge.
         Ok(None) | Err(Error::TableUnusable { .. }) => return Ok(()),

@@ -26,7 +26,7 @@ pub(super) fn insert(
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
     let mut row_id = [0; 6];
     if table.clustered().def().is_generated() {
-        put_u48(&mut row_id, 0, core.dict.next_row_id(core)?);
+        put_u48(&mut row_id, 0, core.next_row_id()?);
     }
     let given = Given { values: row, row_id: &row_id };
     foreign::check_parents(core, trx, table, table.clustered(), &given, how)?;

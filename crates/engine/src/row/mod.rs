@@ -40,6 +40,8 @@ pub mod undo_record;
 mod update;
 pub mod versions;
 
+pub(crate) use rollback::roll_back_or_later;
+
 use crate::core::Core;
 use crate::error::Result;
 use crate::table::{Field, RowKey, Table};

@@ -27,8 +27,23 @@ use std::sync::Arc;
 use vaquita_base::{RollPtr, TrxId};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::undo::record::{UndoHeader, UndoRecord, UndoType};
-use vaquita_txn::Trx;
 use vaquita_txn::undo::UndoBuf;
+use vaquita_txn::{Trx, TrxState};
+
+/// Rolls back a transaction, if it is still active; in the background if that is impossible now.
+///
+/// # Errors
+/// Why it was impossible: its locks stay until the background has done it.
+pub(crate) fn roll_back_or_later(core: &Core, mut trx: Trx) -> Result<()> {
+    if trx.state() != TrxState::Active {
+        return Ok(());
+    }
+    let done = super::roll_back(core, &mut trx);
+    if done.is_err() {
+        core.roll_back_later(trx);
+    }
+    done
+}
 
 /// See [`crate::row::rollback_step`].
 pub(super) fn step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<bool> {
@@ -38,7 +53,7 @@ pub(super) fn step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<
         let Some(place) = core.txn.newest_undo(trx, from, &mut undo)? else { return Ok(true) };
         let header = UndoHeader::parse(undo.body()).map_err(|c| damaged(place, &c.to_string()))?;
         if last.as_ref().is_none_or(|t| t.id != header.table_id) {
-            last = match core.dict.table_by_id(core, header.table_id) {
+            last = match core.table_by_id(header.table_id) {
                 Err(Error::TableUnusable { .. }) => None,
                 found => found?,
             };

@@ -174,7 +174,7 @@ impl Session {
         let shared = trx.shared().clone();
         let done = self.waiter.lock_in(&shared, || {
             // Transactions without a session (prepared, being rolled back) have table locks only.
-            let locked = names.iter().try_for_each(|name| match core.dict.table(&core, name) {
+            let locked = names.iter().try_for_each(|name| match core.table(name) {
                 Ok(table) => row::lock::lock_table(&core, &trx, &table, LockMode::Exclusive),
                 Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
                 Err(e) => Err(e),
@@ -183,7 +183,7 @@ impl Session {
         });
         if done.is_err() {
             // What the change could not take back itself.
-            core.take_back(trx)?;
+            row::roll_back_or_later(&core, trx)?;
         }
         Ok(done)
     }

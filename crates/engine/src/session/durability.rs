@@ -55,7 +55,7 @@ struct Awaited {
 }
 
 impl Durability {
-    pub(super) fn new(
+    pub(crate) fn new(
         storage: Arc<Storage>,
         hook: Arc<dyn WaitHook>,
         lsn: Lsn,

@@ -11,6 +11,7 @@
 //! A statement that fails is rolled back; so is the whole transaction after a deadlock, or when locks take too much
 //! memory. A session that is dropped rolls back.
 
+mod auto_inc;
 mod ddl;
 mod durability;
 mod rebuild;
@@ -87,7 +88,8 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(core: Arc<Core>) -> Session {
+    /// A session on what an engine's sessions share.
+    pub fn new(core: Arc<Core>) -> Session {
         let settings = Settings {
             isolation: Isolation::default(),
             access: AccessMode::ReadWrite,

@@ -91,8 +91,8 @@ impl Session {
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> Result<std::result::Result<R, E>> {
         let core = self.core.clone();
-        let from = core.dict.table(&core, from)?;
-        let to = core.dict.table(&core, to)?;
+        let from = core.table(from)?;
+        let to = core.table(to)?;
         self.explicit = true;
         self.start(AccessMode::ReadWrite);
         self.used.push((from.id, crate::mdl::MdlMode::Exclusive));

@@ -43,7 +43,7 @@ impl Statement<'_> {
         let session = &mut *self.session;
         let timeout = session.metadata_patience();
         session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
-        let table = session.core.dict.table(&session.core, name)?;
+        let table = session.core.table(name)?;
         session.used.push((table.id, mode));
         Ok(table)
     }

@@ -50,7 +50,7 @@ impl Bed {
     }
 
     pub(crate) fn table(&self, name: &str) -> Arc<Table> {
-        self.engine.core().dict.table(self.engine.core(), name).unwrap()
+        self.engine.core().table(name).unwrap()
     }
 
     /// Live rows of the clustered index as they are, committed or not, with their keys.

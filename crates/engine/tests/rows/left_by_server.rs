@@ -89,12 +89,12 @@ fn what_a_killed_server_left_is_taken_back() {
     while core.rollback_step().unwrap() {}
     assert_eq!(core.txn.active().len(), 0);
     for name in ["test/p", "test/k", "test/l", "test/z"] {
-        let table = core.dict.table(core, name).unwrap();
+        let table = core.table(name).unwrap();
         check_table(core, &table).unwrap();
     }
     while core.purge_step().unwrap() {}
     for (n, name) in ["test/p", "test/k", "test/l"].into_iter().enumerate() {
-        let table = core.dict.table(core, name).unwrap();
+        let table = core.table(name).unwrap();
         let report = check_table(core, &table).unwrap();
         assert_eq!(report.rows, wanted[n].len() as u64, "{name}");
         assert!(report.is_purged() && report.leaked_pages() == 0, "{name}: {report:?}");

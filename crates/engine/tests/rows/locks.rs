@@ -23,7 +23,7 @@ fn locks_of(bed: &Bed, serial: u64) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for row in core.txn.locks().snapshot().locks.iter().filter(|row| row.lock.serial == serial) {
         let LockTarget::Record { table, index, kind, .. } = row.lock.target else { continue };
-        let table = core.dict.table_by_id(core, table).unwrap().unwrap();
+        let table = core.table_by_id(table).unwrap().unwrap();
         let index = table.indexes.iter().find(|i| i.id == index).unwrap();
         let heaps: Vec<String> = row.heaps.iter().map(|h| h.0.to_string()).collect();
         out.push(format!("{} {:?} {kind:?} {}", index.name, row.lock.mode, heaps.join(",")));

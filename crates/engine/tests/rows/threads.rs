@@ -91,7 +91,7 @@ fn threads_share_rows() {
     let mut open = |n: usize| {
         let spec = specs().swap_remove(n);
         session.create_table(&spec).unwrap();
-        let table = engine.core().dict.table(engine.core(), &spec.name).unwrap();
+        let table = engine.core().table(&spec.name).unwrap();
         Tab { spec, table }
     };
     let tables: Vec<Tab> = [0, 1, 3].map(&mut open).into();

@@ -114,7 +114,7 @@ impl Config {
     /// # Errors
     /// Those of reading; [`Failure::Busy`] if the definition of a table is being changed.
     pub(crate) fn read(core: &Arc<Core>) -> Result<(Config, Watches)> {
-        let mut session = core.session();
+        let mut session = vaquita_engine::Session::new(core.clone());
         session.settings.isolation = Isolation::ReadCommitted;
         // Loops and the work of each second come by here: nobody waits.
         session.settings.metadata_lock_timeout = 0;

@@ -103,7 +103,7 @@ impl Tables {
 
     /// The store of a connection. `hook` is told around its waits.
     pub fn store(self: &Arc<Self>, hook: Arc<dyn WaitHook>) -> InnodbStore {
-        InnodbStore::new(self.clone(), self.core.session(), hook)
+        InnodbStore::new(self.clone(), vaquita_engine::Session::new(self.core.clone()), hook)
     }
 
     /// Where the items of each command are to be kept, as `cache_policies` says.
@@ -137,7 +137,7 @@ impl Tables {
     }
 
     pub(crate) fn session(&self) -> Session {
-        self.core.session()
+        vaquita_engine::Session::new(self.core.clone())
     }
 
     /// Reads `innodb_memcache` anew, if its tables may have changed.

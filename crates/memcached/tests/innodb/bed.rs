@@ -58,7 +58,7 @@ impl Bed {
     }
 
     pub(crate) fn table(&self, name: &str) -> Arc<Table> {
-        self.engine.core().dict.table(self.engine.core(), name).expect("the table is there")
+        self.engine.core().table(name).expect("the table is there")
     }
 
     /// Adds a row to `containers`; empty for NULL.

@@ -482,7 +482,7 @@ impl Connection {
         }
         let core = self.db.engine.core();
         let name = crate::catalog::engine_name(&wishes.database, &wishes.table)?;
-        let table = crate::error::of_engine(core.dict.table(core, &name))?;
+        let table = crate::error::of_engine(core.table(&name))?;
         let unknown = wishes.columns.iter().find(|(column, _)| table.column(column).is_none());
         match unknown {
             None => Ok(()),

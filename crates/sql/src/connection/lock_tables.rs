@@ -57,7 +57,7 @@ impl Connection {
             let locked = error::of_engine(self.engine.lock_table_name(&engine_name, mode));
             // The name is locked whether there is a table or not.
             let core = self.db.engine.core();
-            let locked = locked.and_then(|()| error::of_engine(core.dict.table(core, &engine_name)));
+            let locked = locked.and_then(|()| error::of_engine(core.table(&engine_name)));
             if let Err(e) = locked {
                 self.engine.unlock_tables();
                 return Err(e);

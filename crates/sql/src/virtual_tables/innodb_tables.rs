@@ -108,7 +108,7 @@ pub(super) fn locks(m: &mut Making<'_, '_>) -> SqlResult<()> {
             text(lock.trx.to_string()),
             text(lock.mode_column()),
             text(lock.type_column()),
-            text(core.table(table)),
+            text(Names::table(&**core, table)),
             text_or_null(index.map(|index| core.index(table, index))),
             part(page.map(|(page, _)| page.space.get().into())),
             part(page.map(|(page, _)| page.page_no.get().into())),
@@ -313,7 +313,7 @@ pub(super) fn sys_datafiles(m: &mut Making<'_, '_>) -> SqlResult<()> {
 pub(super) fn sys_tablestats(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let core = m.db.engine.core();
     for row in error::of_engine(core.dict.sys_tables(&core.storage))? {
-        let Ok(table) = core.dict.table(core, &row.name) else { continue };
+        let Ok(table) = core.table(&row.name) else { continue };
         let known = core.statistics(&table).ok().flatten();
         let (_, changed) = table.stats.known();
         let pages = |of: &dyn Fn(&Statistics) -> u64| Value::UInt(known.as_deref().map_or(0, of));

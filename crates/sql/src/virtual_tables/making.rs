@@ -137,7 +137,7 @@ impl Making<'_, '_> {
 
     fn info(&self, name: &str) -> SqlResult<Option<Arc<crate::catalog::TableInfo>>> {
         let core = self.db.engine.core();
-        let table: Arc<Table> = match core.dict.table(core, name) {
+        let table: Arc<Table> = match core.table(name) {
             Ok(table) => table,
             // Dropped meanwhile, or unusable.
             Err(_) => return Ok(None),

@@ -466,7 +466,7 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
             let (parent_database, parent_table) = parent(&key);
             let core = m.db.engine.core();
             // The key of the parent that has these columns first.
-            let unique = core.dict.table(core, &key.parent).ok().and_then(|table| {
+            let unique = core.table(&key.parent).ok().and_then(|table| {
                 let parent = m.db.catalog.info(&table).ok()?;
                 let fits = |k: &&KeyInfo| {
                     k.parts.len() >= key.parent_columns.len()

@@ -222,7 +222,7 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
 fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
     let engine_name = crate::catalog::engine_name(database, table)?;
     let core = cx.db.engine.core();
-    crate::error::of_engine(core.dict.table(core, &engine_name)).map(drop)
+    crate::error::of_engine(core.table(&engine_name)).map(drop)
 }
 
 /// SHOW.

@@ -313,7 +313,7 @@ impl<'e> Life<'e> {
 pub(crate) fn settle(engine: &Engine, def: &TableDef, rows: &[Values]) -> TableReport {
     let core = engine.core();
     while core.purge_step().unwrap() {}
-    let table = core.dict.table(core, &format!("test/{}", def.name)).unwrap();
+    let table = core.table(&format!("test/{}", def.name)).unwrap();
     let report = check_table(core, &table).unwrap();
     assert!(report.is_purged() && report.leaked_pages() == 0, "{}: {report:?}", def.name);
     assert_eq!(report.rows, rows.len() as u64, "{}", def.name);
@@ -372,7 +372,7 @@ pub(crate) fn shows(engine: &Engine, def: &TableDef, name: &str, rows: &[Values]
 /// Writes the description that IMPORT TABLESPACE wants, into `dir`: of a table in the engine's folder.
 pub(crate) fn describe(engine: &Engine, def: &TableDef, dir: &Path) -> TableFiles {
     let core = engine.core();
-    let table: Arc<Table> = core.dict.table(core, &format!("test/{}", def.name)).unwrap();
+    let table: Arc<Table> = core.table(&format!("test/{}", def.name)).unwrap();
     let indexes: Vec<(&IndexDef, _)> = table.indexes.iter().map(|i| (&**i.def(), i.tree.root())).collect();
     let cfg = dir.join(format!("{}.cfg", def.name));
     fs::create_dir_all(dir).unwrap();

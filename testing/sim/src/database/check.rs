@@ -53,7 +53,7 @@ pub(super) fn read_all(engine: &Engine, known: &Db) -> Result<Db, Halt> {
     session.settings.lock_wait_timeout = 0;
     session.settings.metadata_lock_timeout = 0;
     let mut found = Db::new();
-    for name in engine.core().dict.user_tables(engine.core())? {
+    for name in engine.core().user_tables()? {
         let shape = match known.get(&name) {
             Some(table) => table.shape,
             None => session.run(|s| Ok(shape_of(s.table(&name)?.columns.len())))?,
@@ -109,7 +109,7 @@ pub(super) fn all_quiet_with(
         return Err(Halt::Wrong(format!("{} undo logs are left when all is purged", core.txn.history_len())));
     }
     for name in tables.keys() {
-        let table = core.dict.table(core, name)?;
+        let table = core.table(name)?;
         let report = match check_table(core, &table) {
             Ok(report) => report,
             Err(Error::Corrupt(text)) => return Err(Halt::Wrong(format!("{name}: {text}"))),
@@ -126,7 +126,7 @@ fn files_are_tables(engine: &Engine, dir: &str, found: &BTreeSet<String>, tables
     let core = engine.core();
     let mut wanted = BTreeSet::new();
     for name in tables.keys() {
-        let table = core.dict.table(core, name).map_err(|e| e.to_string())?;
+        let table = core.table(name).map_err(|e| e.to_string())?;
         if table.space.get() != 0 {
             wanted.insert(format!("{dir}/{name}.ibd"));
         }

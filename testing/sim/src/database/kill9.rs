@@ -300,7 +300,7 @@ fn judge(dir: &Path, seed: u64, states: &mut [(u64, Db)], said: &[Said]) -> Resu
 fn read_thread(engine: &Engine, thread: usize) -> Result<Db, String> {
     let mut session = engine.session();
     let mut found = Db::new();
-    let names = engine.core().dict.user_tables(engine.core()).map_err(|e| e.to_string())?;
+    let names = engine.core().user_tables().map_err(|e| e.to_string())?;
     for name in names.into_iter().filter(|n| n.starts_with(&format!("db/t{thread}_"))) {
         let rows = session.run(|s| {
             let shape = check::shape_of(s.table(&name)?.columns.len());
