@@ -15,7 +15,7 @@ const USAGE: &str =
        vaquita-bench locks [COUNT]                      (locks where nobody waits)
        vaquita-bench database ROWS                      (rows and transactions through the engine's API)
        vaquita-bench changes [ROWS [KIND]]              (single changes of rows and their purge: processor time)
-       vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..] [errors=only]
+       vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..] [before=BINARY] [rounds=N] [errors=only]
                                                         (sysbench on Vaquita, MySQL and MariaDB; errors=only: a second each, every cell)
        vaquita-bench memcached [servers=memcached,vaquita,vaquita-sql,mysql-sql] [seconds=S] [rows=N] [connections=N,..] [protocols=text,binary]
                                                         (gets and sets through memcached's protocols and SQL)

@@ -1,5 +1,5 @@
 //! `vaquita-bench oltp`: sysbench's workloads on Vaquita, MySQL 5.6.24 and MariaDB 10.11, in the same run with equal
-//! settings: queries per second, 95th percentile, server CPU per query.
+//! settings: queries per second, 95th percentile, server CPU per query. Or an older binary of ours beside this one.
 //!
 //! The load generator runs beside the servers and takes its share of the same cores, as it does for all. Servers take
 //! turns in every row, so that a slow minute of the machine hits all alike; those that wait are idle.
@@ -11,6 +11,7 @@ use crate::Failure;
 use crate::settings::{names, numbers, setting};
 use rivals::Rival;
 pub(crate) use rivals::{binary as vaquita_binary, cpu_us};
+use std::path::PathBuf;
 use std::time::Duration;
 use sysbench::{Figures, Sysbench};
 
@@ -45,6 +46,10 @@ pub struct Plan {
     pub prepared: Vec<bool>,
     /// Names of the servers; all if empty.
     pub servers: Vec<String>,
+    /// An older binary of ours to compare with.
+    pub before: Option<PathBuf>,
+    /// So many turns of each server in every row; the medians are printed.
+    pub rounds: usize,
     /// A second for each cell, Vaquita alone unless servers are named; all cells run, whatever fails.
     pub only_errors: bool,
 }
@@ -59,6 +64,8 @@ impl Default for Plan {
             workloads: Vec::new(),
             prepared: vec![true, false],
             servers: Vec::new(),
+            before: None,
+            rounds: 1,
             only_errors: false,
         }
     }
@@ -66,7 +73,7 @@ impl Default for Plan {
 
 impl Plan {
     /// Reads `NAME=VALUE` words: `rows=100000 seconds=5 threads=1,8 workloads=point,insert prepared=yes servers=vaquita`,
-    /// `errors=only`.
+    /// `before=BINARY rounds=5`, `errors=only`.
     ///
     /// # Errors
     /// A word that is none of these.
@@ -81,6 +88,8 @@ impl Plan {
                 "threads" => plan.threads = numbers(value)?,
                 "workloads" => plan.workloads = names(value),
                 "servers" => plan.servers = names(value),
+                "before" => plan.before = Some(value.into()),
+                "rounds" => plan.rounds = value.parse::<usize>()?.max(1),
                 "errors" if value == "only" => plan.only_errors = true,
                 "prepared" => {
                     plan.prepared = match value {
@@ -112,7 +121,7 @@ impl Plan {
 /// # Errors
 /// A server or sysbench fails; rows are lost.
 pub fn oltp(plan: &Plan) -> Result<(), Failure> {
-    let mut rivals = rivals::start(&plan.servers)?;
+    let mut rivals = rivals::start(&plan.servers, plan.before.as_deref())?;
     for rival in &mut rivals {
         let sysbench = Sysbench::new(rival, plan)?;
         let took = sysbench.prepare()?;
@@ -164,7 +173,7 @@ pub fn oltp(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One workload with so many threads on every server. Ratios are to the last server, MariaDB.
+/// One workload with so many threads on every server. Ratios are to the last server.
 fn row(
     rivals: &mut [Rival],
     plan: &Plan,
@@ -172,28 +181,41 @@ fn row(
     threads: u32,
     prepared: bool,
 ) -> Result<(), Failure> {
-    let mut figures: Vec<(&'static str, Figures, f64)> = Vec::new();
-    for rival in rivals.iter_mut() {
-        let before = rival.cpu_us()?;
-        let got = Sysbench::new(rival, plan)?.run(workload, threads, prepared, plan.seconds)?;
-        let cpu = (rival.cpu_us()? - before) as f64 / got.queries.max(1) as f64;
-        figures.push((rival.name(), got, cpu));
+    let mut turns: Vec<Vec<[f64; 3]>> = vec![Vec::new(); rivals.len()];
+    for _ in 0..plan.rounds {
+        for (rival, turns) in rivals.iter_mut().zip(&mut turns) {
+            let before = rival.cpu_us()?;
+            let got: Figures = Sysbench::new(rival, plan)?.run(workload, threads, prepared, plan.seconds)?;
+            let cpu = (rival.cpu_us()? - before) as f64 / got.queries.max(1) as f64;
+            turns.push([got.rate, got.p95_ms, cpu]);
+        }
     }
-    let (base_rate, base_cpu) = figures.last().map_or((1.0, 1.0), |(_, f, cpu)| (f.rate, *cpu));
-    for (i, (name, f, cpu)) in figures.iter().enumerate() {
+    let figures: Vec<[f64; 3]> = turns.iter().map(|turns| medians(turns)).collect();
+    let [base_rate, _, base_cpu] = figures.last().copied().unwrap_or([1.0; 3]);
+    for (i, (rival, [rate, p95_ms, cpu])) in rivals.iter().zip(&figures).enumerate() {
+        let name = rival.name();
         let (workload, threads, ps) = match i {
             0 => (workload, threads.to_string(), if prepared { "yes" } else { "no" }),
             _ => ("", String::new(), ""),
         };
         println!(
             "{workload:<22} {threads:>7} {ps:>4}  {name:<8} {:>9.0} {:>9.2} {cpu:>10.1} {:>7.2} {:>7.2}",
-            f.rate,
-            f.p95_ms,
-            f.rate / base_rate,
+            rate,
+            p95_ms,
+            rate / base_rate,
             cpu / base_cpu
         );
     }
     Ok(())
+}
+
+/// The median of each column; there is a row.
+fn medians(turns: &[[f64; 3]]) -> [f64; 3] {
+    std::array::from_fn(|column| {
+        let mut values: Vec<f64> = turns.iter().map(|turn| turn[column]).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    })
 }
 
 /// After changes: tables and indexes agree, by the server's own check and by counts and sums. Delete and insert workloads change the number of rows, the others must not:

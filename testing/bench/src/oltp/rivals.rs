@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::workload::Scratch;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use vaquita_clients::Vaquita;
@@ -24,26 +24,20 @@ const SETTINGS: [(&str, &str); 8] = [
 
 /// A server that runs.
 pub(super) enum Rival {
-    /// Our binary on a scratch folder.
-    Vaquita(Vaquita, Scratch),
+    /// A binary of ours on a scratch folder.
+    Vaquita(&'static str, Vaquita, Scratch),
     /// A real one.
     Peer(&'static str, Box<Server>),
 }
 
-/// Starts those that are wanted, MariaDB last, each with the user of the load generator.
-pub(super) fn start(wanted: &[String]) -> Result<Vec<Rival>, Failure> {
+/// Starts those that are wanted, each with the user of the load generator. The last one is what the others are compared
+/// with: an older binary of ours if there is one, else MariaDB.
+pub(super) fn start(wanted: &[String], before: Option<&Path>) -> Result<Vec<Rival>, Failure> {
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
     let options = || SETTINGS.iter().fold(Options::new(), |o, (name, value)| o.set(name, value));
     let mut rivals = Vec::new();
     if wants("vaquita") {
-        let scratch = Scratch::new()?;
-        let settings: Vec<String> =
-            SETTINGS.iter().map(|(name, value)| format!("--{name}={value}")).collect();
-        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-        rivals.push(Rival::Vaquita(
-            Vaquita::start(&binary()?, &scratch.path().join("data"), &settings)?,
-            scratch,
-        ));
+        rivals.push(ours("vaquita", &binary()?)?);
     }
     if wants("mysql") {
         let server = Mysql56::start(options().set("performance_schema", "OFF").set("query_cache_type", "0"))?;
@@ -53,6 +47,9 @@ pub(super) fn start(wanted: &[String]) -> Result<Vec<Rival>, Failure> {
         let server = MariaDb::start(options().set("performance_schema", "OFF").set("query_cache_type", "0"))?;
         rivals.push(Rival::Peer("mariadb", Box::new(server)));
     }
+    if let Some(before) = before {
+        rivals.push(ours("before", before)?);
+    }
     for rival in &rivals {
         rival.ask("create database sbtest")?;
         rival.ask("create user sbtest@'%' identified by 'sbtest'")?;
@@ -61,24 +58,31 @@ pub(super) fn start(wanted: &[String]) -> Result<Vec<Rival>, Failure> {
     Ok(rivals)
 }
 
+fn ours(name: &'static str, binary: &Path) -> Result<Rival, Failure> {
+    let scratch = Scratch::new()?;
+    let settings: Vec<String> = SETTINGS.iter().map(|(name, value)| format!("--{name}={value}")).collect();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = Vaquita::start(binary, &scratch.path().join("data"), &settings)?;
+    Ok(Rival::Vaquita(name, server, scratch))
+}
+
 impl Rival {
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Rival::Vaquita(..) => "vaquita",
-            Rival::Peer(name, _) => name,
+            Rival::Vaquita(name, ..) | Rival::Peer(name, _) => name,
         }
     }
 
     pub(super) fn port(&self) -> u16 {
         match self {
-            Rival::Vaquita(server, _) => server.port(),
+            Rival::Vaquita(_, server, _) => server.port(),
             Rival::Peer(_, server) => server.port(),
         }
     }
 
     fn pid(&self) -> Result<u32, Failure> {
         match self {
-            Rival::Vaquita(server, _) => server.pid().ok_or_else(|| "the server does not run".into()),
+            Rival::Vaquita(_, server, _) => server.pid().ok_or_else(|| "the server does not run".into()),
             Rival::Peer(_, server) => server.pid().ok_or_else(|| "the server does not run".into()),
         }
     }
@@ -102,14 +106,14 @@ impl Rival {
                 let rows = server.rows(statement)?;
                 Ok(rows.iter().map(|row| row.join("\t") + "\n").collect())
             }
-            Rival::Vaquita(server, _) => Ok(server.sql(statement)?),
+            Rival::Vaquita(_, server, _) => Ok(server.sql(statement)?),
         }
     }
 
     /// Shuts down and starts again on the same folder; how long the start took, until clients are accepted.
     pub(super) fn restart(&mut self) -> Result<Duration, Failure> {
         match self {
-            Rival::Vaquita(server, _) => {
+            Rival::Vaquita(_, server, _) => {
                 server.stop()?;
                 let start = Instant::now();
                 server.start_again()?;
@@ -127,7 +131,7 @@ impl Rival {
     /// Shuts down; our own folder must be sound afterwards.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
-            Rival::Vaquita(mut server, scratch) => {
+            Rival::Vaquita(_, mut server, scratch) => {
                 server.stop()?;
                 let checked =
                     Command::new(binary()?).arg("check").arg(scratch.path().join("data")).output()?;
