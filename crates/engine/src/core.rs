@@ -66,7 +66,7 @@ impl Core {
     ) -> Core {
         Core {
             live: Live::new(&options),
-            hot_set: HotSet::new(&options),
+            hot_set: HotSet::new(options.hot_set.clone(), options.buffer_pool_load_at_startup),
             notes: Notes::default(),
             options,
             storage,

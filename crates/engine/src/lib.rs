@@ -43,6 +43,7 @@ pub mod metrics;
 pub mod monitor;
 pub mod notes;
 pub mod options;
+mod pool_dump;
 mod prepared;
 pub mod purge;
 mod read_lock;
