@@ -6,6 +6,9 @@
 //! | a letter of the ranges in the table of pairs | `@` and two characters: `é` is `@0p` |
 //! | any other of the BMP | `@` and four lower-case hexadecimal digits: `-` is `@002d` |
 //!
+//! A name that is a device's on Windows (`CON`, `PRN`, `AUX`, `NUL`, `COM1` to `COM9`, `LPT1` to `LPT9`, in capitals or not) has
+//! `@@@` behind it, on all systems.
+//!
 //! Partition files join encoded names with `#P#` and `#SP#`, temporary tables of ALTER start with `#sql`: a name
 //! of those is read as it stands, since an encoded name never holds `#`.
 
@@ -42,11 +45,31 @@ pub fn encode(name: &str) -> Result<String, Unencodable> {
             out.push_str(&format!("@{code:04x}"));
         }
     }
+    if is_device(&out) {
+        out.push_str(DEVICE_MARK);
+    }
     Ok(out)
+}
+
+/// What follows the name of a device.
+const DEVICE_MARK: &str = "@@@";
+
+/// Whether a name is one of those that are no file's on Windows.
+fn is_device(name: &str) -> bool {
+    let Some((kind, digit)) = name.split_at_checked(3) else { return false };
+    let is = |device: &str| kind.eq_ignore_ascii_case(device);
+    match digit.as_bytes() {
+        [] => ["con", "prn", "aux", "nul"].into_iter().any(is),
+        [b'1'..=b'9'] => is("com") || is("lpt"),
+        _ => false,
+    }
 }
 
 /// The name behind (part of) a file name; `None` if it is not of the encoded form.
 pub fn decode(file_name: &str) -> Option<String> {
+    if let Some(device) = file_name.strip_suffix(DEVICE_MARK).filter(|name| is_device(name)) {
+        return Some(device.to_owned());
+    }
     let mut out = String::with_capacity(file_name.len());
     let mut rest = file_name;
     while let Some(c) = rest.chars().next() {
@@ -174,6 +197,22 @@ mod tests {
             assert_eq!(decode(file).as_deref(), Some(name));
         }
         assert_eq!(encode("😀"), Err(Unencodable('😀')));
+    }
+
+    #[test]
+    fn names_of_devices_are_marked() {
+        for name in ["CON", "Con", "prn", "aux", "NUL", "com1", "COM9", "lpt5"] {
+            assert_eq!(encode(name).unwrap(), format!("{name}@@@"));
+            assert_eq!(decode(&format!("{name}@@@")).as_deref(), Some(name));
+        }
+        for name in ["con1", "com0", "lpt10", "com", "conin", "clock$", "con.x", "con@@@", "nul é"] {
+            let file = encode(name).unwrap();
+            assert!(!file.ends_with("@@@"), "{file}");
+            assert_eq!(decode(&file).as_deref(), Some(name));
+        }
+        // As servers before 5.1 wrote it.
+        assert_eq!(decode("con").as_deref(), Some("con"));
+        assert_eq!(TableFile::parse("p#P#con@@@").partition.as_deref(), Some("con"));
     }
 
     #[test]

@@ -332,6 +332,14 @@ fn options(frm: &Frm, autoinc: u64, out: &mut String) {
         quote_sql(&frm.comment, out);
     }
     if !frm.partition_clause.is_empty() {
-        put(out, format_args!("\n/*!50100{} */", frm.partition_clause));
+        put(out, format_args!("\n/*!50100{} */", partition_clause(&frm.partition_clause)));
     }
+}
+
+/// The clause as SHOW CREATE TABLE has it, itself within a comment: the one in it that tells how KEY () counts is left out for
+/// the usual way, or stands between two.
+fn partition_clause(clause: &str) -> String {
+    clause
+        .replace("KEY /*!50611 ALGORITHM = 2 */ (", "KEY (")
+        .replace("KEY /*!50611 ALGORITHM = 1 */ (", "KEY */ /*!50611 ALGORITHM = 1 */ /*!50100 (")
 }
