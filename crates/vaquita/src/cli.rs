@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -19,6 +19,7 @@ use crate::shell::{self, ShellArgs};
 use crate::workshop::check::{CheckError, check_path};
 use crate::workshop::dictionary::Dictionary;
 use crate::workshop::dump::{DumpOptions, Format, dump_table};
+use crate::workshop::in_use;
 use crate::workshop::inspect::{self, InspectError};
 use crate::workshop::metadata::{MetadataFiles, TableInfo, table_of, table_of_dictionary};
 use crate::workshop::progress::Progress;
@@ -103,6 +104,9 @@ struct DumpArgs {
     /// Show delete-marked rows, too
     #[arg(long)]
     deleted: bool,
+    /// Take what is on pages with a wrong checksum, too: values may be wrong; the pages are named, and the exit code is 1
+    #[arg(long)]
+    damaged_pages: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -144,9 +148,18 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
     };
     let mut out = BufWriter::new(out);
     let done = match cli.command {
-        Command::Inspect(args) => inspect_command(&args, &mut out),
-        Command::Check(args) => check_command(&args, &mut out),
-        Command::Dump(args) => dump_command(&args, &mut out, err),
+        Command::Inspect(args) => {
+            tell_of_use(&args.path, err);
+            inspect_command(&args, &mut out)
+        }
+        Command::Check(args) => {
+            tell_of_use(&args.path, err);
+            check_command(&args, &mut out)
+        }
+        Command::Dump(args) => {
+            tell_of_use(&args.file, err);
+            dump_command(&args, &mut out, err)
+        }
         Command::Serve(args) => return serve::run(&args, &mut out, err),
         Command::Sql(args) => return shell::run(&args, &mut out, err),
     };
@@ -158,6 +171,13 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
             let _ = writeln!(err, "vaquita: {why}");
             2
         }
+    }
+}
+
+/// Says that a server has the files open, if one does.
+fn tell_of_use(path: &Path, err: &mut dyn Write) {
+    if let Some(note) = in_use::note(path) {
+        let _ = writeln!(err, "vaquita: {note}");
     }
 }
 
@@ -206,7 +226,7 @@ fn dump_command(args: &DumpArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
         let (maker, what) = (frm.maker(), left_out.join(", "));
         writeln!(err, "{name}: made by {maker}; the CREATE TABLE leaves out: {what}")?;
     }
-    let options = DumpOptions { format, deleted: args.deleted };
+    let options = DumpOptions { format, deleted: args.deleted, damaged_pages: args.damaged_pages };
     let mut progress = Progress::new(format!("dump {}", table.name), u64::from(src.n_pages()));
     let outcome = match dump_table(&src, &table, options, out, &mut progress) {
         Ok(outcome) => outcome,

@@ -281,3 +281,45 @@ fn what_cannot_be_dumped() {
     assert_eq!(vaquita(&[&"dump"]).0, 2);
     assert_eq!(vaquita(&[&"--help"]).0, 0);
 }
+
+/// Rows that are whole on a page whose checksum is not: kept back, unless they are asked for.
+#[test]
+fn rows_of_damaged_pages_on_demand() {
+    let scratch = Scratch::new("damaged-pages");
+    for (table, page_len) in
+        [("tree_redundant", 16_384), ("tree", 16_384), ("blob_compact", 16_384), ("zip4", 4096)]
+    {
+        let frm = fixture(&format!("{table}.frm"));
+        let whole = std::fs::read(fixture(&format!("{table}.ibd"))).unwrap();
+        let mut told = 0;
+        let pages = whole.len() / page_len;
+        for page in (3..pages).step_by(pages.div_ceil(20)) {
+            let mut bytes = whole.clone();
+            bytes[page * page_len] ^= 0x10;
+            let ibd = scratch.put(&format!("{table}.ibd"), &bytes);
+            let (code, kept_back, err) = vaquita(&[&"dump", &ibd, &"--frm", &frm]);
+            if code == 0 {
+                assert_eq!(
+                    (&*kept_back, &*err),
+                    (&*expected(table), ""),
+                    "{table}: not a page of its rows: {page}"
+                );
+                continue;
+            }
+            assert_eq!(code, 1);
+            assert!(err.contains(&format!("page {page}: ")) && err.contains("checksum"), "{err}");
+            let (code, out, err) = vaquita(&[&"dump", &ibd, &"--frm", &frm, &"--damaged-pages"]);
+            assert_eq!(out, expected(table), "{table}: page {page}");
+            assert_eq!(code, 1, "{table}: page {page}");
+            assert!(err.contains(&format!("page {page}: damaged page: page checksum")), "{err}");
+            told += 1;
+        }
+        assert!(told > 0, "{table}: {told}");
+        // A page that is gone cannot be taken.
+        let mut bytes = whole.clone();
+        bytes[3 * page_len..4 * page_len].fill(0);
+        let ibd = scratch.put(&format!("{table}.ibd"), &bytes);
+        let (code, _, err) = vaquita(&[&"dump", &ibd, &"--frm", &frm, &"--damaged-pages"]);
+        assert!(code == 1 && err.contains("page 3: "), "{err}");
+    }
+}

@@ -43,6 +43,31 @@ pub fn read_blob(
     }
 }
 
+/// Goes along a chain from page to page, whatever its reference says of its length, handing each page to `visit` before it is read;
+/// stops when `visit` says no. For chains that are being written or freed: they are whole in all but their length.
+///
+/// # Errors
+/// The first page that cannot be read or is no BLOB page.
+pub fn walk_chain(
+    src: &dyn PageSource,
+    reference: &ExternRef,
+    visit: &mut dyn FnMut(PageNo) -> bool,
+) -> Result<(), BlobFault> {
+    let compressed = src.page_size().is_compressed();
+    let (mut at, mut offset, mut first) = (reference.page_no.some(), reference.offset, true);
+    while let Some(no) = at.filter(|&no| visit(no)) {
+        let page = src.page(no).map_err(|e| BlobFault { page: no, what: e.into_corruption() })?;
+        at = if compressed {
+            blob::zip_part(&page, first).map(|_| fil::next(&page).some())
+        } else {
+            blob::part(&page, offset).map(|part| part.next)
+        }
+        .map_err(|what| BlobFault { page: no, what })?;
+        (offset, first) = (blob::REF_OFFSET, false);
+    }
+    Ok(())
+}
+
 fn read_plain(
     src: &dyn PageSource,
     reference: &ExternRef,

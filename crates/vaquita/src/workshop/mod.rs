@@ -13,8 +13,10 @@
 pub mod blob;
 pub mod catalog;
 pub mod check;
+pub mod damaged;
 pub mod dictionary;
 pub mod dump;
+pub mod in_use;
 pub mod inspect;
 pub mod metadata;
 pub mod progress;

@@ -139,7 +139,7 @@ pub(super) fn tables(data: &[u8]) {
     let fixture = &FIXTURES[usize::from(number) % FIXTURES.len()];
     let space = Damaged::new(&fixture.space, patches);
     let format = [Format::Tsv, Format::Csv, Format::Json, Format::Sql][usize::from(choice) % 4];
-    let options = DumpOptions { format, deleted: choice & 4 != 0 };
+    let options = DumpOptions { format, deleted: choice & 4 != 0, damaged_pages: choice & 8 != 0 };
     let mut out = Vec::new();
     dump_table(&space, &fixture.table, options, &mut out, &mut Progress::hidden()).expect("memory takes all");
     let mut report = Report::new();

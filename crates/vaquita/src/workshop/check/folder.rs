@@ -165,7 +165,8 @@ impl<'a> FolderCheck<'a> {
             .map(|(space, pages)| UndoSpace { space: *space, src: pages.as_ref() })
             .collect();
         let outside = self.undo_spaces(src, &undo_files, &undo)?;
-        let before = src.map(|src| SystemView { src, system: &outside, undo: &undo });
+        let settled = log.as_ref().is_none_or(|log| log.is_clean());
+        let before = src.map(|src| SystemView { src, system: &outside, undo: &undo, settled });
         let file = FileToCheck { path: system.to_path_buf(), shown: "ibdata1".to_owned(), name: None };
         let summary = self.file(&file, before)?;
         if let Some(summary) = &summary {
@@ -176,7 +177,7 @@ impl<'a> FolderCheck<'a> {
             self.dictionary = Dictionary::read(src, &mut Report::new());
         }
         let system = summary.as_ref().and_then(|s| s.system.as_ref());
-        let folder = src.zip(system).map(|(src, system)| SystemView { src, system, undo: &undo });
+        let folder = src.zip(system).map(|(src, system)| SystemView { src, system, undo: &undo, settled });
         let mut found = Vec::new();
         for file in files {
             let summary = self.file(file, folder)?;
@@ -188,8 +189,7 @@ impl<'a> FolderCheck<'a> {
             });
         }
         let Some(folder) = folder else { return Ok(()) };
-        let clean = log.as_ref().is_none_or(|log| log.is_clean());
-        let settled = clean && !folder.system.transactions.change_dictionary();
+        let settled = settled && !folder.system.transactions.change_dictionary();
         self.catalog(folder.src, &found, settled)
     }
 

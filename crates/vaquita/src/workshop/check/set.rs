@@ -76,7 +76,7 @@ pub fn check_set(system: &dyn PageSource, others: &[NamedSpace<'_>], settled: bo
     let starts_file = |no| no == PageNo(0);
     let summary = check_space_of(None, system, &[], &starts_file, &mut report, &mut Progress::hidden());
     let known = summary.system.clone();
-    let folder = known.as_ref().map(|known| SystemView { src: system, system: known, undo: &[] });
+    let folder = known.as_ref().map(|known| SystemView { src: system, system: known, undo: &[], settled });
     out.parts.push(Part { name: "ibdata1".to_owned(), report, summary: Some(summary) });
     let dictionary = Dictionary::read(system, &mut Report::new());
     let mut found = Vec::new();

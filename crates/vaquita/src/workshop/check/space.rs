@@ -48,6 +48,8 @@ pub struct SystemView<'a> {
     pub system: &'a SystemSummary,
     /// Undo tablespaces.
     pub undo: &'a [UndoSpace<'a>],
+    /// Whether the folder was shut down: no crash explains what is half done.
+    pub settled: bool,
 }
 
 /// A tablespace that holds nothing but rollback segments.
@@ -163,11 +165,11 @@ pub fn check_space_of(
             system.transactions.merge(&known.system.transactions);
         }
     }
-    let undo = folder.map_or(&[][..], |f| f.undo);
-    let folder = system.as_ref().map(|system| SystemView { src, system, undo }).or(folder);
+    let (undo, settled) = folder.map_or((&[][..], true), |f| (f.undo, f.settled));
+    let folder = system.as_ref().map(|system| SystemView { src, system, undo, settled }).or(folder);
     summary.buffered = check_bitmaps(src, is_system, space_header.free_limit, &marks, report);
     for table in &described {
-        let ctx = TreeContext { src, extents: &extents, marks: &mut marks, report, observer: None };
+        let ctx = TreeContext { src, extents: &extents, marks: &mut marks, report, settled, observer: None };
         check_table(ctx, table, folder, &mut summary);
     }
     undescribed_trees(src, &mut marks, &mut summary, report);
@@ -184,7 +186,7 @@ fn check_table(
     folder: Option<SystemView<'_>>,
     summary: &mut SpaceSummary,
 ) {
-    let TreeContext { src, extents, marks, report, .. } = ctx;
+    let TreeContext { src, extents, marks, report, settled, .. } = ctx;
     let pointers = folder.map(|f| RollPointers::new(&f.system.transactions, f.src, f.undo));
     let row_id_bound = folder.and_then(|f| f.system.row_id_bound);
     let mut agreement = Agreement::new(src, summary.space, table, pointers, row_id_bound);
@@ -196,6 +198,7 @@ fn check_table(
             extents,
             marks: &mut *marks,
             report: &mut *report,
+            settled,
             observer: Some(&mut agreement),
         };
         let stats = check_tree(ctx, &index.def, index.root);

@@ -21,7 +21,7 @@ use vaquita_format::{Corruption, fsp, ibuf};
 
 use super::extents::Extents;
 use super::marks::{ALLOCATED, BAD, Marks, REACHED};
-use crate::workshop::blob::read_blob;
+use crate::workshop::blob::{read_blob, walk_chain};
 use crate::workshop::report::Report;
 use crate::workshop::roots::Root;
 use crate::workshop::source::PageSource;
@@ -75,6 +75,8 @@ pub(in crate::workshop) struct TreeContext<'a, 'o> {
     pub(in crate::workshop) extents: &'a Extents,
     pub(in crate::workshop) marks: &'a mut Marks,
     pub(in crate::workshop) report: &'a mut Report,
+    /// Whether the folder was shut down: nothing is under way.
+    pub(in crate::workshop) settled: bool,
     /// Sees every record of the leaves.
     pub(in crate::workshop) observer: Option<&'o mut (dyn LeafObserver + 'o)>,
 }
@@ -85,7 +87,7 @@ pub(in crate::workshop) fn check_tree(
     def: &IndexDef,
     root_no: PageNo,
 ) -> TreeStats {
-    let TreeContext { src, extents, marks, report, observer } = ctx;
+    let TreeContext { src, extents, marks, report, settled, observer } = ctx;
     let mut stats = TreeStats { order_known: order_known(def), ..TreeStats::default() };
     let root = match src.page(root_no).map(|page| root_of(src, def, &page, root_no)) {
         _ if marks.has(root_no, BAD) => {
@@ -122,6 +124,8 @@ pub(in crate::workshop) fn check_tree(
         extents,
         marks,
         report,
+        settled,
+        under_way: 0,
         observer,
         offsets: Offsets::new(),
         other: Offsets::new(),
@@ -129,6 +133,11 @@ pub(in crate::workshop) fn check_tree(
         stats: &mut stats,
     };
     check.all_levels();
+    if check.under_way > 0 {
+        let text =
+            format!("{}: {} off-page columns were being written or freed", def.name(), check.under_way);
+        check.report.remark(text);
+    }
     stats.pages.reverse();
     stats
 }
@@ -175,6 +184,10 @@ struct TreeCheck<'a, 'o> {
     extents: &'a Extents,
     marks: &'a mut Marks,
     report: &'a mut Report,
+    /// Whether no crash explains a chain that is half written or freed.
+    settled: bool,
+    /// Such chains.
+    under_way: u64,
     observer: Option<&'o mut (dyn LeafObserver + 'o)>,
     offsets: Offsets,
     other: Offsets,
@@ -414,6 +427,9 @@ impl TreeCheck<'_, '_> {
             let detail = format!("record at {rec} refers to tablespace {}", reference.space);
             return self.fault(no, "external reference", detail);
         }
+        // The length is the last that is written of a chain, and the first that goes when it is freed.
+        let under_way = reference.len == 0 && !reference.page_no.is_null() && !self.settled;
+        self.under_way += u64::from(under_way);
         let mut seen: Vec<PageNo> = Vec::new();
         let (marks, mut stop, mut pages) = (&mut *self.marks, None, 0);
         let mut visit = |page: PageNo| {
@@ -429,7 +445,10 @@ impl TreeCheck<'_, '_> {
             }
             !marks.has(page, BAD)
         };
-        let read = read_blob(self.src, reference, &mut visit, &mut |_| {});
+        let read = match under_way {
+            true => walk_chain(self.src, reference, &mut visit),
+            false => read_blob(self.src, reference, &mut visit, &mut |_| {}),
+        };
         self.stats.blob_pages += pages;
         if let Some(page) = stop {
             let detail = format!("two references lead here, one from page {no} record {rec}");

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use vaquita_base::PageNo;
 use vaquita_format::Corruption;
 use vaquita_format::charset::Charset;
+use vaquita_format::fil::{self, PageType};
 use vaquita_format::index_page::{self, header};
 use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, Offsets};
@@ -12,6 +13,7 @@ use vaquita_format::text::{TextType, hex};
 
 use super::writer::{Format, RowWriter};
 use crate::workshop::blob::read_blob;
+use crate::workshop::damaged::CheckedPages;
 use crate::workshop::metadata::{ShownColumn, TableInfo};
 use crate::workshop::progress::Progress;
 use crate::workshop::report::Report;
@@ -25,6 +27,8 @@ pub struct DumpOptions {
     pub format: Format,
     /// Delete-marked rows, too.
     pub deleted: bool,
+    /// What is on pages with a wrong checksum, too.
+    pub damaged_pages: bool,
 }
 
 /// What was written.
@@ -41,7 +45,8 @@ pub struct DumpOutcome {
 /// Writes all rows of a table.
 ///
 /// # Errors
-/// If the output cannot be written. Damaged pages and rows are reported in the outcome and left out.
+/// If the output cannot be written. Damaged pages and rows are reported in the outcome and left out; pages with a wrong
+/// checksum are reported and read if `damaged_pages` is set.
 pub fn dump_table(
     src: &dyn PageSource,
     table: &TableInfo,
@@ -51,8 +56,9 @@ pub fn dump_table(
 ) -> io::Result<DumpOutcome> {
     let mut outcome = DumpOutcome::default();
     let mut report = Report::new();
+    let pages = CheckedPages::new(src, options.damaged_pages);
     let mut dump = Dump {
-        src,
+        src: &pages,
         table,
         options,
         writer: RowWriter::new(options.format, table, options.deleted, out),
@@ -61,16 +67,17 @@ pub fn dump_table(
         outcome: &mut outcome,
     };
     dump.writer.begin()?;
-    for_each_leaf(src, &table.root, &table.layout, &mut report, progress, &mut |no, page, report| {
+    for_each_leaf(&pages, &table.root, &table.layout, &mut report, progress, &mut |no, page, report| {
         dump.page(no, page, report)
     })?;
     dump.writer.end()?;
+    dump.tell_of_inner_pages(&mut report);
     outcome.report = report;
     Ok(outcome)
 }
 
 struct Dump<'a, 'w> {
-    src: &'a dyn PageSource,
+    src: &'a CheckedPages<'a>,
     table: &'a TableInfo,
     options: DumpOptions,
     writer: RowWriter<'a, 'w>,
@@ -81,6 +88,7 @@ struct Dump<'a, 'w> {
 
 impl Dump<'_, '_> {
     fn page(&mut self, no: PageNo, page: &[u8], report: &mut Report) -> io::Result<()> {
+        self.tell_of_damage(no, report);
         if header::is_comp(page) != self.table.layout.comp() {
             report.page(no, Corruption::new("record format", "the page and its table differ"));
             return Ok(());
@@ -93,6 +101,29 @@ impl Dump<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Names a page that is read although its checksum is wrong.
+    fn tell_of_damage(&self, no: PageNo, report: &mut Report) {
+        if let Some(damage) = self.src.damage_of(no) {
+            let detail = format!("{damage}; what is on it is taken all the same");
+            report.page(no, Corruption::new("damaged page", detail));
+        }
+    }
+
+    /// Names the damaged pages above the leaves that led to rows.
+    fn tell_of_inner_pages(&self, report: &mut Report) {
+        for no in self.src.damaged() {
+            let page = self.src.page(no).ok();
+            let inner = page.is_some_and(|page| {
+                fil::page_type(&page) == Some(PageType::Index)
+                    && header::index_id(&page) == self.table.root.index
+                    && header::level(&page) > 0
+            });
+            if inner {
+                self.tell_of_damage(no, report);
+            }
+        }
     }
 
     fn row(&mut self, no: PageNo, page: &[u8], rec: u16, report: &mut Report) -> io::Result<()> {
@@ -160,8 +191,12 @@ impl Dump<'_, '_> {
         pieces.push(&local[..local.len() - EXTERN_REF_LEN], &mut self.writer);
         // As many pages as the length can need, in the smallest pages: an end for chains that loop.
         let mut steps = u64::from(reference.len) / 512 + 16;
-        let mut visit = |_| {
+        let mut visited = Vec::new();
+        let mut visit = |no| {
             steps = steps.saturating_sub(1);
+            // Nothing is kept of pages that are sound.
+            visited.retain(|&no| self.src.damage_of(no).is_some());
+            visited.push(no);
             steps > 0
         };
         let read =
@@ -169,6 +204,9 @@ impl Dump<'_, '_> {
         pieces.finish(&mut self.writer);
         if let Some(e) = pieces.failed {
             return Err(e);
+        }
+        for no in visited {
+            self.tell_of_damage(no, report);
         }
         if let Err(fault) = read {
             // What was read stays in the output; the report names the page.

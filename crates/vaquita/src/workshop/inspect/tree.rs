@@ -28,8 +28,8 @@ pub(super) fn show(subject: &Subject, out: &mut dyn Write) -> io::Result<bool> {
     };
     let extents = check_extents(src, &SpaceHeader::read(&first), &mut marks, &mut Report::new());
     for (table, index) in &indexes {
-        let ctx =
-            TreeContext { src, extents: &extents, marks: &mut marks, report: &mut report, observer: None };
+        let (marks, report) = (&mut marks, &mut report);
+        let ctx = TreeContext { src, extents: &extents, marks, report, settled: true, observer: None };
         let stats = check_tree(ctx, &index.def, index.root);
         let kind = if index.def.is_clustered() { "clustered" } else { "secondary" };
         writeln!(
