@@ -59,7 +59,10 @@ impl Engine {
             scan_undo: force < ForceRecovery::NO_UNDO_LOG_SCAN,
             ..options.txn.clone()
         };
-        let (txn, resurrected) = TrxSystem::open(storage.clone(), of_txn)?;
+        let (txn, resurrected) = TrxSystem::open(storage.clone(), of_txn).map_err(|e| match e {
+            vaquita_txn::Error::Storage(e) => e.of_transaction_system(force).into(),
+            other => Error::from(other),
+        })?;
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
         let core = Arc::new(Core::new(options, storage, txn, dict));
         recovery::run(&core, resurrected)?;

@@ -10,11 +10,13 @@
 //! Another server's folder is opened for reading only, until somebody says that it may be taken over: then it gets our mark.
 
 use crate::error::{Error, Result};
+use crate::log::FolderId;
 use crate::log::files;
 use crate::options::Options;
 use crate::storage::system_paths;
 use crate::system;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use vaquita_format::fil::{self, PageType};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::redo_file::{BLOCK_SIZE, FileHeader};
 use vaquita_format::{fsp, maker, trx_sys};
@@ -59,6 +61,14 @@ pub fn origin(fs: &dyn FileSystem, options: &Options) -> Result<Origin> {
     let at = trx_sys::PAGE.0 as usize * page;
     match bytes.get(at..at + page) {
         Some(page) if system::is_marked(page) => Ok(Origin::Ours),
+        Some(page) if fil::page_type(page) != Some(PageType::TrxSys) && has_our_log(fs, options)? => {
+            Err(Error::Folder(format!(
+                "{}: page {}, that of the transaction system, is lost: restore a backup, or take the rows of each table from \
+                 its file (vaquita dump)",
+                first.display(),
+                trx_sys::PAGE
+            )))
+        }
         // Too short for anybody's: opening says what is missing.
         _ => Ok(Origin::Other),
     }
@@ -86,19 +96,27 @@ fn refuse_later_servers(fs: &dyn FileSystem, options: &Options) -> Result<()> {
             return later(maker, format!("it has {name}"));
         }
     }
-    let path = files::file_path(&options.log_dir(), 0);
-    if !fs.exists(&path) {
-        return Ok(());
-    }
-    let bytes = head(fs, &path, BLOCK_SIZE)?;
-    let Ok(block) = bytes.try_into() else { return Ok(()) };
-    let header = FileHeader::decode(&block);
+    let Some((path, header)) = log_header(fs, options)? else { return Ok(()) };
     match maker::of_log(&header) {
         Some(foreign) => {
             later(&foreign.maker, format!("{} has format {:#x}", path.display(), header.group_id))
         }
         None => Ok(()),
     }
+}
+
+/// The first log file with its header; `None` if there is none, or less than a header of it.
+fn log_header(fs: &dyn FileSystem, options: &Options) -> Result<Option<(PathBuf, FileHeader)>> {
+    let path = files::file_path(&options.log_dir(), 0);
+    if !fs.exists(&path) {
+        return Ok(None);
+    }
+    let block = head(fs, &path, BLOCK_SIZE)?.try_into().ok();
+    Ok(block.map(|block| (path, FileHeader::decode(&block))))
+}
+
+fn has_our_log(fs: &dyn FileSystem, options: &Options) -> Result<bool> {
+    Ok(log_header(fs, options)?.is_some_and(|(_, header)| FolderId::is_label(&header.label)))
 }
 
 /// Whether the page is as the settings say.
@@ -114,6 +132,12 @@ fn check_first_page(bytes: &[u8], path: &Path, options: &Options) -> Result<()> 
             None => Ok(()),
         };
     };
+    if maker::is_of_mariadb(bytes, flags.page_size()) {
+        return Err(Error::Folder(format!(
+            "{} was made by MariaDB: its folders are of a format that is not read here; folders of MySQL 5.6 and older are",
+            path.display()
+        )));
+    }
     let has = flags.page_size().logical();
     if has != options.page_size.logical() {
         return Err(Error::Folder(format!(

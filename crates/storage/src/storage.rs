@@ -306,7 +306,8 @@ impl Storage {
         }
         let log = Arc::new(reader.into_log(clock.clone(), config)?);
         flusher.attach_log(log.clone());
-        let identity = system::read_identity_from_pool(&pool)?;
+        let identity = system::read_identity_from_pool(&pool)
+            .map_err(|e| e.of_transaction_system(options.force_recovery))?;
         flusher.set_doublewrite_blocks(identity.doublewrite);
         let storage = Self::with_pool(options, fs, clock, spaces, pool, log, report);
         storage.begin_use(identity.folder, folder)

@@ -285,3 +285,86 @@ fn full_crc32_is_named() {
     assert_eq!(code, 2);
     assert_says(&err, &["made by MariaDB 10.11.", "redo log"]);
 }
+
+/// Every file below a folder with its bytes.
+fn contents(dir: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = std::collections::BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+/// A folder of MariaDB is not served, whatever its pages are and with its log or without; nothing in it changes.
+#[test]
+fn a_folder_of_mariadb_is_refused_by_name() {
+    for algorithm in ["crc32", "full_crc32"] {
+        let options = Options::new().set("innodb_checksum_algorithm", algorithm);
+        let server = mariadb(options, "create table t (a int primary key); insert into t values (1);");
+        let dir = server.datadir();
+        for with_log in [true, false] {
+            if !with_log {
+                fs::remove_file(dir.join("ib_logfile0")).unwrap();
+            }
+            let before = contents(dir);
+            for more in [&[][..], &["--take-over"], &["--innodb_force_recovery=6"]] {
+                let done = Command::new(env!("CARGO_BIN_EXE_vaquita"))
+                    .arg("serve")
+                    .arg(dir)
+                    .args(["--port=0", "--skip-grant-tables"])
+                    .arg(format!("--socket={}", dir.join("../vq.sock").display()))
+                    .args(more)
+                    .output()
+                    .unwrap();
+                let said = String::from_utf8_lossy(&done.stderr).into_owned();
+                assert_eq!(done.status.code(), Some(2), "{said}");
+                assert_says(&said, &["made by MariaDB", "not read here"]);
+                if with_log {
+                    assert_says(&said, &["MariaDB 10.11."]);
+                }
+                assert!(contents(dir) == before, "{algorithm}: something was written");
+            }
+        }
+    }
+}
+
+/// Files of a server that runs are looked at all the same, and it is said.
+#[test]
+fn files_in_use() {
+    let mut server = Mysql56::start(Options::new()).unwrap();
+    server
+        .sql("create table test.t (a int primary key) engine=innodb; insert into test.t values (1)")
+        .unwrap();
+    let dir = server.datadir().to_owned();
+    let ibd = dir.join("test/t.ibd");
+    let holder = format!("in use by process {} (mysqld)", server.pid().unwrap());
+    for (what, path) in
+        [("dump", &ibd), ("check", &ibd), ("inspect", &ibd), ("check", &dir), ("inspect", &dir)]
+    {
+        let (_, _, err) = vaquita(&[&what, path]);
+        assert_says(&err, &[&holder, "may be a moment's"]);
+    }
+    server.shutdown_slow().unwrap();
+    for (what, path) in [("dump", &ibd), ("check", &ibd), ("check", &dir)] {
+        let (code, _, err) = vaquita(&[&what, path]);
+        assert_eq!((code, &*err), (0, ""));
+    }
+    // This server locks its system tablespace for all of them.
+    let scratch = Scratch::new("in-use");
+    let dir = scratch.0.join("data");
+    let mut ours =
+        vaquita_clients::Vaquita::start(Path::new(env!("CARGO_BIN_EXE_vaquita")), &dir, &[]).unwrap();
+    ours.sql("create database d; create table d.t (a int)").unwrap();
+    let ibd = dir.join("d/t.ibd");
+    for path in [&ibd, &dir] {
+        let (_, _, err) = vaquita(&[&"check", path]);
+        assert_says(&err, &["ibdata1 is in use by ", "may be a moment's"]);
+    }
+    ours.stop().unwrap();
+    assert_eq!(vaquita(&[&"check", &dir]).2, "");
+}

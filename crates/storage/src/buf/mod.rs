@@ -46,7 +46,7 @@ use crate::error::{Error, Result};
 use crate::flush::Flusher;
 use crate::frames::{FrameMemory, prefetch};
 use crate::latch::ParkingLot;
-use crate::options::Options;
+use crate::options::{ForceRecovery, Options};
 use crate::space::SpaceMap;
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -116,6 +116,10 @@ pub struct BufferPool {
     spaces: Arc<SpaceMap>,
     flusher: Arc<Flusher>,
     checksum: ChecksumAlgorithm,
+    /// Whether fixed pages whose checksum does not hold are taken as they are.
+    keeps_damaged: bool,
+    /// What was taken so, in words.
+    kept: Mutex<Vec<String>>,
     after_read: RwLock<Option<Arc<dyn AfterRead>>>,
     after_read_active: AtomicBool,
     before_wait: OnceLock<Box<dyn Fn() + Send + Sync>>,
@@ -165,6 +169,8 @@ impl BufferPool {
             spaces,
             flusher,
             checksum: options.checksum_algorithm,
+            keeps_damaged: options.force_recovery >= ForceRecovery::IGNORE_CORRUPT,
+            kept: Mutex::new(Vec::new()),
             after_read: RwLock::new(None),
             after_read_active: AtomicBool::new(false),
             before_wait: OnceLock::new(),
@@ -174,6 +180,11 @@ impl BufferPool {
             read_ahead: ReadAhead::new(options),
             stats: PoolStats::default(),
         })
+    }
+
+    /// Damaged pages that were read as they are because of `force_recovery`, in words.
+    pub fn kept_damaged(&self) -> Vec<String> {
+        self.kept.lock().clone()
     }
 
     /// Percent of the LRU lists behind the midpoint from now on.

@@ -2,7 +2,8 @@
 //! and warm-up.
 //!
 //! A page is checked before anybody sees it: number, space, checksum, LSN not beyond the log. A page that fails
-//! leaves no trace in the pool.
+//! leaves no trace in the pool. From `force_recovery` 1 on, the fixed pages of the transaction system and the dictionary are taken as
+//! they are if they carry their own number and type: whoever reads them checks what is on them.
 
 use super::{BufferPool, PageWriteGuard};
 use crate::error::{Error, Result};
@@ -10,6 +11,7 @@ use crate::space::PageLocation;
 use std::sync::atomic::Ordering;
 use vaquita_base::PageId;
 use vaquita_format::checksum::{self, PageState};
+use vaquita_format::fil::PageType;
 use vaquita_format::{Corruption, PageSize, fil};
 use vaquita_io::{BatchOp, Transfer};
 
@@ -199,7 +201,11 @@ impl BufferPool {
             && !hook.is_some_and(|h| h.tolerates_damage())
         {
             let file = location.file.path().to_owned();
-            return Err(Error::Page { page, file, offset: location.offset, corruption });
+            let damage = Error::Page { page, file, offset: location.offset, corruption };
+            if !self.keeps_damaged || !is_fixed_page(guard, page) {
+                return Err(damage);
+            }
+            self.kept.lock().push(damage.to_string());
         }
         self.bring_up_to_lsn(guard, page)
     }
@@ -249,4 +255,11 @@ impl BufferPool {
         guard.forget();
         self.release_free(frame_no);
     }
+}
+
+/// Whether a page is one of those that a server makes once, in their places: the header of a rollback segment, of the
+/// dictionary, of the transaction system.
+fn is_fixed_page(bytes: &[u8], page: PageId) -> bool {
+    PageId::new(fil::space_id(bytes), fil::page_no(bytes)) == page
+        && matches!(fil::page_type(bytes), Some(PageType::Sys | PageType::TrxSys))
 }

@@ -57,6 +57,11 @@ impl FolderId {
         }
         label
     }
+
+    /// Whether a label is that of one of our folders.
+    pub(crate) fn is_label(label: &[u8; 32]) -> bool {
+        label.starts_with(Self::PREFIX)
+    }
 }
 
 impl std::fmt::Display for FolderId {

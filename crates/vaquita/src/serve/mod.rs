@@ -269,6 +269,9 @@ fn tell_of_storage(db: &Database, log: &ErrorLog) {
             new.file_size()
         ));
     }
+    for damage in storage.pool().kept_damaged() {
+        log.warning(&format!("{damage}: it is read as it is, because of innodb_force_recovery"));
+    }
     let level = storage.options().force_recovery.0;
     if level > 0 {
         log.note(&format!("innodb_force_recovery is {level}: nothing can be changed; take what is there and make a new folder"));
