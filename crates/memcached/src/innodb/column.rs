@@ -40,6 +40,15 @@ impl fmt::Display for Misfit {
     }
 }
 
+/// How much a column of strings takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// As many characters, or fewer bytes than they may have.
+    pub(crate) chars: u32,
+    /// As many bytes.
+    pub(crate) bytes: u32,
+}
+
 /// How a column's values look to clients.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
@@ -111,6 +120,14 @@ impl Form {
     /// Whether it is a string, of which nothing is a value.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self, Form::Text(_))
+    }
+
+    /// How much it takes, of strings.
+    pub(crate) fn room(&self) -> Option<Room> {
+        match self {
+            Form::Text(text) => Some(Room { chars: text.max_chars, bytes: text.max_bytes }),
+            Form::Int(_) | Form::Other(_) => None,
+        }
     }
 
     /// Appends the stored form of a moment, to columns of times.

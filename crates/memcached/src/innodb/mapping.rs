@@ -8,7 +8,7 @@
 //! - every other column can do without a value: it is nullable, has a constant or CURRENT_TIMESTAMP as its default, or is
 //!   AUTO_INCREMENT.
 
-use super::column::{Form, Int};
+use super::column::{Form, Int, Misfit, Room};
 use super::config::{Config, Container};
 use crate::store::{Failure, Result};
 use smallvec::SmallVec;
@@ -28,6 +28,27 @@ pub(crate) struct Part {
     pub(crate) name: String,
     /// Whether it takes NULL.
     pub(crate) nullable: bool,
+}
+
+impl Part {
+    /// That this does not fit it.
+    #[cold]
+    pub(crate) fn unfit(&self, given: &[u8], why: Misfit) -> Unfit {
+        Unfit { column: self.name.clone(), why, given: given.len(), room: self.form.room() }
+    }
+}
+
+/// What does not fit its column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    /// The column's name.
+    pub(crate) column: String,
+    /// Why.
+    pub(crate) why: Misfit,
+    /// Bytes that were given.
+    pub(crate) given: usize,
+    /// How much the column takes, if that can be said.
+    pub(crate) room: Option<Room>,
 }
 
 /// A column for what belongs to an item besides its value.
@@ -258,7 +279,7 @@ impl KeyBuffer {
     /// Takes the key that a client gave apart, and stores its fields.
     ///
     /// # Errors
-    /// It has fewer fields than the mapping, or one does not fit its column; [`super::column::Misfit`] says how.
+    /// It has fewer fields than the mapping, or one does not fit its column; [`Misfit`] says how.
     #[inline]
     pub(crate) fn fill(&mut self, mapping: &Mapping, key: &[u8]) -> std::result::Result<(), BadKey> {
         self.bytes.clear();
@@ -305,7 +326,7 @@ impl KeyBuffer {
 
     #[inline]
     fn push(&mut self, part: &Part, field: &[u8]) -> std::result::Result<(), BadKey> {
-        part.form.push(field, &mut self.bytes).map_err(|why| BadKey::Field(part.name.clone(), why))?;
+        part.form.push(field, &mut self.bytes).map_err(|why| BadKey::Field(part.unfit(field, why)))?;
         self.ends.push(self.bytes.len() as u32);
         Ok(())
     }
@@ -329,13 +350,13 @@ pub(crate) enum BadKey {
     /// It needs so many fields.
     Fields(usize),
     /// A field does not fit its column.
-    Field(String, super::column::Misfit),
+    Field(Unfit),
 }
 
 impl BadKey {
     /// Whether a client that asks for it is mistaken; other keys are only ones that no row can have.
     pub(crate) fn is_mistake(&self) -> bool {
-        matches!(self, BadKey::Fields(_) | BadKey::Field(_, super::column::Misfit::NotOfType))
+        matches!(self, BadKey::Fields(_) | BadKey::Field(Unfit { why: Misfit::NotOfType, .. }))
     }
 }
 
@@ -343,7 +364,7 @@ impl From<BadKey> for Failure {
     fn from(bad: BadKey) -> Failure {
         Failure::Client(match bad {
             BadKey::Fields(n) => format!("the key needs {n} fields"),
-            BadKey::Field(column, why) => format!("the key {why}: column {column}"),
+            BadKey::Field(Unfit { column, why, .. }) => format!("the key {why}: column {column}"),
         })
     }
 }

@@ -11,6 +11,7 @@
 //! | the store of one connection: mappings, transactions | `connection` |
 //! | the operations | `read`, `write`, `flush` |
 //! | tables, memory, or both | `mixed` |
+//! | columns that are too short, told in the log | `misfits` |
 //! | removing expired rows | `expiry` |
 //! | numbers of items | `numbers` |
 //!
@@ -24,6 +25,7 @@ mod connection;
 mod expiry;
 mod flush;
 mod mapping;
+mod misfits;
 mod mixed;
 mod numbers;
 mod read;
@@ -34,6 +36,7 @@ mod write;
 
 pub use config::{Policies, Policy};
 pub use connection::InnodbStore;
+pub use misfits::Log;
 pub use mixed::{MixedStore, Shelves};
 pub use settings::Settings;
 pub use tables::{Tables, WallClock};

@@ -1,7 +1,7 @@
 //! Rows as items, items as rows.
 
 use super::column::Misfit;
-use super::mapping::{Extra, Filler, KeyFields, Mapping, Part, find};
+use super::mapping::{Extra, Filler, KeyFields, Mapping, Part, Unfit, find};
 use crate::store::Failure;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -155,10 +155,10 @@ impl NewRow {
     ///
     /// # Errors
     /// A part does not fit its column.
-    pub(crate) fn value(&mut self, mapping: &Mapping, given: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn value(&mut self, mapping: &Mapping, given: &[u8]) -> Result<(), BadValue> {
         if let [only] = &mapping.values[..] {
             if only.form.is_plain() {
-                only.form.check(given).map_err(|why| misfit(only, why))?;
+                only.form.check(given).map_err(|why| BadValue::Part(only.unfit(given, why)))?;
                 self.fields.push((only.column, Slot::Given));
                 return Ok(());
             }
@@ -182,7 +182,7 @@ impl NewRow {
         Ok(())
     }
 
-    fn part(&mut self, part: &Part, given: Option<&[u8]>) -> Result<(), Failure> {
+    fn part(&mut self, part: &Part, given: Option<&[u8]>) -> Result<(), BadValue> {
         // NULL is shown as nothing; nothing is no number, so there it is NULL.
         let is_null = match given {
             None => true,
@@ -193,10 +193,10 @@ impl NewRow {
             return Ok(());
         }
         let Some(given) = given else {
-            return Err(Failure::Client(format!("nothing is given for column {}", part.name)));
+            return Err(BadValue::Nothing(part.name.clone()));
         };
         let from = self.bytes.len();
-        part.form.push(given, &mut self.bytes).map_err(|why| misfit(part, why))?;
+        part.form.push(given, &mut self.bytes).map_err(|why| BadValue::Part(part.unfit(given, why)))?;
         self.close(part.column, from);
         Ok(())
     }
@@ -276,9 +276,23 @@ fn next_auto_increment(s: &mut Statement<'_>, table: &Arc<Table>) -> vaquita_eng
     Ok(s.reserve_auto_inc(table, Wanted::Exactly(1), 1, 1)?.first)
 }
 
-fn misfit(part: &Part, why: Misfit) -> Failure {
-    match why {
-        Misfit::TooLong => Failure::TooLarge,
-        why => Failure::Client(format!("the value {why}: column {}", part.name)),
+/// Why a value is none of a mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BadValue {
+    /// It has nothing for this column, which is not NULL.
+    Nothing(String),
+    /// A part does not fit its column.
+    Part(Unfit),
+}
+
+impl From<BadValue> for Failure {
+    fn from(bad: BadValue) -> Failure {
+        match bad {
+            BadValue::Nothing(column) => Failure::Client(format!("nothing is given for column {column}")),
+            BadValue::Part(Unfit { why: Misfit::TooLong, .. }) => Failure::TooLarge,
+            BadValue::Part(Unfit { why, column, .. }) => {
+                Failure::Client(format!("the value {why}: column {column}"))
+            }
+        }
     }
 }

@@ -3,6 +3,8 @@
 use super::config::{Config, Policies, Watches};
 use super::connection::InnodbStore;
 use super::expiry::Collector;
+use super::mapping::{Mapping, Unfit};
+use super::misfits::{Log, Misfits};
 use super::numbers::Numbers;
 use super::settings::Settings;
 use crate::store::{Failure, Result, now_s};
@@ -53,6 +55,8 @@ pub struct Tables {
     emptied: OnceLock<Box<dyn Fn(u32) + Send + Sync>>,
     /// Names of mappings; their numbers are their places.
     spaces: Mutex<Vec<Vec<u8>>>,
+    /// Columns that were too short.
+    misfits: Misfits,
 }
 
 impl fmt::Debug for Tables {
@@ -93,12 +97,23 @@ impl Tables {
             flushes: Mutex::default(),
             emptied: OnceLock::new(),
             spaces: Mutex::default(),
+            misfits: Misfits::default(),
         }))
     }
 
     /// What can be set at any time.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Tells `log` from now on of columns that are too short for what clients send: each about once a minute.
+    pub fn tell_misfits(&self, log: Log) {
+        self.misfits.tell_to(log);
+    }
+
+    /// A key or a value does not fit its column.
+    pub(crate) fn note_misfit(&self, mapping: &Mapping, what: &str, unfit: &Unfit) {
+        self.misfits.note(&mapping.container, what, unfit, self.now());
     }
 
     /// The store of a connection. `hook` is told around its waits.

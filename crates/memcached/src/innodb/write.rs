@@ -4,8 +4,8 @@
 //! there was none. `add` goes straight to the insert. Everything else reads and locks the row first.
 
 use super::connection::{InnodbStore, Kind, Work};
-use super::mapping::Mapping;
-use super::row::Present;
+use super::mapping::{BadKey, Mapping};
+use super::row::{BadValue, Present};
 use crate::decimal::push_number;
 use crate::store::{Count, Counted, Expiry, Failure, Item, Mode, NewItem, Outcome, Result};
 use std::ops::ControlFlow;
@@ -40,6 +40,9 @@ impl InnodbStore {
     ) -> Result<R> {
         self.operate(Kind::Write, |s, work| {
             if let Err(bad) = work.buffers.key.fill(&work.bound.mapping, key) {
+                if let BadKey::Field(unfit) = &bad {
+                    work.tables.note_misfit(&work.bound.mapping, "key", unfit);
+                }
                 return Ok(Err(bad.into()));
             }
             if work.tables.settings.disable_rowlock.load(Ordering::Relaxed) {
@@ -172,7 +175,11 @@ fn make(work: &mut Work<'_>, item: &NewItem<'_>) -> Result<u64> {
     row.extra(mapping.flags, item.flags.into());
     row.extra(mapping.cas, cas);
     row.extra(mapping.expires, item.expires.0.into());
-    row.value(mapping, item.value)?;
+    row.value(mapping, item.value).inspect_err(|bad| {
+        if let BadValue::Part(unfit) = bad {
+            tables.note_misfit(mapping, "value", unfit);
+        }
+    })?;
     row.touched(mapping, || tables.now());
     Ok(cas)
 }

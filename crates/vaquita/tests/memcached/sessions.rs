@@ -175,3 +175,48 @@ fn locks_of_sql_are_respected() {
     client.wait().expect("the client ends");
     assert_eq!(bed.sql("select c2 from test.demo_test where c1 = 'AA'"), "new\n");
 }
+
+/// The answer of the protocol names nothing, so the log does; once, however many such items come.
+#[test]
+fn columns_that_are_too_short_are_named_in_the_log() {
+    let bed = Bed::new("misfits", &[]);
+    let mut talk = bed.connect();
+    let (key, value) = ("k".repeat(33), "v".repeat(1_025));
+    for _ in 0..3 {
+        assert!(talk.ask(&format!("set {key} 0 0 1\r\nx\r\n"), "").starts_with("CLIENT_ERROR"));
+        assert!(talk.ask(&format!("set k 0 0 1025\r\n{value}\r\n"), "").starts_with("SERVER_ERROR"));
+    }
+    // To ask for it is no mistake: there is no such item.
+    assert_eq!(talk.ask(&format!("get {key}0\r\n"), "END"), "END\r\n");
+    let log = bed.server.log();
+    let lines: Vec<&str> = log.lines().filter_map(|l| l.split_once("memcached: a ")).map(|l| l.1).collect();
+    assert_eq!(
+        lines,
+        [
+            "key of 33 bytes is too long for column c1 of test.demo_test, which takes 32 bytes",
+            "value of 1025 bytes is too long for column c2 of test.demo_test, which takes 1024 bytes",
+        ]
+    );
+}
+
+/// The mapping that the manual gives for everything that clients of memcached may send.
+#[test]
+fn the_mapping_for_all_keys_and_values_takes_them() {
+    let manual = include_str!("../../../../docs/memcached.md");
+    let example =
+        manual.split("```sql\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let bed = Bed::new("largest", &[]);
+    bed.sql(example);
+    let mut talk = bed.connect();
+    let key = "k".repeat(250);
+    // Of a MiB memcached takes 59 bytes itself.
+    let value = "v".repeat((1 << 20) - 59 - key.len());
+    assert_eq!(talk.ask("bind items\r\n", ""), "OK\r\n");
+    let set = format!("set {key} 0 0 {}\r\n{value}\r\n", value.len());
+    assert_eq!(talk.ask(&set, ""), "STORED\r\n");
+    let got = talk.ask(&format!("get {key}\r\n"), "END");
+    assert!(got == format!("VALUE {key} 0 {}\r\n{value}\r\nEND\r\n", value.len()), "{}", got.len());
+    let larger = format!("set {key} 0 0 {}\r\nv{value}\r\n", value.len() + 1);
+    assert_eq!(talk.ask(&larger, ""), "SERVER_ERROR object too large for cache\r\n");
+    assert!(!bed.server.log().contains("too long"), "{}", bed.server.log());
+}

@@ -84,7 +84,7 @@ impl Memcached {
 }
 
 /// The mapped tables; `innodb_memcache` is made if it is not there.
-fn tables(db: &Arc<Database>, log: &ErrorLog) -> Result<Arc<Tables>, String> {
+fn tables(db: &Arc<Database>, log: &Arc<ErrorLog>) -> Result<Arc<Tables>, String> {
     match crate::memcached::make_tables(db) {
         Ok(true) => log.note("innodb_memcache: the tables of the memcached door are made"),
         Ok(false) => {}
@@ -95,7 +95,10 @@ fn tables(db: &Arc<Database>, log: &ErrorLog) -> Result<Arc<Tables>, String> {
     for name in FOLLOWED {
         follow(&settings, name, globals.uint(name));
     }
-    Tables::new(db.engine().core(), settings).map_err(|e| format!("innodb_memcache: {e}"))
+    let tables = Tables::new(db.engine().core(), settings).map_err(|e| format!("innodb_memcache: {e}"))?;
+    let log = log.clone();
+    tables.tell_misfits(Box::new(move |line| log.warning(line)));
+    Ok(tables)
 }
 
 /// System variables that connections look at for every operation.
