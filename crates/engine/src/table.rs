@@ -53,6 +53,8 @@ pub struct Column {
     pub comment: String,
     /// What else the layer above wants kept (its declared SQL type, ZEROFILL …).
     pub extra: String,
+    /// A MySQL server's InnoDB has added it (FTS_DOC_ID): no statement sees it.
+    pub hidden: bool,
 }
 
 impl Column {
@@ -68,6 +70,7 @@ impl Column {
             auto_increment: false,
             comment: String::new(),
             extra: String::new(),
+            hidden: false,
         }
     }
 }
@@ -110,6 +113,8 @@ pub struct Index {
     pub trx_id: TrxId,
     /// Comment.
     pub comment: String,
+    /// A MySQL server's InnoDB has added it (FTS_DOC_ID_INDEX): no statement sees it.
+    pub hidden: bool,
 }
 
 impl Index {

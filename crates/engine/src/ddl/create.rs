@@ -30,6 +30,7 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         root: PageNo::NULL,
         trx_id: TrxId(0),
         comment: comment.to_owned(),
+        hidden: false,
     };
     let promoted = match (&spec.primary_key, cluster) {
         (None, Some(parts)) => spec.indexes.iter().position(|i| std::ptr::eq(&i.parts[..], parts)),

@@ -97,6 +97,7 @@ fn planned(core: &Core, name: &str, specs: &[IndexSpec]) -> Result<TableParts> {
             root: PageNo::NULL,
             trx_id: TrxId(0),
             comment: spec.comment.clone(),
+            hidden: false,
         });
     }
     for def in parts.index_defs()?.iter().skip(parts.indexes.len() - specs.len()) {

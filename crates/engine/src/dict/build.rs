@@ -31,6 +31,8 @@ pub struct IndexParts {
     pub trx_id: TrxId,
     /// Comment.
     pub comment: String,
+    /// See [`Index::hidden`].
+    pub hidden: bool,
 }
 
 /// A table without its trees: all that the dictionary says of it.
@@ -144,6 +146,7 @@ impl TableParts {
                 tree,
                 trx_id: parts.trx_id,
                 comment: parts.comment,
+                hidden: parts.hidden,
             }));
         }
         let whole = |c: &Column| {

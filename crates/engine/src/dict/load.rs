@@ -18,6 +18,11 @@ use vaquita_format::flags::TableFlags;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
 
+/// The column that numbers the documents of FULLTEXT indexes.
+const DOC_ID: &str = "FTS_DOC_ID";
+/// The unique index on it.
+const DOC_ID_INDEX: &str = "FTS_DOC_ID_INDEX";
+
 /// What a row of SYS_TABLES says.
 #[derive(Debug, Clone)]
 pub(crate) struct TableRow {
@@ -101,13 +106,18 @@ impl Dictionary {
         })?;
         (table.foreign_keys, table.referenced_by) = (foreign_keys, referenced_by);
         if !table.is_system {
-            table.unmaintained = self.unmaintained(storage, &row)?;
+            table.unmaintained = self.unmaintained(storage, &row, &table.columns)?;
         }
         Ok(Some(table))
     }
 
     /// What a MySQL server keeps of the table that is not kept up here.
-    fn unmaintained(&self, storage: &Storage, row: &TableRow) -> Result<Option<Unmaintained>> {
+    fn unmaintained(
+        &self,
+        storage: &Storage,
+        row: &TableRow,
+        columns: &[Column],
+    ) -> Result<Option<Unmaintained>> {
         let short = row.name.split_once('/').map_or("", |(_, table)| table);
         if ["#P#", "#p#"].iter().any(|mark| short.contains(mark)) {
             return Ok(Some(Unmaintained::Partition));
@@ -119,7 +129,8 @@ impl Dictionary {
         }
         let id = rows::u64_value(row.id.get()).unwrap_or_default();
         let indexes = rows::read(storage, self.sys.core.indexes.clustered(), &[&id])?;
-        if indexes.iter().any(|index| index.u32(6) & index_type::FULLTEXT != 0) {
+        let fulltext = indexes.iter().any(|index| index.u32(6) & index_type::FULLTEXT != 0);
+        if fulltext || columns.iter().any(|column| column.hidden) {
             return Ok(Some(Unmaintained::FullText));
         }
         let triggers = storage.options().dir.join(format!("{}.TRG", row.name));
@@ -156,6 +167,7 @@ impl Dictionary {
             parts.indexes.extend(self.index_parts(storage, &parts, &index)?);
         }
         self.add_extra(storage, &mut parts)?;
+        hide_doc_id(storage, &mut parts, row)?;
         Ok(parts)
     }
 
@@ -190,6 +202,7 @@ impl Dictionary {
             root,
             trx_id: TrxId(vaquita_base::codec::get_uint(row.bytes(2), 0, row.bytes(2).len().min(8))),
             comment: String::new(),
+            hidden: false,
         }))
     }
 
@@ -295,6 +308,27 @@ impl Dictionary {
         }
         Ok(dir.join(format!("{}.ibd", row.name)))
     }
+}
+
+/// Marks the column that numbers documents and its index as hidden, if a MySQL server's InnoDB has added them. SYS_TABLES has a bit
+/// for the column, but not of REDUNDANT tables; of these, and of the index, the `.frm` tells, which has only what was declared.
+fn hide_doc_id(storage: &Storage, parts: &mut TableParts, row: &TableRow) -> Result<()> {
+    let last = parts.columns.len().wrapping_sub(1);
+    let Some(at) = parts.columns.iter().position(|c| c.def.name == DOC_ID) else { return Ok(()) };
+    if parts.is_system {
+        return Ok(());
+    }
+    let frm = server_files::read_frm(storage, &parts.name)?;
+    let lacks_column = frm.as_ref().is_some_and(|frm| frm.columns.iter().all(|c| c.name != DOC_ID));
+    let lacks_key = frm.as_ref().is_some_and(|frm| frm.keys.iter().all(|k| k.name != DOC_ID_INDEX));
+    let hidden = match parts.row_format {
+        RowFormat::Redundant => lacks_column,
+        _ => row.mix_len & mix_len::HAS_DOC_ID != 0,
+    };
+    parts.columns[at].hidden = hidden && at == last;
+    let index = parts.indexes.iter_mut().find(|index| index.name == DOC_ID_INDEX);
+    index.into_iter().for_each(|index| index.hidden = hidden || lacks_key);
+    Ok(())
 }
 
 fn apply(column: &mut Column, kept: ColumnExtra) {

@@ -18,12 +18,17 @@ const LINK_MAX: u64 = 4_096;
 
 /// What the table's `.frm` tells, if there is one that can be read.
 pub(crate) fn read_extra(storage: &Storage, table: &TableParts) -> Result<Option<TableExtra>> {
+    Ok(read_frm(storage, &table.name)?.map(|frm| extra_of(&frm, table)))
+}
+
+/// The table's `.frm`, if there is one that can be read.
+pub(crate) fn read_frm(storage: &Storage, table: &str) -> Result<Option<Frm>> {
     // The partitions of a table share its `.frm`.
-    let name = table.name.split("#P#").next().unwrap_or_default();
+    let name = table.split("#P#").next().unwrap_or_default();
     let name = name.split("#p#").next().unwrap_or_default();
     let path = storage.options().dir.join(format!("{name}.frm"));
     let Some(bytes) = read(storage, &path, FRM_MAX)? else { return Ok(None) };
-    Ok(Frm::parse(&bytes).ok().map(|frm| extra_of(&frm, table)))
+    Ok(Frm::parse(&bytes).ok())
 }
 
 fn extra_of(frm: &Frm, table: &TableParts) -> TableExtra {

@@ -121,6 +121,7 @@ fn index_parts(table: &SysTable, mut next: impl FnMut(usize) -> (IndexId, PageNo
             root,
             trx_id: TrxId(0),
             comment: String::new(),
+            hidden: false,
         }
     };
     let mut out = vec![part(table.clustered, &mut (0..table.n_key), true, 0)];

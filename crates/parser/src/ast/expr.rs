@@ -233,7 +233,8 @@ pub enum ExprKind<'a> {
         /// The right side.
         query: &'a Query<'a>,
     },
-    /// `{d '…'}` is a [`Literal::Temporal`]; any other `{name expr}` of ODBC is its expression.
+    /// `{d '…'}`, `{t '…'}` and `{ts '…'}` are a date or time if the text is one; any other `{name expr}` of ODBC is its
+    /// expression.
     OdbcEscape {
         /// The word after the brace.
         name: Ident<'a>,
@@ -268,7 +269,7 @@ pub enum Literal<'a> {
     Hex(&'a [u8]),
     /// `b'1010'`, `0b1010`: the bytes, big-endian, without needless leading bytes.
     Bit(&'a [u8]),
-    /// `DATE '…'`, `TIME '…'`, `TIMESTAMP '…'`, `{d '…'}`, `{t '…'}`, `{ts '…'}`: the text.
+    /// `DATE '…'`, `TIME '…'`, `TIMESTAMP '…'`: the text.
     Temporal {
         /// Which.
         kind: TemporalKind,
@@ -499,6 +500,8 @@ pub struct Call<'a> {
     pub arg_names: &'a [Option<Ident<'a>>],
     /// `OVER …`: a window function.
     pub over: Option<&'a Over<'a>>,
+    /// The name is one that a built-in function has, which this is not: it is quoted, qualified, or apart from its parenthesis.
+    pub taken: bool,
 }
 
 /// Aggregate functions.

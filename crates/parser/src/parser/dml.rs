@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
         loop {
             let option = match self.kw() {
                 Kw::LowPriority => &mut delete.low_priority,
-                Kw::Quick if self.peek().kw != Kw::Other => &mut delete.quick,
+                Kw::Quick => &mut delete.quick,
                 Kw::Ignore => &mut delete.ignore,
                 _ => break,
             };

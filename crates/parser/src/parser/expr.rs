@@ -5,8 +5,7 @@
 
 use super::{HEIGHT_MAX, Parser, R};
 use crate::ast::{
-    BinaryOp, Case, Expr, ExprKind, Ident, IsTest, Literal, Quantifier, Query, Span, TemporalKind, UnaryOp,
-    When,
+    BinaryOp, Case, Expr, ExprKind, Ident, IsTest, Literal, Quantifier, Query, Span, UnaryOp, When,
 };
 use crate::error::ParseErrorKind;
 use crate::keyword::Kw;
@@ -453,16 +452,7 @@ impl<'a> Parser<'a> {
     fn odbc(&mut self, start: u32) -> R<Expr<'a>> {
         self.advance();
         let name = self.ident()?;
-        let temporal =
-            [("d", TemporalKind::Date), ("t", TemporalKind::Time), ("ts", TemporalKind::Timestamp)]
-                .into_iter()
-                .find(|(word, _)| name.is(word));
-        let kind = match temporal {
-            Some((_, kind)) if self.at(T::String) => {
-                ExprKind::Literal(Literal::Temporal { kind, text: self.text()? })
-            }
-            _ => ExprKind::OdbcEscape { name, value: self.expr_ref()? },
-        };
+        let kind = ExprKind::OdbcEscape { name, value: self.expr_ref()? };
         self.expect(T::RBrace)?;
         Ok(Expr { kind, span: self.span_from(start) })
     }

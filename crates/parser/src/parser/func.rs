@@ -213,6 +213,7 @@ impl<'a> Parser<'a> {
             args,
             arg_names: &[],
             over: None,
+            taken: false,
         }))
     }
 
@@ -262,14 +263,15 @@ impl<'a> Parser<'a> {
         }
         let args = self.take_scratch(base);
         let over = self.over()?;
-        let call = Call { schema, name, args, arg_names: names.into_bump_slice(), over };
+        let taken = named && is_taken(name);
+        let call = Call { schema, name, args, arg_names: names.into_bump_slice(), over, taken };
         Ok(Expr { kind: ExprKind::Call(self.alloc(call)), span: self.span_from(start) })
     }
 
-    /// An aggregate function, if `kw` is one and its parenthesis follows at once.
+    /// An aggregate function, if `kw` is one and its parenthesis follows at once where it must.
     fn aggregate(&mut self, kw: Kw) -> R<Option<ExprKind<'a>>> {
         let Some(kind) = aggregate_kind(kw) else { return Ok(None) };
-        if !self.calls() {
+        if kw.is_function() && !self.calls() {
             return Ok(None);
         }
         self.open()?;
@@ -644,6 +646,13 @@ pub(super) fn interval_unit(kw: Kw) -> Option<IntervalUnit> {
         _ => return None,
     };
     Some(unit)
+}
+
+/// Whether a built-in function has this name that is none by it: where a name is read, its parenthesis does not follow the bare
+/// word at once. AVG is one even then, unless it is quoted or qualified, and is no name before.
+fn is_taken(name: Ident<'_>) -> bool {
+    let kw = Kw::of(name.name);
+    kw.is_function() || kw == Kw::Avg
 }
 
 fn aggregate_kind(kw: Kw) -> Option<AggregateKind> {

@@ -66,6 +66,8 @@ pub struct ColumnInfo {
     pub flags: u16,
     /// Options; see [`extra`].
     pub extra: Extra,
+    /// No statement sees it: neither by name nor in `*`, SHOW and information_schema.
+    pub hidden: bool,
 }
 
 impl ColumnInfo {
@@ -113,9 +115,9 @@ pub struct TableInfo {
     pub name: String,
     /// The engine's object.
     pub table: Arc<Table>,
-    /// Columns in order.
+    /// Columns in order: those of the engine's table, hidden ones too.
     pub columns: Vec<ColumnInfo>,
-    /// Keys as SHOW INDEX lists them, the hidden clustered index left out.
+    /// Keys as SHOW INDEX lists them, those of hidden columns and the hidden clustered index left out.
     pub keys: Vec<KeyInfo>,
     /// Position of the AUTO_INCREMENT column.
     pub auto_increment: Option<usize>,
@@ -162,9 +164,29 @@ impl TableInfo {
         })
     }
 
-    /// Position of a column, by name without case.
+    /// Position of a column that can be named, by name without case.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| same_name(&c.name, name))
+        self.columns.iter().position(|c| !c.hidden && same_name(&c.name, name))
+    }
+
+    /// The same, with `_rowid` as another name of [`TableInfo::row_id`].
+    pub fn named_column(&self, name: &str) -> Option<usize> {
+        self.column(name).or_else(|| if is_row_id(name) { self.row_id() } else { None })
+    }
+
+    /// The column that `_rowid` names: the only one of the primary key, or else of the first unique key without NULL, if it is an
+    /// integer, YEAR or BIT.
+    pub fn row_id(&self) -> Option<usize> {
+        let key = self.keys.first().filter(|key| key.unique)?;
+        let [KeyPartInfo { column, prefix: None }] = key.parts[..] else { return None };
+        let kind = self.columns[column].sql_type().kind;
+        let is_number = kind.is_integer() || matches!(kind, Kind::Year | Kind::Bit);
+        (is_number && !self.columns[column].is_nullable()).then_some(column)
+    }
+
+    /// The columns that statements see, with their positions.
+    pub fn shown_columns(&self) -> impl Iterator<Item = (usize, &ColumnInfo)> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.hidden)
     }
 
     /// A key, by name without case.
@@ -176,6 +198,11 @@ impl TableInfo {
     pub fn primary_key(&self) -> Option<&KeyInfo> {
         self.keys.iter().find(|k| k.primary)
     }
+}
+
+/// Whether it is the name that every table with a key of one integer has for it, unless a column is called so.
+pub(crate) fn is_row_id(name: &str) -> bool {
+    name.eq_ignore_ascii_case("_rowid")
 }
 
 fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<ColumnInfo> {
@@ -199,6 +226,7 @@ fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<Colu
         on_update_now: column.on_update_now,
         flags,
         extra,
+        hidden: column.hidden,
     })
 }
 
@@ -230,7 +258,7 @@ fn shown_as_primary(keys: &[KeyInfo], columns: &[ColumnInfo]) -> Option<usize> {
 fn keys_of(table: &Table) -> Vec<KeyInfo> {
     let mut keys = Vec::new();
     for (i, index) in table.indexes.iter().enumerate() {
-        if index.parts.is_empty() {
+        if index.parts.is_empty() || index.hidden {
             continue;
         }
         let part = |p: &vaquita_engine::lower::KeyPart| {

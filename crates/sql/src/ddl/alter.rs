@@ -435,7 +435,7 @@ enum Kept<'d> {
 }
 
 fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d> {
-    let Some(from) = info.columns.iter().position(|c| same_name(&c.name, name)) else { return Kept::Gone };
+    let Some(from) = info.column(name) else { return Kept::Gone };
     let Some(column) = to.columns.iter().find(|c| c.source == Some(from)) else { return Kept::Gone };
     let (old, new) = (info.columns[from].sql_type(), &column.ty);
     // Of texts the length may differ.
@@ -522,6 +522,7 @@ fn check_parts(definition: &mut Definition, column: &str) -> SqlResult<()> {
 
 fn rename_column(definition: &mut Definition, old: &str, new: &str) -> SqlResult<()> {
     let at = definition.column(old).ok_or_else(|| unknown_column(definition, old))?;
+    columns::check_name(new)?;
     if !same_name(old, new) && definition.column(new).is_some() {
         return Err(SqlError::duplicate_column(new));
     }

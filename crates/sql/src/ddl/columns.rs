@@ -16,6 +16,38 @@ use vaquita_types::{ColumnType, Cx, Date, Kind, Level, SqlError, SqlMode, SqlRes
 /// Most characters of a column's comment.
 const COMMENT_MAX: usize = 1_024;
 
+/// Names of the columns that every table has besides its own.
+const SYSTEM_COLUMNS: [&str; 3] = ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"];
+
+/// Checks the name of a new column.
+///
+/// # Errors
+/// 1166.
+pub(super) fn check_name(name: &str) -> SqlResult<()> {
+    let is_system = SYSTEM_COLUMNS.iter().any(|system| system.eq_ignore_ascii_case(name));
+    if name.is_empty() || name.ends_with(' ') || is_system {
+        return Err(incorrect(name));
+    }
+    Ok(())
+}
+
+/// Checks the column of a new table that InnoDB would number documents by: FULLTEXT indexes need it to be a BIGINT NOT NULL, and
+/// written like that.
+///
+/// # Errors
+/// 1166.
+pub(super) fn check_doc_id(columns: &[ColumnDefinition]) -> SqlResult<()> {
+    let Some(column) = columns.iter().find(|c| c.name.eq_ignore_ascii_case("FTS_DOC_ID")) else {
+        return Ok(());
+    };
+    let fits = column.name == "FTS_DOC_ID" && column.ty.kind == Kind::BigInt && !column.ty.nullable;
+    if fits { Ok(()) } else { Err(incorrect(&column.name)) }
+}
+
+fn incorrect(name: &str) -> SqlError {
+    SqlError::new(1166, format!("Incorrect column name '{name}'"))
+}
+
 /// The definition of a column, `first_timestamp`: no TIMESTAMP column before it. A key that its attributes ask for is
 /// the caller's business.
 ///
@@ -32,9 +64,7 @@ pub(super) fn define(
     if written.generated.is_some() {
         return Err(SqlError::unsupported("generated columns"));
     }
-    if name.is_empty() || name.ends_with(' ') {
-        return Err(SqlError::new(1166, format!("Incorrect column name '{name}'")));
-    }
+    check_name(&name)?;
     if name.chars().count() > 64 {
         return Err(SqlError::too_long_name(&name));
     }

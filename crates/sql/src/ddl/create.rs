@@ -49,6 +49,7 @@ pub(super) fn create_table(
     if definition.columns.is_empty() {
         return Err(SqlError::new(1113, "A table must have at least 1 column"));
     }
+    columns::check_doc_id(&definition.columns)?;
     definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
     let mut spec = definition.to_spec(None)?;
     spec.file_per_table = own_file(cx, &mut definition)?;
@@ -297,6 +298,7 @@ fn add_selected(
         if definition.column(&name).is_some() {
             continue;
         }
+        columns::check_name(&name)?;
         let mut ty = column.ty.clone();
         if ty.kind == Kind::Null {
             ty = vaquita_types::SqlType { kind: Kind::Char, length: 0, ..ty };

@@ -84,7 +84,7 @@ impl Definition {
     /// The definition of a table that exists.
     pub(super) fn of(info: &TableInfo) -> Definition {
         let table = &info.table;
-        let columns = info.columns.iter().enumerate().map(|(i, c)| ColumnDefinition {
+        let columns = info.shown_columns().map(|(i, c)| ColumnDefinition {
             name: c.name.clone(),
             ty: c.sql_type().clone(),
             labels: table.columns[i].labels.clone(),

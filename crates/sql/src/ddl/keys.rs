@@ -145,7 +145,8 @@ fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()>
         || same_name(&key.name, "GEN_CLUST_INDEX")
         || key.name.ends_with(' ');
     if reserved {
-        return Err(SqlError::new(1280, format!("Incorrect index name '{}'", key.name)));
+        let name = if same_name(&key.name, "GEN_CLUST_INDEX") { "GEN_CLUST_INDEX" } else { &key.name };
+        return Err(SqlError::new(1280, format!("Incorrect index name '{name}'")));
     }
     if key.name.chars().count() > 64 {
         return Err(SqlError::too_long_name(&key.name));

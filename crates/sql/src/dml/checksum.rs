@@ -24,7 +24,7 @@ use vaquita_types::{Kind, SqlResult};
 /// Of reading.
 pub(crate) fn checksum(statement: &mut Statement<'_>, info: &TableInfo) -> SqlResult<u32> {
     let mut cursor = error::of_engine(statement.cursor(&info.table, &ReadOptions::default()))?;
-    let packed = info.columns.iter().any(|c| is_variable(c.sql_type().kind));
+    let packed = info.shown_columns().any(|(_, c)| is_variable(c.sql_type().kind));
     let (mut sum, mut failed) = (0u32, None);
     let mut scratch = Scratch::default();
     let scanned =
@@ -73,7 +73,7 @@ impl Scratch {
         if !packed {
             push_bit(&mut self.nulls, true);
         }
-        for (i, column) in info.columns.iter().enumerate() {
+        for (i, column) in info.shown_columns() {
             self.value.clear();
             let is_some = row.read_column(i, &mut self.value)?;
             if column.is_nullable() {

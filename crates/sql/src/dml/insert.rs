@@ -140,7 +140,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         }
         None => match ast.source {
             ast::InsertSource::Values([[], ..]) => Vec::new(),
-            _ => (0..info.columns.len()).collect(),
+            _ => info.shown_columns().map(|(c, _)| c).collect(),
         },
     };
     let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !targets.contains(c)).collect();

@@ -32,7 +32,7 @@ impl TableScope<'_, '_> {
         let is = |ident: Option<ast::Ident<'_>>, text: &str| ident.is_none_or(|i| i.name == text.as_bytes());
         let column = name.name.to_string();
         let found = match is(name.schema, &self.info.database) && is(name.table, &self.info.name) {
-            true => self.info.column(&column),
+            true => self.info.named_column(&column),
             false => None,
         };
         found.ok_or_else(|| unknown_column(name, "field list"))

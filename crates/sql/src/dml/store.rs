@@ -178,7 +178,7 @@ pub(crate) fn has_own_default(info: &ColumnInfo) -> bool {
 /// Whether a column must be given, or gets error 1364.
 pub(crate) fn must_be_given(info: &ColumnInfo) -> bool {
     let none = matches!(info.default, DefaultValue::None | DefaultValue::Text(_));
-    none && !info.is_nullable() && !info.auto_increment && !has_own_default(info)
+    none && !info.is_nullable() && !info.auto_increment && !info.hidden && !has_own_default(info)
 }
 
 /// 1364.

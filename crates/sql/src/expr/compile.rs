@@ -183,7 +183,10 @@ impl Compiler<'_, '_, '_> {
                 };
                 self.subquery(form, Some(left), query)?
             }
-            ExprKind::OdbcEscape { value, .. } => self.expr(value)?,
+            ExprKind::OdbcEscape { name, value } => match literal::escaped(self.cx, *name, value) {
+                Some(moment) => moment,
+                None => self.expr(value)?,
+            },
             ExprKind::Literal(_)
             | ExprKind::Lifted { .. }
             | ExprKind::Param(_)
@@ -308,6 +311,18 @@ impl Compiler<'_, '_, '_> {
             return Err(SqlError::unsupported("window functions"));
         }
         let name = of.name.to_string().to_ascii_lowercase();
+        let schema = of.schema.map_or_else(|| self.cx.state.database.clone(), |schema| schema.to_string());
+        if of.taken && !schema.is_empty() {
+            let message = format!(
+                "FUNCTION {schema}.{} does not exist. Check the 'Function Name Parsing and Resolution' section in \
+                 the Reference Manual",
+                of.name
+            );
+            return Err(SqlError::new(1630, message));
+        }
+        if of.taken {
+            return Err(SqlError::new(1305, format!("FUNCTION {} does not exist", of.name)));
+        }
         if let Some(schema) = of.schema {
             return Err(SqlError::new(1305, format!("FUNCTION {schema}.{} does not exist", of.name)));
         }

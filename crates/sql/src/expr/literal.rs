@@ -5,7 +5,7 @@ use super::cast::charset_named;
 use super::node::{Constness, Expr, Info, Node};
 use super::scope::CompileCx;
 use super::{EvalCx, env};
-use vaquita_parser::ast::{Literal, TemporalKind};
+use vaquita_parser::ast::{self, Literal, TemporalKind};
 use vaquita_types::temporal::parse::{parse_datetime, parse_time};
 use vaquita_types::{Decimal, SqlError, SqlResult, SqlType, Value};
 
@@ -97,6 +97,21 @@ impl Expr {
             }
             node => Expr { node, ..self },
         }
+    }
+}
+
+/// What `{d '…'}`, `{t '…'}` and `{ts '…'}` are, if the text is a date, a time, or both. Words in capitals do not count.
+pub(super) fn escaped(cx: &mut CompileCx<'_>, word: ast::Ident<'_>, value: &ast::Expr<'_>) -> Option<Expr> {
+    let kind = match word.name {
+        b"d" => TemporalKind::Date,
+        b"t" => TemporalKind::Time,
+        b"ts" => TemporalKind::Timestamp,
+        _ => return None,
+    };
+    match value.kind {
+        ast::ExprKind::Literal(Literal::String(text))
+        | ast::ExprKind::Lifted { literal: Literal::String(text), .. } => temporal(cx, kind, text).ok(),
+        _ => None,
     }
 }
 

@@ -368,7 +368,7 @@ impl Builder<'_, '_, '_> {
                     let Some((slot, _)) = scope.slots.iter().enumerate().find(is) else {
                         return Err(SqlError::new(1051, format!("Unknown table '{}'", name.name)));
                     };
-                    for column in 0..scope.slots[slot].columns.len() {
+                    for column in scope.slots[slot].shown() {
                         self.push_column(slot, column, &mut columns, cx)?;
                     }
                 }
@@ -376,7 +376,7 @@ impl Builder<'_, '_, '_> {
                     let compiled = compile(expr, scope, cx)?;
                     let name: Vec<u8> = match alias {
                         Some(alias) => alias.name.to_vec(),
-                        None => default_name(expr, *span, self.planner.sql),
+                        None => default_name(own_name(expr, &compiled), *span, self.planner.sql),
                     };
                     columns.push(self.meta(&compiled, &name));
                     let name = match (alias, &expr.kind) {
@@ -529,6 +529,26 @@ impl Builder<'_, '_, '_> {
     }
 }
 
+/// The expression that names a column: within an escape of ODBC (`{x 'a'}`) what has a name of its own, unless the escape has
+/// made a date or time of it.
+fn own_name<'e>(expr: &'e ast::Expr<'e>, compiled: &Expr) -> &'e ast::Expr<'e> {
+    let ExprKind::OdbcEscape { value, .. } = &expr.kind else { return expr };
+    match value.kind {
+        ExprKind::Literal(Literal::String(_)) | ExprKind::Lifted { literal: Literal::String(_), .. } => {
+            if compiled.ty().kind.is_string() {
+                value
+            } else {
+                expr
+            }
+        }
+        ExprKind::Column(_)
+        | ExprKind::Literal(Literal::Null | Literal::Int(_) | Literal::Decimal(_) | Literal::Float(_)) => {
+            value
+        }
+        _ => expr,
+    }
+}
+
 fn is_null(expr: &ast::Expr<'_>) -> bool {
     matches!(expr.kind, ExprKind::Literal(Literal::Null) | ExprKind::Lifted { literal: Literal::Null, .. })
 }
@@ -571,7 +591,8 @@ fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
         }
         _ => {
             let text = span.of(sql);
-            let text = if text.is_empty() { expr.span.of(sql) } else { text };
+            let is_part = text.first() == Some(&b'{') && sql.get(expr.span.start as usize) != Some(&b'{');
+            let text = if text.is_empty() || is_part { expr.span.of(sql) } else { text };
             text.trim_ascii().to_vec()
         }
     };

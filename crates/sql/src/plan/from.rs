@@ -2,9 +2,9 @@
 
 use super::block;
 use super::names::{BlockScope, Slot, SlotColumn, Source, TABLES_MAX, Visible};
-use super::{Planner, TableUse};
+use super::{Planner, TableUse, VirtualColumn};
 use crate::accounts::Priv;
-use crate::catalog::{self, TableInfo, same_name};
+use crate::catalog::{self, ColumnInfo, TableInfo, same_name};
 use crate::expr::{CompileCx, Expr, TableSet, compile_condition};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ fn derived_slot(derived: &ast::DerivedTable<'_>, planned: block::Planned) -> Sql
         if columns.iter().any(|c| same_name(&c.name, &name)) {
             return Err(SqlError::new(1060, format!("Duplicate column name '{name}'")));
         }
-        columns.push(SlotColumn { name, ty: ty.clone() });
+        columns.push(SlotColumn { name, ty: ty.clone(), hidden: false });
     }
     Ok(slot_of(
         derived.alias.to_string(),
@@ -125,7 +125,8 @@ fn open_named(
     }
     if let Some(table) = (planner.virtual_tables)(&database, &name) {
         let columns = table.columns().iter();
-        let columns = columns.map(|c| SlotColumn { name: c.name.clone(), ty: c.ty.clone() }).collect();
+        let column = |c: &VirtualColumn| SlotColumn { name: c.name.clone(), ty: c.ty.clone(), hidden: false };
+        let columns = columns.map(column).collect();
         let (database, name) = (table.database().to_owned(), table.name().to_owned());
         return Ok(slot_of(alias, database, name, Source::Virtual(table), columns));
     }
@@ -138,8 +139,9 @@ fn open_named(
         let mut session = planner.session.borrow_mut();
         catalog::open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?
     };
-    let columns = info.columns.iter();
-    let columns = columns.map(|c| SlotColumn { name: c.name.clone(), ty: c.sql_type().clone() }).collect();
+    let column =
+        |c: &ColumnInfo| SlotColumn { name: c.name.clone(), ty: c.sql_type().clone(), hidden: c.hidden };
+    let columns = info.columns.iter().map(column).collect();
     let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
     apply_hints(&mut slot, named.hints, &info)?;
     Ok(slot)
@@ -240,8 +242,7 @@ fn one(
         TableRef::Table(_) | TableRef::Derived(_) => {
             let slot = *next;
             *next += 1;
-            let visible =
-                (0..scope.slots[slot].columns.len()).map(|column| Visible { slot, column }).collect();
+            let visible = scope.slots[slot].shown().map(|column| Visible { slot, column }).collect();
             Ok((Tree::Table(slot), visible))
         }
         TableRef::List(tables) => list(scope, tables, cx, next),

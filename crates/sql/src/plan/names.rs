@@ -5,7 +5,7 @@
 //! operands), as does whether select aliases count and which come first.
 
 use super::{Planner, block};
-use crate::catalog::{TableInfo, same_name};
+use crate::catalog::{TableInfo, is_row_id, same_name};
 use crate::expr::scope::unknown_column;
 use crate::expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope, TableSet};
 use crate::plan::source::VirtualTable;
@@ -33,6 +33,8 @@ pub(crate) enum Source {
 pub(crate) struct SlotColumn {
     pub(crate) name: String,
     pub(crate) ty: SqlType,
+    /// See [`crate::catalog::ColumnInfo::hidden`].
+    pub(crate) hidden: bool,
 }
 
 /// A table in FROM.
@@ -54,6 +56,21 @@ pub(crate) struct Slot {
     pub(crate) allowed: Option<Vec<usize>>,
     /// FORCE INDEX: a full scan is a last resort.
     pub(crate) force: bool,
+}
+
+impl Slot {
+    /// The column that `_rowid` names; see [`TableInfo::row_id`].
+    fn row_id(&self) -> Option<usize> {
+        match &self.source {
+            Source::Stored(info) => info.row_id(),
+            Source::Derived(_) | Source::Virtual(_) => None,
+        }
+    }
+
+    /// Positions of the columns that `*` gives.
+    pub(super) fn shown(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, _)| i)
+    }
 }
 
 /// A column that can be named without its table.
@@ -175,13 +192,23 @@ impl<'s, 'p> BlockScope<'s, 'p> {
                     {
                         continue;
                     }
-                    if let Some(c) = slot.columns.iter().position(|c| same_name(&c.name, &wanted)) {
+                    if let Some(c) = slot.shown().find(|&c| same_name(&slot.columns[c].name, &wanted)) {
                         add(i, c)?;
                     }
                 }
             }
         }
-        Ok(found)
+        Ok(found.or_else(|| if is_row_id(&wanted) { self.find_row_id(name) } else { None }))
+    }
+
+    /// What `_rowid` names; without its table it must be the only one.
+    fn find_row_id(&self, name: &ast::ColumnRef<'_>) -> Option<(usize, usize)> {
+        let is_meant = |slot: &&Slot| match name.table {
+            Some(table) => Self::is_slot(slot, name.schema, table),
+            None => self.slots.len() == 1,
+        };
+        let slot = self.slots.iter().position(|slot| is_meant(&slot))?;
+        Some((slot, self.slots[slot].row_id()?))
     }
 
     fn ambiguous(&self, name: &ast::ColumnRef<'_>) -> SqlError {

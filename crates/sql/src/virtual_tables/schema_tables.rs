@@ -234,7 +234,7 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
         virtual_columns(m);
     }
     for info in m.tables(1, 2)? {
-        for (at, column) in info.columns.iter().enumerate() {
+        for (at, column) in info.shown_columns() {
             let ty = column.sql_type();
             let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set))
                 && ty.collation != vaquita_types::sql_type::BINARY;

@@ -91,7 +91,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         });
     }
     if targets.is_empty() {
-        targets.extend((0..info.columns.len()).map(Target::Column));
+        targets.extend(info.shown_columns().map(|(c, _)| Target::Column(c)));
     }
     if format.is_fixed_width() {
         check_fixed_width(&info, &targets)?;
