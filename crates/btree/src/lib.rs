@@ -85,4 +85,4 @@ pub use rec_buf::RecBuf;
 pub use sample::Sample;
 pub use stats::TreeStats;
 pub use tree::{LatchMode, Tree};
-pub use validate::{TreeReport, validate};
+pub use validate::{TreeReport, validate, validate_while};

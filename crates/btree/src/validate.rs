@@ -52,6 +52,18 @@ struct Child {
 /// # Errors
 /// The first broken rule; errors of reading pages.
 pub fn validate(tree: &Tree, storage: &Storage) -> Result<TreeReport> {
+    Ok(validate_while(tree, storage, &mut || true)?.unwrap_or_default())
+}
+
+/// The same; `go_on` is asked before every page, while none is latched. `None`: it said no.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_while(
+    tree: &Tree,
+    storage: &Storage,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<TreeReport>> {
     let mut check = Check { tree, storage, report: TreeReport::default(), offsets: Offsets::new() };
     let root_id = tree.page_id(tree.root());
     let root = storage.pool().get_shared(root_id)?;
@@ -60,11 +72,14 @@ pub fn validate(tree: &Tree, storage: &Storage) -> Result<TreeReport> {
     drop(root);
     let mut level_pages = vec![Child { page: tree.root(), key: None }];
     for level in (0..=top).rev() {
-        level_pages = check.level(level, &level_pages)?;
+        match check.level(level, &level_pages, go_on)? {
+            Some(children) => level_pages = children,
+            None => return Ok(None),
+        }
     }
     check.report.height = u32::from(top) + 1;
     check.segments(top)?;
-    Ok(check.report)
+    Ok(Some(check.report))
 }
 
 struct Check<'t> {
@@ -76,10 +91,18 @@ struct Check<'t> {
 
 impl Check<'_> {
     /// Checks the pages of a level against what their parents say; the children, if it is not the lowest.
-    fn level(&mut self, level: u16, pages: &[Child]) -> Result<Vec<Child>> {
+    fn level(
+        &mut self,
+        level: u16,
+        pages: &[Child],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<Child>>> {
         let mut children = Vec::new();
         let mut last: Option<OwnedKey> = None;
         for (i, child) in pages.iter().enumerate() {
+            if !go_on() {
+                return Ok(None);
+            }
             let prev = i.checked_sub(1).map_or(PageNo::NULL, |i| pages[i].page);
             let next = pages.get(i + 1).map_or(PageNo::NULL, |c| c.page);
             let id = self.tree.page_id(child.page);
@@ -99,7 +122,7 @@ impl Check<'_> {
                 self.children(id, &page, &mut children)?;
             }
         }
-        Ok(children)
+        Ok(Some(children))
     }
 
     /// The page by itself.

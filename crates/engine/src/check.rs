@@ -15,7 +15,7 @@ use crate::row::image::Image;
 use crate::row::lock::{parse_clustered, parse_secondary};
 use crate::row::versions::{cluster_key_of, find_row};
 use crate::table::{Index, Table};
-use vaquita_btree::{Cursor, TreeReport, validate};
+use vaquita_btree::{Cursor, TreeReport, validate_while};
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
 
@@ -51,13 +51,22 @@ impl TableReport {
 /// # Errors
 /// [`Error::Corrupt`] says the first rule broken, and where; errors of reading pages.
 pub fn check_table(core: &Core, table: &Table) -> Result<TableReport> {
+    check_table_while(core, table, &mut || true)
+}
+
+/// The same; `go_on` is asked before every page and every row, while nothing is latched.
+///
+/// # Errors
+/// As [`check_table`]; [`Error::Interrupted`] when it says no.
+pub fn check_table_while(core: &Core, table: &Table, go_on: &mut dyn FnMut() -> bool) -> Result<TableReport> {
     let mut report = TableReport::default();
     for index in &table.indexes {
-        report.trees.push(validate(&index.tree, &core.storage)?);
+        let tree = validate_while(&index.tree, &core.storage, go_on)?;
+        report.trees.push(tree.ok_or(Error::Interrupted)?);
     }
-    check_rows(core, table, &mut report)?;
+    check_rows(core, table, &mut report, go_on)?;
     for index in &table.indexes[1..] {
-        check_entries(core, table, index, &mut report)?;
+        check_entries(core, table, index, &mut report, go_on)?;
     }
     let expected = report.rows * (table.indexes.len() as u64 - 1);
     if report.entries != expected {
@@ -72,7 +81,12 @@ fn broken(table: &Table, detail: &str) -> Error {
     Error::Corrupt(format!("table {}: {detail}", table.name))
 }
 
-fn check_rows(core: &Core, table: &Table, report: &mut TableReport) -> Result<()> {
+fn check_rows(
+    core: &Core,
+    table: &Table,
+    report: &mut TableReport,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<()> {
     let mut cursor = Cursor::new(&table.clustered().tree, &core.storage);
     let mut offsets = Offsets::new();
     let mut on_row = cursor.first()?;
@@ -81,6 +95,9 @@ fn check_rows(core: &Core, table: &Table, report: &mut TableReport) -> Result<()
         parse_clustered(table, &record, &mut offsets)?;
         let mut row = Image::of(table, &record, &offsets);
         cursor.store()?;
+        if !go_on() {
+            return Err(Error::Interrupted);
+        }
         if row.is_deleted() {
             report.deleted_rows += 1;
         } else {
@@ -116,7 +133,13 @@ fn check_has_entry(core: &Core, table: &Table, index: &Index, row: &Image) -> Re
     Err(broken(table, &format!("the entry '{value}' of row '{key}' in index {} {detail}", index.name)))
 }
 
-fn check_entries(core: &Core, table: &Table, index: &Index, report: &mut TableReport) -> Result<()> {
+fn check_entries(
+    core: &Core,
+    table: &Table,
+    index: &Index,
+    report: &mut TableReport,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<()> {
     let mut cursor = Cursor::new(&index.tree, &core.storage);
     let mut offsets = Offsets::new();
     let mut on_entry = cursor.first()?;
@@ -131,6 +154,9 @@ fn check_entries(core: &Core, table: &Table, index: &Index, report: &mut TableRe
             own((0..offsets.n_fields()).map(|i| TupleField::nullable(record.field(&offsets, i))).collect());
         let key = own(cluster_key_of(table, index, &record, &offsets));
         cursor.store()?;
+        if !go_on() {
+            return Err(Error::Interrupted);
+        }
         check_entry(core, (table, index), &tuple(&fields), &tuple(&key), is_deleted)?;
         if is_deleted {
             report.deleted_entries += 1;

@@ -86,16 +86,34 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
         }
         MaintainAction::Check => match at_rest(cx, &info.table) {
             Err(e) => failed(e),
-            Ok(()) => match check::check_table(cx.db.engine().core(), &info.table) {
-                Ok(_) => vec![ok()],
-                Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
-            },
+            Ok(()) => checked(cx, &info.table)?,
         },
         MaintainAction::Repair => {
             vec![("note", "The storage engine for the table doesn't support repair".to_owned())]
         }
         MaintainAction::Checksum => Vec::new(),
     })
+}
+
+/// What is said of a table that is checked.
+///
+/// # Errors
+/// 1317: the statement was ended.
+fn checked(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Vec<Line>> {
+    let mut ended = None;
+    let (core, state) = (cx.db.engine().core(), &mut *cx.state);
+    let done = check::check_table_while(core, table, &mut || match state.poll() {
+        Ok(()) => true,
+        Err(e) => {
+            ended = Some(e);
+            false
+        }
+    });
+    match (done, ended) {
+        (_, Some(e)) => Err(e),
+        (Ok(_), None) => Ok(vec![("status", "OK".to_owned())]),
+        (Err(e), None) => Ok(vec![("error", e.to_string()), ("error", "Corrupt".to_owned())]),
+    }
 }
 
 /// What is said of a table for which the statement has failed.
