@@ -202,13 +202,13 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Why a tablespace could not grow, if that is the error.
-    pub fn no_space(&self) -> Option<&str> {
-        match self {
-            Error::Storage(vaquita_storage::Error::SpaceFull { detail, .. })
-            | Error::Tree(vaquita_btree::Error::Storage(vaquita_storage::Error::SpaceFull {
-                detail, ..
-            })) => Some(detail),
+    /// Why a file could not be made or grow, if that is the error: a tablespace's, or one of a sort.
+    pub fn no_space(&self) -> Option<String> {
+        use vaquita_storage::Error as E;
+        let (Error::Storage(e) | Error::Tree(vaquita_btree::Error::Storage(e))) = self else { return None };
+        match e {
+            E::SpaceFull { detail, .. } => Some(detail.clone()),
+            E::Io(e) if e.kind == vaquita_io::ErrorKind::NoSpace => Some(e.to_string()),
             _ => None,
         }
     }

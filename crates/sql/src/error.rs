@@ -102,6 +102,15 @@ pub fn engine(e: &Error) -> SqlError {
     }
 }
 
+/// 3: a file cannot be written.
+pub(crate) fn writing(file: &str, e: &std::io::Error) -> SqlError {
+    let shown = e.to_string();
+    // The number is told once.
+    let text = shown.split(" (os error").next().unwrap_or_default();
+    let errno = e.raw_os_error().unwrap_or(0);
+    SqlError::new(3, format!("Error writing file '{file}' (Errcode: {errno} - {text})"))
+}
+
 /// For `map_err`.
 ///
 /// # Errors

@@ -13,6 +13,12 @@ pub(crate) fn failure(e: &Error, info: &TableInfo) -> SqlError {
         let keys = info.table.foreign_keys.iter().chain(&info.table.referenced_by);
         keys.into_iter().find(|k| k.id == constraint)
     };
+    if e.no_space().is_some() {
+        return SqlError::new(
+            1114,
+            format!("The table '{}' is full", crate::catalog::sql_name(&info.table.name).1),
+        );
+    }
     match e {
         Error::NoReferencedRow { constraint, .. } => match found(constraint) {
             Some(key) => child_fails(&error::foreign_key_text(key)),

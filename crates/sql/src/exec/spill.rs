@@ -1,5 +1,6 @@
 //! Rows in temporary files: what does not fit in memory.
 
+use super::folders::TmpFolders;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -12,7 +13,7 @@ const BUFFER: usize = 256 << 10;
 const BLOCK: u64 = 16 << 10;
 
 pub(super) fn io(e: &std::io::Error) -> SqlError {
-    SqlError::new(3, format!("Error writing a temporary file (Errcode: {e})"))
+    crate::error::writing("a temporary file", e)
 }
 
 /// Rows one behind the other, each with a key that may be empty. In the order of their keys they can be found by key: one
@@ -33,8 +34,8 @@ impl RowFile {
     ///
     /// # Errors
     /// The file.
-    pub(super) fn new() -> SqlResult<RowFile> {
-        let file = temporary_file().map_err(|e| io(&e))?;
+    pub(super) fn new(folders: &TmpFolders) -> SqlResult<RowFile> {
+        let file = folders.file().map_err(|e| io(&e))?;
         Ok(RowFile { file, written: 0, buffer: Vec::new(), index: Vec::new() })
     }
 
@@ -139,24 +140,6 @@ impl Read for Part<'_> {
     }
 }
 
-/// A file that is gone when it is closed.
-pub(super) fn temporary_file() -> std::io::Result<File> {
-    loop {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let n = now.map_or(0, |d| d.as_nanos());
-        let path = std::env::temp_dir().join(format!("vaquita-sort-{}-{n}", std::process::id()));
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => {
-                // It stays usable without a name.
-                std::fs::remove_file(&path)?;
-                return Ok(file);
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,8 +152,18 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_is_told() {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        let mut rows = RowFile { file, written: 0, buffer: Vec::new(), index: Vec::new() };
+        rows.push(b"k", b"body");
+        let told = rows.relieve().unwrap_err();
+        let text = "Error writing file 'a temporary file' (Errcode: 28 - No space left on device)";
+        assert_eq!((told.code, &*told.message), (3, text));
+    }
+
+    #[test]
     fn rows_are_found_by_key_across_blocks() {
-        let mut file = RowFile::new().unwrap();
+        let mut file = RowFile::new(&TmpFolders::default()).unwrap();
         // Keys with no rows, one row, and more rows than a block holds.
         let many = |n: u32| if n == 40 { 5_000 } else { n % 3 };
         for n in 0..100_u32 {

@@ -51,6 +51,14 @@ impl Into {
         })
     }
 
+    fn write_error(&self, e: &std::io::Error) -> SqlError {
+        let name = match self {
+            Into::Vars(_) => Cow::Borrowed(""),
+            Into::DumpFile(name) | Into::OutFile(name, _) => String::from_utf8_lossy(name),
+        };
+        crate::error::writing(&name, e)
+    }
+
     /// Takes the rows of one execution.
     pub(super) fn output<'i>(&'i self, types: &'i [SqlType], cx: &EvalCx<'_>) -> SqlResult<Storing<'i>> {
         let file = match self {
@@ -98,7 +106,7 @@ impl Output for Storing<'_> {
             Into::Vars(names) => {
                 for ((name, value), ty) in names.iter().zip(values).zip(self.types) {
                     let value = vaquita_types::memory::into_owned(value.borrowed())?;
-                    cx.state.user_vars.set(name, value, ty.clone());
+                    cx.state.user_vars.set(name, value, ty.clone())?;
                 }
                 return Ok(Flow::Go);
             }
@@ -119,14 +127,10 @@ impl Output for Storing<'_> {
             }
         }
         if let Some(file) = &mut self.file {
-            file.write_all(&self.line).map_err(|e| write_error(&e))?;
+            file.write_all(&self.line).map_err(|e| self.into.write_error(&e))?;
         }
         Ok(Flow::Go)
     }
-}
-
-fn write_error(e: &std::io::Error) -> SqlError {
-    SqlError::new(3, format!("Error writing file (Errcode: {} - {e})", e.raw_os_error().unwrap_or(0)))
 }
 
 fn text(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
@@ -152,7 +156,7 @@ impl Storing<'_> {
     /// All rows have come: how many.
     pub(super) fn finish(self, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
         if let Some(mut file) = self.file {
-            file.flush().map_err(|e| write_error(&e))?;
+            file.flush().map_err(|e| self.into.write_error(&e))?;
         }
         if self.rows == 0 && matches!(self.into, Into::Vars(_)) {
             cx.state.warnings.warn(1329, "No data - zero rows fetched, selected, or processed");
