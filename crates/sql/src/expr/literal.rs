@@ -78,11 +78,13 @@ fn padded(text: &[u8], unit: usize) -> Vec<u8> {
 /// Hexadecimal and bit literals: binary strings that are numbers where numbers are wanted.
 fn bits(bytes: &[u8]) -> Expr {
     let ty = SqlType::varchar(bytes.len() as u32, 63);
-    if bytes.len() > 8 {
-        return Expr::constant(Value::owned(bytes.to_vec()), ty);
-    }
-    let value = bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b));
-    let mut e = Expr::constant(Value::Bit { value, bytes: bytes.len() as u8 }, ty);
+    // Of a long one the lowest 64 bits.
+    let number = bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b));
+    let value = match bytes.len() {
+        len @ ..=8 => Value::Bit { value: number, bytes: len as u8 },
+        _ => Value::Label { number, text: bytes.to_vec().into() },
+    };
+    let mut e = Expr::constant(value, ty);
     e.info.ascii = bytes.is_ascii();
     e
 }
@@ -91,6 +93,9 @@ impl Expr {
     /// A hexadecimal literal as the number it is; everything else as it is.
     pub(super) fn into_number(self) -> Expr {
         match self.node {
+            Node::Const(Value::Label { number, .. }) if self.ty.kind.is_string() => {
+                Expr::constant(Value::UInt(number), SqlType { unsigned: true, ..int_type(20) })
+            }
             Node::Const(Value::Bit { value, bytes }) if self.ty.kind.is_string() => {
                 let ty = SqlType { unsigned: true, ..int_type(u32::from(bytes) * 3) };
                 Expr::constant(Value::UInt(value), ty)

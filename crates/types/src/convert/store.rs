@@ -66,6 +66,8 @@ pub fn store(
         return Ok(true);
     }
     let mut place = Place { column, name, mode, cx };
+    let clipped = place.literal_too_long(v, from)?;
+    let v = clipped.as_ref().unwrap_or(v);
     match column.storage() {
         Storage::Int(n) => place.int(v, n, out)?,
         Storage::UInt(n) => place.uint(v, n, out)?,
@@ -102,6 +104,34 @@ impl Place<'_, '_> {
         }
         self.cx.warnings.warn(code, message);
         Ok(())
+    }
+
+    /// A hexadecimal literal in a column of numbers that cannot take it: one of more than 64 bits, or with the highest of
+    /// them where no unsigned integer or bits are wanted. What is stored in its place.
+    fn literal_too_long(&mut self, v: &Value<'_>, from: &SqlType) -> SqlResult<Option<Value<'static>>> {
+        if !from.kind.is_string() {
+            return Ok(None);
+        }
+        let is_long = match v {
+            Value::Label { .. } => true,
+            Value::Bit { value, .. } => *value > i64::MAX as u64,
+            _ => return Ok(None),
+        };
+        let max = match (self.column.storage(), v) {
+            (Storage::Decimal { .. } | Storage::Float | Storage::Double, _) if is_long => {
+                Value::Int(i64::MAX)
+            }
+            (Storage::Int(n), Value::Label { .. }) => Value::Int(i64::MAX >> (64 - 8 * u32::from(n))),
+            (Storage::UInt(n), Value::Label { .. }) => Value::UInt(u64::MAX >> (64 - 8 * u32::from(n))),
+            (Storage::Bit(_), Value::Label { .. }) => match self.column.ty.length {
+                bits @ 1..64 => Value::UInt((1 << bits) - 1),
+                _ => Value::UInt(u64::MAX),
+            },
+            (Storage::Year, Value::Label { .. }) => Value::Int(0),
+            _ => return Ok(None),
+        };
+        self.out_of_range()?;
+        Ok(Some(max))
     }
 
     fn truncated_message(&self) -> String {
