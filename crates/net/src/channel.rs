@@ -168,6 +168,11 @@ impl Channel {
         !self.unsent.is_empty() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
 
+    /// Bytes that wait to be sent, those within TLS excepted.
+    pub fn unsent(&self) -> usize {
+        self.unsent.len()
+    }
+
     /// Sends what waits. `false`: not all of it.
     ///
     /// # Errors

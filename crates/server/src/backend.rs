@@ -117,6 +117,20 @@ pub trait Client: Send {
     /// 1227.
     fn check_debug(&mut self) -> SqlResult<()>;
 
+    /// Whether the door may hold so many bytes more for the session.
+    ///
+    /// # Errors
+    /// 4081, 4082.
+    fn may_hold(&self, bytes: usize) -> SqlResult<()> {
+        let _ = bytes;
+        Ok(())
+    }
+
+    /// The door holds so many bytes for the session by now.
+    fn hold(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
+
     /// Counts what came and went.
     fn count_bytes(&mut self, received: u64, sent: u64);
 }

@@ -99,6 +99,11 @@ impl Channel {
         self.line.has_unsent()
     }
 
+    /// Bytes that wait to be sent, those within TLS excepted.
+    pub(crate) fn unsent(&self) -> usize {
+        self.line.unsent()
+    }
+
     /// Sends what waits. `false`: not all of it.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         self.line.flush()

@@ -151,6 +151,14 @@ impl Client for Session {
         self.0.check_debug()
     }
 
+    fn may_hold(&self, bytes: usize) -> SqlResult<()> {
+        self.0.may_hold(bytes)
+    }
+
+    fn hold(&mut self, bytes: usize) {
+        self.0.hold(bytes);
+    }
+
     fn count_bytes(&mut self, received: u64, sent: u64) {
         let status = &mut self.0.state_mut().status;
         status.bytes_received += received;

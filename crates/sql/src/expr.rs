@@ -38,6 +38,8 @@ pub mod subquery;
 pub mod variables;
 
 pub use aggregate::{Accumulator, Aggregate, order_of};
+pub(crate) use build::converted_len_max;
+
 pub use compile::{compile, compile_condition};
 pub use control::{as_type, merge, union_type};
 pub use functions::is_function;

@@ -194,7 +194,8 @@ fn grouped(text: &str, rows: &[[Value<'static>; 4]]) -> String {
     let mut cx = CompileCx::new(None, &mut state);
     let compiled = compile(expr, &Columns, &mut cx).expect("compiles");
     let aggregates = std::mem::take(&mut cx.aggregates);
-    let mut accumulators: Vec<_> = aggregates.iter().map(|a| a.accumulator(1 << 20, 1 << 20)).collect();
+    let mut accumulators: Vec<_> =
+        aggregates.iter().map(|a| a.accumulator(1 << 20, || (1 << 20).into())).collect();
     let mut eval = EvalCx::new(None, &mut state, None);
     for values in rows {
         let tables = [TableRow::Values(values)];

@@ -25,7 +25,11 @@ O_DIRECT and O_DIRECT_NO_FSYNC, and if `innodb_flush_log_at_trx_commit` is 1 at 
 are faster through the page cache.
 
 `innodb_buffer_pool_filename` never names a file that is there and is something else than a list of pages: it stays, and the dump's
-status says so. A list that is damaged is said in the log, and nothing of it is loaded.";
+status says so. A list that is damaged is said in the log, and nothing of it is loaded.
+
+`tmpdir` names one folder or several with `:` between them, which are used in turn; unless it is set, it is that of the process
+(`TMPDIR`, `/tmp`). A folder that is not there stops the start. The limits of memory, and the default of `global_connection_memory_limit`, which
+follows from the machine, are told in [server.md](server.md#what-a-statement-may-take).";
 
 const REFUSED: &str = "
 ## Variables that are refused

@@ -1,7 +1,12 @@
 //! Memory for long values: an allocation that fails ends the statement, not the process.
 //!
 //! A failed allocation of a few bytes cannot be told from inside most code, and ends the process. So a long one is refused
-//! while there is still room for many short ones: it succeeds only if [`HEADROOM`] could be had behind it.
+//! while there is still room for many short ones: it succeeds only if [`HEADROOM`] could be had behind it. What a session's
+//! statement may have at all, [`account`] knows.
+
+pub mod account;
+
+pub use account::check;
 
 use crate::{SqlError, SqlResult, Value};
 use std::borrow::Cow;
@@ -21,7 +26,7 @@ pub fn no_memory(bytes: usize) -> SqlError {
 /// Room for so many more elements; for exactly so many if the vector is empty.
 ///
 /// # Errors
-/// 5.
+/// 5; 4081 and 4082 beyond what the statement may have.
 #[inline]
 pub fn reserve<T>(out: &mut Vec<T>, more: usize) -> SqlResult<()> {
     if more <= out.capacity() - out.len() { Ok(()) } else { grow(out, more) }
@@ -29,6 +34,9 @@ pub fn reserve<T>(out: &mut Vec<T>, more: usize) -> SqlResult<()> {
 
 fn grow<T>(out: &mut Vec<T>, more: usize) -> SqlResult<()> {
     let bytes = more.saturating_mul(size_of::<T>());
+    if bytes.max(out.capacity().saturating_mul(size_of::<T>())) >= LONG {
+        check(bytes)?;
+    }
     let grown = if out.is_empty() { out.try_reserve_exact(more) } else { out.try_reserve(more) };
     grown.map_err(|_| no_memory(bytes))?;
     if out.capacity().saturating_mul(size_of::<T>()) >= LONG {
@@ -52,6 +60,13 @@ pub fn with_room(bytes: usize) -> SqlResult<Vec<u8>> {
     let mut out = Vec::new();
     reserve(&mut out, bytes)?;
     Ok(out)
+}
+
+/// Gives back room that a long text turned out not to need, if there is much of it.
+pub fn give_back_rest(out: &mut Vec<u8>) {
+    if out.capacity() >= LONG && out.capacity() / 4 > out.len() / 3 {
+        out.shrink_to_fit();
+    }
 }
 
 /// Puts bytes at the end.
@@ -101,6 +116,11 @@ pub fn into_owned(value: Value<'_>) -> SqlResult<Value<'static>> {
             let mut out = with_room(bytes.len())?;
             out.extend_from_slice(bytes);
             Ok(Value::owned(out))
+        }
+        Value::Json(Cow::Borrowed(bytes)) if bytes.len() >= LONG => {
+            let mut out = with_room(bytes.len())?;
+            out.extend_from_slice(bytes);
+            Ok(Value::Json(out.into()))
         }
         value => Ok(value.into_owned()),
     }

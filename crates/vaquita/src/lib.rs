@@ -12,6 +12,11 @@ pub mod cli;
 pub mod embedded;
 pub mod engine;
 mod memcached;
+/// For a program's allocator: [`memory::allocated`] and [`memory::freed`] tell what it gives and takes back. Where they are
+/// called, `connection_memory_limit` and `global_connection_memory_limit` can be set; elsewhere they are refused.
+pub mod memory {
+    pub use vaquita_sql::types::memory::account::{allocated, freed};
+}
 mod serve;
 mod shell;
 pub mod workshop;

@@ -13,6 +13,7 @@ use crate::protocol::params;
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_error, push_plain_ok, status};
 use crate::shared::Shared;
 use vaquita_net::hand_over_if_busy;
+use vaquita_sql::types::memory;
 use vaquita_sql::{Completion, Durability, SqlError, SqlResult};
 
 /// FLUSH by the bits of COM_REFRESH.
@@ -82,7 +83,9 @@ impl Active {
             Command::Execute(id, flags, bytes) => self.execute(id, flags, bytes, line),
             Command::Prepare(sql) => self.prepare(sql, line),
             Command::CloseStatement(id) => {
-                self.statements.remove(&id);
+                if let Some(closed) = self.statements.remove(&id) {
+                    self.statement_holds(closed.held(), 0);
+                }
                 self.client.close_statement(id);
                 Outcome::Done
             }
@@ -190,16 +193,20 @@ impl Active {
         let Some(statement) = self.statements.get_mut(&id) else {
             return self.error(line, &errors::unknown_statement(id, FUNCTION));
         };
+        let before = statement.held();
         statement.cursor = None;
         let pieces = std::mem::take(&mut statement.pieces);
-        if std::mem::take(&mut statement.pieces_too_long) {
-            return self.error(line, &errors::parameter_too_long());
+        if let Some(error) = statement.pieces_refused.take() {
+            drop(pieces);
+            self.statement_holds(before, 0);
+            return self.error(line, &error);
         }
         let piece = |i: usize| {
             let found = pieces.iter().find(|(param, _)| usize::from(*param) == i);
             found.map(|(_, bytes)| bytes.as_slice())
         };
         let Ok(params) = params::parse(bytes, statement.params, &mut statement.types, piece) else {
+            self.statement_holds(before, 0);
             return self.error(line, &errors::wrong_arguments(FUNCTION));
         };
         let form =
@@ -213,6 +220,10 @@ impl Active {
         if let (Form::Cursor(cursor), Ok(())) = (form, &done) {
             statement.cursor = cursor.columns.is_some().then_some(cursor);
         }
+        let now = statement.held();
+        drop(params);
+        drop(pieces);
+        self.statement_holds(before, now);
         finish(line, done, gone)
     }
 
@@ -223,26 +234,45 @@ impl Active {
         if param >= statement.params {
             return;
         }
+        if statement.pieces_refused.is_some() {
+            return;
+        }
+        let before = statement.held();
         let pieces = &mut statement.pieces;
         let at = pieces.iter().position(|(p, _)| *p == param).unwrap_or_else(|| {
             pieces.push((param, Vec::new()));
             pieces.len() - 1
         });
-        if pieces[at].1.len() + bytes.len() > limit {
-            statement.pieces_too_long = true;
-            pieces[at].1 = Vec::new();
-            return;
+        let piece = &mut pieces[at].1;
+        let taken = match piece.len() + bytes.len() > limit {
+            true => Err(errors::parameter_too_long()),
+            false => {
+                // Growing may double it.
+                let more = (bytes.len() + piece.len()).saturating_sub(piece.capacity()).max(piece.len());
+                let may_hold = match piece.capacity() - piece.len() < bytes.len() {
+                    true => self.client.may_hold(more),
+                    false => Ok(()),
+                };
+                may_hold.and_then(|()| memory::append(piece, bytes))
+            }
+        };
+        if let Err(error) = taken {
+            statement.pieces = Vec::new();
+            statement.pieces_refused = Some(error);
         }
-        pieces[at].1.extend_from_slice(bytes);
+        let now = statement.held();
+        self.statement_holds(before, now);
     }
 
     fn reset_statement(&mut self, id: u32, line: &mut Line<'_>) -> Outcome {
         let Some(statement) = self.statements.get_mut(&id) else {
             return self.error(line, &errors::unknown_statement(id, "mysqld_stmt_reset"));
         };
+        let before = statement.held();
         statement.pieces = Vec::new();
-        statement.pieces_too_long = false;
+        statement.pieces_refused = None;
         statement.cursor = None;
+        self.statement_holds(before, 0);
         self.ok(line)
     }
 
@@ -253,6 +283,7 @@ impl Active {
         let Some(cursor) = &mut statement.cursor else {
             return self.error(line, &errors::no_cursor(id));
         };
+        let before = cursor.rows.capacity();
         let limits = self.client.limits();
         for _ in 0..rows {
             let Some(row) = cursor.next() else { break };
@@ -267,6 +298,7 @@ impl Active {
         if cursor.is_empty() {
             status |= status::LAST_ROW_SENT;
             statement.cursor = None;
+            self.statement_holds(before, 0);
         } else {
             status |= status::CURSOR_EXISTS;
         }

@@ -33,6 +33,9 @@ use vaquita_sql::{Durability, SqlError, Transport};
 /// Space to receive into.
 const INPUT_LEN: usize = 64 << 10;
 
+/// From this length on what has been received is the session's while it is answered.
+const LONG_INPUT: usize = 4 * INPUT_LEN;
+
 /// Replies are sent when there is this much of them.
 const OUTPUT_FULL: usize = 64 << 10;
 
@@ -202,6 +205,17 @@ impl Connection {
                 }
                 Err(ChannelError::Io) => true,
             };
+            if self.input.capacity() > LONG_INPUT
+                && let Some(active) = &mut self.active
+                && let Err(error) = active.buffers_hold(self.input.capacity())
+            {
+                // What the client goes on to send is not to be read.
+                self.broke_off(&error.message);
+                scratch.out.seq = 1;
+                push_error(&mut scratch.out, &error);
+                let _ = self.send(scratch, Next::Closed);
+                return Next::Closed;
+            }
             let going_on = self.answer(scratch);
             if ended && going_on {
                 self.broke_off("Got an error reading communication packets");
@@ -434,6 +448,8 @@ impl vaquita_net::Connection for Connection {
         if let Some(active) = &mut self.active {
             let (received, sent) = self.channel.take_counts();
             active.client.count_bytes(received, sent);
+            // What is too much is refused when it grows.
+            let _ = active.buffers_hold(self.input.capacity() + self.held.capacity() + self.channel.unsent());
         }
         next
     }

@@ -106,7 +106,7 @@ impl ResultSink for Reply<'_, '_> {
     #[inline]
     fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
         let Some(columns) = &self.columns else { return Ok(()) };
-        if self.may_be_long {
+        if self.may_be_long || matches!(self.form, Form::Cursor(_)) {
             let bytes =
                 values.iter().map(|value| if let Value::Bytes(text) = value { text.len() + 9 } else { 0 });
             let out = match &mut self.form {

@@ -168,7 +168,7 @@ impl Connection {
                 Assignment::NextTransaction { isolation, access } => {
                     self.set_next_transaction(isolation, access)?;
                 }
-                Assignment::User { name, value, ty } => self.state.user_vars.set(&name, value, ty),
+                Assignment::User { name, value, ty } => self.state.user_vars.set(&name, value, ty)?,
             }
         }
         Ok(Outcome::default())

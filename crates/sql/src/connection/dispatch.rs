@@ -6,7 +6,7 @@ use crate::sink::ResultSink;
 use crate::statement::{Outcome, PlanCx, StmtCx};
 use vaquita_engine::AccessMode;
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_types::{SqlError, SqlResult, Value};
+use vaquita_types::{SqlError, SqlResult, Value, memory};
 
 /// Statements that are not supported and would commit an open transaction.
 const COMMITTING: &[&str] =
@@ -22,6 +22,7 @@ impl Connection {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
+        memory::check(0)?;
         match stmt {
             Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) => {
                 self.plan_and_run(stmt, sql, params, None, sink)

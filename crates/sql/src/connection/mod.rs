@@ -39,6 +39,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use vaquita_engine::{Durability, Session};
 use vaquita_parser::{ParseMode, TwoByte};
+use vaquita_types::memory::account::{self, Account};
 use vaquita_types::{Level, SqlError, SqlMode, SqlResult};
 
 /// How a client came in.
@@ -160,6 +161,8 @@ pub struct Connection {
     /// All privileges, whatever the accounts say: of the program that has the folder open, and of who came in when accounts
     /// were not asked.
     has_everything: bool,
+    /// Bytes that a door holds for it.
+    held: usize,
     pub(crate) last_database: Option<InDatabase>,
 }
 
@@ -172,7 +175,9 @@ impl Connection {
     pub(crate) fn new(db: Arc<Database>, info: ConnectInfo) -> SqlResult<Connection> {
         let id = info.id.unwrap_or_else(|| db.processes.reserve_id());
         let engine = db.engine.session();
-        let state = SessionState::new(id, db.globals.session());
+        let before = account::balance();
+        let mut state = SessionState::new(id, db.globals.session());
+        state.use_account(Arc::new(Account::new(db.memory.clone())));
         let process = db.processes.enter(id, &info.user, &info.host, state.interrupt.clone());
         *process.waits.lock() = Some(engine.handle());
         // From here on dropping the connection takes it off the list again.
@@ -197,10 +202,12 @@ impl Connection {
             state_changed: false,
             is_insider: false,
             has_everything: false,
+            held: 0,
             last_database: None,
         };
         connection.engine.set_tag(u64::from(id));
         connection.become_user(info)?;
+        connection.state.memory.keep((account::balance() - before).max(0));
         Ok(connection)
     }
 
@@ -395,6 +402,20 @@ impl Connection {
         self.become_user(info)
     }
 
+    /// Whether a door may hold so many bytes more for the session.
+    ///
+    /// # Errors
+    /// 4081, 4082.
+    pub fn may_hold(&self, bytes: usize) -> SqlResult<()> {
+        self.state.memory.may_keep(bytes)
+    }
+
+    /// A door holds so many bytes for the session by now: packets, parameters that come in pieces, rows to be fetched.
+    pub fn hold(&mut self, bytes: usize) {
+        self.state.memory.keep(bytes as i64 - self.held as i64);
+        self.held = bytes;
+    }
+
     /// Status flags of the protocol as they are now (IN_TRANS, AUTOCOMMIT..), for replies to what is no statement.
     pub fn status_flags(&self) -> u16 {
         let mut flags = 0;
@@ -500,6 +521,7 @@ impl Connection {
 
     /// Tells the engine's session of variables that are its settings.
     fn settings_changed(&mut self) {
+        self.state.memory_rules_changed();
         let vars = &self.state.vars;
         let settings = &mut self.engine.settings;
         settings.autocommit = vars.autocommit;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_parser::ValueTag;
 use vaquita_parser::ast::{self, PrepareSource, Stmt, Txn};
-use vaquita_types::{SqlError, SqlResult, Value};
+use vaquita_types::{SqlError, SqlResult, Value, memory};
 
 /// The prepared statements of a session.
 #[derive(Debug, Default)]
@@ -37,6 +37,8 @@ struct Entry {
     planned: bool,
     /// What needs no text: BEGIN, COMMIT, ROLLBACK.
     txn: Option<Txn<'static>>,
+    /// Bytes that the session keeps for it.
+    memory: usize,
 }
 
 /// A plan that is at hand for the next execution.
@@ -72,6 +74,7 @@ impl Connection {
     /// # Errors
     /// Syntax, names, what cannot be prepared (1295), too many (1461).
     pub fn prepare(&mut self, sql: &[u8]) -> SqlResult<Prepared> {
+        let _paid = self.state.memory.enter();
         self.begin("Prepare", sql, Com::Prepare);
         let done = self.make_prepared(sql);
         if let Err(e) = &done {
@@ -95,6 +98,7 @@ impl Connection {
                 format!("Can't create more than max_prepared_stmt_count statements (current value: {limit})"),
             ));
         }
+        let before = memory::account::grown();
         let planning = self.planning(sql, None)?;
         let arena = Bump::new();
         let mode = self.parse_mode(planning.key.is_some());
@@ -125,10 +129,17 @@ impl Connection {
             columns = plan::explain_columns(explain);
         }
         let kind = Com::of(&parsed.stmt);
+        let txn = plain_txn(&parsed.stmt);
+        drop(arena);
+        // With the plan, though others may share it.
+        let grown = memory::account::grown().saturating_sub(before) as usize;
+        let memory = grown.max(size_of::<Entry>()) + sql.len();
+        self.state.memory.may_keep(memory)?;
+        self.state.memory.keep(memory as i64);
         self.prepared.last_id = self.prepared.last_id.wrapping_add(1).max(1);
         let id = self.prepared.last_id;
-        let txn = plain_txn(&parsed.stmt);
-        self.prepared.by_id.insert(id, Entry { sql: sql.into(), params, kind, plan, planned, txn });
+        let entry = Entry { sql: sql.into(), params, kind, plan, planned, txn, memory };
+        self.prepared.by_id.insert(id, entry);
         self.db.prepared_count.fetch_add(1, Ordering::Relaxed);
         Ok((id, columns))
     }
@@ -170,6 +181,7 @@ impl Connection {
     /// # Errors
     /// 1243 no such statement, 1210 wrong number of parameters, those of the statement.
     pub fn execute(&mut self, id: u32, params: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let _paid = self.state.memory.enter();
         let Some(entry) = self.prepared.by_id.get(&id) else {
             let e = SqlError::new(
                 1243,
@@ -355,7 +367,8 @@ impl Connection {
 
     /// Forgets a prepared statement; one that is not there is ignored.
     pub fn close_statement(&mut self, id: u32) {
-        if self.prepared.by_id.remove(&id).is_some() {
+        if let Some(closed) = self.prepared.by_id.remove(&id) {
+            self.state.memory.keep(-(closed.memory as i64));
             self.prepared.by_name.retain(|_, named| *named != id);
             self.db.prepared_count.fetch_sub(1, Ordering::Relaxed);
         }
@@ -364,6 +377,8 @@ impl Connection {
     /// Forgets all of them.
     pub(super) fn close_all_statements(&mut self) {
         let n = self.prepared.by_id.len() as u64;
+        let memory: usize = self.prepared.by_id.values().map(|entry| entry.memory).sum();
+        self.state.memory.keep(-(memory as i64));
         self.db.prepared_count.fetch_sub(n, Ordering::Relaxed);
         self.prepared = Statements::default();
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use vaquita_engine::Durability;
-use vaquita_types::{Level, SqlError, SqlResult, Value};
+use vaquita_types::{Level, SqlError, SqlResult, Value, memory};
 
 /// How often a session adds its counters to the folder's.
 const STATUS_EVERY: Duration = Duration::from_millis(500);
@@ -71,6 +71,8 @@ impl Connection {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
+        // What was parsed and planned is there.
+        memory::check(0)?;
         if plan.uses_tables() {
             self.state.warnings.forget_old();
         }

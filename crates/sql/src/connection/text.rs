@@ -59,6 +59,7 @@ impl Connection {
     /// # Errors
     /// Of the statement that failed; those before it are done.
     pub fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let _paid = self.state.memory.enter();
         let mut at = 0;
         loop {
             let text = &sql[at..];

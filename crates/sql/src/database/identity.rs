@@ -17,7 +17,6 @@ pub(super) fn tell(globals: &Globals, dir: &Path, read_only: bool) -> SqlResult<
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs() as i64);
     globals.put(id::SYSTEM_TIME_ZONE, text(TimeZone::system_abbreviation(now)));
-    globals.put(id::TMPDIR, text(std::env::temp_dir().display().to_string()));
     if let Some(program) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
         globals.put(id::BASEDIR, text(format!("{}/", program.display())));
     }

@@ -16,6 +16,7 @@ pub(super) fn apply(db: &Database, var: VarId, value: &VarValue) {
             db.flush_at_commit.store(policy, Ordering::Relaxed);
             db.engine.core().live.flush_log_at_trx_commit.store(policy, Ordering::Relaxed);
         }
+        id::GLOBAL_CONNECTION_MEMORY_LIMIT => db.memory.set_limit(value.uint()),
         id::READ_ONLY => db.read_only.store(on, Ordering::Relaxed),
         id::SUPER_READ_ONLY => db.super_read_only.store(on, Ordering::Relaxed),
         _ => match storage_setting(var, value) {

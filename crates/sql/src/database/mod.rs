@@ -2,6 +2,7 @@
 
 mod identity;
 mod live;
+mod memory;
 mod options;
 
 use crate::accounts::Accounts;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use vaquita_engine::Engine;
+use vaquita_types::memory::account::Total;
 use vaquita_types::{SqlError, SqlResult};
 
 /// How to open.
@@ -68,6 +70,8 @@ pub struct Database {
     pub(crate) read_only: AtomicBool,
     /// `super_read_only`.
     pub(crate) super_read_only: AtomicBool,
+    /// What all sessions take of the memory.
+    pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
@@ -86,7 +90,7 @@ impl Database {
     /// # Errors
     /// The folder cannot be used, a variable is unknown or has a value it cannot have.
     pub fn open(options: Options) -> SqlResult<Arc<Database>> {
-        let globals = Globals::new(&options.variables)?;
+        let mut globals = Globals::new(&options.variables)?;
         let mut engine_options = options::engine_options(&options.dir, &globals)?;
         // Without a word about it the log of a folder stays as it is.
         let of_log = ["innodb_log_file_size", "innodb_log_files_in_group"];
@@ -94,6 +98,8 @@ impl Database {
             .variables
             .iter()
             .any(|(name, _)| of_log.iter().any(|of_log| name.replace('-', "_").eq_ignore_ascii_case(of_log)));
+        globals.session().tmp_folders.check()?;
+        memory::limit_by_machine(&mut globals, &options.variables);
         let engine = Engine::open(engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
         Self::on(engine, globals, &options.dir)
     }
@@ -141,13 +147,14 @@ impl Database {
             // Set below: the accounts may have to be made first.
             read_only: AtomicBool::new(false),
             super_read_only: AtomicBool::new(false),
+            memory: Arc::default(),
             prepared_count: AtomicU64::new(0),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
             engine,
         });
         Accounts::open(&db)?;
-        for var in [id::READ_ONLY, id::SUPER_READ_ONLY] {
+        for var in [id::READ_ONLY, id::SUPER_READ_ONLY, id::GLOBAL_CONNECTION_MEMORY_LIMIT] {
             live::apply(&db, var, &db.globals.get(var));
         }
         db.logs.configure(&db.globals, &db.dir)?;

@@ -4,6 +4,7 @@
 //! have come. They are sorted by key, so that the first of each key is found, and then by the order in which they came, so that
 //! the result is the same as with more memory.
 
+use super::SortRoom;
 use super::sort::Sorter;
 use super::values::push_key;
 use smallvec::SmallVec;
@@ -29,8 +30,8 @@ pub(crate) struct Distinct {
     ends: SmallVec<[usize; 8]>,
     /// Bytes that keys may take.
     limit: usize,
-    /// Bytes for sorting late rows.
-    sort_limit: usize,
+    /// For sorting late rows.
+    room: SortRoom,
     late: Option<Sorter>,
     late_rows: u64,
 }
@@ -55,7 +56,7 @@ struct Seen {
 
 impl Distinct {
     /// With so many bytes of memory for keys, and for sorting late rows.
-    pub(crate) fn new(limit: usize, sort_limit: usize) -> Distinct {
+    pub(crate) fn new(limit: usize, room: impl Into<SortRoom>) -> Distinct {
         Distinct {
             keys: Vec::new(),
             rows: Vec::new(),
@@ -64,7 +65,7 @@ impl Distinct {
             last: Vec::new(),
             ends: SmallVec::new(),
             limit,
-            sort_limit,
+            room: room.into(),
             late: None,
             late_rows: 0,
         }
@@ -111,7 +112,7 @@ impl Distinct {
 
     /// Keeps the row that came last, of which it is not known yet whether it is new.
     pub(crate) fn push_late(&mut self, body: &[u8]) {
-        let late = self.late.get_or_insert_with(|| Sorter::new(self.sort_limit, None));
+        let late = self.late.get_or_insert_with(|| Sorter::new(self.room.clone(), None));
         let mut numbered = Vec::with_capacity(size_of::<u64>() + body.len());
         push_uint(&mut numbered, size_of::<u64>(), self.late_rows);
         self.late_rows += 1;
@@ -139,7 +140,7 @@ impl Distinct {
     /// The temporary file; those of `each`.
     pub(crate) fn finish(&mut self, mut each: impl FnMut(&[u8]) -> SqlResult<bool>) -> SqlResult<u64> {
         let Some(late) = self.late.take() else { return Ok(0) };
-        let mut first = Sorter::new(self.sort_limit, None);
+        let mut first = Sorter::new(self.room.clone(), None);
         let (mut key, mut any) = (Vec::new(), false);
         late.finish(|next, body| {
             if !any || key != next {

@@ -8,9 +8,9 @@ use super::pipeline::{Tail, read};
 use super::scan::{Consumer, Exec};
 use super::sort::Sorter;
 use super::values::{Values, memory_of, push_key, push_value};
-use super::{Flow, error_engine};
+use super::{Flow, SortRoom, error_engine};
 use crate::error;
-use crate::expr::{Accumulator, EvalCx, Row, TableRow};
+use crate::expr::{Accumulator, Aggregate, EvalCx, Row, TableRow};
 use crate::plan::names::Source;
 use crate::plan::{BlockPlan, GroupPlan, SortValue};
 use std::collections::HashMap;
@@ -34,10 +34,11 @@ struct Group {
 impl Group {
     fn empty(plan: &GroupPlan, cx: &EvalCx<'_>) -> Group {
         let counting = plan.aggregates.iter().filter(|a| a.counts_values()).count().max(1);
-        let (memory, sort_memory) = (cx.state.vars.tmp_memory() / counting, cx.state.vars.sort_memory());
+        let memory = cx.state.vars.tmp_memory() / counting;
+        let empty = |a: &Aggregate| a.accumulator(memory, || cx.state.vars.sort_room());
         Group {
             carried: vec![Value::Null; plan.carried.len()].into(),
-            accumulators: plan.aggregates.iter().map(|a| a.accumulator(memory, sort_memory)).collect(),
+            accumulators: plan.aggregates.iter().map(empty).collect(),
             results: None,
         }
     }
@@ -313,7 +314,7 @@ struct Hashed<'p> {
     /// Bytes that the groups take, and may take.
     memory: usize,
     limit: usize,
-    sort_limit: usize,
+    room: SortRoom,
     late: Option<Late>,
     /// Aggregates keep values, for DISTINCT.
     keep_values: bool,
@@ -343,7 +344,7 @@ impl<'p> Hashed<'p> {
             key: Vec::new(),
             memory: 0,
             limit: cx.state.vars.tmp_memory(),
-            sort_limit: cx.state.vars.sort_memory(),
+            room: cx.state.vars.sort_room(),
             late: None,
             keep_values: plan.aggregates.iter().any(|a| a.distinct || a.kind == AggregateKind::GroupConcat),
             crowded: false,
@@ -381,10 +382,10 @@ impl<'p> Hashed<'p> {
     }
 
     fn put_off(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
-        let (block, sort_limit) = (self.block, self.sort_limit);
+        let (block, room) = (self.block, &self.room);
         let late = self.late.get_or_insert_with(|| Late {
             columns: used_columns(block),
-            sorter: Sorter::new(sort_limit, None),
+            sorter: Sorter::new(room.clone(), None),
             rows: 0,
             body: Vec::new(),
         });
@@ -424,7 +425,8 @@ impl<'p> Hashed<'p> {
     fn make_late(&mut self, cx: &mut EvalCx<'_>, base: &Row<'_>) -> SqlResult<Option<Sorter>> {
         let Some(Late { columns, sorter, .. }) = self.late.take() else { return Ok(None) };
         let Hashed { plan, block, groups, by_key, .. } = self;
-        let mut made = Made { plan, groups, sorter: Sorter::new(self.sort_limit, None), scratch: Vec::new() };
+        let mut made =
+            Made { plan, groups, sorter: Sorter::new(self.room.clone(), None), scratch: Vec::new() };
         let mut present: Option<Present> = None;
         sorter.finish(|key, body| {
             cx.state.poll()?;
@@ -575,11 +577,11 @@ fn rollup(
     tail: &mut Tail<'_, '_>,
 ) -> SqlResult<()> {
     let columns = used_columns(block);
-    let memory = cx.state.vars.sort_memory();
+    let room = cx.state.vars.sort_room();
     let mut rows = SortRows {
         plan,
         columns: &columns,
-        sorter: Sorter::new(memory, None),
+        sorter: Sorter::new(room, None),
         key: Vec::new(),
         body: Vec::new(),
     };

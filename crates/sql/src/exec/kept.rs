@@ -5,11 +5,12 @@
 use super::sort::Sorter;
 use super::spill::{FileRows, RowFile};
 use super::values::{Values, memory_of, push_key, push_value};
-use super::{Flow, Output, run_query};
+use super::{Flow, Output, TmpFolders, run_query};
 use crate::expr::{EvalCx, Expr, Node, Row, TableRow};
 use crate::plan::names::{Source, column_of_slot};
 use crate::plan::{HashKey, Read, Wanted};
 use std::collections::HashMap;
+use std::sync::Arc;
 use vaquita_types::{SqlResult, Value};
 
 /// Bytes of a row's place, and of that in the table of keys.
@@ -22,6 +23,7 @@ pub(crate) struct Kept {
     /// Bytes that they take, and may take.
     memory: usize,
     limit: usize,
+    folders: Arc<TmpFolders>,
     /// All rows, if they are not in memory.
     file: Option<RowFile>,
     /// Rows by key, of a hash join with keys.
@@ -57,9 +59,9 @@ impl Output for Collect<'_> {
 }
 
 impl Kept {
-    /// No rows, with so many bytes of memory.
-    pub(super) fn new(limit: usize) -> Kept {
-        Kept { rows: Vec::new(), memory: 0, limit, file: None, by_key: None, scratch: Vec::new() }
+    /// No rows, with so many bytes of memory, and files in these folders.
+    pub(super) fn new(limit: usize, folders: Arc<TmpFolders>) -> Kept {
+        Kept { rows: Vec::new(), memory: 0, limit, folders, file: None, by_key: None, scratch: Vec::new() }
     }
 
     /// Takes a row. [`Flow::Pause`]: [`Kept::relieve`] is to be called without latches.
@@ -79,7 +81,7 @@ impl Kept {
     /// Writes rows to a file if there are too many. No page may be latched.
     pub(super) fn relieve(&mut self) -> SqlResult<()> {
         if self.memory > self.limit && self.file.is_none() {
-            let file = self.file.insert(RowFile::new()?);
+            let file = self.file.insert(RowFile::new(&self.folders)?);
             for row in std::mem::take(&mut self.rows) {
                 self.scratch.clear();
                 row.iter().for_each(|value| push_value(value, &mut self.scratch));
@@ -107,7 +109,7 @@ impl Kept {
         cx: &mut EvalCx<'_>,
         row: &Row<'_>,
     ) -> SqlResult<Kept> {
-        let mut kept = Kept::new(cx.state.vars.tmp_memory());
+        let mut kept = Kept::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
         match &read.source {
             Source::Derived(plan) => {
                 let constant = Row { params: row.params, ..Row::default() };
@@ -192,7 +194,7 @@ fn by_key(
     cx: &mut EvalCx<'_>,
     row: &Row<'_>,
 ) -> SqlResult<RowFile> {
-    let mut sorter = Sorter::new(cx.state.vars.sort_memory(), None);
+    let mut sorter = Sorter::new(cx.state.vars.sort_room(), None);
     let mut rows = file.rows();
     let mut bytes = Vec::new();
     while rows.next()? {
@@ -204,7 +206,7 @@ fn by_key(
             sorter.push_and_spill(&bytes, &rows.body)?;
         }
     }
-    let mut sorted = RowFile::new()?;
+    let mut sorted = RowFile::new(&cx.state.vars.tmp_folders)?;
     sorter.finish(|key, body| {
         sorted.push(key, body);
         if sorted.is_full() {

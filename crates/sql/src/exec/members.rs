@@ -4,7 +4,7 @@
 use super::sort::Sorter;
 use super::spill::RowFile;
 use super::values::push_key;
-use super::{Flow, Output};
+use super::{Flow, Output, SortRoom};
 use crate::expr::EvalCx;
 use std::collections::HashSet;
 use vaquita_types::compare::CompareAs;
@@ -54,7 +54,7 @@ impl Members {
             memory: 0,
             limit: cx.state.vars.tmp_memory(),
             sorter: None,
-            sort_memory: cx.state.vars.sort_memory(),
+            room: cx.state.vars.sort_room(),
             has_null: false,
             key: Vec::new(),
         };
@@ -85,7 +85,7 @@ impl Members {
 
 /// Each key once.
 fn file_of(sorter: Sorter, cx: &mut EvalCx<'_>) -> SqlResult<RowFile> {
-    let mut file = RowFile::new()?;
+    let mut file = RowFile::new(&cx.state.vars.tmp_folders)?;
     let mut last: Vec<u8> = Vec::new();
     sorter.finish(|key, _| {
         if *key != last[..] {
@@ -110,7 +110,7 @@ struct Collecting {
     limit: usize,
     /// All keys, once there are too many.
     sorter: Option<Sorter>,
-    sort_memory: usize,
+    room: SortRoom,
     has_null: bool,
     key: Vec<u8>,
 }
@@ -139,7 +139,7 @@ impl Output for Collecting {
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
         if self.memory > self.limit && self.sorter.is_none() {
-            let mut sorter = Sorter::new(self.sort_memory, None);
+            let mut sorter = Sorter::new(self.room.clone(), None);
             for key in std::mem::take(&mut self.keys) {
                 sorter.push_and_spill(&key, &[])?;
             }

@@ -17,11 +17,13 @@
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
 //! | intervals of indexes, bounds | `ranges`, `bound` |
 //! | sorting, DISTINCT | `sort`, `distinct` |
+//! | where temporary files are | `folders` |
 //! | rows in temporary files | `spill` |
 //! | rows and keys as bytes | `values` |
 
 pub(crate) mod bound;
 pub(crate) mod distinct;
+mod folders;
 mod group;
 mod kept;
 mod members;
@@ -36,14 +38,15 @@ mod subquery;
 mod tests;
 pub(crate) mod values;
 
-use crate::expr::{EvalCx, Expr, Row};
+use crate::expr::{EvalCx, Expr, Row, converted_len_max};
 use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
 use distinct::{Came, Distinct};
 use smallvec::SmallVec;
 use sort::Sorter;
 use values::{Values, push_key, push_value};
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
+pub use folders::{SortRoom, TmpFolders};
 pub(crate) use group::used_columns;
 pub(crate) use scan::{Consumer, Exec, Workspace, all_true};
 pub(crate) use subquery::{SubqueryPlan, SubqueryResults};
@@ -186,7 +189,7 @@ impl Output for UnionOutput<'_> {
     fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
         let mut converted = Vec::with_capacity(values.len());
         for ((value, from), to) in values.iter().zip(self.from).zip(self.types) {
-            converted.push(convert(value, from, to, cx));
+            converted.push(convert(value, from, to, cx)?);
         }
         if let Some(distinct) = &mut self.distinct {
             match distinct.take(&converted, self.types.iter().map(crate::plan::block::order_of)) {
@@ -249,11 +252,11 @@ fn run_union(
     let Body::Union { parts } = &plan.body else { return Ok(0) };
     let mut limit = Limit::of(plan.limit.as_ref(), cx, row, count_all)?;
     let sorted = !plan.order.is_empty();
-    let memory = cx.state.vars.sort_memory();
-    let mut sorter = sorted.then(|| Sorter::new(memory, limit.first()));
+    let room = cx.state.vars.sort_room();
+    let mut sorter = sorted.then(|| Sorter::new(room.clone(), limit.first()));
     // Up to the last part that asks for it duplicates go; those behind may repeat what came before.
     let last_distinct = parts.iter().rposition(|p| p.distinct);
-    let mut distinct = Distinct::new(cx.state.vars.tmp_memory(), memory);
+    let mut distinct = Distinct::new(cx.state.vars.tmp_memory(), room);
     for (i, part) in parts.iter().enumerate() {
         if limit.is_over() && !sorted {
             break;
@@ -330,15 +333,20 @@ pub(crate) fn give(
 }
 
 /// A value in the common type of a union's column.
-fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut EvalCx<'_>) -> Value<'v> {
+fn convert<'v>(
+    value: &'v Value<'_>,
+    from: &SqlType,
+    to: &SqlType,
+    cx: &mut EvalCx<'_>,
+) -> SqlResult<Value<'v>> {
     let same = from.kind == to.kind
         && from.unsigned == to.unsigned
         && from.decimals == to.decimals
         && from.collation == to.collation;
     if value.is_null() || same {
-        return value.borrowed();
+        return Ok(value.borrowed());
     }
-    match to.kind {
+    Ok(match to.kind {
         Kind::Decimal => {
             let decimal = value.to_decimal(&mut cx.convert());
             Value::Decimal(decimal.fit(to.length.max(1), to.decimals).0)
@@ -359,8 +367,9 @@ fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut Eval
             let source = if is_text { from.collation } else { to.collation };
             match (Charset::of_collation(source), Charset::of_collation(to.collation)) {
                 (Some(a), Some(b)) if a != b => {
-                    let mut out = Vec::with_capacity(text.len());
+                    let mut out = memory::with_room(converted_len_max(a, b, &text))?;
                     charset::convert(a, b, &text, &mut out);
+                    memory::give_back_rest(&mut out);
                     Value::owned(out)
                 }
                 _ => Value::owned(text),
@@ -372,7 +381,7 @@ fn convert<'v>(value: &'v Value<'_>, from: &SqlType, to: &SqlType, cx: &mut Eval
             _ => value.borrowed(),
         },
         _ => value.borrowed(),
-    }
+    })
 }
 
 /// A column of a row.
@@ -396,7 +405,7 @@ pub(crate) fn column<'r>(
     }
     let at = usize::from(at);
     if stored.is_off_page(at) {
-        let mut whole = Vec::new();
+        let mut whole = memory::with_room(stored.whole_len(at))?;
         crate::error::of_engine(stored.read_column(at, &mut whole))?;
         return Ok(match ty.ty.kind {
             Kind::Json => Value::Json(whole.into()),

@@ -27,13 +27,15 @@ pub(super) fn run_block(
     }
     let possible = all_true(&block.const_filter, cx, &base)?;
     let sorted = !block.order.is_empty() && !block.order_done;
-    let memory = cx.state.vars.sort_memory();
     // Rows that are given at once may be given in place; what is sorted or grouped is given when no latch is held.
     let in_place = sorted || out.in_place() || group::is_collected(block);
     let mut tail = Tail {
         block,
-        distinct: block.distinct.then(|| Distinct::new(cx.state.vars.tmp_memory(), memory)),
-        sorter: sorted.then(|| Sorter::new(memory, limit.first().filter(|_| !block.distinct))),
+        distinct: block
+            .distinct
+            .then(|| Distinct::new(cx.state.vars.tmp_memory(), cx.state.vars.sort_room())),
+        sorter: sorted
+            .then(|| Sorter::new(cx.state.vars.sort_room(), limit.first().filter(|_| !block.distinct))),
         limit,
         out,
         nulled: usize::MAX,

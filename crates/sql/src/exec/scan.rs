@@ -446,7 +446,8 @@ impl<'p> Exec<'p> {
             if !broke {
                 return Ok(Flow::Go);
             }
-            cx.state.poll()?;
+            // After so many rows.
+            cx.state.poll_now()?;
         }
     }
 
@@ -559,7 +560,7 @@ impl<'p> Exec<'p> {
                     in_place: false,
                     ..*at
                 };
-                let kept = Kept::new(cx.state.vars.join_memory());
+                let kept = Kept::new(cx.state.vars.join_memory(), cx.state.vars.tmp_folders.clone());
                 let mut collect = CollectRows { slot: at.slot, read, kept };
                 self.scan(read, info, reader, &alone, cx, row, &mut collect)?;
                 collect.kept.complete(cx)?;

@@ -6,12 +6,15 @@
 //! A row has a key, which compares as bytes, and a body. Rows of equal keys stay in the order in which they came. If only
 //! the first rows are wanted, no more than these are kept.
 
-use super::spill::{FileRows, io, temporary_file};
+use super::SortRoom;
+use super::folders::TmpFolders;
+use super::spill::{FileRows, io};
 use rustix::fs::FallocateFlags;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::sync::Arc;
 use vaquita_base::codec::get_u64;
 use vaquita_types::SqlResult;
 
@@ -26,6 +29,7 @@ const FAN_IN: usize = 256;
 pub(crate) struct Sorter {
     /// Bytes kept in memory.
     limit: usize,
+    folders: Arc<TmpFolders>,
     /// Keys and bodies, one row behind the other.
     bytes: Vec<u8>,
     rows: Vec<Place>,
@@ -81,11 +85,13 @@ fn prefix(key: &[u8]) -> [u64; 2] {
 }
 
 impl Sorter {
-    /// With so many bytes of memory; if `first` is given, only so many rows are wanted.
-    pub(crate) fn new(limit: usize, first: Option<u64>) -> Sorter {
+    /// With so much room; if `first` is given, only so many rows are wanted.
+    pub(crate) fn new(room: impl Into<SortRoom>, first: Option<u64>) -> Sorter {
+        let SortRoom { memory, folders } = room.into();
         let first = first.filter(|&n| n <= HEAP_MAX);
         Sorter {
-            limit: limit.max(32 << 10),
+            limit: memory.max(32 << 10),
+            folders,
             bytes: Vec::new(),
             rows: Vec::new(),
             runs: Vec::new(),
@@ -190,7 +196,7 @@ impl Sorter {
         self.spilled = true;
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(temporary_file().map_err(|e| io(&e))?),
+            none => none.insert(self.folders.file().map_err(|e| io(&e))?),
         };
         let mut out = RunWriter::at_end_of(file)?;
         for row in &self.rows {

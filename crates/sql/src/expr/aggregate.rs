@@ -10,6 +10,7 @@ use super::node::{Constness, Derivation, Expr, Info, Node};
 use super::scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 use super::subquery::CompiledSubquery;
 use super::{EvalCx, env, row::Row};
+use crate::exec::SortRoom;
 use crate::exec::distinct::{Came, Distinct};
 use crate::exec::values::memory_of;
 use smallvec::SmallVec;
@@ -235,10 +236,10 @@ fn exact_scale(ty: &SqlType) -> u8 {
 impl Aggregate {
     /// An empty accumulator for it, with so many bytes of memory for the values that COUNT(DISTINCT) has met, and for sorting
     /// those for which there is no room.
-    pub fn accumulator(&self, memory: usize, sort_memory: usize) -> Accumulator {
+    pub fn accumulator(&self, memory: usize, sort: impl FnOnce() -> SortRoom) -> Accumulator {
         // What else is made of different values needs the values themselves.
         let memory = if self.counts_values() { memory } else { usize::MAX / 2 };
-        let seen = self.distinct.then(|| Box::new(Distinct::new(memory, sort_memory)));
+        let seen = self.distinct.then(|| Box::new(Distinct::new(memory, sort())));
         Accumulator { state: State::of(self), seen }
     }
 

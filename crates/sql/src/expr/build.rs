@@ -7,7 +7,7 @@ use super::{EvalCx, env};
 use vaquita_engine::text::charset::{self, Charset};
 use vaquita_engine::text::collation::aggregate::{IllegalMix, Operand, Purpose, aggregate};
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// A call in the making.
 #[derive(Debug)]
@@ -450,10 +450,26 @@ impl CompileCx<'_> {
 }
 
 /// Text of an argument in the character set of `e`, and how many of its characters that lacks.
-fn in_charset_of(e: &Expr, arg: &Expr, text: &[u8]) -> (Vec<u8>, usize) {
-    let mut out = Vec::with_capacity(text.len());
-    let done = charset::convert(charset_of(arg.ty.collation), charset_of(e.ty.collation), text, &mut out);
-    (out, done.replaced)
+///
+/// # Errors
+/// No memory for them.
+fn in_charset_of(e: &Expr, arg: &Expr, text: &[u8]) -> SqlResult<(Vec<u8>, usize)> {
+    let (from, to) = (charset_of(arg.ty.collation), charset_of(e.ty.collation));
+    let mut out = memory::with_room(converted_len_max(from, to, text))?;
+    let done = charset::convert(from, to, text, &mut out);
+    memory::give_back_rest(&mut out);
+    Ok((out, done.replaced))
+}
+
+/// The most bytes that a long text has in another character set; of a short one a guess.
+pub(crate) fn converted_len_max(from: Charset, to: Charset, text: &[u8]) -> usize {
+    /// Below it the text may grow as it likes, in bytes.
+    const SHORT: usize = 64 << 10;
+    let same = from.is_ascii_based() && to.is_ascii_based() && text.is_ascii();
+    match text.len() < SHORT || same {
+        true => text.len() + 8,
+        false => (text.len() / usize::from(from.mb_min_len).max(1)).saturating_mul(to.mb_max_len.into()) + 8,
+    }
 }
 
 /// Text of a parameter, which must convert without loss, as a literal must.
@@ -464,7 +480,7 @@ fn convert_value<'r>(
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
     let Some(text) = args[0].text(cx, row)? else { return Ok(Value::Null) };
-    let (out, replaced) = in_charset_of(e, &args[0], &text);
+    let (out, replaced) = in_charset_of(e, &args[0], &text)?;
     match e.data() {
         Data::Refusal(error) if replaced > 0 => Err((**error).clone()),
         _ => Ok(Value::owned(out)),
@@ -481,6 +497,6 @@ fn convert_text<'r>(
     if !args[0].is_text() {
         return Ok(Value::Bytes(text));
     }
-    let (out, _) = in_charset_of(e, &args[0], &text);
+    let (out, _) = in_charset_of(e, &args[0], &text)?;
     Ok(Value::owned(out))
 }

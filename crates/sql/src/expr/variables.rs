@@ -46,7 +46,7 @@ pub(super) fn assign(cx: &mut CompileCx<'_>, name: Ident<'_>, value: Expr) -> Sq
     cx.state.noted.user_var(name.name, &cx.state.user_vars);
     // So that names later in the statement have the type that is assigned here.
     if cx.state.user_vars.get(name.name).is_none() {
-        cx.state.user_vars.set(name.name, Value::Null, variable_type(&value));
+        cx.state.user_vars.set(name.name, Value::Null, variable_type(&value))?;
     }
     let new = New::call(":=", ty, vec![value], eval_assign)
         .data(Data::Bytes(name.name.into()))
@@ -77,7 +77,7 @@ fn variable_type(e: &Expr) -> SqlType {
 /// Sets a user variable to the value of an expression, as `:=` and SET do.
 ///
 /// # Errors
-/// No memory.
+/// No memory, or not for this session.
 pub fn set_user_variable(cx: &mut EvalCx<'_>, name: &[u8], e: &Expr, value: &Value<'_>) -> SqlResult<()> {
     let mut ty = variable_type(e);
     let value = match value {
@@ -93,8 +93,7 @@ pub fn set_user_variable(cx: &mut EvalCx<'_>, name: &[u8], e: &Expr, value: &Val
             Value::owned(other.to_text(&e.ty).into_owned())
         }
     };
-    cx.state.user_vars.set(name, value, ty);
-    Ok(())
+    cx.state.user_vars.set(name, value, ty)
 }
 
 fn eval_assign<'r>(

@@ -301,12 +301,12 @@ impl MatchPlan {
         each: &mut EachMatch<'_>,
     ) -> SqlResult<()> {
         let sorted = !self.block.order.is_empty() && !self.block.order_done;
-        let memory = cx.state.vars.sort_memory();
+        let room = cx.state.vars.sort_room();
         let mut collected = Collected {
             plan: self,
             sorted,
             limit: (!sorted).then_some(limit),
-            sorter: Sorter::new(memory, limit.first().filter(|_| sorted)),
+            sorter: Sorter::new(room, limit.first().filter(|_| sorted)),
             columns: crate::exec::used_columns(&self.block),
             key: Vec::new(),
             body: Vec::new(),

@@ -39,7 +39,7 @@ use crate::database::Database;
 use crate::error;
 use crate::exec::pool::Pool;
 use crate::exec::{Flow, Output, in_statement, run_query};
-use crate::expr::{Aggregate, ColumnMap, CompileCx, EvalCx, Expr, Row};
+use crate::expr::{Aggregate, ColumnMap, CompileCx, EvalCx, Expr, Row, converted_len_max};
 use crate::sink::{ColumnMeta, ResultSink};
 use names::Source;
 use sarg::Sarg;
@@ -545,8 +545,9 @@ impl ToSink<'_> {
             if text.is_ascii() && from.is_ascii_based() && to.is_ascii_based() {
                 return Ok(value.borrowed());
             }
-            let mut out = memory::with_room(text.len() + 8)?;
+            let mut out = memory::with_room(converted_len_max(*from, *to, text))?;
             charset::convert(*from, *to, text, &mut out);
+            memory::give_back_rest(&mut out);
             Ok(match value {
                 Value::Label { number, .. } => Value::Label { number: *number, text: out.into() },
                 _ => Value::owned(out),

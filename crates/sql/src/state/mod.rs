@@ -12,11 +12,12 @@ pub use user_vars::{UserVar, UserVars};
 use crate::accounts::Privileges;
 use crate::sink::SessionChange;
 use crate::status::SessionStatus;
-use crate::vars::SessionVars;
+use crate::vars::{SessionVars, id};
 use std::sync::Arc;
 use std::time::Instant;
+use vaquita_types::memory::account::{Account, Rules};
 use vaquita_types::temporal::{DateContext, calendar};
-use vaquita_types::{DateTime, SqlError, SqlResult, Warnings};
+use vaquita_types::{DateTime, SqlError, SqlResult, Warnings, memory};
 
 /// A session's state.
 pub struct SessionState {
@@ -36,6 +37,8 @@ pub struct SessionState {
     pub vars: SessionVars,
     /// User variables.
     pub user_vars: UserVars,
+    /// What it takes of the memory.
+    pub memory: Arc<Account>,
     /// Conditions of the present statement, or of the last one.
     pub warnings: Warnings,
     /// LAST_INSERT_ID(): the first value that the last inserting statement generated, or `LAST_INSERT_ID(n)`.
@@ -117,6 +120,7 @@ impl SessionState {
             database: String::new(),
             vars,
             user_vars: UserVars::default(),
+            memory: Arc::default(),
             warnings,
             last_insert_id: 0,
             new_insert_id: None,
@@ -150,6 +154,22 @@ impl SessionState {
         }
     }
 
+    /// From now on that account pays for what it takes.
+    pub(crate) fn use_account(&mut self, account: Arc<Account>) {
+        self.user_vars = UserVars::of(account.clone());
+        self.memory = account;
+        self.memory_rules_changed();
+    }
+
+    /// Tells the account how it counts by now.
+    pub(crate) fn memory_rules_changed(&self) {
+        self.memory.set_rules(Rules {
+            limit: self.vars.get(id::CONNECTION_MEMORY_LIMIT).uint(),
+            chunk: self.vars.get(id::CONNECTION_MEMORY_CHUNK_SIZE).uint(),
+            tracked: self.vars.get(id::GLOBAL_CONNECTION_MEMORY_TRACKING).uint() != 0,
+        });
+    }
+
     /// The statement's time in the session's time zone.
     pub fn local_now(&self) -> DateTime {
         let (seconds, micros) = (self.now_us.div_euclid(1_000_000), self.now_us.rem_euclid(1_000_000));
@@ -174,7 +194,7 @@ impl SessionState {
     /// or its time is over, and lets a server give its loop away.
     ///
     /// # Errors
-    /// 1317 interrupted, 3024 too long.
+    /// 1317 interrupted, 3024 too long, 4081 and 4082 too much memory.
     #[inline]
     pub fn poll(&mut self) -> SqlResult<()> {
         self.polls += 1;
@@ -214,6 +234,7 @@ impl SessionState {
         if self.interrupt.is_set() {
             return Err(SqlError::new(1317, "Query execution was interrupted"));
         }
+        memory::check(0)?;
         if self.deadline.is_none() && self.yield_hook.is_none() {
             return Ok(());
         }

@@ -44,6 +44,7 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     push("Opened_tables", opened);
     push("Opened_table_definitions", opened);
     push("Open_files", db.engine.core().storage.spaces().open_file_count().into());
+    push("Global_connection_memory", db.memory.shown());
     push("Vaquita_plans", db.plans.len() as u64);
     for name in ABSENT {
         push(name, 0);

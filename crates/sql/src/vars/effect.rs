@@ -3,6 +3,7 @@
 //! A value that says how things are anyway is neither: the default, the value the variable has, and the few that are listed here.
 
 use super::parse::wrong_value;
+use super::reasons::NOT_COUNTED;
 use super::{Effect, Given, Kind, VarDef, VarId, VarValue, parse};
 use vaquita_types::{SqlError, SqlResult, Warnings};
 
@@ -21,8 +22,17 @@ const AS_IT_IS: &[(&str, &[&str])] = &[
 /// Values of a variable that works that ask for what is not here.
 const PARTS: &[(&str, &str, &str)] = &[("log_output", "TABLE", "statements are logged to files only")];
 
+/// Limits that hold only where the program's allocator counts.
+const MEMORY_LIMITS: &[&str] = &["connection_memory_limit", "global_connection_memory_limit"];
+
 /// Why a value of a variable that works is refused, if it is.
 pub(super) fn part_refused(def: &VarDef, value: &VarValue) -> Option<&'static str> {
+    if MEMORY_LIMITS.contains(&def.name)
+        && *value != parse::default_value(def)
+        && !vaquita_types::memory::account::is_counted()
+    {
+        return Some(NOT_COUNTED);
+    }
     let (_, part, why) = PARTS.iter().find(|(name, ..)| *name == def.name)?;
     value.show(def.kind).split(',').any(|one| one == *part).then_some(why)
 }

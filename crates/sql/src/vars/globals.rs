@@ -53,6 +53,9 @@ impl Globals {
                 values[other.at()] = value;
             }
         }
+        if matches!(&values[id::TMPDIR.at()], VarValue::Text(folders) if folders.trim().is_empty()) {
+            values[id::TMPDIR.at()] = VarValue::Text(std::env::temp_dir().display().to_string().into());
+        }
         let values: Arc<[VarValue]> = values.into();
         let template = SessionVars::new(values.clone());
         Ok(Globals {
@@ -86,6 +89,12 @@ impl Globals {
     /// What SET … = DEFAULT gives.
     pub(crate) fn compiled(&self, id: VarId) -> VarValue {
         self.compiled[id.at()].clone()
+    }
+
+    /// Makes a value the default, and the present one: what follows from the machine.
+    pub(crate) fn put_default(&mut self, id: VarId, value: VarValue) {
+        self.compiled[id.at()] = value.clone();
+        self.put(id, value);
     }
 
     /// Sets a value.

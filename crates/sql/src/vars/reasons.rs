@@ -33,6 +33,7 @@ pub(super) const NO_REPLICATION: &str = "there is no replication here";
 pub(super) const NO_SYSLOG: &str = "the log goes to a file or to standard error";
 pub(super) const NO_TRACE: &str = "there is no trace of the optimizer here";
 pub(super) const NO_TRX_TRACKER: &str = "the state of transactions is not tracked";
+pub(super) const NOT_COUNTED: &str = "the allocator of this program does not count";
 pub(super) const NO_UNDO_SPACES: &str = "undo logs are in the system tablespace";
 pub(super) const ONE_DEFAULT_COLLATION: &str = "the default collation of utf8mb4 is fixed";
 pub(super) const ONE_ENGINE: &str = "there is one storage engine, and it is needed";

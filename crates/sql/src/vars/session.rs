@@ -1,6 +1,7 @@
 //! A session's values.
 
 use super::{VarId, VarValue, parse};
+use crate::exec::{SortRoom, TmpFolders};
 use std::sync::Arc;
 use vaquita_types::{SqlMode, TimeZone};
 
@@ -80,6 +81,8 @@ pub struct SessionVars {
     pub tx_isolation: u8,
     /// `tx_read_only`.
     pub tx_read_only: bool,
+    /// `tmpdir`.
+    pub(crate) tmp_folders: Arc<TmpFolders>,
     /// `unique_checks`.
     pub unique_checks: bool,
     /// `wait_timeout`.
@@ -134,7 +137,8 @@ ids! {
     SORT_BUFFER_SIZE
     SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
     TIME_ZONE TIMESTAMP TMP_TABLE_SIZE TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
-    WARNING_COUNT BASEDIR GENERAL_LOG GENERAL_LOG_FILE LOG_OUTPUT
+    WARNING_COUNT CONNECTION_MEMORY_CHUNK_SIZE CONNECTION_MEMORY_LIMIT GLOBAL_CONNECTION_MEMORY_LIMIT
+    GLOBAL_CONNECTION_MEMORY_TRACKING BASEDIR GENERAL_LOG GENERAL_LOG_FILE LOG_OUTPUT
     MIN_EXAMINED_ROW_LIMIT SERVER_UUID SLOW_QUERY_LOG SLOW_QUERY_LOG_FILE SQL_LOG_OFF SYSTEM_TIME_ZONE TMPDIR DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
 }
 
@@ -197,6 +201,7 @@ impl SessionVars {
             insert_id: 0,
             tx_isolation: 2,
             tx_read_only: false,
+            tmp_folders: Arc::default(),
             unique_checks: true,
             wait_timeout: 0,
             fingerprint: 0,
@@ -311,6 +316,11 @@ impl SessionVars {
             id::INSERT_ID => self.insert_id = number,
             id::TX_ISOLATION => self.tx_isolation = number as u8,
             id::TX_READ_ONLY => self.tx_read_only = on,
+            id::TMPDIR => {
+                if let VarValue::Text(folders) = value {
+                    self.tmp_folders = Arc::new(TmpFolders::of(folders));
+                }
+            }
             id::UNIQUE_CHECKS => self.unique_checks = on,
             id::WAIT_TIMEOUT => self.wait_timeout = small,
             _ => {}
@@ -327,9 +337,10 @@ impl SessionVars {
         self.tmp_memory().max(usize::try_from(self.join_buffer_size).unwrap_or(usize::MAX))
     }
 
-    /// Bytes of memory for a sort.
-    pub(crate) fn sort_memory(&self) -> usize {
-        usize::try_from(self.sort_buffer_size).unwrap_or(usize::MAX)
+    /// Memory and files for a sort.
+    pub(crate) fn sort_room(&self) -> SortRoom {
+        let memory = usize::try_from(self.sort_buffer_size).unwrap_or(usize::MAX);
+        SortRoom::new(memory, self.tmp_folders.clone())
     }
 
     /// Name of `character_set_results`, for what converts; `None`: nothing is converted.

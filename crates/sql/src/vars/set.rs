@@ -88,7 +88,13 @@ fn needs_super(state: &SessionState) -> SqlResult<()> {
 }
 
 /// Variables whose session value only SUPER may set.
-const SUPER_ONLY: [VarId; 2] = [id::SQL_LOG_BIN, id::SQL_LOG_OFF];
+const SUPER_ONLY: [VarId; 5] = [
+    id::CONNECTION_MEMORY_CHUNK_SIZE,
+    id::CONNECTION_MEMORY_LIMIT,
+    id::GLOBAL_CONNECTION_MEMORY_TRACKING,
+    id::SQL_LOG_BIN,
+    id::SQL_LOG_OFF,
+];
 
 /// Checks an assignment before any of the statement is done: the variable it is about.
 ///

@@ -296,7 +296,7 @@ impl Loading<'_> {
                         Some(text) => memory::into_owned(Value::bytes(text))?,
                         None => Value::Null,
                     };
-                    cx.state.user_vars.set(name, value, plan.text.clone());
+                    cx.state.user_vars.set(name, value, plan.text.clone())?;
                 }
             }
         }

@@ -1,0 +1,141 @@
+//! Statements that cannot go on: no room on the disk, somebody ended them, a folder for their files is not there.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use support::run;
+use vaquita_base::ManualClock;
+use vaquita_engine::{Engine, Options};
+use vaquita_io::sim::SimDisk;
+use vaquita_sql::{ConnectInfo, Connection, Database};
+
+fn on_disk(disk: &SimDisk) -> Connection {
+    disk.put_dir("/".as_ref());
+    let mut options = Options::new("/db");
+    options.background = false;
+    options.storage.buffer_pool_size = 16 << 20;
+    let engine =
+        Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options).expect("it opens");
+    let db = Database::on_engine(engine, &[]).expect("a database");
+    db.connect(ConnectInfo::embedded()).expect("a session")
+}
+
+/// A table of 2000 rows of 500 bytes.
+fn with_rows(connection: &mut Connection) {
+    let statements = [
+        "create database d",
+        "use d",
+        "create table ten (i int primary key)",
+        "insert into ten values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+        "create table t (id int primary key, a int, s varchar(500), key (a))",
+        "insert into t select a.i + 10 * b.i + 100 * c.i + 1000 * d.i, a.i, repeat('x', 500) from ten a, ten b, ten c, ten d
+         where d.i < 2",
+    ];
+    for sql in statements {
+        assert_eq!(run(connection, sql), "", "{sql}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_a_full_table() {
+    let disk = SimDisk::new(3);
+    let mut connection = on_disk(&disk);
+    with_rows(&mut connection);
+    let full = |connection: &mut Connection, sql: &str| {
+        let answer = run(connection, sql);
+        assert!(answer.starts_with("1114 The table"), "{sql}: {answer}");
+    };
+    disk.set_capacity(Some(disk.used() + (64 << 10)));
+    full(&mut connection, "create table u (i int primary key)");
+    let answer = run(&mut connection, "insert into t select id + 2000, a, s from t");
+    assert_eq!(answer, "1114 The table 't' is full");
+    let answer = run(&mut connection, "update t set s = repeat('y', 499), a = a + 1, id = id + 100000");
+    assert_eq!(answer, "1114 The table 't' is full");
+    full(&mut connection, "alter table t add b int first");
+    full(&mut connection, "alter table t add key (s(200))");
+    full(&mut connection, "optimize table t");
+    // What failed has changed nothing, and the folder lives.
+    assert_eq!(run(&mut connection, "select count(*), sum(id), min(s) = max(s) from t"), "2000|1999000|1");
+    assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
+    assert_eq!(run(&mut connection, "update t set a = 77 where id = 5"), "");
+    disk.set_capacity(None);
+    for sql in [
+        "create table u (i int primary key)",
+        "alter table t add b int first",
+        "alter table t add key (s(200))",
+    ] {
+        assert_eq!(run(&mut connection, sql), "", "{sql}");
+    }
+    assert_eq!(run(&mut connection, "insert into t (id, a, s) select id + 2000, a, s from t"), "");
+    assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
+}
+
+#[test]
+fn long_statements_on_tables_look_who_ends_them() {
+    let opened = support::open();
+    let mut connection = support::root(&opened.db);
+    with_rows(&mut connection);
+    let statements = [
+        "check table t",
+        "checksum table t",
+        "optimize table t",
+        "alter table t add b int first",
+        "alter table t add key (s(100), a)",
+        "alter table t engine = innodb",
+        "insert into t select id + 5000, a, s from t",
+    ];
+    for sql in statements {
+        let mut session = support::root(&opened.db);
+        assert_eq!(run(&mut session, "use d"), "");
+        let (db, id, asked) = (Arc::downgrade(&opened.db), session.id(), Arc::new(AtomicU32::new(0)));
+        let seen = asked.clone();
+        // A server is told after a millisecond that the statement goes on: that is when it is ended.
+        session.set_yield_hook(Arc::new(move || {
+            if seen.fetch_add(1, Ordering::Relaxed) == 0
+                && let Some(db) = db.upgrade()
+            {
+                db.processes().kill(id, true);
+            }
+        }));
+        let answer = run(&mut session, sql);
+        assert!(asked.load(Ordering::Relaxed) > 0, "{sql}: nobody was asked: {answer}");
+        assert!(
+            answer.starts_with("1317 ") || answer.contains("Query execution was interrupted"),
+            "{sql}: {answer}"
+        );
+    }
+    assert_eq!(run(&mut connection, "select count(*), count(distinct s) from t"), "2000|1");
+    assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
+}
+
+#[test]
+fn temporary_files_are_in_tmpdir() {
+    let base = std::env::temp_dir().join(format!("vaquita-tmpdir-{}", std::process::id()));
+    let (one, two, gone) = (base.join("one"), base.join("two"), base.join("gone"));
+    std::fs::create_dir_all(&one).expect("a folder");
+    std::fs::create_dir_all(&two).expect("a folder");
+    let folders = format!("{}:{}", one.display(), two.display());
+    let Err(refused) = support::try_open_new(&[("tmpdir", &format!("{folders}:{}", gone.display()))]) else {
+        panic!("a folder that is not there was taken");
+    };
+    assert!(refused.message.contains(&format!("tmpdir: '{}'", gone.display())), "{refused:?}");
+
+    let opened = support::open_with(&[("tmpdir", &folders), ("sort_buffer_size", "32768")]);
+    let mut connection = support::root(&opened.db);
+    with_rows(&mut connection);
+    assert_eq!(run(&mut connection, "select @@tmpdir"), folders);
+    let sorted = "select count(*) from (select distinct s, id from t order by s, id) t";
+    assert_eq!(run(&mut connection, &format!("{sorted}; {sorted}; {sorted}")), "2000");
+    // They are nowhere else: without the folders there are no files.
+    std::fs::remove_dir_all(&base).expect("they are empty of files that have names");
+    let sorted = "select id from t order by s, id limit 150000, 1";
+    for _ in 0..2 {
+        let answer = run(&mut connection, sorted);
+        assert!(answer.starts_with("3 Error writing file"), "{answer}");
+    }
+    std::fs::create_dir_all(&one).expect("a folder");
+    let answers = [run(&mut connection, sorted), run(&mut connection, sorted)];
+    assert_eq!(answers.iter().filter(|answer| answer.is_empty()).count(), 1, "in turn: {answers:?}");
+    std::fs::remove_dir_all(&base).expect("it is there");
+}

@@ -1,0 +1,291 @@
+//! What sessions may take of the memory: whoever passes a limit is told so, and lives; nobody else notices.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use vaquita_clients::Vaquita;
+use vaquita_clients::wire::{Answer, Wire};
+
+const MB: u64 = 1 << 20;
+
+/// A server; the folder goes with it.
+struct Place {
+    server: Vaquita,
+    dir: PathBuf,
+}
+
+impl Place {
+    fn start(name: &str, options: &[&str]) -> Place {
+        let dir = std::env::temp_dir().join(format!("vaquita-memory-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        let mut all = vec!["--innodb-buffer-pool-size=32M", "--max-allowed-packet=64M"];
+        all.extend_from_slice(options);
+        let server =
+            Vaquita::start(Path::new(env!("CARGO_BIN_EXE_vaquita")), &dir.join("data"), &all).unwrap();
+        Place { server, dir }
+    }
+
+    fn wire(&self) -> Wire {
+        Wire::connect(self.server.port(), "root").unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What it says no test asks for.
+        let _ = self.server.stop();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn does(wire: &mut Wire, sql: &str) {
+    let answer = wire.query(sql).unwrap();
+    assert!(matches!(answer, Answer::Ok(_)), "{sql:.100}: {answer:?}");
+}
+
+fn value(wire: &mut Wire, sql: &str) -> String {
+    let answer = wire.query(sql).unwrap();
+    answer.value().unwrap_or_else(|| panic!("{sql:.100}: {answer:?}"))
+}
+
+/// `Global_connection_memory`.
+fn taken(wire: &mut Wire) -> u64 {
+    let sql = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
+               WHERE VARIABLE_NAME = 'Global_connection_memory'";
+    value(wire, sql).parse().unwrap()
+}
+
+/// A hundred thousand numbers.
+fn with_numbers(wire: &mut Wire) {
+    does(wire, "CREATE DATABASE d");
+    does(wire, "CREATE TABLE d.ten (i INT PRIMARY KEY)");
+    does(wire, "INSERT INTO d.ten VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)");
+    does(wire, "CREATE TABLE d.n (i INT PRIMARY KEY)");
+    does(
+        wire,
+        "INSERT INTO d.n SELECT a.i + 10 * b.i + 100 * c.i + 1000 * d.i + 10000 * e.i \
+         FROM d.ten a, d.ten b, d.ten c, d.ten d, d.ten e",
+    );
+}
+
+/// A parameter in pieces of 64 KB; not answered.
+fn long_data(wire: &mut Wire, id: u32, param: u16, pieces: usize) {
+    let mut piece = vec![0x18];
+    piece.extend_from_slice(&id.to_le_bytes());
+    piece.extend_from_slice(&param.to_le_bytes());
+    piece.resize(piece.len() + (64 << 10), b'x');
+    (0..pieces).for_each(|_| wire.command(&piece).unwrap());
+}
+
+#[test]
+fn a_session_that_passes_its_limit_is_told_and_lives() {
+    let place = Place::start("session", &[]);
+    let mut other = place.wire();
+    with_numbers(&mut other);
+    let mut wire = place.wire();
+    does(&mut wire, "SET SESSION connection_memory_limit = 4194304, group_concat_max_len = 100000000");
+    does(&mut wire, "SET SESSION tmp_table_size = 1000000000, max_heap_table_size = 1000000000");
+    does(&mut wire, "SET SESSION sort_buffer_size = 1000000000, join_buffer_size = 1000000000");
+    let list = |n: usize| vec!["1"; n].join(", ");
+    let statements = [
+        // Long values.
+        "SELECT LENGTH(REPEAT('a', 10000000))".to_owned(),
+        "SELECT LENGTH(CONCAT(HEX(REPEAT('a', 1000000)), HEX(REPEAT('b', 1000000))))".to_owned(),
+        "SELECT LENGTH(CONVERT(REPEAT('ä', 1500000) USING utf16))".to_owned(),
+        "SET @long = REPEAT('a', 5000000)".to_owned(),
+        // What becomes of many rows.
+        "SELECT LENGTH(GROUP_CONCAT(i, REPEAT('x', 50))) FROM d.n".to_owned(),
+        "SELECT COUNT(DISTINCT i, REPEAT('x', 50)) FROM d.n".to_owned(),
+        "SELECT SUM(DISTINCT i), COUNT(DISTINCT i + 1), AVG(DISTINCT i + 2) FROM d.n".to_owned(),
+        "SELECT DISTINCT CONCAT(i, REPEAT('x', 50)) FROM d.n".to_owned(),
+        "SELECT COUNT(*) FROM (SELECT REPEAT('x', 50) AS t, i FROM d.n) AS t".to_owned(),
+        "SELECT MAX(t) FROM (SELECT REPEAT('x', 50) AS t FROM d.n GROUP BY i + 1) AS t".to_owned(),
+        "SELECT i FROM d.n ORDER BY CONCAT(REPEAT('x', 50), i)".to_owned(),
+        "SELECT COUNT(*) FROM d.ten WHERE CONCAT(i, 'x') IN (SELECT CONCAT(i, REPEAT('x', 50)) FROM d.n)"
+            .to_owned(),
+        // A long text, what is read from it, and what is planned for it.
+        format!("SELECT 1 IN ({})", list(400_000)),
+        format!("DO '{}'", "x".repeat(5_000_000)),
+    ];
+    let before = taken(&mut other);
+    for sql in statements {
+        let answer = wire.query(&sql);
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(e) => panic!("{sql:.100}: {e}"),
+        };
+        assert_eq!(answer.code(), 4082, "{sql:.100}: {:.200}", format!("{answer:?}"));
+        if sql.len() > 4_000_000 {
+            // The packet itself: what else the client has said is not read.
+            assert!(wire.is_closed());
+            wire = place.wire();
+            does(
+                &mut wire,
+                "SET SESSION connection_memory_limit = 4194304, group_concat_max_len = 100000000",
+            );
+        }
+        assert_eq!(value(&mut wire, "SELECT 'lives'"), "lives");
+    }
+    assert!(taken(&mut other) < before + MB, "nothing of it stays");
+    // Results are the same, if there is room.
+    does(&mut wire, "SET SESSION tmp_table_size = 65536, sort_buffer_size = 65536, join_buffer_size = 65536");
+    assert_eq!(
+        value(&mut wire, "SELECT COUNT(*) FROM (SELECT DISTINCT CONCAT(i, REPEAT('x', 50)) FROM d.n) t"),
+        "100000"
+    );
+    assert_eq!(
+        value(&mut wire, "SELECT i FROM d.n ORDER BY CONCAT(REPEAT('x', 50), i) LIMIT 70000, 1"),
+        "72997"
+    );
+}
+
+#[test]
+fn what_a_session_keeps_is_counted_until_it_gives_it_up() {
+    let place = Place::start("kept", &[]);
+    let mut other = place.wire();
+    with_numbers(&mut other);
+    let mut wire = place.wire();
+    let before = taken(&mut other);
+    // As it is, not as it grew: a variable of 10 MB is one of 10 MB.
+    does(&mut wire, "SET @v = REPEAT('a', 10485760)");
+    let with_variable = taken(&mut other);
+    assert!((10 * MB..11 * MB).contains(&with_variable), "{before} {with_variable}");
+    does(&mut wire, "SET @v = NULL");
+    assert!(taken(&mut other) < before + MB);
+
+    does(&mut wire, "SET SESSION connection_memory_limit = 4194304");
+    // Variables, few long ones or many short ones.
+    let mut set = 0;
+    let refused = loop {
+        let answer = wire.query(&format!("SET @V{set} = REPEAT('a', 100000)")).unwrap();
+        if answer.code() != 0 {
+            break answer.code();
+        }
+        set += 1;
+        assert!(set < 100);
+    };
+    assert_eq!((refused, set > 35), (4082, true), "{set}");
+    // A way out.
+    does(&mut wire, "SET @v1 = NULL, @v2 = NULL");
+    does(&mut wire, "SET @more = REPEAT('a', 100000)");
+    assert_eq!(value(&mut wire, "SELECT LENGTH(@V3)"), "100000");
+    wire.command(&[0x1F]).unwrap();
+    wire.answer().unwrap();
+    assert!(taken(&mut other) < before + MB, "COM_RESET_CONNECTION forgets them");
+
+    // Prepared statements.
+    does(&mut wire, "SET SESSION connection_memory_limit = 4194304");
+    let mut ids = Vec::new();
+    let refused = loop {
+        match wire.prepare(&format!("SELECT {}, '{}'", ids.len(), "x".repeat(50_000))) {
+            Ok(id) => ids.push(id),
+            Err(e) => break e.to_string(),
+        }
+        assert!(ids.len() < 100);
+    };
+    assert!(refused.contains("4082") && ids.len() > 5, "{} {refused}", ids.len());
+    for id in ids {
+        let mut close = vec![0x19];
+        close.extend_from_slice(&id.to_le_bytes());
+        wire.command(&close).unwrap();
+    }
+    assert_eq!(value(&mut wire, "SELECT 1"), "1");
+    assert!(taken(&mut other) < before + MB);
+}
+
+#[test]
+fn what_the_door_holds_is_counted() {
+    let place = Place::start("door", &[]);
+    let mut other = place.wire();
+    with_numbers(&mut other);
+    let mut wire = place.wire();
+    let before = taken(&mut other);
+    // Parameters in pieces: 3 MB each, and one statement after the other.
+    let id = wire.prepare("SELECT LENGTH(?)").unwrap();
+    long_data(&mut wire, id, 0, 48);
+    assert_eq!(value(&mut wire, "SELECT 1"), "1");
+    let held = taken(&mut other);
+    assert!((before + 3 * MB..before + 7 * MB).contains(&held), "{before} {held}");
+    does(&mut wire, "SET SESSION connection_memory_limit = 8388608");
+    long_data(&mut wire, id, 0, 200);
+    let answer = wire.execute(id, &[b""]).unwrap();
+    assert_eq!(answer.code(), 4082, "{answer:?}");
+    assert_eq!(value(&mut wire, "SELECT 1"), "1");
+    assert!(taken(&mut other) < before + MB);
+
+    // A cursor's rows.
+    let id = wire.prepare("SELECT i, REPEAT('x', 100) FROM d.n").unwrap();
+    let mut open = vec![0x17];
+    open.extend_from_slice(&id.to_le_bytes());
+    open.extend_from_slice(&[1, 1, 0, 0, 0]);
+    wire.command(&open).unwrap();
+    let answer = wire.answer().unwrap();
+    assert_eq!(answer.code(), 4082, "{answer:?}");
+    let id = wire.prepare("SELECT i, REPEAT('x', 100) FROM d.n WHERE i < 20000").unwrap();
+    let mut open = vec![0x17];
+    open.extend_from_slice(&id.to_le_bytes());
+    open.extend_from_slice(&[1, 1, 0, 0, 0]);
+    wire.command(&open).unwrap();
+    // Two columns, and an EOF behind them.
+    (0..4).for_each(|_| drop(wire.packet().unwrap()));
+    assert!(taken(&mut other) > before + 2 * MB, "{before} {}", taken(&mut other));
+    let mut close = vec![0x19];
+    close.extend_from_slice(&id.to_le_bytes());
+    wire.command(&close).unwrap();
+    assert_eq!(value(&mut wire, "SELECT 1"), "1");
+    assert!(taken(&mut other) < before + MB);
+}
+
+#[test]
+fn all_sessions_together_have_a_limit() {
+    let place = Place::start("all", &["--global-connection-memory-limit=32M"]);
+    let mut other = place.wire();
+    with_numbers(&mut other);
+    let mut holders: Vec<Wire> = (0..6).map(|_| place.wire()).collect();
+    let answers: Vec<u16> =
+        holders.iter_mut().map(|wire| wire.query("SET @v = REPEAT('a', 8000000)").unwrap().code()).collect();
+    assert_eq!(answers, [0, 0, 0, 0, 4081, 4081]);
+    // Short statements go on.
+    assert_eq!(value(&mut other, "SELECT COUNT(*) FROM d.n WHERE i < 5000"), "5000");
+    does(&mut other, "INSERT INTO d.n VALUES (-1)");
+    // A connection that ends gives back what it had.
+    let mut waiting = holders.pop().unwrap();
+    holders.remove(0);
+    let begun = std::time::Instant::now();
+    while waiting.query("SET @v = REPEAT('a', 8000000)").unwrap().code() != 0 {
+        assert!(begun.elapsed().as_secs() < 60);
+    }
+    does(&mut other, "SET GLOBAL global_connection_memory_limit = 1000000000");
+    does(&mut other, "SET @v = REPEAT('a', 8000000)");
+}
+
+#[test]
+fn limits_are_variables() {
+    let place = Place::start("variables", &[]);
+    let mut wire = place.wire();
+    // Without a word about it: a part of what there is.
+    let limit: u64 = value(&mut wire, "SELECT @@global_connection_memory_limit").parse().unwrap();
+    assert!((64 * MB..1 << 50).contains(&limit), "{limit}");
+    does(&mut wire, "SET GLOBAL global_connection_memory_limit = 18446744073709551615");
+    assert_eq!(value(&mut wire, "SELECT @@global_connection_memory_limit"), u64::MAX.to_string());
+    does(&mut wire, "SET GLOBAL global_connection_memory_limit = DEFAULT");
+    assert_eq!(value(&mut wire, "SELECT @@global_connection_memory_limit"), limit.to_string());
+    assert_eq!(value(&mut wire, "SELECT @@connection_memory_limit"), u64::MAX.to_string());
+    // New sessions begin with the global value, and only SUPER changes its own.
+    does(&mut wire, "SET GLOBAL connection_memory_limit = 3000000");
+    does(&mut wire, "CREATE USER u@localhost");
+    let mut user = Wire::connect(place.server.port(), "u").unwrap();
+    assert_eq!(user.query("SET connection_memory_limit = 100000000").unwrap().code(), 1227);
+    assert_eq!(user.query("SET global_connection_memory_tracking = OFF").unwrap().code(), 1227);
+    assert_eq!(user.query("SELECT LENGTH(REPEAT('a', 3000000))").unwrap().code(), 4082);
+    // What is not tracked is not shown; it is counted for the limits all the same.
+    let before = taken(&mut wire);
+    let mut hidden = place.wire();
+    does(&mut hidden, "SET connection_memory_limit = 100000000, global_connection_memory_tracking = OFF");
+    does(&mut hidden, "SET @v = REPEAT('a', 20000000)");
+    assert!(taken(&mut wire) < before + MB);
+    does(&mut wire, "SET GLOBAL global_connection_memory_limit = 30000000");
+    does(&mut wire, "SET connection_memory_limit = DEFAULT");
+    does(&mut wire, "SET connection_memory_limit = 100000000");
+    assert_eq!(wire.query("SELECT LENGTH(REPEAT('a', 20000000))").unwrap().code(), 4081);
+}
