@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
         let left = self.alloc(left);
         self.advance();
         let interval_start = self.s.tok.start;
-        match self.interval_or_call()? {
+        match self.nested(Self::interval_or_call)? {
             Ok((amount, unit)) => {
                 let subtract = op == BinaryOp::Sub;
                 let kind = ExprKind::DateAdd { base: left, amount, unit, subtract };
@@ -285,7 +285,8 @@ impl<'a> Parser<'a> {
             Kw::Between => {
                 let low = self.bit_expr()?;
                 self.expect_kw(Kw::And)?;
-                let high = self.operand(PREDICATE)?;
+                // Of the same level: a chain is as deep as it is long.
+                let high = self.nested(|parser| parser.operand(PREDICATE))?;
                 ExprKind::Between { operand, low, high, negated }
             }
             Kw::Like => {
@@ -300,7 +301,7 @@ impl<'a> Parser<'a> {
             Kw::Member => {
                 self.advance();
                 self.expect(T::LParen)?;
-                let array = self.expr_ref()?;
+                let array = self.nested(Self::expr_ref)?;
                 self.expect(T::RParen)?;
                 ExprKind::Binary { op: BinaryOp::MemberOf, left: operand, right: array }
             }

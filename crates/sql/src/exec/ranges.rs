@@ -160,16 +160,19 @@ impl Column<'_> {
             Sarg::Leaf(leaf) if leaf.column == self.index.parts[self.part].column => self.leaf(leaf, cx),
             Sarg::Leaf(_) => Ok(None),
             Sarg::And(list) => {
-                let mut all: Intervals = None;
+                let mut all = Vec::new();
                 for sarg in list {
-                    if let Some(more) = self.intervals(sarg, cx)? {
-                        all = Some(match all {
-                            None => more,
-                            Some(all) => self.both(&all, &more),
-                        });
-                    }
+                    all.extend(self.intervals(sarg, cx)?);
                 }
-                Ok(all)
+                // Two by two: the first would be gone through again and again.
+                while all.len() > 1 {
+                    let pair = |pair: &[Vec<Interval>]| match pair {
+                        [a, b] => self.both(a, b),
+                        alone => alone.concat(),
+                    };
+                    all = all.chunks(2).map(pair).collect();
+                }
+                Ok(all.pop())
             }
             Sarg::Or(list) => {
                 let mut all = Vec::new();
@@ -325,16 +328,22 @@ impl Column<'_> {
         }]))
     }
 
-    /// What is in both.
+    /// What is in both; each is in order, and none of its intervals overlap.
     fn both(&self, a: &[Interval], b: &[Interval]) -> Vec<Interval> {
         let mut out = Vec::new();
-        for x in a {
-            for y in b {
-                let low = self.tighter(Ordering::Greater, &x.low, &y.low);
-                let high = self.tighter(Ordering::Less, &x.high, &y.high);
-                if self.is_possible(&low, &high) {
-                    out.push(Interval { low, high });
-                }
+        let (mut i, mut j) = (0, 0);
+        while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+            let low = self.tighter(Ordering::Greater, &x.low, &y.low);
+            let high = self.tighter(Ordering::Less, &x.high, &y.high);
+            // What ends first meets nothing that comes later.
+            match (&x.high, &y.high) {
+                (_, None) => i += 1,
+                (None, _) => j += 1,
+                (Some(x), Some(y)) if self.order(&x.0, &y.0) == Ordering::Less => i += 1,
+                _ => j += 1,
+            }
+            if self.is_possible(&low, &high) {
+                out.push(Interval { low, high });
             }
         }
         self.united(out)

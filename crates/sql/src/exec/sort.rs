@@ -21,6 +21,9 @@ use vaquita_types::SqlResult;
 /// Rows that are kept in a heap at most; beyond, sorting all of them costs as little.
 const HEAP_MAX: u64 = 100_000;
 
+/// Bytes of rows that are kept in a heap at least, before all are sorted.
+const HEAP_BYTES: usize = 16 << 20;
+
 /// Runs that are merged at once: each takes a buffer of 4 KB or more.
 const FAN_IN: usize = 256;
 
@@ -63,6 +66,8 @@ struct Run {
 struct First {
     n: usize,
     heap: BinaryHeap<Kept>,
+    /// Bytes that its rows take.
+    bytes: usize,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,7 +102,7 @@ impl Sorter {
             runs: Vec::new(),
             fan_in: FAN_IN,
             file: None,
-            first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new() }),
+            first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new(), bytes: 0 }),
             sequence: 0,
             spilled: false,
         }
@@ -134,9 +139,15 @@ impl Sorter {
                 return;
             }
             let mut kept = match first.heap.len() < first.n {
-                true => Kept { key: Vec::new(), sequence: 0, body: Vec::new() },
+                true => {
+                    first.bytes += size_of::<Kept>();
+                    Kept { key: Vec::new(), sequence: 0, body: Vec::new() }
+                }
                 false => match first.heap.pop() {
-                    Some(greatest) if key < &greatest.key[..] => greatest,
+                    Some(greatest) if key < &greatest.key[..] => {
+                        first.bytes -= greatest.key.len() + greatest.body.len();
+                        greatest
+                    }
                     Some(greatest) => {
                         first.heap.push(greatest);
                         return;
@@ -149,6 +160,7 @@ impl Sorter {
             kept.body.clear();
             kept.body.extend_from_slice(body);
             kept.sequence = self.sequence;
+            first.bytes += key.len() + body.len();
             self.sequence += 1;
             first.heap.push(kept);
             return;
@@ -167,7 +179,11 @@ impl Sorter {
 
     /// Whether there is more in memory than may be: time for [`Sorter::relieve`].
     pub(crate) fn is_full(&self) -> bool {
-        self.memory() > self.limit
+        self.memory() > self.limit || self.heap_is_full()
+    }
+
+    fn heap_is_full(&self) -> bool {
+        self.first.as_ref().is_some_and(|first| first.bytes > self.limit.max(HEAP_BYTES))
     }
 
     /// Writes what is in memory to the file if there is too much of it. No page may be latched.
@@ -175,6 +191,14 @@ impl Sorter {
     /// # Errors
     /// The temporary file.
     pub(crate) fn relieve(&mut self) -> SqlResult<()> {
+        if self.heap_is_full()
+            && let Some(first) = self.first.take()
+        {
+            // The first rows are too long to stay: all are sorted from now on.
+            let mut rows = first.heap.into_vec();
+            rows.sort_unstable_by_key(|row| row.sequence);
+            rows.iter().for_each(|row| self.push(&row.key, &row.body));
+        }
         match self.is_full() {
             true => self.spill(),
             false => Ok(()),
@@ -351,6 +375,29 @@ impl PartialOrd for Next {
 mod tests {
     use super::*;
     use vaquita_base::codec::push_uint;
+
+    #[test]
+    fn the_first_of_long_rows_go_to_a_file() {
+        let mut sorter = Sorter::new(1 << 20, Some(2_000));
+        let row = |n: u32| [&n.to_le_bytes()[..], &[7; 20_000]].concat();
+        for n in (0..5_000_u32).rev() {
+            // Pairs of equal keys: the one that came first stands first.
+            let key = (n / 2).to_be_bytes();
+            if sorter.wants(&key) {
+                sorter.push_and_spill(&key, &row(n)).unwrap();
+            }
+        }
+        assert!(sorter.spilled, "2000 rows of 20 KB");
+        let mut next = 0;
+        sorter
+            .finish(|_, body| {
+                assert_eq!(body, row(next ^ 1), "{next}");
+                next += 1;
+                Ok(next < 2_000)
+            })
+            .unwrap();
+        assert_eq!(next, 2_000);
+    }
 
     type KeyAndBody = (Vec<u8>, Vec<u8>);
 
