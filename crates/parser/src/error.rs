@@ -32,6 +32,8 @@ pub enum ParseErrorKind {
     DerivedWithoutAlias,
     /// 1064 too, for nesting deeper than the parser follows (MySQL: memory exhausted).
     TooDeep,
+    /// 5: the tree would take more than [`crate::ParseMode::memory_max`]; it has so many bytes already.
+    TooLarge(usize),
 }
 
 impl ParseError {
@@ -60,6 +62,7 @@ impl ParseError {
             ParseErrorKind::Empty => 1065,
             ParseErrorKind::WrongUsage(..) => 1221,
             ParseErrorKind::DerivedWithoutAlias => 1248,
+            ParseErrorKind::TooLarge(_) => 5,
         }
     }
 }
@@ -81,6 +84,7 @@ impl fmt::Display for ParseError {
                 String::from_utf8_lossy(&self.near),
                 self.line
             ),
+            ParseErrorKind::TooLarge(bytes) => write!(f, "Out of memory (Needed {bytes} bytes)"),
             ParseErrorKind::Empty => f.write_str("Query was empty"),
             ParseErrorKind::WrongUsage(first, second) => {
                 write!(f, "Incorrect usage of {first} and {second}")

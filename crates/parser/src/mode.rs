@@ -93,6 +93,8 @@ pub struct ParseMode {
     pub params: bool,
     /// The character set of the text, if it is one of those.
     pub two_byte: TwoByte,
+    /// Bytes that the tree may take.
+    pub memory_max: usize,
 }
 
 impl Default for ParseMode {
@@ -103,6 +105,7 @@ impl Default for ParseMode {
             lift: false,
             params: true,
             two_byte: TwoByte::None,
+            memory_max: usize::MAX,
         }
     }
 }

@@ -109,11 +109,30 @@ fn deep_nesting_is_an_error() {
         format!("select {}", "(select ".repeat(100_000)),
         format!("select 1 {}", "in (1 ".repeat(100_000)),
         format!("select @a {}1", ":= @a ".repeat(100_000)),
+        format!("select 1 {}", "between 0 and 1 ".repeat(100_000)),
+        format!("select 1 {}", "member of (1 ".repeat(100_000)),
+        format!("select 1 {}", "+ interval 1 ".repeat(100_000)),
     ];
     for sql in &deep {
         let error = error_of(sql).unwrap_or_else(|| panic!("accepted: {}", &sql[..40]));
         assert!(matches!(error.kind, ParseErrorKind::TooDeep | ParseErrorKind::Syntax), "{}", &sql[..40]);
     }
+}
+
+/// A tree may take so much memory and no more.
+#[test]
+fn trees_have_a_limit() {
+    let sql = format!("select 1 from t where a in ({})", vec!["1"; 100_000].join(","));
+    let arena = bumpalo::Bump::new();
+    let limited = |memory_max: usize| {
+        let mode = ParseMode { memory_max, ..ParseMode::default() };
+        parse(sql.as_bytes(), &arena, mode).map(|_| ())
+    };
+    let refused = limited(1 << 20).expect_err("a hundred thousand expressions in a megabyte");
+    let ParseErrorKind::TooLarge(bytes) = refused.kind else { panic!("{refused}") };
+    assert!((1 << 20..4 << 20).contains(&bytes), "{bytes}");
+    assert_eq!((refused.number(), refused.to_string()), (5, format!("Out of memory (Needed {bytes} bytes)")));
+    limited(1 << 30).expect("room enough");
 }
 
 /// Conditions that programs write: thousands of terms, and lists.

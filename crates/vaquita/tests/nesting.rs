@@ -62,12 +62,9 @@ fn nothing_is_too_deep_or_too_long_for_an_answer() {
             ),
             "0",
         ),
-        (
-            format!("SELECT COUNT(*) FROM d.t WHERE s IN ({})", list(1_000_000, &|i| format!("'{i}'"), ",")),
-            "0",
-        ),
-        (format!("SELECT 5 IN ({})", list(1_000_000, &|i| i.to_string(), ",")), "1"),
-        (format!("SELECT '5' IN ({})", list(1_000_000, &|i| format!("'{i}'"), ",")), "1"),
+        (format!("SELECT COUNT(*) FROM d.t WHERE s IN ({})", list(300_000, &|i| format!("'{i}'"), ",")), "0"),
+        (format!("SELECT 5 IN ({})", list(300_000, &|i| i.to_string(), ",")), "1"),
+        (format!("SELECT '5' IN ({})", list(300_000, &|i| format!("'{i}'"), ",")), "1"),
         (
             format!("SELECT COUNT(*) FROM d.t WHERE {}", list(many, &|i| format!("i = {}", i + 2), " OR ")),
             "1",

@@ -491,6 +491,10 @@ impl<'a> Parser<'a> {
         if self.depth > DEPTH_MAX {
             return self.fail_as(ParseErrorKind::TooDeep);
         }
+        let taken = self.arena.allocated_bytes() + self.scratch.capacity() * size_of::<Expr<'_>>();
+        if taken > self.mode.memory_max {
+            return self.fail_as(ParseErrorKind::TooLarge(taken));
+        }
         let result = inner(self);
         self.depth -= 1;
         result

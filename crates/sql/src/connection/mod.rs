@@ -516,7 +516,8 @@ impl Connection {
             _ => TwoByte::None,
         };
         let sql_mode = vars::for_parser(self.state.vars.sql_mode);
-        ParseMode { sql_mode, lift, two_byte, ..ParseMode::default() }
+        let memory_max = usize::try_from(self.state.memory.room()).unwrap_or(usize::MAX);
+        ParseMode { sql_mode, lift, two_byte, memory_max, ..ParseMode::default() }
     }
 
     /// Tells the engine's session of variables that are its settings.

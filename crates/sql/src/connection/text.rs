@@ -7,8 +7,8 @@ use crate::sink::ResultSink;
 use crate::status::Com;
 use bumpalo::Bump;
 use std::sync::Arc;
-use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseMode, ast};
-use vaquita_types::{Decimal, SqlError, SqlResult, Value};
+use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseErrorKind, ParseMode, ast};
+use vaquita_types::{Decimal, SqlError, SqlResult, Value, memory};
 
 /// What the reading of a text needs, kept from one to the next.
 #[derive(Debug, Default)]
@@ -19,6 +19,11 @@ pub(super) struct Scratch {
 
 /// A syntax error as clients see it.
 pub(super) fn syntax_error(e: &ParseError) -> SqlError {
+    if let ParseErrorKind::TooLarge(bytes) = e.kind
+        && let Err(refused) = memory::check(bytes)
+    {
+        return refused;
+    }
     SqlError::new(e.number(), e.to_string())
 }
 

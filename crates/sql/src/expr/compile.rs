@@ -7,7 +7,7 @@ use super::scope::{CompileCx, Resolved, Scope};
 use super::subquery::{self, Form};
 use super::{aggregate, cast, compare, control, literal, pattern, variables};
 use vaquita_parser::ast::{self, BinaryOp, ExprKind, IsTest, Quantifier, UnaryOp};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{SqlError, SqlResult, memory};
 
 /// Compiles an expression.
 ///
@@ -59,6 +59,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     pub(super) fn expr(&mut self, of: &ast::Expr<'_>) -> SqlResult<Expr> {
+        memory::check(0)?;
         Ok(match &of.kind {
             ExprKind::Literal(literal) => literal::literal(self.cx, literal)?,
             ExprKind::Lifted { no, literal } => literal::lifted(self.cx, *no, literal)?,

@@ -93,9 +93,6 @@ impl Expr {
     /// A hexadecimal literal as the number it is; everything else as it is.
     pub(super) fn into_number(self) -> Expr {
         match self.node {
-            Node::Const(Value::Label { number, .. }) if self.ty.kind.is_string() => {
-                Expr::constant(Value::UInt(number), SqlType { unsigned: true, ..int_type(20) })
-            }
             Node::Const(Value::Bit { value, bytes }) if self.ty.kind.is_string() => {
                 let ty = SqlType { unsigned: true, ..int_type(u32::from(bytes) * 3) };
                 Expr::constant(Value::UInt(value), ty)

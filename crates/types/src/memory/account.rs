@@ -169,6 +169,15 @@ impl Account {
         self.refuse_beyond(self.kept.load(Relaxed).max(0) as u64, bytes)
     }
 
+    /// Bytes that a statement may take that begins now.
+    pub fn room(&self) -> u64 {
+        let kept = self.kept.load(Relaxed);
+        let others = self.total.bytes.load(Relaxed) - self.told.load(Relaxed);
+        let own = self.limit.load(Relaxed).saturating_sub(kept.max(0) as u64);
+        let of_all = self.total.limit.load(Relaxed).saturating_sub((others + kept).max(0) as u64);
+        own.min(of_all).max(FREE)
+    }
+
     fn refuse_beyond(&self, taken: u64, more: u64) -> SqlResult<()> {
         let (limit, wanted) = (self.limit.load(Relaxed), taken.saturating_add(more));
         if wanted > limit {
@@ -324,6 +333,7 @@ mod tests {
         }
         assert_eq!(total.shown(), 1 << 20);
         assert_eq!(one.may_keep(1 << 20), Ok(()));
+        assert_eq!(one.room(), 1 << 20);
         assert_eq!(one.may_keep((1 << 20) + 1).unwrap_err().code, 4082);
         one.keep(1 << 20);
         {
