@@ -166,6 +166,8 @@ pub struct Trx {
     pub(crate) access: AccessMode,
     pub(crate) view: Option<ReadView>,
     pub(crate) undo: TrxUndo,
+    /// Rows that were to be changed and had the new values already.
+    pub(crate) unchanged: u64,
     pub(crate) xid: Option<Xid>,
     /// Table of a dictionary change, 0 for none.
     pub(crate) dict_operation: bool,
@@ -185,6 +187,7 @@ impl Trx {
             access: AccessMode::default(),
             view: None,
             undo: TrxUndo::default(),
+            unchanged: 0,
             xid: None,
             dict_operation: false,
             lock_wait_timeout_us: LOCK_WAIT_TIMEOUT_US,
@@ -236,7 +239,19 @@ impl Trx {
     /// that may yet have to wait for a lock does not, until the change is made; [`crate::TrxSystem::append_undo`] counts it.
     #[inline]
     pub fn weigh_undo(&self, records: u64) {
-        self.shared.undo_records.store(records, Ordering::Relaxed);
+        self.shared.undo_records.store(records + self.unchanged, Ordering::Relaxed);
+    }
+
+    /// Rows that were to be changed and had the new values already; each weighs as an undo record.
+    #[inline]
+    pub fn unchanged(&self) -> u64 {
+        self.unchanged
+    }
+
+    /// Says how many such rows there are: one more, or as many as there were when changes are taken back.
+    pub fn set_unchanged(&mut self, rows: u64) {
+        self.unchanged = rows;
+        self.weigh_undo(self.undo.next_no());
     }
 
     /// Seconds and less to wait for a lock, in microseconds (`lock_wait_timeout`).

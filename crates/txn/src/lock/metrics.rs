@@ -20,6 +20,12 @@ impl Counters {
         self.waiting.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A request was queued and nobody waited for it.
+    pub(super) fn forget_wait(&self) {
+        self.waits.fetch_sub(1, Ordering::Relaxed);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
     pub(super) fn end_wait(&self, us: u64) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         self.wait_us.fetch_add(us, Ordering::Relaxed);

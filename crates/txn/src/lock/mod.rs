@@ -161,6 +161,28 @@ impl LockSys {
         self.patiently(trx, policy, |policy| self.ask_record(trx.shared(), rec, claim, policy, true))
     }
 
+    /// As [`LockSys::lock_record`], without a wait. A request that would have to wait stands in the queue for as long as it
+    /// takes to look for a cycle, in which somebody may be the victim, and is taken back: [`LockOutcome::Skipped`].
+    ///
+    /// # Errors
+    /// Deadlock, no memory for locks.
+    pub fn try_record(
+        &self,
+        trx: &Trx,
+        rec: RecordId,
+        mode: LockMode,
+        kind: RecordLockKind,
+    ) -> Result<LockOutcome> {
+        let claim = Claim::on(mode, kind, rec.heap);
+        // Who never waits is in no cycle.
+        let queues = self.deadlock_detect.load(Ordering::Relaxed) && trx.lock_wait_timeout_us > 0;
+        let policy = if queues { WaitPolicy::Wait } else { WaitPolicy::SkipLocked };
+        match self.ask_record(trx.shared(), rec, claim, policy, true)? {
+            LockOutcome::MustWait => self.withdraw(trx.shared()),
+            outcome => Ok(outcome),
+        }
+    }
+
     /// Asks for X on a record that the caller changes before it gives up the latch. The change locks the record
     /// implicitly, so nothing is kept of the request if nobody is in the way.
     ///
@@ -281,14 +303,15 @@ impl LockSys {
     }
 
     /// Waits until the transaction's queued request is granted, or what it asked for has moved or gone: the caller looks
-    /// for the record again and asks again, which costs little if the lock is held.
+    /// for the record again and asks again, which costs little if the lock is held. Whether it really had to wait: a request
+    /// that stood behind the victim of a cycle alone is granted when the cycle is broken.
     ///
     /// # Errors
     /// Timeout, deadlock, interruption; the request is gone then.
     ///
     /// # Latching
     /// The caller holds no latch.
-    pub fn wait(&self, trx: &Trx) -> Result<()> {
+    pub fn wait(&self, trx: &Trx) -> Result<bool> {
         self.wait_for(trx.shared(), trx.lock_wait_timeout_us, &*trx.hook)
     }
 
@@ -354,6 +377,7 @@ impl LockSys {
     /// Gives all locks back, at the end of the transaction, which is not active any more.
     pub fn release_all(&self, trx: &TrxRef) {
         debug_assert!(!trx.locks.is_waiting(), "a transaction ends while it runs");
+        trx.locks.forget_left_over();
         // Most transactions that only read have none.
         if trx.locks.is_empty() {
             return;
@@ -362,15 +386,18 @@ impl LockSys {
         // A structure change may give a lock that is still here to another page and note that one meanwhile. It does so
         // under the mutex of this page, so it is noted before this page is looked at, or there is nothing to give.
         let mut pages = trx.locks.take_pages();
+        // Who goes on finds all of the locks gone.
+        let mut granted = Vec::new();
         while !pages.is_empty() {
             for page in pages.drain(..) {
-                self.pages.release(page, trx);
+                self.pages.release(page, trx, &mut granted);
             }
             pages = trx.locks.swap_pages(pages);
         }
         for (table, modes) in trx.locks.take_tables() {
             self.revoke(trx, table, modes.iter());
         }
+        granted.iter().for_each(|other| other.locks.slot.nudge());
     }
 
     /// Gives the gap locks of a prepared transaction back (XA PREPARE in READ COMMITTED).

@@ -72,27 +72,31 @@ impl PageLocks {
             .collect()
     }
 
-    /// Adds inherited gap locks to a record. Insert intentions that wait there are sent back: what they wait for is
+    /// Adds inherited gap locks to a record, also if their owners have stronger ones there: as in InnoDB they are structures
+    /// of their own, and weigh when a victim is chosen. Insert intentions that wait there are sent back: what they wait for is
     /// decided when a wait begins.
     pub(super) fn bequeath(&mut self, page: PageId, heap: HeapNo, heritage: Heritage) {
         let mut is_new = false;
         for (trx, mode, owner) in heritage {
             let claim = Claim::on(mode, RecordLockKind::Gap, heap);
-            if !self.holds(&trx, heap, claim) {
-                is_new |= self.grant(page, &trx, claim, owner, heap);
-            }
+            let covered = self.holds(&trx, heap, claim);
+            is_new |= self.grant(page, &trx, claim, owner, heap) && !covered;
         }
         if is_new {
             self.send_back(heap, true);
         }
     }
 
-    /// Drops all locks on a record and sends back who waits for it.
-    pub(super) fn wipe(&mut self, heap: HeapNo) {
+    /// Drops all locks on a record and sends back who waits for it. As in InnoDB the request's structure stays, with no
+    /// record in it, until its transaction ends or locks another record of the page in the same way.
+    pub(super) fn wipe(&mut self, page: PageId, heap: HeapNo) {
         for at in 0..self.granted.len() {
             self.clear(at, heap);
         }
-        self.send_back(heap, false);
+        for Request { trx, claim, owner, .. } in self.send_back(heap, false) {
+            trx.locks.note_page(page);
+            self.create(&trx, claim, owner);
+        }
     }
 
     /// Takes out everything on the records that move, in order.
@@ -115,6 +119,7 @@ impl PageLocks {
         for mut request in requests {
             request.heap = moved.of(request.heap).expect("only what moves was lifted");
             request.trx.locks.slot.relocate(Place::Record(page, request.heap));
+            request.trx.locks.add_left_over();
             self.waiting.push(request);
         }
     }
@@ -172,7 +177,7 @@ pub(super) fn merge(pages: (PageId, PageId), left: &mut PageLocks, right: &mut P
     if let Some(&(_, first)) = moved.first() {
         right.transfer(pages.0, left, &Relocation::new(moved));
         left.bequeath(pages.0, first, left.heritage(SUPREMUM, Inherit::Gap));
-        left.wipe(SUPREMUM);
+        left.wipe(pages.0, SUPREMUM);
     } else {
         // Two gaps become one: who waits to insert into one of them has to look at the locks of both.
         left.send_back(SUPREMUM, false);

@@ -82,7 +82,7 @@ impl Observer for LockSys {
         self.pages.change(page, |locks| {
             let heritage = locks.heritage(rec, Inherit::All);
             locks.bequeath(page, next, heritage);
-            locks.wipe(rec);
+            locks.wipe(page, rec);
         });
     }
 }

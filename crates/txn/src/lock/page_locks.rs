@@ -120,7 +120,13 @@ impl PageLocks {
         if blocked || self.is_behind(trx, heap, claim, self.waiting.len()) {
             return Answer::Blocked;
         }
-        Answer::Free(own)
+        Answer::Free(own.filter(|_| !self.is_awaited(heap)))
+    }
+
+    /// Whether somebody waits for a record. A lock that is granted on it meanwhile is a structure of its own, as in InnoDB,
+    /// where structures are the queue.
+    fn is_awaited(&self, heap: HeapNo) -> bool {
+        self.waiting.iter().any(|r| r.heap == heap)
     }
 
     /// Whether one of the first `n` requests is to be waited for.
@@ -160,7 +166,7 @@ impl PageLocks {
         heap: HeapNo,
     ) -> bool {
         let own = self.granted.iter().position(|l| same(&l.trx, trx) && l.claim == claim);
-        let at = own.unwrap_or_else(|| {
+        let at = own.filter(|_| !self.is_awaited(heap)).unwrap_or_else(|| {
             trx.locks.note_page(page);
             self.create(trx, claim, owner)
         });
@@ -210,6 +216,16 @@ impl PageLocks {
 
     /// Grants what has no reason to wait any more, in order of arrival; of all records, or of one.
     pub(super) fn settle(&mut self, page: PageId, only: Option<HeapNo>) {
+        self.settle_and_tell(page, only, &mut |trx, outcome| trx.locks.slot.end(outcome));
+    }
+
+    /// As [`PageLocks::settle`]; `tell` tells a transaction.
+    pub(super) fn settle_and_tell(
+        &mut self,
+        page: PageId,
+        only: Option<HeapNo>,
+        tell: &mut dyn FnMut(&TrxRef, Outcome),
+    ) {
         // What those before ask for, or were granted a moment ago: of a hundred that want the same, all but the first wait for
         // the first, and nothing else is to be looked at.
         let mut ahead: Vec<(HeapNo, Claim)> = Vec::new();
@@ -239,7 +255,7 @@ impl PageLocks {
                 let lock = self.create(&trx, claim, owner);
                 self.set(lock, heap);
             }
-            trx.locks.slot.end(Outcome::Granted(Place::Record(page, heap)));
+            tell(&trx, Outcome::Granted(Place::Record(page, heap)));
         }
     }
 
@@ -251,16 +267,18 @@ impl PageLocks {
     }
 
     /// Lets requests on a record go, to be asked again: all, or insert intentions only.
-    pub(super) fn send_back(&mut self, heap: HeapNo, insert_intentions_only: bool) {
+    pub(super) fn send_back(&mut self, heap: HeapNo, insert_intentions_only: bool) -> Vec<Request> {
+        let mut sent = Vec::new();
         let mut at = 0;
         while at < self.waiting.len() {
             let request = &self.waiting[at];
             if request.heap == heap && (!insert_intentions_only || request.claim.is_insert_intention()) {
-                self.end_request(at, Outcome::SentBack);
+                sent.push(self.end_request(at, Outcome::SentBack));
             } else {
                 at += 1;
             }
         }
+        sent
     }
 
     /// Takes a bit out of a structure.

@@ -152,11 +152,14 @@ impl Pages {
         shard_b.put(self, b, of_b);
     }
 
-    /// Gives a transaction's locks on a page back.
-    pub(super) fn release(&self, page: PageId, trx: &TrxRef) {
+    /// Gives a transaction's locks on a page back. Those whose requests are granted by it are to be nudged.
+    pub(super) fn release(&self, page: PageId, trx: &TrxRef, granted: &mut Vec<TrxRef>) {
         self.change(page, |locks| {
             locks.remove_if(|lock| same(&lock.trx, trx));
-            locks.settle(page, None);
+            locks.settle_and_tell(page, None, &mut |other, outcome| {
+                other.locks.slot.end_quietly(outcome);
+                granted.push(other.clone());
+            });
         });
     }
 

@@ -18,7 +18,7 @@
 //! # No lost wakeup
 //! The waiter looks at the phase and at the reasons to stop under the slot's mutex, and the condition variable gives the
 //! mutex up and begins to wait in one step. `end` changes the phase under the mutex; `nudge` takes the mutex after the
-//! reason to stop was set. So either the waiter sees the change before it sleeps, or it sleeps already and is notified.
+//! reason to stop was set, or after `end_quietly`. So either the waiter sees the change before it sleeps, or it sleeps already and is notified.
 
 use super::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -107,11 +107,15 @@ impl<P: Copy + PartialEq + std::fmt::Debug, O> Slot<P, O> {
 
     /// The request was taken out of its queue.
     pub(super) fn end(&self, outcome: O) {
+        self.end_quietly(outcome);
+        self.changed.notify_all();
+    }
+
+    /// As [`Slot::end`]; the waiter goes on sleeping until it is nudged.
+    pub(super) fn end_quietly(&self, outcome: O) {
         let mut state = self.state.lock();
         debug_assert!(matches!(state.phase, Phase::Waiting(_)), "a request ends once");
         state.phase = Phase::Done(outcome);
-        drop(state);
-        self.changed.notify_all();
     }
 
     /// Lets the waiter look again whether to go on.

@@ -43,6 +43,8 @@ pub struct TrxLocks {
     /// Relaxed: statistics, and weights in the choice of victims.
     records: AtomicUsize,
     structs: AtomicUsize,
+    /// Structures that InnoDB would have left behind, without a record, where requests moved with their records.
+    left_over: AtomicUsize,
     held: Mutex<Held>,
     /// The record lock that the last wait gave, until the transaction asks for it again. Its own thread's alone.
     has_fresh: AtomicBool,
@@ -67,10 +69,10 @@ impl TrxLocks {
         self.records.load(Ordering::Relaxed)
     }
 
-    /// Lock structures: one for each table and mode, one for each page, mode and kind, and one for each request that had to
-    /// wait.
+    /// Lock structures: one for each table and mode, one for each page, mode and kind, one for each request that had to wait,
+    /// and one more for each time that one moved while it waited.
     pub fn lock_structs(&self) -> usize {
-        self.structs.load(Ordering::Relaxed)
+        self.structs.load(Ordering::Relaxed) + self.left_over.load(Ordering::Relaxed)
     }
 
     /// Tables locked.
@@ -105,6 +107,14 @@ impl TrxLocks {
         self.structs.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn add_left_over(&self) {
+        self.left_over.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn forget_left_over(&self) {
+        self.left_over.store(0, Ordering::Relaxed);
+    }
+
     pub(super) fn sub_struct(&self) {
         self.structs.fetch_sub(1, Ordering::Relaxed);
     }
@@ -115,12 +125,16 @@ impl TrxLocks {
         self.has_fresh.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the last wait gave this lock, and it was not asked for since.
+    /// Whether the last wait gave this lock, and it was not asked for since. Others may have been: of a secondary entry and its
+    /// row the one that was not waited for is asked for again first.
     #[inline]
     pub(super) fn take_fresh(&self, page: PageId, heap: HeapNo) -> bool {
         self.has_fresh.load(Ordering::Relaxed) && {
-            self.has_fresh.store(false, Ordering::Relaxed);
-            self.fresh.lock().take() == Some((page, heap))
+            let is_it = *self.fresh.lock() == Some((page, heap));
+            if is_it {
+                self.has_fresh.store(false, Ordering::Relaxed);
+            }
+            is_it
         }
     }
 

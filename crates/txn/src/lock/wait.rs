@@ -11,7 +11,7 @@
 
 use super::slot::Blocked;
 use super::trx_locks::Outcome;
-use super::{LockSys, Place};
+use super::{LockOutcome, LockSys, Place};
 use crate::error::{Error, Result};
 use crate::trx::TrxRef;
 use crate::wait::{WaitFor, WaitHook};
@@ -20,14 +20,17 @@ use std::time::Duration;
 use vaquita_storage::buf::assert_no_page_latched;
 
 impl LockSys {
-    /// Waits for the outcome of the transaction's request.
-    pub(crate) fn wait_for(&self, trx: &TrxRef, timeout_us: u64, hook: &dyn WaitHook) -> Result<()> {
+    /// Waits for the outcome of the transaction's request; whether it really had to, and was not granted what it asked for
+    /// when a cycle was broken.
+    pub(crate) fn wait_for(&self, trx: &TrxRef, timeout_us: u64, hook: &dyn WaitHook) -> Result<bool> {
         assert_no_page_latched("a wait for a lock");
+        let mut waited = false;
         if self.deadlock_detect.load(Ordering::Relaxed) {
             self.break_cycles(trx);
         }
         let slot = &trx.locks.slot;
         if let Some(wait) = slot.view() {
+            waited = true;
             let deadline = wait.since_us.saturating_add(timeout_us);
             let left = || Duration::from_micros(deadline.saturating_sub(self.clock.now_us()));
             let stop = || trx.is_interrupted();
@@ -45,20 +48,33 @@ impl LockSys {
                 Blocked::Stopped => self.cancel(trx, Outcome::Interrupted),
             }
         }
-        let Some((outcome, since_us)) = slot.finish() else { return Ok(()) };
+        let Some((outcome, since_us)) = slot.finish() else { return Ok(waited) };
         self.counters.end_wait(self.clock.now_us().saturating_sub(since_us));
         match outcome {
             Outcome::Granted(Place::Record(page, heap)) => {
                 trx.locks.note_fresh(page, heap);
-                Ok(())
+                Ok(waited)
             }
-            Outcome::Granted(Place::Table(_)) | Outcome::SentBack => Ok(()),
+            Outcome::Granted(Place::Table(_)) | Outcome::SentBack => Ok(waited),
             Outcome::TimedOut => {
                 self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
                 Err(Error::LockWaitTimeout)
             }
             Outcome::Interrupted => Err(Error::Interrupted),
             Outcome::Victim(report) => Err(Error::Deadlock(report)),
+        }
+    }
+
+    /// Looks for cycles that a queued request closes, and takes it back.
+    pub(super) fn withdraw(&self, trx: &TrxRef) -> Result<LockOutcome> {
+        self.break_cycles(trx);
+        self.cancel(trx, Outcome::SentBack);
+        self.counters.forget_wait();
+        match trx.locks.slot.finish() {
+            // The victim has given it back by now: as if there had been nobody.
+            Some((Outcome::Granted(_), _)) => Ok(LockOutcome::Granted(true)),
+            Some((Outcome::Victim(report), _)) => Err(Error::Deadlock(report)),
+            _ => Ok(LockOutcome::Skipped),
         }
     }
 

@@ -290,6 +290,7 @@ impl TrxSystem {
     /// a moment ago, is left to them: they find it committed, not running again.
     fn renew(&self, trx: &mut Trx) {
         trx.dict_operation = false;
+        trx.unchanged = 0;
         // Mine and the session list's.
         if Arc::strong_count(&trx.shared) > 2 {
             let mut current = trx.place.trx.lock();

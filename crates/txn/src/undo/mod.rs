@@ -57,7 +57,6 @@ use crate::read_view::ReadView;
 use crate::trx::Trx;
 use crate::trx_sys::TrxSystem;
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
 use vaquita_base::{Lsn, PageId, RollPtr, TableId, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
 
@@ -76,7 +75,7 @@ impl TrxSystem {
             id => id,
         };
         let ptr = self.rsegs.append(&mut trx.undo, id, trx.dict_operation, kind, body)?;
-        trx.shared.undo_records.store(trx.undo.next_no(), Ordering::Relaxed);
+        trx.weigh_undo(trx.undo.next_no());
         Ok(ptr)
     }
 
@@ -124,7 +123,7 @@ impl TrxSystem {
     /// Rollback after the crash repeats what was not forgotten; taking back twice is harmless.
     pub fn forget_undo(&self, trx: &mut Trx, from: u64) -> Result<()> {
         self.rsegs.forget(&mut trx.undo, from)?;
-        trx.shared.undo_records.store(trx.undo.next_no(), Ordering::Relaxed);
+        trx.weigh_undo(trx.undo.next_no());
         Ok(())
     }
 

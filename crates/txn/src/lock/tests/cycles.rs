@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Error;
+use vaquita_btree::Observer;
 
 /// Waits, and must be told to roll back; the report.
 fn victim(bed: &Bed, trx: &TrxRef) -> Arc<super::super::DeadlockReport> {
@@ -246,4 +247,77 @@ fn a_long_queue_is_searched_in_linear_time() {
     bed.sys.break_cycles(&holder);
     // Of equal weight with one more lock each; the one that closed the cycle goes.
     assert_eq!(victim(&bed, &holder).members.len(), 2);
+}
+
+/// A request that is taken back at once closes a cycle all the same; without one it leaves nothing behind.
+#[test]
+fn a_request_for_a_moment_is_looked_at() {
+    let bed = Bed::new();
+    let [one, two] = trxs();
+    bed.take(&one, rec(5), X, Record);
+    bed.queue(&two, rec(5), X, Record);
+    assert_eq!(bed.sys.withdraw(&two).unwrap(), LockOutcome::Skipped);
+    assert_eq!((two.locks().lock_structs(), bed.sys.metrics().waits), (0, 0));
+    bed.take(&two, rec(6), X, Record);
+    bed.queue(&one, rec(6), X, Record);
+    two.undo_records.store(9, Ordering::Relaxed);
+    bed.queue(&two, rec(5), X, Record);
+    assert_eq!(bed.sys.withdraw(&two).unwrap(), LockOutcome::Skipped, "the other one is lighter");
+    victim(&bed, &one);
+    bed.end(&one);
+    bed.take(&one, rec(7), X, Record);
+    bed.queue(&one, rec(6), X, Record);
+    two.undo_records.store(0, Ordering::Relaxed);
+    bed.queue(&two, rec(7), X, Record);
+    assert!(matches!(bed.sys.withdraw(&two), Err(Error::Deadlock(_))));
+    bed.end(&two);
+    assert!(bed.is_granted(&one));
+    bed.end(&one);
+    bed.assert_empty();
+}
+
+/// Who stands behind the victim alone has not waited when the cycle is broken.
+#[test]
+fn who_is_granted_by_a_broken_cycle_has_not_waited() {
+    let bed = Bed::new();
+    let [lighter, closer] = trxs();
+    closer.undo_records.store(9, Ordering::Relaxed);
+    bed.take(&closer, rec(5), S, Record);
+    bed.queue(&lighter, rec(5), X, Record);
+    bed.queue(&closer, rec(5), X, Record);
+    assert!(!bed.sys.wait_for(&closer, LONG, &PlainWait).unwrap());
+    victim(&bed, &lighter);
+}
+
+/// As in InnoDB, what is left of a request weighs: of one whose record has gone, and of one that moved with its record.
+#[test]
+fn what_is_left_of_requests_weighs() {
+    let bed = Bed::new();
+    let [owner, waiter] = trxs();
+    bed.take(&owner, rec(5), X, Record);
+    bed.queue(&waiter, rec(5), X, Record);
+    bed.sys.set_aside(page(3), HeapNo(5));
+    bed.sys.put_back(page(3), HeapNo(9), page(3));
+    assert_eq!(waiter.locks().lock_structs(), 3);
+    bed.sys.removing(page(3), HeapNo(9), HeapNo(2));
+    assert!(bed.is_granted(&waiter), "sent back");
+    assert_eq!((waiter.locks().lock_structs(), waiter.locks().record_locks()), (4, 1), "a gap lock besides");
+    bed.end(&owner);
+    bed.end(&waiter);
+    bed.assert_empty();
+}
+
+/// A lock that is granted on a record that somebody waits for is a structure of its own.
+#[test]
+fn locks_on_awaited_records_weigh_by_themselves() {
+    let bed = Bed::new();
+    let [reader, inserter] = trxs();
+    bed.take(&reader, rec(5), X, Gap);
+    bed.queue(&inserter, rec(5), X, InsertIntention);
+    bed.take(&reader, rec(4), X, Record);
+    assert_eq!(reader.locks().lock_structs(), 2);
+    bed.take(&reader, rec(5), X, Record);
+    assert_eq!(reader.locks().lock_structs(), 3);
+    bed.take(&reader, rec(6), X, Record);
+    assert_eq!(reader.locks().lock_structs(), 3);
 }

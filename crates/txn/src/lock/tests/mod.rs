@@ -58,7 +58,7 @@ impl Bed {
     }
 
     fn wait(&self, trx: &TrxRef) -> Result<()> {
-        self.sys.wait_for(trx, LONG, &PlainWait)
+        self.sys.wait_for(trx, LONG, &PlainWait).map(drop)
     }
 
     /// Looks whether a wait has ended well, without waiting.

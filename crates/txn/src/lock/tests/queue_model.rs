@@ -62,7 +62,10 @@ struct Model {
 impl Model {
     fn ask(&mut self, mut entry: Entry, policy: WaitPolicy) -> Option<LockOutcome> {
         if self.entries.iter().any(|e| e.covers(&entry)) {
-            let is_fresh = self.fresh[entry.trx].take() == Some((entry.page, entry.heap));
+            let is_fresh = self.fresh[entry.trx] == Some((entry.page, entry.heap));
+            if is_fresh {
+                self.fresh[entry.trx] = None;
+            }
             return Some(LockOutcome::Granted(is_fresh));
         }
         if !self.entries.iter().any(|e| entry.waits_for(e)) {

@@ -157,7 +157,7 @@ fn timeouts_grants_and_interruptions_race_to_one_end() {
                             LockOutcome::MustWait => {
                                 let patience = [0, 1, 50, LONG][round as usize % 4];
                                 match bed.sys.wait_for(me, patience, &PlainWait) {
-                                    Ok(()) => true,
+                                    Ok(_) => true,
                                     Err(Error::LockWaitTimeout | Error::Interrupted) => false,
                                     Err(e) => panic!("{e}"),
                                 }
