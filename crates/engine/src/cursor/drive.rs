@@ -121,7 +121,9 @@ impl Cursor {
         let placed = *start != Start::Here;
         let gaps = trx.isolation() >= Isolation::RepeatableRead;
         let semi_consistent = self.semi_consistent && !gaps && !*unique;
-        let how = LockRead { mode, policy: self.wait, gaps, unique: *unique, semi_consistent, waited: false };
+        let (policy, row_at_end) = (self.wait, self.row_at_end);
+        let how =
+            LockRead { mode, policy, gaps, unique: *unique, semi_consistent, row_at_end, waited: false };
         if placed {
             check_view(core, trx, &spec.table, &spec.index)?;
             lock_table(core, trx, &spec.table, intention(mode))?;
@@ -150,7 +152,8 @@ impl Cursor {
             ReadLock::Shared => LockMode::Shared,
             ReadLock::Exclusive => LockMode::Exclusive,
         };
-        if trx.isolation() >= Isolation::RepeatableRead || !held.entry && !held.clustered {
+        let new = if self.spec.index.is_clustered() { held.entry } else { held.clustered };
+        if trx.isolation() >= Isolation::RepeatableRead || !new {
             return Ok(());
         }
         let Cursor { spec, place, scratch, .. } = self;
@@ -216,7 +219,7 @@ fn give_back_row(
         })?;
         found.transpose()?.unwrap_or(false)
     };
-    if held.entry && !changed {
+    if !changed {
         locks.unlock_record(trx, record_id(source.table, source.index, record), mode);
     }
     Ok(())

@@ -216,6 +216,7 @@ impl PointRead {
             gaps,
             unique: true,
             semi_consistent: false,
+            row_at_end: false,
             waited: false,
         };
         let mut walk = Walk::new(&self.spec.index.tree, &core.storage);

@@ -140,6 +140,7 @@ pub struct Cursor {
     lock: ReadLock,
     wait: WaitPolicy,
     semi_consistent: bool,
+    row_at_end: bool,
     start: Start,
     start_key: OwnedKey,
     /// Whether the scan is for records equal to the start key.
@@ -172,6 +173,7 @@ impl Cursor {
             lock: options.lock,
             wait: options.wait,
             semi_consistent: false,
+            row_at_end: false,
             start: Start::First,
             start_key: OwnedKey::default(),
             equal: None,
@@ -209,6 +211,12 @@ impl Cursor {
     /// gaps; otherwise nothing changes.
     pub fn set_semi_consistent(&mut self, on: bool) {
         self.semi_consistent = on;
+    }
+
+    /// Whether the row of the first entry of a secondary index beyond the range is locked too, as somebody would who looks at
+    /// the row to see that it is beyond. Like any row that is not wanted it is unlocked where gaps are not locked.
+    pub fn set_row_at_end(&mut self, on: bool) {
+        self.row_at_end = on;
     }
 
     fn place_at(&mut self, start: Start) {

@@ -6,7 +6,7 @@ use super::consistent::{Scratch, Snapshot, Source};
 use super::locking::{Held, LockRead, Visited};
 use super::row::RowRef;
 use crate::error::{Error, Result};
-use crate::row::lock::wait;
+use crate::row::lock::wait_unless_granted;
 use std::ops::ControlFlow;
 use vaquita_btree::{Cursor as Walk, RecordRef, Restored, Step};
 use vaquita_format::index_page;
@@ -160,18 +160,19 @@ impl LockPass<'_, '_> {
             && self.how.gaps
             && let Some(behind) = walk.successor()?
         {
-            self.source.lock_gap(self.trx, &behind, &self.how)?;
+            self.source.lock_gap(self.trx, &behind, &self.how, self.scratch)?;
         }
         let mut again = false;
         loop {
-            self.how.waited = std::mem::take(&mut again);
-            if !self.how.waited && self.step(walk, dir)? == Step::Edge {
+            if !std::mem::take(&mut again) && self.step(walk, dir)? == Step::Edge {
                 if !self.cross(walk, dir)? {
                     return Ok(Stop::End);
                 }
                 continue;
             }
-            match self.look(walk, each)? {
+            let visited = self.look(walk, each)?;
+            self.how.waited = false;
+            match visited {
                 Visited::Row(ControlFlow::Continue(())) if self.how.unique => return Ok(Stop::End),
                 Visited::Row(ControlFlow::Break(())) if self.how.unique => return Ok(Stop::BrokenAtEnd),
                 Visited::Row(ControlFlow::Break(())) => return Ok(Stop::Broken),
@@ -179,9 +180,10 @@ impl LockPass<'_, '_> {
                 Visited::End => return Ok(Stop::End),
                 Visited::Wait => {
                     walk.store()?;
-                    wait(self.source.core, self.trx)?;
+                    let waited = wait_unless_granted(self.source.core, self.trx)?;
                     // If the record is gone, the walk is between its neighbours and steps to the next one.
                     again = walk.restore()? == Restored::Same;
+                    self.how.waited = again && waited;
                 }
             }
         }
@@ -213,9 +215,9 @@ impl LockPass<'_, '_> {
         }
     }
 
-    fn lock_supremum(&self, walk: &Walk<'_>) -> Result<()> {
+    fn lock_supremum(&mut self, walk: &Walk<'_>) -> Result<()> {
         match walk.supremum().filter(|_| self.how.gaps) {
-            Some(supremum) => self.source.lock_gap(self.trx, &supremum, &self.how),
+            Some(supremum) => self.source.lock_gap(self.trx, &supremum, &self.how, self.scratch),
             None => Ok(()),
         }
     }

@@ -167,6 +167,7 @@ impl Statement<'_> {
         self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
         cursor.lock = self.effective_lock(lock);
         cursor.semi_consistent = false;
+        cursor.row_at_end = false;
         cursor.seek_first();
         Ok(())
     }

@@ -3,7 +3,9 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::WriteOptions;
-use crate::row::clustered::{LIVE, Look, encode, insert_intention, look, modify, record_at, write_values};
+use crate::row::clustered::{
+    Claim, LIVE, Look, encode, insert_intention, look, modify, record_at, write_values,
+};
 use crate::row::entry::{check_fields, key_text};
 use crate::row::image::Image;
 use crate::row::lock::{lock_clustered, parse_clustered, wait};
@@ -178,7 +180,7 @@ fn place(
 /// taken it or it is live by now.
 fn bring_back(core: &Core, trx: &mut Trx, table: &Table, fields: &[TupleField<'_>]) -> Result<bool> {
     let n = table.clustered().def().n_uniq();
-    let Look::Row(old) = look(core, trx, table, &fields[..n], LockMode::Exclusive)? else { return Ok(false) };
+    let Look::Row(old) = look(core, trx, table, &fields[..n], Claim::Change)? else { return Ok(false) };
     if !old.is_deleted() {
         return Ok(false);
     }

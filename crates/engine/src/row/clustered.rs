@@ -26,7 +26,9 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::entry::check_fields;
 use crate::row::image::Image;
-use crate::row::lock::{lock_clustered, parse_clustered, record_id, supremum_id, wait};
+use crate::row::lock::{
+    lock_clustered, lock_clustered_for_change, parse_clustered, record_id, supremum_id, wait,
+};
 use crate::row::undo_record::{Modification, modify_body};
 use crate::table::Table;
 use vaquita_base::codec::{put_u48, put_u56};
@@ -88,7 +90,16 @@ pub(crate) enum Look {
     Nothing,
 }
 
-/// Finds the record with a key and locks it, waiting if need be. Delete-marked records are found too. The row that the
+/// How [`look`] locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// X, to be kept.
+    Keep,
+    /// X, by the change that follows.
+    Change,
+}
+
+/// Finds the record with a key and locks it X, waiting if need be. Delete-marked records are found too. The row that the
 /// transaction has locked last is found where it was.
 ///
 /// # Errors
@@ -98,15 +109,19 @@ pub(crate) fn look(
     trx: &Trx,
     table: &Table,
     key: &[TupleField<'_>],
-    mode: LockMode,
+    claim: Claim,
 ) -> Result<Look> {
     let tree = &table.clustered().tree;
     let mut offsets = Offsets::new();
     loop {
         let look = |record: RecordRef<'_>, place: Bookmark| -> Result<Option<Image>> {
             parse_clustered(table, &record, &mut offsets)?;
-            let what = (mode, RecordLockKind::Record);
-            match lock_clustered(core, trx, table, &record, &offsets, what, WaitPolicy::Wait)? {
+            let what = (LockMode::Exclusive, RecordLockKind::Record);
+            let locked = match claim {
+                Claim::Keep => lock_clustered(core, trx, table, &record, &offsets, what, WaitPolicy::Wait)?,
+                Claim::Change => lock_clustered_for_change(core, trx, table, &record, &offsets)?,
+            };
+            match locked {
                 LockOutcome::MustWait => Ok(None),
                 _ => Ok(Some(Image::of(table, &record, &offsets).at(place))),
             }

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::error::Result;
-use crate::row::clustered::{Look, Ownership};
+use crate::row::clustered::{Claim, Look, Ownership};
 use crate::row::entry::entry;
 use crate::row::lock::lock_table;
 use crate::row::{WriteOptions, clustered, foreign, key_fields, secondary};
@@ -22,8 +22,7 @@ pub(super) fn delete(
     table.check_writable()?;
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
     let old = loop {
-        let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), LockMode::Exclusive)?
-        else {
+        let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), Claim::Keep)? else {
             return Ok(false);
         };
         if old.is_deleted() {

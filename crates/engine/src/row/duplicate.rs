@@ -16,7 +16,8 @@ use vaquita_format::tuple::TupleField;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::{RecordLockKind, Trx};
 
-/// Checks that no live entry has the unique fields of `fields`, and locks the range.
+/// Checks that no live entry has the unique fields of `fields`, and locks the range. `false` if a lock was queued: when the wait
+/// is over, whether there is anything to check is to be looked at again.
 ///
 /// # Errors
 /// Duplicate key, lock waits.
@@ -26,11 +27,11 @@ pub(crate) fn check(
     of: Of<'_>,
     fields: &[TupleField<'_>],
     exclusive: bool,
-) -> Result<()> {
+) -> Result<bool> {
     let (table, index) = of;
     let mode = duplicate_mode(exclusive);
     let scan = Scan { core, trx, of, key: &fields[..index.def().n_uniq()], after: None };
-    scan.run(|at, is_equal| {
+    scan.run_once(|at, is_equal| {
         let At::Record(record, offsets) = at else {
             // An equal entry may come in here, or on the next page.
             return Ok(Next::Lock(mode, RecordLockKind::NextKey));

@@ -2,8 +2,9 @@
 //!
 //! A transaction that wrote a record holds an X lock on it that nobody stored (*implicit*): in the clustered index it
 //! is known by DB_TRX_ID, in a secondary index by the page's MAX_TRX_ID and the versions of the row
-//! ([`crate::row::versions::secondary_owner`]). Whoever asks for a lock on such a record stores the owner's lock first,
-//! so that there is something to queue behind.
+//! ([`crate::row::versions::secondary_owner`]). Whoever asks for a lock on such a record, or on the gap before it, stores the
+//! owner's lock first, so that there is something to queue behind. The owner itself does so too when it reads the record
+//! with a lock: as in InnoDB, that lock weighs when a victim is chosen, and goes over to the gap if the record goes.
 //!
 //! # Latching
 //! Requests are made with the record's page latched and never wait. Of [`LockOutcome::MustWait`] the caller gives all
@@ -21,13 +22,21 @@ use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
 use vaquita_format::index_page::header::max_trx_id;
 use vaquita_format::record::Offsets;
 use vaquita_txn::lock::{LockOutcome, RecordId, WaitPolicy};
-use vaquita_txn::{LockMode, RecordLockKind, Trx, TrxRef};
+use vaquita_txn::{LockMode, RecordLockKind, Trx};
 
 /// Waits for the transaction's queued request.
 ///
 /// # Errors
 /// Timeout, deadlock, interruption.
 pub fn wait(core: &Core, trx: &Trx) -> Result<()> {
+    wait_unless_granted(core, trx).map(drop)
+}
+
+/// As [`wait`]; whether there was a wait. A request that stood behind the victim of a deadlock alone needs none.
+///
+/// # Errors
+/// As [`wait`].
+pub fn wait_unless_granted(core: &Core, trx: &Trx) -> Result<bool> {
     Ok(core.txn.locks().wait(trx)?)
 }
 
@@ -100,19 +109,25 @@ pub fn trx_id_of(table: &Table, record: &RecordRef<'_>, offsets: &Offsets) -> Tr
     TrxId(get_uint(record.page, at, TRX_ID_LEN))
 }
 
-/// The other active transaction that wrote a clustered record.
-pub fn clustered_owner(
+/// Stores the implicit lock of the active transaction that wrote a clustered record.
+fn make_clustered_explicit(
     core: &Core,
     trx: &Trx,
     table: &Table,
     record: &RecordRef<'_>,
     offsets: &Offsets,
-) -> Option<TrxRef> {
-    let id = trx_id_of(table, record, offsets);
-    if id == trx.id() || id < core.txn.min_active_id() {
-        return None;
+) -> Result<()> {
+    let writer = trx_id_of(table, record, offsets);
+    if writer < core.txn.min_active_id() {
+        return Ok(());
     }
-    core.txn.find_active(id)
+    let id = record_id(table, table.clustered(), record);
+    if writer == trx.id() {
+        core.txn.locks().make_explicit(trx.shared(), id)?;
+    } else if let Some(owner) = core.txn.find_active(writer) {
+        core.txn.locks().make_explicit(&owner, id)?;
+    }
+    Ok(())
 }
 
 /// Asks for a lock on a record of the clustered index.
@@ -128,16 +143,42 @@ pub fn lock_clustered(
     (mode, kind): (LockMode, RecordLockKind),
     policy: WaitPolicy,
 ) -> Result<LockOutcome> {
+    make_clustered_explicit(core, trx, table, record, offsets)?;
     let id = record_id(table, table.clustered(), record);
-    if kind != RecordLockKind::Gap {
-        if kind == RecordLockKind::Record && trx_id_of(table, record, offsets) == trx.id() {
-            return Ok(LockOutcome::Granted(false));
-        }
-        if let Some(owner) = clustered_owner(core, trx, table, record, offsets) {
-            core.txn.locks().make_explicit(&owner, id)?;
-        }
-    }
     Ok(core.txn.locks().lock_record(trx, id, mode, kind, policy)?)
+}
+
+/// As [`lock_clustered`], without a wait: what would have to wait is queued for as long as it takes to look for a deadlock.
+///
+/// # Errors
+/// Deadlock, no memory for locks.
+pub fn try_lock_clustered(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    record: &RecordRef<'_>,
+    offsets: &Offsets,
+    (mode, kind): (LockMode, RecordLockKind),
+) -> Result<LockOutcome> {
+    make_clustered_explicit(core, trx, table, record, offsets)?;
+    let id = record_id(table, table.clustered(), record);
+    Ok(core.txn.locks().try_record(trx, id, mode, kind)?)
+}
+
+/// Asks for X on a clustered record that is about to be changed, which locks it implicitly.
+///
+/// # Errors
+/// As [`lock_clustered`].
+pub fn lock_clustered_for_change(
+    core: &Core,
+    trx: &Trx,
+    table: &Table,
+    record: &RecordRef<'_>,
+    offsets: &Offsets,
+) -> Result<LockOutcome> {
+    make_clustered_explicit(core, trx, table, record, offsets)?;
+    let id = record_id(table, table.clustered(), record);
+    Ok(core.txn.locks().lock_for_change(trx, id, WaitPolicy::Wait)?)
 }
 
 /// Asks for a lock on an entry of a secondary index.
@@ -157,10 +198,8 @@ pub fn lock_secondary(
     policy: WaitPolicy,
 ) -> Result<LockOutcome> {
     let id = record_id(table, index, record);
-    if kind != RecordLockKind::Gap
-        && TrxId(max_trx_id(record.page)) >= core.txn.min_active_id()
+    if TrxId(max_trx_id(record.page)) >= core.txn.min_active_id()
         && let Some(owner) = versions::secondary_owner(core, table, index, record, offsets)?
-        && owner.id() != trx.id()
     {
         core.txn.locks().make_explicit(&owner, id)?;
     }

@@ -67,6 +67,14 @@ impl Scan<'_> {
         Ok(())
     }
 
+    /// As [`Scan::run`], once: `false` if a lock was queued, for which the caller waits before it begins again.
+    ///
+    /// # Errors
+    /// As [`Scan::run`].
+    pub(crate) fn run_once(&self, mut each: impl FnMut(At<'_, '_>, bool) -> Result<Next>) -> Result<bool> {
+        Ok(self.walk(&mut each)? != Next::Wait)
+    }
+
     /// Walks until it is to be stopped or to wait; holds nothing then.
     fn walk(&self, each: &mut impl FnMut(At<'_, '_>, bool) -> Result<Next>) -> Result<Next> {
         let (_, index) = self.of;

@@ -64,10 +64,10 @@ pub(crate) fn insert(
             Step::Done => return Ok(()),
             Step::Again => {}
             Step::Wait => wait(core, trx)?,
-            Step::Check => {
-                duplicate::check(core, trx, of, fields, exclusive_duplicates)?;
-                unchecked = false;
+            Step::Check if duplicate::check(core, trx, of, fields, exclusive_duplicates)? => {
+                unchecked = false
             }
+            Step::Check => wait(core, trx)?,
         }
     }
 }

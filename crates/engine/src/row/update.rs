@@ -13,7 +13,7 @@
 
 use crate::core::Core;
 use crate::error::Result;
-use crate::row::clustered::{LIVE, Look, Ownership};
+use crate::row::clustered::{Claim, LIVE, Look, Ownership};
 use crate::row::entry::{Changed, Entry, build, cut, entry, index_has, same_bytes};
 use crate::row::image::Image;
 use crate::row::lock::lock_table;
@@ -40,8 +40,7 @@ pub(super) fn update(
     table.check_writable()?;
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
     loop {
-        let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), LockMode::Exclusive)?
-        else {
+        let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), Claim::Keep)? else {
             return Ok(false);
         };
         if old.is_deleted() {

@@ -85,6 +85,8 @@ pub struct Session {
     read_lock: ReadLockPlace,
     /// The first metadata locks, which stay when a transaction ends: those of LOCK TABLES.
     kept_locks: usize,
+    /// [`Trx::unchanged`] at the start of the statement.
+    unchanged_before: u64,
 }
 
 impl Session {
@@ -118,6 +120,7 @@ impl Session {
             waiter,
             read_lock,
             kept_locks: 0,
+            unchanged_before: 0,
         }
     }
 
@@ -299,6 +302,7 @@ impl Session {
         if self.trx.state() == TrxState::NotStarted {
             self.start(self.settings.access);
         }
+        self.unchanged_before = self.trx.unchanged();
         self.trx.undo_no()
     }
 
@@ -353,6 +357,7 @@ impl Session {
             self.explicit = explicit;
             done
         } else {
+            self.trx.set_unchanged(self.unchanged_before);
             row::rollback_to(&self.core, &mut self.trx, from).and_then(|()| self.leave_open(true))
         };
         self.end_change();

@@ -20,6 +20,8 @@ struct Names {
 pub(super) struct Savepoint {
     name: String,
     undo_no: u64,
+    /// [`vaquita_txn::Trx::unchanged`] then.
+    unchanged: u64,
     names: Names,
     /// The engine had a part in the transaction.
     takes_part: bool,
@@ -94,6 +96,7 @@ impl Session {
         self.savepoints.push(Savepoint {
             name: name.to_owned(),
             undo_no: self.trx.undo_no(),
+            unchanged: self.trx.unchanged(),
             names: self.names(),
             takes_part: self.takes_part(false),
         });
@@ -106,10 +109,11 @@ impl Session {
     /// [`Error::NoSuchSavepoint`]; the changes could not be taken back.
     pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<()> {
         let at = self.find_savepoint(name)?;
-        let Savepoint { undo_no, names, takes_part, .. } = self.savepoints[at];
+        let Savepoint { undo_no, unchanged, names, takes_part, .. } = self.savepoints[at];
         self.savepoints.truncate(at + 1);
         if takes_part {
             row::rollback_to(&self.core, &mut self.trx, undo_no)?;
+            self.trx.set_unchanged(unchanged);
         } else if self.trx.state() != TrxState::NotStarted {
             let (isolation, access) = (self.trx.isolation(), self.trx.access());
             self.part = false;

@@ -121,6 +121,13 @@ impl Statement<'_> {
         Ok(changed)
     }
 
+    /// Says that a row was read to be changed and had the new values already, and that MySQL, which had not read those
+    /// columns, would have written an undo record for it: the transaction weighs as much in the choice of a victim.
+    pub fn count_unchanged(&mut self) {
+        let trx = &mut self.session.trx;
+        trx.set_unchanged(trx.unchanged() + 1);
+    }
+
     /// Deletes the row with that clustered key; whether there is one.
     ///
     /// # Errors
