@@ -48,6 +48,8 @@ struct Target {
     set: Box<[usize]>,
     /// Columns that get the time of the statement when the row changes.
     on_update_now: Box<[usize]>,
+    /// The columns that are set were read, so that MySQL sees whether a row changes.
+    compares: bool,
     /// An assignment looks at a column that one before it sets: these columns are looked at.
     sequential: Option<Box<[usize]>>,
 }
@@ -102,6 +104,7 @@ impl UpdatePlan {
                 at,
                 slot: target.slot,
                 assignments: positions.collect(),
+                compares: joined || set.iter().all(|&column| matching.reads(at, column)),
                 set: set.into(),
                 on_update_now: now,
                 sequential: sequential(&matching.assignments, at, target.slot),
@@ -189,6 +192,10 @@ impl UpdatePlan {
         let mut statement = engine(cx)?.statement();
         let mark = statement.mark();
         match statement.update(&info.table, key, &changes) {
+            Ok(false) if !target.compares => {
+                statement.count_unchanged();
+                Ok(false)
+            }
             Ok(changed) => Ok(changed),
             Err(Error::DuplicateKey { .. }) if self.ignore => {
                 statement.take_back(mark).map_err(|e| failure(&e, info))?;

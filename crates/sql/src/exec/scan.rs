@@ -64,8 +64,18 @@ pub(crate) struct Exec<'p> {
     /// Keys of the present rows, by slot, where `want_keys` asks for them.
     pub(crate) keys: Vec<Option<RowKey>>,
     want_keys: Vec<bool>,
-    /// Locked rows are shown in their last committed version first (UPDATE, DELETE).
+    /// Rows are read to be changed.
+    pub(crate) to_change: ToChange,
+}
+
+/// What a statement that changes the rows it reads does about locks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ToChange {
+    /// Locked rows are shown in their last committed version first (UPDATE of one table).
     pub(crate) semi_consistent: bool,
+    /// The row behind the end of a range of a secondary index is locked: MySQL pushes no conditions down to the index then, and
+    /// looks at the row to see that it is beyond.
+    pub(crate) row_at_end: bool,
 }
 
 impl<'p> Exec<'p> {
@@ -81,7 +91,7 @@ impl<'p> Exec<'p> {
             in_place: in_place && !block.has_subquery,
             keys: workspace.keys,
             want_keys: workspace.want_keys,
-            semi_consistent: false,
+            to_change: ToChange::default(),
         }
     }
 
@@ -271,7 +281,7 @@ impl<'p> Exec<'p> {
             match key_bytes_nullable(info, key, cx, row, &mut reader.key, &mut ends)? {
                 KeyIs::Known => {
                     let Reader { cursor, ready, key: bytes, .. } = &mut *reader;
-                    let cursor = open_cursor(cursor, ready, read, info, index, self.semi_consistent, cx)?;
+                    let cursor = open_cursor(cursor, ready, read, info, index, self.to_change, cx)?;
                     let mut fields: SmallVec<[Field<'_>; 4]> = SmallVec::new();
                     let mut start = 0;
                     for &end in &ends {
@@ -296,7 +306,7 @@ impl<'p> Exec<'p> {
             None => None,
         };
         let cursor =
-            open_cursor(&mut reader.cursor, &mut reader.ready, read, info, index, self.semi_consistent, cx)?;
+            open_cursor(&mut reader.cursor, &mut reader.ready, read, info, index, self.to_change, cx)?;
         let Some(ranges) = ranges else {
             if reverse {
                 cursor.seek_last();
@@ -694,7 +704,7 @@ fn open_cursor<'c>(
     read: &Read,
     info: &TableInfo,
     index: usize,
-    semi_consistent: bool,
+    to_change: ToChange,
     cx: &mut EvalCx<'_>,
 ) -> SqlResult<&'c mut Cursor> {
     let lock = lock_of(read, cx);
@@ -711,7 +721,9 @@ fn open_cursor<'c>(
         *ready = true;
     }
     let Some(cursor) = cursor else { return Err(no_engine()) };
-    cursor.set_semi_consistent(semi_consistent);
+    cursor.set_semi_consistent(to_change.semi_consistent);
+    // An index that has all columns has no conditions pushed down to it either.
+    cursor.set_row_at_end(to_change.row_at_end || read.covering);
     Ok(cursor)
 }
 

@@ -65,6 +65,15 @@ pub struct MatchPlan {
     collects: bool,
 }
 
+impl MatchPlan {
+    /// Whether reading the rows fetches a column of a target; where rows are collected first, their keys are among them.
+    pub fn reads(&self, target: usize, column: usize) -> bool {
+        let TargetTable { slot, info } = &self.targets[target];
+        let in_key = || info.table.clustered().parts.iter().any(|part| part.column == column);
+        self.block.reads[usize::from(*slot)].columns.contains(&column) || self.collects && in_key()
+    }
+}
+
 /// A row that matches.
 #[derive(Debug)]
 pub struct Matched<'r> {
@@ -280,7 +289,8 @@ impl MatchPlan {
         let mut exec = Exec::new(&self.block, std::mem::take(&mut *workspace), false);
         exec.want_keys(self.targets.iter().map(|target| usize::from(target.slot)));
         // A row that another transaction changes may only be looked at before it is locked where it is updated: DELETE waits.
-        exec.semi_consistent = self.block.reads.len() == 1 && !self.assignments.is_empty();
+        exec.to_change.semi_consistent = self.block.reads.len() == 1 && !self.assignments.is_empty();
+        exec.to_change.row_at_end = true;
         let done = match self.collects {
             false => exec.run(cx, &base, &mut Immediate { plan: self, limit, each }).map(|_| ()),
             true => self.collect(&mut exec, cx, &base, limit, each),
