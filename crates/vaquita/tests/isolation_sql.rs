@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use vaquita_clients::Vaquita;
-use vaquita_isolation::golden;
 use vaquita_isolation::mysql::MysqlServer;
+use vaquita_isolation::{golden, recording};
 
 #[test]
 fn scripts_play_through_sql_as_on_the_original() {
@@ -15,10 +15,11 @@ fn scripts_play_through_sql_as_on_the_original() {
     server.sql("create database iso").expect("a database");
     let mut player = MysqlServer::connect_to(&server.socket()).expect("a session").asked_often();
     let compared = golden::compare(&mut player, |_| true).expect("scripts and recordings");
+    let kept = recording::compare_kept(&mut player).expect("recordings");
     // Random ones, beside the real server.
     let peer = vaquita_isolation::mysql::start().expect("MySQL");
     let mut original = MysqlServer::connect_to(&peer.socket()).expect("a session");
-    let random = golden::compare_random(&mut original, &mut player, 1..41).expect("plays of MySQL");
+    let random = recording::compare_random(&mut original, &mut player, 1..41).expect("plays of MySQL");
     drop((original, player));
     server.stop().expect("a clean shutdown");
     std::fs::remove_dir_all(&dir).expect("removing the scratch folder");
@@ -28,6 +29,13 @@ fn scripts_play_through_sql_as_on_the_original() {
         "{} of {n} plays differ:\n{}",
         compared.wrong.len(),
         compared.wrong.join("\n")
+    );
+    assert!(
+        kept.wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        kept.wrong.len(),
+        kept.plays,
+        kept.wrong.join("\n")
     );
     assert!(
         random.wrong.is_empty(),

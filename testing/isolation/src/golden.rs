@@ -63,7 +63,7 @@ pub fn difference(golden: &str, played: &str) -> Option<String> {
     Some(format!("line {}:\n--- golden\n{}\n--- played\n{}\n", same + 1, part(golden), part(played)))
 }
 
-/// How plays on a server with an optimizer of its own went.
+/// How plays on another server than the original went.
 #[derive(Debug, Default)]
 pub struct Comparison {
     /// Plays made.
@@ -95,33 +95,6 @@ impl Comparison {
     }
 }
 
-/// Plays `count` random scripts, at one level each, on the original and on a server, and compares. Where the original let
-/// two sessions go on at once, what follows depends on who was faster: such a script is left out if the two differ.
-///
-/// # Errors
-/// Those of the original.
-pub fn compare_random(
-    original: &mut dyn Server,
-    server: &mut dyn Server,
-    seeds: std::ops::Range<u64>,
-) -> Result<Comparison, String> {
-    let mut comparison = Comparison::default();
-    for seed in seeds {
-        let script = script::random(seed);
-        let level = Level::ALL[(seed % 4) as usize];
-        let recorded = script::play(&script, level, original)?;
-        let played = script::play(&script, level, server).map_or_else(|e| e, |played| played.to_string());
-        comparison.plays += 1;
-        let golden = recorded.to_string();
-        if recorded.has_race() {
-            comparison.races += usize::from(!Comparison::default().judge("", &golden, &played));
-        } else {
-            comparison.judge(&format!("seed {seed} at {level}"), &golden, &played);
-        }
-    }
-    Ok(comparison)
-}
-
 /// Plays the scripts that are `wanted` at all levels on a server and compares with the golden files.
 ///
 /// # Errors
@@ -131,6 +104,7 @@ pub fn compare(server: &mut dyn Server, wanted: impl Fn(&str) -> bool) -> Result
     for script in script::all()?.iter().filter(|script| wanted(&script.name)) {
         for level in Level::ALL {
             let golden = read(&script.name, level)?;
+            server.follow(&golden);
             comparison.plays += 1;
             let played = script::play(script, level, server).map_or_else(|e| e, |played| played.to_string());
             comparison.judge(&format!("{} at {level}", script.name), &golden, &played);

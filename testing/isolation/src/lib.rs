@@ -23,6 +23,7 @@ pub mod history;
 
 pub mod level;
 pub mod mysql;
+pub mod recording;
 pub mod script;
 pub mod sql;
 pub mod workload;

@@ -1,12 +1,18 @@
 //! `vaquita-isolation`: records golden files from the real server, plays scripts, checks random histories for long.
 #![forbid(unsafe_code)]
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use vaquita_isolation::engine::{EngineDatabase, EngineServer};
+use vaquita_isolation::golden::Comparison;
 use vaquita_isolation::history::violations;
 use vaquita_isolation::mysql::{self, MysqlServer};
+use vaquita_isolation::recording::{self, Recording};
+use vaquita_isolation::script::Server;
 use vaquita_isolation::workload::{Settings, Workload, run_threads};
 use vaquita_isolation::{Level, golden, script};
 
@@ -16,6 +22,10 @@ usage: vaquita-isolation record [SCRIPT..]     write golden files from a real My
        vaquita-isolation play-at SOCKET [SCRIPT..]     play scripts in SQL on a Vaquita server, show where it differs
        vaquita-isolation compare N [SEED]      play N random scripts on both and compare
        vaquita-isolation compare-at SOCKET N [SEED]    play N random scripts on both in SQL, ours a Vaquita server
+       vaquita-isolation record-random FILE N [SEED]   write what the real server does with N random scripts
+       vaquita-isolation compare-with FILE..           play those scripts on the engine and compare
+       vaquita-isolation compare-with-at SOCKET FILE.. the same in SQL on a Vaquita server
+       vaquita-isolation compare-locks N [SEED]        play N random scripts on both and compare what is locked after each step
        vaquita-isolation histories SECONDS     check random histories of the engine for so long";
 
 fn main() -> ExitCode {
@@ -23,22 +33,22 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["record", names @ ..] => record(names),
-        ["play", names @ ..] => play(names),
-        ["play-at", socket, names @ ..] => play_at(Path::new(socket), names),
-        ["compare-at", socket, count, rest @ ..] => {
-            let seed = rest.first().map_or(Ok(1), |seed| seed.parse());
-            match (count.parse(), seed) {
-                (Ok(count), Ok(seed)) => compare_at(Path::new(socket), count, seed),
-                _ => Err("compare-at takes numbers".into()),
-            }
+        ["play", names @ ..] => EngineServer::open().and_then(|mut server| play(&mut server, names)),
+        ["play-at", socket, names @ ..] => {
+            sql_player(socket).and_then(|mut server| play(server.as_mut(), names))
         }
-        ["compare", count, rest @ ..] => {
-            let seed = rest.first().map_or(Ok(1), |seed| seed.parse());
-            match (count.parse(), seed) {
-                (Ok(count), Ok(seed)) => compare(count, seed),
-                _ => Err("compare takes numbers".into()),
-            }
+        ["compare-at", socket, rest @ ..] => {
+            seeds(rest).and_then(|seeds| compare(sql_player(socket)?.as_mut(), seeds))
         }
+        ["compare", rest @ ..] => seeds(rest).and_then(|seeds| compare(&mut EngineServer::open()?, seeds)),
+        ["record-random", file, rest @ ..] => seeds(rest).and_then(|seeds| record_random(file, seeds)),
+        ["compare-with-at", socket, files @ ..] => {
+            sql_player(socket).and_then(|mut server| compare_with(server.as_mut(), files))
+        }
+        ["compare-with", files @ ..] => {
+            EngineServer::open().and_then(|mut server| compare_with(&mut server, files))
+        }
+        ["compare-locks", rest @ ..] => seeds(rest).and_then(compare_locks),
         ["histories", seconds] => match seconds.parse() {
             Ok(seconds) => histories(Duration::from_secs(seconds)),
             Err(_) => Err(format!("{seconds} is no number of seconds")),
@@ -79,83 +89,95 @@ fn record(names: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Plays the named scripts, or all, on the engine and compares.
-fn play(names: &[&str]) -> Result<(), String> {
-    let mut server = EngineServer::open()?;
-    let (mut played, mut different) = (0, 0);
-    for script in script::all()? {
-        if !names.is_empty() && !names.contains(&script.name.as_str()) {
-            continue;
-        }
-        for level in Level::ALL {
-            let golden = golden::read(&script.name, level)?;
-            server.follow(&golden);
-            played += 1;
-            let difference = match script::play(&script, level, &mut server) {
-                Ok(transcript) => golden::difference(&golden, &transcript.to_string()),
-                Err(e) => Some(e),
-            };
-            if let Some(text) = difference {
-                different += 1;
-                println!("{} at {level}: {text}", script.name);
-            }
-        }
-    }
-    println!("{played} plays");
-    if different == 0 { Ok(()) } else { Err(format!("{different} of {played} plays differ")) }
+/// A Vaquita server, to be asked in SQL.
+fn sql_player(socket: &str) -> Result<Box<dyn Server>, String> {
+    Ok(Box::new(MysqlServer::connect_to(Path::new(socket))?.asked_often()))
 }
 
-/// Plays the named scripts, or all, in SQL on a server of ours, and compares.
-fn play_at(socket: &Path, names: &[&str]) -> Result<(), String> {
-    let mut server = MysqlServer::connect_to(socket)?.asked_often();
-    let compared = golden::compare(&mut server, |script| names.is_empty() || names.contains(&script))?;
-    compared.wrong.iter().for_each(|text| println!("{text}"));
-    compared.other_plan.iter().for_each(|text| println!("other plan: {text}"));
-    println!("{} plays, {} after another plan", compared.plays, compared.other_plan.len());
-    if compared.wrong.is_empty() { Ok(()) } else { Err(format!("{} plays differ", compared.wrong.len())) }
+/// `N [SEED]`.
+fn seeds(words: &[&str]) -> Result<Range<u64>, String> {
+    let number = |word: &&str| word.parse::<u64>().map_err(|_| format!("{word} is no number"));
+    let (count, from) = match words {
+        [count] => (number(count)?, 1),
+        [count, from] => (number(count)?, number(from)?),
+        _ => return Err("how many scripts, and from which seed?".into()),
+    };
+    Ok(from..from + count)
 }
 
-/// Plays random scripts on the real server and, in SQL, on a server of ours, and compares.
-fn compare_at(socket: &Path, count: u64, from: u64) -> Result<(), String> {
+/// Plays the named scripts, or all, and compares.
+fn play(server: &mut dyn Server, names: &[&str]) -> Result<(), String> {
+    told(&golden::compare(server, |script| names.is_empty() || names.contains(&script))?)
+}
+
+/// Plays random scripts, each at one level, on the real server and on another one, and compares.
+fn compare(server: &mut dyn Server, seeds: Range<u64>) -> Result<(), String> {
     let peer = mysql::start()?;
     let mut original = MysqlServer::connect_to(&peer.socket())?;
-    let mut server = MysqlServer::connect_to(socket)?.asked_often();
-    let compared = golden::compare_random(&mut original, &mut server, from..from + count)?;
+    told(&recording::compare_random(&mut original, server, seeds)?)
+}
+
+/// Appends to a file what the real server does with random scripts.
+fn record_random(file: &str, seeds: Range<u64>) -> Result<(), String> {
+    let in_file = |e: std::io::Error| format!("{file}: {e}");
+    let mut out = OpenOptions::new().append(true).create(true).open(file).map_err(in_file)?;
+    let peer = mysql::start()?;
+    let mut original = MysqlServer::connect_to(&peer.socket())?;
+    for seed in seeds {
+        write!(out, "{}", Recording::make(&mut original, seed)?).map_err(in_file)?;
+    }
+    Ok(())
+}
+
+/// Plays the scripts of recordings on a server, and compares.
+fn compare_with(server: &mut dyn Server, files: &[&str]) -> Result<(), String> {
+    let mut comparison = Comparison::default();
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+        for recording in Recording::parse_all(&text)? {
+            comparison.with(&recording, server);
+        }
+    }
+    told(&comparison)
+}
+
+/// Plays random scripts on the real server and on the engine, and compares what is locked after each step.
+fn compare_locks(seeds: Range<u64>) -> Result<(), String> {
+    let peer = mysql::start()?;
+    let mut original = MysqlServer::connect_to(&peer.socket())?;
+    let mut engine = EngineServer::open()?;
+    let (mut different, mut races) = (0, 0);
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let (script, level) = (script::random(seed), recording::level(seed));
+        let (recorded, wanted) = script::play_with_locks(&script, level, &mut original)?;
+        engine.follow(&recorded.to_string());
+        let got = script::play_with_locks(&script, level, &mut engine);
+        let got = got.map_or_else(|e| e, |(_, locks)| locks);
+        let Some(text) = golden::difference(&wanted, &got) else { continue };
+        if (Recording { seed, text: recorded.to_string() }).lines_before_race().is_some() {
+            races += 1;
+            continue;
+        }
+        different += 1;
+        println!("seed {seed} at {level}: {text}");
+        if count == 1 {
+            println!("--- all\n{recorded}--- locks of the original\n{wanted}--- locks of the engine\n{got}");
+            println!("--- deadlock of the original\n{}", original.last_deadlock()?);
+            println!("--- deadlock of the engine\n{}", engine.last_deadlock()?);
+        }
+    }
+    println!("{count} plays, {races} left out for races");
+    if different == 0 { Ok(()) } else { Err(format!("{different} plays differ in their locks")) }
+}
+
+/// Says how plays went.
+fn told(compared: &Comparison) -> Result<(), String> {
     compared.wrong.iter().for_each(|text| println!("{text}"));
     compared.other_plan.iter().for_each(|text| println!("other plan: {text}"));
     let (plays, races, other) = (compared.plays, compared.races, compared.other_plan.len());
     println!("{plays} plays, {other} after another plan, {races} left out for races");
     if compared.wrong.is_empty() { Ok(()) } else { Err(format!("{} plays differ", compared.wrong.len())) }
-}
-
-/// Plays random scripts on the real server and on the engine, each at one level, and compares.
-///
-/// Where the real server let two sessions go on at once, what follows depends on who was faster: such a script is left out
-/// unless both servers happen to agree.
-fn compare(count: u64, from: u64) -> Result<(), String> {
-    let peer = mysql::start()?;
-    let mut original = MysqlServer::connect_to(&peer.socket())?;
-    let mut engine = EngineServer::open()?;
-    let (mut different, mut left_out) = (0, 0);
-    for seed in from..from + count {
-        let script = script::random(seed);
-        let level = Level::ALL[(seed % 4) as usize];
-        let recorded = script::play(&script, level, &mut original)?;
-        let golden = recorded.to_string();
-        engine.follow(&golden);
-        let played =
-            script::play(&script, level, &mut engine).map_or_else(|e| e, |played| played.to_string());
-        let Some(text) = golden::difference(&golden, &played) else { continue };
-        if recorded.has_race() {
-            left_out += 1;
-            continue;
-        }
-        different += 1;
-        println!("seed {seed} at {level}: {text}\n--- all of golden\n{golden}");
-        println!("--- last deadlock of the engine\n{}", engine.last_deadlock().unwrap_or_default());
-    }
-    println!("{count} scripts, {left_out} left out for races");
-    if different == 0 { Ok(()) } else { Err(format!("{different} of {count} scripts differ")) }
 }
 
 /// Runs of both workloads at all levels, with new seeds, until the time is over.

@@ -203,11 +203,23 @@ impl Work<'_, '_> {
         let columns = columns.collect::<Done<Vec<usize>>>()?;
         // Rows would move within the index that is read.
         let moves = self.plan.is_some_and(|plan| plan.buffered);
+        // Only what was read can be compared; where rows are found first, their keys are.
+        let read = |name: &String| {
+            let in_key =
+                || table.clustered().parts.iter().any(|part| table.column(name) == Some(part.column));
+            set.iter().any(|(_, expr)| expr.mentions(name))
+                || filter.is_some_and(|filter| filter.mentions(name))
+                || moves && in_key()
+        };
+        let compares = set.iter().all(|(name, _)| read(name));
         let mut found = Vec::new();
         let mut affected = 0;
         let change = |s: &mut Statement<'_>, row: &Row, key: &RowKey| -> Done<u64> {
             let values = set.iter().map(|(_, expr)| sql::evaluate(expr, row)).collect::<Vec<_>>();
             if columns.iter().zip(&values).all(|(at, value)| row.values[*at] == *value) {
+                if !compares {
+                    s.count_unchanged();
+                }
                 return Ok(0);
             }
             let stored = columns.iter().zip(&values).map(|(at, value)| schema::stored(&table, *at, value));

@@ -4,6 +4,7 @@ use super::ScratchEngine;
 use super::executor::Executor;
 use crate::Level;
 use crate::golden;
+use crate::mysql::{NO_LOCKS, lock_lines};
 use crate::script::{Connection, Plan, Reply, Script, Server};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -82,16 +83,6 @@ impl EngineServer {
         Ok(EngineServer { scratch, plays: 0, sessions: Sessions::default(), plans: BTreeMap::new() })
     }
 
-    /// Statements of the next play find their rows as in this recording.
-    pub fn follow(&mut self, golden: &str) {
-        self.plans = golden::plans(golden);
-    }
-
-    /// The last deadlock, in the words of SHOW ENGINE INNODB STATUS.
-    pub fn last_deadlock(&self) -> Option<String> {
-        self.scratch.engine().core().txn.locks().last_deadlock().map(|report| report.text.clone())
-    }
-
     fn executor(&self, level: Level) -> Executor {
         Executor::new(self.scratch.engine().session(), &format!("play{}", self.plays), level)
     }
@@ -112,6 +103,10 @@ impl Connection for EngineConnection {
 }
 
 impl Server for EngineServer {
+    fn follow(&mut self, golden: &str) {
+        self.plans = golden::plans(golden);
+    }
+
     fn prepare(&mut self, script: &Script) -> Result<(), String> {
         self.plays += 1;
         self.sessions = Sessions::default();
@@ -158,6 +153,37 @@ impl Server for EngineServer {
         let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions[session as usize].transaction.interrupt();
         Ok(())
+    }
+
+    fn locks(&mut self) -> Result<BTreeMap<u64, Vec<String>>, String> {
+        let core = self.scratch.engine().core();
+        let snapshot = core.txn.locks().snapshot();
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_session = |(number, session): (usize, &Watched)| {
+            let trx = &session.transaction;
+            let rows = snapshot.locks.iter().filter(|row| row.lock.serial == trx.serial());
+            let rows: Vec<(String, Vec<u32>)> = rows
+                .map(|row| {
+                    let words = row.lock.describe(&**core).lines().next().unwrap_or_default().to_owned();
+                    (words, row.heaps.iter().map(|heap| heap.0.into()).collect())
+                })
+                .collect();
+            let mut lines = lock_lines(rows.iter().map(|(words, heaps)| (words.as_str(), heaps.clone())));
+            let structs = trx.locks().lock_structs();
+            lines.insert(0, format!("{structs} lock(s), {} undo", trx.undo_records()));
+            // The original shows ten.
+            if structs >= 10 {
+                lines.truncate(1);
+            }
+            (number as u64, lines)
+        };
+        let mut all: BTreeMap<u64, Vec<String>> = sessions.iter().enumerate().map(of_session).collect();
+        all.retain(|_, lines| lines[0] != NO_LOCKS);
+        Ok(all)
+    }
+
+    fn last_deadlock(&mut self) -> Result<String, String> {
+        Ok(self.scratch.engine().core().last_deadlock().unwrap_or_default())
     }
 
     fn purge(&mut self) -> Result<(), String> {

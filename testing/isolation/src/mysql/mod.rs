@@ -7,6 +7,7 @@ mod wire;
 
 pub use database::MysqlDatabase;
 pub use server::MysqlServer;
+pub(crate) use server::{NO_LOCKS, lock_lines};
 pub use wire::{Answer, Client, WireError};
 
 use vaquita_peers::{Mysql56, Options, Server};

@@ -3,6 +3,7 @@
 use super::wire::{Answer, Client, WireError};
 use crate::Level;
 use crate::script::{Connection, Plan, Reply, Script, Server};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -127,6 +128,22 @@ impl Server for MysqlServer {
         self.ask(&format!("kill {session}")).map(drop)
     }
 
+    fn locks(&mut self) -> Result<BTreeMap<u64, Vec<String>>, String> {
+        if self.present {
+            return Ok(BTreeMap::new());
+        }
+        self.ask("set global innodb_status_output_locks = on")?;
+        let status = self.ask("show engine innodb status")?;
+        Ok(locks_by_thread(&status.into_iter().flatten().flatten().next_back().unwrap_or_default()))
+    }
+
+    fn last_deadlock(&mut self) -> Result<String, String> {
+        let status = self.ask("show engine innodb status")?;
+        let text = status.into_iter().flatten().flatten().next_back().unwrap_or_default();
+        let report = text.split_once("LATEST DETECTED DEADLOCK\n").map_or("", |(_, report)| report);
+        Ok(report.split_once("\nTRANSACTIONS\n").map_or(report, |(report, _)| report).to_owned())
+    }
+
     /// The history list's length does not fall to 0 (it is counted down in large steps), and how far purge has come says
     /// nothing about what was still to come. So: idle, and no further than before, for a second.
     fn purge(&mut self) -> Result<(), String> {
@@ -146,16 +163,87 @@ impl Server for MysqlServer {
     }
 }
 
-/// The sessions whose transactions wait for a lock, by the monitor's list of transactions.
-fn waiting_threads(status: &str) -> Vec<u64> {
+/// The monitor's list of transactions: thread, and what is said of it.
+fn transactions(status: &str) -> Vec<(u64, &str)> {
     let list = status.split_once("LIST OF TRANSACTIONS FOR EACH SESSION:").map_or("", |(_, list)| list);
     let list = list.split_once("\nFILE I/O\n").map_or(list, |(list, _)| list);
-    let waits = |transaction: &&str| transaction.lines().any(|line| line.starts_with("LOCK WAIT "));
-    let thread = |transaction: &str| {
+    let thread = |transaction: &str| -> Option<u64> {
         let number = transaction.lines().find_map(|line| line.strip_prefix("MySQL thread id "))?;
         number.split(',').next()?.parse().ok()
     };
-    list.split("---TRANSACTION ").filter(waits).filter_map(thread).collect()
+    list.split("---TRANSACTION ").filter_map(|text| Some((thread(text)?, text))).collect()
+}
+
+/// The sessions whose transactions wait for a lock.
+fn waiting_threads(status: &str) -> Vec<u64> {
+    let waits = |text: &str| text.lines().any(|line| line.starts_with("LOCK WAIT "));
+    transactions(status).into_iter().filter(|(_, text)| waits(text)).map(|(thread, _)| thread).collect()
+}
+
+/// The number before a word.
+fn number_before<'t>(text: &'t str, word: &str) -> &'t str {
+    let before = text.split_once(word).map_or("", |(before, _)| before);
+    before.trim_end().rsplit(' ').next().filter(|n| !n.is_empty()).unwrap_or("0")
+}
+
+/// What the monitor with `innodb_status_output_locks` says of each session's locks.
+fn locks_by_thread(status: &str) -> BTreeMap<u64, Vec<String>> {
+    let mut all = BTreeMap::new();
+    for (thread, text) in transactions(status) {
+        let mut locks: Vec<(&str, Vec<u32>)> = Vec::new();
+        for line in text.lines().skip_while(|line| !line.starts_with("MySQL thread id ")) {
+            if line.starts_with("TABLE LOCK ") || line.starts_with("RECORD LOCKS ") {
+                locks.push((line, Vec::new()));
+            } else if let (Some(rest), Some((_, heaps))) =
+                (line.strip_prefix("Record lock, heap no "), locks.last_mut())
+            {
+                heaps.extend(rest.split(' ').next().and_then(|heap| heap.parse::<u32>().ok()));
+            }
+        }
+        let waits = |(words, _): &(&str, Vec<u32>)| words.ends_with(" waiting");
+        // A request that waits is told once more, before the list.
+        if locks.first().is_some_and(waits) {
+            locks.remove(0);
+        }
+        let mut lines = lock_lines(locks.iter().map(|(words, heaps)| (*words, heaps.clone())));
+        let undo = text.lines().find_map(|line| line.split_once("undo log entries ")).map_or("0", |(_, n)| n);
+        let structs = text.lines().find(|line| line.contains("lock struct(s)"));
+        let structs = structs.map_or("0", |line| number_before(line, "lock struct(s)"));
+        lines.insert(0, format!("{structs} lock(s), {undo} undo"));
+        if lines[0] != NO_LOCKS {
+            if text.contains("SUPPRESSING FURTHER PRINTS") {
+                lines.truncate(1);
+            }
+            all.insert(thread, lines);
+        }
+    }
+    all
+}
+
+/// What is said of a session without locks.
+pub(crate) const NO_LOCKS: &str = "0 lock(s), 0 undo";
+
+/// Locks in short, each with its line in the monitor: index, mode and kind, records by their heap numbers. How they are
+/// spread over structures of one kind is left out; it depends on who waited.
+pub(crate) fn lock_lines<'w>(locks: impl Iterator<Item = (&'w str, Vec<u32>)>) -> Vec<String> {
+    let mut merged: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for (words, heaps) in locks {
+        let after = |word: &str| words.split_once(word).map_or("", |(_, rest)| rest);
+        let index = match after(" index ").split(' ').next() {
+            None | Some("") => "table",
+            Some(name) => name.trim_matches('`'),
+        };
+        let mode = after(" trx id ").split_once(' ').map_or("", |(_, mode)| mode);
+        let mode = mode.replace("lock_mode ", "").replace("lock mode ", "");
+        if index == "table" || !heaps.is_empty() {
+            merged.entry(format!("{index} {mode}")).or_default().extend(heaps);
+        }
+    }
+    let line = |(words, heaps): (String, BTreeSet<u32>)| {
+        let heaps: String = heaps.iter().map(|heap| format!(" {heap}")).collect();
+        words + &heaps
+    };
+    merged.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

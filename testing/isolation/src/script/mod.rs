@@ -30,6 +30,6 @@ mod transcript;
 
 pub use parse::{Script, Step, all, scripts_folder};
 pub use random::random;
-pub use run::play;
+pub use run::{play, play_with_locks};
 pub use server::{Connection, Plan, Reply, Server};
 pub use transcript::{Entry, Outcome, Transcript};

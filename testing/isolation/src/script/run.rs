@@ -33,6 +33,8 @@ struct Play<'a> {
     answer_here: Sender<(usize, Reply)>,
     kept: Vec<usize>,
     transcript: Transcript,
+    /// The locks after each step, if they are wanted.
+    locks: Option<String>,
 }
 
 /// Plays a script at a level.
@@ -40,6 +42,28 @@ struct Play<'a> {
 /// # Errors
 /// The server's failures, and steps that neither end nor wait.
 pub fn play(script: &Script, level: Level, server: &mut dyn Server) -> Result<Transcript, String> {
+    play_watched(script, level, server, None).map(|(transcript, _)| transcript)
+}
+
+/// Plays a script at a level, and tells after each step what is locked.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_with_locks(
+    script: &Script,
+    level: Level,
+    server: &mut dyn Server,
+) -> Result<(Transcript, String), String> {
+    let (transcript, locks) = play_watched(script, level, server, Some(String::new()))?;
+    Ok((transcript, locks.unwrap_or_default()))
+}
+
+fn play_watched(
+    script: &Script,
+    level: Level,
+    server: &mut dyn Server,
+    locks: Option<String>,
+) -> Result<(Transcript, Option<String>), String> {
     let in_context = |e: String| format!("{} at {level}: {e}", script.name);
     server.prepare(script).map_err(in_context)?;
     let mut holder = server.connect(Level::RepeatableRead).map_err(in_context)?;
@@ -56,15 +80,16 @@ pub fn play(script: &Script, level: Level, server: &mut dyn Server) -> Result<Tr
         answer_here,
         kept: Vec::new(),
         transcript: Transcript::default(),
+        locks,
     };
     let played = play.all_steps();
     let ended = play.end();
     played.and(ended).map_err(in_context)?;
-    let transcript = play.transcript;
+    let (transcript, locks) = (play.transcript, play.locks);
     if let Some(text) = transcript.broken() {
         return Err(in_context(format!("{text}\n{transcript}")));
     }
-    Ok(transcript.canonical(script.symmetric.as_ref()))
+    Ok((transcript.canonical(script.symmetric.as_ref()), locks))
 }
 
 impl Play<'_> {
@@ -121,6 +146,19 @@ impl Play<'_> {
             *waits = true;
         }
         self.tell_resumed();
+        self.tell_locks(at)
+    }
+
+    fn tell_locks(&mut self, at: usize) -> Result<(), String> {
+        let Some(told) = &mut self.locks else { return Ok(()) };
+        let Step::Run { session, sql } = &self.script.steps[at] else { return Ok(()) };
+        told.push_str(&format!("{} {session}> {sql}\n", at + 1));
+        let locks = self.server.locks()?;
+        for actor in &self.actors {
+            for line in locks.get(&actor.id).into_iter().flatten() {
+                told.push_str(&format!("    {}: {line}\n", actor.name));
+            }
+        }
         Ok(())
     }
 

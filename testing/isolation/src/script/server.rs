@@ -2,6 +2,7 @@
 
 use super::Script;
 use crate::Level;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -77,6 +78,9 @@ pub trait Connection: Send {
 
 /// A server that plays scripts, one after the other.
 pub trait Server {
+    /// Statements of the next play find their rows as in this recording. A server with an optimizer of its own does not
+    /// listen.
+    fn follow(&mut self, _golden: &str) {}
     /// Makes the tables anew.
     ///
     /// # Errors
@@ -104,6 +108,21 @@ pub trait Server {
     /// # Errors
     /// As [`Server::prepare`].
     fn interrupt(&mut self, session: u64) -> Result<(), String>;
+    /// Which locks each session has and waits for, a line for each kind in a page, for a person who compares servers. A
+    /// server that does not tell says nothing.
+    ///
+    /// # Errors
+    /// As [`Server::prepare`].
+    fn locks(&mut self) -> Result<BTreeMap<u64, Vec<String>>, String> {
+        Ok(BTreeMap::new())
+    }
+    /// The last deadlock, in the server's words.
+    ///
+    /// # Errors
+    /// As [`Server::prepare`].
+    fn last_deadlock(&mut self) -> Result<String, String> {
+        Ok(String::new())
+    }
     /// Returns when nothing is left to purge.
     ///
     /// # Errors

@@ -96,26 +96,6 @@ impl Transcript {
         self
     }
 
-    /// Whether two sessions waited when locks were given back, so that chance had a word in who went on first.
-    pub fn has_race(&self) -> bool {
-        let mut waiting = 0;
-        for entry in &self.entries {
-            let before = waiting;
-            match (&entry.outcome, entry.resumed) {
-                (Outcome::Waits, _) => waiting += 1,
-                (_, true) => waiting -= 1,
-                _ => {}
-            }
-            // The victim of a deadlock gives back its locks too, to the one who closed the cycle and to others.
-            let victim = entry.outcome == Outcome::Reply(Reply::Error(1213));
-            let ends = victim || entry.sql == "commit" || entry.sql == "rollback";
-            if before >= 2 && ends {
-                return true;
-            }
-        }
-        false
-    }
-
     /// Answers that no database gives.
     pub fn broken(&self) -> Option<&str> {
         self.entries.iter().find_map(|entry| match &entry.outcome {

@@ -89,6 +89,18 @@ pub enum Expr {
     IsNull(Box<Expr>),
 }
 
+impl Expr {
+    /// Whether it looks at a column.
+    pub fn mentions(&self, column: &str) -> bool {
+        match self {
+            Expr::Column(name) => name == column,
+            Expr::Literal(_) => false,
+            Expr::Binary(_, a, b) => a.mentions(column) || b.mentions(column),
+            Expr::In(e, _) | Expr::Between(e, ..) | Expr::IsNull(e) => e.mentions(column),
+        }
+    }
+}
+
 /// An aggregate function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Aggregate {
