@@ -60,7 +60,7 @@ impl Engine {
             ..options.txn.clone()
         };
         let (txn, resurrected) = TrxSystem::open(storage.clone(), of_txn).map_err(|e| match e {
-            vaquita_txn::Error::Storage(e) => e.of_transaction_system(force).into(),
+            vaquita_txn::Error::Storage(e) => force.with_ways_out(e).into(),
             other => Error::from(other),
         })?;
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;

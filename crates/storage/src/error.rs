@@ -1,7 +1,6 @@
 //! Errors of the storage core, in four families: the caller's fault, the environment, corruption, and the
 //! refusal that follows a failed sync.
 
-use crate::options::ForceRecovery;
 use std::fmt;
 use std::path::PathBuf;
 use vaquita_base::{Lsn, PageId, SpaceId};
@@ -79,25 +78,6 @@ impl Error {
     /// Whether the error says that stored bytes are wrong.
     pub fn is_corruption(&self) -> bool {
         matches!(self, Error::Page { .. } | Error::Structure { .. } | Error::FutureLsn { .. })
-    }
-
-    /// The same with the ways out, if it is damage of the transaction system's pages that a higher `force_recovery` than
-    /// this lets pass.
-    #[must_use]
-    pub fn of_transaction_system(self, level: ForceRecovery) -> Error {
-        let ways = match &self {
-            Error::Page { .. } if level < ForceRecovery::IGNORE_CORRUPT => {
-                "innodb_force_recovery=1, which reads the page as it is, or 5, which looks at no undo logs"
-            }
-            Error::Page { .. } | Error::Structure { .. } if level < ForceRecovery::NO_UNDO_LOG_SCAN => {
-                "innodb_force_recovery=5, which looks at no undo logs"
-            }
-            _ => return self,
-        };
-        Error::Folder(format!(
-            "the transaction system cannot be read: {self}; restore a backup, or start with {ways}, take what is there and \
-             make a new folder"
-        ))
     }
 }
 

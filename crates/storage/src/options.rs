@@ -43,6 +43,25 @@ impl ForceRecovery {
     pub const READ_ONLY: ForceRecovery = ForceRecovery(4);
     /// 5: undo logs are not looked at; every transaction counts as committed.
     pub const NO_UNDO_LOG_SCAN: ForceRecovery = ForceRecovery(5);
+
+    /// An error met at this level; with the ways out, if it is damage of the transaction system's pages that a higher level lets
+    /// pass.
+    #[must_use]
+    pub fn with_ways_out(self, error: Error) -> Error {
+        let ways = match &error {
+            Error::Page { .. } if self < ForceRecovery::IGNORE_CORRUPT => {
+                "innodb_force_recovery=1, which reads the page as it is, or 5, which looks at no undo logs"
+            }
+            Error::Page { .. } | Error::Structure { .. } if self < ForceRecovery::NO_UNDO_LOG_SCAN => {
+                "innodb_force_recovery=5, which looks at no undo logs"
+            }
+            _ => return error,
+        };
+        Error::Folder(format!(
+            "the transaction system cannot be read: {error}; restore a backup, or start with {ways}, take what is there and \
+             make a new folder"
+        ))
+    }
 }
 
 /// Settings of a storage instance.

@@ -61,7 +61,7 @@ pub fn origin(fs: &dyn FileSystem, options: &Options) -> Result<Origin> {
     let at = trx_sys::PAGE.0 as usize * page;
     match bytes.get(at..at + page) {
         Some(page) if system::is_marked(page) => Ok(Origin::Ours),
-        Some(page) if fil::page_type(page) != Some(PageType::TrxSys) && has_our_log(fs, options)? => {
+        Some(page) if fil::page_type(page) != Some(PageType::TrxSys) && labelled(fs, options)?.is_some() => {
             Err(Error::Folder(format!(
                 "{}: page {}, that of the transaction system, is lost: restore a backup, or take the rows of each table from \
                  its file (vaquita dump)",
@@ -96,7 +96,7 @@ fn refuse_later_servers(fs: &dyn FileSystem, options: &Options) -> Result<()> {
             return later(maker, format!("it has {name}"));
         }
     }
-    let Some((path, header)) = log_header(fs, options)? else { return Ok(()) };
+    let Some((path, header)) = log_header(fs, options, 0)? else { return Ok(()) };
     match maker::of_log(&header) {
         Some(foreign) => {
             later(&foreign.maker, format!("{} has format {:#x}", path.display(), header.group_id))
@@ -105,9 +105,9 @@ fn refuse_later_servers(fs: &dyn FileSystem, options: &Options) -> Result<()> {
     }
 }
 
-/// The first log file with its header; `None` if there is none, or less than a header of it.
-fn log_header(fs: &dyn FileSystem, options: &Options) -> Result<Option<(PathBuf, FileHeader)>> {
-    let path = files::file_path(&options.log_dir(), 0);
+/// A log file with its header; `None` if there is none, or less than a header of it.
+fn log_header(fs: &dyn FileSystem, options: &Options, no: u32) -> Result<Option<(PathBuf, FileHeader)>> {
+    let path = files::file_path(&options.log_dir(), no);
     if !fs.exists(&path) {
         return Ok(None);
     }
@@ -115,8 +115,16 @@ fn log_header(fs: &dyn FileSystem, options: &Options) -> Result<Option<(PathBuf,
     Ok(block.map(|block| (path, FileHeader::decode(&block))))
 }
 
-fn has_our_log(fs: &dyn FileSystem, options: &Options) -> Result<bool> {
-    Ok(log_header(fs, options)?.is_some_and(|(_, header)| FolderId::is_label(&header.label)))
+/// The folder of ours that the log's labels name, on whichever of its files. They are there before our mark when a folder is
+/// taken over.
+pub(crate) fn labelled(fs: &dyn FileSystem, options: &Options) -> Result<Option<FolderId>> {
+    for no in 0..files::FILES_MAX {
+        let Some((_, header)) = log_header(fs, options, no)? else { break };
+        if let Some(folder) = FolderId::of_label(&header.label) {
+            return Ok(Some(folder));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the page is as the settings say.

@@ -246,7 +246,11 @@ impl Storage {
         attach_system_space(&*fs, &spaces, &options)?;
         attach_undo_spaces(&*fs, &spaces, &options)?;
         let system = system::read_identity(&spaces, &options)?;
-        let folder = system.folder.unwrap_or_else(|| new_folder_id(&*clock));
+        // A taking over that was cut off has left its label: it goes on.
+        let folder = match system.folder {
+            Some(folder) => folder,
+            None => origin::labelled(&*fs, &options)?.unwrap_or_else(|| new_folder_id(&*clock)),
+        };
         let flusher = Arc::new(Flusher::new(&options, spaces.clone()));
         let pool = Arc::new(BufferPool::new(&options, spaces.clone(), flusher.clone())?);
         let config = log_config(&options, folder);
@@ -306,8 +310,8 @@ impl Storage {
         }
         let log = Arc::new(reader.into_log(clock.clone(), config)?);
         flusher.attach_log(log.clone());
-        let identity = system::read_identity_from_pool(&pool)
-            .map_err(|e| e.of_transaction_system(options.force_recovery))?;
+        let identity =
+            system::read_identity_from_pool(&pool).map_err(|e| options.force_recovery.with_ways_out(e))?;
         flusher.set_doublewrite_blocks(identity.doublewrite);
         let storage = Self::with_pool(options, fs, clock, spaces, pool, log, report);
         storage.begin_use(identity.folder, folder)

@@ -58,9 +58,14 @@ impl FolderId {
         label
     }
 
-    /// Whether a label is that of one of our folders.
-    pub(crate) fn is_label(label: &[u8; 32]) -> bool {
-        label.starts_with(Self::PREFIX)
+    /// The folder that a label names; `None` for labels of other servers.
+    pub(crate) fn of_label(label: &[u8; 32]) -> Option<FolderId> {
+        let digits = label.strip_prefix(Self::PREFIX)?;
+        let mut id = [0; 12];
+        for (byte, pair) in id.iter_mut().zip(digits.chunks(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(FolderId(id))
     }
 }
 
