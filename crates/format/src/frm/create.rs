@@ -9,6 +9,7 @@ use super::table_def::is_prefix;
 use super::{DeclaredFormat, Frm, FrmKey, key_flags, table_options};
 use crate::charset::Charset;
 use crate::collation;
+use crate::column::BINARY_COLLATION;
 use crate::text::{TextType, quote_sql};
 
 /// The statement, without a final semicolon. `autoinc` is the next AUTO_INCREMENT value, which the `.frm` does not hold.
@@ -45,6 +46,9 @@ fn column_line(frm: &Frm, c: &FrmColumn, out: &mut String) {
     quote_name(&c.name, out);
     out.push(' ');
     out.push_str(&column_type(c));
+    if is_labelled(c) && c.collation == BINARY_COLLATION && frm.collation != BINARY_COLLATION {
+        out.push_str(" CHARACTER SET binary");
+    }
     if has_collation(c) {
         if c.collation != frm.collation {
             put(out, format_args!(" CHARACTER SET {}", c.charset().map_or("?", |cs| cs.name)));
@@ -81,6 +85,11 @@ fn fraction(c: &FrmColumn, out: &mut String) {
 
 fn is_blob(c: &FrmColumn) -> bool {
     matches!(c.type_code, code::TINY_BLOB | code::BLOB | code::MEDIUM_BLOB | code::LONG_BLOB)
+}
+
+/// Whether the column's values are labels: those can be bytes without another type's name.
+fn is_labelled(c: &FrmColumn) -> bool {
+    matches!(c.type_code, code::ENUM | code::SET)
 }
 
 /// Whether the column has a collation that the statement may have to name.

@@ -151,3 +151,14 @@ fn damaged_files_are_refused_or_read() {
     assert!(Frm::parse(b"TYPE=VIEW\n").unwrap_err().to_string().contains("view"));
     assert!(Frm::parse(b"").is_err());
 }
+
+/// Labels of bytes: their type has no name of its own.
+#[test]
+fn labels_of_bytes() {
+    let mut frm = Frm::parse(include_bytes!("testdata/everything.frm")).unwrap();
+    let column = frm.columns.iter().position(|c| !c.labels.is_empty()).unwrap();
+    frm.columns[column].collation = 63;
+    let shown = show_create(&frm, "h1", 0);
+    let line = shown.lines().nth(1 + column).unwrap();
+    assert!(line.contains(") CHARACTER SET binary "), "{line}");
+}
