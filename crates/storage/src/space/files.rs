@@ -1,7 +1,7 @@
 //! One file of a tablespace: a handle that is opened when needed and may be closed in between.
 
 use super::SpaceMap;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct DataFile {
     synced: AtomicU64,
     /// Held by who syncs: others wait for what that covers.
     syncing: Mutex<()>,
+    /// A sync that nobody was told of has failed: the next one says so.
+    failed: Mutex<Option<Error>>,
     /// Its space was dropped, while somebody still looks at it: it is not opened any more. Set under the handle's mutex.
     gone: AtomicBool,
 }
@@ -39,6 +41,7 @@ impl DataFile {
             writes: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             syncing: Mutex::new(()),
+            failed: Mutex::new(None),
             gone: AtomicBool::new(false),
         })
     }
@@ -102,6 +105,9 @@ impl DataFile {
         if !self.is_unsynced() {
             return Ok(());
         }
+        if let Some(error) = self.failed.lock().take() {
+            return Err(error);
+        }
         let Some(file) = self.handle(map)? else { return Ok(()) };
         let covered = self.writes.load(Ordering::Acquire);
         file.sync()?;
@@ -129,6 +135,24 @@ impl DataFile {
         if handle.take().is_some() {
             map.open_count.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// Closes the handle unless a transfer uses it; what was written is made durable before.
+    pub(super) fn sync_and_close_if_idle(&self, map: &SpaceMap) {
+        // Whoever syncs it already is not waited for: he may wait for a file of this thread.
+        let Some(syncing) = self.syncing.try_lock() else { return };
+        let file = self.handle.lock().as_ref().filter(|file| Arc::strong_count(file) == 1).cloned();
+        let Some(file) = file else { return };
+        let covered = self.writes.load(Ordering::Acquire);
+        if let Err(e) = file.sync() {
+            // It stays open and unsynced: whoever wants it synced is told.
+            *self.failed.lock() = Some(e.into());
+            return;
+        }
+        self.synced.store(covered, Ordering::Release);
+        drop(file);
+        drop(syncing);
+        self.close_if_idle(map);
     }
 
     /// Closes the handle unless a transfer uses it or unsynced writes are pending on it.
@@ -168,6 +192,33 @@ mod tests {
         assert!(file.is_unsynced());
         map.sync(&space).unwrap();
         assert!(!file.is_unsynced());
+    }
+
+    /// More files than may be open: those whose writes nobody has synced are synced and closed. If that fails, whoever syncs
+    /// next is told.
+    #[test]
+    fn files_with_unsynced_writes_are_closed_too() {
+        let disk = SimDisk::new(1);
+        disk.put_dir(Path::new("/db"));
+        let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let map = SpaceMap::new(fs, &Options { open_files: 10, ..Options::new("/db") });
+        let make = |n: u32| {
+            let path = format!("/db/t{n}.ibd");
+            let space = map.create(SpaceId(n), 0, PageSize::DEFAULT, Path::new(&path), 4).unwrap();
+            space.mark_written();
+            space
+        };
+        let spaces: Vec<_> = (100..110).map(make).collect();
+        disk.inject(Injection::new(Fault::SyncError).on_path("t100.ibd"));
+        let more: Vec<_> = (110..140).map(make).collect();
+        assert_eq!(map.open_file_count(), 10);
+        let first = spaces[0].files.read()[0].clone();
+        assert!(first.is_open() && first.is_unsynced(), "what could not be synced stays open");
+        assert!(map.sync(&spaces[0]).is_err());
+        for space in spaces[1..].iter().chain(&more) {
+            map.sync(space).unwrap();
+        }
+        assert!(map.open_file_count() <= 11, "{}", map.open_file_count());
     }
 
     /// Two threads that meet a table at its first use both open its file: the second finds the first one's.

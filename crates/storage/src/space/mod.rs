@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - I1: `size_pages` of a space never exceeds what its files hold.
-//! - I2: at most `open_files` single-table files are open, beyond those a transfer is using right now. A file with
-//!   unsynced writes is not closed.
+//! - I2: at most `open_files` single-table files are open, beyond those a transfer is using right now and those that could not be
+//!   synced. A file with unsynced writes is synced before it is closed.
 //!
 //! # Latching
 //! The map's lock, then a space's file list, then a file's handle; all leaves with respect to page latches. File
@@ -377,7 +377,7 @@ impl SpaceMap {
     }
 
     /// Closes least recently used single-table files beyond the limit, and some more, so that not every file that is opened
-    /// after that looks at all of them. Files in use stay open.
+    /// after that looks at all of them. Those whose writes are not synced come last, as that takes time. Files in use stay open.
     fn limit_open_files(&self) {
         if self.open_file_count() as usize <= self.open_files_max {
             return;
@@ -391,11 +391,17 @@ impl SpaceMap {
         }
         candidates.sort_unstable_by_key(|c| c.0);
         let goal = self.open_files_max - self.open_files_max / 8;
-        for (_, file) in candidates {
+        for (_, file) in &candidates {
             if self.open_file_count() as usize <= goal {
-                break;
+                return;
             }
             file.close_if_idle(self);
+        }
+        for (_, file) in &candidates {
+            if self.open_file_count() as usize <= self.open_files_max {
+                return;
+            }
+            file.sync_and_close_if_idle(self);
         }
     }
 }
