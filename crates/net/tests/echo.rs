@@ -94,6 +94,10 @@ impl Door for House {
         })
     }
 
+    fn turn_away(&self, accepted: Accepted) {
+        let _ = rustix::net::send(&accepted.fd, b"no", rustix::net::SendFlags::NOSIGNAL);
+    }
+
     fn interrupt(&self, _: u32) {
         self.interrupted.fetch_add(1, Ordering::SeqCst);
         self.release(1);

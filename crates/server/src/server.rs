@@ -1,9 +1,10 @@
 //! The server: its loops and its listeners.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Happening};
 use crate::connection::Connection;
 use crate::decoy::Decoys;
 use crate::error_log::ErrorLog;
+use crate::errors;
 use crate::hosts::Hosts;
 use crate::packet::Output;
 use crate::protocol::reply::push_early_error;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use vaquita_net::{Accepted, Door, Listener, Loops, Place, Trouble};
+use vaquita_sql::SqlError;
 
 /// How a server is started.
 #[derive(Debug)]
@@ -56,14 +58,18 @@ impl Door for Shared {
         let pass = match self.let_in(&accepted) {
             Ok(pass) => pass,
             Err(error) => {
-                let mut out = Output::default();
-                push_early_error(&mut out, &error);
-                let _ = rustix::net::send(&accepted.fd, &out.buf, rustix::net::SendFlags::NOSIGNAL);
+                say_no(&accepted, &error);
                 return None;
             }
         };
         let greeted = Connection::greet(self.clone(), pass, place, accepted);
         greeted.map_err(|e| self.log.warning(&format!("A connection could not be greeted: {e}"))).ok()
+    }
+
+    fn turn_away(&self, accepted: Accepted) {
+        self.backend.count(Happening::TooMany);
+        self.backend.count(Happening::AbortedConnect);
+        say_no(&accepted, &errors::too_many_connections());
     }
 
     fn interrupt(&self, id: u32) {
@@ -76,6 +82,13 @@ impl Door for Shared {
             Trouble::Watch(e) => self.log.warning(&format!("A connection could not be greeted: {e}")),
         }
     }
+}
+
+/// Tells a client why it cannot come in.
+fn say_no(accepted: &Accepted, error: &SqlError) {
+    let mut out = Output::default();
+    push_early_error(&mut out, error);
+    let _ = rustix::net::send(&accepted.fd, &out.buf, rustix::net::SendFlags::NOSIGNAL);
 }
 
 /// A running server. Dropping it shuts it down.

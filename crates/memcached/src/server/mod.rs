@@ -142,11 +142,15 @@ impl<K: Keeper> Door for Shared<K> {
         match self.roster.enter(accepted.addr, now_s()) {
             Some(seat) => Some(Client::new(self.clone(), seat, accepted.fd)),
             None => {
-                let refusal = b"ERROR Too many open connections\r\n";
-                let _ = rustix::net::send(&accepted.fd, refusal, rustix::net::SendFlags::NOSIGNAL);
+                self.turn_away(accepted);
                 None
             }
         }
+    }
+
+    fn turn_away(&self, accepted: Accepted) {
+        let refusal = b"ERROR Too many open connections\r\n";
+        let _ = rustix::net::send(&accepted.fd, refusal, rustix::net::SendFlags::NOSIGNAL);
     }
 
     fn interrupt(&self, id: u32) {

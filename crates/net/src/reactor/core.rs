@@ -112,6 +112,20 @@ pub(super) struct Core<D: Door> {
     stopping: bool,
     /// Accepting failed for want of descriptors; tried again at the next sweep.
     accept_again: bool,
+    /// A file that is closed to have one for a client who finds none left.
+    spare: Option<OwnedFd>,
+    /// The last client found none left.
+    out_of_files: bool,
+}
+
+fn spare_file() -> Option<OwnedFd> {
+    std::fs::File::open("/dev/null").ok().map(OwnedFd::from)
+}
+
+/// Whether a file could not be had because this process, or the machine, has as many as it may.
+fn is_out_of_files(e: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(e), Some(Errno::MFILE | Errno::NFILE))
 }
 
 impl<D: Door> Core<D> {
@@ -139,6 +153,8 @@ impl<D: Door> Core<D> {
             events: Vec::with_capacity(EVENTS),
             next_event: 0,
             slots: Slots::default(),
+            spare: if listeners.is_empty() { None } else { spare_file() },
+            out_of_files: false,
             listeners,
             ready: Vec::new(),
             later: Vec::new(),
@@ -266,11 +282,20 @@ impl<D: Door> Core<D> {
         for _ in 0..ACCEPTS {
             let Some(listener) = self.listeners.get(which) else { return };
             match listener.accept() {
-                Ok(Some(accepted)) => self.admit(accepted),
+                Ok(Some(accepted)) => {
+                    self.out_of_files = false;
+                    self.admit(accepted);
+                }
                 Ok(None) => return,
                 Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(e) if is_out_of_files(&e) && self.turn_away(which) => {
+                    if !std::mem::replace(&mut self.out_of_files, true) {
+                        self.group.door.trouble(&Trouble::Accept(e));
+                    }
+                }
                 Err(e) => {
-                    if !self.accept_again {
+                    // The system asks for a file before it looks whether anybody is there.
+                    if !self.accept_again && !self.out_of_files {
                         self.group.door.trouble(&Trouble::Accept(e));
                     }
                     self.accept_again = true;
@@ -281,6 +306,24 @@ impl<D: Door> Core<D> {
         // Edge-triggered: there may be more.
         self.accept_again = true;
         self.next_sweep = Instant::now();
+    }
+
+    /// No file is left for a client: he gets the one kept for that, and is told. Whether he has been.
+    fn turn_away(&mut self, which: usize) -> bool {
+        if self.spare.take().is_none() {
+            return false;
+        }
+        let accepted = self.listeners.get(which).map(Listener::accept);
+        let turned_away = match accepted {
+            Some(Ok(Some(accepted))) => {
+                self.group.door.turn_away(accepted);
+                true
+            }
+            // He has gone by himself.
+            _ => false,
+        };
+        self.spare = spare_file();
+        turned_away
     }
 
     /// A new client: refused, or greeted.
@@ -492,6 +535,9 @@ impl<D: Door> Core<D> {
             return;
         }
         self.next_sweep = now + SWEEP;
+        if self.spare.is_none() && !self.listeners.is_empty() {
+            self.spare = spare_file();
+        }
         if std::mem::take(&mut self.accept_again) {
             (0..self.listeners.len()).for_each(|which| self.accept(which));
         }

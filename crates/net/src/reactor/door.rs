@@ -26,6 +26,9 @@ pub trait Door: Send + Sync + 'static {
         place: Place<Self::Connection>,
     ) -> Option<Self::Connection>;
 
+    /// There are no files left for somebody who has come: tells him, if the protocol has words for it. Must not block.
+    fn turn_away(&self, accepted: Accepted);
+
     /// The connection with this number is on a thread that waits, and nobody wants the result any more: its wait shall end.
     fn interrupt(&self, id: u32);
 

@@ -9,6 +9,7 @@
 //! Exactly one line goes to standard output, when clients are accepted:
 //! `ready: mysql=HOST:PORT socket=PATH memcached=HOST:PORT memcached_socket=PATH`, of these what there is.
 
+mod files;
 mod memcached;
 mod opening;
 mod option_file;
@@ -123,8 +124,7 @@ impl Running {
         let began = Instant::now();
         let version = vaquita_sql::VERSION;
         log.note(&format!("vaquita {version} starting as process {}", std::process::id()));
-        let files = vaquita_net::files::raise_file_limit();
-        let options = Options { dir: settings.dir.clone(), variables: settings.variables.clone() };
+        let options = Options { dir: settings.dir.clone(), variables: files::fit(settings, &log) };
         let dir = settings.dir.display();
         let taking_over = settings.value("take_over").is_some_and(|v| !matches!(v, "OFF" | "off" | "0"));
         if taking_over
@@ -139,7 +139,6 @@ impl Running {
         opening::tell_what_was_found(&db, &log)?;
         let of_engine = log.clone();
         db.engine().core().notes.listen(move |line| of_engine.note(line));
-        warn_of_few_files(&db, files, &log);
         warn_of_open_root(&db, &log);
 
         let globals = db.globals();
@@ -275,17 +274,6 @@ fn tell_of_storage(db: &Database, log: &ErrorLog) {
     let level = storage.options().force_recovery.0;
     if level > 0 {
         log.note(&format!("innodb_force_recovery is {level}: nothing can be changed; take what is there and make a new folder"));
-    }
-}
-
-/// Every connection has a socket; tables and logs have files.
-fn warn_of_few_files(db: &Arc<Database>, files: Option<u64>, log: &ErrorLog) {
-    const OTHERS: u64 = 200;
-    let connections = db.globals().uint("max_connections");
-    if let Some(files) = files.filter(|&files| files < connections + OTHERS) {
-        log.warning(&format!(
-            "this process may open {files} files, which is too few for max_connections={connections}: raise its limit (ulimit -n)"
-        ));
     }
 }
 
