@@ -51,6 +51,8 @@ pub enum Error {
         table: String,
         /// Largest record, in bytes.
         limit: usize,
+        /// Bytes of each long value that stay on the page in the table's row format.
+        inline: usize,
     },
     /// The change touches so many long values that its undo record does not fit a page.
     UndoRecordTooBig(usize),
@@ -152,7 +154,7 @@ impl fmt::Display for Error {
                 "cannot delete or update a row of {table}: foreign key {constraint} has rows with '{value}'"
             ),
             Error::NullNotAllowed { table, column } => write!(f, "column {column} of {table} cannot be NULL"),
-            Error::RowTooBig { table, limit } => {
+            Error::RowTooBig { table, limit, .. } => {
                 write!(f, "row of {table} is too big: at most {limit} bytes can stay on a page")
             }
             Error::UndoRecordTooBig(bytes) => {

@@ -32,13 +32,19 @@ pub fn engine(e: &Error) -> SqlError {
             ),
         ),
         Error::NullNotAllowed { column, .. } => null_not_allowed(column),
-        Error::RowTooBig { limit, .. } => SqlError::new(
-            1118,
-            format!(
-                "Row size too large (> {limit}). Changing some columns to TEXT or BLOB may help. In current row \
-                 format, BLOB prefix of 0 bytes is stored inline."
-            ),
-        ),
+        Error::RowTooBig { limit, inline, .. } => {
+            let other = match inline {
+                0 => "",
+                _ => " or using ROW_FORMAT=DYNAMIC or ROW_FORMAT=COMPRESSED",
+            };
+            // MySQL names the first size that is too large.
+            let text = format!(
+                "Row size too large (> {}). Changing some columns to TEXT or BLOB{other} may help. In current row format, \
+                 BLOB prefix of {inline} bytes is stored inline.",
+                limit + 1
+            );
+            SqlError::new(1118, text)
+        }
         Error::UndoRecordTooBig(_) => SqlError::new(1713, "Undo log record is too big."),
         Error::LockWaitTimeout | Error::MetadataLockTimeout(_) => {
             SqlError::new(1205, "Lock wait timeout exceeded; try restarting transaction")

@@ -48,10 +48,24 @@ pub(super) fn table(storage: &Storage, spec: &TableSpec) -> Result<()> {
         index(&spec.columns, names, spec_index, spec.row_format, storage.options().page_size)?;
     }
     auto_increment(spec)?;
-    for def in super::create::parts_of(storage, spec).index_defs()? {
-        record_size(&spec.name, &def)?;
+    match spec.lenient_row_size && keeps_prefixes(spec.row_format) {
+        true => Ok(()),
+        false => row_size(storage, spec),
     }
-    Ok(())
+}
+
+/// Whether rows of a table can fit a page.
+///
+/// # Errors
+/// [`Error::RowTooBig`]: not if all columns are as long as they may be; errors of the definition.
+pub fn row_size(storage: &Storage, spec: &TableSpec) -> Result<()> {
+    let defs = super::create::parts_of(storage, spec).index_defs()?;
+    defs.iter().try_for_each(|def| record_size(&spec.name, def))
+}
+
+/// Whether the format is one of the older two, of which MySQL takes tables whose rows may not fit.
+fn keeps_prefixes(format: RowFormat) -> bool {
+    matches!(format, RowFormat::Redundant | RowFormat::Compact)
 }
 
 /// Checks a table's name.
@@ -249,7 +263,8 @@ fn part_len(index: &str, def: &ColumnDef, part: &KeyPart) -> Result<u32> {
     }
 }
 
-/// Whether a row can fit whose long values lie off the page. (One that must keep prefixes of many may still not.)
+/// Whether a row can fit whose columns of variable length lie off the page, as far as they are not of the key: of each a
+/// reference stays. (One that must keep prefixes of many, or whose columns are too short to be moved, may still not.)
 pub(super) fn record_size(table: &str, def: &IndexDef) -> Result<()> {
     let comp = def.layout().comp();
     let mut size = if comp { 5 + def.layout().null_bytes() } else { 6 };
@@ -260,13 +275,19 @@ pub(super) fn record_size(table: &str, def: &IndexDef) -> Result<()> {
             (0, prefix, _) => (prefix as usize, 1 + usize::from(field.column.is_big())),
             (fixed, ..) => (fixed as usize, 0),
         };
-        let moves = def.is_clustered() && n >= def.n_uniq() && field.fixed_len == 0 && field.column.is_big();
-        size += if moves { most.min(2 * EXTERN_REF_LEN) } else { most };
-        size += if comp { length } else { 2 };
+        let moves = def.is_clustered() && n >= def.n_uniq() && field.fixed_len == 0;
+        let moved = moves && most > 2 * EXTERN_REF_LEN;
+        size += if moved { 2 * EXTERN_REF_LEN } else { most };
+        size += match (comp, moved) {
+            (false, _) => 2,
+            (true, true) => 1,
+            (true, false) => length,
+        };
     }
     let limit = def.rec_size_max();
     if size > limit {
-        return Err(Error::RowTooBig { table: table.to_owned(), limit });
+        let inline = def.row_format().off_page_prefix() as usize;
+        return Err(Error::RowTooBig { table: table.to_owned(), limit, inline });
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ mod replace;
 mod sort;
 mod truncate;
 
+pub use check::row_size;
 pub use databases::{alter_database, create_database, database_options, drop_database};
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
@@ -97,6 +98,8 @@ pub struct TableSpec {
     pub comment: String,
     /// What else the layer above wants kept.
     pub extra: String,
+    /// Take it though its rows may not fit a page, if it is REDUNDANT or COMPACT: those that do not are refused.
+    pub lenient_row_size: bool,
 }
 
 impl TableSpec {
@@ -114,6 +117,7 @@ impl TableSpec {
             collation: 8,
             comment: String::new(),
             extra: String::new(),
+            lenient_row_size: false,
         }
     }
 }

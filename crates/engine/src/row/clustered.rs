@@ -76,7 +76,8 @@ pub(crate) fn insert_intention(
 pub(crate) fn too_big(table: &Table, e: vaquita_btree::Error) -> Error {
     match e {
         vaquita_btree::Error::RecordTooBig { max, .. } => {
-            Error::RowTooBig { table: table.name.clone(), limit: max }
+            let inline = table.clustered().tree.index().row_format().off_page_prefix() as usize;
+            Error::RowTooBig { table: table.name.clone(), limit: max, inline }
         }
         e => e.into(),
     }

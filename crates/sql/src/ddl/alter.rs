@@ -6,7 +6,7 @@
 use super::copy::{self, Copied};
 use super::create::{add_column, column_keys, creation_error, database_collation};
 use super::definition::{ColumnDefinition, Definition, KeyDefinition, KeyKind};
-use super::{columns, keys, look_at, names_of, options, tables, types};
+use super::{columns, keys, limits, look_at, names_of, options, tables, types};
 use crate::catalog::{TableInfo, engine_name, same_name};
 use crate::error;
 use crate::statement::{Outcome, StmtCx};
@@ -127,7 +127,12 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         let collation = database_collation(cx, &change.definition.database)?;
         options::apply(cx, &mut change.definition, &table_options, collation)?;
         change.in_place = false;
+        if table_options.iter().any(|option| matches!(option, ast::TableOption::RowFormat(_))) {
+            limits::settle_row_format(cx, &mut change.definition, true)?;
+        }
     }
+    limits::check_row_bytes(&change.definition)?;
+    limits::check_key_columns(&change.definition)?;
     if change.definition.columns.is_empty() {
         return Err(SqlError::new(
             1090,
@@ -251,11 +256,11 @@ impl Change {
     fn keys(&mut self, cx: &mut StmtCx<'_>, action: &AlterAction<'_>) -> SqlResult<()> {
         match action {
             AlterAction::AddColumn { column, .. } | AlterAction::ModifyColumn { column, .. } => {
-                column_keys(&mut self.definition, column)?;
+                column_keys(cx, &mut self.definition, column)?;
             }
-            AlterAction::ChangeColumn { column, .. } => column_keys(&mut self.definition, column)?,
+            AlterAction::ChangeColumn { column, .. } => column_keys(cx, &mut self.definition, column)?,
             AlterAction::AddIndex(index) => {
-                keys::add(&mut self.definition, index)?;
+                keys::add(cx, &mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
                     // How a key was declared is kept with the table, which is written anew for it.
                     self.in_place &= key.kind != KeyKind::Primary && key.using.is_none();

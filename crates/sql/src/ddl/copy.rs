@@ -68,6 +68,7 @@ pub(super) fn rebuild(
     // A table of a format that is not for the system tablespace stays where it is.
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
         || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
+    super::limits::settle_row_size(cx, &mut spec)?;
     let StmtCx { db: _, engine, state } = cx;
     let done = engine.rebuild_table(&name, &spec, dropped_keys, |statement, from, to| {
         if !Arc::ptr_eq(from, &old.table) {

@@ -1,13 +1,12 @@
 //! CREATE TABLE.
 
 use super::definition::{ColumnDefinition, Definition, KeyKind};
-use super::{check_database_exists, columns, keys, look_at, names_of, options};
+use super::{check_database_exists, columns, keys, limits, look_at, names_of, options};
 use crate::catalog::extra::Extra;
 use crate::catalog::{engine_name, file_name};
 use crate::error;
 use crate::sink::Collected;
 use crate::statement::{Outcome, PlanCx, StmtCx};
-use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
 use vaquita_types::{Kind, Level, SqlError, SqlResult};
@@ -51,9 +50,12 @@ pub(super) fn create_table(
     }
     columns::check_doc_id(&definition.columns)?;
     definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
+    limits::check_row_bytes(&definition)?;
+    limits::settle_row_format(cx, &mut definition, false)?;
+    limits::check_key_columns(&definition)?;
     let mut spec = definition.to_spec(None)?;
-    spec.file_per_table = own_file(cx, &mut definition)?;
-    spec.row_format = definition.row_format;
+    spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
+    limits::settle_row_size(cx, &mut spec)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
     match selected {
         None => Ok(Outcome::default()),
@@ -78,7 +80,13 @@ pub(super) fn creation_error(e: &vaquita_engine::Error, definition: &Definition)
         vaquita_engine::Error::BadDefinition(text)
             if text.contains("is allowed") || text.contains("are allowed") =>
         {
-            SqlError::new(1071, format!("Specified key was too long: {text}"))
+            let most = text.strip_suffix(" are allowed").and_then(|text| text.rsplit(' ').next());
+            match most.filter(|_| text.starts_with("index ") && text.contains(" bytes; ")) {
+                Some(most) => {
+                    SqlError::new(1071, format!("Specified key was too long; max key length is {most} bytes"))
+                }
+                None => SqlError::new(1071, format!("Specified key was too long: {text}")),
+            }
         }
         other => error::engine(other),
     }
@@ -94,49 +102,10 @@ fn empty(cx: &StmtCx<'_>, database: &str, name: &str) -> SqlResult<Definition> {
         foreign_keys: Vec::new(),
         collation: database_collation(cx, database)?,
         comment: String::new(),
-        row_format: default_row_format(cx),
+        row_format: limits::default_row_format(cx),
         auto_increment: None,
         extra: Extra::default(),
     })
-}
-
-/// The format of tables of which nothing is said.
-pub(super) fn default_row_format(cx: &StmtCx<'_>) -> RowFormat {
-    let globals = cx.db.globals();
-    match globals.text("innodb_default_row_format").as_deref() {
-        Some("redundant") => RowFormat::Redundant,
-        Some("compact") => RowFormat::Compact,
-        // As MySQL 5.6, which knows no other rows in the system tablespace.
-        _ if !globals.is_on("innodb_file_per_table") => RowFormat::Compact,
-        _ => RowFormat::Dynamic,
-    }
-}
-
-/// Whether a table that is made now gets a file of its own (`innodb_file_per_table`). One without has the formats that MySQL
-/// 5.6 reads there.
-///
-/// # Errors
-/// 1031 if the definition says another format, under `innodb_strict_mode`.
-fn own_file(cx: &mut StmtCx<'_>, definition: &mut Definition) -> SqlResult<bool> {
-    if cx.db.globals().is_on("innodb_file_per_table") {
-        return Ok(true);
-    }
-    if definition.row_format != RowFormat::Dynamic {
-        return Ok(false);
-    }
-    if definition.extra.get("row_format").is_some() {
-        let strict = crate::vars::VarId::find(b"innodb_strict_mode");
-        let strict = strict.is_some_and(|id| cx.state.vars.get(id).uint() != 0);
-        let warnings = &mut cx.state.warnings;
-        warnings.warn(1478, "InnoDB: ROW_FORMAT=DYNAMIC requires innodb_file_per_table.");
-        if strict {
-            let text = format!("Table storage engine for '{}' doesn't have this option", definition.name);
-            return Err(SqlError::new(1031, text));
-        }
-        warnings.warn(1478, "InnoDB: assuming ROW_FORMAT=COMPACT.");
-    }
-    definition.row_format = RowFormat::Compact;
-    Ok(false)
 }
 
 /// A database's default collation.
@@ -221,14 +190,14 @@ fn keys_as_written(
 ) -> SqlResult<()> {
     for element in written.elements {
         if let TableElement::Column(column) = element {
-            column_keys(definition, column)?;
+            column_keys(cx, definition, column)?;
         }
     }
     for element in written.elements {
         match element {
             TableElement::Index(index) => {
                 refuse_null_parts(written, index)?;
-                keys::add(definition, index)?;
+                keys::add(cx, definition, index)?;
             }
             TableElement::ForeignKey(key) => {
                 let key = keys::foreign_key(cx, definition, key)?;
@@ -246,13 +215,17 @@ fn keys_as_written(
 ///
 /// # Errors
 /// As [`keys::add`].
-pub(super) fn column_keys(definition: &mut Definition, written: &ast::ColumnDef<'_>) -> SqlResult<()> {
+pub(super) fn column_keys(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    written: &ast::ColumnDef<'_>,
+) -> SqlResult<()> {
     let name = written.name.to_string();
     if written.primary {
-        keys::add_on_column(definition, KeyKind::Primary, &name)?;
+        keys::add_on_column(cx, definition, KeyKind::Primary, &name)?;
     }
     if written.unique || matches!(written.data_type.kind, ast::TypeKind::Serial) {
-        keys::add_on_column(definition, KeyKind::Unique, &name)?;
+        keys::add_on_column(cx, definition, KeyKind::Unique, &name)?;
     }
     Ok(())
 }
@@ -335,7 +308,8 @@ fn selected_default(ty: &vaquita_types::SqlType) -> DefaultValue {
         return DefaultValue::None;
     }
     let mut out = Vec::new();
-    vaquita_types::ColumnType::new(ty.clone(), RowFormat::Dynamic).push_implicit_default(&mut out);
+    vaquita_types::ColumnType::new(ty.clone(), vaquita_engine::lower::RowFormat::Dynamic)
+        .push_implicit_default(&mut out);
     DefaultValue::Stored(out)
 }
 

@@ -1,10 +1,9 @@
 //! Keys and foreign keys as written.
 
 use super::definition::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind};
-use super::names_of;
+use super::{limits, names_of};
 use crate::catalog::same_name;
 use crate::statement::StmtCx;
-use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
 use vaquita_types::{Kind, SqlError, SqlResult};
@@ -14,16 +13,16 @@ const KEYS_MAX: usize = 64;
 
 /// Most characters of an index's comment.
 const COMMENT_MAX: usize = 1_024;
-/// Bytes of one column in a key, of tables whose row format keeps long prefixes.
-const KEY_MAX: u32 = 3_072;
-/// The same of the older row formats.
-const OLD_KEY_MAX: u32 = 767;
 
 /// Adds a key to a definition whose columns are complete.
 ///
 /// # Errors
 /// 1061, 1068, 1069, 1070, 1071, 1072, 1089, 1170, 1171, 1280, 1688; 1235 kinds that are not there yet.
-pub(super) fn add(definition: &mut Definition, written: &ast::IndexDef<'_>) -> SqlResult<()> {
+pub(super) fn add(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    written: &ast::IndexDef<'_>,
+) -> SqlResult<()> {
     let kind = match written.kind {
         IndexKind::Primary => KeyKind::Primary,
         IndexKind::Unique => KeyKind::Unique,
@@ -55,14 +54,19 @@ pub(super) fn add(definition: &mut Definition, written: &ast::IndexDef<'_>) -> S
     });
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
     let key = KeyDefinition { kind, name, parts, comment, using, key_block_size, generated: false };
-    add_key(definition, key)
+    add_key(cx, definition, key)
 }
 
 /// Adds a key on one column, as its attributes ask for.
 ///
 /// # Errors
 /// As [`add`].
-pub(super) fn add_on_column(definition: &mut Definition, kind: KeyKind, column: &str) -> SqlResult<()> {
+pub(super) fn add_on_column(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    kind: KeyKind,
+    column: &str,
+) -> SqlResult<()> {
     let name = match kind {
         KeyKind::Primary => "PRIMARY".to_owned(),
         _ => free_name(definition, column),
@@ -71,7 +75,7 @@ pub(super) fn add_on_column(definition: &mut Definition, kind: KeyKind, column: 
     let comment = String::new();
     let key =
         KeyDefinition { kind, name, parts, comment, using: None, key_block_size: None, generated: false };
-    add_key(definition, key)
+    add_key(cx, definition, key)
 }
 
 /// Adds the key that a new foreign key needs, unless there is one that begins with its columns. It is named like the
@@ -136,7 +140,7 @@ pub(super) fn check_count(keys: usize) -> SqlResult<()> {
     Ok(())
 }
 
-fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()> {
+fn add_key(cx: &mut StmtCx<'_>, definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()> {
     check_count(definition.keys.iter().filter(|key| !key.generated).count() + 1)?;
     if key.kind == KeyKind::Primary && definition.keys.iter().any(|k| k.kind == KeyKind::Primary) {
         return Err(SqlError::new(1068, "Multiple primary key defined"));
@@ -163,7 +167,7 @@ fn add_key(definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()>
         if key.parts[..i].iter().any(|(other, _)| same_name(other, &name)) {
             return Err(SqlError::duplicate_column(&name));
         }
-        key.parts[i].1 = part(definition, &key, i)?;
+        key.parts[i].1 = part(cx, definition, &key, i)?;
     }
     // Nobody asked for the keys of foreign keys that this one serves as well.
     definition.keys.retain(|other| {
@@ -182,8 +186,14 @@ fn wrong_prefix() -> SqlError {
     )
 }
 
-/// Checks a part; its prefix, none if it is as long as the column.
-fn part(definition: &mut Definition, key: &KeyDefinition, i: usize) -> SqlResult<Option<u32>> {
+/// Checks a part; its prefix, none if it is as long as the column. A column that is too long for a key that is not unique
+/// is cut, unless the mode is strict.
+fn part(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    key: &KeyDefinition,
+    i: usize,
+) -> SqlResult<Option<u32>> {
     let (name, prefix) = &key.parts[i];
     let at = definition.column(name).ok_or_else(|| SqlError::key_column_missing(name))?;
     let column = &mut definition.columns[at];
@@ -217,14 +227,15 @@ fn part(definition: &mut Definition, key: &KeyDefinition, i: usize) -> SqlResult
         other => other.filter(|n| *n > 0),
     };
     let chars = prefix.unwrap_or(if text { column.ty.length } else { 0 });
-    let most = match definition.row_format {
-        RowFormat::Redundant | RowFormat::Compact => OLD_KEY_MAX,
-        RowFormat::Dynamic | RowFormat::Compressed => KEY_MAX,
-    };
+    let most = limits::key_column_max(cx);
     let width = super::definition::width_of(&definition.columns[at].ty);
     if chars.saturating_mul(width) > most {
         let message = format!("Specified key was too long; max key length is {most} bytes");
-        return Err(SqlError::new(1071, message));
+        if key.kind != KeyKind::Plain || cx.state.vars.sql_mode.is_strict() {
+            return Err(SqlError::new(1071, message));
+        }
+        cx.state.warnings.warn(1071, message);
+        return Ok(Some(most / width));
     }
     Ok(prefix)
 }

@@ -5,6 +5,7 @@
 //! | a table's definition in SQL's terms, to and from the engine's | [`definition`] |
 //! | types as written | [`types`] |
 //! | columns, keys and foreign keys, table options as written | [`columns`], [`keys`], [`options`] |
+//! | row formats of files, sizes of rows and keys | [`limits`] |
 //! | CREATE TABLE, also LIKE and SELECT | [`create`] |
 //! | ALTER TABLE, CREATE and DROP INDEX: in place, or by copying the rows, which may get numbers | [`alter`], [`copy`], [`numbers`] |
 //! | DROP, RENAME, TRUNCATE | [`tables`] |
@@ -20,6 +21,7 @@ mod create;
 mod databases;
 mod definition;
 mod keys;
+mod limits;
 mod numbers;
 mod options;
 mod show_create;

@@ -71,7 +71,7 @@ fn one(
             definition.comment = text;
         }
         TableOption::RowFormat(format) => {
-            let default = super::create::default_row_format(cx);
+            let default = super::limits::default_row_format(cx);
             row_format(definition, *format, default)?;
         }
         TableOption::KeyBlockSize(0) => keep(definition, "key_block_size", None),
@@ -127,7 +127,8 @@ fn row_format(definition: &mut Definition, format: RowFormatOption, default: Row
     let (format, text) = match format {
         RowFormatOption::Default => (default, None),
         RowFormatOption::Dynamic => (RowFormat::Dynamic, Some("DYNAMIC")),
-        RowFormatOption::Compact | RowFormatOption::Fixed => (RowFormat::Compact, Some("COMPACT")),
+        RowFormatOption::Compact => (RowFormat::Compact, Some("COMPACT")),
+        RowFormatOption::Fixed => (RowFormat::Compact, Some("FIXED")),
         RowFormatOption::Redundant => (RowFormat::Redundant, Some("REDUNDANT")),
         RowFormatOption::Compressed => return Err(SqlError::unsupported("ROW_FORMAT=COMPRESSED")),
     };
