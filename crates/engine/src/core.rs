@@ -160,6 +160,7 @@ impl Core {
             ("purge_invoked", own.purge_batches.get()),
             ("purge_trx_no_limit", own.purged_below.load(Ordering::Relaxed)),
             ("purge_dml_delay_usec", own.dml_delay_us.get()),
+            ("ddl_sort_file_alter_table", own.sort_files.get()),
             ("lock_deadlocks", lock.deadlocks),
             ("lock_timeouts", lock.timeouts),
             ("lock_rec_lock_waits", lock.waits),

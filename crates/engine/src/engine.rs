@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_base::{Clock, SystemClock};
+use vaquita_io::real::AsyncIo;
 use vaquita_io::{FileSystem, RealDisk};
 use vaquita_storage::{ForceRecovery, OpenReport, Origin, Storage};
 use vaquita_txn::TrxSystem;
@@ -22,6 +23,7 @@ pub struct Engine {
     services: Mutex<Option<Services>>,
     core: Arc<Core>,
     leftovers: Vec<String>,
+    native_aio: bool,
 }
 
 impl Engine {
@@ -30,7 +32,10 @@ impl Engine {
     /// # Errors
     /// The folder is in use (names the holder's process), damaged, or a setting is wrong.
     pub fn open(options: Options) -> Result<Engine> {
-        Self::open_with(Arc::new(RealDisk::default()), Arc::new(SystemClock::new()), options)
+        let disk = RealDisk::new(options.disk);
+        let native_aio = disk.async_io() == AsyncIo::Uring;
+        let engine = Self::open_with(Arc::new(disk), Arc::new(SystemClock::new()), options)?;
+        Ok(Engine { native_aio, ..engine })
     }
 
     /// Whose the folder is, before it is opened. Changes nothing.
@@ -70,7 +75,7 @@ impl Engine {
         if let Some(services) = &mut services {
             services.start_core(&core)?;
         }
-        Ok(Engine { services: Mutex::new(services), core, leftovers })
+        Ok(Engine { services: Mutex::new(services), core, leftovers, native_aio: false })
     }
 
     /// A session.
@@ -86,6 +91,12 @@ impl Engine {
     /// What opening found.
     pub fn report(&self) -> &OpenReport {
         self.core.storage.report()
+    }
+
+    /// Whether many transfers at once are given to the kernel's rings (`use_native_aio`, and the kernel has them); else threads
+    /// carry them.
+    pub fn has_native_aio(&self) -> bool {
+        self.native_aio
     }
 
     /// Tables that a crash left behind under temporary names (an ALTER TABLE that was cut off), as opening found them: they

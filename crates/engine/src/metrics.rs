@@ -20,6 +20,8 @@ pub struct Metrics {
     pub purge_batches: ShardedCounter,
     /// Undo logs of transactions with numbers below are purged.
     pub purged_below: AtomicU64,
+    /// Temporary files of index builds.
+    pub sort_files: ShardedCounter,
     /// Microseconds that changes were delayed for purge.
     pub dml_delay_us: ShardedCounter,
 }

@@ -26,7 +26,7 @@ impl std::fmt::Debug for Notes {
 
 impl Notes {
     /// Says a line. It waits for a listener if there is none yet.
-    pub(crate) fn say(&self, line: String) {
+    pub fn say(&self, line: String) {
         let mut state = self.0.lock();
         match &state.listener {
             Some(listener) => listener(&line),

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::hot_set::HotSetSettings;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+use vaquita_io::real::RealDiskOptions;
 
 /// Settings that may change while the engine runs; the fields of [`Options`] of these names are what it begins with. Those of the
 /// storage are changed by `Storage::change`.
@@ -59,6 +60,10 @@ pub struct Options {
     pub hot_set: HotSetSettings,
     /// Read those pages in the background when the folder is opened.
     pub buffer_pool_load_at_startup: bool,
+    /// Bytes of entries that an index build sorts in memory, of all indexes that are built together.
+    pub sort_buffer_size: usize,
+    /// How the real disk works; other file layers know nothing of it.
+    pub disk: RealDiskOptions,
     /// Tables kept open in the dictionary cache (`table_definition_cache`).
     pub table_definition_cache: usize,
     /// What closing does: 0 purges everything first, 1 writes all pages, 2 makes the log durable only.
@@ -83,6 +88,8 @@ impl Options {
             max_purge_lag_delay: 0,
             hot_set: HotSetSettings { file: "ib_buffer_pool".into(), pct: 100, dump_at_shutdown: false },
             buffer_pool_load_at_startup: false,
+            sort_buffer_size: 64 << 20,
+            disk: RealDiskOptions::default(),
             table_definition_cache: 1_400,
             fast_shutdown: 1,
             background: true,

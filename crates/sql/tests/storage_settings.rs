@@ -456,3 +456,225 @@ fn a_list_of_pages_that_is_none_is_said_and_nothing_else() {
     // Nothing to abort is nothing to complain of.
     assert_eq!(run(&mut c, "set global innodb_buffer_pool_load_abort = 1"), "");
 }
+
+#[test]
+fn one_setting_bounds_the_other() {
+    let opened = new(&[("innodb_io_capacity", "3000")]);
+    let mut c = root(&opened.db);
+    let shown = "select @@innodb_io_capacity, @@innodb_io_capacity_max";
+    assert_eq!(run(&mut c, shown), "3000|6000");
+    let set = |c: &mut Connection, sql: &str| run(c, &format!("set global {sql}; show warnings"));
+    let higher = "Warning|1210|innodb_io_capacity cannot be set higher than innodb_io_capacity_max.\n\
+                  Warning|1210|Setting innodb_io_capacity to 6000";
+    assert_eq!(set(&mut c, "innodb_io_capacity = 7000"), higher);
+    let lower = "Warning|1210|innodb_io_capacity_max cannot be set lower than innodb_io_capacity.\n\
+                 Warning|1210|Setting innodb_io_capacity_max to 6000";
+    assert_eq!(set(&mut c, "innodb_io_capacity_max = 1000"), lower);
+    assert_eq!(run(&mut c, shown), "6000|6000");
+    let live = format!("{:?}", opened.db.engine().core().storage.settings());
+    assert!(live.contains("io_capacity: 6000") && live.contains("io_capacity_max: 6000"), "{live}");
+    let higher = "Warning|1210|innodb_max_dirty_pages_pct_lwm cannot be set higher than innodb_max_dirty_pages_pct.\n\
+                  Warning|1210|Setting innodb_max_dirty_page_pct_lwm to 75";
+    assert_eq!(set(&mut c, "innodb_max_dirty_pages_pct_lwm = 80"), higher);
+    let lower = "Warning|1210|innodb_max_dirty_pages_pct cannot be set lower than innodb_max_dirty_pages_pct_lwm.\n\
+                 Warning|1210|Lowering innodb_max_dirty_page_pct_lwm to 10";
+    assert_eq!(set(&mut c, "innodb_max_dirty_pages_pct = 10"), lower);
+    assert_eq!(run(&mut c, "select @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm"), "10|10");
+    drop(c);
+    let given = [SMALL, ("innodb_io_capacity", "3000"), ("innodb_io_capacity_max", "2000")];
+    let opened = opened.reopen_with(&given).unwrap();
+    assert_eq!(run(&mut root(&opened.db), shown), "2000|2000");
+    assert_eq!(
+        opened.db.globals().notes(),
+        ["innodb_io_capacity cannot be set higher than innodb_io_capacity_max."]
+    );
+}
+
+/// Files below the folder that this process has open.
+fn open_files(dir: &std::path::Path, ending: &str) -> usize {
+    let dir = dir.canonicalize().unwrap();
+    let files = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|e| std::fs::read_link(e.unwrap().path()).ok());
+    files.filter(|file| file.starts_with(&dir) && file.to_string_lossy().ends_with(ending)).count()
+}
+
+#[test]
+fn no_more_table_files_are_open_than_allowed() {
+    let opened = new(&[("innodb_open_files", "10")]);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database a"), "");
+    for n in 0..40 {
+        assert_eq!(run(&mut c, &format!("create table a.t{n} (id int primary key, v int)")), "");
+        assert_eq!(run(&mut c, &format!("insert into a.t{n} values (1, {n})")), "");
+        // One that was just opened may be among them.
+        let open = open_files(opened.path(), ".ibd");
+        assert!(open <= 11, "{open} files are open after {n} tables");
+    }
+    for n in 0..40 {
+        assert_eq!(run(&mut c, &format!("select v from a.t{n}")), n.to_string());
+    }
+    drop(c);
+    let opened = opened.reopen_with(&[SMALL, ("innodb_open_files", "10")]).unwrap();
+    let mut c = root(&opened.db);
+    for n in 0..40 {
+        assert_eq!(run(&mut c, &format!("select v from a.t{n}")), n.to_string());
+        assert!(open_files(opened.path(), ".ibd") <= 11);
+    }
+}
+
+#[test]
+fn many_transfers_go_by_rings_or_by_threads() {
+    let threads = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let name = |task: std::io::Result<std::fs::DirEntry>| {
+            std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default()
+        };
+        tasks.map(name).filter(|name| name.starts_with("io-")).count()
+    };
+    let opened = with_a_hot_table(&[]);
+    let by_rings = run(&mut root(&opened.db), "select @@innodb_use_native_aio");
+    let given = [
+        SMALL,
+        ("innodb_use_native_aio", "OFF"),
+        ("innodb_read_io_threads", "2"),
+        ("innodb_write_io_threads", "3"),
+    ];
+    let opened = opened.reopen_with(&given).unwrap();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "select @@innodb_use_native_aio"), "0");
+    assert_eq!(run(&mut c, "update a.hot set v = concat(v, 'y') where length(v) < 2000"), "");
+    assert_eq!(run(&mut c, "insert into a.hot select id + 1000, v from a.hot"), "");
+    opened.db.engine().core().storage.flush_everything().unwrap();
+    // Without rings the other tests have such threads too.
+    if by_rings == "1" {
+        assert_eq!(threads(), 5);
+    }
+    assert_eq!(run(&mut c, "select count(*), sum(length(v)) from a.hot"), "1000|2000000");
+}
+
+#[test]
+fn index_builds_sort_in_as_much_memory_as_they_may() {
+    let files = |opened: &Opened| {
+        let metrics = opened.db.engine().core().metrics();
+        metrics.iter().find(|(name, _)| *name == "ddl_sort_file_alter_table").map(|(_, value)| *value)
+    };
+    let opened = with_a_hot_table(&[]);
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "alter table a.hot add index (v(700))"), "");
+    assert_eq!(files(&opened), Some(0));
+    drop(c);
+    let opened = opened.reopen_with(&[SMALL, ("innodb_sort_buffer_size", "65536")]).unwrap();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "alter table a.hot add index second (v(500))"), "");
+    assert!(files(&opened).unwrap() >= 3, "{:?}", files(&opened));
+    assert_eq!(run(&mut c, "check table a.hot"), "a.hot|check|status|OK");
+}
+
+#[test]
+fn counters_are_switched_and_reset() {
+    let opened = new(&[
+        ("innodb_monitor_enable", "module_trx, no_such_counter"),
+        ("innodb_monitor_disable", "lock_timeouts"),
+    ]);
+    let mut c = root(&opened.db);
+    let line = |c: &mut Connection, name: &str| {
+        let columns = "count, max_count, min_count, count_reset, max_count_reset, isnull(time_enabled), isnull(time_disabled), \
+                       isnull(time_elapsed), isnull(time_reset), status, type";
+        run(c, &format!("select {columns} from information_schema.innodb_metrics where name = '{name}'"))
+    };
+    assert!(line(&mut c, "trx_rw_commits").ends_with("|0|1|0|1|enabled|counter"));
+    assert!(line(&mut c, "lock_timeouts").ends_with("|0|0|0|1|disabled|counter"));
+    assert_eq!(line(&mut c, "log_lsn_current"), "0|NULL|NULL|0|NULL|1|1|1|1|disabled|value");
+    for sql in ["create database a", "create table a.t (id int primary key)"] {
+        assert_eq!(run(&mut c, sql), "");
+    }
+    // Those of the accounts' tables and of the dictionary are not counted here.
+    for sql in [
+        "set global innodb_monitor_disable = 'dml_inserts'",
+        "set global innodb_monitor_reset_all = 'dml_inserts'",
+        "set global innodb_monitor_enable = 'dml_inserts'",
+        "insert into a.t values (1), (2), (3)",
+    ] {
+        assert_eq!(run(&mut c, sql), "", "{sql}");
+    }
+    assert_eq!(line(&mut c, "dml_inserts"), "3|3|NULL|3|3|0|1|0|1|enabled|status_counter");
+    assert_eq!(run(&mut c, "set global innodb_monitor_disable = 'MODULE_DML'"), "");
+    assert_eq!(run(&mut c, "insert into a.t values (4)"), "");
+    assert_eq!(line(&mut c, "dml_inserts"), "3|3|NULL|3|3|0|0|0|1|disabled|status_counter");
+    assert_eq!(run(&mut c, "set global innodb_monitor_reset = 'dml_inserts'"), "");
+    assert_eq!(line(&mut c, "dml_inserts"), "3|3|NULL|0|NULL|0|0|0|0|disabled|status_counter");
+    assert_eq!(run(&mut c, "set global innodb_monitor_enable = 'dml%'"), "");
+    assert_eq!(run(&mut c, "insert into a.t values (5)"), "");
+    assert_eq!(line(&mut c, "dml_inserts"), "4|4|NULL|1|1|0|1|0|0|enabled|status_counter");
+    assert_eq!(run(&mut c, "set global innodb_monitor_reset_all = 'dml_inserts'"), "");
+    assert!(line(&mut c, "dml_inserts").starts_with("4|"), "not while it is on");
+    let states =
+        "select count(*) > 20, count(*) - sum(status = 'enabled') from information_schema.innodb_metrics";
+    for (sql, all_on) in [
+        ("enable = 'all'", true),
+        ("disable = '%'", false),
+        ("enable = '%'", true),
+        ("disable = 'all'", false),
+    ] {
+        assert_eq!(run(&mut c, &format!("set global innodb_monitor_{sql}")), "");
+        assert_eq!(run(&mut c, states).ends_with("|0"), all_on, "{sql}");
+    }
+    for sql in [
+        "enable = 'zzz'",
+        "disable = 'zz%'",
+        "reset = 'module_zzz'",
+        "reset_all = 'dml_in_erts'",
+        "enable = null",
+    ] {
+        let (name, value) = sql.split_once(" = ").unwrap();
+        let value = if value == "null" { "NULL" } else { value.trim_matches('\'') };
+        let wanted = format!("1231 Variable 'innodb_monitor_{name}' can't be set to the value of '{value}'");
+        assert_eq!(run(&mut c, &format!("set global innodb_monitor_{sql}")), wanted);
+    }
+    assert!(run(&mut c, "set global innodb_monitor_enable = 1").starts_with("1232 "));
+    assert_eq!(run(&mut c, "set global innodb_monitor_enable = default"), "");
+}
+
+/// Transactions whose undo logs purge has not freed yet.
+fn history(opened: &Opened) -> u64 {
+    let metrics = opened.db.engine().core().metrics();
+    metrics.iter().find(|(name, _)| *name == "trx_rseg_history_len").map(|(_, value)| *value).unwrap()
+}
+
+/// What shutting down leaves: with 0 nothing to purge, with 1 history, with 2 a log that has to be applied.
+#[test]
+fn shutting_down_does_as_much_as_it_is_told_to() {
+    for (speed, leaves_history, needs_recovery) in
+        [("0", false, false), ("1", true, false), ("2", true, true)]
+    {
+        let opened = new(&[("innodb_purge_batch_size", "1")]);
+        let mut c = root(&opened.db);
+        assert_eq!(run(&mut c, "create database a"), "");
+        assert_eq!(run(&mut c, "create table a.t (id int primary key, v int, key (v))"), "");
+        // An old view keeps purge from all of it.
+        let mut reader = root(&opened.db);
+        assert_eq!(run(&mut reader, "start transaction with consistent snapshot"), "");
+        for n in 0..400 {
+            assert_eq!(run(&mut c, &format!("insert into a.t values ({n}, 0)")), "");
+            assert_eq!(run(&mut c, &format!("update a.t set v = 1 where id = {n}")), "");
+        }
+        assert!(history(&opened) >= 400);
+        assert_eq!(run(&mut c, &format!("set global innodb_fast_shutdown = {speed}")), "");
+        drop((c, reader));
+        // Nothing is purged at level 2.
+        let opened = opened.reopen_with(&[SMALL, ("innodb_force_recovery", "2")]).unwrap();
+        assert_eq!(
+            history(&opened) > 0,
+            leaves_history,
+            "innodb_fast_shutdown = {speed}: {}",
+            history(&opened)
+        );
+        let recovered = opened.db.engine().report().recovery.is_some();
+        assert_eq!(recovered, needs_recovery, "innodb_fast_shutdown = {speed}");
+        let opened = opened.reopen_with(&[SMALL]).unwrap();
+        let mut c = root(&opened.db);
+        assert_eq!(run(&mut c, "select count(*), sum(v) from a.t"), "400|400");
+        assert_eq!(run(&mut c, "check table a.t"), "a.t|check|status|OK");
+    }
+}

@@ -7,7 +7,8 @@ const HEAD: &str = "# System variables
 
 Names, ranges and defaults are those of MySQL 5.6.24, found out by asking it, and of 5.7's manual for later ones. Differences in
 defaults: `sql_mode` is that of 5.7; character sets are `utf8mb4`; `innodb_file_format` is Barracuda, `innodb_strict_mode` and
-`innodb_large_prefix` are on; `innodb_buffer_pool_dump_pct` is 100, as 5.6, which has no such variable, dumps every page.
+`innodb_large_prefix` are on; `innodb_sort_buffer_size` is 64M,
+and of all indexes that are built together; `innodb_buffer_pool_dump_pct` is 100, as 5.6, which has no such variable, dumps every page.
 
 *Set* says when a variable gets its value: *always* (SET, option files, command line), *start* (option files, command line),
 *never* (it tells how things are).
@@ -23,6 +24,13 @@ lives on: those beside the folders of databases (tablespace, log, keys), those o
 durable when they return: one request for a commit instead of a write and a sync. That holds for `innodb_flush_method`
 O_DIRECT and O_DIRECT_NO_FSYNC, and if `innodb_flush_log_at_trx_commit` is 1 at start: commits that do not wait for the disk
 are faster through the page cache.
+
+`innodb_read_io_threads` and `innodb_write_io_threads` count, together, the threads that carry transfers where io_uring does not:
+because `innodb_use_native_aio` is OFF, or because the kernel has no rings, and then it says OFF.
+
+`open_files_limit` says how many files the system lets the process open: all that it may have, and more if the option asks for more and
+root starts it. `max_connections`, `memcached_max_connections`, `table_open_cache` and `innodb_open_files` are cut to fit, each with a
+line in the log.
 
 `innodb_buffer_pool_filename` never names a file that is there and is something else than a list of pages: it stays, and the dump's
 status says so. A list that is damaged is said in the log, and nothing of it is loaded.

@@ -24,8 +24,6 @@ use vaquita_txn::Trx;
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation};
 
-/// Bytes of entries kept in memory, of all indexes that are built together.
-const SORT_MEMORY: usize = 64 << 20;
 /// Percent of a page that is filled; the rest is for entries to come.
 const FILL: u32 = 94;
 
@@ -124,12 +122,12 @@ fn make(
         parts.indexes[n].trx_id = trx_id;
     }
     let table = parts.clone().open(&core.storage, core.dict.observer())?;
-    let mut sorters: Vec<Sorter<'_>> = table.indexes[first..]
-        .iter()
-        .map(|i| Sorter::new(&core.storage, i.def().clone(), SORT_MEMORY / (table.indexes.len() - first)))
-        .collect();
+    let memory = core.options.sort_buffer_size / (table.indexes.len() - first);
+    let mut sorters: Vec<Sorter<'_>> =
+        table.indexes[first..].iter().map(|i| Sorter::new(&core.storage, i.def().clone(), memory)).collect();
     scan(core, trx, &table, first, &mut sorters)?;
     for (index, sorter) in table.indexes[first..].iter().zip(sorters) {
+        core.metrics.sort_files.add(sorter.files());
         build(core, trx, &table, index, sorter, trx_id)?;
     }
     Ok(())

@@ -88,6 +88,11 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
+    /// Temporary files made so far.
+    pub(super) fn files(&self) -> u64 {
+        self.made as u64
+    }
+
     fn sort(&mut self) {
         let (bytes, def) = (&self.bytes, &*self.def);
         self.starts.sort_unstable_by(|&a, &b| compare(def, entry_at(bytes, a), entry_at(bytes, b)));

@@ -18,6 +18,7 @@ pub(crate) use statements::{show_create_user, show_grants};
 
 pub(crate) use check::InDatabase;
 pub use grants::Privileges;
+pub(crate) use grants::like;
 pub use privilege::{Priv, Wanted};
 
 use crate::connection::Transport;

@@ -1,6 +1,7 @@
 //! Global variables that reach the running engine.
 
 use super::{Database, options};
+use crate::status::monitors;
 use crate::vars::{VarId, VarValue, id};
 use std::sync::atomic::Ordering;
 use vaquita_engine::hot_set::Ask;
@@ -78,6 +79,17 @@ fn apply_to_engine(db: &Database, var: VarId, value: &VarValue) {
         "innodb_undo_logs" => use_segments(db, number, "innodb_rollback_segments"),
         _ => {}
     }
+}
+
+/// What setting a variable to the name of a counter asks of it.
+pub(super) fn monitor_request(var: VarId) -> Option<monitors::Ask> {
+    Some(match var.def().name {
+        "innodb_monitor_enable" => monitors::Ask::Enable,
+        "innodb_monitor_disable" => monitors::Ask::Disable,
+        "innodb_monitor_reset" => monitors::Ask::Reset,
+        "innodb_monitor_reset_all" => monitors::Ask::ResetAll,
+        _ => return None,
+    })
 }
 
 /// What setting a variable to ON asks of the engine, if that is all it does: it is OFF again at once.

@@ -12,6 +12,7 @@ use crate::logs::StatementLogs;
 use crate::plan_cache::PlanCache;
 use crate::process::Processes;
 use crate::status::Status;
+use crate::status::monitors::Monitors;
 use crate::vars::{Globals, VarId, VarValue, id};
 use parking_lot::Mutex;
 use std::path::PathBuf;
@@ -58,6 +59,8 @@ pub struct Database {
     pub(crate) accounts: Accounts,
     /// The general log and the slow query log.
     pub(crate) logs: StatementLogs,
+    /// Which counters of INNODB_METRICS are on.
+    pub(crate) monitors: Monitors,
     /// The folder.
     pub(crate) dir: PathBuf,
     /// Plans by text.
@@ -140,6 +143,7 @@ impl Database {
             processes: Processes::default(),
             accounts: Accounts::initial(),
             logs: StatementLogs::default(),
+            monitors: Monitors::default(),
             dir: dir.clone(),
             plans: PlanCache::default(),
             opened: Instant::now(),
@@ -222,6 +226,15 @@ impl Database {
         {
             return Err(wrong_value(var, &value));
         }
+        if let Some(ask) = live::monitor_request(var) {
+            let name = match &value {
+                VarValue::Text(name) => name,
+                _ => return Err(wrong_value(var, &VarValue::Text("NULL".into()))),
+            };
+            if !name.is_empty() && !self.monitors.ask(ask, name, &self.engine.core().metrics()) {
+                return Err(wrong_value(var, &value));
+            }
+        }
         if let Some(ask) = live::request(var) {
             if value.uint() != 0 {
                 self.engine.core().hot_set.ask(ask);
@@ -244,6 +257,15 @@ impl Database {
     /// Requests that were given as options.
     fn do_what_start_asks_for(&self) {
         for var in VarId::all() {
+            if let (Some(ask), VarValue::Text(names)) = (live::monitor_request(var), self.globals.get(var)) {
+                let raw = self.engine.core().metrics();
+                for name in names.split([',', ';']).map(str::trim).filter(|name| !name.is_empty()) {
+                    if !self.monitors.ask(ask, name, &raw) {
+                        let text = format!("{}: there is no counter '{name}'", var.def().name);
+                        self.engine.core().notes.say(text);
+                    }
+                }
+            }
             if let Some(ask) = live::request(var).filter(|_| self.globals.get(var).uint() != 0) {
                 self.engine.core().hot_set.ask(ask);
                 self.globals.put(var, VarValue::UInt(0));
@@ -323,6 +345,7 @@ fn put_what_is(engine: &Engine, globals: &Globals) {
         ("innodb_log_file_size", log.file_size()),
         ("innodb_log_files_in_group", log.n_files().into()),
         ("innodb_read_only", u64::from(storage.options().read_only)),
+        ("innodb_use_native_aio", u64::from(engine.has_native_aio())),
     ];
     for (name, value) in facts {
         if let Some(id) = VarId::find(name.as_bytes()) {

@@ -52,7 +52,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     storage.doublewrite = number("doublewrite") != 0;
     storage.flush_neighbors = neighbors(number("flush_neighbors"));
     storage.io_capacity = small("io_capacity");
-    storage.io_capacity_max = small("io_capacity_max").max(storage.io_capacity);
+    storage.io_capacity_max = small("io_capacity_max");
     storage.max_dirty_pages_pct = small("max_dirty_pages_pct").max(1);
     storage.max_dirty_pages_pct_lwm = small("max_dirty_pages_pct_lwm");
     storage.adaptive_flushing = number("adaptive_flushing") != 0;
@@ -78,6 +78,9 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     options.max_purge_lag = number("max_purge_lag");
     options.max_purge_lag_delay = number("max_purge_lag_delay");
     options.fast_shutdown = number("fast_shutdown") as u8;
+    options.sort_buffer_size = size("sort_buffer_size");
+    options.disk.native_aio = number("use_native_aio") != 0;
+    options.disk.io_threads = size("read_io_threads") + size("write_io_threads");
     options.hot_set.file = globals.text("innodb_buffer_pool_filename").unwrap_or_default().into();
     options.hot_set.pct = small("buffer_pool_dump_pct");
     options.hot_set.dump_at_shutdown = number("buffer_pool_dump_at_shutdown") != 0;

@@ -2,6 +2,7 @@
 
 mod com;
 mod list;
+pub(crate) mod monitors;
 
 pub(crate) use com::COM_NAMES;
 pub use com::Com;

@@ -1,7 +1,7 @@
 //! Global values.
 
 use super::session::{SessionVars, id};
-use super::{Access, Given, Scope, VarId, VarValue, effect, parse};
+use super::{Access, Given, Scope, VarId, VarValue, bounds, effect, parse};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use vaquita_types::{SqlError, SqlResult, Warnings};
@@ -56,6 +56,10 @@ impl Globals {
         if matches!(&values[id::TMPDIR.at()], VarValue::Text(folders) if folders.trim().is_empty()) {
             values[id::TMPDIR.at()] = VarValue::Text(std::env::temp_dir().display().to_string().into());
         }
+        let is_given = |var: VarId| {
+            given.iter().any(|(name, _)| name.replace('-', "_").eq_ignore_ascii_case(var.def().name))
+        };
+        bounds::at_start(&mut values, &is_given, &mut notes);
         let values: Arc<[VarValue]> = values.into();
         let template = SessionVars::new(values.clone());
         Ok(Globals {

@@ -9,7 +9,9 @@
 //! | bits of `sql_mode` | [`sql_mode`] |
 //! | SET | [`set`] |
 //! | which values do nothing, or are refused | [`effect`] |
+//! | variables that bound each other | [`bounds`] |
 
+mod bounds;
 mod effect;
 mod globals;
 mod parse;

@@ -3,7 +3,6 @@
 
 pub(super) const ALL_FOLDERS: &str = "every folder of the data folder is a database";
 pub(super) const CASE_COUNTS: &str = "names of tables are told apart by their case";
-pub(super) const COUNTERS_RUN: &str = "counters are always on";
 pub(super) const FILE_NAMES: &str = "names of files are UTF-8";
 pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
 pub(super) const KEYS_NOT_ASKED: &str = "tables may be without a primary key";

@@ -2,7 +2,7 @@
 
 use super::globals::{together, unknown};
 use super::session::id;
-use super::{Access, Effect, Given, Kind, Scope, VarId, VarValue, effect, parse};
+use super::{Access, Effect, Given, Kind, Scope, VarId, VarValue, bounds, effect, parse};
 use crate::accounts::Priv;
 use crate::database::Database;
 use crate::state::SessionState;
@@ -166,6 +166,8 @@ pub(crate) fn value_for(
             }
         }
         None if matches!(var, id::TIMESTAMP) => Ok(VarValue::Double(0.0)),
+        // Nothing is asked for.
+        None if def.name.starts_with("innodb_monitor_") => Ok(VarValue::Text("".into())),
         None if global => Ok(db.globals().compiled(var)),
         None if def.scope == Scope::Both => Ok(db.globals().get(var)),
         None => Ok(db.globals().compiled(var)),
@@ -204,6 +206,7 @@ pub(crate) fn assign(
             );
             state.warnings.warn(1105, message);
         }
+        let value = bounds::within(var, value, db, &mut state.warnings)?;
         return db.set_global(var, value);
     }
     match var {

@@ -138,36 +138,31 @@ pub(super) fn metrics(m: &mut Making<'_, '_>) -> SqlResult<()> {
     if !may_look(m) {
         return Ok(());
     }
-    for (name, value) in m.db.engine.core().metrics() {
-        let subsystem = match name.split('_').next().unwrap_or_default() {
-            "trx" => "transaction",
-            "buffer" => "buffer",
-            "log" => "recovery",
-            "lock" => "lock",
-            "purge" => "purge",
-            "dml" => "dml",
-            _ => "metadata",
-        };
-        let count = Value::UInt(value);
-        m.push(vec![
-            text(name),
-            text(subsystem),
-            count.clone(),
-            count.clone(),
+    let number = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
+    let double = |n: Option<f64>| n.map_or(Value::Null, Value::Double);
+    for line in m.db.monitors.lines(&m.db.engine.core().metrics()) {
+        let local = |seconds: Option<i64>| seconds.map_or(Value::Null, |seconds| m.local(seconds));
+        let row = vec![
+            text(line.def.name),
+            text(line.def.subsystem),
+            Value::UInt(line.count),
+            number(line.max),
+            // What is counted never goes down; nobody looks at values all the time.
             Value::Null,
+            double(line.average),
+            Value::UInt(line.count_reset),
+            number(line.max_reset),
             Value::Null,
-            count.clone(),
-            count,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            text("enabled"),
-            text("counter"),
-            text(""),
-        ]);
+            double(line.average_reset),
+            local(line.enabled_s),
+            local(line.disabled_s),
+            number(line.elapsed_s),
+            local(line.reset_s),
+            text(if line.on { "enabled" } else { "disabled" }),
+            text(line.def.kind.name()),
+            text(line.def.comment),
+        ];
+        m.push(row);
     }
     Ok(())
 }
