@@ -1,6 +1,6 @@
 //! Errors of transactions.
 
-use crate::lock::DeadlockReport;
+use crate::claim::DeadlockReport;
 use std::fmt;
 use std::sync::Arc;
 

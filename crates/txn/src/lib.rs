@@ -7,19 +7,24 @@
 //! | part | module |
 //! |---|---|
 //! | ids, the set of active transactions, start, commit, prepare | [`trx_sys`], [`trx`] |
+//! | in which order they begin and commit | `commit_order` |
 //! | read views | [`read_view`] |
 //! | rollback segments, undo logs, history | [`undo`] |
-//! | locks of tables and records, waits, deadlocks | [`lock`] |
+//! | locks of tables and records, waits, deadlocks | [`lock`], on `claim` |
 //! | the hook around waits | [`wait`] |
 #![forbid(unsafe_code)]
 
+mod claim;
+mod commit_order;
 pub mod error;
 pub mod lock;
 pub mod options;
 pub mod read_view;
 pub mod trx;
+mod trx_shared;
 pub mod trx_sys;
 pub mod undo;
+mod views;
 pub mod wait;
 
 pub use error::{Error, Result};

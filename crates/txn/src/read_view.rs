@@ -12,7 +12,6 @@
 //!
 //! A transaction sees its own changes whatever the numbers say.
 
-use crate::trx_sys::TrxSystem;
 use vaquita_base::TrxId;
 
 /// A snapshot.
@@ -31,18 +30,6 @@ pub struct ReadView {
 }
 
 impl ReadView {
-    /// Whether changes of the transaction `id` are seen.
-    #[inline]
-    pub fn sees(&self, sys: &TrxSystem, id: TrxId) -> bool {
-        if id < self.up_limit || id == self.creator {
-            return true;
-        }
-        if id >= self.low_limit {
-            return false;
-        }
-        sys.committed_before(id, self.snapshot)
-    }
-
     /// Whether all changes on a secondary index page are seen, judged by the page's greatest transaction id.
     #[inline]
     pub fn sees_all_up_to(&self, max_trx_id: TrxId) -> bool {

@@ -16,7 +16,7 @@ use vaquita_format::index_def::RowFormat;
 use vaquita_format::index_page::{self, SearchMode};
 use vaquita_format::record::header::heap_no;
 use vaquita_format::tuple::Tuple;
-use vaquita_txn::lock::report::LockTarget;
+use vaquita_txn::lock::LockTarget;
 use vaquita_txn::lock::{LockOutcome, RecordId, WaitPolicy};
 use vaquita_txn::{AccessMode, Isolation, LockMode, LockSys, Options, RecordLockKind, Trx, TrxSystem};
 

@@ -44,7 +44,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         "storage",
         &["buf", "doublewrite", "flush", "live", "mtr", "origin", "recovery", "space", "storage", "system"],
     ),
-    ("txn", &["error", "lock", "read_view", "trx", "trx_sys", "undo"]),
 ];
 
 /// The arrows between the modules of a crate: for each what it uses, with a file that does.

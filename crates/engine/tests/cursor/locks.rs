@@ -17,7 +17,7 @@ use vaquita_format::index_def::KeyPart;
 use vaquita_format::record::Offsets;
 use vaquita_peers::{Mysql56, Options, Server};
 use vaquita_txn::RecordLockKind;
-use vaquita_txn::lock::report::LockTarget;
+use vaquita_txn::lock::LockTarget;
 
 const PRIMARY: usize = 0;
 const A: usize = 1;

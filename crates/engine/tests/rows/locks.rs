@@ -9,7 +9,7 @@ use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{AccessMode, Error, Isolation, RowKey, Session, Table};
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
-use vaquita_txn::lock::report::LockTarget;
+use vaquita_txn::lock::LockTarget;
 
 const LEVELS: [Isolation; 2] = [Isolation::RepeatableRead, Isolation::ReadCommitted];
 

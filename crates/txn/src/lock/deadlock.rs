@@ -29,11 +29,11 @@
 //! cost the next one a thousand steps, not a million. If there is a cycle, the shortest one is looked for with all
 //! edges, so that nobody is rolled back who merely queues behind it.
 
+use super::LockSys;
 use super::page_locks::{PageLocks, same};
-use super::report::{DeadlockMember, DeadlockReport, LockInfo};
 use super::table_locks::TableLocks;
-use super::trx_locks::Outcome;
-use super::{LockSys, Place, modes};
+use crate::claim::trx_locks::Outcome;
+use crate::claim::{DeadlockMember, DeadlockReport, LockInfo, Place, modes};
 use crate::trx::TrxRef;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;

@@ -5,11 +5,11 @@
 //!
 //! | part | module |
 //! |---|---|
-//! | modes, kinds, who excludes whom | `modes` |
+//! | modes, kinds, who excludes whom | `claim::modes` |
 //! | the locks of a page and of a table | `page_locks`, `table_locks` |
 //! | all pages and tables, memory | `shards` |
 //! | what follows records and gaps | `moves`, `observer` |
-//! | waiting | `slot`, `wait` |
+//! | waiting | `claim::slot`, `wait` |
 //! | cycles of waits | `deadlock` |
 //! | what monitors see | [`report`], [`metrics`] |
 //!
@@ -24,38 +24,35 @@
 mod deadlock;
 mod heap_set;
 pub mod metrics;
-mod modes;
 mod moves;
 mod observer;
 mod page_locks;
 pub mod report;
 mod shards;
-mod slot;
-mod sync;
 mod table_locks;
 #[cfg(test)]
 mod tests;
-mod trx_locks;
 mod wait;
 
+pub use crate::claim::{
+    DeadlockMember, DeadlockReport, LockInfo, LockMode, LockTarget, Names, Numbers, RecordLockKind, TrxLocks,
+};
 pub use metrics::LockMetrics;
-pub use modes::{LockMode, RecordLockKind};
-pub use report::{DeadlockReport, LockInfo, LockRow, LockSnapshot, LockTarget, Names, WaitRow};
-pub use trx_locks::TrxLocks;
+pub use report::{LockRow, LockSnapshot, WaitRow};
 
+use crate::claim::Place;
+use crate::claim::modes::Claim;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::trx::{Trx, TrxRef};
+use crate::trx::{Trx, TrxRef, TrxState};
 use deadlock::Detector;
 use metrics::Counters;
-use modes::Claim;
 use page_locks::{Answer, Owner, PageLocks, Request};
 use parking_lot::Mutex;
 use shards::{Pages, Tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table_locks::TableLocks;
-use trx_locks::note_page_if_active;
 use vaquita_base::clock::Clock;
 use vaquita_base::{HeapNo, IndexId, PageId, TableId};
 use vaquita_btree::Observer;
@@ -101,13 +98,6 @@ impl RecordId {
     fn owner(&self) -> Owner {
         Owner { table: self.table, index: self.index }
     }
-}
-
-/// Where a request is queued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Record(PageId, HeapNo),
-    Table(TableId),
 }
 
 /// The lock manager.
@@ -327,7 +317,8 @@ impl LockSys {
             return Ok(());
         }
         self.check_memory()?;
-        if note_page_if_active(owner, rec.page) {
+        let is_active = || matches!(owner.state(), TrxState::Active | TrxState::Prepared);
+        if owner.locks.note_page_if(rec.page, is_active) {
             shard.edit(&self.pages, rec.page, |l| l.grant(rec.page, owner, claim, rec.owner(), rec.heap));
         }
         Ok(())

@@ -7,9 +7,9 @@
 //! Requests are inherited as granted gap locks, too: who waited for a next-key lock finds its gap locked when it
 //! comes back, wherever its boundary went.
 
-use super::modes::Claim;
 use super::page_locks::{Granted, Owner, PageLocks, Request};
 use super::{LockMode, Place, RecordLockKind};
+use crate::claim::modes::Claim;
 use crate::trx::TrxRef;
 use vaquita_base::{HeapNo, PageId};
 use vaquita_btree::observer::{INFIMUM, Moved, SUPREMUM};
@@ -155,7 +155,7 @@ impl PageLocks {
         }
         self.remove_if(|lock| lock.heaps.is_empty());
         while let Some(at) = self.waiting.iter().position(|r| r.heap != INFIMUM) {
-            self.end_request(at, super::trx_locks::Outcome::SentBack);
+            self.end_request(at, crate::claim::trx_locks::Outcome::SentBack);
         }
     }
 }

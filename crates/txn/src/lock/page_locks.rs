@@ -10,10 +10,11 @@
 //! - P3: a transaction has at most one request.
 //! - P4: every transaction with a granted structure here has the page in its list.
 
+use super::LockMode;
 use super::heap_set::HeapSet;
-use super::modes::{Claim, must_wait};
-use super::trx_locks::Outcome;
-use super::{LockMode, Place};
+use crate::claim::Place;
+use crate::claim::modes::{Claim, must_wait};
+use crate::claim::trx_locks::Outcome;
 use crate::trx::TrxRef;
 use std::sync::Arc;
 use vaquita_base::{HeapNo, IndexId, PageId, TableId};

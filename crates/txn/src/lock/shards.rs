@@ -2,7 +2,7 @@
 
 use super::page_locks::{Owner, PageLocks, Size, same};
 use super::table_locks::TableLocks;
-use super::trx_locks::Outcome;
+use crate::claim::trx_locks::Outcome;
 use crate::trx::TrxRef;
 use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;

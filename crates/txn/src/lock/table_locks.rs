@@ -8,10 +8,11 @@
 //! - A2: a request waits only while a granted mode, or a request before it, is incompatible with it.
 //! - A3: `counts` are those of `granted`.
 
-use super::modes::ModeSet;
+use super::LockMode;
 use super::page_locks::same;
-use super::trx_locks::Outcome;
-use super::{LockMode, Place};
+use crate::claim::Place;
+use crate::claim::modes::ModeSet;
+use crate::claim::trx_locks::Outcome;
 use crate::trx::TrxRef;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;

@@ -9,9 +9,10 @@
 //!
 //! All of them do it under the mutex of the queue and tell the slot under it (`slot`), and look at the requests behind.
 
-use super::slot::Blocked;
-use super::trx_locks::Outcome;
-use super::{LockOutcome, LockSys, Place};
+use super::{LockOutcome, LockSys};
+use crate::claim::Place;
+use crate::claim::slot::Blocked;
+use crate::claim::trx_locks::Outcome;
 use crate::error::{Error, Result};
 use crate::trx::TrxRef;
 use crate::wait::{WaitFor, WaitHook};

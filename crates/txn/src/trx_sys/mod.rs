@@ -8,22 +8,25 @@
 //! 4. [`TrxSystem::commit`]: the undo logs end in one mini-transaction, then the commit is *published* and visible, then
 //!    locks are released, then the insert undo is freed.
 //!
-//! Why views are right, what may be forgotten and when: `order`, whose proof everything here rests on.
+//! Why views are right, what may be forgotten and when: [`crate::commit_order`], whose proof everything here rests on.
 //!
 //! # Latching
-//! The mutex of `order`, the shards of the active map and the list of sessions are leaves, each held for a few
+//! The mutex of the commit order, the shards of the active map and the list of sessions are leaves, each held for a few
 //! instructions (the list: for a scan). The mutex of the id store is held over a mini-transaction; who takes it holds
 //! no latch.
 //!
 //! # Crash
 //! Memory only, but for the id store. What was active or prepared is found in the undo logs ([`Resurrected`]).
 
+use crate::commit_order::limits::Numbers;
+use crate::commit_order::order::Order;
 use crate::error::{Error, Result};
 use crate::lock::LockSys;
 use crate::options::Options;
 use crate::read_view::ReadView;
 use crate::trx::{AccessMode, Isolation, Trx, TrxRef, TrxShared, TrxState};
 use crate::undo::RollbackSegments;
+use crate::views::Registry;
 use crate::wait::WaitHook;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -35,28 +38,17 @@ use vaquita_storage::Storage;
 
 mod active;
 mod id_store;
-mod limits;
-mod line;
-#[cfg(test)]
-mod model;
 mod monitor;
-mod order;
 mod prepared;
-mod seq_map;
-mod sync;
 #[cfg(test)]
 mod tests;
-mod views;
+mod undo;
 
+pub use crate::views::TrxHandle;
 pub use monitor::{TrxInfo, TrxMetrics};
-pub use views::TrxHandle;
-pub(crate) use views::ViewPlace;
 
 use active::ActiveMap;
-use limits::Numbers;
-use order::Order;
 use prepared::Prepared;
-use views::Registry;
 
 /// Entries of the ring from ids to commit sequence numbers: a megabyte.
 const RING: usize = 1 << 16;
@@ -401,5 +393,19 @@ fn view_of(creator: TrxId, numbers: Numbers) -> ReadView {
         low_limit: TrxId(numbers.low_limit),
         snapshot: numbers.snapshot,
         low_limit_no: TrxId(numbers.low_limit_no),
+    }
+}
+
+impl ReadView {
+    /// Whether changes of the transaction `id` are seen.
+    #[inline]
+    pub fn sees(&self, sys: &TrxSystem, id: TrxId) -> bool {
+        if id < self.up_limit || id == self.creator {
+            return true;
+        }
+        if id >= self.low_limit {
+            return false;
+        }
+        sys.committed_before(id, self.snapshot)
     }
 }

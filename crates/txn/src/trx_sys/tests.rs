@@ -1,11 +1,11 @@
 //! Views against a naive model: the set of what had committed when they were opened.
 
-use super::limits::{Numbers, ViewNumbers};
-use super::line::{DEAD_MAX, Line};
-use super::order::Order;
-use super::seq_map::{ACTIVE, SeqMap};
-use super::views::{Registry, ViewSlot};
+use crate::commit_order::limits::{Numbers, ViewNumbers};
+use crate::commit_order::line::{DEAD_MAX, Line};
+use crate::commit_order::order::Order;
+use crate::commit_order::seq_map::{ACTIVE, SeqMap};
 use crate::trx::{Trx, TrxShared};
+use crate::views::{Registry, ViewSlot};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -32,7 +32,7 @@ pub(super) fn concerns_purge(first_byte: u8) -> bool {
 
 impl RollbackSegments {
     /// Appends a record whose body carries the number `trx.next_no`.
-    pub(super) fn append(
+    pub(crate) fn append(
         &self,
         trx: &mut TrxUndo,
         id: TrxId,

@@ -30,7 +30,7 @@ const STEPS_FOR_LAST_PAGE: usize = 8;
 impl RollbackSegments {
     /// Ends the logs of a committing transaction in one mini-transaction. `number` is called if there is an update log,
     /// after everything that can fail.
-    pub(super) fn commit(&self, trx: &mut TrxUndo, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
+    pub(crate) fn commit(&self, trx: &mut TrxUndo, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
         if trx.logs().next().is_none() {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ impl RollbackSegments {
     }
 
     /// Frees or caches the insert log after commit, and forgets the logs.
-    pub(super) fn release(&self, trx: &mut TrxUndo) -> Result<()> {
+    pub(crate) fn release(&self, trx: &mut TrxUndo) -> Result<()> {
         let ended = std::mem::take(trx);
         debug_assert!(ended.update.is_none(), "a transaction is released after its commit");
         let (Some(log), Some(no)) = (ended.insert, ended.rseg) else { return Ok(()) };
@@ -144,7 +144,7 @@ impl RollbackSegments {
     }
 
     /// Marks the logs as prepared.
-    pub(super) fn prepare(&self, trx: &mut TrxUndo, xid: &Xid) -> Result<Option<Lsn>> {
+    pub(crate) fn prepare(&self, trx: &mut TrxUndo, xid: &Xid) -> Result<Option<Lsn>> {
         self.set_state(trx, SegmentState::Prepared, |mtr, page, log| {
             let at = usize::from(log.header);
             mtr.write_u8(page, at + undo::LOG_XID_EXISTS, 1);
@@ -153,7 +153,7 @@ impl RollbackSegments {
     }
 
     /// Marks the logs of a prepared transaction as active.
-    pub(super) fn unprepare(&self, trx: &mut TrxUndo) -> Result<()> {
+    pub(crate) fn unprepare(&self, trx: &mut TrxUndo) -> Result<()> {
         if trx.logs().all(|log| log.state != SegmentState::Prepared) {
             return Ok(());
         }

@@ -71,7 +71,7 @@ pub(super) struct Reading {
 
 impl History {
     /// Reads on: see [`History::fetch`](super::History::fetch), which gives the limit of a read view.
-    pub(super) fn fetch_below(
+    pub(crate) fn fetch_below(
         &mut self,
         rsegs: &RollbackSegments,
         limit: TrxId,

@@ -32,7 +32,7 @@ impl RollbackSegments {
     ///
     /// # Errors
     /// [`Error::NoSuchUndo`] if no undo record lies there.
-    pub(super) fn read(&self, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
+    pub(crate) fn read(&self, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
         let place = UndoPlace::decode(ptr);
         let rseg = self.find(place.rseg).ok_or(Error::NoSuchUndo(ptr))?;
         let page = match self.storage.pool().get_shared(rseg.page(place.page)) {
@@ -46,13 +46,13 @@ impl RollbackSegments {
     }
 
     /// The page a roll pointer leads to.
-    pub(super) fn page_of(&self, ptr: RollPtr) -> Result<PageId> {
+    pub(crate) fn page_of(&self, ptr: RollPtr) -> Result<PageId> {
         let place = UndoPlace::decode(ptr);
         Ok(self.find(place.rseg).ok_or(Error::NoSuchUndo(ptr))?.page(place.page))
     }
 
     /// The newest record of both logs, if its number is at least `from`.
-    pub(super) fn newest(&self, trx: &TrxUndo, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
+    pub(crate) fn newest(&self, trx: &TrxUndo, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
         let newest = trx.logs().filter_map(|log| Some((log.kind, log.top?))).max_by_key(|(_, t)| t.undo_no);
         let Some((kind, top)) = newest.filter(|(_, top)| top.undo_no >= from) else { return Ok(None) };
         let rseg = self.rseg(trx.rseg.expect("a transaction with a log has a rollback segment"));

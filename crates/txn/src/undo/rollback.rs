@@ -25,7 +25,7 @@ struct Cut {
 
 impl RollbackSegments {
     /// Forgets the records from number `from` on.
-    pub(super) fn forget(&self, trx: &mut TrxUndo, from: u64) -> Result<()> {
+    pub(crate) fn forget(&self, trx: &mut TrxUndo, from: u64) -> Result<()> {
         if let Some(no) = trx.rseg {
             let rseg = self.rseg(no);
             for log in trx.logs_mut() {

@@ -154,7 +154,7 @@ impl RollbackSegments {
     }
 
     /// Undo logs in the histories.
-    pub(super) fn history_len(&self) -> u64 {
+    pub(crate) fn history_len(&self) -> u64 {
         self.history_len.load(Ordering::Relaxed)
     }
 

@@ -11,7 +11,7 @@ use vaquita_format::undo::record::UndoHeader;
 
 impl RollbackSegments {
     /// The tables of all records of the logs.
-    pub(super) fn tables(&self, trx: &TrxUndo) -> Result<BTreeSet<TableId>> {
+    pub(crate) fn tables(&self, trx: &TrxUndo) -> Result<BTreeSet<TableId>> {
         let mut tables = BTreeSet::new();
         let Some(no) = trx.rseg else { return Ok(tables) };
         let rseg = self.rseg(no);

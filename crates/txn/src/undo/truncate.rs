@@ -43,7 +43,7 @@ impl LogEnd {
 
 impl History {
     /// Frees what [`History::fetch_below`] has read: see [`History::truncate`](super::History::truncate).
-    pub(super) fn truncate_all(&mut self, rsegs: &RollbackSegments) -> Result<()> {
+    pub(crate) fn truncate_all(&mut self, rsegs: &RollbackSegments) -> Result<()> {
         for rseg in rsegs.all() {
             let Some(cursor) = self.cursors.get_mut(usize::from(rseg.no.0)) else { continue };
             if let Some(done) = cursor.done {

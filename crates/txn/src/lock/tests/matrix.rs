@@ -1,7 +1,7 @@
 //! Who waits for whom, written out.
 
 use super::*;
-use crate::lock::modes::must_wait;
+use crate::claim::modes::must_wait;
 
 const CLAIMS: [(LockMode, RecordLockKind); 7] =
     [(S, Record), (S, Gap), (S, NextKey), (X, Record), (X, Gap), (X, NextKey), (X, InsertIntention)];

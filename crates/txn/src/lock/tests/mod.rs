@@ -4,12 +4,11 @@ mod cycles;
 mod matrix;
 mod places;
 mod queue_model;
-mod slot_model;
 mod stress;
 mod waits;
 
-use super::modes::Claim;
 use super::{LockMode, LockOutcome, LockSys, RecordId, RecordLockKind, WaitPolicy};
+use crate::claim::modes::Claim;
 use crate::error::Result;
 use crate::options::Options;
 use crate::trx::{TrxRef, TrxShared, TrxState};

@@ -2,7 +2,7 @@
 //! tables.
 
 use super::*;
-use crate::lock::trx_locks::Outcome;
+use crate::claim::trx_locks::Outcome;
 use vaquita_base::Rng;
 
 /// Who asks, in the order S and X of record, gap, next-key, then X insert intention; columns the same.
@@ -112,7 +112,7 @@ fn check(bed: &Bed, model: &Model, all: &[TrxRef]) {
     bed.sys.validate();
     let mut ours: Vec<_> = Vec::new();
     for row in bed.sys.snapshot().locks {
-        let super::super::report::LockTarget::Record { page, kind, .. } = row.lock.target else { panic!() };
+        let crate::claim::LockTarget::Record { page, kind, .. } = row.lock.target else { panic!() };
         for heap in row.heaps {
             let (trx, mode, waiting) = (row.lock.serial as usize, row.lock.mode, row.lock.waiting);
             ours.push(Entry { trx, page: page.page_no.get(), heap: heap.get(), mode, kind, waiting });

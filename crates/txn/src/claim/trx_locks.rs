@@ -1,10 +1,9 @@
 //! What the lock manager keeps of a transaction.
 
+use super::info::DeadlockReport;
 use super::modes::ModeSet;
-use super::report::DeadlockReport;
 use super::slot::Slot;
 use super::{LockMode, Place};
-use crate::trx::{TrxRef, TrxShared, TrxState};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ const PAGES_KEPT: usize = 64;
 
 /// How a wait ended.
 #[derive(Debug, Clone)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Granted(Place),
     /// What was waited for has gone, or its gap has changed: ask again.
     SentBack,
@@ -49,7 +48,7 @@ pub struct TrxLocks {
     /// The record lock that the last wait gave, until the transaction asks for it again. Its own thread's alone.
     has_fresh: AtomicBool,
     fresh: Mutex<Option<(PageId, HeapNo)>>,
-    pub(super) slot: Slot<Place, Outcome>,
+    pub(crate) slot: Slot<Place, Outcome>,
 }
 
 impl TrxLocks {
@@ -95,32 +94,32 @@ impl TrxLocks {
         self.slot.view().is_some()
     }
 
-    pub(super) fn add_records(&self, n: usize) {
+    pub(crate) fn add_records(&self, n: usize) {
         self.records.fetch_add(n, Ordering::Relaxed);
     }
 
-    pub(super) fn sub_records(&self, n: usize) {
+    pub(crate) fn sub_records(&self, n: usize) {
         self.records.fetch_sub(n, Ordering::Relaxed);
     }
 
-    pub(super) fn add_struct(&self) {
+    pub(crate) fn add_struct(&self) {
         self.structs.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn add_left_over(&self) {
+    pub(crate) fn add_left_over(&self) {
         self.left_over.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn forget_left_over(&self) {
+    pub(crate) fn forget_left_over(&self) {
         self.left_over.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn sub_struct(&self) {
+    pub(crate) fn sub_struct(&self) {
         self.structs.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A wait gave this lock.
-    pub(super) fn note_fresh(&self, page: PageId, heap: HeapNo) {
+    pub(crate) fn note_fresh(&self, page: PageId, heap: HeapNo) {
         *self.fresh.lock() = Some((page, heap));
         self.has_fresh.store(true, Ordering::Relaxed);
     }
@@ -128,7 +127,7 @@ impl TrxLocks {
     /// Whether the last wait gave this lock, and it was not asked for since. Others may have been: of a secondary entry and its
     /// row the one that was not waited for is asked for again first.
     #[inline]
-    pub(super) fn take_fresh(&self, page: PageId, heap: HeapNo) -> bool {
+    pub(crate) fn take_fresh(&self, page: PageId, heap: HeapNo) -> bool {
         self.has_fresh.load(Ordering::Relaxed) && {
             let is_it = *self.fresh.lock() == Some((page, heap));
             if is_it {
@@ -139,20 +138,39 @@ impl TrxLocks {
     }
 
     #[inline]
-    pub(super) fn modes_of(&self, table: TableId) -> ModeSet {
+    pub(crate) fn modes_of(&self, table: TableId) -> ModeSet {
         let held = self.held.lock();
         held.tables.iter().find(|(t, _)| *t == table).map_or(ModeSet::default(), |&(_, modes)| modes)
     }
 
     /// Notes a page with record locks.
-    pub(super) fn note_page(&self, page: PageId) {
+    pub(crate) fn note_page(&self, page: PageId) {
         let mut held = self.held.lock();
         if held.pages.last() != Some(&page) {
             held.pages.push(page);
         }
     }
 
-    pub(super) fn note_table(&self, table: TableId, mode: LockMode) {
+    /// Notes a page for a lock that another thread gives, while `is_active`, asked under the mutex, says that the owner is not past
+    /// the end of its transaction. Whether it was.
+    ///
+    /// The owner leaves the active state before it fetches its list of pages under the same mutex: if it is active here, it
+    /// will find the page, and its lock, later.
+    pub(crate) fn note_page_if(&self, page: PageId, is_active: impl FnOnce() -> bool) -> bool {
+        let mut held = self.held.lock();
+        let is_active = is_active();
+        if is_active && held.pages.last() != Some(&page) {
+            held.pages.push(page);
+        }
+        is_active
+    }
+
+    /// Lets a waiter look again whether to go on.
+    pub(crate) fn nudge(&self) {
+        self.slot.nudge();
+    }
+
+    pub(crate) fn note_table(&self, table: TableId, mode: LockMode) {
         let mut held = self.held.lock();
         let at = held.tables.iter().position(|(t, _)| *t == table).unwrap_or_else(|| {
             held.tables.push((table, ModeSet::default()));
@@ -161,7 +179,7 @@ impl TrxLocks {
         held.tables[at].1.add(mode);
     }
 
-    pub(super) fn forget_table_mode(&self, table: TableId, mode: LockMode) {
+    pub(crate) fn forget_table_mode(&self, table: TableId, mode: LockMode) {
         let mut held = self.held.lock();
         if let Some(at) = held.tables.iter().position(|(t, _)| *t == table) {
             held.tables[at].1.remove(mode);
@@ -171,29 +189,29 @@ impl TrxLocks {
         }
     }
 
-    pub(super) fn tables_in_mode(&self, mode: LockMode) -> SmallVec<[TableId; 2]> {
+    pub(crate) fn tables_in_mode(&self, mode: LockMode) -> SmallVec<[TableId; 2]> {
         let held = self.held.lock();
         held.tables.iter().filter(|(_, modes)| modes.has(mode)).map(|&(table, _)| table).collect()
     }
 
     /// The pages to look at.
-    pub(super) fn pages(&self) -> Vec<PageId> {
+    pub(crate) fn pages(&self) -> Vec<PageId> {
         self.held.lock().pages.clone()
     }
 
     /// Whether there is nothing to give back.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let held = self.held.lock();
         held.pages.is_empty() && held.tables.is_empty()
     }
 
     /// Empties the list of pages.
-    pub(super) fn take_pages(&self) -> Vec<PageId> {
+    pub(crate) fn take_pages(&self) -> Vec<PageId> {
         std::mem::take(&mut self.held.lock().pages)
     }
 
     /// Gives an emptied list back and takes what was noted meanwhile. Of a long list the memory is given up.
-    pub(super) fn swap_pages(&self, mut emptied: Vec<PageId>) -> Vec<PageId> {
+    pub(crate) fn swap_pages(&self, mut emptied: Vec<PageId>) -> Vec<PageId> {
         emptied.clear();
         let mut held = self.held.lock();
         if held.pages.is_empty() {
@@ -206,43 +224,11 @@ impl TrxLocks {
     }
 
     /// Forgets the last wait.
-    pub(super) fn forget_fresh(&self) {
+    pub(crate) fn forget_fresh(&self) {
         self.has_fresh.store(false, Ordering::Relaxed);
     }
 
-    pub(super) fn take_tables(&self) -> SmallVec<[(TableId, ModeSet); 4]> {
+    pub(crate) fn take_tables(&self) -> SmallVec<[(TableId, ModeSet); 4]> {
         std::mem::take(&mut self.held.lock().tables)
-    }
-}
-
-/// Notes a page for a lock that another thread gives to `owner`, unless the owner is past the end of its transaction.
-///
-/// The owner leaves the active state before it fetches its list of pages under the same mutex: if it is active here, it
-/// will find the page, and its lock, later.
-pub(super) fn note_page_if_active(owner: &TrxRef, page: PageId) -> bool {
-    let mut held = owner.locks.held.lock();
-    let is_active = matches!(owner.state(), TrxState::Active | TrxState::Prepared);
-    if is_active && held.pages.last() != Some(&page) {
-        held.pages.push(page);
-    }
-    is_active
-}
-
-impl TrxShared {
-    /// Ends the wait for a lock, the present one or the next one, with [`crate::Error::Interrupted`].
-    pub fn interrupt(&self) {
-        // Before the slot's mutex is taken, see `slot`.
-        self.interrupted.store(true, Ordering::SeqCst);
-        self.locks.slot.nudge();
-    }
-
-    /// Forgets an interruption: at the start of a statement.
-    pub fn clear_interrupt(&self) {
-        self.interrupted.store(false, Ordering::SeqCst);
-    }
-
-    /// Whether [`TrxShared::interrupt`] was called.
-    pub fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
     }
 }

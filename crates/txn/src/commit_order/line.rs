@@ -3,18 +3,18 @@
 use std::collections::VecDeque;
 
 /// Dead marks are swept out when there are this many, and more of them than living numbers.
-pub(super) const DEAD_MAX: usize = 64;
+pub(crate) const DEAD_MAX: usize = 64;
 
 /// The numbers: a queue with marks on those that left from its middle.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     entries: VecDeque<(u64, bool)>,
     alive: usize,
 }
 
 impl Line {
     /// Enters a number greater than all before.
-    pub(super) fn push(&mut self, number: u64) {
+    pub(crate) fn push(&mut self, number: u64) {
         debug_assert!(self.entries.back().is_none_or(|(last, _)| *last < number));
         self.entries.push_back((number, true));
         self.alive += 1;
@@ -24,7 +24,7 @@ impl Line {
     ///
     /// # Panics
     /// If it is not there.
-    pub(super) fn remove(&mut self, number: u64) {
+    pub(crate) fn remove(&mut self, number: u64) {
         let at = self.entries.binary_search_by_key(&number, |(n, _)| *n);
         let entry = at.ok().and_then(|at| self.entries.get_mut(at)).filter(|(_, alive)| *alive);
         entry.expect("a number leaves once, after it was entered").1 = false;
@@ -39,12 +39,12 @@ impl Line {
     }
 
     /// The least number.
-    pub(super) fn first(&self) -> Option<u64> {
+    pub(crate) fn first(&self) -> Option<u64> {
         self.entries.front().map(|(n, _)| *n)
     }
 
     /// How many numbers there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.alive
     }
 }
@@ -52,7 +52,7 @@ impl Line {
 #[cfg(test)]
 impl Line {
     /// Marks and numbers.
-    pub(super) fn entries(&self) -> usize {
+    pub(crate) fn entries(&self) -> usize {
         self.entries.len()
     }
 }

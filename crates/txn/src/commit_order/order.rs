@@ -97,7 +97,7 @@ struct Forgetting {
 
 /// The order of a folder's transactions.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(crate) struct Order {
     limits: CachePadded<Limits>,
     queue: Mutex<Queue>,
     map: SeqMap,
@@ -108,7 +108,7 @@ pub(super) struct Order {
 
 impl Order {
     /// The next id is `next`; ids may be given below `bound` until it is raised. The map has `ring` entries.
-    pub(super) fn new(next: TrxId, bound: TrxId, ring: usize) -> Self {
+    pub(crate) fn new(next: TrxId, bound: TrxId, ring: usize) -> Self {
         Self {
             limits: CachePadded::new(Limits::new(next.0)),
             queue: Mutex::new(Queue {
@@ -124,7 +124,7 @@ impl Order {
     }
 
     /// Enters a transaction that began before the restart; ids ascending, before any other is given.
-    pub(super) fn resurrect(&self, id: TrxId) {
+    pub(crate) fn resurrect(&self, id: TrxId) {
         let mut queue = self.queue.lock();
         assert!(id.0 < self.limits.next.load(Ordering::Relaxed), "{id} is from the future");
         self.map.insert(id.0);
@@ -133,7 +133,7 @@ impl Order {
     }
 
     /// Gives an id; `None` if the bound must be raised first.
-    pub(super) fn begin(&self) -> Option<TrxId> {
+    pub(crate) fn begin(&self) -> Option<TrxId> {
         let mut queue = self.queue.lock();
         let id = self.limits.next.load(Ordering::Relaxed);
         // This id, a number for this transaction and one for each other: I1.
@@ -150,19 +150,19 @@ impl Order {
     }
 
     /// What the id store must hold for the next id to be given; `None` if it does.
-    pub(super) fn id_store_wanted(&self) -> Option<TrxId> {
+    pub(crate) fn id_store_wanted(&self) -> Option<TrxId> {
         let queue = self.queue.lock();
         let needed = self.limits.next.load(Ordering::Relaxed) + queue.ids.len() as u64 + 2;
         (needed > queue.bound).then(|| TrxId(needed / TRX_ID_MARGIN * TRX_ID_MARGIN))
     }
 
     /// The id store holds `stored`, and the log has it.
-    pub(super) fn id_store_raised(&self, stored: TrxId) {
+    pub(crate) fn id_store_raised(&self, stored: TrxId) {
         self.queue.lock().bound = stored.0 + TRX_ID_MARGIN;
     }
 
     /// Gives an active transaction its transaction number.
-    pub(super) fn draw_number(&self) -> TrxId {
+    pub(crate) fn draw_number(&self) -> TrxId {
         let mut queue = self.queue.lock();
         let number = self.limits.next.load(Ordering::Relaxed);
         queue.numbers.push(number);
@@ -171,7 +171,7 @@ impl Order {
     }
 
     /// A number was drawn for nothing: its log did not end.
-    pub(super) fn withdraw_number(&self, number: TrxId) {
+    pub(crate) fn withdraw_number(&self, number: TrxId) {
         let mut queue = self.queue.lock();
         queue.numbers.remove(number.0);
         self.raise_min_number(&queue);
@@ -184,7 +184,7 @@ impl Order {
 
     /// Publishes the commit of an active transaction; `and` is done at the same moment, as far as other commits can
     /// tell. Whether it is time to forget.
-    pub(super) fn publish(&self, id: TrxId, number: Option<TrxId>, and: impl FnOnce()) -> bool {
+    pub(crate) fn publish(&self, id: TrxId, number: Option<TrxId>, and: impl FnOnce()) -> bool {
         let mut queue = self.queue.lock();
         let seq = self.limits.published.load(Ordering::Relaxed);
         self.map.commit(id.0, seq);
@@ -203,13 +203,13 @@ impl Order {
 
     /// Opens a session's view.
     #[inline]
-    pub(super) fn open_view(&self, view: &ViewNumbers) -> Numbers {
+    pub(crate) fn open_view(&self, view: &ViewNumbers) -> Numbers {
         view.open(&self.limits)
     }
 
     /// A view that sees nothing that a view of `all` or one to come does not see, and everything that one given before
     /// has seen.
-    pub(super) fn oldest_view(&self, all: impl FnOnce(&mut dyn FnMut(&ViewNumbers))) -> Numbers {
+    pub(crate) fn oldest_view(&self, all: impl FnOnce(&mut dyn FnMut(&ViewNumbers))) -> Numbers {
         let mut last = self.oldest.lock();
         let mut oldest = self.limits.view();
         fence(Ordering::SeqCst);
@@ -220,35 +220,35 @@ impl Order {
     }
 
     /// What [`Order::oldest_view`] gave last; it holds as long as the folder is open.
-    pub(super) fn last_oldest_view(&self) -> Numbers {
+    pub(crate) fn last_oldest_view(&self) -> Numbers {
         *self.oldest.lock()
     }
 
     /// Whether the transaction's sequence number is below `snapshot`, or forgotten.
     #[inline]
-    pub(super) fn committed_before(&self, id: TrxId, snapshot: u64) -> bool {
+    pub(crate) fn committed_before(&self, id: TrxId, snapshot: u64) -> bool {
         self.map.get(id.0).is_none_or(|seq| seq < snapshot)
     }
 
     /// Whether the id is given and not published.
     #[inline]
-    pub(super) fn is_active(&self, id: TrxId) -> bool {
+    pub(crate) fn is_active(&self, id: TrxId) -> bool {
         id >= self.min_active() && self.map.get(id.0) == Some(ACTIVE)
     }
 
     /// Ids below are published.
     #[inline]
-    pub(super) fn min_active(&self) -> TrxId {
+    pub(crate) fn min_active(&self) -> TrxId {
         TrxId(self.limits.min_active.load(Ordering::Acquire))
     }
 
     /// The next id or number.
-    pub(super) fn next(&self) -> TrxId {
+    pub(crate) fn next(&self) -> TrxId {
         TrxId(self.limits.next.load(Ordering::Acquire))
     }
 
     /// Removes from the map what no view of `all` and none to come will look up. Nothing if another thread is at it.
-    pub(super) fn forget(&self, all: impl FnOnce(&mut dyn FnMut(&ViewNumbers))) {
+    pub(crate) fn forget(&self, all: impl FnOnce(&mut dyn FnMut(&ViewNumbers))) {
         let Some(mut forgetting) = self.forgetting.try_lock() else { return };
         let Forgetting { retained, views, forgotten } = &mut *forgetting;
         retained.append(&mut self.queue.lock().published);
@@ -273,19 +273,19 @@ impl Order {
     }
 
     /// Counters: entries forgotten, retained for views, beside the ring.
-    pub(super) fn forgetting_stats(&self) -> (u64, usize, usize) {
+    pub(crate) fn forgetting_stats(&self) -> (u64, usize, usize) {
         let forgetting = self.forgetting.lock();
         (forgetting.forgotten, forgetting.retained.len(), self.map.beside())
     }
 
     /// Active transactions that have an id.
-    pub(super) fn n_active(&self) -> usize {
+    pub(crate) fn n_active(&self) -> usize {
         self.queue.lock().ids.len()
     }
 
     /// Runs `f` while nobody can begin or commit.
     #[cfg(test)]
-    pub(super) fn with_mutex_held(&self, f: impl FnOnce()) {
+    pub(crate) fn with_mutex_held(&self, f: impl FnOnce()) {
         let _held = (self.queue.lock(), self.forgetting.lock());
         f();
     }

@@ -41,15 +41,15 @@ struct State<P, O> {
 
 /// A wait, as others see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct WaitView<P> {
-    pub(super) place: P,
-    pub(super) episode: u64,
-    pub(super) since_us: u64,
+pub(crate) struct WaitView<P> {
+    pub(crate) place: P,
+    pub(crate) episode: u64,
+    pub(crate) since_us: u64,
 }
 
 /// Why [`Slot::block`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Blocked {
+pub(crate) enum Blocked {
     /// The request has an outcome.
     Ended,
     /// Time is up; the request is still queued.
@@ -60,7 +60,7 @@ pub(super) enum Blocked {
 
 /// A transaction's place to wait.
 #[derive(Debug)]
-pub(super) struct Slot<P, O> {
+pub(crate) struct Slot<P, O> {
     state: Mutex<State<P, O>>,
     changed: Condvar,
 }
@@ -77,7 +77,7 @@ impl<P: Copy + PartialEq + std::fmt::Debug, O> Slot<P, O> {
     ///
     /// # Panics
     /// If the transaction waits already, or the outcome of its last wait was not fetched.
-    pub(super) fn begin(&self, place: P, now_us: u64) {
+    pub(crate) fn begin(&self, place: P, now_us: u64) {
         let mut state = self.state.lock();
         assert!(matches!(state.phase, Phase::Idle), "one request at a time");
         state.phase = Phase::Waiting(place);
@@ -86,7 +86,7 @@ impl<P: Copy + PartialEq + std::fmt::Debug, O> Slot<P, O> {
     }
 
     /// The wait, if there is one.
-    pub(super) fn view(&self) -> Option<WaitView<P>> {
+    pub(crate) fn view(&self) -> Option<WaitView<P>> {
         let state = self.state.lock();
         let Phase::Waiting(place) = state.phase else { return None };
         Some(WaitView { place, episode: state.episode, since_us: state.since_us })
@@ -94,38 +94,38 @@ impl<P: Copy + PartialEq + std::fmt::Debug, O> Slot<P, O> {
 
     /// Whether there is an outcome to fetch.
     #[cfg(test)]
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         matches!(self.state.lock().phase, Phase::Done(_))
     }
 
     /// The request was moved to another queue, or another place in the same one.
-    pub(super) fn relocate(&self, place: P) {
+    pub(crate) fn relocate(&self, place: P) {
         let mut state = self.state.lock();
         debug_assert!(matches!(state.phase, Phase::Waiting(_)), "a queued request waits");
         state.phase = Phase::Waiting(place);
     }
 
     /// The request was taken out of its queue.
-    pub(super) fn end(&self, outcome: O) {
+    pub(crate) fn end(&self, outcome: O) {
         self.end_quietly(outcome);
         self.changed.notify_all();
     }
 
     /// As [`Slot::end`]; the waiter goes on sleeping until it is nudged.
-    pub(super) fn end_quietly(&self, outcome: O) {
+    pub(crate) fn end_quietly(&self, outcome: O) {
         let mut state = self.state.lock();
         debug_assert!(matches!(state.phase, Phase::Waiting(_)), "a request ends once");
         state.phase = Phase::Done(outcome);
     }
 
     /// Lets the waiter look again whether to go on.
-    pub(super) fn nudge(&self) {
+    pub(crate) fn nudge(&self) {
         drop(self.state.lock());
         self.changed.notify_all();
     }
 
     /// Waits for the outcome, for as long as `left` says, unless `stop` says so.
-    pub(super) fn block(&self, left: impl Fn() -> Duration, stop: impl Fn() -> bool) -> Blocked {
+    pub(crate) fn block(&self, left: impl Fn() -> Duration, stop: impl Fn() -> bool) -> Blocked {
         let mut state = self.state.lock();
         while matches!(state.phase, Phase::Waiting(_)) {
             if stop() {
@@ -147,7 +147,7 @@ impl<P: Copy + PartialEq + std::fmt::Debug, O> Slot<P, O> {
     ///
     /// # Panics
     /// If the wait goes on.
-    pub(super) fn finish(&self) -> Option<(O, u64)> {
+    pub(crate) fn finish(&self) -> Option<(O, u64)> {
         let mut state = self.state.lock();
         let since_us = state.since_us;
         match std::mem::replace(&mut state.phase, Phase::Idle) {

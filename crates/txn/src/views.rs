@@ -2,8 +2,8 @@
 //!
 //! The list changes when sessions come and go. Opening and closing a view writes the session's own place only.
 
-use super::limits::ViewNumbers;
-use crate::trx::TrxRef;
+use crate::commit_order::limits::ViewNumbers;
+use crate::trx_shared::TrxRef;
 use crossbeam_utils::CachePadded;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// A session's place in the registry of open read views: written by the session alone, read by purge.
 #[derive(Debug)]
 pub(crate) struct ViewSlot {
-    pub(super) numbers: CachePadded<ViewNumbers>,
+    pub(crate) numbers: CachePadded<ViewNumbers>,
     /// The session's transaction, for monitors.
-    pub(super) trx: Mutex<TrxRef>,
+    pub(crate) trx: Mutex<TrxRef>,
     /// Transactions that ended without an id.
-    pub(super) read_only: AtomicU64,
+    pub(crate) read_only: AtomicU64,
     /// Where in the list it is.
     position: AtomicUsize,
 }
 
 /// The list of places.
 #[derive(Debug, Default)]
-pub(super) struct Registry {
+pub(crate) struct Registry {
     slots: RwLock<Vec<Arc<ViewSlot>>>,
     /// Views opened and read-only transactions of sessions that have gone.
     gone_views: AtomicU64,
@@ -70,7 +70,7 @@ impl ViewPlace {
 
 impl Registry {
     /// A place for a session.
-    pub(super) fn enter(self: &Arc<Self>, trx: TrxRef) -> ViewPlace {
+    pub(crate) fn enter(self: &Arc<Self>, trx: TrxRef) -> ViewPlace {
         let mut slots = self.slots.write();
         let slot = Arc::new(ViewSlot {
             numbers: CachePadded::new(ViewNumbers::new()),
@@ -83,20 +83,20 @@ impl Registry {
     }
 
     /// Shows the numbers of all sessions.
-    pub(super) fn for_each(&self, see: &mut dyn FnMut(&ViewNumbers)) {
+    pub(crate) fn for_each(&self, see: &mut dyn FnMut(&ViewNumbers)) {
         for slot in self.slots.read().iter() {
             see(&slot.numbers);
         }
     }
 
     /// The transactions of all sessions, and whether each has a view open.
-    pub(super) fn transactions(&self) -> Vec<(TrxRef, bool)> {
+    pub(crate) fn transactions(&self) -> Vec<(TrxRef, bool)> {
         let slots = self.slots.read();
         slots.iter().map(|slot| (Arc::clone(&slot.trx.lock()), slot.numbers.is_open())).collect()
     }
 
     /// Sessions, open views, views opened, transactions that ended without an id.
-    pub(super) fn stats(&self) -> (usize, usize, u64, u64) {
+    pub(crate) fn stats(&self) -> (usize, usize, u64, u64) {
         let slots = self.slots.read();
         let mut open = 0;
         let mut opened = self.gone_views.load(Ordering::Relaxed);

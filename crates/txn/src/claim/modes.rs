@@ -53,7 +53,7 @@ const COVERED: [u8; LockMode::COUNT] = [0b0_0001, 0b0_0011, 0b0_0101, 0b1_1111, 
 
 impl LockMode {
     /// Number of modes.
-    pub(super) const COUNT: usize = 5;
+    pub(crate) const COUNT: usize = 5;
     /// All of them.
     pub const ALL: [LockMode; 5] = [IntentionShared, IntentionExclusive, Shared, Exclusive, AutoInc];
 
@@ -83,62 +83,62 @@ impl LockMode {
 
 /// A set of modes, in one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct ModeSet(u8);
+pub(crate) struct ModeSet(u8);
 
 impl ModeSet {
     #[inline]
-    pub(super) fn has(self, mode: LockMode) -> bool {
+    pub(crate) fn has(self, mode: LockMode) -> bool {
         self.0 & 1 << mode as u8 != 0
     }
 
     #[inline]
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     #[inline]
-    pub(super) fn add(&mut self, mode: LockMode) {
+    pub(crate) fn add(&mut self, mode: LockMode) {
         self.0 |= 1 << mode as u8;
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, mode: LockMode) {
+    pub(crate) fn remove(&mut self, mode: LockMode) {
         self.0 &= !(1 << mode as u8);
     }
 
     /// Whether one of the modes covers `mode`.
     #[inline]
-    pub(super) fn covers(self, mode: LockMode) -> bool {
+    pub(crate) fn covers(self, mode: LockMode) -> bool {
         self.iter().any(|m| m.covers(mode))
     }
 
-    pub(super) fn iter(self) -> impl Iterator<Item = LockMode> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = LockMode> {
         LockMode::ALL.into_iter().filter(move |&m| self.has(m))
     }
 }
 
 /// Mode and kind of a record lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Claim {
-    pub(super) mode: LockMode,
-    pub(super) kind: RecordLockKind,
+pub(crate) struct Claim {
+    pub(crate) mode: LockMode,
+    pub(crate) kind: RecordLockKind,
 }
 
 impl Claim {
     /// A claim as it is entered for a record. At the supremum there is but a gap: all but insert intentions are alike.
     #[inline]
-    pub(super) fn on(mode: LockMode, kind: RecordLockKind, heap: HeapNo) -> Claim {
+    pub(crate) fn on(mode: LockMode, kind: RecordLockKind, heap: HeapNo) -> Claim {
         let all = heap == SUPREMUM && kind != RecordLockKind::InsertIntention;
         Claim { mode, kind: if all { RecordLockKind::NextKey } else { kind } }
     }
 
     #[inline]
-    pub(super) fn is_insert_intention(self) -> bool {
+    pub(crate) fn is_insert_intention(self) -> bool {
         self.kind == RecordLockKind::InsertIntention
     }
 
     /// Whether a lock of this claim keeps others from inserting before the record.
-    pub(super) fn covers_gap(self) -> bool {
+    pub(crate) fn covers_gap(self) -> bool {
         match self.kind {
             RecordLockKind::Gap | RecordLockKind::NextKey => true,
             RecordLockKind::Record | RecordLockKind::InsertIntention => false,
@@ -148,7 +148,7 @@ impl Claim {
     /// Whether the holder of this one need not ask for `other` on the same record. An insert intention is asked for
     /// at each insert.
     #[inline]
-    pub(super) fn covers(self, other: Claim) -> bool {
+    pub(crate) fn covers(self, other: Claim) -> bool {
         use RecordLockKind::{Gap, InsertIntention, NextKey, Record};
         if !self.mode.covers(other.mode) {
             return false;
@@ -173,7 +173,7 @@ impl Claim {
 ///
 /// "waits" if the modes are incompatible. There is no record at the supremum, so only insert intentions wait there.
 #[inline]
-pub(super) fn must_wait(request: Claim, other: Claim, heap: HeapNo) -> bool {
+pub(crate) fn must_wait(request: Claim, other: Claim, heap: HeapNo) -> bool {
     use RecordLockKind::{Gap, InsertIntention, Record};
     if request.mode.is_compatible(other.mode) || other.kind == InsertIntention {
         return false;

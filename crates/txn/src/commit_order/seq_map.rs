@@ -24,7 +24,7 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 /// The number of a transaction that has not committed.
-pub(super) const ACTIVE: u64 = u64::MAX;
+pub(crate) const ACTIVE: u64 = u64::MAX;
 /// Marks a free entry: no transaction has this id.
 const FREE: u64 = 0;
 
@@ -36,7 +36,7 @@ struct Entry {
 
 /// The map.
 #[derive(Debug)]
-pub(super) struct SeqMap {
+pub(crate) struct SeqMap {
     ring: Box<[Entry]>,
     beside: RwLock<HashMap<u64, u64, FixedState>>,
     /// Entries in `beside`.
@@ -45,7 +45,7 @@ pub(super) struct SeqMap {
 
 impl SeqMap {
     /// An empty map whose ring has this many entries, a power of two.
-    pub(super) fn new(entries: usize) -> Self {
+    pub(crate) fn new(entries: usize) -> Self {
         assert!(entries.is_power_of_two(), "{entries} entries");
         let free = || Entry { id: AtomicU64::new(FREE), seq: AtomicU64::new(ACTIVE) };
         Self {
@@ -61,7 +61,7 @@ impl SeqMap {
     }
 
     /// Enters a new id, active.
-    pub(super) fn insert(&self, id: u64) {
+    pub(crate) fn insert(&self, id: u64) {
         debug_assert_ne!(id, FREE);
         let entry = self.entry(id);
         // Acquire: what the thread that freed the entry did comes before.
@@ -76,7 +76,7 @@ impl SeqMap {
     }
 
     /// Gives an id its number.
-    pub(super) fn commit(&self, id: u64, seq: u64) {
+    pub(crate) fn commit(&self, id: u64, seq: u64) {
         let entry = self.entry(id);
         if entry.id.load(Ordering::Relaxed) == id {
             entry.seq.store(seq, Ordering::Release);
@@ -87,7 +87,7 @@ impl SeqMap {
     }
 
     /// Removes an id.
-    pub(super) fn forget(&self, id: u64) {
+    pub(crate) fn forget(&self, id: u64) {
         let entry = self.entry(id);
         if entry.id.load(Ordering::Relaxed) == id {
             entry.id.store(FREE, Ordering::Release);
@@ -100,7 +100,7 @@ impl SeqMap {
 
     /// The number of an id, [`ACTIVE`] if it has not committed; `None` if it has been forgotten or was never entered.
     #[inline]
-    pub(super) fn get(&self, id: u64) -> Option<u64> {
+    pub(crate) fn get(&self, id: u64) -> Option<u64> {
         let entry = self.entry(id);
         if entry.id.load(Ordering::Acquire) == id {
             // Acquire: the load of the id below is not done before.
@@ -115,7 +115,7 @@ impl SeqMap {
     }
 
     /// Entries that found no place in the ring.
-    pub(super) fn beside(&self) -> usize {
+    pub(crate) fn beside(&self) -> usize {
         self.n_beside.load(Ordering::Relaxed)
     }
 }

@@ -12,33 +12,33 @@ const OPENING: u64 = 0;
 /// What the transactions of a folder have come to. Written under the mutex of [`super::order`]; none of them ever
 /// decreases.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// The next id or number to be given.
-    pub(super) next: AtomicU64,
+    pub(crate) next: AtomicU64,
     /// Ids below have committed and are published.
-    pub(super) min_active: AtomicU64,
+    pub(crate) min_active: AtomicU64,
     /// Transactions with a number below are published.
-    pub(super) min_number: AtomicU64,
+    pub(crate) min_number: AtomicU64,
     /// How many commits are published: commit sequence numbers below are taken.
-    pub(super) published: AtomicU64,
+    pub(crate) published: AtomicU64,
 }
 
 /// The numbers of a view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     /// Ids below are seen.
-    pub(super) up_limit: u64,
+    pub(crate) up_limit: u64,
     /// Undo logs below are not needed.
-    pub(super) low_limit_no: u64,
+    pub(crate) low_limit_no: u64,
     /// Commit sequence numbers below are seen.
-    pub(super) snapshot: u64,
+    pub(crate) snapshot: u64,
     /// Ids from here on are not seen.
-    pub(super) low_limit: u64,
+    pub(crate) low_limit: u64,
 }
 
 impl Numbers {
     /// A view that sees what either sees.
-    pub(super) fn max(self, other: Numbers) -> Numbers {
+    pub(crate) fn max(self, other: Numbers) -> Numbers {
         Numbers {
             up_limit: self.up_limit.max(other.up_limit),
             low_limit_no: self.low_limit_no.max(other.low_limit_no),
@@ -50,7 +50,7 @@ impl Numbers {
 
 impl Limits {
     /// Nothing has happened yet; the next id is `next`.
-    pub(super) fn new(next: u64) -> Self {
+    pub(crate) fn new(next: u64) -> Self {
         Self {
             next: AtomicU64::new(next),
             min_active: AtomicU64::new(next),
@@ -61,7 +61,7 @@ impl Limits {
 
     /// A view of this moment. The order of the loads matters: the first two before `published`, `next` after it.
     #[inline]
-    pub(super) fn view(&self) -> Numbers {
+    pub(crate) fn view(&self) -> Numbers {
         let up_limit = self.min_active.load(Ordering::Acquire);
         let low_limit_no = self.min_number.load(Ordering::Acquire);
         let snapshot = self.published.load(Ordering::Acquire);
@@ -72,7 +72,7 @@ impl Limits {
 
 /// The numbers of a session's open view, for those that must keep what it needs. Written by the session alone.
 #[derive(Debug)]
-pub(super) struct ViewNumbers {
+pub(crate) struct ViewNumbers {
     up_limit: AtomicU64,
     low_limit_no: AtomicU64,
     snapshot: AtomicU64,
@@ -83,7 +83,7 @@ pub(super) struct ViewNumbers {
 
 impl ViewNumbers {
     /// No view is open.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             up_limit: AtomicU64::new(0),
             low_limit_no: AtomicU64::new(0),
@@ -95,7 +95,7 @@ impl ViewNumbers {
 
     /// Opens a view of this moment.
     #[inline]
-    pub(super) fn open(&self, limits: &Limits) -> Numbers {
+    pub(crate) fn open(&self, limits: &Limits) -> Numbers {
         // First what the view will not be below, then a fence: who looks for open views and does not find this
         // one has done so before the fence, and everything loaded from here on is no older than what he loaded.
         let bound = limits.view();
@@ -117,23 +117,23 @@ impl ViewNumbers {
 
     /// Closes the view.
     #[inline]
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         // Release: what the session looked up under the view was before.
         self.snapshot.store(CLOSED, Ordering::Release);
     }
 
     /// Whether a view is open.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.snapshot.load(Ordering::Relaxed) != CLOSED
     }
 
     /// Views opened so far.
-    pub(super) fn opened(&self) -> u64 {
+    pub(crate) fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }
 
     /// Lowers `view` so that it sees nothing that the open view does not see. The caller's fence came before.
-    pub(super) fn bound(&self, view: &mut Numbers) {
+    pub(crate) fn bound(&self, view: &mut Numbers) {
         let low_limit_no = self.low_limit_no.load(Ordering::Acquire);
         let up_limit = self.up_limit.load(Ordering::Acquire);
         let low_limit = self.low_limit.load(Ordering::Acquire);
@@ -151,7 +151,7 @@ impl ViewNumbers {
 
     /// Which commits the open view may have to look up: those with a sequence number from the first on and an id
     /// below the second. The caller's fence came before.
-    pub(super) fn needs(&self) -> Option<(u64, u64)> {
+    pub(crate) fn needs(&self) -> Option<(u64, u64)> {
         // This order of the loads: a limit that is newer than the snapshot asks for too much, an older one for too
         // little.
         let snapshot = self.snapshot.load(Ordering::Acquire);

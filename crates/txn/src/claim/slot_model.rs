@@ -61,7 +61,7 @@ mod sync {
 
 #[expect(dead_code, reason = "the model uses a part of the slot")]
 #[allow(clippy::duplicate_mod, reason = "once more, on other primitives")]
-#[path = "../slot.rs"]
+#[path = "slot.rs"]
 mod slot;
 
 use loom::sync::Arc;

@@ -1,0 +1,141 @@
+//! Undo records of transactions: who writes one gets an id, and how logs end with their transaction.
+
+use super::TrxSystem;
+use crate::error::Result;
+use crate::read_view::ReadView;
+use crate::trx::Trx;
+use crate::undo::{History, PurgeRecord, UndoBuf};
+use std::collections::BTreeSet;
+use vaquita_base::{Lsn, PageId, RollPtr, TableId, TrxId};
+use vaquita_format::undo::{UndoKind, Xid};
+
+impl TrxSystem {
+    /// Appends an undo record, whose body carries the number [`Trx::undo_no`], in mini-transactions of its own. Assigns
+    /// id, rollback segment and log at the first. The caller changes the clustered record afterwards.
+    ///
+    /// # Errors
+    /// No space, no free slot, too long a record. Nothing is appended then.
+    ///
+    /// # Crash
+    /// A record whose change never happened is harmless: rollback finds the row as it was.
+    pub fn append_undo(&self, trx: &mut Trx, kind: UndoKind, body: &[u8]) -> Result<RollPtr> {
+        let id = match trx.id() {
+            TrxId(0) => self.assign_id(trx)?,
+            id => id,
+        };
+        let ptr = self.rsegs.append(&mut trx.undo, id, trx.dict_operation, kind, body)?;
+        trx.weigh_undo(trx.undo.next_no());
+        Ok(ptr)
+    }
+
+    /// Copies the undo record at a roll pointer.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchUndo`]; errors of reading the page.
+    ///
+    /// # Latching
+    /// Latches the undo page, shared; the caller may hold a page of an index.
+    pub fn read_undo(&self, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
+        self.rsegs.read(ptr, out)
+    }
+
+    /// The page of the undo record at a roll pointer.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchUndo`] if there is no such rollback segment.
+    pub fn undo_page(&self, ptr: RollPtr) -> Result<PageId> {
+        self.rsegs.page_of(ptr)
+    }
+
+    /// The newest record not taken back yet, of both logs, if its number is at least `from`: copied, with its place.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn newest_undo(&self, trx: &Trx, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
+        self.rsegs.newest(&trx.undo, from, out)
+    }
+
+    /// The tables that the transaction's records not taken back yet belong to.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn undo_tables(&self, trx: &Trx) -> Result<BTreeSet<TableId>> {
+        self.rsegs.tables(&trx.undo)
+    }
+
+    /// Forgets the records from number `from` on: they have been taken back. Pages that are empty then are freed.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    ///
+    /// # Crash
+    /// Rollback after the crash repeats what was not forgotten; taking back twice is harmless.
+    pub fn forget_undo(&self, trx: &mut Trx, from: u64) -> Result<()> {
+        self.rsegs.forget(&mut trx.undo, from)?;
+        trx.weigh_undo(trx.undo.next_no());
+        Ok(())
+    }
+
+    /// Ends the logs of a committing transaction in one mini-transaction: insert logs are to be freed or cached, the
+    /// update log enters the history with a transaction number that `number` gives under the rollback segment's
+    /// mutex, so that each history is in order. The LSN of the end; `None` if there are no logs.
+    ///
+    /// `number` is called if, and only if, there is an update log, after everything that can fail.
+    pub(crate) fn commit_undo(&self, trx: &mut Trx, number: impl FnOnce() -> TrxId) -> Result<Option<Lsn>> {
+        self.rsegs.commit(&mut trx.undo, number)
+    }
+
+    /// Frees the insert log after commit; forgets the logs.
+    pub(crate) fn release_undo(&self, trx: &mut Trx) -> Result<()> {
+        self.rsegs.release(&mut trx.undo)
+    }
+
+    /// Marks the logs as prepared under an XID.
+    pub(crate) fn prepare_undo(&self, trx: &mut Trx, xid: &Xid) -> Result<Option<Lsn>> {
+        self.rsegs.prepare(&mut trx.undo, xid)
+    }
+
+    /// Makes the logs of a prepared transaction those of an active one: to be called before its first record is taken
+    /// back, so that a crash in between finds a transaction to be rolled back and not one that may still commit.
+    /// Does nothing to an active one.
+    ///
+    /// # Errors
+    /// Errors of writing undo pages.
+    pub fn unprepare_undo(&self, trx: &mut Trx) -> Result<()> {
+        self.rsegs.unprepare(&mut trx.undo)
+    }
+
+    /// Undo logs of committed transactions that purge has not freed yet (`trx_rseg_history_len`).
+    pub fn history_len(&self) -> u64 {
+        self.rsegs.history_len()
+    }
+}
+
+impl History {
+    /// Reads on: update undo records that purge has to look at, of transactions whose number is below the view's
+    /// `low_limit_no`, from at most `max` undo *pages*, appended to `out`. Whether it has moved on; what it has passed may
+    /// be of no interest to purge, so `out` may be as it was: [`History::truncate`] frees that too.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn fetch(
+        &mut self,
+        sys: &TrxSystem,
+        view: &ReadView,
+        max: usize,
+        out: &mut Vec<PurgeRecord>,
+    ) -> Result<bool> {
+        self.fetch_below(&sys.rsegs, view.low_limit_no, max, out)
+    }
+
+    /// Frees the undo logs whose records have all been fetched before; to be called when the fetched ones are purged.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    ///
+    /// # Crash
+    /// What was fetched and not freed is fetched again: purging twice is harmless.
+    pub fn truncate(&mut self, sys: &TrxSystem) -> Result<()> {
+        self.truncate_all(&sys.rsegs)
+    }
+}
