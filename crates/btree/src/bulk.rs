@@ -28,7 +28,7 @@ use vaquita_format::index_page::header::{
 use vaquita_format::index_page::{self, empty_page_space, max_insert_size};
 use vaquita_format::record::compare;
 use vaquita_format::tuple::Tuple;
-use vaquita_storage::space::fsp::{self, Direction, Reservation};
+use vaquita_storage::fsp::{self, Direction, Reservation};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Bytes written by one redo record at most.

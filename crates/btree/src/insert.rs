@@ -19,7 +19,7 @@ use vaquita_format::index_page::header::supremum;
 use vaquita_format::index_page::{self, Found, SearchMode, search};
 use vaquita_format::record::compare;
 use vaquita_format::tuple::Tuple;
-use vaquita_storage::space::fsp::Reservation;
+use vaquita_storage::fsp::Reservation;
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 impl Tree {

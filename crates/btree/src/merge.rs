@@ -23,7 +23,7 @@ use vaquita_format::fil::{self, PageType};
 use vaquita_format::index_page::header::{self, LEVEL, infimum, n_recs, supremum};
 use vaquita_format::index_page::{self, data_size};
 use vaquita_format::record::RecSize;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Mtr, PageRef};
 
 impl Tree {

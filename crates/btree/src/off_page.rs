@@ -42,7 +42,7 @@ use vaquita_format::index_def::{IndexDef, IndexKind};
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, Offsets, encoded_size};
 use vaquita_format::tuple::{Tuple, TupleField};
-use vaquita_storage::space::fsp::{self, Direction, Reservation};
+use vaquita_storage::fsp::{self, Direction, Reservation};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Offset of the number of bytes on a page of a value.

@@ -8,7 +8,7 @@ use vaquita_format::fil;
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
 use vaquita_format::tuple::Tuple;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Pages freed in one mini-transaction.

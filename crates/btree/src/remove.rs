@@ -13,7 +13,7 @@ use vaquita_base::Lsn;
 use vaquita_format::index_page::header::n_recs;
 use vaquita_format::index_page::{self, SearchMode};
 use vaquita_format::tuple::Tuple;
-use vaquita_storage::space::fsp::Reservation;
+use vaquita_storage::fsp::Reservation;
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 impl Tree {

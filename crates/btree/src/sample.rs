@@ -22,7 +22,7 @@ use vaquita_format::index_page::header::{self, is_comp, is_leaf};
 use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{Offsets, compare_fields};
 use vaquita_storage::Storage;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 
 /// Pages of one level that are read at most to find the next one; of more, as many are picked.
 const NODE_PAGES_MAX: usize = 64;

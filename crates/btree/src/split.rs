@@ -32,7 +32,7 @@ use vaquita_format::index_page::{self, max_insert_size_after_reorganize};
 use vaquita_format::record::header::INFO_MIN_REC;
 use vaquita_format::record::{CHILD_LEN, RecSize};
 use vaquita_format::{Corruption, fil};
-use vaquita_storage::space::fsp::{self, Direction, Reservation};
+use vaquita_storage::fsp::{self, Direction, Reservation};
 use vaquita_storage::{Mtr, PageRef};
 
 /// Extents reserved before a structure change.

@@ -18,7 +18,7 @@ use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::header::{LEAF_SEGMENT, TOP_SEGMENT};
 use vaquita_format::tuple::Tuple;
 use vaquita_format::{Corruption, fil};
-use vaquita_storage::space::fsp::{self, HeaderPlace};
+use vaquita_storage::fsp::{self, HeaderPlace};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 fn check_supported(index: &IndexDef) -> Result<()> {

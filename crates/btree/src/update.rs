@@ -22,7 +22,7 @@ use vaquita_format::index_page::logged;
 use vaquita_format::index_page::{self, FieldUpdate, SearchMode, SysFields, data_size};
 use vaquita_format::record::RecSize;
 use vaquita_format::tuple::Tuple;
-use vaquita_storage::space::fsp::Reservation;
+use vaquita_storage::fsp::Reservation;
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 impl Tree {

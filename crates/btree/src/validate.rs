@@ -17,7 +17,7 @@ use vaquita_format::index_page::{self, header};
 use vaquita_format::record::Offsets;
 use vaquita_format::record::header::{INFO_MIN_REC, info_bits};
 use vaquita_storage::Storage;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 
 /// What a tree holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

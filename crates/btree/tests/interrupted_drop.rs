@@ -12,7 +12,7 @@ use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Options, Storage, SystemFile};
 
 const SPACE: SpaceId = SpaceId(7);

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::stats::{IndexStatistics, Statistics};
 use crate::table::Table;
 use std::sync::Arc;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 
 /// Leaves that are looked at for each field of an index: the default of `innodb_stats_persistent_sample_pages`.
 const LEAVES: usize = 20;

@@ -18,7 +18,7 @@ use vaquita_format::index_def::KeyPart;
 use vaquita_format::{PageSize, fil, trx_sys, undo};
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::SystemFile;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 
 const NAMES: [&str; 6] = ["a/t", "a/u", "b/t", "b/v", "c/w", "c/x"];
 const INDEXES: [&str; 3] = ["i1", "i2", "i3"];

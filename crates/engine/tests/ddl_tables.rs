@@ -150,7 +150,7 @@ fn indexes_are_added_to_rows_and_dropped() {
     let core = engine.core().clone();
     let used = |core: &vaquita_engine::core::Core| {
         let mut mtr = core.storage.begin_read();
-        vaquita_storage::space::fsp::validate(&mut mtr, SpaceId::SYSTEM).unwrap();
+        vaquita_storage::fsp::validate(&mut mtr, SpaceId::SYSTEM).unwrap();
     };
     used(&core);
     session.drop_table("a/s").unwrap();

@@ -7,7 +7,7 @@ use std::time::Instant;
 use vaquita_base::{PageId, PageNo, Rng, SpaceId, SystemClock};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_io::real::{RealDisk, RealDiskOptions};
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace};
 use vaquita_storage::{Options, Result, Services, Storage};
 
 const SPACE: SpaceId = SpaceId(9);

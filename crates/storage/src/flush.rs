@@ -19,7 +19,7 @@
 //! During the doublewrite: places untouched. During the writes to places: a torn place has a whole copy in the
 //! area. After a failed write or sync nothing is known; the flusher refuses all further work (`poisoned`).
 
-use crate::buf::{BufferPool, Instance, NO_PAGE};
+use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter};
 use crate::doublewrite::{Doublewrite, PageCopies};
 use crate::error::{Error, Result};
 use crate::log::RedoLog;
@@ -104,11 +104,6 @@ impl Flusher {
         assert!(self.log.set(log).is_ok(), "the log is attached once");
     }
 
-    /// The end of the log, beyond which no page's LSN may lie; `None` before the log is open for appending.
-    pub(crate) fn log_end(&self) -> Option<Lsn> {
-        self.log.get().map(|log| log.current_lsn())
-    }
-
     /// Where the doublewrite area lies; without it pages are written straight to their places.
     pub(crate) fn set_doublewrite_blocks(&self, blocks: Option<[PageNo; 2]>) {
         self.batch.lock().set_blocks(blocks);
@@ -130,15 +125,6 @@ impl Flusher {
             return Ok(());
         }
         Err(Error::Poisoned(self.poison_cause.lock().clone().unwrap_or_default()))
-    }
-
-    /// Writes dirty pages at the eviction end of one instance; returns how many.
-    ///
-    /// # Errors
-    /// I/O errors; they poison the flusher.
-    pub(crate) fn flush_lru_tail(&self, pool: &BufferPool, instance: &Instance) -> Result<usize> {
-        let frames = pool.dirty_lru_tail(instance, LRU_BATCH);
-        self.flush_frames(pool, &frames)
     }
 
     /// Writes up to `n` pages of the flush lists whose first change is below `limit`, oldest first, with neighbours
@@ -283,6 +269,17 @@ impl Flusher {
         }
         copies.stamp(self.how.lock().checksum);
         doublewrite.write(&self.spaces, copies)
+    }
+}
+
+impl PageWriter for Flusher {
+    fn write_lru_tail(&self, pool: &BufferPool, instance: &Instance) -> Result<usize> {
+        let frames = pool.dirty_lru_tail(instance, LRU_BATCH);
+        self.flush_frames(pool, &frames)
+    }
+
+    fn log_end(&self) -> Option<Lsn> {
+        self.log.get().map(|log| log.current_lsn())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Settings that change while a folder is open.
 
 use crate::options::{FlushNeighbors, Options};
-use crate::storage::Storage;
 use parking_lot::Mutex;
 use vaquita_format::checksum::ChecksumAlgorithm;
 
@@ -30,7 +29,7 @@ pub enum Setting {
 
 /// What the page cleaner and the growth of the system tablespace go by.
 #[derive(Debug)]
-pub(crate) struct Live(Mutex<Rates>);
+pub(crate) struct Live(pub(crate) Mutex<Rates>);
 
 /// Values of the settings of that name in [`Options`].
 #[derive(Debug, Clone, Copy)]
@@ -70,44 +69,5 @@ impl Live {
 
     pub(crate) fn rates(&self) -> Rates {
         *self.0.lock()
-    }
-}
-
-impl Storage {
-    /// What the page cleaner and the growth of the system tablespace go by at present.
-    pub fn settings(&self) -> Rates {
-        self.live().rates()
-    }
-
-    /// Takes a new value of a setting. It counts at once: for the next step of the page cleaner, the next page read or written.
-    pub fn change(&self, setting: Setting) {
-        let (pool, flusher) = (self.pool(), self.pool().flusher());
-        let mut rates = self.live().0.lock();
-        match setting {
-            Setting::OldBlocksPct(pct) => pool.set_old_blocks_pct(pct),
-            Setting::OldBlocksTimeMs(ms) => pool.set_old_blocks_time_ms(ms),
-            Setting::ReadAheadThreshold(pages) => pool.set_read_ahead_threshold(pages),
-            Setting::RandomReadAhead(on) => pool.set_random_read_ahead(on),
-            Setting::ChecksumAlgorithm(algorithm) => {
-                flusher.set_checksum(algorithm);
-                self.spaces().set_checksum(algorithm);
-            }
-            Setting::FlushNeighbors(neighbors) => flusher.set_neighbors(neighbors),
-            Setting::FlushLogAtTimeout(seconds) => {
-                self.log().set_flush_interval_us(u64::from(seconds) * 1_000_000);
-            }
-            Setting::AutoextendIncrementBytes(bytes) => rates.autoextend_increment_bytes = bytes,
-            Setting::IoCapacity(pages) => rates.io_capacity = pages,
-            Setting::IoCapacityMax(pages) => rates.io_capacity_max = pages,
-            Setting::MaxDirtyPagesPct(pct) => rates.max_dirty_pages_pct = pct,
-            Setting::MaxDirtyPagesPctLwm(pct) => rates.max_dirty_pages_pct_lwm = pct,
-            Setting::AdaptiveFlushing(on) => rates.adaptive_flushing = on,
-            Setting::AdaptiveFlushingLwm(pct) => rates.adaptive_flushing_lwm = pct,
-            Setting::FlushingAvgLoops(steps) => rates.flushing_avg_loops = steps,
-            Setting::LruScanDepth(frames) => {
-                rates.lru_scan_depth = frames;
-                pool.set_lru_scan_depth(frames);
-            }
-        }
     }
 }

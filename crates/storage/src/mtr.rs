@@ -24,7 +24,7 @@
 //! 1. Read and check everything that can fail. 2. Latch all pages in order. 3. Call edit functions. 4. Commit.
 
 use crate::buf::{FramePosition, PageReadGuard, PageWriteGuard};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::Room;
 use crate::storage::Storage;
 use smallvec::SmallVec;
@@ -367,6 +367,40 @@ impl<'s> Mtr<'s> {
                 slot.modified = false;
             }
         }
+    }
+}
+
+impl Storage {
+    /// Begins a mini-transaction that may change pages.
+    ///
+    /// Sees to it first that the log has room, writing old pages itself if it must.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] after a failed write or sync, and those failures themselves; [`Error::Config`] when the
+    /// folder is open for reading only.
+    ///
+    /// # Latching
+    /// The caller holds no page latch.
+    #[inline]
+    pub fn begin(&self) -> Result<Mtr<'_>> {
+        if self.options().read_only {
+            return Err(Error::Config("the folder is open for reading only".into()));
+        }
+        self.flusher().check_usable()?;
+        if let Some(failure) = self.log().failure() {
+            return Err(Error::Poisoned(failure.to_string()));
+        }
+        let room = match self.log().try_reserve_room(self.mtr_log_max()) {
+            Some(room) => room,
+            None => self.wait_for_room()?,
+        };
+        Ok(Mtr::new(self, Some(room)))
+    }
+
+    /// Begins a mini-transaction that only reads. Never waits.
+    #[inline]
+    pub fn begin_read(&self) -> Mtr<'_> {
+        Mtr::new(self, None)
     }
 }
 

@@ -148,6 +148,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Paths of the system tablespace's files.
+    pub(crate) fn system_paths(&self) -> Vec<PathBuf> {
+        let home = self.dir.join(&self.data_home_dir);
+        self.data_file_path.iter().map(|file| home.join(&file.name)).collect()
+    }
+
     /// InnoDB 5.6's defaults for the folder `dir`.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::log::FolderId;
 use crate::log::files;
 use crate::options::Options;
-use crate::storage::system_paths;
 use crate::system;
 use std::path::{Path, PathBuf};
 use vaquita_format::fil::{self, PageType};
@@ -50,7 +49,7 @@ pub fn origin(fs: &dyn FileSystem, options: &Options) -> Result<Origin> {
         return Ok(Origin::New);
     }
     refuse_later_servers(fs, options)?;
-    let first = system_paths(options).swap_remove(0);
+    let first = options.system_paths().swap_remove(0);
     if !fs.exists(&first) {
         return Ok(Origin::New);
     }
@@ -166,7 +165,7 @@ fn check_for_more_files(fs: &dyn FileSystem, first_page: &[u8], options: &Option
     let page = options.page_size.physical() as u64;
     let pages =
         |path: &Path| -> Result<u64> { Ok(fs.open(path, OpenOptions::new(OpenMode::Read))?.len()? / page) };
-    let named = system_paths(options);
+    let named = options.system_paths();
     let mut there = 0;
     for path in &named {
         if !fs.exists(path) {

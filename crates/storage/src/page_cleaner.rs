@@ -83,7 +83,7 @@ impl PageCleaner {
         let n = if idle { rules.io_capacity as usize } else { self.pages_wanted(&rules, storage) };
         if n > 0 {
             let pool = storage.pool();
-            report.list_written = pool.flusher().flush_oldest(pool, n, Lsn::MAX)?;
+            report.list_written = storage.flusher().flush_oldest(pool, n, Lsn::MAX)?;
         }
         self.averages.pages_sum += report.list_written as f64;
         storage.checkpoint()?;
@@ -104,7 +104,7 @@ impl PageCleaner {
                     break;
                 }
                 let dirty = pool.dirty_lru_tail(instance, short);
-                let written = pool.flusher().flush_frames(pool, &dirty)?;
+                let written = storage.flusher().flush_frames(pool, &dirty)?;
                 report.lru_written += written;
                 if written == 0 {
                     break;

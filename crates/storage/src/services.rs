@@ -106,7 +106,7 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
         let now = storage.clock().now_us();
         if storage.log().must_checkpoint() {
             let limit = Lsn(storage.log().checkpoint_lsn().0 + storage.log().age() / 4);
-            storage.pool().flusher().flush_oldest(storage.pool(), 1_024, limit)?;
+            storage.flusher().flush_oldest(storage.pool(), 1_024, limit)?;
             storage.checkpoint()?;
         }
         if now >= next_step_us {

@@ -18,11 +18,11 @@
 
 use crate::buf::BufferPool;
 use crate::error::{Error, Result};
+use crate::fsp::{self, HeaderPlace};
 use crate::log::FolderId;
 use crate::mtr::{Mtr, PageRef};
 use crate::options::Options;
 use crate::space::SpaceMap;
-use crate::space::fsp::{self, HeaderPlace};
 use crate::storage::Storage;
 use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::fil::{self, PageType};
@@ -254,6 +254,6 @@ fn create_doublewrite(storage: &Storage) -> Result<()> {
     storage.flush_everything()?;
     storage.pool().discard_range(PageId::new(SpaceId::SYSTEM, blocks[0]), run);
     storage.pool().discard_range(PageId::new(SpaceId::SYSTEM, blocks[1]), run);
-    storage.pool().flusher().set_doublewrite_blocks(Some(blocks));
+    storage.flusher().set_doublewrite_blocks(Some(blocks));
     Ok(())
 }

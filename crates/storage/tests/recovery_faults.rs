@@ -8,7 +8,7 @@ use std::path::Path;
 use vaquita_base::codec::get_u64;
 use vaquita_base::{PageId, PageNo, SpaceId};
 use vaquita_io::sim::{Fault, Injection, SimDisk};
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Error, Options, Storage};
 
 /// A folder with counters, running, everything on disk.

@@ -8,7 +8,7 @@ use std::path::Path;
 use vaquita_base::codec::get_u64;
 use vaquita_base::{PageId, SpaceId};
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::space::fsp::{self, HeaderPlace};
+use vaquita_storage::fsp::{self, HeaderPlace};
 use vaquita_storage::{Options, Storage, SystemFile};
 
 const MIB: u64 = 1 << 20;

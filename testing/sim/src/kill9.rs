@@ -21,7 +21,7 @@ use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::{FileSystem, RealDisk, RealDiskOptions};
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Options, Services, Storage, SystemFile};
 
 /// Writer threads.

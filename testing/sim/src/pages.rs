@@ -12,7 +12,7 @@ use vaquita_base::codec::get_u64;
 use vaquita_base::{Lsn, PageId, PageNo, Rng, SpaceId};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::flst::SegmentHeader;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Where a segment's header lies on its first page.

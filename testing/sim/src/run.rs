@@ -476,7 +476,7 @@ impl Run {
             return Err(Stop::wrong(format!("tablespace {} was dropped", extra.id())));
         }
         let mut mtr = machine.storage().begin_read();
-        vaquita_storage::space::fsp::validate(&mut mtr, SpaceId::SYSTEM)?;
+        vaquita_storage::fsp::validate(&mut mtr, SpaceId::SYSTEM)?;
         drop(mtr);
         for load in &mut self.loads {
             load.check(machine)?;

@@ -40,10 +40,6 @@ const KNOWN: &[(&str, &[&str])] = &[
             "virtual_tables",
         ],
     ),
-    (
-        "storage",
-        &["buf", "doublewrite", "flush", "live", "mtr", "origin", "recovery", "space", "storage", "system"],
-    ),
 ];
 
 /// The arrows between the modules of a crate: for each what it uses, with a file that does.

@@ -99,7 +99,7 @@ impl Bed {
     /// Checks the space management of the tablespace.
     pub(crate) fn validate_space(&self) {
         let mut mtr = self.storage.begin_read();
-        vaquita_storage::space::fsp::validate(&mut mtr, SPACE).unwrap_or_else(|e| panic!("{e}"));
+        vaquita_storage::fsp::validate(&mut mtr, SPACE).unwrap_or_else(|e| panic!("{e}"));
     }
 
     pub(crate) fn validate(&self, tree: &Tree) -> TreeReport {

@@ -172,7 +172,7 @@ fn freed_trees_give_all_pages_back() {
         let keep = bed.tree(Kind::IntKey, RowFormat::Compact);
         let free_pages = |bed: &Bed| {
             let mut mtr = bed.storage.begin_read();
-            vaquita_storage::space::fsp::free_extents(&mut mtr, crate::bed::SPACE).unwrap()
+            vaquita_storage::fsp::free_extents(&mut mtr, crate::bed::SPACE).unwrap()
         };
         let tree = bed.tree(kind, RowFormat::Dynamic);
         let mut rng = Rng::new(8);

@@ -43,7 +43,6 @@ use page_map::PageMap;
 pub use read_ahead::ReadAhead;
 
 use crate::error::{Error, Result};
-use crate::flush::Flusher;
 use crate::frames::{FrameMemory, prefetch};
 use crate::latch::ParkingLot;
 use crate::options::{ForceRecovery, Options};
@@ -106,6 +105,18 @@ pub(crate) struct Instance {
     freed_clock: AtomicU32,
 }
 
+/// Who writes the pool's pages: [`crate::flush`].
+pub(crate) trait PageWriter: Send + Sync + std::fmt::Debug {
+    /// Writes dirty pages at the eviction end of one instance; returns how many.
+    ///
+    /// # Errors
+    /// I/O errors; nothing is written any more then.
+    fn write_lru_tail(&self, pool: &BufferPool, instance: &Instance) -> Result<usize>;
+
+    /// The end of the log, beyond which no page's LSN may lie; `None` before the log is open for appending.
+    fn log_end(&self) -> Option<Lsn>;
+}
+
 /// The pool.
 pub struct BufferPool {
     memory: FrameMemory,
@@ -114,7 +125,7 @@ pub struct BufferPool {
     map: PageMap,
     lot: ParkingLot,
     spaces: Arc<SpaceMap>,
-    flusher: Arc<Flusher>,
+    writer: Arc<dyn PageWriter>,
     checksum: ChecksumAlgorithm,
     /// Whether fixed pages whose checksum does not hold are taken as they are.
     keeps_damaged: bool,
@@ -145,7 +156,7 @@ impl BufferPool {
     ///
     /// # Errors
     /// [`Error::Config`] if the system does not give the memory.
-    pub fn new(options: &Options, spaces: Arc<SpaceMap>, flusher: Arc<Flusher>) -> Result<Self> {
+    pub(crate) fn new(options: &Options, spaces: Arc<SpaceMap>, writer: Arc<dyn PageWriter>) -> Result<Self> {
         let frame_count = options.pool_frames();
         let n = options.buffer_pool_instances;
         // Each instance has a run of frames.
@@ -167,7 +178,7 @@ impl BufferPool {
             map: PageMap::new(frame_count),
             lot: ParkingLot::new(PARKING_PLACES),
             spaces,
-            flusher,
+            writer,
             checksum: options.checksum_algorithm,
             keeps_damaged: options.force_recovery >= ForceRecovery::IGNORE_CORRUPT,
             kept: Mutex::new(Vec::new()),
@@ -248,10 +259,6 @@ impl BufferPool {
     /// The tablespaces it reads from.
     pub fn spaces(&self) -> &Arc<SpaceMap> {
         &self.spaces
-    }
-
-    pub(crate) fn flusher(&self) -> &Arc<Flusher> {
-        &self.flusher
     }
 
     pub(crate) fn instances(&self) -> &[Instance] {
@@ -577,7 +584,7 @@ impl BufferPool {
             }
             self.stats.wait_free.add(1);
             self.before_wait();
-            if self.flusher.flush_lru_tail(self, instance)? == 0 {
+            if self.writer.write_lru_tail(self, instance)? == 0 {
                 if round < 100 {
                     std::thread::yield_now();
                 } else {

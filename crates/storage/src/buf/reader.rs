@@ -230,7 +230,7 @@ impl BufferPool {
         if self.after_read_active.load(Ordering::Acquire) {
             return self.apply_after_read(guard);
         }
-        if let Some(log_end) = self.flusher.log_end()
+        if let Some(log_end) = self.writer.log_end()
             && lsn > log_end
         {
             return Err(Error::FutureLsn { page, lsn, log_end });

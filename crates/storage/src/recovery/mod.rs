@@ -26,10 +26,12 @@ pub(crate) use torn_pages::repair_torn_pages;
 
 use crate::buf::BufferPool;
 use crate::error::{Error, Result};
+use crate::flush::Flusher;
+use crate::fsp::INITIAL_PAGES;
 use crate::log::LogReader;
 use crate::options::{ForceRecovery, Options};
+use crate::report::RecoveryReport;
 use crate::space::SpaceMap;
-use crate::space::fsp::INITIAL_PAGES;
 use parking_lot::Mutex;
 use redo_store::{Filling, RedoStore};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,27 +48,6 @@ use vaquita_format::redo_rec::{self, Record};
 const RECORD_MEMORY: usize = 96 << 20;
 /// Pages one applying thread takes at a time.
 const APPLY_CHUNK: usize = 64;
-
-/// What recovery found and did.
-#[derive(Debug, Clone, Default)]
-pub struct RecoveryReport {
-    /// The checkpoint it started from.
-    pub checkpoint: Lsn,
-    /// The end of the log.
-    pub end: Lsn,
-    /// Bytes of redo scanned.
-    pub redo_bytes: u64,
-    /// Records kept.
-    pub records: u64,
-    /// Pages that were changed.
-    pub pages: usize,
-    /// Pages repaired from the doublewrite area.
-    pub torn_pages_repaired: usize,
-    /// Rounds of applying; more than one when the redo outgrew the memory for it.
-    pub rounds: usize,
-    /// Damage that `force_recovery` let pass, in words.
-    pub tolerated: Vec<String>,
-}
 
 /// Damage that was tolerated.
 #[derive(Debug, Default)]
@@ -120,6 +101,7 @@ enum Owner {
 pub(crate) struct Recovery<'a> {
     options: &'a Options,
     pool: Arc<BufferPool>,
+    flusher: Arc<Flusher>,
     spaces: Arc<SpaceMap>,
     /// One is filled while the other is applied.
     stores: [Arc<RedoStore>; 2],
@@ -145,7 +127,7 @@ pub(crate) struct Recovery<'a> {
 impl<'a> Recovery<'a> {
     pub(crate) fn new(
         options: &'a Options,
-        pool: Arc<BufferPool>,
+        (pool, flusher): (Arc<BufferPool>, Arc<Flusher>),
         spaces: Arc<SpaceMap>,
         damage: Arc<DamageReport>,
         unreadable: BTreeMap<SpaceId, PathBuf>,
@@ -159,6 +141,7 @@ impl<'a> Recovery<'a> {
         Self {
             options,
             pool,
+            flusher,
             spaces,
             stores,
             damage,
@@ -177,7 +160,7 @@ impl<'a> Recovery<'a> {
     /// Scans the log and applies it.
     pub(crate) fn run(mut self, reader: &mut LogReader) -> Result<RecoveryReport> {
         self.report.checkpoint = reader.checkpoint_lsn();
-        let written = self.pool.flusher().stats.pages.get();
+        let written = self.flusher.stats.pages.get();
         self.pool.set_sorted_flush_insertion(true);
         let outcome =
             self.scan_and_apply(reader).and_then(|()| self.repeat_renames()).and_then(|()| self.grow_files());
@@ -190,8 +173,7 @@ impl<'a> Recovery<'a> {
         if lsn > self.report.end && !self.stores[0].tolerates() {
             return Err(Error::FutureLsn { page, lsn, log_end: self.report.end });
         }
-        self.report.pages =
-            self.pool.dirty_count() + (self.pool.flusher().stats.pages.get() - written) as usize;
+        self.report.pages = self.pool.dirty_count() + (self.flusher.stats.pages.get() - written) as usize;
         self.report.redo_bytes = self.report.end.0 - self.report.checkpoint.0;
         self.report.tolerated = self.damage.take();
         Ok(self.report)

@@ -1,6 +1,6 @@
 //! Tablespaces as files: which page lies in which file at which offset, opening, growing, syncing.
 //!
-//! Knows the length of files and nothing of what pages hold; [`fsp`] allocates pages. A tablespace is the
+//! Knows the length of files and nothing of what pages hold; [`crate::fsp`] allocates pages. A tablespace is the
 //! concatenation of its files; only the system tablespace has more than one, and only its last one grows.
 //!
 //! # Invariants
@@ -17,7 +17,6 @@
 //! header's change reached the disk or the log, the growth was not synced): recovery grows it again.
 
 mod files;
-pub mod fsp;
 
 use crate::error::{Error, Result};
 use crate::options::Options;

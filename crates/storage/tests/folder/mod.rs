@@ -11,7 +11,7 @@ use vaquita_format::flags::SpaceFlags;
 use vaquita_format::flst::SegmentHeader;
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace};
 use vaquita_storage::{Options, Result, Storage, SystemFile};
 
 /// The table space.

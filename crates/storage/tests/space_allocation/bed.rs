@@ -7,7 +7,7 @@ use vaquita_format::PageSize;
 use vaquita_format::flags::SpaceFlags;
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Options, Result, Storage, SystemFile};
 
 /// The tablespace most tests use.

@@ -6,7 +6,7 @@ use vaquita_base::{PageNo, Rng};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::flst::SegmentHeader;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace, Reservation};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace, Reservation};
 use vaquita_storage::{Error, Result};
 
 /// Random changes until the power fails. The log is made durable now and then.

@@ -4,7 +4,7 @@ use crate::bed::{Bed, SPACE};
 use vaquita_base::{PageId, PageNo, Rng};
 use vaquita_format::flst::SegmentHeader;
 use vaquita_storage::Error;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace, Reservation};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace, Reservation};
 
 fn bed_with_segments() -> (Bed, Vec<SegmentHeader>) {
     let bed = Bed::with_table(4096);

@@ -4,7 +4,7 @@ use crate::bed::{Bed, SPACE};
 use vaquita_base::{PageNo, SpaceId};
 use vaquita_format::fil::{self, PageType};
 use vaquita_storage::Error;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace, Reservation};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace, Reservation};
 
 fn reserve(bed: &Bed, n: u32, kind: Reservation) -> vaquita_storage::Result<()> {
     bed.change(|mtr| fsp::reserve_free_extents(mtr, SPACE, n, kind))

@@ -8,7 +8,7 @@ use vaquita_format::flst::SegmentHeader;
 use vaquita_format::fsp as layout;
 use vaquita_format::fsp::ExtentState;
 use vaquita_storage::Error;
-use vaquita_storage::space::fsp::{self, Direction, Reservation};
+use vaquita_storage::fsp::{self, Direction, Reservation};
 
 struct Segment {
     header: SegmentHeader,

@@ -6,7 +6,7 @@ use vaquita_format::flags::SpaceFlags;
 use vaquita_format::flst::SegmentHeader;
 use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::fsp::check::SpaceSummary;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace, Reservation};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace, Reservation};
 use vaquita_storage::{Mtr, Result};
 
 impl Bed {

@@ -5,7 +5,7 @@ use vaquita_base::{PageId, PageNo, SegmentId};
 use vaquita_format::fsp::inode::{self, Inode};
 use vaquita_format::{PageSize, flst::SegmentHeader};
 use vaquita_storage::Error;
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace, SegmentUsage};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace, SegmentUsage};
 
 fn allocate(bed: &Bed, segment: SegmentHeader, hint: u32, direction: Direction) -> u32 {
     bed.change(|mtr| fsp::allocate_page(mtr, segment, PageNo(hint), direction)).unwrap().get()

@@ -9,7 +9,7 @@ use vaquita_format::flst::{FileAddress, SegmentHeader};
 use vaquita_format::fsp::inode::{self, Inode};
 use vaquita_format::fsp::{SpaceHeader, is_bitmap_page, is_descriptor_page};
 use vaquita_format::{PageSize, fil};
-use vaquita_storage::space::fsp::{self, Direction, HeaderPlace, Reservation};
+use vaquita_storage::fsp::{self, Direction, HeaderPlace, Reservation};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/mysql56").join(name);

@@ -14,7 +14,7 @@ use vaquita_format::fil;
 use vaquita_format::redo_rec::encode;
 use vaquita_format::undo::record::{NO_ORDER_CHANGE, UndoType};
 use vaquita_format::undo::{self, UndoKind, UndoPlace};
-use vaquita_storage::space::fsp::{self, Direction, Reservation, list};
+use vaquita_storage::fsp::{self, Direction, Reservation, list};
 
 /// Extents reserved for a further page of a log.
 const EXTENTS_FOR_PAGE: u32 = 1;

@@ -19,8 +19,8 @@ use vaquita_base::codec::get_u32;
 use vaquita_base::{Lsn, PageNo, TrxId};
 use vaquita_format::rseg::{HISTORY_SIZE, slot_offset};
 use vaquita_format::undo::{self, LogHeader, SegmentState, Xid};
-use vaquita_storage::space::fsp::list::{self, Place};
-use vaquita_storage::space::fsp::{self};
+use vaquita_storage::fsp::list::{self, Place};
+use vaquita_storage::fsp::{self};
 use vaquita_storage::{Mtr, PageRef};
 
 /// Steps that free a segment of one page: the page, and the extents that a large segment takes ahead of use and keeps

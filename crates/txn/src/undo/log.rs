@@ -13,8 +13,8 @@ use vaquita_base::{PageNo, TrxId};
 use vaquita_format::redo_rec::encode;
 use vaquita_format::rseg::{RollbackSegment, slot_offset};
 use vaquita_format::undo::{self, SegmentState, UndoKind, UndoPage};
-use vaquita_storage::space::fsp::list::{self, Place};
-use vaquita_storage::space::fsp::{self, HeaderPlace, Reservation};
+use vaquita_storage::fsp::list::{self, Place};
+use vaquita_storage::fsp::{self, HeaderPlace, Reservation};
 use vaquita_storage::{Mtr, PageRef};
 
 /// Extents reserved for the creation of an undo segment.

@@ -12,7 +12,7 @@ use crate::error::Result;
 use vaquita_format::undo::record::UndoHeader;
 use vaquita_format::undo::{self, UndoPage};
 use vaquita_format::{Corruption, Result as FormatResult};
-use vaquita_storage::space::fsp::{self, list};
+use vaquita_storage::fsp::{self, list};
 
 /// What a page holds of a log, for a cut at a record number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use vaquita_format::flst::SegmentHeader;
 use vaquita_format::rseg::{self, RollbackSegment};
 use vaquita_format::undo::{LogHeader, UndoKind};
 use vaquita_format::{Corruption, trx_sys};
-use vaquita_storage::space::fsp::list::{self, Place};
-use vaquita_storage::space::fsp::{self, HeaderPlace};
+use vaquita_storage::fsp::list::{self, Place};
+use vaquita_storage::fsp::{self, HeaderPlace};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Number of a rollback segment: its slot on the TRX_SYS page.

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use vaquita_base::codec::get_u32;
 use vaquita_format::rseg::HISTORY_SIZE;
 use vaquita_format::undo::{self, LogHeader, SegmentState, UndoPage};
-use vaquita_storage::space::fsp::{self, list, list::Place};
+use vaquita_storage::fsp::{self, list, list::Place};
 use vaquita_storage::{Mtr, PageRef};
 
 /// What the first page of a log says of its end.

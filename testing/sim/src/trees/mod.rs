@@ -22,7 +22,7 @@ use vaquita_format::index_page::SearchMode;
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::Tuple;
 use vaquita_storage::Storage;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 
 /// Tablespaces at most.
 const SPACES_MAX: usize = 3;

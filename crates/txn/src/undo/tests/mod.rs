@@ -23,7 +23,7 @@ use vaquita_format::undo::record::{
 use vaquita_format::undo::{SegmentState, UndoKind, UndoPage};
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::space::fsp;
+use vaquita_storage::fsp;
 use vaquita_storage::{Storage, SystemFile};
 
 /// Numbers from here on are nobody's.

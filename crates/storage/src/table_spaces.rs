@@ -1,0 +1,164 @@
+//! The tablespaces of tables: made, opened, renamed and dropped, with the log saying so.
+
+use crate::error::{Error, Result};
+use crate::fsp;
+use crate::options::Options;
+use crate::recovery;
+use crate::space::{Space, SpaceMap};
+use crate::storage::Storage;
+use std::path::{Path, PathBuf};
+use vaquita_base::SpaceId;
+use vaquita_format::PageSize;
+use vaquita_format::flags::SpaceFlags;
+use vaquita_format::redo_rec::encode;
+
+impl Storage {
+    /// Creates a single-table space, its file `name.ibd` below the folder (`name` as `database/table`, in file name
+    /// encoding) with its first pages.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, other I/O errors; nothing is left then.
+    ///
+    /// # Crash
+    /// The file is durable before its creation is logged: redo for the space finds it by name even if none of its
+    /// pages was written. A file without a creation in the log is an orphan of a call that never returned.
+    pub fn create_table_space(&self, id: SpaceId, flags: SpaceFlags, name: &str) -> Result<()> {
+        let path = self.table_space_path(name);
+        let size = flags.page_size();
+        if size != self.options().page_size {
+            return Err(Error::Config(format!("a space of {} byte pages in this folder", size.physical())));
+        }
+        let space = self.spaces().create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES)?;
+        let made = self.init_table_space(&space, flags, name);
+        if made.is_err() {
+            self.pool().discard_space(id);
+            self.spaces().detach(id);
+            // The error that made it necessary is what counts.
+            let _ = self.fs().remove_file(&path);
+        }
+        made
+    }
+
+    /// Makes the file of a new space durable and writes its first pages.
+    fn init_table_space(&self, space: &Space, flags: SpaceFlags, name: &str) -> Result<()> {
+        let (id, path) = (space.id(), self.table_space_path(name));
+        space.mark_written();
+        self.spaces().sync(space)?;
+        self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
+        let mut mtr = self.begin()?;
+        mtr.keep_before_images();
+        mtr.log_record(|log| encode::push_file_create2(log, id, flags, false, name.as_bytes()));
+        fsp::init_space(&mut mtr, id, flags, fsp::INITIAL_PAGES)?;
+        mtr.commit();
+        Ok(())
+    }
+
+    /// Drops a single-table space and its file.
+    ///
+    /// # Errors
+    /// I/O errors. The space is gone from this instance all the same.
+    ///
+    /// # Crash
+    /// The drop is durable in the log before the file goes; recovery finishes it.
+    pub fn drop_table_space(&self, id: SpaceId, name: &str) -> Result<()> {
+        let mut mtr = self.begin()?;
+        mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
+        let lsn = mtr.commit();
+        self.log().flush_up_to(lsn)?;
+        self.pool().discard_space(id);
+        let path = self.spaces().detach(id).map_or_else(|| self.table_space_path(name), |s| s.path());
+        self.fs().remove_file(&path)?;
+        self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
+        Ok(())
+    }
+
+    /// Renames the file of a single-table space that is open, to `to.ibd` below the folder. The directory is there.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSpace`]; `AlreadyExists`, other I/O errors.
+    ///
+    /// # Crash
+    /// The rename is durable in the log before it is done; recovery finishes it.
+    pub fn rename_table_space(&self, id: SpaceId, from: &str, to: &str) -> Result<()> {
+        self.spaces().get(id)?;
+        let path = self.table_space_path(to);
+        if self.fs().exists(&path) {
+            return Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display())));
+        }
+        let mut mtr = self.begin()?;
+        mtr.log_record(|log| encode::push_file_rename(log, id, from.as_bytes(), to.as_bytes()));
+        let lsn = mtr.commit();
+        self.log().flush_up_to(lsn)?;
+        self.spaces().rename(id, &path)
+    }
+
+    /// Drops a single-table space, if it or its file is there: open, or a file of that name that holds the space or has
+    /// never been written. Whether there was anything to drop.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn drop_if_there(&self, id: SpaceId, name: &str) -> Result<bool> {
+        if !self.spaces().contains(id) {
+            let path = self.table_space_path(name);
+            if !self.fs().exists(&path) {
+                return Ok(false);
+            }
+            let found = recovery::read_space_id(&**self.fs(), &path, self.options().page_size)?;
+            if found.is_some_and(|found| found.id != id) {
+                return Ok(false);
+            }
+        }
+        self.drop_table_space(id, name)?;
+        Ok(true)
+    }
+
+    /// The file a table's space has, if it is of the name `database/table`.
+    pub fn table_space_path(&self, name: &str) -> PathBuf {
+        self.options().dir.join(format!("{name}.ibd"))
+    }
+
+    /// Opens a single-table file, or finds it open.
+    ///
+    /// # Errors
+    /// I/O errors; [`Error::Folder`] if the file holds another space than `id` or pages of another size.
+    pub fn open_table_space(&self, id: SpaceId, path: &Path) -> Result<()> {
+        if self.spaces().get(id).is_ok_and(|space| space.path() == path) {
+            return Ok(());
+        }
+        let found = recovery::read_space_id(&**self.fs(), path, self.options().page_size)?;
+        match found {
+            Some(found) if found.id == id => attach_found(self.spaces(), self.options(), &found),
+            other => Err(Error::Folder(format!(
+                "{} should hold tablespace {id} but holds {}",
+                path.display(),
+                other.map_or("none".to_owned(), |f| f.id.to_string())
+            ))),
+        }
+    }
+}
+
+fn page_size_of(options: &Options, found: &recovery::FoundSpace) -> PageSize {
+    let flags = found.flags.and_then(|raw| SpaceFlags::decode(raw).ok());
+    flags.map_or(options.page_size, |f| f.page_size())
+}
+
+/// Whether a file has pages as the pool has them.
+pub(crate) fn has_pages_of(options: &Options, found: &recovery::FoundSpace) -> bool {
+    page_size_of(options, found) == options.page_size
+}
+
+pub(crate) fn attach_found(spaces: &SpaceMap, options: &Options, found: &recovery::FoundSpace) -> Result<()> {
+    let page_size = page_size_of(options, found);
+    if page_size != options.page_size {
+        // Compressed tablespaces are read by the tools, not by the pool.
+        return Err(Error::Folder(format!(
+            "{} has {} pages of {} bytes; this folder's tablespaces have uncompressed pages of {} bytes",
+            found.path.display(),
+            if page_size.is_compressed() { "compressed" } else { "uncompressed" },
+            page_size.physical(),
+            options.page_size.physical()
+        )));
+    }
+    spaces.attach(found.id, found.flags.unwrap_or(0), page_size, std::slice::from_ref(&found.path))?;
+    Ok(())
+}
