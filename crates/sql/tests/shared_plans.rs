@@ -319,7 +319,7 @@ fn sessions_with_other_settings() {
                 let found = (c.state().found_rows, c.state().row_count);
                 let cached = asked(c, &sql);
                 match var {
-                    Some(var) => c.state_mut().user_vars.set(b"a", var.value, var.ty),
+                    Some(var) => c.state_mut().user_vars.set(b"a", var.value, var.ty).expect("room for it"),
                     None if sql.contains("@a :=") => continue,
                     None => {}
                 }
