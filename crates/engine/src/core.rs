@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use vaquita_base::TableId;
+use vaquita_base::{TableId, TrxId};
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
 use vaquita_txn::undo::History;
@@ -47,6 +47,8 @@ pub struct Core {
     pub(crate) history: Mutex<History>,
     /// Transactions nobody has any more, to be rolled back.
     pub(crate) abandoned: Mutex<VecDeque<Trx>>,
+    /// Those among them that a crash left, and whether their end is told of one by one.
+    pub(crate) recovered: Mutex<Vec<(TrxId, bool)>>,
     /// Told when there is something to roll back.
     pub(crate) has_abandoned: Condvar,
     /// Tables under temporary names that a crash left behind, to be dropped.
@@ -77,6 +79,7 @@ impl Core {
             metrics: Metrics::default(),
             history: Mutex::default(),
             abandoned: Mutex::default(),
+            recovered: Mutex::default(),
             has_abandoned: Condvar::new(),
             leftovers: Mutex::default(),
             prepared: Mutex::default(),
@@ -106,6 +109,11 @@ impl Core {
     /// Errors of reading pages, damage.
     pub fn user_tables(&self) -> Result<Vec<String>> {
         self.dict.user_tables(&self.storage)
+    }
+
+    /// Whether a MySQL server made the folder, which looks for `.frm` files of the tables in it.
+    pub fn is_folder_of_a_server(&self) -> bool {
+        crate::dict::server_files::is_of_a_server(&self.storage)
     }
 
     /// A new DB_ROW_ID: [`Dictionary::next_row_id`].

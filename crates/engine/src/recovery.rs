@@ -10,12 +10,16 @@ use crate::ddl;
 use crate::error::{Error, Result};
 use crate::row;
 use std::sync::Arc;
+use vaquita_base::TrxId;
 use vaquita_storage::ForceRecovery;
 use vaquita_txn::trx_sys::Resurrected;
 use vaquita_txn::{LockMode, Trx};
 
 /// Changes taken back between two looks at whether to stop.
 const STEP: usize = 1_000;
+
+/// Transactions that are told of one by one; the others are counted.
+const TOLD_MAX: usize = 16;
 
 /// Does what must be done before the first session starts.
 ///
@@ -25,19 +29,64 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
     if core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO || core.storage.options().read_only {
         return Ok(());
     }
+    tell(core, &resurrected);
     let (dictionary, others): (Vec<_>, Vec<_>) = resurrected.into_iter().partition(|r| r.dict_operation);
     for mut found in dictionary {
+        let id = found.trx.id();
         row::roll_back(core, &mut found.trx)?;
+        core.notes.say(format!("recovery: Rollback of trx with id {id} completed"));
     }
     ddl::recover(core)?;
     for found in others {
         lock_tables(core, &found.trx)?;
         match found.xid {
             Some(_) => core.txn.detach_prepared(found.trx),
-            None => core.roll_back_later(found.trx),
+            None => {
+                let mut recovered = core.recovered.lock();
+                let told = recovered.len() < TOLD_MAX;
+                recovered.push((found.trx.id(), told));
+                drop(recovered);
+                core.roll_back_later(found.trx);
+            }
         }
     }
     ddl::find_leftovers(core)
+}
+
+/// Says what the crash left, as MySQL 5.6 says it.
+fn tell(core: &Core, found: &[Resurrected]) {
+    if found.is_empty() {
+        return;
+    }
+    let rows = |r: &Resurrected| r.trx.undo_no();
+    let open = || found.iter().filter(|r| r.xid.is_none());
+    let prepared = || found.iter().filter(|r| r.xid.is_some());
+    if open().next().is_some() {
+        let (n, changed) = (open().count(), open().map(rows).sum::<u64>());
+        core.notes.say(format!(
+            "recovery: {n} transaction(s) which must be rolled back, in total {changed} row operations to undo"
+        ));
+    }
+    for r in open().take(TOLD_MAX) {
+        core.notes.say(format!(
+            "recovery: Rolling back trx with id {}, {} rows to undo",
+            r.trx.id(),
+            rows(r)
+        ));
+    }
+    for r in prepared().take(TOLD_MAX) {
+        let changed = rows(r);
+        core.notes.say(format!(
+            "recovery: Transaction {} in prepared state after recovery; it contains changes to {changed} rows",
+            r.trx.id()
+        ));
+    }
+    if prepared().next().is_some() {
+        core.notes.say(format!(
+            "recovery: {} transactions in prepared state after recovery: XA RECOVER lists them",
+            prepared().count()
+        ));
+    }
 }
 
 /// Intention locks on the tables a transaction changed.
@@ -65,18 +114,34 @@ impl Core {
         // It may be a prepared one whose rollback failed at its first step.
         let begun = self.txn.unprepare_undo(&mut trx).map_err(Error::from);
         let done = begun.and_then(|()| row::rollback_step(self, &mut trx, 0, STEP));
+        let id = trx.id();
         let done = done.and_then(|all| {
             if all {
                 self.txn.finish_rollback(&mut trx)?;
             }
             Ok(all)
         });
+        if let Ok(true) = done {
+            self.tell_rolled_back(id);
+        }
         match done {
             Ok(true) => Ok(!self.abandoned.lock().is_empty() || !self.leftovers.lock().is_empty()),
             other => {
                 self.abandoned.lock().push_front(trx);
                 other.map(|_| true)
             }
+        }
+    }
+
+    /// Says that a transaction is gone that a crash left, and that all are.
+    fn tell_rolled_back(&self, id: TrxId) {
+        let mut recovered = self.recovered.lock();
+        let Some(at) = recovered.iter().position(|(one, _)| *one == id) else { return };
+        if recovered.swap_remove(at).1 {
+            self.notes.say(format!("recovery: Rollback of trx with id {id} completed"));
+        }
+        if recovered.is_empty() {
+            self.notes.say("recovery: Rollback of non-prepared transactions completed".to_owned());
         }
     }
 }

@@ -331,6 +331,9 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
         sql_fails(&ours, change, &["1235", ".frm"]);
     }
     ours.sql("insert into k.plain values (3); create table if not exists k.plain (id int)").unwrap();
+    let warned =
+        ours.sql("create table k.made (id int); show warnings; insert into k.made values (1)").unwrap();
+    assert_says(&warned, &["Warning\t1105\tTable 'k.made' has no .frm file"]);
     ours.stop().unwrap();
 
     theirs.start_again().unwrap();
@@ -399,5 +402,49 @@ fn numbers_of_documents_that_nobody_declared_are_not_seen() {
     for change in ["insert into k.kept values (5, 'five')", "delete from k.own", "update k.old set t = 'x'"] {
         sql_fails(&ours, change, &["1036", "FULLTEXT"]);
     }
+    ours.stop().unwrap();
+}
+
+/// What the crash left is told with numbers and rows, as the server that crashed tells it; the end of it, too.
+#[test]
+fn recovery_tells_which_transactions_it_takes_back() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    theirs.sql("create database k; create table k.t (a int primary key) engine=innodb; insert into k.t values (1), (2)").unwrap();
+    let mut active = theirs.session().unwrap();
+    active.run("begin").unwrap();
+    active.run("insert into k.t values (10), (11), (12)").unwrap();
+    active.run("delete from k.t where a = 1").unwrap();
+    let mut prepared = theirs.session().unwrap();
+    for sql in ["xa start 'x'", "insert into k.t values (20), (21)", "xa end 'x'", "xa prepare 'x'"] {
+        prepared.run(sql).unwrap();
+    }
+    theirs.sql("insert into k.t values (99)").unwrap();
+    theirs.kill();
+
+    let mut ours = start(theirs.datadir(), &["--take-over", "--skip-grant-tables"]);
+    let log = loop {
+        let log = ours.log();
+        if log.contains("recovery: Rollback of non-prepared transactions completed") {
+            break log;
+        }
+        std::thread::yield_now();
+    };
+    let told: Vec<&str> = log.lines().filter_map(|line| line.split_once("recovery: ")).map(|l| l.1).collect();
+    let id = told
+        .iter()
+        .find_map(|l| l.strip_prefix("Rolling back trx with id ")?.strip_suffix(", 4 rows to undo"));
+    let id = id.unwrap_or_else(|| panic!("{log}"));
+    assert_says(
+        &log,
+        &[
+            "1 transaction(s) which must be rolled back, in total 4 row operations to undo",
+            &format!("Rollback of trx with id {id} completed"),
+            "in prepared state after recovery; it contains changes to 2 rows",
+            "1 transactions in prepared state after recovery",
+        ],
+    );
+    assert_eq!(ours.sql("xa recover").unwrap(), "1\t1\t0\tx\n");
+    ours.sql("xa commit 'x'").unwrap();
+    assert_eq!(ours.sql("select group_concat(a order by a) from k.t").unwrap(), "1,2,20,21,99\n");
     ours.stop().unwrap();
 }

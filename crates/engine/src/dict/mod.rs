@@ -27,7 +27,7 @@ pub(crate) mod ids;
 pub mod list;
 pub(crate) mod load;
 pub(crate) mod rows;
-mod server_files;
+pub(crate) mod server_files;
 pub(crate) mod sys_tables;
 
 pub use bootstrap::CreateSystem;

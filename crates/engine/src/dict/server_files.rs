@@ -16,6 +16,11 @@ const FRM_MAX: u64 = 16 << 20;
 /// Longest `.isl`.
 const LINK_MAX: u64 = 4_096;
 
+/// Whether a MySQL server made the folder: its own tables have `.frm` files.
+pub(crate) fn is_of_a_server(storage: &Storage) -> bool {
+    storage.fs().exists(&storage.options().dir.join("mysql").join("user.frm"))
+}
+
 /// What the table's `.frm` tells, if there is one that can be read.
 pub(crate) fn read_extra(storage: &Storage, table: &TableParts) -> Result<Option<TableExtra>> {
     Ok(read_frm(storage, &table.name)?.map(|frm| extra_of(&frm, table)))

@@ -57,6 +57,12 @@ pub(super) fn create_table(
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     limits::settle_row_size(cx, &mut spec)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
+    if cx.db.engine().core().is_folder_of_a_server() {
+        let message = format!(
+            "Table '{database}.{name}' has no .frm file: the MySQL server that made the folder does not see it"
+        );
+        cx.state.warnings.push(Level::Warning, 1105, message);
+    }
     match selected {
         None => Ok(Outcome::default()),
         Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
