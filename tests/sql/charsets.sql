@@ -57,3 +57,7 @@ select de from n where de = 'cena' and 'Ä' = 'ae' collate utf8mb4_german2_ci;
 set names ucs2;
 set character_set_client = utf16;
 set character set utf32;
+-- The comma that sets are made with is of the result's character set.
+select hex(make_set(7, convert('a' using ucs2), convert('b' using ucs2), 'c')), hex(export_set(5, convert('Y' using utf16), convert('N' using utf16), ',', 3));
+select hex(make_set(5, convert('a' using utf32), 'b', 'c'));
+select hex(make_set(3, convert('a' using gbk), 'b')), hex(make_set(3, 'a', 'b'));

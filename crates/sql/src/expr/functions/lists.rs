@@ -2,10 +2,11 @@
 
 use super::string::too_long;
 use super::{Function, MANY, arg, evals, f};
-use crate::expr::build::{New, int_type, text_type};
+use crate::expr::build::{New, charset_of, int_type, text_type};
 use crate::expr::eval;
 use crate::expr::node::{CompareAs, Data, Expr, Node};
 use crate::expr::scope::CompileCx;
+use vaquita_engine::lower::charset::{self, Charset};
 use vaquita_engine::text::collation::Collation;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_types::memory::{append, with_room};
@@ -73,6 +74,13 @@ fn interval(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlR
     Ok(New::call(name, int_type(2), args, eval_interval).build_not_null(cx))
 }
 
+/// The comma between members, in the character set of the result.
+fn comma(collation: u16) -> Vec<u8> {
+    let mut out = Vec::with_capacity(4);
+    charset::convert(Charset::UTF8, charset_of(collation), b",", &mut out);
+    out
+}
+
 evals! {
     eval_field(e, args, cx, row) {
         let wanted = args[0].eval(cx, row)?;
@@ -103,6 +111,7 @@ evals! {
     }
     eval_make_set(e, args, cx, row) {
         let bits = arg!(args[0].bits(cx, row));
+        let comma = comma(e.ty().collation);
         let mut out = Vec::new();
         let mut first = true;
         for (i, member) in args[1..].iter().enumerate().take(64) {
@@ -110,11 +119,11 @@ evals! {
                 continue;
             }
             let Some(text) = member.text(cx, row)? else { continue };
-            if too_long(cx, "make_set", out.len() + 1 + text.len()) {
+            if too_long(cx, "make_set", out.len() + comma.len() + text.len()) {
                 return Ok(Value::Null);
             }
             if !first {
-                out.push(b',');
+                append(&mut out, &comma)?;
             }
             first = false;
             append(&mut out, &text)?;
@@ -127,7 +136,7 @@ evals! {
         let off = arg!(args[2].text(cx, row));
         let separator = match args.get(3) {
             Some(separator) => arg!(separator.text(cx, row)),
-            None => b",".into(),
+            None => comma(e.ty().collation).into(),
         };
         let count = match args.get(4) {
             Some(count) => {
