@@ -1,12 +1,13 @@
 //! Tidy: the house rules a compiler does not check.
 //!
-//! Each rule is a pure function from the repository's text files to findings, so that its own test can feed it a
-//! wrong tree. Errors fail the run; notes (long files, long functions) are printed and counted, so that growth is
+//! Each rule is a pure function from the repository's text files (or, once, cargo's tree of packages) to findings, so that its own
+//! test can feed it a wrong tree. Errors fail the run; notes (long files, long functions) are printed and counted, so that growth is
 //! seen without stopping anybody.
 
 mod circles;
 mod dependencies;
 mod layers;
+mod library;
 mod links;
 mod sizes;
 mod text;
@@ -67,8 +68,10 @@ const RULES: [(&str, Rule); 10] = [
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let (files, others) = read_tree(root)?;
     let mut errors = 0;
-    for (name, rule) in RULES {
-        for finding in rule(&files) {
+    let library = ("library", library::check(&library::tree()?));
+    let by_files = RULES.into_iter().map(|(name, rule)| (name, rule(&files)));
+    for (name, findings) in by_files.chain([library]) {
+        for finding in findings {
             match finding {
                 Finding::Error(text) => {
                     errors += 1;
@@ -78,7 +81,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
             }
         }
     }
-    println!("tidy: {} text files, {others} others, {} rules, {errors} errors", files.len(), RULES.len());
+    println!("tidy: {} text files, {others} others, {} rules, {errors} errors", files.len(), RULES.len() + 1);
     if errors == 0 { Ok(()) } else { Err(Failure(format!("tidy found {errors} errors"))) }
 }
 
