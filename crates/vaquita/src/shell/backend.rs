@@ -8,6 +8,12 @@ use std::sync::Arc;
 use vaquita_sql::types::Kind;
 use vaquita_sql::{ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value};
 
+/// Ends the statement that runs, from another thread.
+///
+/// # Errors
+/// For people: why it could not.
+pub(super) type Killer = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
 /// Runs statements.
 pub(super) trait Backend {
     /// Runs one statement.
@@ -17,6 +23,9 @@ pub(super) trait Backend {
     fn activity(&self) -> Option<Activity> {
         None
     }
+
+    /// Ends what [`Backend::run`] runs.
+    fn killer(&self) -> Killer;
 
     /// Says good-bye.
     fn close(&mut self) -> Result<(), SqlError>;
@@ -31,14 +40,17 @@ pub(super) struct Local {
     db: Database,
     /// `None` when closed.
     connection: Option<Connection>,
+    /// The session's number.
+    id: u32,
 }
 
 impl Local {
     pub(super) fn open(dir: &str, variables: Vec<(String, String)>) -> SqlResult<Local> {
         let options = variables.into_iter().fold(OpenOptions::new(), |o, (name, value)| o.set(name, value));
         let db = options.open(dir)?;
-        let connection = Some(db.connect()?);
-        Ok(Local { dir: dir.to_owned(), db, connection })
+        let mut connection = db.connect()?;
+        let id = connection.session().id();
+        Ok(Local { dir: dir.to_owned(), db, connection: Some(connection), id })
     }
 }
 
@@ -65,6 +77,15 @@ impl Backend for Local {
             let now = counts();
             (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1))
         }))
+    }
+
+    fn killer(&self) -> Killer {
+        let (db, id) = (Arc::downgrade(self.db.shared()), self.id);
+        Arc::new(move || {
+            // A folder that was closed meanwhile runs nothing.
+            db.upgrade().map(|db| db.processes().kill(id, true));
+            Ok(())
+        })
     }
 
     fn close(&mut self) -> Result<(), SqlError> {

@@ -1,10 +1,12 @@
 //! Typing SQL: line editing, history over sessions, statements over several lines.
 
 use super::Shell;
+use super::complete::{Completion, Words};
 use super::input::Splitter;
+use super::interrupt::Interrupts;
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
-use rustyline::{Config, Editor};
+use rustyline::{CompletionType, Config, Editor};
 use std::io;
 use std::path::PathBuf;
 
@@ -21,14 +23,22 @@ fn other(e: ReadlineError) -> io::Error {
 
 /// Reads and runs until the user leaves.
 pub(super) fn run(shell: &mut Shell<'_>) -> io::Result<()> {
-    let config = Config::builder().max_history_size(HISTORY).map_err(other)?.auto_add_history(false).build();
-    let mut editor: Editor<(), DefaultHistory> = Editor::with_config(config).map_err(other)?;
+    let config = Config::builder()
+        .max_history_size(HISTORY)
+        .map_err(other)?
+        .auto_add_history(false)
+        .completion_type(CompletionType::List)
+        .build();
+    let mut editor: Editor<Completion, DefaultHistory> = Editor::with_config(config).map_err(other)?;
+    editor.set_helper(Some(Completion::default()));
+    shell.interrupts = Some(Interrupts::new()?);
     let history = history_file();
     if let Some(path) = &history {
         // The first time there is none.
         let _ = editor.load_history(path);
     }
-    writeln!(shell.out, "{}. \\h lists the commands, \\q leaves.", shell.backend.greeting())?;
+    let greeting = format!("{}. \\h lists the commands, \\q leaves.\n", shell.backend.greeting());
+    shell.say(&greeting)?;
     let left = converse(shell, &mut editor);
     if let Some(path) = &history
         && let Err(e) = editor.save_history(path)
@@ -38,16 +48,23 @@ pub(super) fn run(shell: &mut Shell<'_>) -> io::Result<()> {
     left
 }
 
-fn converse(shell: &mut Shell<'_>, editor: &mut Editor<(), DefaultHistory>) -> io::Result<()> {
+fn converse(shell: &mut Shell<'_>, editor: &mut Editor<Completion, DefaultHistory>) -> io::Result<()> {
     let mut splitter = Splitter::new();
     let mut typed = String::new();
     loop {
+        if std::mem::take(&mut shell.names_changed)
+            && let Some(helper) = editor.helper_mut()
+        {
+            let _killable = shell.interrupts.as_ref().map(|i| i.during(shell.backend.killer()));
+            helper.words = Words::read(shell.backend.as_mut());
+        }
         let prompt = match splitter.pending() {
             None => "vaquita> ".to_owned(),
             Some(c) => format!("      {c}> "),
         };
         match editor.readline(&prompt) {
             Ok(line) => {
+                shell.note(&format!("{prompt}{line}\n"))?;
                 typed += &line;
                 typed.push('\n');
                 splitter.push_line(format!("{line}\n").as_bytes());
@@ -67,6 +84,8 @@ fn converse(shell: &mut Shell<'_>, editor: &mut Editor<(), DefaultHistory>) -> i
                 splitter.clear();
                 typed.clear();
             }
+            // From elsewhere than the keyboard: there is nothing to end.
+            Err(ReadlineError::Signal(_)) => {}
             Err(ReadlineError::Eof) => return Ok(()),
             Err(e) => return Err(other(e)),
         }

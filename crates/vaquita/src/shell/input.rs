@@ -8,9 +8,16 @@ pub(super) const HELP: &str = "\
 \\G            run it, one value a line
 \\c            forget what was typed
 \\q quit exit  leave
+\\s status     whom this talks to, and how
+\\u use D      the database to use
 \\. source F   run the statements of file F
+\\P pager C    show results through command C
+\\n nopager    show them on the terminal again
+\\T tee F      write everything to file F, too
+\\t notee      no more
+\\# rehash     read the names anew that the Tab key completes
+\\d delimiter D  end statements with D from now on
 \\h help       this
-delimiter D   end statements with D from now on
 ";
 
 /// Something to do.
@@ -24,6 +31,16 @@ pub(super) enum Piece {
     Help,
     /// Run a file.
     Source(String),
+    /// Tell whom this talks to.
+    Status,
+    /// Use a database.
+    Use(String),
+    /// Results go through a command; `None`: no more.
+    Pager(Option<String>),
+    /// Everything goes to a file, too; `None`: no more.
+    Tee(Option<String>),
+    /// Read the names anew that are completed.
+    Rehash,
     /// A backslash with something that is no command.
     Unknown(String),
 }
@@ -66,6 +83,11 @@ impl Splitter {
             inside: Inside::Nothing,
             ready: VecDeque::new(),
         }
+    }
+
+    /// What ends statements.
+    pub(super) fn delimiter(&self) -> String {
+        String::from_utf8_lossy(&self.delimiter).into_owned()
     }
 
     /// What has been completed.
@@ -121,7 +143,18 @@ impl Splitter {
         let line = line.trim();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let bare = word.trim_end_matches(';').to_ascii_lowercase();
+        let argument = || rest.trim().trim_end_matches(';').trim_end().to_owned();
         match bare.as_str() {
+            "status" if rest.is_empty() => self.ready.push_back(Piece::Status),
+            // With its delimiter it is a statement like others.
+            "use" if !rest.is_empty() && !line.contains(';') => {
+                self.ready.push_back(Piece::Use(unquoted(rest)))
+            }
+            "pager" if !rest.is_empty() => self.ready.push_back(Piece::Pager(Some(argument()))),
+            "pager" | "nopager" if rest.is_empty() => self.ready.push_back(Piece::Pager(None)),
+            "tee" if !rest.is_empty() => self.ready.push_back(Piece::Tee(Some(argument()))),
+            "notee" if rest.is_empty() => self.ready.push_back(Piece::Tee(None)),
+            "rehash" if rest.is_empty() => self.ready.push_back(Piece::Rehash),
             "delimiter" if !rest.trim().is_empty() => self.delimiter = rest.trim().as_bytes().to_vec(),
             "quit" | "exit" if rest.is_empty() => self.ready.push_back(Piece::Quit),
             "help" | "?" if rest.is_empty() => self.ready.push_back(Piece::Help),
@@ -219,9 +252,13 @@ impl Splitter {
             Some(b'c') => self.clear(),
             Some(b'q') => self.ready.push_back(Piece::Quit),
             Some(b'h' | b'?') => self.ready.push_back(Piece::Help),
-            Some(b'.') => {
-                let path = String::from_utf8_lossy(&rest[2..]).trim().to_owned();
-                self.ready.push_back(Piece::Source(path));
+            Some(b's') => self.ready.push_back(Piece::Status),
+            Some(b'n') => self.ready.push_back(Piece::Pager(None)),
+            Some(b't') => self.ready.push_back(Piece::Tee(None)),
+            Some(b'#') => self.ready.push_back(Piece::Rehash),
+            Some(command @ (b'.' | b'u' | b'P' | b'T' | b'd')) => {
+                let argument = String::from_utf8_lossy(&rest[2..]).trim().to_owned();
+                self.backslash_with(*command, argument);
                 return rest.len();
             }
             Some(b'N') => self.take(&rest[..2]),
@@ -232,6 +269,33 @@ impl Splitter {
         }
         rest.len().min(2)
     }
+}
+
+impl Splitter {
+    /// Commands that take the rest of the line.
+    fn backslash_with(&mut self, command: u8, argument: String) {
+        let some = || Some(argument.trim_end_matches(';').trim_end().to_owned()).filter(|a| !a.is_empty());
+        let piece = match command {
+            b'.' => Piece::Source(argument),
+            b'u' => Piece::Use(unquoted(argument.trim_end_matches(';'))),
+            b'P' => Piece::Pager(some()),
+            b'T' => Piece::Tee(some()),
+            _ => {
+                if !argument.is_empty() {
+                    self.delimiter = argument.into_bytes();
+                }
+                return;
+            }
+        };
+        self.ready.push_back(piece);
+    }
+}
+
+/// A name as typed, with or without backquotes.
+fn unquoted(name: &str) -> String {
+    let name = name.trim();
+    let inner = name.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    inner.map_or_else(|| name.to_owned(), |inner| inner.replace("``", "`"))
 }
 
 #[cfg(test)]
@@ -307,5 +371,31 @@ mod tests {
         assert_eq!(splitter.pending(), Some('-'));
         splitter.push_line(b";\n");
         assert_eq!(splitter.pending(), None);
+    }
+
+    #[test]
+    fn commands_with_arguments() {
+        let text = "use my db\nuse d; select 1;\n\\u `a``b`\n\\P less -S\npager\ntee /tmp/x;\nnotee\n\\s\nstatus;\n\\d //\n\
+                    select 2; 3//\n\\d ;\n\\n\nrehash\n\\T\n";
+        let got: Vec<String> = pieces(text).into_iter().map(|(text, ..)| text).collect();
+        assert_eq!(
+            got,
+            [
+                "Use(\"my db\")",
+                "use d",
+                "select 1",
+                "Use(\"a`b\")",
+                "Pager(Some(\"less -S\"))",
+                "Pager(None)",
+                "Tee(Some(\"/tmp/x\"))",
+                "Tee(None)",
+                "Status",
+                "Status",
+                "select 2; 3",
+                "Pager(None)",
+                "Rehash",
+                "Tee(None)",
+            ]
+        );
     }
 }

@@ -3,26 +3,38 @@
 //! | part | module |
 //! |---|---|
 //! | cutting input into statements and commands | [`input`] |
-//! | tables, vertical rows, tab-separated rows | [`print`](mod@print) |
-//! | where statements run: a folder, a server | [`backend`], [`remote`] |
-//! | the dialogue: line editing, history | [`dialogue`] |
+//! | tables, vertical rows, tab-separated rows; other forms | [`print`](mod@print), [`forms`] |
+//! | where results go: the terminal, a pager, a file | [`page`] |
+//! | where statements run: a folder, a server | [`backend`], [`remote`], [`address`] |
+//! | the dialogue: line editing, history; the Tab key; Ctrl-C | [`dialogue`], [`complete`], [`interrupt`] |
+//! | commands that are no statements | [`commands`] |
 //! | how long a statement runs | [`progress`] |
 //! | what was asked and answered, for comparing | [`transcript`] |
 //!
 //! Exit codes: 0 all statements worked, 1 one failed, 2 there was nobody to run them.
 
+mod address;
 mod backend;
+mod commands;
+mod complete;
 mod dialogue;
+mod forms;
 mod input;
+mod interrupt;
+mod page;
 mod print;
 mod progress;
 mod remote;
 mod transcript;
 
+use address::{Address, ServerArgs};
 use backend::{Backend, Local};
 use input::{Piece, Splitter};
-use print::{Layout, Printer};
+use interrupt::Interrupts;
+use page::Page;
+use print::{Form, Layout, Printer};
 use progress::Ticker;
+use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Instant;
 use vaquita_sql::SqlError;
@@ -31,7 +43,10 @@ use vaquita_sql::SqlError;
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShellArgs {
     /// A data folder (created if it is not there), or mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE]
-    target: String,
+    #[arg(required_unless_present_any = ["socket", "host", "port", "user"])]
+    target: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
     /// Run these statements instead of reading them
     #[arg(short, long, value_name = "SQL")]
     execute: Vec<String>,
@@ -50,11 +65,17 @@ pub(crate) struct ShellArgs {
     /// Results one value a line
     #[arg(short = 'E', long)]
     vertical: bool,
+    /// Form of results [default: a table by hand, else tsv]
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["table", "batch", "vertical"])]
+    format: Option<Form>,
+    /// By hand: do not read the names that the Tab key completes
+    #[arg(short = 'A', long)]
+    no_auto_rehash: bool,
     /// Go on after an error
     #[arg(short, long)]
     force: bool,
     /// Write down what was asked and answered, with counts, warnings and errors: to compare servers
-    #[arg(long, conflicts_with_all = ["table", "batch", "vertical"])]
+    #[arg(long, conflicts_with_all = ["table", "batch", "vertical", "format"])]
     transcript: bool,
     /// System variables of the folder, as NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -70,6 +91,16 @@ struct Shell<'o> {
     force: bool,
     transcript: bool,
     failed: bool,
+    /// What results are shown through.
+    pager: Option<String>,
+    /// Where everything goes, too.
+    tee: Option<(String, File)>,
+    /// By hand only: scripts end by the signal.
+    interrupts: Option<Interrupts>,
+    /// The names that are completed follow the statements.
+    follows_names: bool,
+    /// They are to be read anew.
+    names_changed: bool,
     out: &'o mut dyn Write,
     err: &'o mut dyn Write,
 }
@@ -84,11 +115,7 @@ pub(crate) fn run(args: &ShellArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         }
     };
     let by_hand = args.execute.is_empty() && io::stdin().is_terminal();
-    let layout = Layout {
-        table: (by_hand || args.table) && !args.batch,
-        vertical: args.vertical,
-        names: !args.skip_column_names,
-    };
+    let layout = Layout { form: form(args, by_hand), names: !args.skip_column_names };
     let mut shell = Shell {
         backend,
         layout,
@@ -96,6 +123,11 @@ pub(crate) fn run(args: &ShellArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         force: args.force || by_hand || args.transcript,
         transcript: args.transcript,
         failed: false,
+        pager: None,
+        tee: None,
+        interrupts: None,
+        follows_names: by_hand && !args.no_auto_rehash,
+        names_changed: by_hand && !args.no_auto_rehash,
         out,
         err,
     };
@@ -122,17 +154,33 @@ pub(crate) fn run(args: &ShellArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     u8::from(failed && !by_hand && !args.transcript)
 }
 
+fn form(args: &ShellArgs, by_hand: bool) -> Form {
+    match args.format {
+        Some(form) => form,
+        None if args.vertical => Form::Vertical,
+        None if (by_hand || args.table) && !args.batch => Form::Table,
+        None => Form::Tsv,
+    }
+}
+
 fn connect(args: &ShellArgs) -> Result<Box<dyn Backend>, String> {
-    let mut backend: Box<dyn Backend> = if args.target.starts_with("mysql://") {
-        Box::new(remote::Remote::connect(&args.target)?)
-    } else {
-        let mut variables = Vec::new();
-        for setting in &args.variables {
-            let (name, value) =
-                setting.split_once('=').ok_or_else(|| format!("--set {setting}: wanted is NAME=VALUE"))?;
-            variables.push((name.to_owned(), value.to_owned()));
+    let mut backend: Box<dyn Backend> = match &args.target {
+        Some(dir) if !dir.starts_with("mysql://") => {
+            if args.server.is_given() {
+                return Err(format!(
+                    "{dir}: --socket, --host, --port, --user and --password are of servers, not of folders"
+                ));
+            }
+            let mut variables = Vec::new();
+            for setting in &args.variables {
+                let (name, value) = setting
+                    .split_once('=')
+                    .ok_or_else(|| format!("--set {setting}: wanted is NAME=VALUE"))?;
+                variables.push((name.to_owned(), value.to_owned()));
+            }
+            Box::new(Local::open(dir, variables).map_err(|e| format!("{dir}: {e}"))?)
         }
-        Box::new(Local::open(&args.target, variables).map_err(|e| format!("{}: {e}", args.target))?)
+        url => Box::new(remote::Remote::connect(&Address::of(url.as_deref(), &args.server)?)?),
     };
     if let Some(name) = &args.database {
         let text = format!("use `{}`", name.replace('`', "``"));
@@ -173,18 +221,7 @@ impl Shell<'_> {
                     }
                 }
                 Piece::Quit => return Ok(false),
-                Piece::Help => write!(self.out, "{}", input::HELP)?,
-                Piece::Source(path) => match std::fs::File::open(&path) {
-                    Ok(file) => self.run_text(&mut io::BufReader::new(file))?,
-                    Err(e) => {
-                        self.failed = true;
-                        writeln!(self.err, "ERROR: {path}: {e}")?;
-                    }
-                },
-                Piece::Unknown(word) => {
-                    self.failed = true;
-                    writeln!(self.err, "ERROR: no command {word}; \\h lists them")?;
-                }
+                command => self.command(command, splitter)?,
             }
         }
         Ok(true)
@@ -194,16 +231,26 @@ impl Shell<'_> {
         if self.transcript {
             return transcript::statement(self.backend.as_mut(), text, self.out);
         }
-        let layout = Layout { vertical: vertical || self.layout.vertical, ..self.layout };
+        let layout = Layout { form: if vertical { Form::Vertical } else { self.layout.form }, ..self.layout };
         let start = Instant::now();
-        let mut printer = Printer::new(layout, self.talkative, self.out);
+        let tee = self.tee.as_mut().map(|(_, file)| file);
+        let mut page = match Page::open(self.out, self.pager.as_deref(), tee) {
+            Ok(page) => page,
+            Err(e) => return self.complain(&format!("the pager cannot be run: {e}")),
+        };
+        let mut printer = Printer::new(layout, &mut page);
         let done = {
+            let _killable = self.interrupts.as_ref().map(|i| i.during(self.backend.killer()));
             let _ticker = (self.talkative && io::stderr().is_terminal())
                 .then(|| Ticker::start(self.backend.activity()));
             self.backend.run(text, &mut printer)
         };
-        printer.finish(start.elapsed())?;
-        self.out.flush()?;
+        let what_was_done = printer.finish(start.elapsed())?;
+        page.close()?;
+        if self.talkative {
+            self.say(&what_was_done)?;
+        }
+        self.names_changed |= self.follows_names && commands::changes_names(text);
         if let Err(e) = done {
             self.failed = true;
             self.report(&e, line)?;
@@ -211,8 +258,34 @@ impl Shell<'_> {
         Ok(())
     }
 
+    /// Writes to the file, if there is one.
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.tee {
+            Some((_, file)) => file.write_all(text.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes to the terminal, past the pager.
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        self.note(text)?;
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Something that is no statement went wrong.
+    fn complain(&mut self, why: &str) -> io::Result<()> {
+        self.failed = true;
+        self.say_error(&format!("ERROR: {why}\n"))
+    }
+
+    fn say_error(&mut self, text: &str) -> io::Result<()> {
+        self.note(text)?;
+        self.err.write_all(text.as_bytes())
+    }
+
     fn report(&mut self, e: &SqlError, line: usize) -> io::Result<()> {
         let at = if self.talkative { String::new() } else { format!(" at line {line}") };
-        writeln!(self.err, "ERROR {} ({}){at}: {}", e.code, e.sqlstate, e.message)
+        self.say_error(&format!("ERROR {} ({}){at}: {}\n", e.code, e.sqlstate, e.message))
     }
 }

@@ -1,17 +1,32 @@
-//! Results as text: tables, one value a line, tab-separated lines.
+//! Results as text: tables, one value a line, tab-separated lines; [`super::forms`] has the forms for other programs.
 
+use super::forms;
 use std::io::{self, Write};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 
+/// Forms of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Form {
+    /// With frames and padding
+    Table,
+    /// One value a line
+    Vertical,
+    /// Separated by tabs, as MySQL's client in scripts
+    Tsv,
+    /// Separated by commas, quoted where need be; NULL is nothing, the empty text is ""
+    Csv,
+    /// An array of objects for each result
+    Json,
+    /// A table of Markdown
+    Markdown,
+}
+
 /// How results look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// With frames and padding; else separated by tabs.
-    pub(super) table: bool,
-    /// One value a line.
-    pub(super) vertical: bool,
-    /// With column names.
+    pub(super) form: Form,
+    /// With column names; JSON always has them.
     pub(super) names: bool,
 }
 
@@ -59,13 +74,34 @@ impl Output for Nothing {
     }
 }
 
+/// Keeps rows as text.
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    pub(super) rows: Vec<Vec<Option<String>>>,
+}
+
+impl Output for Collected {
+    fn columns(&mut self, _: Vec<Heading>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Option<&[u8]>]) -> io::Result<()> {
+        let text = |value: &Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
+        self.rows.push(values.iter().map(text).collect());
+        Ok(())
+    }
+
+    fn end(&mut self, _: Summary) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Rows of a table are held back to learn their widths, up to so many bytes; later ones may stand out.
 const HELD_BYTES: usize = 16 << 20;
 
 /// Prints results.
 pub(super) struct Printer<'o> {
     layout: Layout,
-    talkative: bool,
     out: &'o mut dyn Write,
     columns: Vec<Heading>,
     held: Vec<Vec<String>>,
@@ -79,10 +115,9 @@ pub(super) struct Printer<'o> {
 }
 
 impl<'o> Printer<'o> {
-    pub(super) fn new(layout: Layout, talkative: bool, out: &'o mut dyn Write) -> Printer<'o> {
+    pub(super) fn new(layout: Layout, out: &'o mut dyn Write) -> Printer<'o> {
         Printer {
             layout,
-            talkative,
             out,
             columns: Vec::new(),
             held: Vec::new(),
@@ -95,29 +130,23 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// After the statement, failed or not.
-    pub(super) fn finish(mut self, took: Duration) -> io::Result<()> {
-        self.close_frame()?;
-        if !self.talkative {
-            return Ok(());
-        }
+    /// After the statement, failed or not. Gives the lines about what was done.
+    pub(super) fn finish(mut self, took: Duration) -> io::Result<String> {
+        self.close_result()?;
+        let mut out = String::new();
         for (what, warnings, info) in std::mem::take(&mut self.done) {
             let warned = match warnings {
                 0 => String::new(),
                 1 => ", 1 warning".to_owned(),
                 n => format!(", {n} warnings"),
             };
-            writeln!(self.out, "{what}{warned} ({:.2} sec)", took.as_secs_f64())?;
+            out += &format!("{what}{warned} ({:.2} sec)\n", took.as_secs_f64());
             if !info.is_empty() {
-                writeln!(self.out, "{info}")?;
+                out += &format!("{info}\n");
             }
-            writeln!(self.out)?;
+            out.push('\n');
         }
-        Ok(())
-    }
-
-    fn framed(&self) -> bool {
-        self.layout.table && !self.layout.vertical
+        Ok(out)
     }
 
     fn rule(&mut self) -> io::Result<()> {
@@ -157,8 +186,11 @@ impl<'o> Printer<'o> {
         held.iter().try_for_each(|cells| self.framed_row(cells, false))
     }
 
-    fn close_frame(&mut self) -> io::Result<()> {
-        if self.framed() && (self.frame_open || !self.held.is_empty()) {
+    fn close_result(&mut self) -> io::Result<()> {
+        if self.layout.form == Form::Json && self.in_result {
+            self.out.write_all(if self.rows == 0 { b"[]\n" } else { b"\n]\n" })?;
+        }
+        if self.layout.form == Form::Table && (self.frame_open || !self.held.is_empty()) {
             if !self.frame_open {
                 self.open_frame()?;
             }
@@ -213,7 +245,7 @@ pub(super) fn write_escaped(out: &mut dyn Write, value: &[u8]) -> io::Result<()>
     out.write_all(&value[plain..])
 }
 
-fn cell(value: Option<&[u8]>, column: &Heading) -> String {
+pub(super) fn cell(value: Option<&[u8]>, column: &Heading) -> String {
     let Some(value) = value else { return "NULL".to_owned() };
     match std::str::from_utf8(value) {
         Ok(text) if !column.binary || !text.chars().any(char::is_control) => text.to_owned(),
@@ -230,27 +262,36 @@ impl Output for Printer<'_> {
         self.widths = columns.iter().map(|c| if self.layout.names { c.name.width() } else { 0 }).collect();
         self.columns = columns;
         (self.rows, self.in_result) = (0, true);
-        if !self.layout.table && !self.layout.vertical && self.layout.names {
-            let names: Vec<Vec<u8>> = self.columns.iter().map(|c| c.name.clone().into_bytes()).collect();
-            let names: Vec<Option<&[u8]>> = names.iter().map(|n| Some(n.as_slice())).collect();
+        match self.layout.form {
             // As MySQL's client: no heading without a row; the row writes it.
-            self.held =
-                vec![names.iter().map(|n| String::from_utf8_lossy(n.unwrap_or(b"")).into_owned()).collect()];
+            Form::Tsv if self.layout.names => {
+                self.held = vec![self.columns.iter().map(|c| c.name.clone()).collect()];
+                Ok(())
+            }
+            Form::Csv if self.layout.names => forms::csv_heading(self.out, &self.columns),
+            Form::Markdown => forms::markdown_heading(self.out, &self.columns, self.layout.names),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn row(&mut self, values: &[Option<&[u8]>]) -> io::Result<()> {
         self.rows += 1;
-        if self.layout.vertical {
-            return self.vertical_row(values);
-        }
-        if !self.layout.table {
-            for names in std::mem::take(&mut self.held) {
-                let names: Vec<Option<&[u8]>> = names.iter().map(|n| Some(n.as_bytes())).collect();
-                self.tabbed_row(&names)?;
+        match self.layout.form {
+            Form::Vertical => return self.vertical_row(values),
+            Form::Tsv => {
+                for names in std::mem::take(&mut self.held) {
+                    let names: Vec<Option<&[u8]>> = names.iter().map(|n| Some(n.as_bytes())).collect();
+                    self.tabbed_row(&names)?;
+                }
+                return self.tabbed_row(values);
             }
-            return self.tabbed_row(values);
+            Form::Csv => return forms::csv_row(self.out, values, &self.columns),
+            Form::Json => {
+                self.out.write_all(if self.rows == 1 { b"[\n" } else { b",\n" })?;
+                return forms::json_row(self.out, values, &self.columns);
+            }
+            Form::Markdown => return forms::markdown_row(self.out, values, &self.columns),
+            Form::Table => {}
         }
         let cells: Vec<String> = values.iter().zip(&self.columns).map(|(v, c)| cell(*v, c)).collect();
         if self.frame_open {
@@ -265,7 +306,7 @@ impl Output for Printer<'_> {
     }
 
     fn end(&mut self, summary: Summary) -> io::Result<()> {
-        self.close_frame()?;
+        self.close_result()?;
         self.held.clear();
         let plural = |n: u64| if n == 1 { "row" } else { "rows" };
         let what = match (self.in_result, self.rows) {
@@ -288,7 +329,7 @@ mod tests {
 
     fn printed(layout: Layout, rows: &[&[Option<&[u8]>]]) -> String {
         let mut out = Vec::new();
-        let mut printer = Printer::new(layout, false, &mut out);
+        let mut printer = Printer::new(layout, &mut out);
         let heading = |name: &str, number| Heading { name: name.into(), number, binary: false };
         printer.columns(vec![heading("id", true), heading("naïve", false)]).expect("printing to memory");
         rows.iter().for_each(|row| printer.row(row).expect("printing to memory"));
@@ -301,7 +342,7 @@ mod tests {
 
     #[test]
     fn as_a_table() {
-        let layout = Layout { table: true, vertical: false, names: true };
+        let layout = Layout { form: Form::Table, names: true };
         let wanted = "\
 +----+-------+
 | id | naïve |
@@ -316,7 +357,7 @@ mod tests {
 
     #[test]
     fn one_value_a_line() {
-        let layout = Layout { table: true, vertical: true, names: true };
+        let layout = Layout { form: Form::Vertical, names: true };
         let stars = "*".repeat(27);
         let wanted = format!(
             "{stars} 1. row {stars}\n   id: 1\nnaïve: größe\n{stars} 2. row {stars}\n   id: 22\nnaïve: NULL\n"
@@ -326,10 +367,34 @@ mod tests {
 
     #[test]
     fn tab_separated() {
-        let layout = Layout { table: false, vertical: false, names: true };
+        let layout = Layout { form: Form::Tsv, names: true };
         let rows: &[&[Option<&[u8]>]] = &[&[Some(b"1"), Some(b"a\tb\\c\n")]];
         assert_eq!(printed(layout, rows), "id\tnaïve\n1\ta\\tb\\\\c\\n\n");
         assert_eq!(printed(layout, &[]), "");
         assert_eq!(printed(Layout { names: false, ..layout }, ROWS), "1\tgröße\n22\tNULL\n");
+    }
+
+    #[test]
+    fn for_other_programs() {
+        let rows: &[&[Option<&[u8]>]] =
+            &[&[Some(b"1"), Some(b"a|b,\"c\"\n\x01")], &[Some(b"007"), None], &[None, Some(b"")]];
+        let of = |form| printed(Layout { form, names: true }, rows);
+        assert_eq!(of(Form::Csv), "id,naïve\n1,\"a|b,\"\"c\"\"\n\u{1}\"\n007,\n,\"\"\n");
+        assert_eq!(
+            of(Form::Json),
+            "[\n{\"id\": 1, \"naïve\": \"a|b,\\\"c\\\"\\n\\u0001\"},\n\
+             {\"id\": \"007\", \"naïve\": null},\n{\"id\": null, \"naïve\": \"\"}\n]\n"
+        );
+        assert_eq!(
+            of(Form::Markdown),
+            "| id | naïve |\n|---:|---|\n| 1 | a\\|b,\"c\"<br>\u{1} |\n| 007 | NULL |\n| NULL |  |\n"
+        );
+        for (form, wanted) in [
+            (Form::Csv, "id,naïve\n"),
+            (Form::Json, "[]\n"),
+            (Form::Markdown, "| id | naïve |\n|---:|---|\n"),
+        ] {
+            assert_eq!(printed(Layout { form, names: true }, &[]), wanted);
+        }
     }
 }

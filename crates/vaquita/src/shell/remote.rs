@@ -1,12 +1,14 @@
 //! A server as a backend: a small client of MySQL's text protocol, with TLS where the server has it.
 
-use super::backend::Backend;
-use super::print::{Heading, Output, Summary};
+use super::address::Address;
+use super::backend::{Backend, Killer};
+use super::print::{Heading, Nothing, Output, Summary};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use vaquita_server::packet::lenenc::{Malformed, Reader};
 use vaquita_sql::{SqlError, password};
@@ -21,62 +23,10 @@ const MORE_RESULTS: u16 = 8;
 const COLLATION: u8 = 45;
 const CHUNK_MAX: usize = 0xFF_FFFF;
 
-/// Where a server is and who asks.
-#[derive(Debug, PartialEq, Eq)]
-struct Address {
-    user: String,
-    password: String,
-    host: String,
-    port: u16,
-    database: Option<String>,
-}
-
-impl Address {
-    /// Reads `mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE]`; `%XX` in user and password stands for a byte.
-    fn parse(url: &str) -> Result<Address, String> {
-        let bad =
-            |why: &str| format!("{url}: {why}; wanted is mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE]");
-        let rest = url.strip_prefix("mysql://").ok_or_else(|| bad("no mysql://"))?;
-        let (place, database) = match rest.split_once('/') {
-            Some((place, database)) => (place, Some(database.to_owned()).filter(|d| !d.is_empty())),
-            None => (rest, None),
-        };
-        let (who, at) = place.rsplit_once('@').unwrap_or(("root", place));
-        let (user, password) = who.split_once(':').unwrap_or((who, ""));
-        let (host, port) = match at.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().map_err(|_| bad("the port is no number"))?),
-            None => (at, 3306),
-        };
-        let plain =
-            |text: &str| unescape(text).ok_or_else(|| bad("a % is not followed by two hexadecimal digits"));
-        Ok(Address {
-            user: plain(user)?,
-            password: plain(password)?,
-            host: if host.is_empty() { "127.0.0.1".to_owned() } else { host.to_owned() },
-            port,
-            database,
-        })
-    }
-}
-
-fn unescape(text: &str) -> Option<String> {
-    let mut out = Vec::new();
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        let digit = |b: Option<u8>| char::from(b?).to_digit(16);
-        let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
-        out.push((high * 16 + low) as u8);
-    }
-    String::from_utf8(out).ok()
-}
-
 /// A socket, in clear or under TLS.
 enum Wire {
     Clear(TcpStream),
+    Local(UnixStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
@@ -84,6 +34,7 @@ impl Read for Wire {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Wire::Clear(s) => s.read(buf),
+            Wire::Local(s) => s.read(buf),
             Wire::Tls(s) => s.read(buf),
         }
     }
@@ -93,6 +44,7 @@ impl Write for Wire {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         match self {
             Wire::Clear(s) => s.write(buf),
+            Wire::Local(s) => s.write(buf),
             Wire::Tls(s) => s.write(buf),
         }
     }
@@ -100,6 +52,7 @@ impl Write for Wire {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Wire::Clear(s) => s.flush(),
+            Wire::Local(s) => s.flush(),
             Wire::Tls(s) => s.flush(),
         }
     }
@@ -189,7 +142,10 @@ impl Packets {
 /// A session on a server.
 pub(super) struct Remote {
     packets: Packets,
+    address: Address,
     greeting: String,
+    /// The connection's number.
+    id: u32,
 }
 
 fn lost(e: io::Error) -> SqlError {
@@ -203,6 +159,7 @@ fn malformed(_: Malformed) -> SqlError {
 /// What the server says at first.
 struct Hello {
     version: String,
+    id: u32,
     capabilities: u32,
     challenge: Vec<u8>,
     plugin: Vec<u8>,
@@ -217,7 +174,7 @@ impl Hello {
             let mut r = Reader::new(payload);
             r.u8()?;
             let version = String::from_utf8_lossy(r.string0()?).into_owned();
-            r.u32()?;
+            let id = r.u32()?;
             let mut challenge = r.bytes(8)?.to_vec();
             r.u8()?;
             let low = u32::from(r.u16()?);
@@ -229,7 +186,7 @@ impl Hello {
             challenge.extend_from_slice(r.bytes(challenge_len.saturating_sub(9).max(12))?);
             r.u8()?;
             let plugin = r.string0_or_rest().to_vec();
-            Ok(Hello { version, capabilities, challenge, plugin })
+            Ok(Hello { version, id, capabilities, challenge, plugin })
         };
         read().map_err(malformed)
     }
@@ -257,25 +214,33 @@ fn proof(plugin: &[u8], secret: &[u8], challenge: &[u8]) -> Result<Vec<u8>, SqlE
 }
 
 impl Remote {
-    pub(super) fn connect(url: &str) -> Result<Remote, String> {
-        let address = Address::parse(url)?;
-        let stream = TcpStream::connect((address.host.as_str(), address.port))
-            .and_then(|stream| stream.set_nodelay(true).map(|()| stream))
-            .map_err(|e| format!("{}:{}: {e}", address.host, address.port))?;
-        let packets = Packets { wire: Some(Wire::Clear(stream)), seq: 0, buffer: Vec::new(), start: 0 };
-        let mut remote = Remote { packets, greeting: String::new() };
-        remote.log_in(&address).map_err(|e| e.to_string())?;
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// For people: nobody there, or not for this user.
+    pub(super) fn connect(address: &Address) -> Result<Remote, String> {
+        let wire = match &address.socket {
+            Some(path) => UnixStream::connect(path).map(Wire::Local),
+            None => TcpStream::connect((address.host.as_str(), address.port))
+                .and_then(|stream| stream.set_nodelay(true).map(|()| Wire::Clear(stream))),
+        };
+        let wire = wire.map_err(|e| format!("{address}: {e}"))?;
+        let packets = Packets { wire: Some(wire), seq: 0, buffer: Vec::new(), start: 0 };
+        let mut remote = Remote { packets, address: address.clone(), greeting: String::new(), id: 0 };
+        remote.log_in(address).map_err(|e| e.to_string())?;
         Ok(remote)
     }
 
     fn log_in(&mut self, address: &Address) -> Result<(), SqlError> {
         let hello = Hello::read(&self.packets.receive().map_err(lost)?)?;
-        self.greeting = format!("Server {} at {}:{}", hello.version, address.host, address.port);
+        self.greeting = format!("Server {} at {address}", hello.version);
+        self.id = hello.id;
         let mut capabilities = CAPABILITIES;
         if address.database.is_some() {
             capabilities |= CONNECT_WITH_DB;
         }
-        let tls = hello.capabilities & SSL != 0;
+        // Nobody listens on a socket of this machine.
+        let tls = hello.capabilities & SSL != 0 && address.socket.is_none();
         if tls {
             capabilities |= SSL;
         }
@@ -300,10 +265,10 @@ impl Remote {
         head.extend_from_slice(&hello.plugin);
         head.push(0);
         self.packets.send(&head).map_err(lost)?;
-        self.finish_log_in(secret, tls)
+        self.finish_log_in(secret, tls || address.socket.is_some())
     }
 
-    fn finish_log_in(&mut self, secret: &[u8], tls: bool) -> Result<(), SqlError> {
+    fn finish_log_in(&mut self, secret: &[u8], private: bool) -> Result<(), SqlError> {
         loop {
             let payload = self.packets.receive().map_err(lost)?;
             match payload.first() {
@@ -318,7 +283,7 @@ impl Remote {
                 }
                 // caching_sha2_password: 3 the proof was enough, 4 the password itself is wanted.
                 Some(0x01) if payload.get(1) == Some(&3) => {}
-                Some(0x01) if payload.get(1) == Some(&4) && tls => {
+                Some(0x01) if payload.get(1) == Some(&4) && private => {
                     self.packets.send(&[secret, &[0]].concat()).map_err(lost)?;
                 }
                 Some(0x01) => {
@@ -460,6 +425,18 @@ impl Backend for Remote {
         Ok(())
     }
 
+    /// By another connection: this one waits for its answer.
+    fn killer(&self) -> Killer {
+        let (address, id) = (self.address.clone(), self.id);
+        Arc::new(move || {
+            let mut other = Remote::connect(&address)?;
+            let text = format!("KILL QUERY {id}");
+            let killed = other.run(text.as_bytes(), &mut Nothing).map_err(|e| e.to_string());
+            other.close().map_err(|e| e.to_string())?;
+            killed
+        })
+    }
+
     fn close(&mut self) -> Result<(), SqlError> {
         // COM_QUIT has no answer, and a server that is gone already needs none.
         let _ = self.packets.command(1, b"");
@@ -517,25 +494,5 @@ impl ServerCertVerifier for AnyServer {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses() {
-        let full = Address::parse("mysql://me:a%40b%3a@db.example:3307/shop").expect("an address");
-        assert_eq!((full.user.as_str(), full.password.as_str()), ("me", "a@b:"));
-        assert_eq!(
-            (full.host.as_str(), full.port, full.database.as_deref()),
-            ("db.example", 3307, Some("shop"))
-        );
-        let short = Address::parse("mysql://localhost").expect("an address");
-        assert_eq!((short.user.as_str(), short.port, short.database), ("root", 3306, None));
-        let wrong = Address::parse("mysql://h:x").expect_err("no port");
-        assert!(wrong.contains("the port is no number"), "{wrong}");
-        assert!(Address::parse("mysql://a%4@h").is_err());
     }
 }
