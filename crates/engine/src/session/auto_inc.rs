@@ -56,6 +56,8 @@ impl Statement<'_> {
             self.session.lock_table(table, LockMode::AutoInc)?;
         }
         let count = match wanted {
+            // The traditional way: no value is reserved that may not be used.
+            _ if mode == 0 => 1,
             Wanted::Exactly(n) | Wanted::AtLeast(n) => n,
         };
         let core = &self.session.core;
