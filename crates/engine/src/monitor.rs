@@ -46,7 +46,7 @@ impl Core {
     #[cold]
     pub(crate) fn tell_deadlock(&self, report: &DeadlockReport) {
         if self.live.print_all_deadlocks.load(Ordering::Relaxed) {
-            eprintln!("{}", report.describe(self));
+            self.notes.say(report.describe(self));
         }
     }
 }

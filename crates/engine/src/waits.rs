@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
 use vaquita_txn::{TrxHandle, TrxRef, TrxShared};
@@ -63,16 +63,53 @@ pub(crate) enum Woken {
     Interrupted,
 }
 
+/// Measures waits for locks, and hands all on to another hook.
+#[derive(Debug)]
+pub(crate) struct LockClock {
+    pub(crate) hook: Arc<dyn WaitHook>,
+    since: Mutex<Option<Instant>>,
+    waited_us: AtomicU64,
+}
+
+impl LockClock {
+    pub(crate) fn around(hook: Arc<dyn WaitHook>) -> LockClock {
+        LockClock { hook, since: Mutex::new(None), waited_us: AtomicU64::new(0) }
+    }
+
+    /// Microseconds of all waits that are over.
+    pub(crate) fn waited_us(&self) -> u64 {
+        self.waited_us.load(Ordering::Relaxed)
+    }
+}
+
+impl WaitHook for LockClock {
+    fn before(&self, what: WaitFor) {
+        if what == WaitFor::Lock {
+            *self.since.lock() = Some(Instant::now());
+        }
+        self.hook.before(what);
+    }
+
+    fn after(&self, what: WaitFor) {
+        self.hook.after(what);
+        if what == WaitFor::Lock
+            && let Some(since) = self.since.lock().take()
+        {
+            self.waited_us.fetch_add(since.elapsed().as_micros() as u64, Ordering::Relaxed);
+        }
+    }
+}
+
 /// A session as one that waits.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter {
     waits: Arc<Waits>,
-    pub(crate) hook: Arc<dyn WaitHook>,
+    pub(crate) hook: Arc<LockClock>,
 }
 
 impl Default for Waiter {
     fn default() -> Self {
-        Waiter { waits: Arc::default(), hook: Arc::new(PlainWait) }
+        Waiter { waits: Arc::default(), hook: Arc::new(LockClock::around(Arc::new(PlainWait))) }
     }
 }
 

@@ -8,7 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::{CipherSuite, RootCertStore, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -32,6 +32,9 @@ pub struct TlsFiles {
     pub crl_dir: Option<PathBuf>,
     /// `tls_version`: `TLSv1.2,TLSv1.3`; empty: all that are known.
     pub versions: String,
+    /// `ssl_cipher`: suites of TLS 1.2 by OpenSSL's names, `:` between them; empty: all that are known. Those of TLS 1.3 are
+    /// always there, as in MySQL.
+    pub ciphers: String,
 }
 
 /// Why there is no TLS.
@@ -103,7 +106,9 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TlsError> {
 pub fn config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
     let certs = certificates(&files.cert)?;
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(failed(&files.key))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut provider = rustls::crypto::ring::default_provider();
+    choose(&mut provider.cipher_suites, &files.ciphers)?;
+    let provider = Arc::new(provider);
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&versions(&files.versions)?)
         .map_err(|e| TlsError(e.to_string()))?;
@@ -123,6 +128,40 @@ pub fn config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
     };
     let config = builder.with_single_cert(certs, key).map_err(failed(&files.cert))?;
     Ok(Arc::new(config))
+}
+
+/// OpenSSL's name of a suite of TLS 1.2; `None`: it is of TLS 1.3.
+fn openssl_name(suite: CipherSuite) -> Option<&'static str> {
+    Some(match suite {
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => "ECDHE-ECDSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => "ECDHE-ECDSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-ECDSA-CHACHA20-POLY1305",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => "ECDHE-RSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => "ECDHE-RSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-RSA-CHACHA20-POLY1305",
+        _ => return None,
+    })
+}
+
+/// Leaves the suites that a list names. Names that are not known are passed over, as OpenSSL does.
+fn choose(suites: &mut Vec<SupportedCipherSuite>, list: &str) -> Result<(), TlsError> {
+    if list.trim().is_empty() {
+        return Ok(());
+    }
+    let named = |name: &str| list.split([':', ',', ' ']).any(|word| word.eq_ignore_ascii_case(name));
+    let mut found = false;
+    suites.retain(|suite| match openssl_name(suite.suite()) {
+        Some(name) => {
+            let wanted = named(name);
+            found |= wanted;
+            wanted
+        }
+        None => true,
+    });
+    match found {
+        true => Ok(()),
+        false => Err(TlsError(format!("ssl_cipher: '{list}' names no cipher that is known here"))),
+    }
 }
 
 /// Versions by their names. Those before 1.2 are not known any more; a list of such alone is an error.
@@ -188,7 +227,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 
 /// Names of cipher suite and version as OpenSSL has them, for SHOW STATUS.
 pub fn names(tls: &rustls::ServerConnection) -> Option<(String, String)> {
-    let suite = format!("{:?}", tls.negotiated_cipher_suite()?.suite());
+    let suite = tls.negotiated_cipher_suite()?.suite();
+    let suite = openssl_name(suite).map_or_else(|| format!("{suite:?}"), str::to_owned);
     let version = match tls.protocol_version()? {
         rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2",
         _ => "TLSv1.3",
@@ -301,6 +341,26 @@ mod tests {
         assert!(meet(&made, &BOTH).unwrap_err().contains("Revoked"));
         made.files.ca = None;
         assert!(meet(&made, &BOTH).unwrap_err().contains("needs ssl_ca"));
+    }
+
+    #[test]
+    fn ciphers_that_are_not_named_are_not_spoken() {
+        let mut made = made("ciphers");
+        let tls12 = [&rustls::version::TLS12];
+        made.files.ciphers = "NO-SUCH-CIPHER:ecdhe-ecdsa-aes128-gcm-sha256".into();
+        assert!(meet(&made, &tls12).is_ok());
+        let config = config(&made.files).unwrap();
+        let names: Vec<_> =
+            config.crypto_provider().cipher_suites.iter().map(|s| openssl_name(s.suite())).collect();
+        let of_tls12: Vec<_> = names.iter().flatten().collect();
+        assert_eq!(of_tls12, [&"ECDHE-ECDSA-AES128-GCM-SHA256"]);
+        assert_eq!(names.len(), 4, "those of TLS 1.3 stay");
+        // The certificate's key is no RSA key.
+        made.files.ciphers = "ECDHE-RSA-AES256-GCM-SHA384".into();
+        assert!(meet(&made, &tls12).is_err());
+        assert_eq!(meet(&made, &BOTH), Ok(rustls::ProtocolVersion::TLSv1_3));
+        made.files.ciphers = "AES128-SHA".into();
+        assert!(meet(&made, &BOTH).unwrap_err().contains("no cipher"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod token;
 
 use bumpalo::Bump;
 
-pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest};
+pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest, param_positions};
 pub use error::{ParseError, ParseErrorKind};
 pub use keyword::needs_quotes;
 pub use mode::{ParseMode, SqlMode, TwoByte};

@@ -5,6 +5,8 @@
 mod client;
 #[path = "database/endless.rs"]
 mod endless;
+#[path = "database/limits.rs"]
+mod limits;
 
 use client::{Answer, Client, text};
 use std::net::{SocketAddr, TcpStream};

@@ -85,6 +85,8 @@ pub(crate) struct SlowStatement<'a> {
     pub(crate) database: &'a str,
     /// How long it took, microseconds.
     pub(crate) micros: u64,
+    /// How long it waited for locks, microseconds.
+    pub(crate) lock_micros: u64,
     /// Rows it sent.
     pub(crate) rows_sent: u64,
     /// Rows it read from tables.
@@ -198,12 +200,11 @@ impl StatementLogs {
             Err(_) => (statement.host, ""),
         };
         let _ = writeln!(head, "# User@Host: {user}[{account}] @ {host} [{address}]  Id: {:5}", statement.id);
-        // Programs that read such logs want a Lock_time; waits for locks are not measured apart.
-        let seconds = statement.micros as f64 / 1e6;
+        let [seconds, waited] = [statement.micros, statement.lock_micros].map(|us| us as f64 / 1e6);
         let (sent, examined) = (statement.rows_sent, statement.rows_examined);
         let _ = writeln!(
             head,
-            "# Query_time: {seconds:.6}  Lock_time: 0.000000 Rows_sent: {sent}  Rows_examined: {examined}"
+            "# Query_time: {seconds:.6}  Lock_time: {waited:.6} Rows_sent: {sent}  Rows_examined: {examined}"
         );
         if log.last_database != statement.database {
             statement.database.clone_into(&mut log.last_database);

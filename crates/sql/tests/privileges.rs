@@ -243,3 +243,74 @@ fn expired_passwords_are_changed_first() {
     let interval = "1235 This version of Vaquita doesn't yet support 'PASSWORD EXPIRE INTERVAL'";
     assert_eq!(run(&mut c, "alter user u@localhost password expire interval 3 day"), interval);
 }
+
+/// What of an account is no grant: 5.6 has it in the first line, 5.7 and this server in SHOW CREATE USER.
+fn without_account(line: &str) -> String {
+    let (grant, rest) = line.split_once("'u'@'h'").expect("the account");
+    let options = if rest.contains("WITH GRANT OPTION") { " WITH GRANT OPTION" } else { "" };
+    format!("{grant}'u'@'h'{options}")
+}
+
+/// Lines behind the first one are in no order.
+#[test]
+fn grants_are_shown_as_by_mysql() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; create table d.t (a int, b int); create table d.t2 (a int)");
+    let mut wrong = String::new();
+    for line in include_str!("privileges/grants.tsv").lines().filter(|line| !line.starts_with('#')) {
+        let (statements, shown) = line.split_once('\t').expect("statements and an answer");
+        run(&mut c, "create user u@h");
+        let done = run(&mut c, statements);
+        let answer = run(&mut c, "show grants for u@h");
+        let sorted = |text: &str, by: char| {
+            let mut lines: Vec<String> = text.split(by).map(without_account).collect();
+            lines[1..].sort();
+            lines
+        };
+        if sorted(&answer, '\n') != sorted(shown, '|') {
+            wrong += &format!("{statements}\n  {done}\n  {answer}\n  {shown}\n");
+        }
+        run(&mut c, "drop user u@h");
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Whose sessions an account sees, and which of them it may end. As MySQL 5.6.24: SUPER ends what it does not see.
+#[test]
+fn sessions_are_seen_and_ended_by_those_who_may() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    for sql in [
+        "create user web@'%'; create user other@'%'; create user proc@'%'; create user boss@'%'",
+        "grant process on *.* to proc@'%'; grant super on *.* to boss@'%'",
+    ] {
+        assert_eq!(run(&mut c, sql), "");
+    }
+    let of = |user: &str| connect_as(&opened.db, user, "%").expect("connects");
+    let (mut web, mate, other, mut proc, mut boss) =
+        (of("web"), of("web"), of("other"), of("proc"), of("boss"));
+    let users = |c: &mut Connection, list: &str| {
+        let lines = run(c, list);
+        let mut users: Vec<String> =
+            lines.lines().map(|line| line.split('|').nth(1).unwrap_or_default().to_owned()).collect();
+        users.sort();
+        users.join(" ")
+    };
+    let table = "select id, user from information_schema.processlist";
+    for list in ["show processlist", "show full processlist", table] {
+        assert_eq!(users(&mut web, list), "web web", "{list}");
+        assert_eq!(users(&mut proc, list), "boss other proc root web web", "{list}");
+        assert_eq!(users(&mut boss, list), "boss", "{list}");
+        assert_eq!(users(&mut c, list), "boss other proc root web web", "{list}");
+    }
+    let id = other.id();
+    let refused = format!("1095 You are not owner of thread {id}");
+    for (session, kill) in [(&mut web, "kill"), (&mut proc, "kill query")] {
+        assert_eq!(run(session, &format!("{kill} {id}")), refused);
+    }
+    assert!(!other.is_killed());
+    assert_eq!(run(&mut web, &format!("kill {}", mate.id())), "");
+    assert_eq!(run(&mut boss, &format!("kill {id}")), "");
+    assert!(mate.is_killed() && other.is_killed());
+}

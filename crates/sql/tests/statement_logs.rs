@@ -51,6 +51,9 @@ fn the_general_log_has_every_statement_and_no_password() {
     run(&mut c, "select nonsense");
     let id = c.prepare(b"select ? + 1").expect("prepares").id;
     c.execute(id, &[vaquita_sql::Value::Int(1)], &mut vaquita_sql::sink::Collected::default()).expect("runs");
+    let id = c.prepare(b"select 'a?', /* ? */ ?, ?").expect("prepares").id;
+    let params = [vaquita_sql::Value::bytes(b"it's"), vaquita_sql::Value::Null];
+    c.execute(id, &params, &mut vaquita_sql::sink::Collected::default()).expect("runs");
     run(&mut other, "set sql_log_off = 1");
     run(&mut other, "select 'not told'");
     drop(other);
@@ -67,7 +70,9 @@ fn the_general_log_has_every_statement_and_no_password() {
             "Query: create user 'u'@'h' identified by <secret>",
             "Query: select nonsense",
             "Prepare: select ? + 1",
-            "Execute: select ? + 1",
+            "Execute: select 1 + 1",
+            "Prepare: select 'a?', /* ? */ ?, ?",
+            r"Execute: select 'a?', /* ? */ 'it\'s', NULL",
             "Query: set sql_log_off = 1",
             "Query: set global general_log = off",
         ]
@@ -101,6 +106,40 @@ fn the_slow_query_log_has_what_is_slow() {
     assert!(text.contains("use shop;\nSET timestamp="), "{text}");
     assert!(!text.contains("select b from t") && !text.contains("add c int"), "{text}");
     assert!(text.contains("alter table t add d int;"), "{text}");
+}
+
+/// As MySQL 5.6.24: who waits for rows or for a definition is told so, and is not slow for it.
+#[test]
+fn waits_for_locks_are_told_apart() {
+    let log = LogPath::new("lock-time");
+    let opened = open_with(&[
+        ("slow_query_log", "ON"),
+        ("slow_query_log_file", log.name()),
+        ("log_slow_admin_statements", "ON"),
+    ]);
+    let (mut holder, mut c) = (root(&opened.db), root(&opened.db));
+    run(
+        &mut holder,
+        "create database d; use d; create table t (a int primary key, b int); insert into t values (1, 1)",
+    );
+    run(&mut holder, "begin; update t set b = 2");
+    let waits = ["update d.t set b = 3 where a = 1", "alter table d.t add c int"];
+    run(&mut c, "set innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, long_query_time = 0.9");
+    assert!(waits.map(|sql| run(&mut c, sql)).iter().all(|answer| answer.starts_with("1205 ")));
+    run(&mut c, "flush logs");
+    assert!(!log.text().contains("d.t"), "{}", log.text());
+    run(&mut c, "set long_query_time = 0");
+    for sql in waits {
+        run(&mut c, sql);
+    }
+    run(&mut c, "flush logs");
+    let text = log.text();
+    for sql in waits {
+        let (before, _) = text.split_once(&format!("{sql};")).expect("it is slow now");
+        let (_, waited) = before.rsplit_once("Lock_time: ").expect("a time");
+        let waited: f64 = waited.split(' ').next().expect("a number").parse().expect("a number");
+        assert!((0.9..30.0).contains(&waited), "{sql}: {waited}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::mdl::{MdlContext, MdlMode};
 use crate::read_lock::{ReadLockPlace, Work};
 use crate::row;
 use crate::table::Table;
-use crate::waits::{SessionHandle, Waiter};
+use crate::waits::{LockClock, SessionHandle, Waiter};
 use savepoint::Savepoint;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -104,8 +104,9 @@ impl Session {
             ignores_force_recovery: false,
             flush_log_at_trx_commit: core.options.flush_log_at_trx_commit,
         };
-        let trx = core.txn.new_trx();
+        let mut trx = core.txn.new_trx();
         let waiter = Waiter::default();
+        trx.set_wait_hook(waiter.hook.clone());
         let mdl = core.mdl.context_of(waiter.clone());
         let read_lock = core.read_lock.enter();
         Session {
@@ -126,14 +127,19 @@ impl Session {
 
     /// Who is told around waits of this session.
     pub fn set_wait_hook(&mut self, hook: Arc<dyn WaitHook>) {
-        self.trx.set_wait_hook(hook.clone());
-        self.waiter.hook = hook;
+        self.waiter.hook = Arc::new(LockClock::around(hook));
+        self.trx.set_wait_hook(self.waiter.hook.clone());
         self.mdl.waiter = self.waiter.clone();
     }
 
     /// Who is told around waits of this session.
     pub fn wait_hook(&self) -> &Arc<dyn WaitHook> {
-        &self.waiter.hook
+        &self.waiter.hook.hook
+    }
+
+    /// Microseconds that this session has waited for locks of rows, tables and definitions since it has its hook.
+    pub fn lock_wait_us(&self) -> u64 {
+        self.waiter.hook.waited_us()
     }
 
     /// The part of its present transaction that others see, for monitors. A later transaction may have another one.
@@ -340,6 +346,14 @@ impl Session {
             _ => false,
         };
         self.take_back(from, whole)
+    }
+
+    /// Tells the last deadlock to the error log if `print_all_deadlocks` says so: for callers of [`Session::take_back`], whose
+    /// statement was its victim.
+    pub fn tell_deadlock(&self) {
+        if let Some(report) = self.core.txn.locks().last_deadlock() {
+            self.core.tell_deadlock(&report);
+        }
     }
 
     /// As [`Session::fail_statement`], for callers that know the error no more: `whole` if it calls for the rollback of the

@@ -152,6 +152,8 @@ pub struct Connection {
     /// What the present statement committed.
     durability: Option<Durability>,
     statement_start: Instant,
+    /// Microseconds that had been waited for locks then.
+    waited_before: u64,
     /// When its counters were last added to the folder's.
     status_told: Instant,
     kind: Com,
@@ -197,6 +199,7 @@ impl Connection {
             waits_for_log: false,
             durability: None,
             statement_start: Instant::now(),
+            waited_before: 0,
             status_told: Instant::now(),
             kind: Com::Other,
             state_changed: false,
@@ -257,6 +260,11 @@ impl Connection {
             true => Arc::new(Privileges::everything()),
             false => accounts.privileges(&self.state.account_user, &self.state.account_host),
         };
+        self.process.set_account(&self.state.account_user, &self.state.account_host);
+        // After the account is known to whoever switches it on: no session is overlooked.
+        if self.db.globals.is_on("offline_mode") && !self.state.privileges.global.has(Priv::SUPER) {
+            return Err(SqlError::new(3032, "The server is currently in offline mode"));
+        }
         self.state.client_found_rows = info.found_rows;
         self.multi_statements = info.multi_statements;
         self.interactive = info.interactive;
@@ -528,6 +536,7 @@ impl Connection {
         settings.autocommit = vars.autocommit;
         settings.foreign_key_checks = vars.foreign_key_checks;
         settings.unique_checks = vars.unique_checks;
+        self.process.set_checks(vars.unique_checks, vars.foreign_key_checks);
         settings.lock_wait_timeout = vars.get(id::INNODB_LOCK_WAIT_TIMEOUT).uint() as u32;
         settings.metadata_lock_timeout = vars.get(id::LOCK_WAIT_TIMEOUT).uint() as u32;
         self.apply_characteristics();

@@ -1,8 +1,8 @@
 //! Prepared statements, of the protocol and of SQL.
 
 use super::plans::Fresh;
-use super::text::{is_planned, literal_values, syntax_error};
-use super::values::{self, Types, merged, tag};
+use super::text::{is_planned, syntax_error};
+use super::values::{self, Types, Values, merged, tag};
 use super::{Connection, Prepared, text_of};
 use crate::plan;
 use crate::plan_cache::Cached;
@@ -191,10 +191,29 @@ impl Connection {
             return self.end(Err(e), 0, sink);
         };
         let (sql, kind) = (entry.sql.clone(), entry.kind);
-        self.begin("Execute", &sql, kind);
+        let logged = self.db.logs.general_on() || self.db.logs.slow_on();
+        match logged && params.len() == usize::from(entry.params) {
+            true => {
+                let text = values::written(
+                    &sql,
+                    self.parse_mode(false),
+                    params,
+                    self.state.vars.collation_connection,
+                );
+                self.begin("Execute", &text, kind);
+            }
+            false => self.begin("Execute", &sql, kind),
+        }
         self.state.status.count(Com::Execute);
         let done = match self.may_run(&sql) {
-            true => self.run_prepared(id, params, sink),
+            true => match self.state.vars.of_literals() {
+                None => self.run_prepared(id, params, sink),
+                Some(charsets) => {
+                    let mut params: Values<'_> = params.iter().map(Value::borrowed).collect();
+                    values::convert_texts(&mut params, charsets);
+                    self.run_prepared(id, &params, sink)
+                }
+            },
             false => Err(super::text::password_expired()),
         };
         self.end(done, 0, sink)
@@ -290,7 +309,7 @@ impl Connection {
                 let mut key = Vec::with_capacity(digest.key.len() + 64);
                 self.plan_key(&[], &mut key);
                 digest.push_key(|n| params.map_or(values::UNKNOWN, |params| tag(&params[n])), &mut key);
-                literal_values(&digest.literals, sql, mode).map(|literals| Planning {
+                self.literal_values(&digest.literals, sql, mode).map(|literals| Planning {
                     key: Some(key),
                     types: values::types_of(digest, &literals, params, collation),
                     literals: values::placed(digest, &literals),

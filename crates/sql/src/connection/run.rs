@@ -33,6 +33,7 @@ impl Connection {
         self.state.interrupt.clear_query();
         self.state.begin_statement(now);
         self.statement_start = now;
+        self.waited_before = self.engine.lock_wait_us();
         if self.state.vars.max_execution_time != 0 && kind == Com::Select {
             self.state.deadline = Some(now + Duration::from_millis(self.state.vars.max_execution_time));
         }
@@ -110,6 +111,9 @@ impl Connection {
                     1205 => self.db.globals.is_on("innodb_rollback_on_timeout"),
                     _ => false,
                 };
+                if e.code == 1213 {
+                    self.engine.tell_deadlock();
+                }
                 // What cannot be taken back now is taken back by a background service.
                 let _ = self.engine.take_back(from, whole);
                 if whole {
@@ -164,11 +168,14 @@ impl Connection {
         }
         let now = Instant::now();
         let micros = now.duration_since(self.statement_start).as_micros() as u64;
-        if micros >= self.state.vars.long_query_time_us {
+        // As MySQL does: who waits for others is not slow.
+        let lock_micros = self.engine.lock_wait_us().saturating_sub(self.waited_before);
+        let is_slow = micros.saturating_sub(lock_micros) >= self.state.vars.long_query_time_us;
+        if is_slow {
             self.state.status.slow_queries += 1;
         }
-        if self.db.logs.slow_on() {
-            self.log_if_slow(micros, rows_sent);
+        if is_slow && self.db.logs.slow_on() {
+            self.log_slow(micros, lock_micros, rows_sent);
         }
         self.process.idle(now);
         if self.statement_start.duration_since(self.status_told) > STATUS_EVERY {
@@ -189,11 +196,10 @@ impl Connection {
     }
 
     /// The statement that has just ended, in the slow query log if it belongs there.
-    fn log_if_slow(&self, micros: u64, rows_sent: u64) {
-        let vars = &self.state.vars;
-        let slow = micros >= vars.long_query_time_us && self.state.examined >= vars.min_examined_row_limit;
+    fn log_slow(&self, micros: u64, lock_micros: u64, rows_sent: u64) {
+        let few = self.state.examined < self.state.vars.min_examined_row_limit;
         let left_out = self.kind.is_administrative() && !self.db.globals.is_on("log_slow_admin_statements");
-        if !slow || left_out || self.is_insider {
+        if few || left_out || self.is_insider {
             return;
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -205,6 +211,7 @@ impl Connection {
             host: &self.state.host,
             database: &self.state.database,
             micros,
+            lock_micros,
             rows_sent,
             rows_examined: self.state.examined,
             began_us: now - i64::try_from(micros).unwrap_or(0),
@@ -230,8 +237,9 @@ impl Connection {
             error::of_engine(durability.wait())?;
         }
         let mut flags = self.status_flags() | status | outcome.status;
+        self.tell_changed_state();
         let changes = std::mem::take(&mut self.state.changes);
-        if !changes.is_empty() || self.changed_state() {
+        if !changes.is_empty() {
             flags |= flag::SESSION_CHANGED;
         }
         sink.end(Completion {
@@ -245,14 +253,12 @@ impl Connection {
         })
     }
 
-    /// Whether the client wants to hear of changes that are none of variables and schema.
-    fn changed_state(&mut self) -> bool {
+    /// Adds to the changes that there were some, if the client wants to hear that.
+    fn tell_changed_state(&mut self) {
         let changed = std::mem::take(&mut self.state_changed);
-        let tracked = self.state.vars.get(id::SESSION_TRACK_STATE_CHANGE).uint() != 0;
-        if changed && tracked {
+        if changed && self.state.vars.get(id::SESSION_TRACK_STATE_CHANGE).uint() != 0 {
             self.state.changes.push(SessionChange::State);
         }
-        changed && tracked
     }
 
     pub(super) fn fail(&mut self, e: &SqlError) {

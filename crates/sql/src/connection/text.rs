@@ -1,6 +1,6 @@
 //! Texts: found in the plan cache by their digest, or parsed; one statement after the other.
 
-use super::values::Values;
+use super::values::{self, Values};
 use super::{Connection, flag};
 use crate::plan_cache::Cached;
 use crate::sink::ResultSink;
@@ -119,7 +119,7 @@ impl Connection {
         scratch: &Scratch,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
-        let literals = literal_values(&scratch.digest.literals, sql, mode)?;
+        let literals = self.literal_values(&scratch.digest.literals, sql, mode)?;
         self.begin("Query", sql, cached.kind);
         self.state.status.plans_reused += 1;
         let done = self.run_plan(&cached.plan, &literals, sink);
@@ -186,7 +186,7 @@ impl Connection {
         let status = if more.is_some() { flag::MORE_RESULTS } else { 0 };
         let done = match lift {
             true => {
-                let literals = literal_values(&scratch.digest.literals, sql, mode);
+                let literals = self.literal_values(&scratch.digest.literals, sql, mode);
                 literals.and_then(|literals| {
                     self.plan_and_run(&parsed.stmt, sql, &literals, Some(&scratch.key), sink)
                 })
@@ -195,6 +195,23 @@ impl Connection {
         };
         self.end(done, status, sink)?;
         Ok(more)
+    }
+
+    /// Values of the literals that the digest lifted out of a text.
+    ///
+    /// # Errors
+    /// 1367 a number that is none.
+    pub(super) fn literal_values<'s>(
+        &self,
+        literals: &[LiftedLiteral],
+        sql: &'s [u8],
+        mode: ParseMode,
+    ) -> SqlResult<Values<'s>> {
+        let mut values = literal_values(literals, sql, mode)?;
+        if let Some(charsets) = self.state.vars.of_literals() {
+            values::convert_texts(&mut values, charsets);
+        }
+        Ok(values)
     }
 
     /// What plans of a text depend on besides the text.
@@ -224,15 +241,8 @@ fn plain_txn(sql: &[u8]) -> Option<ast::Txn<'static>> {
 /// Bytes of an arena that is kept for the next statement.
 const ARENA_KEPT: usize = 64 << 10;
 
-/// Values of the literals that the digest lifted out of a text.
-///
-/// # Errors
-/// 1367 a number that is none.
-pub(super) fn literal_values<'s>(
-    literals: &[LiftedLiteral],
-    sql: &'s [u8],
-    mode: ParseMode,
-) -> SqlResult<Values<'s>> {
+/// As the client wrote them.
+fn literal_values<'s>(literals: &[LiftedLiteral], sql: &'s [u8], mode: ParseMode) -> SqlResult<Values<'s>> {
     let value = |literal: &LiftedLiteral| {
         Ok(match literal {
             LiftedLiteral::Int(n) => match i64::try_from(*n) {

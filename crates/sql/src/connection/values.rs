@@ -4,7 +4,8 @@
 //! that the digest gives with the kinds of the values ([`vaquita_parser::ValueTag`]).
 
 use smallvec::SmallVec;
-use vaquita_parser::{Digest, Source, ValueTag};
+use vaquita_engine::text::charset::{Charset, convert};
+use vaquita_parser::{Digest, ParseMode, Source, ValueTag};
 use vaquita_types::{Kind, SqlType, Value};
 
 /// Values of a statement, in the order of the text.
@@ -100,6 +101,59 @@ pub(super) fn merged<'v>(literals: &'v [(usize, Value<'static>)], params: &'v [V
         match value {
             Some(value) => values.push(value),
             None => return values,
+        }
+    }
+}
+
+/// A statement with its parameters in their places, as logs have it.
+pub(super) fn written(sql: &[u8], mode: ParseMode, params: &[Value<'_>], collation: u16) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sql.len() + 16 * params.len());
+    let mut copied = 0;
+    for (at, param) in vaquita_parser::param_positions(sql, mode).zip(params) {
+        out.extend_from_slice(&sql[copied..at]);
+        copied = at + 1;
+        let text = param.to_text(&type_of(param, collation));
+        match param {
+            Value::Null => out.extend_from_slice(b"NULL"),
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
+                out.extend_from_slice(&text);
+            }
+            _ => push_quoted(&text, &mut out),
+        }
+    }
+    out.extend_from_slice(&sql[copied..]);
+    out
+}
+
+/// A text as a literal.
+fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'\'');
+    for &byte in text {
+        let escaped = match byte {
+            0 => b'0',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            0x1A => b'Z',
+            b'\'' | b'"' | b'\\' => byte,
+            _ => {
+                out.push(byte);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', escaped]);
+    }
+    out.push(b'\'');
+}
+
+/// Texts of a client in the character set of the connection.
+pub(super) fn convert_texts(values: &mut [Value<'_>], (from, to): (Charset, Charset)) {
+    for value in values {
+        if let Value::Bytes(text) = value
+            && !(text.is_ascii() && from.is_ascii_based() && to.is_ascii_based())
+        {
+            let mut out = Vec::with_capacity(text.len());
+            convert(from, to, text, &mut out);
+            *value = Value::owned(out);
         }
     }
 }

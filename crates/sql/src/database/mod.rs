@@ -77,6 +77,9 @@ pub struct Database {
     pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
+    /// Lower bits of the next UUID_SHORT(): the second of opening, and a number.
+    short_uuids: AtomicU64,
+    start_notes: Mutex<Vec<String>>,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     flush_hook: Mutex<Option<FlushHook>>,
 }
@@ -153,6 +156,8 @@ impl Database {
             super_read_only: AtomicBool::new(false),
             memory: Arc::default(),
             prepared_count: AtomicU64::new(0),
+            short_uuids: AtomicU64::new(seconds_now() << 24),
+            start_notes: Mutex::default(),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
             engine,
@@ -163,6 +168,7 @@ impl Database {
         }
         db.logs.configure(&db.globals, &db.dir)?;
         db.do_what_start_asks_for();
+        db.run_init_file()?;
         Ok(db)
     }
 
@@ -242,8 +248,12 @@ impl Database {
             return Ok(());
         }
         let before = self.globals.get(var);
+        let goes_offline = var == id::OFFLINE_MODE && value.uint() != 0;
         live::apply(self, var, &value);
         self.globals.put(var, value);
+        if goes_offline {
+            self.end_sessions_without_super();
+        }
         let is_of_logs = is_name || matches!(var, id::GENERAL_LOG | id::SLOW_QUERY_LOG | id::LOG_OUTPUT);
         match is_of_logs.then(|| self.logs.configure(&self.globals, &self.dir)) {
             Some(Err(e)) => {
@@ -252,6 +262,45 @@ impl Database {
             }
             _ => Ok(()),
         }
+    }
+
+    /// `offline_mode`: only SUPER stays.
+    fn end_sessions_without_super(&self) {
+        if self.accounts.are_skipped() {
+            return;
+        }
+        for process in self.processes.list() {
+            let (user, host) = process.account();
+            if !self.accounts.is_super(&user, &host) {
+                self.processes.kill(process.id, false);
+            }
+        }
+    }
+
+    /// `init_file`: statements, up to the first that fails. What there is to say of it is for the log.
+    ///
+    /// # Errors
+    /// 29: the file cannot be read.
+    fn run_init_file(self: &Arc<Self>) -> SqlResult<()> {
+        let Some(name) = self.globals.text("init_file").filter(|name| !name.is_empty()) else {
+            return Ok(());
+        };
+        let text = std::fs::read(self.dir.join(&name))
+            .map_err(|e| SqlError::new(29, format!("init_file: File '{name}' cannot be read: {e}")))?;
+        let mut connection = Connection::insider(self.clone())?;
+        connection.set_multi_statements(true);
+        let mut notes = self.start_notes.lock();
+        notes.push(format!("Execution of init_file '{name}' started."));
+        if let Err(e) = connection.query(&text, &mut crate::sink::Collected::default()) {
+            notes.push(format!("ERROR: {}  {}", e.code, e.message));
+        }
+        notes.push(format!("Execution of init_file '{name}' ended."));
+        Ok(())
+    }
+
+    /// What opening has to say, for a log.
+    pub fn start_notes(&self) -> Vec<String> {
+        self.start_notes.lock().clone()
     }
 
     /// Requests that were given as options.
@@ -288,6 +337,12 @@ impl Database {
         if let Some(hook) = hook {
             hook(what);
         }
+    }
+
+    /// UUID_SHORT(): `server_id` in the highest byte, then the second of opening, then a number.
+    pub(crate) fn next_short_uuid(&self) -> u64 {
+        let number = self.short_uuids.fetch_add(1, Ordering::Relaxed);
+        (self.globals.uint("server_id") & 0xFF) << 56 | number & (1 << 56) - 1
     }
 
     /// Since when it is open.
@@ -335,6 +390,10 @@ impl Database {
 fn wrong_value(var: VarId, value: &VarValue) -> SqlError {
     let (name, shown) = (var.def().name, value.show(var.def().kind));
     SqlError::new(1231, format!("Variable '{name}' can't be set to the value of '{shown}'"))
+}
+
+fn seconds_now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
 /// Values that follow from what the folder is, whatever was asked for.

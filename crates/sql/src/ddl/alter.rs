@@ -4,7 +4,7 @@
 //! is done in place; everything else writes the rows anew ([`copy`]). RENAME comes last.
 
 use super::copy::{self, Copied};
-use super::create::{add_column, column_keys, creation_error, database_collation};
+use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
 use super::definition::{ColumnDefinition, Definition, KeyDefinition, KeyKind};
 use super::{columns, keys, limits, look_at, names_of, options, tables, types};
 use crate::catalog::{TableInfo, engine_name, same_name};
@@ -138,6 +138,9 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
             1090,
             "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
         ));
+    }
+    if !alter.actions.iter().all(|action| matches!(action, AlterAction::Rename(_) | AlterAction::Force)) {
+        check_primary_key(cx, &change.definition)?;
     }
     keys::check_auto_increment(&change.definition)?;
     change.compare_indexes(info);

@@ -49,6 +49,7 @@ pub(super) fn create_table(
         return Err(SqlError::new(1113, "A table must have at least 1 column"));
     }
     columns::check_doc_id(&definition.columns)?;
+    check_primary_key(cx, &definition)?;
     definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
     limits::check_row_bytes(&definition)?;
     limits::settle_row_format(cx, &mut definition, false)?;
@@ -70,6 +71,24 @@ pub(super) fn create_table(
             let _ = cx.engine.drop_table(&engine_name);
         }),
     }
+}
+
+/// Under `sql_require_primary_key` a table has one.
+///
+/// # Errors
+/// 3750.
+pub(super) fn check_primary_key(cx: &StmtCx<'_>, definition: &Definition) -> SqlResult<()> {
+    let required = cx.state.vars.get(crate::vars::id::SQL_REQUIRE_PRIMARY_KEY).uint() != 0;
+    if !required || definition.keys.iter().any(|key| key.kind == KeyKind::Primary) {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        3750,
+        "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is \
+         set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a \
+         primary key can cause performance problems in row-based replication, so please consult your DBA before changing \
+         this setting.",
+    ))
 }
 
 /// Engine errors of definitions in MySQL's words.

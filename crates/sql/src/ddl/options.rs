@@ -10,10 +10,6 @@ use vaquita_types::{SqlError, SqlMode, SqlResult};
 /// Most characters of a table's comment.
 const COMMENT_MAX: usize = 2_048;
 
-/// Engines that MySQL has and Vaquita has not: a table of theirs becomes one of InnoDB.
-const OTHER_ENGINES: [&str; 8] =
-    ["MyISAM", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "MRG_MYISAM"];
-
 /// Character set and collation that options name: both matter for each other.
 #[derive(Debug, Default)]
 struct CharsetWords {
@@ -113,7 +109,7 @@ fn engine(cx: &mut StmtCx<'_>, table: &str, name: &str) -> SqlResult<()> {
     if name.eq_ignore_ascii_case("innodb") {
         return Ok(());
     }
-    if !OTHER_ENGINES.iter().any(|e| e.eq_ignore_ascii_case(name)) {
+    if !crate::vars::is_other_engine(name) {
         if cx.state.vars.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION) {
             return Err(SqlError::unknown_engine(name));
         }

@@ -278,6 +278,7 @@ fn run_union(
         }
     }
     if let Some(sorter) = sorter {
+        cx.state.status.sort_merge_passes += sorter.passes();
         sorter.finish(|_, body| {
             let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
             give(&row, &mut limit, cx, out)

@@ -290,6 +290,7 @@ impl Tail<'_, '_> {
         let Some(sorter) = sorter else { return Ok(limit.seen) };
         let came = limit.seen;
         limit.seen = 0;
+        cx.state.status.sort_merge_passes += sorter.passes();
         sorter.finish(|_, body| {
             let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
             let more = match &late {

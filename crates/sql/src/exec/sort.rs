@@ -42,6 +42,8 @@ pub(crate) struct Sorter {
     /// If only so many rows are wanted.
     first: Option<First>,
     sequence: u64,
+    /// Runs that were made of others.
+    merges: u64,
     pub(crate) spilled: bool,
 }
 
@@ -104,6 +106,7 @@ impl Sorter {
             file: None,
             first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new(), bytes: 0 }),
             sequence: 0,
+            merges: 0,
             spilled: false,
         }
     }
@@ -244,6 +247,7 @@ impl Sorter {
             let mut out = RunWriter::at_end_of(file)?;
             merge(file, &merged, self.limit, |key, body| out.push(key, body).map(|()| true))?;
             self.runs.push(out.finish(level + 1)?);
+            self.merges += 1;
             for run in merged {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                 // Where the file system cannot, the file is larger until it goes.
@@ -251,6 +255,11 @@ impl Sorter {
             }
         }
         Ok(())
+    }
+
+    /// How often rows of a file are merged, the last time by [`Sorter::finish`] included: `Sort_merge_passes`.
+    pub(crate) fn passes(&self) -> u64 {
+        self.merges + u64::from(!self.runs.is_empty())
     }
 
     /// Calls `each` with key and body of every row in order, until it says `false`.

@@ -5,6 +5,7 @@ use super::cast::charset_named;
 use super::node::{Constness, Expr, Info, Node};
 use super::scope::CompileCx;
 use super::{EvalCx, env};
+use vaquita_engine::text::charset;
 use vaquita_parser::ast::{self, Literal, TemporalKind};
 use vaquita_types::temporal::parse::{parse_datetime, parse_time};
 use vaquita_types::{Decimal, SqlError, SqlResult, SqlType, Value};
@@ -20,7 +21,17 @@ pub fn literal(cx: &mut CompileCx<'_>, of: &Literal<'_>) -> SqlResult<Expr> {
         Literal::Int(v) => integer(v),
         Literal::Decimal(digits) => decimal(digits),
         Literal::Float(digits) => float(digits)?,
-        Literal::String(text) => string(text, Collated::connection(cx).collation),
+        Literal::String(text) => {
+            let collation = Collated::connection(cx).collation;
+            match cx.state.vars.of_literals() {
+                None => string(text, collation),
+                Some((from, to)) => {
+                    let mut out = Vec::with_capacity(text.len());
+                    charset::convert(from, to, text, &mut out);
+                    string(&out, collation)
+                }
+            }
+        }
         Literal::Introduced { charset, value } => {
             let charset = charset_named(charset)?;
             let value = padded(value, charset.mb_min_len.into());

@@ -47,7 +47,11 @@ pub struct Process {
     pub(crate) kill_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     /// The present statement, or the last one if it is idle.
     doing: Mutex<Doing>,
+    /// User and host of its account.
+    account: Mutex<(String, String)>,
     is_idle: AtomicBool,
+    /// `unique_checks`, `foreign_key_checks`.
+    checks: [AtomicBool; 2],
     /// When that changed, in microseconds since it connected.
     changed_us: AtomicU64,
 }
@@ -114,6 +118,27 @@ impl Process {
         doing.host = host.to_owned();
     }
 
+    /// Whose privileges it has.
+    pub(crate) fn set_account(&self, user: &str, host: &str) {
+        *self.account.lock() = (user.to_owned(), host.to_owned());
+    }
+
+    /// User and host of its account.
+    pub(crate) fn account(&self) -> (String, String) {
+        self.account.lock().clone()
+    }
+
+    /// What it checks: `unique_checks`, `foreign_key_checks`.
+    pub(crate) fn set_checks(&self, unique: bool, foreign: bool) {
+        self.checks[0].store(unique, Ordering::Relaxed);
+        self.checks[1].store(foreign, Ordering::Relaxed);
+    }
+
+    /// `unique_checks`, `foreign_key_checks` of the session.
+    pub(crate) fn checks(&self) -> [bool; 2] {
+        [0, 1].map(|which: usize| self.checks[which].load(Ordering::Relaxed))
+    }
+
     /// What it does.
     pub fn doing(&self) -> Doing {
         let mut doing = self.doing.lock().clone();
@@ -175,7 +200,9 @@ impl Processes {
             waits: Mutex::default(),
             kill_hook: Mutex::default(),
             doing: Mutex::new(doing),
+            account: Mutex::default(),
             is_idle: AtomicBool::new(true),
+            checks: [AtomicBool::new(true), AtomicBool::new(true)],
             changed_us: AtomicU64::new(0),
         });
         // Number 0 is nobody's: sessions that work for this layer itself.

@@ -14,10 +14,14 @@ const AS_IT_IS: &[(&str, &[&str])] = &[
     ("innodb_data_home_dir", &["", ".", "./"]),
     ("innodb_log_group_home_dir", &["", "."]),
     ("innodb_undo_directory", &["", "./"]),
+    ("lc_messages", ENGLISH),
+    ("lc_time_names", ENGLISH),
     ("pseudo_slave_mode", &["ON"]),
     ("skip_name_resolve", &["ON"]),
     ("sql_log_bin", &["OFF"]),
 ];
+
+const ENGLISH: &[&str] = &["en_US", "en_GB", "en_AU", "en_CA", "en_IN", "en_NZ", "en_PH", "en_ZA", "en_ZW"];
 
 /// Values of a variable that works that ask for what is not here.
 const PARTS: &[(&str, &str, &str)] = &[("log_output", "TABLE", "statements are logged to files only")];

@@ -24,7 +24,7 @@ mod table;
 pub use effect::refusal;
 pub use globals::Globals;
 pub use parse::Given;
-pub(crate) use parse::{charset_by_name, charset_name, collation_name, primary};
+pub(crate) use parse::{charset_by_name, charset_name, collation_name, is_other_engine, primary};
 pub use session::SessionVars;
 pub(crate) use session::id;
 pub use set::{VarRef, describe};

@@ -213,7 +213,7 @@ pub(super) fn parse(
                 return Err(if given.is_null() { wrong_value(name, "NULL") } else { wrong_type(name) });
             };
             if !text.eq_ignore_ascii_case("innodb") {
-                if !OTHER_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(&text)) {
+                if !is_other_engine(&text) {
                     return Err(SqlError::new(1286, format!("Unknown storage engine '{text}'")));
                 }
                 warnings.warn(1266, format!("Using storage engine InnoDB instead of '{text}' for {name}"));
@@ -236,11 +236,30 @@ pub(super) fn parse(
     }
 }
 
-/// Engines of MySQL and MariaDB that option files name. There is one here.
-const OTHER_ENGINES: &[&str] = &["MyISAM", "MEMORY", "HEAP", "MERGE", "MRG_MYISAM", "CSV", "ARCHIVE", "Aria"];
+/// Engines of MySQL and MariaDB that schemas and option files name: a table of theirs becomes one of InnoDB.
+const OTHER_ENGINES: &[&str] =
+    &["MyISAM", "MEMORY", "HEAP", "MERGE", "MRG_MYISAM", "CSV", "ARCHIVE", "BLACKHOLE", "Aria"];
 
-/// Locales whose names of days and months are known.
-const LOCALES: &[&str] = &["en_US", "en_GB", "en_AU", "en_CA", "en_IN", "en_NZ", "en_PH", "en_ZA", "en_ZW"];
+/// Whether others have an engine of that name.
+pub(crate) fn is_other_engine(name: &str) -> bool {
+    OTHER_ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(name))
+}
+
+/// Locales of MySQL 5.6.24.
+#[rustfmt::skip]
+const LOCALES: &[&str] = &[
+    "ar_AE", "ar_BH", "ar_DZ", "ar_EG", "ar_IN", "ar_IQ", "ar_JO", "ar_KW", "ar_LB", "ar_LY", "ar_MA",
+    "ar_OM", "ar_QA", "ar_SA", "ar_SD", "ar_SY", "ar_TN", "ar_YE", "be_BY", "bg_BG", "ca_ES", "cs_CZ",
+    "da_DK", "de_AT", "de_BE", "de_CH", "de_DE", "de_LU", "el_GR", "en_AU", "en_CA", "en_GB", "en_IN",
+    "en_NZ", "en_PH", "en_US", "en_ZA", "en_ZW", "es_AR", "es_BO", "es_CL", "es_CO", "es_CR", "es_DO",
+    "es_EC", "es_ES", "es_GT", "es_HN", "es_MX", "es_NI", "es_PA", "es_PE", "es_PR", "es_PY", "es_SV",
+    "es_US", "es_UY", "es_VE", "et_EE", "eu_ES", "fi_FI", "fo_FO", "fr_BE", "fr_CA", "fr_CH", "fr_FR",
+    "fr_LU", "gl_ES", "gu_IN", "he_IL", "hi_IN", "hr_HR", "hu_HU", "id_ID", "is_IS", "it_CH", "it_IT",
+    "ja_JP", "ko_KR", "lt_LT", "lv_LV", "mk_MK", "mn_MN", "ms_MY", "nb_NO", "nl_BE", "nl_NL", "no_NO",
+    "pl_PL", "pt_BR", "pt_PT", "rm_CH", "ro_RO", "ru_RU", "ru_UA", "sk_SK", "sl_SI", "sq_AL", "sr_RS",
+    "sv_FI", "sv_SE", "ta_IN", "te_IN", "th_TH", "tr_TR", "uk_UA", "ur_PK", "vi_VN", "zh_CN", "zh_HK",
+    "zh_TW",
+];
 
 fn unknown_time_zone(text: &str) -> SqlError {
     SqlError::new(1298, format!("Unknown or incorrect time zone: '{text}'"))

@@ -3,24 +3,22 @@
 
 pub(super) const ALL_FOLDERS: &str = "every folder of the data folder is a database";
 pub(super) const CASE_COUNTS: &str = "names of tables are told apart by their case";
+pub(super) const ENGLISH_MESSAGES: &str = "messages are in English";
+pub(super) const ENGLISH_NAMES: &str = "names of days and months are English";
 pub(super) const FILE_NAMES: &str = "names of files are UTF-8";
 pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
-pub(super) const KEYS_NOT_ASKED: &str = "tables may be without a primary key";
 pub(super) const NO_AES: &str = "there is no AES_ENCRYPT here";
 pub(super) const NO_AUTO_IS_NULL: &str = "IS NULL does not look for the last AUTO_INCREMENT value";
 pub(super) const NO_BINLOG: &str = "there is no binary log here";
-pub(super) const NO_CIPHERS: &str = "only the safe suites of TLS 1.2 and 1.3 are known here";
 pub(super) const NO_COMPRESSION_FIGURES: &str = "there are no figures of compression here";
 pub(super) const NO_CORRUPTED: &str = "damaged tables are not loaded";
 pub(super) const NO_EVENTS: &str = "there are no events here";
 pub(super) const NO_EXPIRY: &str = "passwords do not grow old here";
 pub(super) const NO_FULLTEXT: &str = "there is no FULLTEXT search here";
 pub(super) const NO_GTIDS: &str = "there are no GTIDs here";
-pub(super) const NO_INIT: &str = "there are no statements of the start here";
 pub(super) const NO_JOIN_LIMIT: &str = "joins are not limited";
 pub(super) const NO_MARKERS: &str = "EXPLAIN FORMAT=JSON has no comments";
 pub(super) const NO_NAMES: &str = "addresses of clients are not resolved to names";
-pub(super) const NO_OFFLINE: &str = "there is no offline mode here";
 pub(super) const NO_OLD: &str = "statements mean what they mean in 5.6";
 pub(super) const NO_OLD_PASSWORDS: &str = "passwords of before 4.1 and of sha256_password are not known here";
 pub(super) const NO_PERFORMANCE_SCHEMA: &str = "there is no performance schema here";

@@ -3,6 +3,7 @@
 use super::{VarId, VarValue, parse};
 use crate::exec::{SortRoom, TmpFolders};
 use std::sync::Arc;
+use vaquita_engine::lower::charset::Charset;
 use vaquita_types::{SqlMode, TimeZone};
 
 /// Session values. What many statements read is a plain field, kept in step with the variable of its name; the others are
@@ -77,6 +78,8 @@ pub struct SessionVars {
     pub timestamp_us: Option<i64>,
     /// `insert_id`: the next AUTO_INCREMENT value, 0 if it is not set; the next INSERT takes it.
     pub insert_id: u64,
+    /// `pseudo_thread_id`, if it is set: CONNECTION_ID() gives it.
+    pub pseudo_thread_id: Option<u64>,
     /// `tx_isolation`: 0 READ-UNCOMMITTED to 3 SERIALIZABLE.
     pub tx_isolation: u8,
     /// `tx_read_only`.
@@ -139,7 +142,7 @@ ids! {
     TIME_ZONE TIMESTAMP TMP_TABLE_SIZE TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
     WARNING_COUNT CONNECTION_MEMORY_CHUNK_SIZE CONNECTION_MEMORY_LIMIT GLOBAL_CONNECTION_MEMORY_LIMIT
     GLOBAL_CONNECTION_MEMORY_TRACKING BASEDIR GENERAL_LOG GENERAL_LOG_FILE LOG_OUTPUT
-    MIN_EXAMINED_ROW_LIMIT SERVER_UUID SLOW_QUERY_LOG SLOW_QUERY_LOG_FILE SQL_LOG_OFF SYSTEM_TIME_ZONE TMPDIR DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
+    MIN_EXAMINED_ROW_LIMIT OFFLINE_MODE SQL_REQUIRE_PRIMARY_KEY SERVER_UUID SLOW_QUERY_LOG SLOW_QUERY_LOG_FILE SQL_LOG_OFF SYSTEM_TIME_ZONE TMPDIR DATADIR HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
 }
 
 /// Variables that plans of statements depend on.
@@ -199,6 +202,7 @@ impl SessionVars {
             time_zone: Arc::new(TimeZone::UTC),
             timestamp_us: None,
             insert_id: 0,
+            pseudo_thread_id: None,
             tx_isolation: 2,
             tx_read_only: false,
             tmp_folders: Arc::default(),
@@ -325,6 +329,18 @@ impl SessionVars {
             id::WAIT_TIMEOUT => self.wait_timeout = small,
             _ => {}
         }
+    }
+
+    /// What literals and parameters are converted from and to; `None` if `character_set_client` is what
+    /// `character_set_connection` is.
+    #[inline]
+    pub(crate) fn of_literals(&self) -> Option<(Charset, Charset)> {
+        if self.character_set_client == self.collation_connection {
+            return None;
+        }
+        let of = |id| Charset::of_collation(id).unwrap_or(Charset::BINARY);
+        let (from, to) = (of(self.character_set_client), of(self.collation_connection));
+        (from != to && from != Charset::BINARY && to != Charset::BINARY).then_some((from, to))
     }
 
     /// Bytes of memory for what a query keeps of its rows: the keys of DISTINCT, groups, the rows of a derived table.

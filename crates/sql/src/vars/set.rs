@@ -61,7 +61,9 @@ pub(crate) fn read_session(var: VarId, state: &SessionState) -> VarValue {
         id::LAST_INSERT_ID | id::IDENTITY => VarValue::UInt(state.last_insert_id),
         id::WARNING_COUNT => VarValue::UInt(state.warnings.count().into()),
         id::ERROR_COUNT => VarValue::UInt(state.error_count.into()),
-        id::PSEUDO_THREAD_ID => VarValue::UInt(state.connection_id.into()),
+        id::PSEUDO_THREAD_ID => {
+            VarValue::UInt(state.vars.pseudo_thread_id.unwrap_or(state.connection_id.into()))
+        }
         // MySQL never gives them back.
         id::RAND_SEED1 | id::RAND_SEED2 => VarValue::UInt(0),
         id::TIMESTAMP => {
@@ -88,12 +90,14 @@ fn needs_super(state: &SessionState) -> SqlResult<()> {
 }
 
 /// Variables whose session value only SUPER may set.
-const SUPER_ONLY: [VarId; 5] = [
+const SUPER_ONLY: [VarId; 7] = [
     id::CONNECTION_MEMORY_CHUNK_SIZE,
     id::CONNECTION_MEMORY_LIMIT,
     id::GLOBAL_CONNECTION_MEMORY_TRACKING,
+    id::PSEUDO_THREAD_ID,
     id::SQL_LOG_BIN,
     id::SQL_LOG_OFF,
+    id::SQL_REQUIRE_PRIMARY_KEY,
 ];
 
 /// Checks an assignment before any of the statement is done: the variable it is about.
@@ -211,6 +215,7 @@ pub(crate) fn assign(
     }
     match var {
         id::LAST_INSERT_ID | id::IDENTITY => state.last_insert_id = value.uint(),
+        id::PSEUDO_THREAD_ID => state.vars.pseudo_thread_id = Some(value.uint()),
         id::RAND_SEED1 => state.rand[0] = (value.uint() % 0x3FFF_FFFF) as u32,
         id::RAND_SEED2 => state.rand[1] = (value.uint() % 0x3FFF_FFFF) as u32,
         id::SQL_NOTES => state.warnings.keep_notes(value.uint() != 0),

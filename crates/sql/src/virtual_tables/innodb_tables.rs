@@ -49,7 +49,9 @@ pub(super) fn trx(m: &mut Making<'_, '_>) -> SqlResult<()> {
         if info.tag == own && !info.has_begun() {
             continue;
         }
-        let query = m.db.processes().find(info.tag as u32).map(|p| p.doing().text).filter(|t| !t.is_empty());
+        let process = m.db.processes().find(info.tag as u32);
+        let [unique_checks, foreign_key_checks] = process.as_ref().map_or([true; 2], |p| p.checks());
+        let query = process.map(|p| p.doing().text).filter(|t| !t.is_empty());
         let waiting = info.waiting_since_us.is_some();
         let started = m.local(moment(info.started_us));
         let wait_started = info.waiting_since_us.map_or(Value::Null, |us| m.local(moment(us)));
@@ -75,8 +77,8 @@ pub(super) fn trx(m: &mut Making<'_, '_>) -> SqlResult<()> {
             Value::UInt(info.undo_records),
             Value::UInt(0),
             text(isolation_name(info.isolation)),
-            Value::Int(1),
-            Value::Int(1),
+            Value::Int(unique_checks.into()),
+            Value::Int(foreign_key_checks.into()),
             Value::Null,
             Value::Int(0),
             Value::UInt(0),

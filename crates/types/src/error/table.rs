@@ -567,4 +567,5 @@ pub(super) static TABLE: &[ErrorInfo] = &[
     e(3568, "ER_UNRESOLVED_TABLE_LOCK", "HY000", "Unresolved table name %s in locking clause."),
     e(3569, "ER_DUPLICATE_TABLE_LOCK", "HY000", "Table %s appears in multiple locking clauses."),
     e(3572, "ER_LOCK_NOWAIT", "HY000", "Do not wait for lock."),
+    e(3750, "ER_TABLE_WITHOUT_PK", "HY000", "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting."),
 ];

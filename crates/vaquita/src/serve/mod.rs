@@ -136,6 +136,7 @@ impl Running {
         log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
         tell_of_storage(&db, &log);
         db.globals().notes().iter().for_each(|note| log.warning(note));
+        db.start_notes().iter().for_each(|note| log.note(note));
         opening::tell_what_was_found(&db, &log)?;
         let of_engine = log.clone();
         db.engine().core().notes.listen(move |line| of_engine.note(line));
@@ -153,7 +154,13 @@ impl Running {
             return Err("nothing to listen on: give --port or --socket".into());
         }
         let bind = opening::reachable(bind_address(&db)?, &db, &log);
-        let tls = tls_config(&db, &settings.dir, &log);
+        let tls = match tls_config(&db, &settings.dir, &log) {
+            Ok(tls) => tls,
+            Err(why) => {
+                let _ = db.close();
+                return Err(why);
+            }
+        };
         // Before the other door, so that it can be given up without ending anybody's session.
         let memcached = match Memcached::open(&db, settings, bind, tls.clone(), &log) {
             Ok(memcached) => memcached,
@@ -298,20 +305,34 @@ fn bind_address(db: &Database) -> Result<IpAddr, String> {
 }
 
 /// TLS with given files, or with files of the folder's own making. A server without TLS still serves.
-fn tls_config(db: &Database, dir: &Path, log: &ErrorLog) -> Option<Arc<rustls::ServerConfig>> {
+///
+/// # Errors
+/// There is none, and something was asked for that only TLS gives: certificates that were taken back are refused, only some
+/// ciphers are spoken.
+fn tls_config(
+    db: &Database,
+    dir: &Path,
+    log: &ErrorLog,
+) -> Result<Option<Arc<rustls::ServerConfig>>, String> {
     let globals = db.globals();
     let given = |name: &str| globals.text(name).filter(|p| !p.is_empty()).map(|p| dir.join(p));
+    let needed = ["ssl_crl", "ssl_crlpath", "ssl_cipher"].into_iter().find(|name| given(name).is_some());
+    let without = |why: &str| match needed {
+        Some(name) => Err(format!("{name} is given, and there is no TLS: {why}")),
+        None => Ok(None),
+    };
     let files = match (given("ssl_cert"), given("ssl_key")) {
         (Some(cert), Some(key)) => Ok(tls::TlsFiles { cert, key, ..tls::TlsFiles::default() }),
         // A folder that is open for reading only gets no files, and has none to show.
-        _ if db.engine().core().storage.options().read_only => return None,
+        _ if db.engine().core().storage.options().read_only => return without("the folder is read only"),
         _ if globals.is_on("auto_generate_certs") => tls::files_of(dir),
-        _ => return None,
+        _ => return without("no ssl_cert and ssl_key are given"),
     };
     let config = files.and_then(|mut files| {
         (files.ca, files.ca_dir) = (given("ssl_ca"), given("ssl_capath"));
         (files.crl, files.crl_dir) = (given("ssl_crl"), given("ssl_crlpath"));
         files.versions = globals.text("tls_version").unwrap_or_default();
+        files.ciphers = globals.text("ssl_cipher").unwrap_or_default();
         let config = tls::config(&files)?;
         let _ = globals.set_fact("ssl_cert", &files.cert.display().to_string());
         let _ = globals.set_fact("ssl_key", &files.key.display().to_string());
@@ -320,7 +341,14 @@ fn tls_config(db: &Database, dir: &Path, log: &ErrorLog) -> Option<Arc<rustls::S
     let yes_or_no = if config.is_ok() { "YES" } else { "DISABLED" };
     let _ = globals.set_fact("have_ssl", yes_or_no);
     let _ = globals.set_fact("have_openssl", yes_or_no);
-    config.map_err(|e| log.warning(&format!("Failed to set up TLS: {e}"))).ok()
+    match config {
+        Ok(config) => Ok(Some(config)),
+        Err(e) if needed.is_some() => without(&e.to_string()),
+        Err(e) => {
+            log.warning(&format!("Failed to set up TLS: {e}"));
+            Ok(None)
+        }
+    }
 }
 
 fn write_pid_file(settings: &Settings, log: &ErrorLog) -> Option<PathBuf> {

@@ -6,6 +6,7 @@ mod crash;
 mod crowds;
 mod logins;
 mod sessions;
+mod settings;
 mod start;
 
 use std::io::{Read, Write};

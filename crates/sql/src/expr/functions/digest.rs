@@ -33,6 +33,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let new = New::call(name, text_type(36, by), args, eval_uuid).collated(by);
         Ok(new.at_least(Constness::Row).build_not_null(cx))
     }),
+    f("uuid_short", 0, 0, |cx, name, args| {
+        let ty = SqlType { unsigned: true, ..int_type(21) };
+        Ok(New::call(name, ty, args, eval_uuid_short).at_least(Constness::Row).build_not_null(cx))
+    }),
     f("uncompressed_length", 1, 1, |cx, name, args| {
         Ok(New::call(name, int_type(10), args, eval_uncompressed_length).build(cx))
     }),
@@ -109,6 +113,10 @@ evals! {
         let mut random_part = [0; 8];
         random(&mut random_part)?;
         Ok(Value::owned(uuid(now_100ns(), random_part)))
+    }
+    eval_uuid_short(e, args, cx, row) {
+        let db = cx.db.ok_or_else(|| SqlError::new(1105, "there is no server here to count for"))?;
+        Ok(Value::UInt(db.next_short_uuid()))
     }
     eval_uncompressed_length(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));

@@ -71,7 +71,7 @@ fn property(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, eval: E
 
 evals! {
     eval_connection_id(e, args, cx, row) {
-        Ok(Value::UInt(cx.state.connection_id.into()))
+        Ok(Value::UInt(cx.state.vars.pseudo_thread_id.unwrap_or(cx.state.connection_id.into())))
     }
     eval_database(e, args, cx, row) {
         let database = &cx.state.database;

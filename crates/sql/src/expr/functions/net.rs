@@ -122,7 +122,7 @@ evals! {
     }
 }
 
-/// Waits until KILL or the end of the statement's time. 1 if KILL QUERY ended it.
+/// Waits until KILL or the end of the statement's time. 1 if KILL QUERY or that end cut it short.
 fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<'r>> {
     use std::time::{Duration, Instant};
     let wanted = Duration::try_from_secs_f64(seconds.min(31_536_000.0)).unwrap_or_default();
@@ -134,10 +134,10 @@ fn sleep<'r>(seconds: f64, cx: &mut crate::expr::EvalCx<'_>) -> SqlResult<Value<
     let nap = || processes.sleep(until, &cx.state.interrupt);
     let slept = processes.in_state(id, "User sleep", || tell_around(&*hook, WaitFor::Lock, nap));
     // The end of the connection is an error, that of the statement a value.
-    if slept && until < end || cx.state.interrupt.ends_connection() {
+    if cx.state.interrupt.ends_connection() {
         cx.state.poll_now()?;
     }
-    Ok(Value::Int(i64::from(!slept)))
+    Ok(Value::Int(i64::from(!slept || until < end)))
 }
 
 /// One to four numbers; missing ones are zero before the last.

@@ -1,6 +1,13 @@
 //! Every system variable does something, is warned of, or is refused.
 
+mod facts;
+mod limits;
+mod proofs;
+mod storage;
+#[path = "../support/mod.rs"]
 mod support;
+mod values;
+mod waiting;
 
 use support::{open_with, root, run};
 use vaquita_sql::Connection;
@@ -39,7 +46,7 @@ fn another(def: &VarDef) -> String {
         Kind::Collation => "latin1_bin".to_owned(),
         Kind::Engine => "InnoDB".to_owned(),
         Kind::TimeZone => "+01:00".to_owned(),
-        Kind::Locale => "en_GB".to_owned(),
+        Kind::Locale => "de_DE".to_owned(),
     }
 }
 
@@ -64,90 +71,6 @@ fn at_start(name: &str, value: &str) -> Result<Globals, String> {
 /// The value as SHOW has it.
 fn shown(globals: &Globals, name: &str) -> String {
     globals.text(name).unwrap_or_default()
-}
-
-/// Variables of logs, TLS and logins that work, and the test that shows what each does: its file and name.
-const PROOFS: &[(&str, &str, &str)] = &[
-    ("general_log", "statement_logs.rs", "the_general_log_has_every_statement_and_no_password"),
-    ("general_log_file", "statement_logs.rs", "logs_go_where_they_are_told_to"),
-    ("init_connect", "statement_logs.rs", "init_connect_runs_for_those_without_super"),
-    (
-        "innodb_buffer_pool_dump_at_shutdown",
-        "storage_settings.rs",
-        "the_pool_is_dumped_at_the_end_and_loaded_at_start",
-    ),
-    ("innodb_buffer_pool_dump_now", "storage_settings.rs", "the_pool_is_dumped_and_loaded_when_asked"),
-    ("innodb_buffer_pool_dump_pct", "storage_settings.rs", "the_pool_is_dumped_and_loaded_when_asked"),
-    (
-        "innodb_buffer_pool_filename",
-        "storage_settings.rs",
-        "a_list_of_pages_that_is_none_is_said_and_nothing_else",
-    ),
-    (
-        "innodb_buffer_pool_load_at_startup",
-        "storage_settings.rs",
-        "the_pool_is_dumped_at_the_end_and_loaded_at_start",
-    ),
-    ("innodb_buffer_pool_load_now", "storage_settings.rs", "the_pool_is_dumped_and_loaded_when_asked"),
-    ("innodb_fast_shutdown", "storage_settings.rs", "shutting_down_does_as_much_as_it_is_told_to"),
-    (
-        "innodb_file_format",
-        "../../vaquita/tests/table_limits.rs",
-        "definitions_are_taken_and_refused_as_by_mysql",
-    ),
-    ("innodb_io_capacity", "storage_settings.rs", "one_setting_bounds_the_other"),
-    (
-        "innodb_large_prefix",
-        "../../vaquita/tests/table_limits.rs",
-        "definitions_are_taken_and_refused_as_by_mysql",
-    ),
-    ("innodb_open_files", "storage_settings.rs", "no_more_table_files_are_open_than_allowed"),
-    ("innodb_read_io_threads", "storage_settings.rs", "many_transfers_go_by_rings_or_by_threads"),
-    ("innodb_sort_buffer_size", "storage_settings.rs", "index_builds_sort_in_as_much_memory_as_they_may"),
-    (
-        "innodb_strict_mode",
-        "../../vaquita/tests/table_limits.rs",
-        "definitions_are_taken_and_refused_as_by_mysql",
-    ),
-    ("innodb_use_native_aio", "storage_settings.rs", "many_transfers_go_by_rings_or_by_threads"),
-    ("innodb_write_io_threads", "storage_settings.rs", "many_transfers_go_by_rings_or_by_threads"),
-    ("innodb_monitor_disable", "storage_settings.rs", "counters_are_switched_and_reset"),
-    ("innodb_monitor_enable", "storage_settings.rs", "counters_are_switched_and_reset"),
-    ("innodb_monitor_reset", "storage_settings.rs", "counters_are_switched_and_reset"),
-    ("innodb_monitor_reset_all", "storage_settings.rs", "counters_are_switched_and_reset"),
-    ("log_output", "statement_logs.rs", "logs_go_where_they_are_told_to"),
-    ("log_slow_admin_statements", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
-    ("min_examined_row_limit", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
-    ("open_files_limit", "../../vaquita/tests/few_files.rs", "what_does_not_fit_is_cut_and_said"),
-    ("server_uuid", "statement_logs.rs", "a_folder_keeps_its_uuid"),
-    ("slow_query_log", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
-    ("slow_query_log_file", "statement_logs.rs", "logs_go_where_they_are_told_to"),
-    ("sql_log_off", "statement_logs.rs", "the_general_log_has_every_statement_and_no_password"),
-    ("ssl_capath", "../../net/src/tls.rs", "authorities_may_be_in_a_folder"),
-    ("ssl_crl", "../../net/src/tls.rs", "a_certificate_that_was_taken_back_is_refused"),
-    ("ssl_crlpath", "../../net/src/tls.rs", "a_certificate_that_was_taken_back_is_refused"),
-    ("connection_memory_chunk_size", "../../types/src/memory/account.rs", "what_is_not_tracked_is_not_shown"),
-    ("connection_memory_limit", "../../vaquita/tests/memory_limits.rs", "limits_are_variables"),
-    (
-        "global_connection_memory_limit",
-        "../../vaquita/tests/memory_limits.rs",
-        "all_sessions_together_have_a_limit",
-    ),
-    ("global_connection_memory_tracking", "../../vaquita/tests/memory_limits.rs", "limits_are_variables"),
-    ("tmpdir", "ended.rs", "temporary_files_are_in_tmpdir"),
-    ("system_time_zone", "statement_logs.rs", "a_folder_keeps_its_uuid"),
-    ("tls_version", "../../net/src/tls.rs", "versions_that_are_not_named_are_not_spoken"),
-];
-
-#[test]
-fn proofs_are_there() {
-    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    for (name, file, test) in PROOFS {
-        let def = all().iter().find(|def| def.name == *name).expect("a variable");
-        assert_eq!(def.effect, Effect::Works, "{name}");
-        let text = std::fs::read_to_string(tests.join(file)).expect("a file of tests");
-        assert!(text.contains(&format!("fn {test}()")), "{name}: there is no test {test} in {file}");
-    }
 }
 
 #[test]

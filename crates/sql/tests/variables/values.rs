@@ -1,0 +1,272 @@
+//! Variables of sessions: what statements answer under a value, and what they answered before. Answers of MySQL 5.6.24.
+
+use crate::support::{connect_as, open, open_with, root, run};
+use std::os::unix::ffi::OsStrExt;
+use vaquita_sql::{ConnectInfo, Connection};
+
+/// Statements and their answers, one after the other.
+fn play(c: &mut Connection, steps: &[(&str, &str)]) {
+    for (sql, answer) in steps {
+        // One by one, as clients send them: each is read in the character set that the one before has set.
+        let (first, last) = sql.rsplit_once("; ").unwrap_or(("", sql));
+        if !first.is_empty() {
+            run(c, first);
+        }
+        assert_eq!(run(c, last), *answer, "{sql}");
+    }
+}
+
+#[test]
+fn numbers_and_texts_are_calculated_as_it_is_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    play(
+        &mut c,
+        &[
+            ("select 1/7", "0.1429"),
+            ("set div_precision_increment = 7; select 1/7", "0.1428571"),
+            ("select week('2008-02-20')", "7"),
+            ("set default_week_format = 1; select week('2008-02-20')", "8"),
+            ("select group_concat(a) from (select 1 a union select 2 union select 3) x", "1,2,3"),
+            (
+                "set group_concat_max_len = 4; \
+                 select group_concat(a) from (select 1 a union select 2 union select 3) x",
+                "1,2,",
+            ),
+            ("set sql_select_limit = 2; select a from (select 1 a union select 2 union select 3) x", "1\n2"),
+            ("set sql_select_limit = default", ""),
+            (
+                "set rand_seed1 = 5, rand_seed2 = 9; select rand(), rand()",
+                "0.000000022351741811588166|0.00000012852251541663195",
+            ),
+            ("set rand_seed1 = 5, rand_seed2 = 10; select rand() = 0.000000022351741811588166", "0"),
+            (
+                "set timestamp = 1000000000.5, time_zone = '+00:00'; select now(6)",
+                "2001-09-09 01:46:40.500000",
+            ),
+            (
+                "set time_zone = '+03:00'; select now(), from_unixtime(0)",
+                "2001-09-09 04:46:40|1970-01-01 03:00:00",
+            ),
+            ("set timestamp = default; select now() > '2020-01-01'", "1"),
+            ("set identity = 7; select last_insert_id(), @@last_insert_id", "7|7"),
+            ("set last_insert_id = 9; select last_insert_id(), @@identity", "9|9"),
+            ("set pseudo_thread_id = 77; select connection_id(), @@pseudo_thread_id", "77|77"),
+            ("set global server_id = 258; select uuid_short() >> 56", "2"),
+            ("select uuid_short() + 1 = uuid_short()", "1"),
+            ("set sql_mode = ''; select 'a' || 'b', \"c\"", "0|c"),
+            ("set sql_mode = 'ansi'; select 'a' || 'b'", "ab"),
+            ("select \"c\"", "1054 Unknown column 'c' in 'field list'"),
+        ],
+    );
+    // Numbers of sessions are what they were: KILL and the list go by them.
+    let listed = format!("select count(*) from information_schema.processlist where id = {}", c.id());
+    assert_eq!(run(&mut c, &listed), "1");
+}
+
+#[test]
+fn rows_are_written_as_it_is_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    play(
+        &mut c,
+        &[
+            ("create database d; use d; create table t (a int auto_increment primary key, b int)", ""),
+            ("set auto_increment_increment = 10, auto_increment_offset = 5", ""),
+            ("insert into t (b) values (1), (2), (3)", ""),
+            ("select a from t", "5\n15\n25"),
+            ("set auto_increment_increment = 1, auto_increment_offset = 1, insert_id = 500", ""),
+            ("insert into t (b) values (9); select last_insert_id(), max(a) from t", "500|500"),
+            ("create table p (a int primary key); create table c (a int references p (a))", ""),
+            ("create table f (a int, foreign key (a) references p (a))", ""),
+            (
+                "insert into f values (1)",
+                "1452 Cannot add or update a child row: a foreign key constraint fails (`d`.`f`, CONSTRAINT `f_ibfk_1` \
+                 FOREIGN KEY (`a`) REFERENCES `p` (`a`))",
+            ),
+            ("set foreign_key_checks = 0; insert into f values (1)", ""),
+            ("set foreign_key_checks = 1; set autocommit = 0; insert into p values (7); rollback", ""),
+            ("select count(*) from p", "0"),
+            ("set autocommit = 1; insert into p values (7); rollback; select count(*) from p", "1"),
+            ("delete from p", ""),
+            ("insert into p values (7); set sql_safe_updates = 1", ""),
+            (
+                "delete from p",
+                "1175 You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column",
+            ),
+            ("set sql_safe_updates = 0; delete from p", ""),
+        ],
+    );
+}
+
+#[test]
+fn transactions_are_what_it_is_said() {
+    let opened = open();
+    let (mut c, mut other) = (root(&opened.db), root(&opened.db));
+    play(&mut c, &[("create database d; use d; create table t (a int primary key)", "")]);
+    run(&mut other, "use d; begin; insert into t values (1)");
+    for name in ["tx_isolation", "transaction_isolation"] {
+        let sees = |c: &mut Connection, level: &str| {
+            run(c, &format!("set {name} = '{level}'; begin; select count(*) from t"))
+        };
+        assert_eq!(sees(&mut c, "read-uncommitted"), "1", "{name}");
+        assert_eq!(run(&mut c, "commit"), "");
+        assert_eq!(sees(&mut c, "repeatable-read"), "0", "{name}");
+        assert_eq!(run(&mut c, "commit"), "");
+    }
+    run(&mut other, "commit");
+    let refused = "1792 Cannot execute statement in a READ ONLY transaction.";
+    for name in ["tx_read_only", "transaction_read_only"] {
+        assert_eq!(run(&mut c, &format!("set {name} = 1; insert into t values (5)")), refused, "{name}");
+        assert_eq!(
+            run(&mut c, &format!("set {name} = 0; insert into t values (5); delete from t where a = 5")),
+            ""
+        );
+    }
+    for (value, chained) in [("chain", 1), ("no_chain", 0)] {
+        run(&mut c, &format!("set completion_type = {value}; begin; commit"));
+        assert_eq!(c.status_flags() & 1, chained, "{value}");
+    }
+    run(&mut c, "rollback");
+    let listed = "select trx_unique_checks, trx_foreign_key_checks from information_schema.innodb_trx";
+    for (unique, foreign) in [(1, 1), (0, 1), (1, 0), (0, 0)] {
+        let set = format!("set unique_checks = {unique}, foreign_key_checks = {foreign}");
+        run(&mut c, &format!("{set}; begin; insert into t values (9)"));
+        assert_eq!(run(&mut other, listed), format!("{unique}|{foreign}"));
+        run(&mut c, "rollback");
+    }
+}
+
+#[test]
+fn conditions_are_kept_and_counted() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    play(
+        &mut c,
+        &[
+            (
+                "set max_error_count = 2; select cast('a' as signed), cast('b' as signed), cast('c' as signed)",
+                "0|0|0",
+            ),
+            (
+                "show warnings",
+                "Warning|1292|Truncated incorrect INTEGER value: 'a'\nWarning|1292|Truncated incorrect INTEGER value: 'b'",
+            ),
+            ("select @@warning_count", "3"),
+            (
+                "create database d; drop table if exists d.nothing; show warnings",
+                "Note|1051|Unknown table 'd.nothing'",
+            ),
+            ("set sql_notes = 0; drop table if exists d.nothing; show warnings", ""),
+            ("select @@error_count", "0"),
+            ("select * from d.nothing", "1146 Table 'd.nothing' doesn't exist"),
+            ("select @@error_count, @@warning_count", "1|1"),
+        ],
+    );
+}
+
+#[test]
+fn texts_are_of_the_character_sets_that_are_said() {
+    let opened = open_with(&[("secure_file_priv", "")]);
+    let mut c = root(&opened.db);
+    play(
+        &mut c,
+        &[
+            ("select charset(user()) = @@character_set_system, @@character_set_system", "1|utf8"),
+            ("set names utf8; select hex('é')", "C3A9"),
+            ("set character_set_client = latin1; select hex('é')", "C383C2A9"),
+            ("set names utf8; set character_set_connection = latin1; select hex('é')", "E9"),
+            ("set names utf8; select 'a' = 'A'", "1"),
+            ("set collation_connection = utf8_bin; select 'a' = 'A'", "0"),
+            (
+                "set names utf8; set character_set_server = latin1; create database l1; show create database l1",
+                "l1|CREATE DATABASE `l1` /*!40100 DEFAULT CHARACTER SET latin1 */",
+            ),
+            (
+                "set collation_server = utf8_bin; create database l2; show create database l2",
+                "l2|CREATE DATABASE `l2` /*!40100 DEFAULT CHARACTER SET utf8 COLLATE utf8_bin */",
+            ),
+            ("use l1; select @@character_set_database, @@collation_database", "latin1|latin1_swedish_ci"),
+            ("use l2; select @@character_set_database, @@collation_database", "utf8|utf8_bin"),
+        ],
+    );
+    let mut sink = vaquita_sql::sink::Collected::default();
+    c.query(b"set character_set_results = latin1; select _utf8 x'C3A9' as e", &mut sink).expect("runs");
+    let result = sink.results.last().expect("a result");
+    assert_eq!(result.columns[0].ty.collation, 8, "the client is told latin1");
+    // Files that say nothing of their character set.
+    let file = std::env::temp_dir().join(format!("vaquita-charset-{}.txt", std::process::id()));
+    std::fs::write(&file, b"\xE9\n").expect("a file");
+    let path = String::from_utf8_lossy(file.as_os_str().as_bytes()).into_owned();
+    run(&mut c, "set names utf8; create table t (a varchar(10) character set utf8)");
+    for (set, stored) in
+        [("character_set_database = latin1", "C3A9"), ("collation_database = cp1251_general_ci", "D0B9")]
+    {
+        let load = format!("set {set}; load data infile '{path}' into table t; select hex(a) from t");
+        assert_eq!(run(&mut c, &load), stored, "{set}");
+        run(&mut c, "delete from t");
+    }
+    std::fs::remove_file(&file).expect("it is there");
+}
+
+#[test]
+fn definitions_are_made_and_shown_as_it_is_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    play(&mut c, &[("create database d; use d; create table t (a int primary key)", "")]);
+    let shown = run(&mut c, "set sql_quote_show_create = 0; show create table t");
+    assert!(shown.contains("CREATE TABLE t (\n  a int(11)"), "{shown}");
+    let shown = run(&mut c, "set sql_quote_show_create = 1; show create table t");
+    assert!(shown.contains("CREATE TABLE `t` (\n  `a` int(11)"), "{shown}");
+    play(
+        &mut c,
+        &[
+            ("set default_storage_engine = fancy", "1286 Unknown storage engine 'fancy'"),
+            (
+                "set default_storage_engine = memory; show warnings",
+                "Warning|1266|Using storage engine InnoDB instead of 'memory' for default_storage_engine",
+            ),
+            (
+                "create table u (a int); select engine from information_schema.tables where table_name = 'u'",
+                "InnoDB",
+            ),
+            (
+                "set default_tmp_storage_engine = memory; show warnings",
+                "Warning|1266|Using storage engine InnoDB instead of 'memory' for default_tmp_storage_engine",
+            ),
+        ],
+    );
+    let stamp = "create table d.s (a timestamp, b timestamp); show create table d.s";
+    for (value, column) in [
+        ("OFF", "`a` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"),
+        ("ON", "`a` timestamp NULL DEFAULT NULL"),
+    ] {
+        let opened = open_with(&[("explicit_defaults_for_timestamp", value), ("sql_mode", "")]);
+        let shown = run(&mut root(&opened.db), &format!("create database d; {stamp}"));
+        assert!(shown.contains(column), "{value}: {shown}");
+    }
+}
+
+#[test]
+fn idle_sessions_have_the_time_that_is_said() {
+    let opened = open_with(&[("wait_timeout", "100"), ("interactive_timeout", "200")]);
+    let mut c = root(&opened.db);
+    assert_eq!(c.state().vars.wait_timeout, 100);
+    let person = ConnectInfo { interactive: true, ..ConnectInfo::embedded() };
+    let person = opened.db.connect(person).expect("connects");
+    assert_eq!(person.state().vars.wait_timeout, 200);
+    assert_eq!(run(&mut c, "set net_read_timeout = 7, net_write_timeout = 8, wait_timeout = 9"), "");
+    let vars = &c.state().vars;
+    assert_eq!((vars.net_read_timeout, vars.net_write_timeout, vars.wait_timeout), (7, 8, 9));
+}
+
+#[test]
+fn who_changes_whose_session_is_whose_needs_super() {
+    let opened = open();
+    run(&mut root(&opened.db), "create user 'web'@'%'");
+    let mut web = connect_as(&opened.db, "web", "%").expect("connects");
+    assert_eq!(
+        run(&mut web, "set pseudo_thread_id = 5"),
+        "1227 Access denied; you need (at least one of) the SUPER privilege(s) for this operation"
+    );
+}
