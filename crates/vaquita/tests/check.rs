@@ -479,7 +479,7 @@ fn a_value_under_way_is_a_note_until_the_folder_is_settled() {
     assert_eq!(faults, Vec::<String>::new());
     assert!(notes.iter().any(|n| n.contains(under_way)), "{notes:?}");
     // A chain that leads to a page of something else is no crash's work.
-    bytes[at + 4..at + 8].copy_from_slice(&3u32.to_be_bytes());
+    put_u32(&mut bytes, at + 4, 3);
     stamp(&mut bytes[start..start + 16_384], size, ChecksumAlgorithm::Innodb);
     let (faults, _) = check(&bytes, false);
     assert!(faults.iter().any(|f| f.starts_with("shop/orders.ibd: page 3: ")), "{faults:?}");

@@ -383,7 +383,7 @@ impl PartialOrd for Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vaquita_base::codec::push_uint;
+    use vaquita_base::codec::{push_u32, push_uint};
 
     #[test]
     fn the_first_of_long_rows_go_to_a_file() {
@@ -391,7 +391,8 @@ mod tests {
         let row = |n: u32| [&n.to_le_bytes()[..], &[7; 20_000]].concat();
         for n in (0..5_000_u32).rev() {
             // Pairs of equal keys: the one that came first stands first.
-            let key = (n / 2).to_be_bytes();
+            let mut key = Vec::new();
+            push_u32(&mut key, n / 2);
             if sorter.wants(&key) {
                 sorter.push_and_spill(&key, &row(n)).unwrap();
             }

@@ -74,8 +74,8 @@ impl UserVars {
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        let one = |(name, var): (&Box<[u8]>, &UserVar)| PLACE + name.len() + memory_of(&var.value);
-        let bytes: usize = self.by_name.iter().map(one).sum();
+        let one = |name: &[u8], var: &UserVar| PLACE + name.len() + memory_of(&var.value);
+        let bytes: usize = self.by_name.iter().map(|(name, var)| one(name, var)).sum();
         self.by_name = HashMap::default();
         self.account.keep(-(bytes as i64));
     }
