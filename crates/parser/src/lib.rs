@@ -21,7 +21,7 @@ use bumpalo::Bump;
 pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest, param_positions};
 pub use error::{ParseError, ParseErrorKind};
 pub use keyword::needs_quotes;
-pub use mode::{ParseMode, SqlMode, TwoByte};
+pub use mode::{Names, ParseMode, SqlMode, TwoByte};
 
 /// One statement of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -80,6 +80,30 @@ impl TwoByte {
     }
 }
 
+/// How names become UTF-8 in a text that is in another character set.
+#[derive(Clone, Copy)]
+pub struct Names {
+    /// Number of a collation of that character set.
+    pub collation: u16,
+    /// Decodes bytes of it; `None` if that cannot be done: the name stays as it is.
+    pub decode: fn(u16, &[u8]) -> Option<String>,
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Names").field("collation", &self.collation).finish_non_exhaustive()
+    }
+}
+
+/// Of one character set: there is one way to decode it.
+impl PartialEq for Names {
+    fn eq(&self, other: &Self) -> bool {
+        self.collation == other.collation
+    }
+}
+
+impl Eq for Names {}
+
 /// How to read a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseMode {
@@ -93,6 +117,8 @@ pub struct ParseMode {
     pub params: bool,
     /// The character set of the text, if it is one of those.
     pub two_byte: TwoByte,
+    /// How names become UTF-8, unless the text is in UTF-8.
+    pub names: Option<Names>,
     /// Bytes that the tree may take.
     pub memory_max: usize,
 }
@@ -105,6 +131,7 @@ impl Default for ParseMode {
             lift: false,
             params: true,
             two_byte: TwoByte::None,
+            names: None,
             memory_max: usize::MAX,
         }
     }

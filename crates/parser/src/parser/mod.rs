@@ -34,7 +34,7 @@ use crate::error::{ParseError, ParseErrorKind};
 use crate::keyword::Kw;
 use crate::lexer::Lexer;
 use crate::lift::Lifter;
-use crate::mode::{ParseMode, SqlMode, TwoByte};
+use crate::mode::{Names, ParseMode, SqlMode, TwoByte};
 use crate::text;
 use crate::token::{ESCAPED, JOINED, T, Token};
 
@@ -312,19 +312,36 @@ impl<'a> Parser<'a> {
         let tok = &self.s.tok;
         let text = tok.span().of(self.sql);
         if tok.kind != T::Quoted {
-            return Ident::new(text);
+            return self.named(text);
         }
         self.unquote(text, tok.flags)
+    }
+
+    /// A name, in UTF-8 whatever the text is in.
+    #[inline]
+    fn named(&self, text: &'a [u8]) -> Ident<'a> {
+        match self.mode.names {
+            Some(names) if !text.is_ascii() => self.named_in(names, text),
+            _ => Ident::new(text),
+        }
+    }
+
+    #[cold]
+    fn named_in(&self, names: Names, text: &'a [u8]) -> Ident<'a> {
+        match (names.decode)(names.collation, text) {
+            Some(name) => Ident::new(self.arena.alloc_str(&name).as_bytes()),
+            None => Ident::new(text),
+        }
     }
 
     /// The name between the quotes of `text`.
     fn unquote(&self, text: &'a [u8], flags: u8) -> Ident<'a> {
         if flags & ESCAPED == 0 {
-            return Ident::new(&text[1..text.len() - 1]);
+            return self.named(&text[1..text.len() - 1]);
         }
         let mut name = ArenaVec::with_capacity_in(text.len(), self.arena);
         text::unescape(text, false, TwoByte::None, |bytes| name.extend_from_slice(bytes));
-        Ident::new(name.into_bump_slice())
+        self.named(name.into_bump_slice())
     }
 
     /// `[schema.]name`, `.name`.
@@ -371,7 +388,7 @@ impl<'a> Parser<'a> {
 
     /// A name or a string: character sets, collations, users, plugins.
     fn ident_or_text(&mut self) -> R<Ident<'a>> {
-        if self.at(T::String) { self.text().map(Ident::new) } else { self.ident() }
+        if self.at(T::String) { self.text().map(|text| self.named(text)) } else { self.ident() }
     }
 
     // Literals of the grammar (not of expressions).

@@ -34,11 +34,13 @@ use crate::statement::StmtCx;
 use crate::status::Com;
 use crate::vars::{self, id};
 use bumpalo::Bump;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
+use vaquita_engine::text::charset::Charset;
 use vaquita_engine::{Durability, Session};
-use vaquita_parser::{ParseMode, TwoByte};
+use vaquita_parser::{Names, ParseMode, TwoByte};
 use vaquita_types::memory::account::{self, Account};
 use vaquita_types::{Level, SqlError, SqlMode, SqlResult};
 
@@ -525,7 +527,11 @@ impl Connection {
         };
         let sql_mode = vars::for_parser(self.state.vars.sql_mode);
         let memory_max = usize::try_from(self.state.memory.room()).unwrap_or(usize::MAX);
-        ParseMode { sql_mode, lift, two_byte, memory_max, ..ParseMode::default() }
+        let names = self.state.vars.client_charset().map(|_| Names {
+            collation: self.state.vars.character_set_client,
+            decode: |collation, text| Charset::of_collation(collation)?.decode(text).map(Cow::into_owned),
+        });
+        ParseMode { sql_mode, lift, two_byte, names, memory_max, ..ParseMode::default() }
     }
 
     /// Tells the engine's session of variables that are its settings.

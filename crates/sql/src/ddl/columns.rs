@@ -78,7 +78,7 @@ pub(super) fn define(
         Some(nullable) => nullable && !auto_increment,
         None => !(auto_increment || written.primary || silent_timestamp),
     };
-    let comment = written.comment.map(|c| String::from_utf8_lossy(c).into_owned()).unwrap_or_default();
+    let comment = written.comment.map(|c| cx.state.vars.client_text(c).into_owned()).unwrap_or_default();
     if comment.chars().count() > COMMENT_MAX {
         let message = format!("Comment for field '{name}' is too long (max = {COMMENT_MAX})");
         return Err(SqlError::new(1629, message));

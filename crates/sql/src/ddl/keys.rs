@@ -43,7 +43,7 @@ pub(super) fn add(
         (_, None) => free_name(definition, &parts[0].0),
     };
     let comment =
-        written.options.comment.map(|c| String::from_utf8_lossy(c).into_owned()).unwrap_or_default();
+        written.options.comment.map(|c| cx.state.vars.client_text(c).into_owned()).unwrap_or_default();
     if comment.chars().count() > COMMENT_MAX {
         let message = format!("Comment for index '{name}' is too long (max = {COMMENT_MAX})");
         return Err(SqlError::new(1688, message));

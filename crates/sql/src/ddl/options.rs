@@ -58,7 +58,7 @@ fn one(
             (words.collation, words.said) = (collation.map(|c| c.to_string()), true);
         }
         TableOption::Comment(text) => {
-            let text = String::from_utf8_lossy(text).into_owned();
+            let text = cx.state.vars.client_text(text).into_owned();
             if text.chars().count() > COMMENT_MAX {
                 let name = &definition.name;
                 let message = format!("Comment for table '{name}' is too long (max = {COMMENT_MAX})");

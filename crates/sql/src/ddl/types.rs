@@ -56,11 +56,11 @@ pub(super) fn resolve(
     let mut labels = Vec::new();
     let mut ty = match written.kind {
         TypeKind::Enum(members) => {
-            labels = self::labels(members, name, "ENUM", state)?;
+            labels = self::labels(members, name, "ENUM", text, state)?;
             labelled(Kind::Enum, text, &labels)
         }
         TypeKind::Set(members) => {
-            labels = self::labels(members, name, "SET", state)?;
+            labels = self::labels(members, name, "SET", text, state)?;
             labelled(Kind::Set, text, &labels)
         }
         TypeKind::Year(Some(width)) if width != 4 => {
@@ -117,11 +117,18 @@ fn labels(
     members: &[ast::EnumMember<'_>],
     column: &str,
     kind: &str,
+    collation: u16,
     state: &mut SessionState,
 ) -> SqlResult<Vec<String>> {
     let mut labels: Vec<String> = Vec::with_capacity(members.len());
     for member in members {
-        let label = String::from_utf8_lossy(member.value).trim_end_matches(' ').to_owned();
+        // Bytes of the column's own character set, or text of the statement.
+        let own = if member.raw { Charset::of_collation(collation) } else { None };
+        let label = match own.and_then(|own| own.decode(member.value)) {
+            Some(label) => label,
+            None => state.vars.client_text(member.value),
+        };
+        let label = label.trim_end_matches(' ').to_owned();
         if kind == "SET" && label.contains(',') {
             return Err(SqlError::new(1367, format!("Illegal set '{label}' value found during parsing")));
         }

@@ -10,6 +10,7 @@ use super::{
 use crate::catalog::same_name;
 use crate::expr::{CompileCx, Expr, Resolved, Scope, TableSet, compile, compile_condition};
 use crate::sink::ColumnMeta;
+use crate::vars::SessionVars;
 use vaquita_engine::{MdlMode, ReadLock, WaitPolicy};
 use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem};
 use vaquita_types::compare::CompareAs;
@@ -376,7 +377,9 @@ impl Builder<'_, '_, '_> {
                     let compiled = compile(expr, scope, cx)?;
                     let name: Vec<u8> = match alias {
                         Some(alias) => alias.name.to_vec(),
-                        None => default_name(own_name(expr, &compiled), *span, self.planner.sql),
+                        None => {
+                            default_name(own_name(expr, &compiled), *span, self.planner.sql, &cx.state.vars)
+                        }
                     };
                     columns.push(self.meta(&compiled, &name));
                     let name = match (alias, &expr.kind) {
@@ -446,7 +449,7 @@ impl Builder<'_, '_, '_> {
                 }
                 None => {
                     let expr = compile(&key.expr, scope, cx)?;
-                    (expr, String::from_utf8_lossy(key.expr.span.of(self.planner.sql)).into_owned())
+                    (expr, cx.state.vars.client_text(key.expr.span.of(self.planner.sql)).into_owned())
                 }
             };
             if expr.info().has_aggregate {
@@ -573,9 +576,9 @@ pub(super) fn compile_column(
 }
 
 /// What a column without alias is called: its text; strings without their quotes.
-fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
+fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8], vars: &SessionVars) -> Vec<u8> {
     let name = match &expr.kind {
-        ExprKind::Column(column) => column.name.name.to_vec(),
+        ExprKind::Column(column) => return cut(&column.name.to_string()),
         _ if is_null(expr) => b"NULL".to_vec(),
         ExprKind::Literal(Literal::String(text))
         | ExprKind::Lifted { literal: Literal::String(text), .. } => text.to_vec(),
@@ -596,10 +599,14 @@ fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8]) -> Vec<u8> {
             text.trim_ascii().to_vec()
         }
     };
-    let name = String::from_utf8_lossy(&name);
+    cut(&vars.client_text(&name))
+}
+
+/// As much of a name as names may have.
+fn cut(name: &str) -> Vec<u8> {
     match name.char_indices().nth(NAME_MAX) {
         Some((end, _)) => name.as_bytes()[..end].to_vec(),
-        None => name.into_owned().into_bytes(),
+        None => name.as_bytes().to_vec(),
     }
 }
 

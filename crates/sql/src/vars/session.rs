@@ -2,6 +2,7 @@
 
 use super::{VarId, VarValue, parse};
 use crate::exec::{SortRoom, TmpFolders};
+use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_types::{SqlMode, TimeZone};
@@ -341,6 +342,19 @@ impl SessionVars {
         let of = |id| Charset::of_collation(id).unwrap_or(Charset::BINARY);
         let (from, to) = (of(self.character_set_client), of(self.collation_connection));
         (from != to && from != Charset::BINARY && to != Charset::BINARY).then_some((from, to))
+    }
+
+    /// The character set of statements, unless it is UTF-8 or just bytes.
+    #[inline]
+    pub(crate) fn client_charset(&self) -> Option<Charset> {
+        let charset = Charset::of_collation(self.character_set_client)?;
+        (charset != Charset::BINARY && !matches!(charset.name, "utf8" | "utf8mb4")).then_some(charset)
+    }
+
+    /// Text of a statement that is no value: a comment, a label, the name of a column that has none.
+    pub(crate) fn client_text<'t>(&self, text: &'t [u8]) -> Cow<'t, str> {
+        let decoded = self.client_charset().and_then(|charset| charset.decode(text));
+        decoded.unwrap_or_else(|| String::from_utf8_lossy(text))
     }
 
     /// Bytes of memory for what a query keeps of its rows: the keys of DISTINCT, groups, the rows of a derived table.
