@@ -342,7 +342,7 @@ impl Database {
     /// UUID_SHORT(): `server_id` in the highest byte, then the second of opening, then a number.
     pub(crate) fn next_short_uuid(&self) -> u64 {
         let number = self.short_uuids.fetch_add(1, Ordering::Relaxed);
-        (self.globals.uint("server_id") & 0xFF) << 56 | number & (1 << 56) - 1
+        (self.globals.uint("server_id") & 0xFF) << 56 | (number & ((1 << 56) - 1))
     }
 
     /// Since when it is open.

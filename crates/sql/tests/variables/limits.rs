@@ -149,7 +149,7 @@ fn changes_of_the_session_are_told_as_it_is_said() {
     assert_eq!(changes(&mut c, "set sql_safe_updates = 0"), []);
     run(&mut c, "set session_track_system_variables = 'sql_safe_updates'");
     let told = SessionChange::Variable { name: "sql_safe_updates".into(), value: "OFF".into() };
-    assert_eq!(changes(&mut c, "set sql_safe_updates = 0"), [told.clone()]);
+    assert_eq!(changes(&mut c, "set sql_safe_updates = 0"), std::slice::from_ref(&told));
     run(&mut c, "set session_track_state_change = 1");
     assert_eq!(changes(&mut c, "set sql_safe_updates = 0"), [told, SessionChange::State]);
     let person = ConnectInfo { database: Some("d".into()), ..ConnectInfo::embedded() };
