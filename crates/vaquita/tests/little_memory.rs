@@ -20,7 +20,9 @@ impl Place {
         let binary = env!("CARGO_BIN_EXE_vaquita");
         std::fs::write(&limited, format!("#!/bin/sh\nulimit -v 3000000\nexec '{binary}' \"$@\"\n")).unwrap();
         std::fs::set_permissions(&limited, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let options = ["--max-allowed-packet=1G", "--innodb-buffer-pool-size=64M"];
+        // Without the limit of what sessions take together, which would come first.
+        let no_limit = format!("--global-connection-memory-limit={}", u64::MAX);
+        let options = ["--max-allowed-packet=1G", "--innodb-buffer-pool-size=64M", &no_limit];
         let server = Vaquita::start(Path::new(&limited), &dir.join("data"), &options).unwrap();
         Place { server, dir }
     }
