@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vaquita_clients::Vaquita;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_vaquita");
@@ -98,20 +98,27 @@ fn script(arguments: &[&str], input: &str) -> (i32, String, String) {
     (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
 }
 
-/// Presses Ctrl-C until the statement has begun and is ended by it.
+/// Begins a statement and presses Ctrl-C until it is ended by that.
 fn interrupt(terminal: &mut Terminal) {
-    terminal.press("select 'begun'; select sleep(1000) as s;\r");
-    terminal.wait_for("1 row in set");
     let ended = |terminal: &Terminal| terminal.seen.contains("1317") || terminal.seen.contains("| 1 |");
-    // The signal ends what runs: before the second statement runs there is nothing to end.
+    let begun = Instant::now();
     while !ended(terminal) {
-        terminal.press("\x03");
-        if let Ok(piece) = terminal.shown.recv_timeout(Duration::from_millis(50)) {
-            terminal.seen += &String::from_utf8_lossy(&piece);
+        assert!(begun.elapsed() < PATIENCE, "nothing is ended: {:?}", terminal.seen);
+        // Where the key comes before the statement has begun, it takes back the line: then once more.
+        terminal.press("select sleep(1000) as s;\r");
+        for _ in 0..20 {
+            terminal.press("\x03");
+            if let Ok(piece) = terminal.shown.recv_timeout(Duration::from_millis(50)) {
+                terminal.seen += &String::from_utf8_lossy(&piece);
+            }
+            if ended(terminal) {
+                break;
+            }
         }
     }
     // A key pressed once more may make the line editor forget what is typed behind it.
     while !terminal.seen.contains("| 42 |") {
+        assert!(begun.elapsed() < 2 * PATIENCE, "the shell does not go on: {:?}", terminal.seen);
         terminal.press("select 6 * 7 as n;\r");
         while let Ok(piece) = terminal.shown.recv_timeout(Duration::from_millis(500)) {
             terminal.seen += &String::from_utf8_lossy(&piece);
