@@ -139,8 +139,10 @@ fn change_of_user() {
     assert!(is_ok(&client.finish_login(&login)));
     assert_eq!(client.query("ECHO native"), text("native"));
     assert_eq!(door.house.infos.lock()[1].user, "native");
+    // Asked by whatever method, as anybody who has no account.
+    let nobody = Login { user: "nobody", password: "x", ..Login::default() };
     client.command(b"\x11nobody\0\0\0\x2d\0mysql_native_password\0");
-    assert_eq!(client.answer().code(), 1045);
+    assert_eq!(client.finish_login(&nobody).code(), 1045);
     assert_eq!(client.answer(), Answer::Gone);
 }
 
