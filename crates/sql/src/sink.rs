@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_engine::Durability;
+use vaquita_engine::text::charset::{self, Charset};
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 /// A column of a result, as the protocol describes it.
@@ -28,6 +29,22 @@ pub struct ColumnMeta {
 }
 
 impl ColumnMeta {
+    /// Its names as a client reads them; they are in UTF-8.
+    pub(crate) fn convert_names(&mut self, to: Charset) {
+        if to == Charset::BINARY || matches!(to.name, "utf8" | "utf8mb4") {
+            return;
+        }
+        for name in
+            [&mut self.schema, &mut self.table, &mut self.org_table, &mut self.name, &mut self.org_name]
+        {
+            if !name.is_ascii() || !to.is_ascii_based() {
+                let mut converted = Vec::with_capacity(name.len());
+                charset::convert(Charset::UTF8MB4, to, name, &mut converted);
+                *name = converted.into();
+            }
+        }
+    }
+
     /// A column that is no table's; NOT_NULL, UNSIGNED, BINARY and NUM follow from the type.
     pub fn new(name: &str, ty: SqlType) -> ColumnMeta {
         use crate::catalog::flag;

@@ -441,6 +441,7 @@ pub fn plan_select(
     let mut conversions = vec![None; columns.len()];
     if let Some((to, results)) = results.and_then(|id| Some((Charset::of_collation(id)?, id))) {
         for (column, conversion) in columns.iter_mut().zip(&mut conversions) {
+            column.convert_names(to);
             let kind = column.ty.kind;
             let text =
                 kind.is_string() || matches!(kind, vaquita_types::Kind::Enum | vaquita_types::Kind::Set);
