@@ -323,7 +323,9 @@ impl Charset {
         &rest[..self.prefix_len(rest, count)]
     }
 
-    fn is_utf8(self) -> bool {
+    /// Whether it is `utf8` or `utf8mb4`.
+    #[inline]
+    pub fn is_utf8(self) -> bool {
         matches!(self.form, Form::Utf8 | Form::Utf8mb4)
     }
 

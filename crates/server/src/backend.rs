@@ -81,6 +81,11 @@ pub trait Client: Send {
     /// Forgets a prepared statement.
     fn close_statement(&mut self, id: u32);
 
+    /// A name in a packet of its own, which is in the client's character set.
+    fn name_of(&self, bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
     /// USE.
     ///
     /// # Errors

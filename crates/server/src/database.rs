@@ -112,6 +112,10 @@ impl Client for Session {
         self.0.close_statement(id);
     }
 
+    fn name_of(&self, bytes: &[u8]) -> String {
+        self.0.client_text(bytes)
+    }
+
     fn use_database(&mut self, name: &str) -> SqlResult<()> {
         self.0.log_command("Init DB", name);
         self.0.use_database(name)

@@ -31,7 +31,7 @@ pub struct ColumnMeta {
 impl ColumnMeta {
     /// Its names as a client reads them; they are in UTF-8.
     pub(crate) fn convert_names(&mut self, to: Charset) {
-        if to == Charset::BINARY || matches!(to.name, "utf8" | "utf8mb4") {
+        if to == Charset::BINARY || to.is_utf8() {
             return;
         }
         for name in

@@ -214,9 +214,14 @@ impl<'a> Parser<'a> {
         Ok(ObjectName { schema, name: table.name })
     }
 
+    /// A pattern of names, as these in UTF-8.
+    fn like_text(&mut self) -> R<&'a [u8]> {
+        Ok(self.text().map(|text| self.named(text))?.name)
+    }
+
     fn filter_clause(&mut self) -> R<ShowFilter<'a>> {
         if self.eat_kw(Kw::Like) {
-            return self.text().map(ShowFilter::Like);
+            return self.like_text().map(ShowFilter::Like);
         }
         self.where_clause()
     }
@@ -251,7 +256,7 @@ impl<'a> Parser<'a> {
         }
         let table = self.object_name()?;
         let filter = match self.s.tok.kind {
-            T::String => ShowFilter::Like(self.text()?),
+            T::String => ShowFilter::Like(self.like_text()?),
             _ if self.at_ident() => ShowFilter::Like(self.ident()?.name),
             _ => ShowFilter::None,
         };

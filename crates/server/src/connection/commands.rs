@@ -308,7 +308,7 @@ impl Active {
     }
 
     fn init_db(&mut self, name: &[u8], line: &mut Line<'_>) -> Outcome {
-        let name = String::from_utf8_lossy(name).into_owned();
+        let name = self.client.name_of(name);
         match self.client.use_database(&name) {
             Ok(()) => {
                 self.database = name;

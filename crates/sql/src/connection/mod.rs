@@ -329,6 +329,11 @@ impl Connection {
         self.waits_for_log = waits;
     }
 
+    /// Bytes of the client's, in its character set, as UTF-8.
+    pub fn client_text(&self, bytes: &[u8]) -> String {
+        self.state.vars.client_text(bytes).into_owned()
+    }
+
     /// USE.
     ///
     /// # Errors

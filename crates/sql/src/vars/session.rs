@@ -348,7 +348,7 @@ impl SessionVars {
     #[inline]
     pub(crate) fn client_charset(&self) -> Option<Charset> {
         let charset = Charset::of_collation(self.character_set_client)?;
-        (charset != Charset::BINARY && !matches!(charset.name, "utf8" | "utf8mb4")).then_some(charset)
+        (charset != Charset::BINARY && !charset.is_utf8()).then_some(charset)
     }
 
     /// Text of a statement that is no value: a comment, a label, the name of a column that has none.
