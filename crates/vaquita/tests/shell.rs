@@ -16,7 +16,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_vaquita");
 /// How long anything may take that has no reason to.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A shell on a terminal of its own (`script` of util-linux makes it).
+/// A shell on a terminal of its own (`script` of util-linux makes it; the shell takes the place of the `sh` that `script`
+/// starts, which would take Ctrl-C for itself).
 struct Terminal {
     child: Child,
     keys: ChildStdin,
@@ -27,8 +28,9 @@ struct Terminal {
 impl Terminal {
     fn open(scratch: &Scratch, arguments: &str) -> Terminal {
         let mut child = Command::new("script")
-            .args(["-qfec", &format!("{BINARY} sql {arguments}"), "/dev/null"])
+            .args(["-qfec", &format!("exec {BINARY} sql {arguments}"), "/dev/null"])
             .env("HOME", &scratch.0)
+            .env("SHELL", "/bin/sh")
             .env("TERM", "xterm")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
