@@ -522,3 +522,41 @@ fn only_full_group_by_follows_joins() {
         assert!(answer.starts_with("1055 Expression #1 of SELECT list"), "{sql}: {answer}");
     }
 }
+
+#[test]
+fn defaults_of_columns_are_told_by_queries() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d; set explicit_defaults_for_timestamp = 1");
+    run(
+        &mut c,
+        "create table m (g int not null auto_increment primary key, a int default 5, b varchar(9) not null default 'xy', \
+         c int not null, d timestamp not null default current_timestamp, e int, f datetime default current_timestamp, \
+         h text, j decimal(5,2) default 1.5)",
+    );
+    run(&mut c, "insert into m (c) values (1), (2)");
+    // As MySQL 5.6.24.
+    for (sql, answer) in [
+        ("select default(a), default(m.b), default(d.m.j) from m limit 1", "5|xy|1.50"),
+        (
+            "select default(d), default(e), default(f), default(g), default(h) from m limit 1",
+            "0000-00-00 00:00:00|NULL|NULL|0|NULL",
+        ),
+        ("select default(c) from m", "1364 Field 'c' doesn't have a default value"),
+        ("select default(x) from m", "1054 Unknown column 'x' in 'field list'"),
+        ("select default(a)", "1054 Unknown column 'a' in 'field list'"),
+        ("select count(*) from m where default(a) = 5 and a = default(a)", "2"),
+        ("select (select default(m.a)) from m limit 1", "5"),
+        ("select max(default(a)) from m", "5"),
+        ("select count(*) from m group by default(a)", "2"),
+        ("select default(a) from m having default(a) = 5", "1054 Unknown column 'a' in 'having clause'"),
+        ("select g from m order by default(a), g", "1\n2"),
+        ("select default(q.a), default(n.a) from m q left join m n on n.g = 77 limit 1", "5|5"),
+        ("select default(a) from (select a from m) x limit 1", "5"),
+        ("update m set a = default(a) + 1 where g = 1", ""),
+        ("delete from m where a = default(a) + 1", ""),
+        ("select g, a from m", "2|5"),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}

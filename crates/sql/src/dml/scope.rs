@@ -101,7 +101,7 @@ pub fn default_value(info: &TableInfo, column: usize) -> SqlResult<Value<'static
         DefaultValue::Stored(bytes) => Ok(decode(bytes)),
         DefaultValue::Null => Ok(Value::Null),
         // What MySQL's row of defaults has there.
-        DefaultValue::Now => Ok(Value::DateTime(vaquita_types::DateTime::default())),
+        DefaultValue::Now if !column.is_nullable() => Ok(Value::DateTime(vaquita_types::DateTime::default())),
         _ if column.is_nullable() => Ok(Value::Null),
         _ if super::store::has_own_default(column) || column.auto_increment => Ok(decode(&column.implicit)),
         _ => Err(super::store::no_default(&column.name)),

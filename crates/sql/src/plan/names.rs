@@ -342,8 +342,35 @@ impl Scope for BlockScope<'_, '_> {
     }
 
     fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
-        let _ = column;
-        Err(SqlError::unsupported("DEFAULT() in a query"))
+        let Resolved::Column(found) = self.resolve(column)? else {
+            return Err(unknown_column(column, self.clause.get()));
+        };
+        let mut scope = self;
+        for _ in 0..found.level {
+            scope = scope.outer.ok_or_else(|| unknown_column(column, self.clause.get()))?;
+        }
+        let source = &scope.slots[usize::from(found.table)].source;
+        default_of(source, usize::from(found.column))
+    }
+}
+
+/// DEFAULT(column); of a derived table's column that of the column it is.
+fn default_of(source: &Source, column: usize) -> SqlResult<Expr> {
+    match source {
+        Source::Stored(info) => {
+            let ty = info.columns[column].sql_type().clone();
+            Ok(Expr::constant(crate::dml::default_value(info, column)?, ty))
+        }
+        Source::Derived(query) => {
+            let super::Body::Block(block) = &query.body else {
+                return Err(SqlError::unsupported("DEFAULT() of a UNION's column"));
+            };
+            match block.items.get(column).and_then(column_of) {
+                Some((slot, column)) => default_of(&block.reads[slot].source, column),
+                None => Err(SqlError::unsupported("DEFAULT() of a calculated column")),
+            }
+        }
+        Source::Virtual(_) => Err(SqlError::unsupported("DEFAULT() in information_schema")),
     }
 }
 
