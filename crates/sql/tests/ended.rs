@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use support::run;
+use support::{open, root, run};
 use vaquita_base::ManualClock;
 use vaquita_engine::{Engine, Options};
 use vaquita_io::sim::SimDisk;
@@ -35,6 +35,41 @@ fn with_rows(connection: &mut Connection) {
     ];
     for sql in statements {
         assert_eq!(run(connection, sql), "", "{sql}");
+    }
+}
+
+/// Without KILL it would be planned for minutes, to end in another error.
+#[test]
+fn planning_is_ended() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d");
+    let keys: Vec<String> = (0..16).map(|n| format!("key k{n} (a, b, c{n})")).collect();
+    let columns: Vec<String> = (0..16).map(|n| format!("c{n} int")).collect();
+    run(&mut c, &format!("create table t (a int, b int, {}, {})", columns.join(","), keys.join(",")));
+    run(&mut c, "insert into t (a, b) values (1, 1), (2, 2), (3, 3)");
+    let values: Vec<String> = (0..3_000).map(|n| (n * 7).to_string()).collect();
+    let values = values.join(",");
+    let tables: Vec<String> = (0..60).map(|n| format!("t t{n}")).collect();
+    let conditions: Vec<String> = (0..60).map(|n| format!("t{n}.a in ({values})")).collect();
+    let join = format!("select 1 from {} where {}", tables.join(","), conditions.join(" and "));
+    let joined = format!("select nosuch from ({join}) x");
+    let lists: Vec<String> = (0..2_000).map(|n| format!("sha2(repeat('{n}', 1000000), 512)")).collect();
+    let constants = format!("select nosuch from (select concat_ws('', {}) x) x", lists.join(","));
+    for sql in [joined, constants] {
+        let id = c.id();
+        let mut other = root(&opened.db);
+        std::thread::scope(|scope| {
+            let ended = scope.spawn(|| run(&mut c, &sql));
+            let listed = format!(
+                "select count(*) from information_schema.processlist where id = {id} and info like '%nosuch%'"
+            );
+            while run(&mut other, &listed) == "0" && !ended.is_finished() {
+                std::thread::yield_now();
+            }
+            run(&mut other, &format!("kill query {id}"));
+            assert_eq!(ended.join().expect("ends"), "1317 Query execution was interrupted");
+        });
     }
 }
 

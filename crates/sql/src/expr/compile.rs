@@ -68,6 +68,8 @@ impl Compiler<'_, '_, '_> {
                 Resolved::Column(column) => {
                     let full = self.scope.full_name(&column, name);
                     Expr::named_column(column, &full)
+        // Constants are calculated, however long that takes.
+        self.cx.state.poll()?;
                 }
                 Resolved::Expr(e) => e,
             },

@@ -13,10 +13,11 @@ use super::sarg::is_random;
 use super::{BlockPlan, OrderKey, Path, Planner, Read, SortValue, SourceLock, Step};
 use crate::catalog::TableInfo;
 use crate::expr::node::CmpOp;
-use crate::expr::{ColumnMap, CompileCx, Constness, EvalCx, Expr, Node, Row, TableSet};
+use crate::expr::{ColumnMap, CompileCx, Constness, EvalCx, Expr, Node, Row, TableSet, equal};
+use std::cell::RefCell;
 use std::sync::Arc;
 use vaquita_engine::ReadLock;
-use vaquita_types::{ColumnType, SqlResult, Value};
+use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value};
 
 /// Units of which all orders are tried.
 const EXHAUSTIVE_MAX: usize = 6;
@@ -63,11 +64,14 @@ pub(super) fn plan<'p>(
     block.has_subquery |= conditions.iter().any(needs_copies);
     block.const_filter = constant;
     let estimator = Estimator::new(planner, scope);
-    let mut planning = Planning { estimator, scope, locking, reads: Vec::new() };
+    let mut planning = Planning { estimator, scope, locking, reads: Vec::new(), ended: RefCell::default() };
     planning.reads.resize_with(scope.slots.len(), || None);
     let single = units.len() == 1 && matches!(units[0].kind, UnitKind::Table(_));
     block.steps = planning.order(units, conditions, TableSet::default(), Some(block), cx);
     let reads: Option<Vec<Read>> = planning.reads.into_iter().collect();
+    if let Some(ended) = planning.ended.take() {
+        return Err(ended);
+    }
     block.reads = reads.unwrap_or_default();
     block.has_subquery |= steps_have_subquery(&block.steps);
     block.count_rows = single && counts_rows(block);
@@ -256,6 +260,8 @@ impl Planning<'_, '_, '_> {
             let before = known;
             known = known.union(unit.tables);
             let last = i + 1 == n;
+    /// Why planning is not to go on: somebody has ended the statement.
+    ended: RefCell<Option<SqlError>>,
             let ready = |c: &Expr| c.tables().is_subset(known) && (last || !is_random(c));
             let (mut mine, later): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(ready);
             conditions = later;
@@ -265,6 +271,15 @@ impl Planning<'_, '_, '_> {
                     self.read(slot, before, &mine, block, n == 1, cx);
                     let read = self.reads[slot].as_ref();
                     let covered = read.map_or(0, |read| covered::put_last(read, slot, &mut mine));
+    /// Whether planning is to go on. Estimates of many tables with long lists of values take their time.
+    fn goes_on(&self, cx: &mut CompileCx<'_>) -> bool {
+        let mut ended = self.ended.borrow_mut();
+        if ended.is_none() {
+            *ended = cx.state.poll_now().err();
+        }
+        ended.is_none()
+    }
+
                     steps.push(Step::Table { slot, filter: mine, covered });
                 }
                 UnitKind::Outer { units, on } => {
@@ -277,6 +292,9 @@ impl Planning<'_, '_, '_> {
                     steps.push(Step::Outer { steps: inner, slots, before: first, filter: mine });
                 }
             }
+        if !self.goes_on(cx) {
+            return steps;
+        }
         }
         steps
     }
@@ -287,6 +305,7 @@ impl Planning<'_, '_, '_> {
         conditions: &[Expr],
         known: TableSet,
         cx: &mut CompileCx<'_>,
+                UnitKind::Table(_) if !self.goes_on(cx) => return steps,
     ) -> Vec<usize> {
         if units.len() <= 1 {
             return (0..units.len()).collect();
@@ -351,6 +370,9 @@ impl Planning<'_, '_, '_> {
         conditions: &[Expr],
         known: TableSet,
         rows: f64,
+            if !self.goes_on(cx) {
+                return;
+            }
         cx: &mut CompileCx<'_>,
     ) -> (f64, f64) {
         match &unit.kind {
