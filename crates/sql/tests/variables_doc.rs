@@ -35,6 +35,13 @@ line in the log.
 `innodb_buffer_pool_filename` never names a file that is there and is something else than a list of pages: it stays, and the dump's
 status says so. A list that is damaged is said in the log, and nothing of it is loaded.
 
+`max_join_size` counts combinations of rows: those of every table of a query block, by the estimates that EXPLAIN shows; it compares
+them where MySQL 5.6 does, at SELECT and every subquery and derived table that runs, and at UPDATE and DELETE of several tables. (5.6.24
+compares its own estimate of costs, which are lower: a limit near to what a query needs lets it through there and not here.)
+
+`sql_auto_is_null` finds the row of the last generated value as 5.6.24 does: once after an INSERT, where `column IS NULL` is all of
+WHERE.
+
 `tmpdir` names one folder or several with `:` between them, which are used in turn; unless it is set, it is that of the process
 (`TMPDIR`, `/tmp`). A folder that is not there stops the start. The limits of memory, and the default of `global_connection_memory_limit`, which
 follows from the machine, are told in [server.md](server.md#what-a-statement-may-take).";

@@ -215,8 +215,10 @@ impl Connection {
             if let ast::ExplainTarget::Statement(stmt) = explain.target
                 && super::text::is_planned(stmt)
             {
+                let generated = connection.state.generated;
                 let plan = connection.plan(stmt, sql, params, &types)?;
                 connection.check_wanted(plan.plan.wants())?;
+                connection.state.generated = generated;
             }
             let mut stmt = connection.cx();
             let mut cx = PlanCx { stmt: stmt.reborrow(), params, param_types: &types, sql };

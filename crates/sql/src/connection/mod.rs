@@ -222,6 +222,9 @@ impl Connection {
         let mut connection = Connection::new(db, info)?;
         connection.is_insider = true;
         connection.has_everything = true;
+        // What others may read and ask for is no matter of its own.
+        connection.state.vars.put(id::SQL_BIG_SELECTS, VarValue::UInt(1));
+        connection.state.vars.put(id::SQL_AUTO_IS_NULL, VarValue::UInt(0));
         // A session that changes accounts waits for the read lock, and then for this one.
         connection.engine.settings.obeys_read_lock = false;
         connection.state.privileges = Arc::new(Privileges::everything());

@@ -143,13 +143,17 @@ impl Connection {
         }
         let mut tries = 0;
         loop {
+            let generated = self.state.generated;
             let done = self.in_statement(|connection| {
                 let fresh = connection.plan(stmt, sql, params, &types)?;
                 let outcome = connection.run_started(&fresh.plan, params, sink)?;
                 Ok((fresh, outcome))
             });
             match done {
-                Err(e) if plan::is_stale(&e) && tries < REPLANS => tries += 1,
+                Err(e) if plan::is_stale(&e) && tries < REPLANS => {
+                    tries += 1;
+                    self.state.generated = generated;
+                }
                 Err(e) => return Err(e),
                 Ok((Fresh { plan, kept }, outcome)) => {
                     if let (Some(key), Some(conditions)) = (key, kept) {

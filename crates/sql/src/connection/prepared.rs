@@ -158,7 +158,8 @@ impl Connection {
             types.resize(params.into(), values::unknown_type(collation));
         }
         let found = key.as_deref().and_then(|key| self.db.plans.find(key, &self.state.user_vars));
-        let Fresh { plan, kept } = self.in_look(|c| {
+        let generated = self.state.generated;
+        let looked = self.in_look(|c| {
             let fresh = match &found {
                 Some(found) => Fresh { plan: found.plan.clone(), kept: Some(found.conditions.clone()) },
                 // Only without parameters are all values known.
@@ -167,7 +168,10 @@ impl Connection {
             };
             c.check_wanted(fresh.plan.wants())?;
             Ok(fresh)
-        })?;
+        });
+        // What is only described looks for nothing.
+        self.state.generated = generated;
+        let Fresh { plan, kept } = looked?;
         if let (Some(key), None, Some(conditions)) = (&key, found, &kept) {
             self.db.plans.insert(key, Cached::new(plan.clone(), Com::of(stmt), conditions.clone()));
         }

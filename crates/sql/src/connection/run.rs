@@ -223,6 +223,7 @@ impl Connection {
         if let Some(id) = self.state.new_insert_id.take() {
             self.state.last_insert_id = id;
         }
+        self.state.generated |= self.state.generates;
         if let Some(rows) = outcome.found_rows {
             self.state.found_rows = rows;
         }

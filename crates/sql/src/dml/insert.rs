@@ -443,6 +443,7 @@ impl InsertPlan {
         let found = if state.client_found_rows { counts.touched } else { counts.updated };
         let mut insert_id = 0;
         if let Some(auto) = &writer.auto_inc {
+            state.generates = auto.first().is_some();
             state.new_insert_id = auto.first().or(state.new_insert_id);
             insert_id = auto.first().or(state.new_insert_id).unwrap_or(if counts.copied > 0 {
                 auto.last()

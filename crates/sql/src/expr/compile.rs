@@ -37,6 +37,14 @@ pub fn resolved(of: Resolved) -> Expr {
     }
 }
 
+/// `a = b`, of what is compiled.
+///
+/// # Errors
+/// Collations that cannot be brought together.
+pub fn equal(a: Expr, b: Expr, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
+    compare::comparison(cx, CmpOp::Eq, a, b)
+}
+
 /// What [`compile`] carries along.
 pub(super) struct Compiler<'s, 'x, 'c> {
     pub(super) scope: &'s dyn Scope,

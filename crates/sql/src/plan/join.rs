@@ -59,6 +59,7 @@ pub(super) fn plan<'p>(
     let tree = simplify(tree, rejected);
     let (mut units, mut conditions) = (Vec::new(), filter);
     flatten(tree, &mut units, &mut conditions, straight);
+    find_generated(scope, &mut conditions, cx)?;
     let (constant, conditions): (Vec<Expr>, Vec<Expr>) =
         conditions.into_iter().partition(|c| c.tables().is_empty() && !is_random(c));
     block.has_subquery |= conditions.iter().any(needs_copies);
@@ -76,6 +77,32 @@ pub(super) fn plan<'p>(
     block.has_subquery |= steps_have_subquery(&block.steps);
     block.count_rows = single && counts_rows(block);
     block.subqueries = scope.subqueries.take();
+    block.work = super::Work::of(block);
+    Ok(())
+}
+
+/// `sql_auto_is_null`: where all that is asked is whether an AUTO_INCREMENT column is NULL, which it never is, the row that the
+/// last INSERT made is meant, once.
+fn find_generated(
+    scope: &BlockScope<'_, '_>,
+    conditions: &mut Vec<Expr>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<()> {
+    if !cx.state.vars.sql_auto_is_null {
+        return Ok(());
+    }
+    let [condition] = &conditions[..] else { return Ok(()) };
+    let Node::IsNull { operand, negated: false } = condition.node() else { return Ok(()) };
+    let Some((slot, column)) = column_of(operand) else { return Ok(()) };
+    let Source::Stored(info) = &scope.slots[slot].source else { return Ok(()) };
+    if info.auto_increment != Some(column) || operand.ty().nullable {
+        return Ok(());
+    }
+    cx.state.noted.for_once();
+    if std::mem::take(&mut cx.state.generated) {
+        let id = Expr::constant(Value::UInt(cx.state.last_insert_id), SqlType::bigint(true));
+        *conditions = vec![equal(operand.as_ref().clone(), id, cx)?];
+    }
     Ok(())
 }
 

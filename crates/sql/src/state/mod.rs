@@ -46,6 +46,10 @@ pub struct SessionState {
     /// What the present statement generates; becomes `last_insert_id` when it ends well. Set by INSERT (the first value)
     /// and by `LAST_INSERT_ID(n)`.
     pub new_insert_id: Option<u64>,
+    /// An INSERT has generated a value since `sql_auto_is_null` has found its row.
+    pub(crate) generated: bool,
+    /// The present statement generates one; becomes `generated` when it ends well.
+    pub(crate) generates: bool,
     /// ROW_COUNT() of the last statement.
     pub row_count: i64,
     /// FOUND_ROWS() of the last SELECT.
@@ -126,6 +130,8 @@ impl SessionState {
             new_insert_id: None,
             row_count: 0,
             found_rows: 0,
+            generated: false,
+            generates: false,
             now_us: 0,
             rand: [
                 connection_id.wrapping_mul(0x1_0001).wrapping_add(55_555_555),
@@ -283,3 +289,4 @@ impl SessionState {
         self.last_poll = now;
     }
 }
+        self.generates = false;

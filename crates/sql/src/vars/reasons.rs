@@ -8,7 +8,6 @@ pub(super) const ENGLISH_NAMES: &str = "names of days and months are English";
 pub(super) const FILE_NAMES: &str = "names of files are UTF-8";
 pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
 pub(super) const NO_AES: &str = "there is no AES_ENCRYPT here";
-pub(super) const NO_AUTO_IS_NULL: &str = "IS NULL does not look for the last AUTO_INCREMENT value";
 pub(super) const NO_BINLOG: &str = "there is no binary log here";
 pub(super) const NO_COMPRESSION_FIGURES: &str = "there are no figures of compression here";
 pub(super) const NO_CORRUPTED: &str = "damaged tables are not loaded";

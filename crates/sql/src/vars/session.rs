@@ -39,6 +39,10 @@ pub struct SessionVars {
     pub foreign_key_checks: bool,
     /// `group_concat_max_len`.
     pub group_concat_max_len: u64,
+    /// `max_join_size` unless `sql_big_selects` is set; `u64::MAX`: no limit.
+    pub join_size_max: u64,
+    /// `sql_auto_is_null`.
+    pub sql_auto_is_null: bool,
     /// `join_buffer_size`.
     pub join_buffer_size: u64,
     /// `tmp_table_size`.
@@ -139,7 +143,7 @@ ids! {
     MAX_HEAP_TABLE_SIZE MAX_USER_CONNECTIONS PSEUDO_THREAD_ID RAND_SEED1 RAND_SEED2
     READ_ONLY SESSION_TRACK_SCHEMA SESSION_TRACK_STATE_CHANGE SESSION_TRACK_SYSTEM_VARIABLES
     SORT_BUFFER_SIZE
-    SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
+    SQL_AUTO_IS_NULL SQL_BIG_SELECTS SQL_LOG_BIN SQL_MODE SQL_NOTES SQL_QUOTE_SHOW_CREATE SQL_SAFE_UPDATES SQL_SELECT_LIMIT SUPER_READ_ONLY
     TIME_ZONE TIMESTAMP TMP_TABLE_SIZE TRANSACTION_ISOLATION TRANSACTION_READ_ONLY TX_ISOLATION TX_READ_ONLY UNIQUE_CHECKS WAIT_TIMEOUT
     WARNING_COUNT CONNECTION_MEMORY_CHUNK_SIZE CONNECTION_MEMORY_LIMIT GLOBAL_CONNECTION_MEMORY_LIMIT
     GLOBAL_CONNECTION_MEMORY_TRACKING BASEDIR GENERAL_LOG GENERAL_LOG_FILE LOG_OUTPUT
@@ -159,6 +163,9 @@ const PLANS_DEPEND_ON: &[VarId] = &[
     id::GROUP_CONCAT_MAX_LEN,
     id::SQL_SELECT_LIMIT,
     id::SQL_SAFE_UPDATES,
+    id::SQL_AUTO_IS_NULL,
+    id::SQL_BIG_SELECTS,
+    id::MAX_JOIN_SIZE,
     id::OPTIMIZER_SWITCH,
     id::LC_TIME_NAMES,
     // Constants are calculated while planning; longer ones are NULL.
@@ -183,6 +190,8 @@ impl SessionVars {
             explicit_defaults_for_timestamp: false,
             foreign_key_checks: true,
             group_concat_max_len: 0,
+            join_size_max: u64::MAX,
+            sql_auto_is_null: false,
             join_buffer_size: 0,
             tmp_table_size: 0,
             max_heap_table_size: 0,
@@ -284,6 +293,13 @@ impl SessionVars {
             id::EXPLICIT_DEFAULTS_FOR_TIMESTAMP => self.explicit_defaults_for_timestamp = on,
             id::FOREIGN_KEY_CHECKS => self.foreign_key_checks = on,
             id::GROUP_CONCAT_MAX_LEN => self.group_concat_max_len = number,
+            id::MAX_JOIN_SIZE | id::SQL_BIG_SELECTS => {
+                self.join_size_max = match self.get(id::SQL_BIG_SELECTS).uint() {
+                    0 => self.get(id::MAX_JOIN_SIZE).uint(),
+                    _ => u64::MAX,
+                };
+            }
+            id::SQL_AUTO_IS_NULL => self.sql_auto_is_null = on,
             id::JOIN_BUFFER_SIZE => self.join_buffer_size = number,
             id::TMP_TABLE_SIZE => self.tmp_table_size = number,
             id::MAX_HEAP_TABLE_SIZE => self.max_heap_table_size = number,

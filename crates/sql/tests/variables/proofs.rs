@@ -244,6 +244,8 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("socket", "../../vaquita/tests/server_variables.rs", "what_is_told_of_the_door_is_true"),
     ("sort_buffer_size", "variables/limits.rs", "what_does_not_fit_in_memory_goes_to_the_disk"),
     ("sql_log_off", "statement_logs.rs", "the_general_log_has_every_statement_and_no_password"),
+    ("sql_auto_is_null", "variables/values.rs", "is_null_finds_the_row_of_the_last_generated_value_once"),
+    ("sql_big_selects", "variables/limits.rs", "joins_are_as_large_as_they_may_be"),
     ("sql_mode", "variables/values.rs", "numbers_and_texts_are_calculated_as_it_is_said"),
     ("sql_notes", "variables/values.rs", "conditions_are_kept_and_counted"),
     ("sql_quote_show_create", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),

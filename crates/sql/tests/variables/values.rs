@@ -65,6 +65,62 @@ fn numbers_and_texts_are_calculated_as_it_is_said() {
 }
 
 #[test]
+fn is_null_finds_the_row_of_the_last_generated_value_once() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    play(
+        &mut c,
+        &[
+            (
+                "create database d; use d; create table t (id int auto_increment primary key, b int, n int)",
+                "",
+            ),
+            ("create table o (id int auto_increment primary key); create table n (x int not null)", ""),
+            ("insert into t (b) values (1), (2), (3); select id from t where id is null", ""),
+            ("set sql_auto_is_null = 1; select id from t where id is null", "1"),
+            ("select id from t where id is null", ""),
+            // The condition is alone, or it is what it says.
+            ("insert into t (b) values (4); select id from t where id is null and b = 4", ""),
+            ("select id from t where b = 4 or id is null", "4"),
+            ("select id from t where id <=> null", ""),
+            ("select id from t where isnull(id)", "4"),
+            ("insert into t (b) values (5); select id from t where not (id is not null)", "5"),
+            // Any table will do, but only such a column.
+            ("insert into n values (1); insert into t (b) values (6); select x from n where x is null", ""),
+            ("select id from o where id is null", ""),
+            ("select id from t where id is null", ""),
+            ("insert into t (b) values (7); select t.id from n, t where t.id is null", "7"),
+            // What is found is LAST_INSERT_ID(), when an INSERT has generated a value.
+            ("set last_insert_id = 3; select id from t where id is null", ""),
+            ("insert into t (b) values (8); set last_insert_id = 3; select id from t where id is null", "3"),
+            ("insert into t (b) values (9); select last_insert_id(2)", "2"),
+            ("select id from t where id is null", "2"),
+            ("insert into t (id, b) values (100, 10); select id from t where id is null", ""),
+            (
+                "insert into t (b) values (11); insert into t (id) values (1)",
+                "1062 Duplicate entry '1' for key 'PRIMARY'",
+            ),
+            ("select 1; select id, last_insert_id() from t where id is null", "101|101"),
+            // Prepared statements look when they run, parts of statements in their order.
+            ("insert into t (b) values (12); prepare s from 'select id from t where id is null'", ""),
+            ("execute s", "102"),
+            ("execute s", ""),
+            ("insert into t (b) values (13); execute s", "103"),
+            ("insert into t (b) values (14)", ""),
+            ("select id from t where id is null union all select id from t where id is null", "104"),
+            ("insert into t (b) values (15); update t set n = 1 where id is null", ""),
+            ("select id, b from t where n = 1", "105|15"),
+            ("insert into t (b) values (16); delete from t where id is null", ""),
+            ("select count(*) from t where b = 16", "0"),
+            ("insert into t (b) values (17); insert into t (b) select 18 from t where id is null", ""),
+            ("select b from t where id is null", "18"),
+            ("begin; insert into t (b) values (19); rollback", ""),
+            ("select id from t where id is null", ""),
+        ],
+    );
+}
+
+#[test]
 fn rows_are_written_as_it_is_said() {
     let opened = open();
     let mut c = root(&opened.db);

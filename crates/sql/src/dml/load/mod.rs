@@ -331,6 +331,7 @@ impl Loading<'_> {
     fn outcome(&self, state: &mut SessionState) -> Outcome {
         let counts = self.writer.counts;
         let first = self.writer.auto_inc.as_ref().and_then(|auto| auto.first());
+        state.generates = first.is_some();
         state.new_insert_id = first.or(state.new_insert_id);
         Outcome {
             affected_rows: counts.copied + counts.deleted,
