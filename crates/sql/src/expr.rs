@@ -40,7 +40,7 @@ pub mod variables;
 pub use aggregate::{Accumulator, Aggregate, order_of};
 pub(crate) use build::converted_len_max;
 
-pub use compile::{compile, compile_condition};
+pub use compile::{compile, compile_condition, equal};
 pub use control::{as_type, merge, union_type};
 pub use functions::is_function;
 pub(crate) use functions::new_uuid;

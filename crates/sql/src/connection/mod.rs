@@ -32,7 +32,7 @@ use crate::sink::{ColumnMeta, SessionChange};
 use crate::state::SessionState;
 use crate::statement::StmtCx;
 use crate::status::Com;
-use crate::vars::{self, id};
+use crate::vars::{self, VarValue, id};
 use bumpalo::Bump;
 use std::borrow::Cow;
 use std::net::SocketAddr;

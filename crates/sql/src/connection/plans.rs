@@ -194,7 +194,11 @@ impl Connection {
         self.state.noted = Noted::default();
         self.refresh_privileges();
         let plan = plan(&mut PlanCx { stmt: self.cx(), params, param_types, sql }, stmt)?;
-        let noted = std::mem::take(&mut self.state.noted);
+        let mut noted = std::mem::take(&mut self.state.noted);
+        // The estimates that are limited are those of this moment.
+        if self.state.vars.join_size_max != u64::MAX {
+            noted.for_once();
+        }
         let kept = if plan.is_reusable() { noted.conditions() } else { None };
         Ok(Fresh { plan, kept })
     }

@@ -588,6 +588,7 @@ fn rollup(
     if !block.reads.is_empty() {
         read(block, in_place, cx, base, &mut rows)?;
     }
+    super::count_sort(&block.work, &rows.sorter, cx);
     let mut levels = Levels { plan, groups: Vec::new(), keys: Vec::new() };
     let mut stopped = false;
     rows.sorter.finish(|_, body| {

@@ -15,12 +15,14 @@
 //! | reading tables, joins | `scan` |
 //! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
+//! | what may be read, what is counted | `begin` |
 //! | intervals of indexes, bounds | `ranges`, `bound` |
 //! | sorting, DISTINCT | `sort`, `distinct` |
 //! | where temporary files are | `folders` |
 //! | rows in temporary files | `spill` |
 //! | rows and keys as bytes | `values` |
 
+mod begin;
 pub(crate) mod bound;
 pub(crate) mod distinct;
 mod folders;
@@ -39,13 +41,14 @@ mod tests;
 pub(crate) mod values;
 
 use crate::expr::{EvalCx, Expr, Row, converted_len_max};
-use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue};
+use crate::plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue, Work};
 use distinct::{Came, Distinct};
 use smallvec::SmallVec;
 use sort::Sorter;
 use values::{Values, push_key, push_value};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
+pub(crate) use begin::{begin, count_sort};
 pub use folders::{SortRoom, TmpFolders};
 pub(crate) use group::used_columns;
 pub(crate) use scan::{Consumer, Exec, Workspace, all_true};
@@ -251,6 +254,10 @@ fn run_union(
 ) -> SqlResult<u64> {
     let Body::Union { parts } = &plan.body else { return Ok(0) };
     let mut limit = Limit::of(plan.limit.as_ref(), cx, row, count_all)?;
+    // The rows of all parts are a table of their own, which is read to its end.
+    if cx.state.begins(std::ptr::from_ref(plan).addr()) {
+        cx.state.status.select_scan += 1;
+    }
     let sorted = !plan.order.is_empty();
     let room = cx.state.vars.sort_room();
     let mut sorter = sorted.then(|| Sorter::new(room.clone(), limit.first()));
@@ -278,7 +285,7 @@ fn run_union(
         }
     }
     if let Some(sorter) = sorter {
-        cx.state.status.sort_merge_passes += sorter.passes();
+        count_sort(&Work { sorts: true, ..Work::default() }, &sorter, cx);
         sorter.finish(|_, body| {
             let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
             give(&row, &mut limit, cx, out)

@@ -4,7 +4,7 @@ use super::distinct::{Came, Distinct};
 use super::scan::{Consumer, Exec, Workspace, all_true};
 use super::sort::Sorter;
 use super::values::{Values, invert, push_key, push_value};
-use super::{Flow, Limit, Output, give, group};
+use super::{Flow, Limit, Output, begin, count_sort, give, group};
 use crate::expr::{EvalCx, Row, TableRow};
 use crate::plan::block::order_of;
 use crate::plan::{BlockPlan, SortValue};
@@ -26,6 +26,9 @@ pub(super) fn run_block(
         return Ok(0);
     }
     let possible = all_true(&block.const_filter, cx, &base)?;
+    if possible {
+        begin(block, cx)?;
+    }
     let sorted = !block.order.is_empty() && !block.order_done;
     // Rows that are given at once may be given in place; what is sorted or grouped is given when no latch is held.
     let in_place = sorted || out.in_place() || group::is_collected(block);
@@ -53,7 +56,7 @@ pub(super) fn run_block(
     } else if possible {
         read(block, in_place, cx, &base, &mut tail)?;
     }
-    tail.finish(cx, &base)
+    tail.finish(cx, &base, possible)
 }
 
 /// Whether the select list sets user variables, which is to be done in the order of the sorted rows: numbering them is what
@@ -284,13 +287,16 @@ impl Tail<'_, '_> {
     }
 
     /// All rows have come: those that were sorted are given. The number of rows.
-    fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>) -> SqlResult<u64> {
+    /// Without `possible` there were none to come.
+    fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>, possible: bool) -> SqlResult<u64> {
         self.finish_distinct(cx)?;
         let Tail { block, sorter, mut limit, out, late, .. } = self;
         let Some(sorter) = sorter else { return Ok(limit.seen) };
         let came = limit.seen;
         limit.seen = 0;
-        cx.state.status.sort_merge_passes += sorter.passes();
+        if possible {
+            count_sort(&block.work, &sorter, cx);
+        }
         sorter.finish(|_, body| {
             let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
             let more = match &late {

@@ -44,6 +44,8 @@ pub(crate) struct Sorter {
     sequence: u64,
     /// Runs that were made of others.
     merges: u64,
+    /// Rows that were taken, unless only the first are wanted.
+    taken: u64,
     pub(crate) spilled: bool,
 }
 
@@ -107,6 +109,7 @@ impl Sorter {
             first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new(), bytes: 0 }),
             sequence: 0,
             merges: 0,
+            taken: 0,
             spilled: false,
         }
     }
@@ -168,6 +171,7 @@ impl Sorter {
             first.heap.push(kept);
             return;
         }
+        self.taken += 1;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
@@ -255,6 +259,11 @@ impl Sorter {
             }
         }
         Ok(())
+    }
+
+    /// Rows that there are to give: `Sort_rows`.
+    pub(crate) fn rows(&self) -> u64 {
+        self.first.as_ref().map_or(self.taken, |first| first.heap.len() as u64)
     }
 
     /// How often rows of a file are merged, the last time by [`Sorter::finish`] included: `Sort_merge_passes`.

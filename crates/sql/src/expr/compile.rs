@@ -68,6 +68,8 @@ impl Compiler<'_, '_, '_> {
 
     pub(super) fn expr(&mut self, of: &ast::Expr<'_>) -> SqlResult<Expr> {
         memory::check(0)?;
+        // Constants are calculated, however long that takes.
+        self.cx.state.poll()?;
         Ok(match &of.kind {
             ExprKind::Literal(literal) => literal::literal(self.cx, literal)?,
             ExprKind::Lifted { no, literal } => literal::lifted(self.cx, *no, literal)?,
@@ -76,8 +78,6 @@ impl Compiler<'_, '_, '_> {
                 Resolved::Column(column) => {
                     let full = self.scope.full_name(&column, name);
                     Expr::named_column(column, &full)
-        // Constants are calculated, however long that takes.
-        self.cx.state.poll()?;
                 }
                 Resolved::Expr(e) => e,
             },

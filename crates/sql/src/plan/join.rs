@@ -69,10 +69,10 @@ pub(super) fn plan<'p>(
     planning.reads.resize_with(scope.slots.len(), || None);
     let single = units.len() == 1 && matches!(units[0].kind, UnitKind::Table(_));
     block.steps = planning.order(units, conditions, TableSet::default(), Some(block), cx);
-    let reads: Option<Vec<Read>> = planning.reads.into_iter().collect();
     if let Some(ended) = planning.ended.take() {
         return Err(ended);
     }
+    let reads: Option<Vec<Read>> = planning.reads.into_iter().collect();
     block.reads = reads.unwrap_or_default();
     block.has_subquery |= steps_have_subquery(&block.steps);
     block.count_rows = single && counts_rows(block);
@@ -260,6 +260,8 @@ struct Planning<'e, 's, 'p> {
     scope: &'e BlockScope<'s, 'p>,
     locking: Locking<'e>,
     reads: Vec<Option<Read>>,
+    /// Why planning is not to go on: somebody has ended the statement.
+    ended: RefCell<Option<SqlError>>,
 }
 
 /// The best order found so far.
@@ -269,6 +271,15 @@ struct Best {
 }
 
 impl Planning<'_, '_, '_> {
+    /// Whether planning is to go on. Estimates of many tables with long lists of values take their time.
+    fn goes_on(&self, cx: &mut CompileCx<'_>) -> bool {
+        let mut ended = self.ended.borrow_mut();
+        if ended.is_none() {
+            *ended = cx.state.poll_now().err();
+        }
+        ended.is_none()
+    }
+
     /// Orders units and plans each; `block` is there for the outermost list: its first table may give the order wanted.
     fn order(
         &mut self,
@@ -281,32 +292,25 @@ impl Planning<'_, '_, '_> {
         let order = self.best_order(&units, &conditions, known, cx);
         let mut units: Vec<Option<Unit>> = units.into_iter().map(Some).collect();
         let (mut steps, mut known) = (Vec::new(), known);
+        if !self.goes_on(cx) {
+            return steps;
+        }
         let n = order.len();
         for (i, at) in order.into_iter().enumerate() {
             let Some(unit) = units[at].take() else { continue };
             let before = known;
             known = known.union(unit.tables);
             let last = i + 1 == n;
-    /// Why planning is not to go on: somebody has ended the statement.
-    ended: RefCell<Option<SqlError>>,
             let ready = |c: &Expr| c.tables().is_subset(known) && (last || !is_random(c));
             let (mut mine, later): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(ready);
             conditions = later;
             match unit.kind {
+                UnitKind::Table(_) if !self.goes_on(cx) => return steps,
                 UnitKind::Table(slot) => {
                     let block = block.as_deref_mut().filter(|_| i == 0);
                     self.read(slot, before, &mine, block, n == 1, cx);
                     let read = self.reads[slot].as_ref();
                     let covered = read.map_or(0, |read| covered::put_last(read, slot, &mut mine));
-    /// Whether planning is to go on. Estimates of many tables with long lists of values take their time.
-    fn goes_on(&self, cx: &mut CompileCx<'_>) -> bool {
-        let mut ended = self.ended.borrow_mut();
-        if ended.is_none() {
-            *ended = cx.state.poll_now().err();
-        }
-        ended.is_none()
-    }
-
                     steps.push(Step::Table { slot, filter: mine, covered });
                 }
                 UnitKind::Outer { units, on } => {
@@ -319,9 +323,6 @@ impl Planning<'_, '_, '_> {
                     steps.push(Step::Outer { steps: inner, slots, before: first, filter: mine });
                 }
             }
-        if !self.goes_on(cx) {
-            return steps;
-        }
         }
         steps
     }
@@ -332,7 +333,6 @@ impl Planning<'_, '_, '_> {
         conditions: &[Expr],
         known: TableSet,
         cx: &mut CompileCx<'_>,
-                UnitKind::Table(_) if !self.goes_on(cx) => return steps,
     ) -> Vec<usize> {
         if units.len() <= 1 {
             return (0..units.len()).collect();
@@ -370,6 +370,9 @@ impl Planning<'_, '_, '_> {
             if order.contains(&i) || !needs.is_subset(known) {
                 continue;
             }
+            if !self.goes_on(cx) {
+                return;
+            }
             let (unit_cost, fanout) = self.unit_cost(unit, conditions, known, rows, cx);
             next.push((i, unit_cost, fanout));
         }
@@ -397,9 +400,6 @@ impl Planning<'_, '_, '_> {
         conditions: &[Expr],
         known: TableSet,
         rows: f64,
-            if !self.goes_on(cx) {
-                return;
-            }
         cx: &mut CompileCx<'_>,
     ) -> (f64, f64) {
         match &unit.kind {

@@ -8,7 +8,7 @@ use crate::catalog::TableInfo;
 use crate::error;
 use crate::exec::sort::Sorter;
 use crate::exec::values::{Values, push_key, push_value};
-use crate::exec::{Consumer, Exec, Flow, Limit, all_true, in_statement};
+use crate::exec::{Consumer, Exec, Flow, Limit, all_true, begin, count_sort, in_statement};
 use crate::expr::{CompileCx, EvalCx, Expr, Resolved, Row, Scope, TableRow, compile, compile_condition};
 use std::sync::Arc;
 use vaquita_engine::{MdlMode, RowKey};
@@ -63,6 +63,8 @@ pub struct MatchPlan {
     uses: Vec<TableUse>,
     /// Rows are collected before the first one changes.
     collects: bool,
+    /// It has the form of a statement of several tables: what it does counts as that of a SELECT, and is limited as that is.
+    several: bool,
 }
 
 impl MatchPlan {
@@ -149,7 +151,7 @@ pub fn plan_match(
     }
     let collects =
         several || !block.order.is_empty() && !block.order_done || meets_again(&block, &assignments);
-    Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects })
+    Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects, several })
 }
 
 fn target_of(scope: &BlockScope<'_, '_>, slot: usize, update: bool) -> SqlResult<TargetTable> {
@@ -285,6 +287,9 @@ impl MatchPlan {
         if limit.is_empty() || !all_true(&self.block.const_filter, cx, &base)? {
             return Ok(());
         }
+        if self.several {
+            begin(&self.block, cx)?;
+        }
         let mut workspace = self.block.pool.take();
         let mut exec = Exec::new(&self.block, std::mem::take(&mut *workspace), false);
         exec.want_keys(self.targets.iter().map(|target| usize::from(target.slot)));
@@ -323,6 +328,9 @@ impl MatchPlan {
         };
         exec.run(cx, base, &mut collected)?;
         let Collected { sorter, columns, .. } = collected;
+        if sorted {
+            count_sort(&self.block.work, &sorter, cx);
+        }
         let mut keys = Vec::new();
         sorter.finish(|_, body| {
             if limit.is_over() || !limit.shows() {

@@ -12,6 +12,7 @@
 //! | conditions an index can help with | `sarg` |
 //! | access paths and their costs; join order | `access`, `join` |
 //! | EXPLAIN | `explain` |
+//! | what a block will do, for limits and counters | `work` |
 //! | virtual tables | [`source`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
 
@@ -28,10 +29,12 @@ pub(crate) mod names;
 pub(crate) mod sarg;
 pub mod source;
 mod union;
+mod work;
 
 pub(crate) use explain::{explain, explain_columns};
 pub use matching::{MatchPlan, MatchRequest, Matched};
 pub use source::{VirtualColumn, VirtualTable, Wanted};
+pub(crate) use work::Work;
 
 use crate::accounts::Priv;
 use crate::catalog::TableInfo;
@@ -261,6 +264,8 @@ pub(crate) struct BlockPlan {
     pub(crate) count_rows: bool,
     /// Subqueries in its expressions, and whether they refer to rows around them.
     pub(crate) subqueries: Vec<(Arc<crate::exec::SubqueryPlan>, bool)>,
+    /// What it will do, estimated.
+    pub(crate) work: Work,
     /// What executions use again.
     pub(crate) pool: Pool<crate::exec::Workspace>,
 }
@@ -289,6 +294,7 @@ impl BlockPlan {
             has_subquery: false,
             count_rows: false,
             subqueries: Vec::new(),
+            work: Work::default(),
             pool: Pool::default(),
         }
     }

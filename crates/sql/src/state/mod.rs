@@ -88,6 +88,8 @@ pub struct SessionState {
     pub(crate) subqueries: crate::exec::SubqueryResults,
     /// The most bytes that a query of the session kept in memory of its rows.
     pub(crate) kept_most: usize,
+    /// Query blocks of the present statement that have begun, by their places.
+    begun: Vec<usize>,
     /// Rows that the present statement has read from tables.
     pub(crate) examined: u64,
     /// Rows since the clock was looked at.
@@ -128,10 +130,10 @@ impl SessionState {
             warnings,
             last_insert_id: 0,
             new_insert_id: None,
-            row_count: 0,
-            found_rows: 0,
             generated: false,
             generates: false,
+            row_count: 0,
+            found_rows: 0,
             now_us: 0,
             rand: [
                 connection_id.wrapping_mul(0x1_0001).wrapping_add(55_555_555),
@@ -153,6 +155,7 @@ impl SessionState {
             deadline: None,
             yield_hook: None,
             kept_most: 0,
+            begun: Vec::new(),
             examined: 0,
             polls: 0,
             worked: 0,
@@ -224,6 +227,15 @@ impl SessionState {
         self.poll_now()
     }
 
+    /// Whether the query block at this place runs for the first time in the statement.
+    pub(crate) fn begins(&mut self, place: usize) -> bool {
+        let is_new = !self.begun.contains(&place);
+        if is_new {
+            self.begun.push(place);
+        }
+        is_new
+    }
+
     /// Notes what a query kept in memory, and whether the rest went to a temporary file.
     pub(crate) fn note_spill(&mut self, spilled: bool, memory: usize) {
         self.status.created_tmp_disk_tables += u64::from(spilled);
@@ -282,11 +294,12 @@ impl SessionState {
         let wall = wall.map_or(0, |d| d.as_micros() as i64);
         self.now_us = self.vars.timestamp_us.unwrap_or(wall);
         self.new_insert_id = None;
+        self.generates = false;
         self.seeded.clear();
+        self.begun.clear();
         self.examined = 0;
         self.polls = 0;
         self.deadline = None;
         self.last_poll = now;
     }
 }
-        self.generates = false;

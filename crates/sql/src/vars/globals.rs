@@ -172,6 +172,10 @@ pub(super) fn together(changed: VarId, value: &VarValue) -> Vec<(VarId, VarValue
         id::TRANSACTION_ISOLATION => vec![(id::TX_ISOLATION, value.clone())],
         id::TX_READ_ONLY => vec![(id::TRANSACTION_READ_ONLY, value.clone())],
         id::TRANSACTION_READ_ONLY => vec![(id::TX_READ_ONLY, value.clone())],
+        // Who sets a limit wants it to hold, and who takes it away lets everything through.
+        id::MAX_JOIN_SIZE => {
+            vec![(id::SQL_BIG_SELECTS, VarValue::UInt(u64::from(value.uint() == u64::MAX)))]
+        }
         id::LAST_INSERT_ID => vec![(id::IDENTITY, value.clone())],
         id::IDENTITY => vec![(id::LAST_INSERT_ID, value.clone())],
         _ => Vec::new(),

@@ -15,7 +15,6 @@ pub(super) const NO_EVENTS: &str = "there are no events here";
 pub(super) const NO_EXPIRY: &str = "passwords do not grow old here";
 pub(super) const NO_FULLTEXT: &str = "there is no FULLTEXT search here";
 pub(super) const NO_GTIDS: &str = "there are no GTIDs here";
-pub(super) const NO_JOIN_LIMIT: &str = "joins are not limited";
 pub(super) const NO_MARKERS: &str = "EXPLAIN FORMAT=JSON has no comments";
 pub(super) const NO_NAMES: &str = "addresses of clients are not resolved to names";
 pub(super) const NO_OLD: &str = "statements mean what they mean in 5.6";

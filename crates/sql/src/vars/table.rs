@@ -303,7 +303,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("max_execution_time", Both, Live, uint(0, 4294967295, 1), "0", Works),
     v("max_heap_table_size", Both, Live, uint(16384, 18446744073709550592, 1024), "16777216", Works),
     v("max_insert_delayed_threads", Both, Live, uint(0, 16384, 1), "20", Tuning),
-    v("max_join_size", Both, Live, uint(1, MAX, 1), "18446744073709551615", Refused(NO_JOIN_LIMIT)),
+    v("max_join_size", Both, Live, uint(1, MAX, 1), "18446744073709551615", Works),
     v("max_length_for_sort_data", Both, Live, uint(4, 8388608, 1), "1024", Tuning),
     v("max_points_in_geometry", Both, Live, uint(3, 1048576, 1), "65536", Tuning),
     v("max_prepared_stmt_count", Global, Live, uint(0, 1048576, 1), "16382", Works),

@@ -5,6 +5,76 @@ use vaquita_sql::sink::{Collected, SessionChange};
 use vaquita_sql::{ConnectInfo, Connection};
 
 #[test]
+fn joins_are_as_large_as_they_may_be() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let too_big = "1104 The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use \
+                   SET SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay";
+    let number = "select @@sql_big_selects, @@max_join_size";
+    run(&mut c, "create database d; use d; create table t (a int primary key, b int, c int, key (b))");
+    run(
+        &mut c,
+        "insert into t values (1,1,1),(2,2,2),(3,3,3),(4,4,4),(5,5,5),(6,6,6),(7,7,7),(8,8,8),(9,9,9),(10,10,10)",
+    );
+    run(&mut c, "create table u like t; insert into u select * from t; analyze table t, u");
+    // The plan of before the limit is not the one under it.
+    assert_eq!(run(&mut c, "select count(*) from t, u"), "100");
+    run(&mut c, "set max_join_size = 110");
+    assert_eq!(run(&mut c, number), "0|110");
+    assert_eq!(run(&mut c, "select count(*) from t, u"), "100");
+    run(&mut c, "set max_join_size = 99");
+    assert_eq!(run(&mut c, "select count(*) from t, u"), too_big);
+    assert_eq!(run(&mut c, "prepare s from 'select count(*) from t, u'; execute s"), too_big);
+    assert_eq!(run(&mut c, "select count(*) from t, u where t.a = u.a"), "10");
+    run(&mut c, "set max_join_size = 9");
+    for refused in [
+        "select count(*) from t",
+        "select c from t where c = 3",
+        "select (select max(c) from t)",
+        "select count(*) from (select * from t) d",
+        "select a from t where a = 1 union select c from t",
+        "insert into u select a + 100, b, c from t",
+        "create table x select * from t",
+        "set @a = (select max(c) from t)",
+        "update t set c = (select max(c) from u)",
+        "update t, u set t.c = 1 where t.a = u.a",
+        "delete u from u",
+        "delete t from t, u where t.c = u.c + 100",
+    ] {
+        assert_eq!(run(&mut c, refused), too_big, "{refused}");
+    }
+    for taken in [
+        ("select c from t where a = 3", "3"),
+        ("select t.c, u.c from t, u where t.a = 1 and u.a = 2", "1|2"),
+        ("select c from t where 1 = 0", ""),
+        ("select max(a) from t", "10"),
+        ("select count(*) from information_schema.tables where table_schema = 'd'", "2"),
+        ("show tables", "t\nu"),
+        ("update t set c = 1", ""),
+        ("delete from t where c = 77", ""),
+    ] {
+        assert_eq!(run(&mut c, taken.0), taken.1, "{}", taken.0);
+    }
+    assert_ne!(run(&mut c, "explain select * from t, u"), too_big);
+    // One switch goes with the other.
+    run(&mut c, "set sql_big_selects = 1");
+    assert_eq!(run(&mut c, "select count(*) from t, u"), "100");
+    run(&mut c, "set sql_big_selects = 0");
+    assert_eq!(run(&mut c, "select count(*) from t, u"), too_big);
+    assert_eq!(run(&mut c, &format!("set max_join_size = default; {number}")), "1|18446744073709551615");
+    run(&mut c, "set sql_big_selects = 0");
+    assert_eq!(run(&mut c, "select count(*) from t, u"), "100");
+    run(&mut c, "set global max_join_size = 5");
+    assert_eq!(run(&mut c, "select @@global.sql_big_selects, @@global.max_join_size"), "0|5");
+    let mut other = root(&opened.db);
+    assert_eq!(run(&mut other, "select count(*) from d.t"), too_big);
+    // What this layer reads of its own tables has no limit.
+    assert_eq!(run(&mut other, "create user a@b; create user c@d; create user e@f; flush privileges"), "");
+    run(&mut other, "set global max_join_size = default");
+    assert_eq!(run(&mut other, "select @@global.sql_big_selects"), "1");
+}
+
+#[test]
 fn connections_are_counted() {
     let opened = open();
     let mut c = root(&opened.db);
