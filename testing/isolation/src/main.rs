@@ -1,6 +1,7 @@
 //! `vaquita-isolation`: records golden files from the real server, plays scripts, checks random histories for long.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use vaquita_isolation::golden::Comparison;
 use vaquita_isolation::history::violations;
 use vaquita_isolation::mysql::{self, MysqlServer};
 use vaquita_isolation::recording::{self, Recording};
-use vaquita_isolation::script::Server;
+use vaquita_isolation::script::{Script, Server, Transcript};
 use vaquita_isolation::workload::{Settings, Workload, run_threads};
 use vaquita_isolation::{Level, golden, script};
 
@@ -25,7 +26,10 @@ usage: vaquita-isolation record [SCRIPT..]     write golden files from a real My
        vaquita-isolation record-random FILE N [SEED]   write what the real server does with N random scripts
        vaquita-isolation compare-with FILE..           play those scripts on the engine and compare
        vaquita-isolation compare-with-at SOCKET FILE.. the same in SQL on a Vaquita server
+       vaquita-isolation compare-chances N FILE..      plays each N times on the engine and on the real server: what the
+                                               engine does and the real server never does
        vaquita-isolation compare-locks N [SEED]        play N random scripts on both and compare what is locked after each step
+       vaquita-isolation locks LEVEL FILE..            the same with scripts of files, all told; LEVEL as in names of golden files
        vaquita-isolation histories SECONDS     check random histories of the engine for so long";
 
 fn main() -> ExitCode {
@@ -48,7 +52,12 @@ fn main() -> ExitCode {
         ["compare-with", files @ ..] => {
             EngineServer::open().and_then(|mut server| compare_with(&mut server, files))
         }
+        ["compare-chances", times, files @ ..] => match times.parse() {
+            Ok(times) => compare_chances(times, files),
+            Err(_) => Err(format!("{times} is no number of times")),
+        },
         ["compare-locks", rest @ ..] => seeds(rest).and_then(compare_locks),
+        ["locks", level, files @ ..] => locks_of(level, files),
         ["histories", seconds] => match seconds.parse() {
             Ok(seconds) => histories(Duration::from_secs(seconds)),
             Err(_) => Err(format!("{seconds} is no number of seconds")),
@@ -141,6 +150,71 @@ fn compare_with(server: &mut dyn Server, files: &[&str]) -> Result<(), String> {
     told(&comparison)
 }
 
+/// Plays the scripts of recordings many times on the real server and on the engine. Where two sessions go on at once chance
+/// decides: the engine may do whatever the real server does now and then, and nothing else.
+fn compare_chances(times: usize, files: &[&str]) -> Result<(), String> {
+    let peer = mysql::start()?;
+    let mut original = MysqlServer::connect_to(&peer.socket())?;
+    let mut engine = EngineServer::open()?;
+    let (mut plays, mut different) = (0, 0);
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+        for recording in Recording::parse_all(&text)? {
+            let wanted = recording.outcomes(times, &mut original)?;
+            let got = recording.outcomes(times, &mut engine)?;
+            plays += 1;
+            let counts = |all: &BTreeMap<String, usize>| all.values().copied().collect::<Vec<_>>();
+            let chances = format!("{:?} against {:?}", counts(&wanted), counts(&got));
+            println!("seed {}: {chances}", recording.seed);
+            for (text, n) in got.iter().filter(|(text, _)| !wanted.contains_key(*text)) {
+                different += 1;
+                let nearest = wanted
+                    .keys()
+                    .max_by_key(|w| w.lines().zip(text.lines()).take_while(|(a, b)| a == b).count());
+                let difference = nearest.and_then(|w| golden::difference(w, text)).unwrap_or_default();
+                println!("{n} times in {times}: {difference}");
+            }
+        }
+    }
+    println!("{plays} scripts");
+    if different == 0 {
+        Ok(())
+    } else {
+        Err(format!("{different} outcomes that the real server does not have"))
+    }
+}
+
+/// What the original and the engine have locked after each step of a script.
+struct Locked {
+    transcript: Transcript,
+    wanted: String,
+    got: String,
+}
+
+impl Locked {
+    fn play(
+        script: &Script,
+        level: Level,
+        original: &mut MysqlServer,
+        engine: &mut EngineServer,
+    ) -> Result<Locked, String> {
+        let (transcript, wanted) = script::play_with_locks(script, level, original)?;
+        engine.follow(&transcript.to_string());
+        let got = script::play_with_locks(script, level, engine);
+        let got = got.map_or_else(|e| e, |(_, locks)| locks);
+        Ok(Locked { transcript, wanted, got })
+    }
+
+    /// Everything, for a person.
+    fn tell(&self, original: &mut MysqlServer, engine: &mut EngineServer) -> Result<(), String> {
+        let Locked { transcript, wanted, got } = self;
+        println!("--- all\n{transcript}--- locks of the original\n{wanted}--- locks of the engine\n{got}");
+        println!("--- deadlock of the original\n{}", original.last_deadlock()?);
+        println!("--- deadlock of the engine\n{}", engine.last_deadlock()?);
+        Ok(())
+    }
+}
+
 /// Plays random scripts on the real server and on the engine, and compares what is locked after each step.
 fn compare_locks(seeds: Range<u64>) -> Result<(), String> {
     let peer = mysql::start()?;
@@ -150,24 +224,40 @@ fn compare_locks(seeds: Range<u64>) -> Result<(), String> {
     let count = seeds.end - seeds.start;
     for seed in seeds {
         let (script, level) = (script::random(seed), recording::level(seed));
-        let (recorded, wanted) = script::play_with_locks(&script, level, &mut original)?;
-        engine.follow(&recorded.to_string());
-        let got = script::play_with_locks(&script, level, &mut engine);
-        let got = got.map_or_else(|e| e, |(_, locks)| locks);
-        let Some(text) = golden::difference(&wanted, &got) else { continue };
-        if (Recording { seed, text: recorded.to_string() }).lines_before_race().is_some() {
+        let locked = Locked::play(&script, level, &mut original, &mut engine)?;
+        if count == 1 {
+            locked.tell(&mut original, &mut engine)?;
+        }
+        let Some(text) = golden::difference(&locked.wanted, &locked.got) else { continue };
+        if (Recording { seed, text: locked.transcript.to_string() }).lines_before_race().is_some() {
             races += 1;
             continue;
         }
         different += 1;
         println!("seed {seed} at {level}: {text}");
-        if count == 1 {
-            println!("--- all\n{recorded}--- locks of the original\n{wanted}--- locks of the engine\n{got}");
-            println!("--- deadlock of the original\n{}", original.last_deadlock()?);
-            println!("--- deadlock of the engine\n{}", engine.last_deadlock()?);
-        }
     }
     println!("{count} plays, {races} left out for races");
+    if different == 0 { Ok(()) } else { Err(format!("{different} plays differ in their locks")) }
+}
+
+/// Plays scripts of files on the real server and on the engine, and tells what is locked after each step.
+fn locks_of(level: &str, files: &[&str]) -> Result<(), String> {
+    let level = Level::ALL.into_iter().find(|known| known.file_name() == level);
+    let level =
+        level.ok_or("a level is one of read-uncommitted, read-committed, repeatable-read, serializable")?;
+    let peer = mysql::start()?;
+    let mut original = MysqlServer::connect_to(&peer.socket())?;
+    let mut engine = EngineServer::open()?;
+    let mut different = 0;
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+        let locked = Locked::play(&Script::parse(file, &text)?, level, &mut original, &mut engine)?;
+        locked.tell(&mut original, &mut engine)?;
+        if let Some(text) = golden::difference(&locked.wanted, &locked.got) {
+            println!("{file} at {level}: {text}");
+            different += 1;
+        }
+    }
     if different == 0 { Ok(()) } else { Err(format!("{different} plays differ in their locks")) }
 }
 

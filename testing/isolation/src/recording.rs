@@ -6,6 +6,7 @@
 use crate::Level;
 use crate::golden::Comparison;
 use crate::script::{self, Plan, Server};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -31,6 +32,23 @@ impl Recording {
     pub fn make(original: &mut dyn Server, seed: u64) -> Result<Recording, String> {
         let played = script::play(&script::random(seed), level(seed), original)?;
         Ok(Recording { seed, text: played.to_string() })
+    }
+
+    /// How its script ends if it is played many times, and how often it ends so. The recording itself is one of the ways
+    /// of the original.
+    ///
+    /// # Errors
+    /// Those of the server.
+    pub fn outcomes(&self, times: usize, server: &mut dyn Server) -> Result<BTreeMap<String, usize>, String> {
+        let (script, level) = (script::random(self.seed), level(self.seed));
+        let mut all = BTreeMap::new();
+        for _ in 0..times {
+            server.follow(&self.text);
+            let played = script::play(&script, level, server)?.to_string();
+            let outcome: Vec<&str> = outcome_lines(&played).collect();
+            *all.entry(outcome.join("\n")).or_insert(0) += 1;
+        }
+        Ok(all)
     }
 
     /// Outcome lines up to the first step that let two sessions go on at once, if there is one: what follows depends on who

@@ -30,11 +30,11 @@ fn scripts_play_as_on_the_original() {
 }
 
 /// Random histories whose outcome hangs on the last detail of who waits and which of two is the victim: requests that stand
-/// in the queue for a moment, rows behind the end of a range, what a transaction weighs.
+/// in the queue for a moment, rows behind the end of a range, what a transaction weighs, which of several cycles is first.
 #[test]
 fn histories_of_waits_play_as_on_the_original() {
     let mut server = EngineServer::open().unwrap();
     let compared = recording::compare_kept(&mut server).unwrap();
-    assert!(compared.plays == 17 && compared.races == 0, "{compared:?}");
+    assert!(compared.plays == 31 && compared.races == 0, "{compared:?}");
     assert!(compared.wrong.is_empty() && compared.other_plan.is_empty(), "{}", compared.wrong.join("\n"));
 }

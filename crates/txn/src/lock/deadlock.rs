@@ -1,16 +1,15 @@
 //! Cycles of waits.
 //!
-//! A transaction that waits has edges to the owners of the locks, and of the earlier requests, that keep it waiting. A cycle
+//! A transaction that waits has edges to the owners of the locks and requests, made earlier, that keep it waiting. A cycle
 //! of edges never resolves itself, so one of its transactions is rolled back: the one whose wait closed the cycle, or the
 //! one that waits for it, if that one is lighter by undo records and lock structures. (The others of a longer cycle are
 //! not weighed; MySQL 5.6 does not either.)
 //!
 //! # Every cycle is found
-//! Edges of a request appear when it is queued, and lead to locks that were granted or queued before; later they only
-//! vanish, or lead to locks that were granted while their owner ran. (Where a lock is given to somebody who may be
-//! waiting, by inheritance of a gap, those who would have to wait for it are sent back to ask again.) So of the
-//! transactions of a cycle, one was the last to begin to wait, and when it did, all the edges were there. It searches
-//! after its request was queued and before it sleeps.
+//! Edges of a request appear when it is queued, and lead to what was granted or queued before; later they only vanish. So
+//! of the transactions of a cycle, one was the last to begin to wait, and when it did, all the edges were there. It
+//! searches after its request was queued and before it sleeps. Gap locks that others get while somebody waits to insert
+//! are no edges of that wait: he asks again when it ends, and a cycle through them is found then, as on MySQL 5.6.
 //!
 //! # No cycle is imagined
 //! The search locks one queue at a time, so it may see edges of different moments. With each edge it notes in which wait
@@ -26,16 +25,20 @@
 //! # Cost
 //! The search for *whether* there is a cycle goes back from a request only to the nearest request of the same mode and kind
 //! that it waits for: what is before that one, that one waits for too. A thousand transactions that queue for one row
-//! cost the next one a thousand steps, not a million. If there is a cycle, the shortest one is looked for with all
-//! edges, so that nobody is rolled back who merely queues behind it.
+//! cost the next one a thousand steps, not a million. If there is a cycle, the search begins anew with all edges.
+//!
+//! # Which cycle
+//! Where a wait closes several cycles, the victim of the first is taken out, and the search begins anew. First is the one
+//! that is met when the waits are followed in depth, at each request along the queue from its front.
 
 use super::LockSys;
 use super::page_locks::{PageLocks, same};
+use super::queue::Struct;
 use super::table_locks::TableLocks;
 use crate::claim::trx_locks::Outcome;
 use crate::claim::{DeadlockMember, DeadlockReport, LockInfo, Place, modes};
 use crate::trx::TrxRef;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -72,17 +75,19 @@ struct Edge {
 }
 
 impl LockSys {
-    /// Looks for cycles through the transaction, which has queued a request, and breaks them.
+    /// Looks for cycles through the transaction, which has queued a request, and breaks them. Who goes on by that does so
+    /// when all are broken: a victim that began to roll back before would decide who the next one is.
     pub(super) fn break_cycles(&self, trx: &TrxRef) {
         if !trx.locks.is_waiting() {
             return;
         }
+        let mut ended = Vec::new();
         let mut detector = self.detector.lock();
         while let Some(start) = Node::of(trx) {
             if !self.is_in_cycle(&start) {
-                return;
+                break;
             }
-            let Some(cycle) = self.shortest_cycle(&start) else { return };
+            let Some(cycle) = self.first_cycle(&start) else { break };
             if !cycle.iter().all(|edge| edge.to.still_waits()) {
                 continue;
             }
@@ -90,8 +95,10 @@ impl LockSys {
             self.counters.deadlocks.fetch_add(1, Ordering::Relaxed);
             let report = Arc::new(report);
             detector.last = Some(report.clone());
-            self.cancel(&victim, Outcome::Victim(report));
+            self.cancel(&victim, Outcome::Victim(report), &mut ended);
         }
+        drop(detector);
+        ended.iter().for_each(|trx| trx.locks.slot.nudge());
     }
 
     /// The last deadlock.
@@ -122,16 +129,19 @@ impl LockSys {
             Queue::Page(locks, at) => {
                 let request = &locks.waiting[at];
                 let heap = request.heap;
+                let mut from = 0;
                 for r in locks.waiting[..at].iter().rev().filter(|r| r.heap == heap) {
                     if modes::must_wait(request.claim, r.claim, heap) {
                         found.extend(Node::of(&r.trx));
                         if r.claim == request.claim {
-                            return;
+                            from = r.made;
+                            break;
                         }
                     }
                 }
                 let by_lock = locks.granted.iter().filter(|l| {
-                    modes::must_wait(request.claim, l.claim, heap)
+                    (from..request.made).contains(&l.made)
+                        && modes::must_wait(request.claim, l.claim, heap)
                         && l.heaps.contains(heap)
                         && !same(&l.trx, &request.trx)
                 });
@@ -154,34 +164,31 @@ impl LockSys {
         found
     }
 
-    /// The shortest cycle through a transaction: the edges from it on, back to it.
-    fn shortest_cycle(&self, start: &Node) -> Option<Vec<Edge>> {
-        let mut came_by: HashMap<u64, (u64, Edge)> = HashMap::new();
-        let mut todo = VecDeque::from([start.clone()]);
-        while let Some(node) = todo.pop_front() {
-            for edge in self.edges(&node) {
-                let (from, to) = (node.trx.serial, edge.to.clone());
-                if same(&to.trx, &start.trx) {
-                    let mut cycle = vec![edge];
-                    let mut at = from;
-                    while at != start.trx.serial {
-                        let (before, edge) = came_by.remove(&at).expect("reached by an edge");
-                        cycle.push(edge);
-                        at = before;
-                    }
-                    cycle.reverse();
-                    return Some(cycle);
-                }
-                came_by.entry(to.trx.serial).or_insert_with(|| {
-                    todo.push_back(to);
-                    (from, edge)
-                });
+    /// The first cycle through a transaction that is met in depth: the edges from it on, back to it.
+    fn first_cycle(&self, start: &Node) -> Option<Vec<Edge>> {
+        let mut seen = HashSet::new();
+        let mut path: Vec<Edge> = Vec::new();
+        // Of each transaction on the path, and of the first, the edges that were not followed yet.
+        let mut ahead = vec![self.edges(start).into_iter()];
+        while let Some(edges) = ahead.last_mut() {
+            let Some(edge) = edges.next() else {
+                ahead.pop();
+                path.pop();
+                continue;
+            };
+            if same(&edge.to.trx, &start.trx) {
+                path.push(edge);
+                return Some(path);
+            }
+            if seen.insert(edge.to.trx.serial) {
+                ahead.push(self.edges(&edge.to).into_iter());
+                path.push(edge);
             }
         }
         None
     }
 
-    /// All edges of a waiting transaction to waiting ones: to owners of locks first, then to requests in order.
+    /// All edges of a waiting transaction to waiting ones, in the order of the queue.
     fn edges(&self, node: &Node) -> Vec<Edge> {
         let mut found = Vec::new();
         self.with_queue(node, |queue| {
@@ -246,22 +253,14 @@ enum Queue<'q> {
 }
 
 impl PageLocks {
-    /// What the request at `at` waits for: locks, then requests.
+    /// What the request at `at` waits for, in the order in which it was made.
     pub(super) fn blocking(&self, page: vaquita_base::PageId, at: usize) -> Vec<(TrxRef, LockInfo)> {
-        let request = &self.waiting[at];
-        let heap = request.heap;
-        let locks = self.granted.iter().filter(|l| {
-            l.heaps.contains(heap)
-                && !same(&l.trx, &request.trx)
-                && modes::must_wait(request.claim, l.claim, heap)
-        });
-        let requests = self.waiting[..at].iter().filter(|r| {
-            r.heap == heap && !same(&r.trx, &request.trx) && modes::must_wait(request.claim, r.claim, heap)
-        });
-        locks
-            .map(|l| (l.trx.clone(), LockInfo::of_granted(page, l, heap)))
-            .chain(requests.map(|r| (r.trx.clone(), LockInfo::of_request(page, r))))
-            .collect()
+        let heap = self.waiting[at].heap;
+        let info = |s: Struct<'_>| match s {
+            Struct::Granted(lock) => LockInfo::of_granted(page, lock, heap),
+            Struct::Request(request) => LockInfo::of_request(page, request),
+        };
+        self.in_the_way(at).into_iter().map(|s| (s.trx().clone(), info(s))).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //! | part | module |
 //! |---|---|
 //! | modes, kinds, who excludes whom | `claim::modes` |
-//! | the locks of a page and of a table | `page_locks`, `table_locks` |
+//! | the locks of a page and of a table | `page_locks`, `queue`, `table_locks` |
 //! | all pages and tables, memory | `shards` |
 //! | what follows records and gaps | `moves`, `observer` |
 //! | waiting | `claim::slot`, `wait` |
@@ -27,6 +27,7 @@ pub mod metrics;
 mod moves;
 mod observer;
 mod page_locks;
+mod queue;
 pub mod report;
 mod shards;
 mod table_locks;
@@ -47,7 +48,7 @@ use crate::options::Options;
 use crate::trx::{Trx, TrxRef, TrxState};
 use deadlock::Detector;
 use metrics::Counters;
-use page_locks::{Answer, Owner, PageLocks, Request};
+use page_locks::{Answer, Owner, PageLocks};
 use parking_lot::Mutex;
 use shards::{Pages, Tables};
 use std::sync::Arc;
@@ -239,9 +240,10 @@ impl LockSys {
                 WaitPolicy::SkipLocked => Ok(LockOutcome::Skipped),
                 WaitPolicy::Wait => {
                     self.check_memory()?;
-                    let request = Request { trx: trx.clone(), claim, owner: rec.owner(), heap: rec.heap };
-                    let now_us = self.clock.now_us();
-                    shard.edit(&self.pages, rec.page, |l| l.enqueue(rec.page, request, now_us));
+                    let (owner, now_us) = (rec.owner(), self.clock.now_us());
+                    shard.edit(&self.pages, rec.page, |l| {
+                        l.enqueue(rec.page, trx, claim, owner, rec.heap, now_us);
+                    });
                     self.counters.begin_wait();
                     Ok(LockOutcome::MustWait)
                 }

@@ -62,28 +62,18 @@ impl PageLocks {
                 !claim.is_insert_intention() && (claim.mode == LockMode::Shared || !trx.locks.relaxed_gaps())
             }
         };
-        let granted =
-            self.granted.iter().filter(|l| l.heaps.contains(heap)).map(|l| (&l.trx, l.claim, l.owner));
-        let waiting = self.waiting.iter().filter(|r| r.heap == heap).map(|r| (&r.trx, r.claim, r.owner));
-        granted
-            .chain(waiting)
-            .filter(|&(trx, claim, _)| passes_on(trx, claim))
-            .map(|(trx, claim, owner)| (trx.clone(), claim.mode, owner))
+        let queue = self.queue(heap).into_iter();
+        queue
+            .filter(|lock| passes_on(lock.trx(), lock.claim()))
+            .map(|lock| (lock.trx().clone(), lock.claim().mode, lock.owner()))
             .collect()
     }
 
     /// Adds inherited gap locks to a record, also if their owners have stronger ones there: as in InnoDB they are structures
-    /// of their own, and weigh when a victim is chosen. Insert intentions that wait there are sent back: what they wait for is
-    /// decided when a wait begins.
+    /// of their own, and weigh when a victim is chosen.
     pub(super) fn bequeath(&mut self, page: PageId, heap: HeapNo, heritage: Heritage) {
-        let mut is_new = false;
         for (trx, mode, owner) in heritage {
-            let claim = Claim::on(mode, RecordLockKind::Gap, heap);
-            let covered = self.holds(&trx, heap, claim);
-            is_new |= self.grant(page, &trx, claim, owner, heap) && !covered;
-        }
-        if is_new {
-            self.send_back(heap, true);
+            self.grant(page, &trx, Claim::on(mode, RecordLockKind::Gap, heap), owner, heap);
         }
     }
 
@@ -93,7 +83,7 @@ impl PageLocks {
         for at in 0..self.granted.len() {
             self.clear(at, heap);
         }
-        for Request { trx, claim, owner, .. } in self.send_back(heap, false) {
+        for Request { trx, claim, owner, .. } in self.send_back(heap) {
             trx.locks.note_page(page);
             self.create(&trx, claim, owner);
         }
@@ -115,13 +105,13 @@ impl PageLocks {
         (bits, moving)
     }
 
-    fn put_down(&mut self, page: PageId, moved: &Relocation, requests: Vec<Request>) {
-        for mut request in requests {
-            request.heap = moved.of(request.heap).expect("only what moves was lifted");
-            request.trx.locks.slot.relocate(Place::Record(page, request.heap));
-            request.trx.locks.add_left_over();
-            self.waiting.push(request);
-        }
+    /// Queues a request that was lifted, at its place in the order.
+    fn put_down(&mut self, page: PageId, moved: &Relocation, mut request: Request) {
+        request.heap = moved.of(request.heap).expect("only what moves was lifted");
+        request.trx.locks.slot.relocate(Place::Record(page, request.heap));
+        request.trx.locks.add_left_over();
+        let at = self.waiting.partition_point(|r| r.made < request.made);
+        self.waiting.insert(at, request);
     }
 
     /// Moves locks and requests of records to other places of the same page.
@@ -130,18 +120,26 @@ impl PageLocks {
         for (at, heap) in bits {
             self.set(at, moved.of(heap).expect("only what moves was lifted"));
         }
-        self.put_down(page, moved, requests);
+        requests.into_iter().for_each(|request| self.put_down(page, moved, request));
     }
 
-    /// Moves locks and requests of records to another page.
+    /// Moves locks and requests of records to another page, behind those that are there, in the order that they had.
     pub(super) fn transfer(&mut self, to_page: PageId, to: &mut PageLocks, moved: &Relocation) {
         let (bits, requests) = self.lift(moved);
+        let mut requests = requests.into_iter().peekable();
+        let put_down = |to: &mut PageLocks, request: Request| {
+            let made = to.next_made();
+            to.put_down(to_page, moved, Request { made, ..request });
+        };
         for (at, heap) in bits {
-            let Granted { trx, claim, owner, .. } = &self.granted[at];
+            let Granted { trx, claim, owner, made, .. } = &self.granted[at];
+            while let Some(request) = requests.next_if(|r| r.made < *made) {
+                put_down(to, request);
+            }
             let heap = moved.of(heap).expect("only what moves was lifted");
             to.grant(to_page, trx, *claim, *owner, heap);
         }
-        to.put_down(to_page, moved, requests);
+        requests.for_each(|request| put_down(to, request));
         self.remove_if(|lock| lock.heaps.is_empty());
     }
 
@@ -178,10 +176,6 @@ pub(super) fn merge(pages: (PageId, PageId), left: &mut PageLocks, right: &mut P
         right.transfer(pages.0, left, &Relocation::new(moved));
         left.bequeath(pages.0, first, left.heritage(SUPREMUM, Inherit::Gap));
         left.wipe(pages.0, SUPREMUM);
-    } else {
-        // Two gaps become one: who waits to insert into one of them has to look at the locks of both.
-        left.send_back(SUPREMUM, false);
-        right.send_back(SUPREMUM, false);
     }
     right.transfer(pages.0, left, &Relocation::one(SUPREMUM, SUPREMUM));
     right.abandon();

@@ -3,12 +3,17 @@
 //! A lock structure is one transaction's locks of one mode and kind on the page, a bit for each record. A request that has
 //! to wait is a structure of its own, and stays one when it is granted.
 //!
+//! Structures stand in the order in which they were made, requests among them. A request waits for what stands before it
+//! and for nothing else: gap locks that others get while somebody waits to insert into the gap are none of this wait's
+//! business. Who was granted an insert intention asks again, meets them then, and waits anew.
+//!
 //! # Invariants
 //! - P1: of two transactions' granted locks on a record neither would have to wait for the other, insert intentions
 //!   left aside (nobody waits for those, and their owners ask again).
-//! - P2: a request waits only while a granted lock on its record, or a request before it, makes it wait.
+//! - P2: a request waits only while a lock or a request on its record, made before it, makes it wait.
 //! - P3: a transaction has at most one request.
 //! - P4: every transaction with a granted structure here has the page in its list.
+//! - P5: `granted` and `waiting` are in the order of `made`, of which each number is given once.
 
 use super::LockMode;
 use super::heap_set::HeapSet;
@@ -33,6 +38,8 @@ pub(super) struct Granted {
     pub(super) claim: Claim,
     pub(super) owner: Owner,
     pub(super) heaps: HeapSet,
+    /// Its place in the order of the page's structures.
+    pub(super) made: u64,
 }
 
 /// A request in the queue.
@@ -42,6 +49,8 @@ pub(super) struct Request {
     pub(super) claim: Claim,
     pub(super) owner: Owner,
     pub(super) heap: HeapNo,
+    /// Its place in the order of the page's structures.
+    pub(super) made: u64,
 }
 
 /// The locks of one page.
@@ -55,6 +64,8 @@ pub(super) struct PageLocks {
     pub(super) n_bits: usize,
     /// Bytes that bitmaps take outside of the structures.
     pub(super) spilled: usize,
+    /// Structures ever made.
+    made: u64,
 }
 
 /// What a request would meet.
@@ -174,22 +185,45 @@ impl PageLocks {
         self.set(at, heap)
     }
 
+    /// The next place in the order of structures.
+    pub(super) fn next_made(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
     /// Makes an empty structure. The page is in the transaction's list.
     pub(super) fn create(&mut self, trx: &TrxRef, claim: Claim, owner: Owner) -> usize {
+        let made = self.next_made();
+        self.create_at(made, trx, claim, owner)
+    }
+
+    /// Makes an empty structure at a place in the order.
+    fn create_at(&mut self, made: u64, trx: &TrxRef, claim: Claim, owner: Owner) -> usize {
         trx.locks.add_struct();
-        self.granted.push(Granted { trx: trx.clone(), claim, owner, heaps: HeapSet::default() });
-        self.granted.len() - 1
+        let at = self.granted.partition_point(|l| l.made < made);
+        self.granted.insert(at, Granted { trx: trx.clone(), claim, owner, heaps: HeapSet::default(), made });
+        at
     }
 
     /// Queues a request.
-    pub(super) fn enqueue(&mut self, page: PageId, request: Request, now_us: u64) {
-        request.trx.locks.add_struct();
-        request.trx.locks.add_records(1);
-        request.trx.locks.slot.begin(Place::Record(page, request.heap), now_us);
-        self.waiting.push(request);
+    pub(super) fn enqueue(
+        &mut self,
+        page: PageId,
+        trx: &TrxRef,
+        claim: Claim,
+        owner: Owner,
+        heap: HeapNo,
+        now_us: u64,
+    ) {
+        trx.locks.add_struct();
+        trx.locks.add_records(1);
+        trx.locks.slot.begin(Place::Record(page, heap), now_us);
+        let made = self.next_made();
+        self.waiting.push(Request { trx: trx.clone(), claim, owner, heap, made });
     }
 
-    fn take_request(&mut self, at: usize) -> Request {
+    /// Takes a request out of the queue, whose transaction is to be told.
+    pub(super) fn take_request(&mut self, at: usize) -> Request {
         let request = self.waiting.remove(at);
         request.trx.locks.sub_struct();
         request.trx.locks.sub_records(1);
@@ -201,12 +235,6 @@ impl PageLocks {
         let request = self.take_request(at);
         request.trx.locks.slot.end(outcome);
         request
-    }
-
-    /// Takes the transaction's request out, if it is here; the record it was for.
-    pub(super) fn withdraw(&mut self, trx: &TrxRef, outcome: Outcome) -> Option<HeapNo> {
-        let at = self.waiting.iter().position(|r| same(&r.trx, trx))?;
-        Some(self.end_request(at, outcome).heap)
     }
 
     /// Whether the request at `at` still has to wait.
@@ -247,37 +275,27 @@ impl PageLocks {
             }
             request.trx.locks.sub_struct();
             request.trx.locks.sub_records(1);
-            let Request { trx, claim, owner, heap } = request;
-            // As in InnoDB it stays a structure of its own, and weighs as one when a victim is chosen; unless it only
-            // repeats what is there (insert intentions are asked for again and again).
-            let is_it = |l: &Granted| same(&l.trx, &trx) && l.claim == claim && l.heaps.contains(heap);
-            if !self.granted.iter().any(is_it) {
-                trx.locks.note_page(page);
-                let lock = self.create(&trx, claim, owner);
-                self.set(lock, heap);
-            }
+            let Request { trx, claim, owner, heap, made } = request;
+            // As in InnoDB it stays a structure of its own, and weighs as one when a victim is chosen.
+            trx.locks.note_page(page);
+            let lock = self.create_at(made, &trx, claim, owner);
+            self.set(lock, heap);
             tell(&trx, Outcome::Granted(Place::Record(page, heap)));
         }
     }
 
-    /// Whether a granted lock is in the way of a request.
-    fn is_held(&self, Request { trx, claim, heap, .. }: &Request) -> bool {
+    /// Whether a granted lock, made before a request, is in its way.
+    fn is_held(&self, Request { trx, claim, heap, made, .. }: &Request) -> bool {
         let by =
             |l: &Granted| must_wait(*claim, l.claim, *heap) && l.heaps.contains(*heap) && !same(&l.trx, trx);
-        self.granted.iter().any(by)
+        self.granted.iter().take_while(|l| l.made < *made).any(by)
     }
 
-    /// Lets requests on a record go, to be asked again: all, or insert intentions only.
-    pub(super) fn send_back(&mut self, heap: HeapNo, insert_intentions_only: bool) -> Vec<Request> {
+    /// Lets requests on a record go, to be asked again.
+    pub(super) fn send_back(&mut self, heap: HeapNo) -> Vec<Request> {
         let mut sent = Vec::new();
-        let mut at = 0;
-        while at < self.waiting.len() {
-            let request = &self.waiting[at];
-            if request.heap == heap && (!insert_intentions_only || request.claim.is_insert_intention()) {
-                sent.push(self.end_request(at, Outcome::SentBack));
-            } else {
-                at += 1;
-            }
+        while let Some(at) = self.waiting.iter().position(|r| r.heap == heap) {
+            sent.push(self.end_request(at, Outcome::SentBack));
         }
         sent
     }
@@ -367,6 +385,11 @@ impl PageLocks {
             assert_eq!(place, Some(Place::Record(page, request.heap)), "S1");
             assert!(!self.waiting[..at].iter().any(|r| same(&r.trx, &request.trx)), "P3");
         }
+        let mut places: Vec<_> = self.granted.iter().map(|l| l.made).collect();
+        assert!(places.is_sorted() && self.waiting.is_sorted_by_key(|r| r.made), "P5");
+        places.extend(self.waiting.iter().map(|r| r.made));
+        places.sort_unstable();
+        assert!(places.windows(2).all(|w| w[0] < w[1]) && places.last() <= Some(&self.made), "P5");
         assert_eq!(self.n_bits, self.granted.iter().map(|l| l.heaps.len()).sum::<usize>());
         assert_eq!(self.spilled, self.granted.iter().map(|l| l.heaps.spilled_bytes()).sum::<usize>());
     }

@@ -90,15 +90,25 @@ impl TableLocks {
         self.waiting.push(TableRequest { trx: trx.clone(), mode });
     }
 
-    /// Takes a request out of the queue and tells its transaction.
-    pub(super) fn end_request(&mut self, at: usize, outcome: Outcome) {
+    /// Takes a request out of the queue, whose transaction is to be told.
+    pub(super) fn take_request(&mut self, at: usize) -> TableRequest {
         let request = self.waiting.remove(at);
         request.trx.locks.sub_struct();
-        request.trx.locks.slot.end(outcome);
+        request
+    }
+
+    /// Takes a request out of the queue and tells its transaction.
+    fn end_request(&mut self, at: usize, outcome: Outcome) {
+        self.take_request(at).trx.locks.slot.end(outcome);
     }
 
     /// Grants what has no reason to wait any more, in order of arrival.
     pub(super) fn settle(&mut self, table: TableId) {
+        self.settle_and_tell(table, &mut |trx, outcome| trx.locks.slot.end(outcome));
+    }
+
+    /// As [`TableLocks::settle`]; `tell` tells a transaction.
+    pub(super) fn settle_and_tell(&mut self, table: TableId, tell: &mut dyn FnMut(&TrxRef, Outcome)) {
         let mut at = 0;
         while at < self.waiting.len() {
             let TableRequest { trx, mode } = &self.waiting[at];
@@ -106,10 +116,9 @@ impl TableLocks {
                 at += 1;
                 continue;
             }
-            let TableRequest { trx, mode } = self.waiting.remove(at);
-            trx.locks.sub_struct();
+            let TableRequest { trx, mode } = self.take_request(at);
             self.grant(table, &trx, mode);
-            trx.locks.slot.end(Outcome::Granted(Place::Table(table)));
+            tell(&trx, Outcome::Granted(Place::Table(table)));
         }
     }
 

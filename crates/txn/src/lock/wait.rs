@@ -9,6 +9,7 @@
 //!
 //! All of them do it under the mutex of the queue and tell the slot under it (`slot`), and look at the requests behind.
 
+use super::page_locks::same;
 use super::{LockOutcome, LockSys};
 use crate::claim::Place;
 use crate::claim::slot::Blocked;
@@ -45,8 +46,8 @@ impl LockSys {
             }
             match blocked {
                 Blocked::Ended => {}
-                Blocked::TimedOut => self.cancel(trx, Outcome::TimedOut),
-                Blocked::Stopped => self.cancel(trx, Outcome::Interrupted),
+                Blocked::TimedOut => self.cancel_now(trx, Outcome::TimedOut),
+                Blocked::Stopped => self.cancel_now(trx, Outcome::Interrupted),
             }
         }
         let Some((outcome, since_us)) = slot.finish() else { return Ok(waited) };
@@ -69,7 +70,7 @@ impl LockSys {
     /// Looks for cycles that a queued request closes, and takes it back.
     pub(super) fn withdraw(&self, trx: &TrxRef) -> Result<LockOutcome> {
         self.break_cycles(trx);
-        self.cancel(trx, Outcome::SentBack);
+        self.cancel_now(trx, Outcome::SentBack);
         self.counters.forget_wait();
         match trx.locks.slot.finish() {
             // The victim has given it back by now: as if there had been nobody.
@@ -79,20 +80,25 @@ impl LockSys {
         }
     }
 
-    /// Ends a transaction's wait, unless it ended meanwhile.
-    pub(super) fn cancel(&self, trx: &TrxRef, outcome: Outcome) {
+    /// Ends a transaction's wait, unless it ended meanwhile. Those whose wait is over by that, itself among them, sleep until
+    /// they are nudged; they are added to `ended`.
+    pub(super) fn cancel(&self, trx: &TrxRef, outcome: Outcome, ended: &mut Vec<TrxRef>) {
+        let mut tell = |other: &TrxRef, outcome| {
+            other.locks.slot.end_quietly(outcome);
+            ended.push(other.clone());
+        };
         while let Some(wait) = trx.locks.slot.view() {
             match wait.place {
                 Place::Record(page, _) => {
                     let mut shard = self.pages.lock(page);
                     // The request may have moved before the mutex was taken. Under it, it stays.
-                    let found = shard
-                        .get_mut(page)
-                        .and_then(|l| l.waiting.iter().position(|r| std::sync::Arc::ptr_eq(&r.trx, trx)));
-                    if found.is_some() {
+                    let found =
+                        shard.get_mut(page).and_then(|l| l.waiting.iter().position(|r| same(&r.trx, trx)));
+                    if let Some(at) = found {
                         shard.edit(&self.pages, page, |locks| {
-                            let heap = locks.withdraw(trx, outcome);
-                            locks.settle(page, heap);
+                            let heap = locks.take_request(at).heap;
+                            tell(trx, outcome);
+                            locks.settle_and_tell(page, Some(heap), &mut tell);
                         });
                         return;
                     }
@@ -100,14 +106,22 @@ impl LockSys {
                 Place::Table(table) => {
                     let mut shard = self.tables.lock(table);
                     let Some(locks) = shard.get_mut(&table) else { continue };
-                    if let Some(at) = locks.waiting.iter().position(|r| std::sync::Arc::ptr_eq(&r.trx, trx)) {
-                        locks.end_request(at, outcome);
-                        locks.settle(table);
+                    if let Some(at) = locks.waiting.iter().position(|r| same(&r.trx, trx)) {
+                        locks.take_request(at);
+                        tell(trx, outcome);
+                        locks.settle_and_tell(table, &mut tell);
                         return;
                     }
                 }
             }
         }
+    }
+
+    /// As [`LockSys::cancel`]; those whose wait is over go on.
+    pub(super) fn cancel_now(&self, trx: &TrxRef, outcome: Outcome) {
+        let mut ended = Vec::new();
+        self.cancel(trx, outcome, &mut ended);
+        ended.iter().for_each(|trx| trx.locks.slot.nudge());
     }
 
     /// Wakes waiters whose time is up by the clock. For clocks that do not run by themselves: waiters on a running clock

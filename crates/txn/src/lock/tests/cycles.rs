@@ -220,6 +220,49 @@ fn two_cycles_closed_by_one_request_are_both_broken() {
     assert_eq!(bed.sys.metrics().deadlocks, 2);
 }
 
+/// A gap lock that is granted to others while somebody waits to insert is not waited for until that wait is over; the
+/// cycle is found then.
+#[test]
+fn a_cycle_through_a_later_gap_lock_is_found_when_the_insert_is_asked_for_again() {
+    let bed = Bed::new();
+    let [first, inserter, later] = trxs();
+    bed.take(&first, rec(5), X, Gap);
+    bed.take(&inserter, rec(8), X, Record);
+    bed.queue(&inserter, rec(5), X, InsertIntention);
+    bed.take(&later, rec(5), X, Gap);
+    bed.queue(&later, rec(8), X, Record);
+    bed.sys.break_cycles(&later);
+    assert!(later.locks().is_waiting() && bed.sys.metrics().deadlocks == 0);
+    bed.end(&first);
+    assert!(bed.is_granted(&inserter));
+    later.undo_records.store(9, Ordering::Relaxed);
+    bed.queue(&inserter, rec(5), X, InsertIntention);
+    assert_eq!(victim(&bed, &inserter).members.len(), 2);
+    bed.end(&inserter);
+    assert!(bed.is_granted(&later));
+}
+
+/// Of two cycles that one wait closes, the one is broken first that begins further ahead in the queue, however long.
+#[test]
+fn the_cycle_that_begins_ahead_in_the_queue_is_broken_first() {
+    let bed = Bed::new();
+    let [writer, far, between, near] = trxs();
+    writer.undo_records.store(9, Ordering::Relaxed);
+    bed.take(&writer, rec(8), X, Record);
+    bed.take(&between, rec(7), X, Record);
+    bed.take(&far, rec(5), S, Record);
+    bed.take(&near, rec(5), S, Record);
+    bed.queue(&between, rec(8), X, Record);
+    bed.queue(&far, rec(7), X, Record);
+    bed.queue(&near, rec(8), X, Record);
+    bed.queue(&writer, rec(5), X, Record);
+    bed.sys.break_cycles(&writer);
+    let report = victim(&bed, &between);
+    assert_eq!(report.members.iter().map(|m| m.serial).collect::<Vec<_>>(), [2, 3, 1]);
+    victim(&bed, &near);
+    assert!(far.locks().is_waiting());
+}
+
 #[test]
 fn without_detection_a_cycle_ends_by_timeout() {
     let bed = Bed::with(Options { deadlock_detect: false, ..Options::default() });

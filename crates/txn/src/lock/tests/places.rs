@@ -215,21 +215,39 @@ fn a_removed_record_leaves_its_locks_to_the_gap() {
 }
 
 #[test]
-fn what_waits_for_a_gap_that_grows_is_sent_back() {
+fn a_gap_that_grows_is_met_when_the_wait_is_over() {
     let bed = Bed::new();
     let [one, two, inserter] = trxs();
     bed.take(&one, rec(6), X, Gap);
     bed.take(&two, rec(5), S, Record);
     bed.queue(&inserter, rec(6), X, InsertIntention);
     bed.sys.removing(page(3), HeapNo(5), HeapNo(6));
-    // The lock of the second came into its way: it asks again, and waits for both.
+    bed.sys.validate();
+    assert!(bed.holds(&two, rec(6), S, Gap));
+    assert_eq!(bed.sys.snapshot().waits.len(), 1, "for the first lock alone");
+    bed.end(&one);
     assert!(bed.is_granted(&inserter));
     bed.queue(&inserter, rec(6), X, InsertIntention);
-    assert_eq!(bed.sys.snapshot().waits.len(), 2);
-    bed.end(&one);
-    assert!(inserter.locks().is_waiting());
     bed.end(&two);
     assert!(bed.is_granted(&inserter));
+    assert_eq!(inserter.locks().lock_structs(), 2, "each wait leaves its structure");
+    bed.end(&inserter);
+    bed.assert_empty();
+}
+
+/// Requests and locks keep their order on another page.
+#[test]
+fn an_insert_intention_moves_between_the_locks_before_and_after_it() {
+    let bed = Bed::new();
+    let [before, inserter, after] = trxs();
+    bed.take(&before, rec_on(1, 7), X, Gap);
+    bed.queue(&inserter, rec_on(1, 7), X, InsertIntention);
+    bed.take(&after, rec_on(1, 7), X, Gap);
+    bed.sys.split_right(page(1), page(2), &[(HeapNo(7), HeapNo(2))]);
+    bed.sys.validate();
+    bed.end(&before);
+    assert!(bed.is_granted(&inserter));
+    bed.end(&after);
     bed.end(&inserter);
     bed.assert_empty();
 }
