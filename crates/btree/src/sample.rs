@@ -30,7 +30,7 @@ const NODE_PAGES_MAX: usize = 64;
 const LEVELS_MAX: usize = 32;
 
 /// What was found out about a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Records that are not delete-marked.
     pub records: u64,
@@ -83,15 +83,31 @@ impl Tree {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn sample(&self, storage: &Storage, fields: usize, leaves: usize) -> Result<Sample> {
+        Ok(self.sample_while(storage, fields, leaves, &mut || true)?.unwrap_or_default())
+    }
+
+    /// The same; `go_on` is asked before every leaf, while none is latched. `None`: it said no.
+    ///
+    /// # Errors
+    /// As [`Tree::sample`].
+    pub fn sample_while(
+        &self,
+        storage: &Storage,
+        fields: usize,
+        leaves: usize,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Sample>> {
         let fields = fields.min(self.index.n_uniq_in_tree());
         let (pointers, scale) = self.leaves(storage)?;
         let all = (0..pointers.len()).collect::<Vec<_>>();
         if scale <= 1.0 && pointers.len() <= leaves.max(1) * fields.max(1) {
-            return self.count(storage, &pointers, fields);
+            return self.count(storage, &pointers, fields, go_on);
         }
         let mut read = BTreeMap::new();
         let chosen = spread(&all, leaves);
-        self.read_leaves(storage, &pointers, &chosen, fields, &mut read)?;
+        if !self.read_leaves(storage, &pointers, (&chosen, fields), &mut read, go_on)? {
+            return Ok(None);
+        }
         let average = |of: &[usize], read: &BTreeMap<usize, Leaf>, number: &dyn Fn(&Leaf) -> u64| {
             let sum: u64 = of.iter().filter_map(|at| read.get(at)).map(number).sum();
             sum as f64 / of.len().max(1) as f64
@@ -103,31 +119,42 @@ impl Tree {
             let mixed: Vec<usize> =
                 all.iter().copied().filter(|&at| self.may_change(&pointers, at, k)).collect();
             let chosen = spread(&mixed, leaves);
-            self.read_leaves(storage, &pointers, &chosen, fields, &mut read)?;
+            if !self.read_leaves(storage, &pointers, (&chosen, fields), &mut read, go_on)? {
+                return Ok(None);
+            }
             let changes = average(&chosen, &read, &|leaf| leaf.changes[..k].iter().sum());
             let found = (changes * mixed.len() as f64 * scale).round() as u64 + 1;
             distinct.push(found.min(records));
         }
         let leaves_read = read.len() as u64;
         let leaf_pages = leaf_pages.round() as u64;
-        Ok(Sample { records, leaf_pages, distinct, leaves_read, is_exact: false })
+        Ok(Some(Sample { records, leaf_pages, distinct, leaves_read, is_exact: false }))
     }
 
-    /// Reads all leaves.
-    fn count(&self, storage: &Storage, pointers: &[Pointer], fields: usize) -> Result<Sample> {
+    /// Reads all leaves. `None`: `go_on` said no.
+    fn count(
+        &self,
+        storage: &Storage,
+        pointers: &[Pointer],
+        fields: usize,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Sample>> {
         let mut all = Leaf::new(fields);
         for pointer in pointers {
+            if !go_on() {
+                return Ok(None);
+            }
             self.read_leaf(storage, pointer.page, fields, &mut all)?;
         }
         let leaf_pages = pointers.len() as u64;
         let distinct = |k| all.changes[..k].iter().sum::<u64>() + u64::from(all.records > 0);
-        Ok(Sample {
+        Ok(Some(Sample {
             records: all.records,
             leaf_pages,
             distinct: (1..=fields).map(distinct).collect(),
             leaves_read: leaf_pages,
             is_exact: true,
-        })
+        }))
     }
 
     /// Pages that the two segments of the tree have reserved, off-page values and free pages among them.
@@ -214,17 +241,20 @@ impl Tree {
             .count()
     }
 
-    /// Reads those of the chosen leaves that were not read yet.
+    /// Reads those of the chosen leaves that were not read yet, as long as `go_on` says so; whether it did to the end.
     fn read_leaves(
         &self,
         storage: &Storage,
         pointers: &[Pointer],
-        chosen: &[usize],
-        fields: usize,
+        (chosen, fields): (&[usize], usize),
         read: &mut BTreeMap<usize, Leaf>,
-    ) -> Result<()> {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool> {
         for &at in chosen {
             let Entry::Vacant(unread) = read.entry(at) else { continue };
+            if !go_on() {
+                return Ok(false);
+            }
             let mut leaf = Leaf::new(fields);
             self.read_leaf(storage, pointers[at].page, fields, &mut leaf)?;
             // The next leaf's first record is not asked for: its least key stands for it.
@@ -233,7 +263,7 @@ impl Tree {
             }
             unread.insert(leaf);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Adds a leaf's records to what was read of those before it.

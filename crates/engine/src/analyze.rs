@@ -1,7 +1,7 @@
 //! Finding out the statistics of a table: counting, or looking at some leaves of each index.
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stats::{IndexStatistics, Statistics};
 use crate::table::Table;
 use std::sync::Arc;
@@ -17,11 +17,20 @@ impl Core {
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn analyze(&self, table: &Table) -> Result<Arc<Statistics>> {
+        self.analyze_while(table, &mut || true)
+    }
+
+    /// The same; `go_on` is asked before every leaf, while nothing is latched.
+    ///
+    /// # Errors
+    /// As [`Core::analyze`]; [`Error::Interrupted`] when it says no, and the statistics stay as they were.
+    pub fn analyze_while(&self, table: &Table, go_on: &mut dyn FnMut() -> bool) -> Result<Arc<Statistics>> {
         let moment = table.stats.moment();
         let mut indexes = Vec::with_capacity(table.indexes.len());
         let mut rows = 0;
         for (at, index) in table.indexes.iter().enumerate() {
-            let sample = index.tree.sample(&self.storage, index.parts.len().max(1), LEAVES)?;
+            let sample = index.tree.sample_while(&self.storage, index.parts.len().max(1), LEAVES, go_on)?;
+            let sample = sample.ok_or(Error::Interrupted)?;
             if at == 0 {
                 rows = sample.records;
             }

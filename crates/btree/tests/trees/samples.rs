@@ -85,3 +85,26 @@ fn the_pages_of_a_tree_are_those_of_its_segments() {
     // Extents are taken whole.
     assert!(reserved >= used && reserved < used + 128, "{reserved} for {used}");
 }
+
+/// Whoever samples is asked before every leaf, of a small tree and of a large one.
+#[test]
+fn a_sample_is_given_up_before_any_leaf() {
+    for rows in [500, 20_000] {
+        let (bed, tree) = setup(rows, |id| Some(id % 7), |id| id / 28);
+        let mut asked = 0;
+        let whole = tree.sample_while(&bed.storage, 3, 10, &mut || {
+            asked += 1;
+            true
+        });
+        let whole = whole.unwrap().expect("it went on");
+        assert_eq!(asked, whole.leaves_read);
+        for stop_at in [1, 2, asked] {
+            let mut calls = 0;
+            let sample = tree.sample_while(&bed.storage, 3, 10, &mut || {
+                calls += 1;
+                calls < stop_at
+            });
+            assert_eq!((sample.unwrap(), calls), (None, stop_at));
+        }
+    }
+}

@@ -5,7 +5,8 @@ use crate::catalog;
 use crate::sink::{ColumnMeta, ResultSink};
 use crate::statement::{Outcome, StmtCx};
 use std::sync::Arc;
-use vaquita_engine::{LockMode, MdlMode, Table, check};
+use vaquita_engine::core::Core;
+use vaquita_engine::{Error, LockMode, MdlMode, Table, check};
 use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
 use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value};
 
@@ -53,7 +54,6 @@ type Line = (&'static str, String);
 
 /// What is said of one table.
 fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> SqlResult<Vec<Line>> {
-    let ok = || ("status", "OK".to_owned());
     let mut lines = Vec::new();
     if action == MaintainAction::Optimize {
         // The table as it is now is found again below, and its absence told.
@@ -78,10 +78,7 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
     };
     Ok(match action {
         MaintainAction::Analyze | MaintainAction::Optimize => {
-            match cx.db.engine().core().analyze(&info.table) {
-                Ok(_) => lines.push(ok()),
-                Err(e) => lines.push(("Error", crate::error::engine(&e).message.into_owned())),
-            }
+            lines.push(analyzed(cx, &info.table)?);
             lines
         }
         MaintainAction::Check => match at_rest(cx, &info.table) {
@@ -100,20 +97,43 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
 /// # Errors
 /// 1317: the statement was ended.
 fn checked(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Vec<Line>> {
+    let done = unless_ended(cx, |core, go_on| check::check_table_while(core, table, go_on))?;
+    Ok(match done {
+        Ok(_) => vec![("status", "OK".to_owned())],
+        Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
+    })
+}
+
+/// What is said of a table whose statistics are found out.
+///
+/// # Errors
+/// 1317: the statement was ended.
+fn analyzed(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Line> {
+    let done = unless_ended(cx, |core, go_on| core.analyze_while(table, go_on))?;
+    Ok(match done {
+        Ok(_) => ("status", "OK".to_owned()),
+        Err(e) => ("Error", crate::error::engine(&e).message.into_owned()),
+    })
+}
+
+/// Work of the engine that asks now and then whether the statement goes on.
+///
+/// # Errors
+/// 1317: it was ended.
+fn unless_ended<R>(
+    cx: &mut StmtCx<'_>,
+    work: impl FnOnce(&Core, &mut dyn FnMut() -> bool) -> Result<R, Error>,
+) -> SqlResult<Result<R, Error>> {
     let mut ended = None;
     let (core, state) = (cx.db.engine().core(), &mut *cx.state);
-    let done = check::check_table_while(core, table, &mut || match state.poll() {
+    let done = work(core, &mut || match state.poll() {
         Ok(()) => true,
         Err(e) => {
             ended = Some(e);
             false
         }
     });
-    match (done, ended) {
-        (_, Some(e)) => Err(e),
-        (Ok(_), None) => Ok(vec![("status", "OK".to_owned())]),
-        (Err(e), None) => Ok(vec![("error", e.to_string()), ("error", "Corrupt".to_owned())]),
-    }
+    ended.map_or(Ok(done), Err)
 }
 
 /// What is said of a table for which the statement has failed.
