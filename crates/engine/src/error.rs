@@ -131,6 +131,8 @@ pub enum Error {
     },
     /// Stored rows contradict each other: damage.
     Corrupt(String),
+    /// A temporary file of a sort: no room, I/O.
+    SortFile(vaquita_io::Error),
     /// The storage below failed.
     Storage(vaquita_storage::Error),
     /// A tree failed.
@@ -195,6 +197,7 @@ impl fmt::Display for Error {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
             Error::Unmaintained { table, why } => write!(f, "table {table} can only be read: {why}"),
+            Error::SortFile(e) => write!(f, "a temporary file: {e}"),
             Error::Storage(e) => e.fmt(f),
             Error::Tree(e) => e.fmt(f),
         }
@@ -204,7 +207,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Why a file could not be made or grow, if that is the error: a tablespace's, or one of a sort.
+    /// Why a tablespace's file could not be made or grow, if that is the error.
     pub fn no_space(&self) -> Option<String> {
         use vaquita_storage::Error as E;
         let (Error::Storage(e) | Error::Tree(vaquita_btree::Error::Storage(e))) = self else { return None };

@@ -100,6 +100,7 @@ pub fn engine(e: &Error) -> SqlError {
         Error::Unmaintained { table, why } => {
             SqlError::new(1036, format!("Table '{}' is read only: {why}", crate::catalog::sql_name(table).1))
         }
+        Error::SortFile(e) => SqlError::new(1878, format!("Temporary file write failure: {e}")),
         Error::Corrupt(detail) => SqlError::new(1034, format!("Incorrect key file for table: {detail}")),
         Error::BadDefinition(detail) | Error::ForeignKey(detail) | Error::Config(detail) => {
             SqlError::new(1105, detail.clone())

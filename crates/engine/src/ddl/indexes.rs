@@ -167,8 +167,7 @@ fn build(
     let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
     let mut before: Vec<Option<Vec<u8>>> = Vec::new();
     let n_uniq = index.parts.len();
-    sorter.finish(|fields| {
-        check_interrupt(trx.shared())?;
+    let each = |fields: &[TupleField<'_>]| {
         if index.is_unique() {
             if same_key(index, &before, &fields[..n_uniq]) {
                 return Err(Error::DuplicateKey {
@@ -181,7 +180,8 @@ fn build(
             before.extend(fields[..n_uniq].iter().map(|f| f.data.map(<[u8]>::to_vec)));
         }
         Ok(builder.push(&Tuple::new(fields))?)
-    })?;
+    };
+    sorter.finish(|| check_interrupt(trx.shared()), each)?;
     builder.finish()?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! merged, [`FAN_IN`] at a time, into longer ones until one merge gives the whole.
 //!
 //! An entry is its fields one after the other, each a length (u32; all ones: NULL) and its bytes; in memory and in a
-//! file the length of it all precedes it.
+//! file the length of it all precedes it. In a file the checksum of both follows: what is read there is not believed.
 //!
 //! # Crash
 //! Temporary files are left behind; the next opening removes them.
@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
+use vaquita_base::checksum::crc32c;
 use vaquita_base::codec::{get_u32, push_u32, put_u32};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::record::compare_fields;
@@ -27,9 +28,11 @@ const READ: usize = 256 << 10;
 const FAN_IN: usize = 128;
 /// Bytes of an entry's length.
 const LEN: usize = 4;
+/// Bytes of its checksum.
+const SUM: usize = 4;
 
 fn io(e: vaquita_io::Error) -> Error {
-    Error::Storage(e.into())
+    Error::SortFile(e)
 }
 
 /// Removes the temporary files of a process that is gone.
@@ -121,33 +124,39 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
-    /// Calls `each` for all entries in order.
-    pub(super) fn finish(mut self, mut each: impl FnMut(&[TupleField<'_>]) -> Result<()>) -> Result<()> {
+    /// Calls `each` for all entries in order, and `check` before every step of the way there.
+    ///
+    /// # Errors
+    /// Those of the two; of the files.
+    pub(super) fn finish(
+        mut self,
+        check: impl Fn() -> Result<()>,
+        mut each: impl FnMut(&[TupleField<'_>]) -> Result<()>,
+    ) -> Result<()> {
+        let mut each = |entry: &[u8]| {
+            check()?;
+            let fields: SmallVec<[TupleField<'_>; 8]> = split(entry).collect();
+            each(&fields)
+        };
         if self.runs.is_empty() {
             self.sort();
-            for &start in &self.starts {
-                call(entry_at(&self.bytes, start), &mut each)?;
-            }
-            return Ok(());
+            return self.starts.iter().try_for_each(|&start| each(entry_at(&self.bytes, start)));
         }
         self.write_run()?;
         while self.runs.len() > self.fan_in {
             // The oldest ones: a run is merged again only when all others have been.
             let runs: Vec<Run> = self.runs.drain(..self.fan_in).collect();
             let mut merged = self.new_run()?;
-            Merge::new(&self.def, runs)?.each(|run| merged.push(run.whole_entry()))?;
+            Merge::new(&self.def, runs)?.each(|run| {
+                check()?;
+                merged.push(run.whole_entry())
+            })?;
             merged.end()?;
             self.runs.push(merged);
         }
         let runs = std::mem::take(&mut self.runs);
-        Merge::new(&self.def, runs)?.each(|run| call(run.entry(), &mut each))
+        Merge::new(&self.def, runs)?.each(|run| each(run.entry()))
     }
-}
-
-/// Calls `each` for an entry.
-fn call(entry: &[u8], each: &mut impl FnMut(&[TupleField<'_>]) -> Result<()>) -> Result<()> {
-    let fields: SmallVec<[TupleField<'_>; 8]> = split(entry).collect();
-    each(&fields)
 }
 
 /// Runs being merged: a heap of those that have an entry, by their entries.
@@ -257,6 +266,7 @@ impl Run {
     /// Adds an entry with its length.
     fn push(&mut self, entry: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(entry);
+        push_u32(&mut self.buffer, crc32c(entry));
         if self.buffer.len() >= READ { self.write_out() } else { Ok(()) }
     }
 
@@ -284,21 +294,34 @@ impl Run {
     }
 
     /// Goes to the next entry, the first one at first.
+    ///
+    /// # Errors
+    /// Of the file; [`Error::Corrupt`] if what was written there is not what is read.
     fn advance(&mut self) -> Result<()> {
         if self.has_entry {
-            self.at += LEN + self.entry().len();
+            self.at += LEN + self.entry().len() + SUM;
         }
-        self.has_entry = self.fill(LEN)? && {
+        self.has_entry = self.read < self.len || self.at < self.buffer.len();
+        if self.has_entry {
+            self.fill(LEN)?;
             let len = get_u32(&self.buffer, self.at) as usize;
-            self.fill(LEN + len)?
-        };
+            self.fill((LEN + SUM).saturating_add(len))?;
+            if get_u32(&self.buffer, self.at + LEN + len) != crc32c(self.whole_entry()) {
+                return Err(self.damaged());
+            }
+        }
         Ok(())
     }
 
-    /// Sees to it that `n` bytes are in the buffer; whether there are so many.
-    fn fill(&mut self, n: usize) -> Result<bool> {
+    #[cold]
+    fn damaged(&self) -> Error {
+        Error::Corrupt(format!("{}: an entry is not as it was written", self.path.display()))
+    }
+
+    /// Sees to it that `n` bytes are in the buffer.
+    fn fill(&mut self, n: usize) -> Result<()> {
         if self.buffer.len() - self.at >= n {
-            return Ok(true);
+            return Ok(());
         }
         self.buffer.drain(..self.at);
         self.at = 0;
@@ -307,7 +330,7 @@ impl Run {
         self.buffer.resize(old + more, 0);
         self.file.read_at(&mut self.buffer[old..], self.read).map_err(io)?;
         self.read += more as u64;
-        Ok(self.buffer.len() >= n)
+        if self.buffer.len() >= n { Ok(()) } else { Err(self.damaged()) }
     }
 }
 
@@ -321,6 +344,7 @@ impl Drop for Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use vaquita_base::{IndexId, ManualClock, Rng};
     use vaquita_format::PageSize;
     use vaquita_format::column::ColumnDef;
@@ -328,13 +352,12 @@ mod tests {
     use vaquita_io::sim::SimDisk;
     use vaquita_storage::Options;
 
-    /// However many runs there are, what comes out is what went in, in order; no file is left.
-    #[test]
-    fn runs_of_any_size_are_merged() {
-        let disk = SimDisk::new(1);
+    fn open(disk: &SimDisk) -> Storage {
         disk.put_dir("/db".as_ref());
-        let clock = Arc::new(ManualClock::new());
-        let storage = Storage::open(Arc::new(disk.clone()), clock, Options::new("/db")).unwrap();
+        Storage::open(Arc::new(disk.clone()), Arc::new(ManualClock::new()), Options::new("/db")).unwrap()
+    }
+
+    fn def() -> Arc<IndexDef> {
         let spec = IndexSpec {
             id: IndexId(20),
             name: "i".into(),
@@ -342,7 +365,78 @@ mod tests {
             page_size: PageSize::DEFAULT,
         };
         let columns = vec![ColumnDef::varbinary("a", 400), ColumnDef::int("b", 4, true).not_null()];
-        let def = Arc::new(IndexDef::plain(spec, columns, 2).unwrap());
+        Arc::new(IndexDef::plain(spec, columns, 2).unwrap())
+    }
+
+    /// A sorter with a number of entries, each in a run of its own.
+    fn sorter(storage: &Storage, entries: u32, fan_in: usize) -> Sorter<'_> {
+        let mut sorter = Sorter::new(storage, def(), 1);
+        sorter.fan_in = fan_in;
+        for i in (0..entries).rev() {
+            sorter.push(&[TupleField::new(b"a"), TupleField::new(&i.to_be_bytes())]).unwrap();
+        }
+        sorter
+    }
+
+    /// Whoever sorts is asked in every merge, and leaves no file wherever it is ended.
+    #[test]
+    fn a_sort_is_ended_at_any_step() {
+        let disk = SimDisk::new(1);
+        let storage = open(&disk);
+        let files = disk.files().len();
+        let steps = |stop_at: usize| {
+            let (asked, given) = (Cell::new(0), Cell::new(0));
+            let check = || {
+                asked.set(asked.get() + 1);
+                if asked.get() == stop_at { Err(Error::Interrupted) } else { Ok(()) }
+            };
+            let done = sorter(&storage, 20, 3).finish(check, |_| {
+                given.set(given.get() + 1);
+                Ok(())
+            });
+            assert_eq!(disk.files().len(), files);
+            (done, asked.get(), given.get())
+        };
+        let (done, asked, given) = steps(usize::MAX);
+        assert!(done.is_ok() && given == 20 && asked > 40, "{asked} steps");
+        for stop_at in 1..=asked {
+            let (done, stopped, given) = steps(stop_at);
+            assert!(matches!(done, Err(Error::Interrupted)), "{stop_at}: {done:?}");
+            assert!(stopped == stop_at && given < 20);
+        }
+    }
+
+    /// What is read of a temporary file is not believed: any byte of it may be another one.
+    #[test]
+    fn damaged_runs_are_told() {
+        let disk = SimDisk::new(1);
+        let storage = open(&disk);
+        let mut told = 0;
+        let len = sorter(&storage, 3, 2).runs[1].len;
+        for at in 0..len {
+            for flip in [1, 0x80, 0xff] {
+                let sorter = sorter(&storage, 3, 2);
+                let file = sorter.runs[1].file.clone();
+                let mut byte = [0];
+                file.read_at(&mut byte, at).unwrap();
+                file.write_at(&[byte[0] ^ flip], at).unwrap();
+                let done = sorter.finish(|| Ok(()), |_| Ok(()));
+                assert!(matches!(done, Err(Error::Corrupt(_))), "{flip:#x} at {at}: {done:?}");
+                told += 1;
+            }
+        }
+        assert!(told > 60, "{told}");
+        let sorter = sorter(&storage, 3, 2);
+        sorter.runs[1].file.set_len(len - 1).unwrap();
+        assert!(sorter.finish(|| Ok(()), |_| Ok(())).is_err());
+    }
+
+    /// However many runs there are, what comes out is what went in, in order; no file is left.
+    #[test]
+    fn runs_of_any_size_are_merged() {
+        let disk = SimDisk::new(1);
+        let storage = open(&disk);
+        let def = def();
         let files = disk.files().len();
         let cases = [(1 << 20, 1_000), (20_000, 3_000), (400, 200), (1, 30), (100, 0)];
         for ((limit, n), fan_in) in cases.into_iter().flat_map(|c| [(c, FAN_IN), (c, 2), (c, 5)]) {
@@ -360,10 +454,13 @@ mod tests {
             want.sort();
             let mut got = Vec::new();
             sorter
-                .finish(|f| {
-                    got.push((f[0].data.map(<[u8]>::to_vec), f[1].data.unwrap().to_vec()));
-                    Ok(())
-                })
+                .finish(
+                    || Ok(()),
+                    |f| {
+                        got.push((f[0].data.map(<[u8]>::to_vec), f[1].data.unwrap().to_vec()));
+                        Ok(())
+                    },
+                )
                 .unwrap();
             assert!(got == want, "{limit}");
             assert_eq!(disk.files().len(), files);

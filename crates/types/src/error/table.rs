@@ -529,6 +529,7 @@ pub(super) static TABLE: &[ErrorInfo] = &[
     e(1861, "ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_NOT_NULL", "HY000", "cannot silently convert NULL values, as required in this SQL_MODE"),
     e(1862, "ER_MUST_CHANGE_PASSWORD_LOGIN", "HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords."),
     e(1863, "ER_ROW_IN_WRONG_PARTITION", "HY000", "Found a row in wrong partition %s"),
+    e(1878, "ER_TEMP_FILE_WRITE_FAILURE", "HY000", "Temporary file write failure."),
     e(3000, "ER_FILE_CORRUPT", "HY000", "File %s is corrupted"),
     e(3017, "ER_IN_STORED_FUNCTION", "HY000", "SET %s is not allowed in a stored function or trigger"),
     e(3024, "ER_QUERY_TIMEOUT", "HY000", "Query execution was interrupted, maximum statement execution time exceeded"),
