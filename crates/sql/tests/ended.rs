@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use support::{open, root, run};
 use vaquita_base::ManualClock;
 use vaquita_engine::{Engine, Options};
-use vaquita_io::sim::SimDisk;
+use vaquita_io::sim::{Fault, Injection, SimDisk};
 use vaquita_sql::{ConnectInfo, Connection, Database};
 
 fn on_disk(disk: &SimDisk) -> Connection {
@@ -16,6 +16,7 @@ fn on_disk(disk: &SimDisk) -> Connection {
     let mut options = Options::new("/db");
     options.background = false;
     options.storage.buffer_pool_size = 16 << 20;
+    options.sort_buffer_size = 128 << 10;
     let engine =
         Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options).expect("it opens");
     let db = Database::on_engine(engine, &[]).expect("a database");
@@ -96,6 +97,15 @@ fn a_full_disk_is_a_full_table() {
     assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
     assert_eq!(run(&mut connection, "update t set a = 77 where id = 5"), "");
     disk.set_capacity(None);
+    disk.inject(Injection::new(Fault::NoSpace).on_path("#sql-vaquita-sort-").always());
+    for sql in
+        ["create index s on t (s(400))", "alter table t add key s (s(400)), add unique key (id, s(400))"]
+    {
+        let answer = run(&mut connection, sql);
+        assert!(answer.starts_with("1878 Temporary file write failure"), "{sql}: {answer}");
+    }
+    disk.clear_injections();
+    assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
     for sql in [
         "create table u (i int primary key)",
         "alter table t add b int first",
@@ -115,7 +125,10 @@ fn long_statements_on_tables_look_who_ends_them() {
     let statements = [
         "check table t",
         "checksum table t",
+        "analyze table t",
         "optimize table t",
+        "create index b on t (s(20))",
+        "alter table t add key (s(20)), add unique key (a, id)",
         "alter table t add b int first",
         "alter table t engine = innodb",
         "insert into t select id + 5000, a, s from t",

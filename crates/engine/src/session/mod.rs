@@ -61,6 +61,9 @@ pub struct Settings {
     pub obeys_read_lock: bool,
     /// Rows may be changed under `force_recovery`: accounts are to be mended then, too.
     pub ignores_force_recovery: bool,
+    /// An interruption lasts until [`Session::clear_interrupt`]. Without, until the next statement starts: what is one statement
+    /// to whoever interrupts may be several of the engine's, and definitions between them.
+    pub keeps_interrupts: bool,
     /// 0, 1 or 2: see [`crate::Options::flush_log_at_trx_commit`].
     pub flush_log_at_trx_commit: u8,
 }
@@ -102,6 +105,7 @@ impl Session {
             metadata_lock_timeout: 31_536_000,
             obeys_read_lock: true,
             ignores_force_recovery: false,
+            keeps_interrupts: false,
             flush_log_at_trx_commit: core.options.flush_log_at_trx_commit,
         };
         let mut trx = core.txn.new_trx();
@@ -304,7 +308,9 @@ impl Session {
     /// that cannot hold it in a closure. The place to roll back to.
     pub fn start_statement(&mut self) -> u64 {
         // An interrupt ends the statement it meets; one that comes too late is not for the next one.
-        self.clear_interrupt();
+        if !self.settings.keeps_interrupts {
+            self.clear_interrupt();
+        }
         if self.trx.state() == TrxState::NotStarted {
             self.start(self.settings.access);
         }

@@ -178,7 +178,9 @@ fn text_of(name: vaquita_parser::ast::Ident<'_>) -> String {
 impl Connection {
     pub(crate) fn new(db: Arc<Database>, info: ConnectInfo) -> SqlResult<Connection> {
         let id = info.id.unwrap_or_else(|| db.processes.reserve_id());
-        let engine = db.engine.session();
+        let mut engine = db.engine.session();
+        // A statement that begins forgets what was meant for the one before.
+        engine.settings.keeps_interrupts = true;
         let before = account::balance();
         let mut state = SessionState::new(id, db.globals.session());
         state.use_account(Arc::new(Account::new(db.memory.clone())));
