@@ -153,3 +153,36 @@ fn local_infile_off_refuses_the_clients_files() {
     assert_eq!(run(&mut c, &load.replace("local ", "")), "");
     assert_eq!(run(&mut c, "select a from t"), "7");
 }
+
+/// A part of a result is no result: the file that was begun goes, and the statement can be given again.
+#[test]
+fn a_statement_that_fails_leaves_no_file() {
+    let files = Files::new("failed");
+    let opened = open_with(&[("secure_file_priv", "")]);
+    let mut c = root(&opened.db);
+    let made = files.path("made.txt");
+    let filled =
+        "create database d; use d; create table t (a int); insert into t values (0), (1), (2), (1000)";
+    assert_eq!(run(&mut c, filled), "");
+    let out_of_range = run(&mut c, &format!("select exp(a) from t into outfile '{made}'"));
+    assert!(out_of_range.starts_with("1690 "), "{out_of_range}");
+    assert!(!std::path::Path::new(&made).exists());
+    let two_rows = format!("select a from t limit 2 into dumpfile '{made}'");
+    assert_eq!(run(&mut c, &two_rows), "1172 Result consisted of more than one row");
+    assert!(!std::path::Path::new(&made).exists());
+    // Ended when some of it was written.
+    let (db, id, path) = (std::sync::Arc::downgrade(&opened.db), c.id(), made.clone());
+    c.set_yield_hook(std::sync::Arc::new(move || {
+        if std::fs::metadata(&path).is_ok_and(|file| file.len() > 100_000)
+            && let Some(db) = db.upgrade()
+        {
+            db.processes().kill(id, true);
+        }
+    }));
+    let many = "t a, t b, t c, t d, t e, t f, t g, t h, t i, t j, t k, t l";
+    let killed = run(&mut c, &format!("select repeat('x', 500) from {many} into outfile '{made}'"));
+    assert!(killed.starts_with("1317 "), "{killed}");
+    assert!(!std::path::Path::new(&made).exists());
+    assert_eq!(run(&mut c, &format!("select a from t where a < 9 into outfile '{made}'")), "");
+    assert_eq!(std::fs::read_to_string(&made).expect("the file"), "0\n1\n2\n");
+}

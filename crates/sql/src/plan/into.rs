@@ -7,7 +7,7 @@ use crate::expr::{CompileCx, EvalCx};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use vaquita_parser::ast;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
@@ -69,14 +69,46 @@ impl Into {
     }
 }
 
-fn create(name: &[u8], cx: &EvalCx<'_>) -> SqlResult<BufWriter<File>> {
+/// A file that is being written. Dropped before it is finished it is removed: who asked for it would find a part of it
+/// and could not have the statement write it again.
+struct NewFile {
+    writer: BufWriter<File>,
+    /// Where it is, until it is finished.
+    path: PathBuf,
+}
+
+impl NewFile {
+    fn create(path: &Path) -> std::io::Result<NewFile> {
+        let file = File::options().write(true).create_new(true).open(path)?;
+        Ok(NewFile { writer: BufWriter::new(file), path: path.to_owned() })
+    }
+
+    /// All of it was written.
+    fn finish(mut self) -> std::io::Result<()> {
+        self.writer.flush()?;
+        self.path.clear();
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if self.path.as_os_str().is_empty() {
+            return;
+        }
+        // The error that brought us here says more than a second one.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn create(name: &[u8], cx: &EvalCx<'_>) -> SqlResult<NewFile> {
     let text = String::from_utf8_lossy(name).into_owned();
     let path = match cx.db {
         Some(db) => server_file(&text, db, &cx.state.database)?,
         None => PathBuf::from(&text),
     };
-    match File::options().write(true).create_new(true).open(&path) {
-        Ok(file) => Ok(BufWriter::new(file)),
+    match NewFile::create(&path) {
+        Ok(file) => Ok(file),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             Err(SqlError::new(1086, format!("File '{text}' already exists")))
         }
@@ -91,7 +123,7 @@ fn create(name: &[u8], cx: &EvalCx<'_>) -> SqlResult<BufWriter<File>> {
 pub(super) struct Storing<'i> {
     into: &'i Into,
     types: &'i [SqlType],
-    file: Option<BufWriter<File>>,
+    file: Option<NewFile>,
     rows: u64,
     line: Vec<u8>,
 }
@@ -127,7 +159,7 @@ impl Output for Storing<'_> {
             }
         }
         if let Some(file) = &mut self.file {
-            file.write_all(&self.line).map_err(|e| self.into.write_error(&e))?;
+            file.writer.write_all(&self.line).map_err(|e| self.into.write_error(&e))?;
         }
         Ok(Flow::Go)
     }
@@ -155,8 +187,8 @@ fn is_quoted(ty: &SqlType) -> bool {
 impl Storing<'_> {
     /// All rows have come: how many.
     pub(super) fn finish(self, cx: &mut EvalCx<'_>) -> SqlResult<u64> {
-        if let Some(mut file) = self.file {
-            file.flush().map_err(|e| self.into.write_error(&e))?;
+        if let Some(file) = self.file {
+            file.finish().map_err(|e| self.into.write_error(&e))?;
         }
         if self.rows == 0 && matches!(self.into, Into::Vars(_)) {
             cx.state.warnings.warn(1329, "No data - zero rows fetched, selected, or processed");
