@@ -27,9 +27,13 @@ impl Place {
     fn open(name: &str, loops: usize) -> Place {
         let dir = std::env::temp_dir().join(format!("vaquita-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
-        let variables =
-            [("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "8M"), ("secure_file_priv", "")]
-                .map(|(a, b)| (a.to_owned(), b.to_owned()));
+        let variables = [
+            ("innodb_buffer_pool_size", "16M"),
+            ("innodb_log_file_size", "8M"),
+            ("innodb_sort_buffer_size", "65536"),
+            ("secure_file_priv", ""),
+        ];
+        let variables = variables.map(|(a, b)| (a.to_owned(), b.to_owned()));
         let db = Database::open(Options { dir: dir.clone(), variables: variables.to_vec() });
         let db = db.expect("a new folder opens");
         let options = ServerOptions { loops, ..ServerOptions::default() };

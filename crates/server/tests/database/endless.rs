@@ -62,6 +62,129 @@ fn nobody_waits_for_a_long_statement_and_it_can_be_killed() {
     }
 }
 
+/// Answers that others must get while a statement runs. If its loop waited for it, they would get one or two.
+const SERVED: usize = 10;
+
+/// A table of 1000 rows, and rows for it.
+const TABLE: &str =
+    "(id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, s VARCHAR(200), KEY (a, b), KEY (s, a)) ENGINE=InnoDB";
+const ROWS: &str =
+    "SELECT a.i, b.i, CONCAT(d.i, c.i, b.i, a.i, REPEAT('x', 90)) FROM d.n a, d.n b, d.n c, d.n d";
+
+fn make_table(client: &mut Client<TcpStream>, name: &str) {
+    does(client, &format!("CREATE TABLE {name} {TABLE}"));
+    does(client, &format!("INSERT INTO {name} (a, b, s) {ROWS} WHERE d.i < 1"));
+}
+
+/// How often others are served until a statement has ended, each time with a new connection among them.
+fn served_meanwhile(
+    place: &Place,
+    other: &mut Client<TcpStream>,
+    client: &mut Client<TcpStream>,
+    sql: &str,
+) -> usize {
+    client.say(sql);
+    let mut served = 0;
+    while !has_answered(client) {
+        assert_eq!(value(other, "SELECT i FROM d.n WHERE i = 7"), "7");
+        assert_eq!(value(&mut place.client(), "SELECT 1"), "1");
+        served += 1;
+    }
+    match client.answer() {
+        Answer::Ok { .. } => {}
+        Answer::Rows(rows, _) => {
+            let told = rows.iter().map(|row| row.last().cloned().flatten().unwrap_or_default());
+            let told: Vec<_> = told.map(|text| String::from_utf8(text).expect("text")).collect();
+            assert_eq!(told.last().map(String::as_str), Some("OK"), "{sql}: {told:?}");
+        }
+        other => panic!("{sql}: {other:?}"),
+    }
+    served
+}
+
+#[test]
+fn nobody_waits_for_work_on_whole_tables() {
+    let place = Place::open("whole", 1);
+    let mut other = with_numbers(&place);
+    let mut client = place.client();
+    // Few pages of a large table are looked at for its statistics: there are more tables instead.
+    let many: Vec<String> = (0..32).map(|i| format!("d.w{i}")).collect();
+    for name in many.iter().map(String::as_str).chain(["d.w"]) {
+        make_table(&mut other, name);
+    }
+    let analyze = format!("ANALYZE TABLE {}", many.join(", "));
+    let mut size = 1_000;
+    for (sql, undo) in [
+        (&analyze[..], ""),
+        ("CHECK TABLE d.w", ""),
+        ("CREATE INDEX more ON d.w (b, s)", "DROP INDEX more ON d.w"),
+        (
+            "ALTER TABLE d.w ADD INDEX more (s, b), ADD UNIQUE INDEX other (s, id)",
+            "ALTER TABLE d.w DROP INDEX more, DROP INDEX other",
+        ),
+        ("ALTER TABLE d.w MODIFY a BIGINT", "ALTER TABLE d.w MODIFY a INT"),
+        ("ALTER TABLE d.w ENGINE=InnoDB", ""),
+        ("OPTIMIZE TABLE d.w", ""),
+    ] {
+        loop {
+            let served = served_meanwhile(&place, &mut other, &mut client, sql);
+            if !undo.is_empty() {
+                does(&mut other, undo);
+            }
+            if served >= SERVED {
+                break;
+            }
+            // It may have been over too soon.
+            assert!(size < 100_000, "{sql}: others got {served} answers while it went through {size} rows");
+            for _ in 0..2 {
+                does(&mut other, &format!("INSERT INTO d.w (a, b, s) {ROWS}"));
+                size += 10_000;
+            }
+        }
+    }
+}
+
+/// KILL while an index is being built from temporary files.
+#[test]
+fn a_killed_index_build_leaves_nothing() {
+    let place = Place::open("killed-build", 1);
+    let mut other = with_numbers(&place);
+    make_table(&mut other, "d.w");
+    does(&mut other, &format!("INSERT INTO d.w (a, b, s) {ROWS}"));
+    let sort_files = || {
+        let names =
+            std::fs::read_dir(&place.dir).expect("the folder").map(|file| file.expect("a file").file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("#sql-vaquita-sort-")).count()
+    };
+    let mut client = place.client();
+    let id = value(&mut client, "SELECT CONNECTION_ID()");
+    let mut killed = false;
+    for _ in 0..20 {
+        client.say("ALTER TABLE d.w ADD UNIQUE KEY one (s, id), ADD KEY two (b, s)");
+        while sort_files() == 0 && !has_answered(&mut client) {}
+        does(&mut other, &format!("KILL QUERY {id}"));
+        match client.answer() {
+            Answer::Error(code, _) => {
+                assert_eq!(code, 1317);
+                killed = true;
+            }
+            // It was over before it could be ended.
+            _ => does(&mut other, "ALTER TABLE d.w DROP KEY one, DROP KEY two"),
+        }
+        assert_eq!(sort_files(), 0);
+        let indexes =
+            "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_name = 'w'";
+        assert_eq!(value(&mut other, indexes), "3");
+        if killed {
+            break;
+        }
+    }
+    assert!(killed, "no build was under way when it was ended");
+    let checked = other.query("CHECK TABLE d.w");
+    assert!(matches!(&checked, Answer::Rows(rows, _) if rows[0][3].as_deref() == Some(b"OK")), "{checked:?}");
+    does(&mut client, "ALTER TABLE d.w ADD UNIQUE KEY one (s, id), ADD KEY two (b, s)");
+}
+
 #[test]
 fn a_long_expression_looks_at_its_time() {
     let place = Place::open("overtime", 1);
