@@ -75,19 +75,19 @@ struct Edge {
 }
 
 impl LockSys {
-    /// Looks for cycles through the transaction, which has queued a request, and breaks them. Who goes on by that does so
-    /// when all are broken: a victim that began to roll back before would decide who the next one is.
-    pub(super) fn break_cycles(&self, trx: &TrxRef) {
+    /// Looks for cycles through the transaction, which has queued a request, and breaks them; whether it still waits then.
+    /// Those whose wait is over sleep until they are nudged, and are added to `ended`: they go on when all cycles are broken,
+    /// for a victim that began to roll back before would decide who the next one is, and whether there is still a wait.
+    pub(super) fn break_cycles(&self, trx: &TrxRef, ended: &mut Vec<TrxRef>) -> bool {
         if !trx.locks.is_waiting() {
-            return;
+            return false;
         }
-        let mut ended = Vec::new();
         let mut detector = self.detector.lock();
         while let Some(start) = Node::of(trx) {
             if !self.is_in_cycle(&start) {
-                break;
+                return true;
             }
-            let Some(cycle) = self.first_cycle(&start) else { break };
+            let Some(cycle) = self.first_cycle(&start) else { return true };
             if !cycle.iter().all(|edge| edge.to.still_waits()) {
                 continue;
             }
@@ -95,10 +95,9 @@ impl LockSys {
             self.counters.deadlocks.fetch_add(1, Ordering::Relaxed);
             let report = Arc::new(report);
             detector.last = Some(report.clone());
-            self.cancel(&victim, Outcome::Victim(report), &mut ended);
+            self.cancel(&victim, Outcome::Victim(report), ended);
         }
-        drop(detector);
-        ended.iter().for_each(|trx| trx.locks.slot.nudge());
+        false
     }
 
     /// The last deadlock.

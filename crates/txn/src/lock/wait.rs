@@ -21,18 +21,26 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use vaquita_storage::buf::assert_no_page_latched;
 
+/// Lets those go on whose wait is over.
+fn nudge(ended: &[TrxRef]) {
+    ended.iter().for_each(|trx| trx.locks.slot.nudge());
+}
+
 impl LockSys {
     /// Waits for the outcome of the transaction's request; whether it really had to, and was not granted what it asked for
     /// when a cycle was broken.
     pub(crate) fn wait_for(&self, trx: &TrxRef, timeout_us: u64, hook: &dyn WaitHook) -> Result<bool> {
         assert_no_page_latched("a wait for a lock");
-        let mut waited = false;
-        if self.deadlock_detect.load(Ordering::Relaxed) {
-            self.break_cycles(trx);
-        }
+        let waited = if self.deadlock_detect.load(Ordering::Relaxed) {
+            let mut ended = Vec::new();
+            let waits = self.break_cycles(trx, &mut ended);
+            nudge(&ended);
+            waits
+        } else {
+            trx.locks.is_waiting()
+        };
         let slot = &trx.locks.slot;
         if let Some(wait) = slot.view() {
-            waited = true;
             let deadline = wait.since_us.saturating_add(timeout_us);
             let left = || Duration::from_micros(deadline.saturating_sub(self.clock.now_us()));
             let stop = || trx.is_interrupted();
@@ -69,11 +77,13 @@ impl LockSys {
 
     /// Looks for cycles that a queued request closes, and takes it back.
     pub(super) fn withdraw(&self, trx: &TrxRef) -> Result<LockOutcome> {
-        self.break_cycles(trx);
-        self.cancel_now(trx, Outcome::SentBack);
+        let mut ended = Vec::new();
+        self.break_cycles(trx, &mut ended);
+        self.cancel(trx, Outcome::SentBack, &mut ended);
+        nudge(&ended);
         self.counters.forget_wait();
         match trx.locks.slot.finish() {
-            // The victim has given it back by now: as if there had been nobody.
+            // Nobody but the victim was in the way: as if there had been nobody.
             Some((Outcome::Granted(_), _)) => Ok(LockOutcome::Granted(true)),
             Some((Outcome::Victim(report), _)) => Err(Error::Deadlock(report)),
             _ => Ok(LockOutcome::Skipped),
@@ -121,7 +131,7 @@ impl LockSys {
     pub(super) fn cancel_now(&self, trx: &TrxRef, outcome: Outcome) {
         let mut ended = Vec::new();
         self.cancel(trx, outcome, &mut ended);
-        ended.iter().for_each(|trx| trx.locks.slot.nudge());
+        nudge(&ended);
     }
 
     /// Wakes waiters whose time is up by the clock. For clocks that do not run by themselves: waiters on a running clock

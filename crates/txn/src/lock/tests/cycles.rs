@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Error;
+use crate::claim::trx_locks::Outcome;
 use vaquita_btree::Observer;
 
 /// Waits, and must be told to roll back; the report.
@@ -22,7 +23,7 @@ fn cycles_of_two_to_five_are_broken_by_who_closed_them() {
         }
         for (i, t) in all[..n - 1].iter().enumerate() {
             bed.queue(t, rec_on(i as u32 + 1, 2), X, Record);
-            bed.sys.break_cycles(t);
+            bed.break_cycles(t);
             assert!(t.locks().is_waiting());
         }
         bed.queue(&all[n - 1], rec_on(0, 2), X, Record);
@@ -63,7 +64,7 @@ fn the_lighter_of_the_two_that_closed_the_cycle_is_the_victim() {
         bed.queue(&all[0], rec_on(1, 2), X, Record);
         bed.queue(&all[1], rec_on(2, 2), X, Record);
         bed.queue(&all[2], rec_on(0, 2), X, Record);
-        bed.sys.break_cycles(&all[2]);
+        bed.break_cycles(&all[2]);
         assert!(!all[expected].locks().is_waiting(), "{undo:?}");
         let report = victim(&bed, &all[expected]);
         assert_eq!(report.victim, expected);
@@ -83,7 +84,7 @@ fn locks_count_for_the_weight() {
     bed.take(&light, rec(6), X, Record);
     bed.queue(&light, rec(5), X, Record);
     bed.queue(&heavy, rec(6), X, Record);
-    bed.sys.break_cycles(&heavy);
+    bed.break_cycles(&heavy);
     let report = victim(&bed, &light);
     assert_eq!((report.members[0].lock_structs, report.members[1].lock_structs), (2, 12));
     bed.end(&light);
@@ -154,7 +155,7 @@ fn a_cycle_through_a_table_and_a_record() {
     assert_eq!(bed.ask_table(&two, 20, X), LockOutcome::MustWait);
     one.undo_records.store(100, Ordering::Relaxed);
     two.undo_records.store(100, Ordering::Relaxed);
-    bed.sys.break_cycles(&two);
+    bed.break_cycles(&two);
     // Two structures against four.
     let report = victim(&bed, &one);
     assert!(report.text.contains("TABLE LOCK table 20 trx id 1002 lock mode X waiting"), "{}", report.text);
@@ -174,7 +175,7 @@ fn a_cycle_through_a_request_that_waits_ahead() {
     // Waits for the request of the writer alone.
     bed.queue(&late, rec(5), S, Record);
     bed.queue(&reader, rec(9), S, Record);
-    bed.sys.break_cycles(&reader);
+    bed.break_cycles(&reader);
     // It holds nothing yet.
     let report = victim(&bed, &writer);
     assert_eq!(report.members.iter().map(|m| m.serial).collect::<Vec<_>>(), [3, 2, 1]);
@@ -194,7 +195,7 @@ fn nobody_is_rolled_back_who_only_queues_behind_a_cycle() {
     bed.queue(&idle, rec(5), X, Record);
     bed.queue(&other, rec(5), X, Record);
     bed.queue(&one, rec(6), X, Record);
-    bed.sys.break_cycles(&one);
+    bed.break_cycles(&one);
     assert!(idle.locks().is_waiting() && one.locks().is_waiting());
     let report = victim(&bed, &other);
     assert_eq!(report.members.len(), 2);
@@ -211,7 +212,7 @@ fn two_cycles_closed_by_one_request_are_both_broken() {
     bed.queue(&a, rec(8), S, Record);
     bed.queue(&b, rec(8), S, Record);
     bed.queue(&writer, rec(5), X, Record);
-    bed.sys.break_cycles(&writer);
+    bed.break_cycles(&writer);
     victim(&bed, &a);
     victim(&bed, &b);
     bed.end(&a);
@@ -231,7 +232,7 @@ fn a_cycle_through_a_later_gap_lock_is_found_when_the_insert_is_asked_for_again(
     bed.queue(&inserter, rec(5), X, InsertIntention);
     bed.take(&later, rec(5), X, Gap);
     bed.queue(&later, rec(8), X, Record);
-    bed.sys.break_cycles(&later);
+    bed.break_cycles(&later);
     assert!(later.locks().is_waiting() && bed.sys.metrics().deadlocks == 0);
     bed.end(&first);
     assert!(bed.is_granted(&inserter));
@@ -256,7 +257,7 @@ fn the_cycle_that_begins_ahead_in_the_queue_is_broken_first() {
     bed.queue(&far, rec(7), X, Record);
     bed.queue(&near, rec(8), X, Record);
     bed.queue(&writer, rec(5), X, Record);
-    bed.sys.break_cycles(&writer);
+    bed.break_cycles(&writer);
     let report = victim(&bed, &between);
     assert_eq!(report.members.iter().map(|m| m.serial).collect::<Vec<_>>(), [2, 3, 1]);
     victim(&bed, &near);
@@ -283,11 +284,11 @@ fn a_long_queue_is_searched_in_linear_time() {
     let all: Vec<_> = (1..=2_000).map(trx).collect();
     for t in &all {
         bed.queue(t, rec(5), X, Record);
-        bed.sys.break_cycles(t);
+        bed.break_cycles(t);
     }
     bed.take(&all[1_999], rec(6), S, Record);
     bed.queue(&holder, rec(6), X, Record);
-    bed.sys.break_cycles(&holder);
+    bed.break_cycles(&holder);
     // Of equal weight with one more lock each; the one that closed the cycle goes.
     assert_eq!(victim(&bed, &holder).members.len(), 2);
 }
@@ -330,6 +331,29 @@ fn who_is_granted_by_a_broken_cycle_has_not_waited() {
     bed.queue(&closer, rec(5), X, Record);
     assert!(!bed.sys.wait_for(&closer, LONG, &PlainWait).unwrap());
     victim(&bed, &lighter);
+}
+
+/// Whether there was a wait is decided before the victim goes on: one that gives its locks back at once does not undo it.
+#[test]
+fn who_waits_for_the_victim_has_waited_however_fast_that_one_is() {
+    let bed = Bed::new();
+    let [lighter, closer] = trxs();
+    closer.undo_records.store(9, Ordering::Relaxed);
+    bed.take(&lighter, rec(5), X, Record);
+    bed.take(&closer, rec(6), X, Record);
+    bed.queue(&lighter, rec(6), X, Record);
+    bed.queue(&closer, rec(5), X, Record);
+    let mut ended = Vec::new();
+    assert!(bed.sys.break_cycles(&closer, &mut ended));
+    assert!(ended.iter().map(|t| t.serial).eq([lighter.serial]));
+    // The same for a request that is taken back: the victim cannot have been faster.
+    bed.sys.cancel(&closer, Outcome::SentBack, &mut ended);
+    victim(&bed, &lighter);
+    let _ = bed.wait(&closer);
+    bed.take(&closer, rec(7), X, Record);
+    bed.queue(&lighter, rec(7), X, Record);
+    bed.queue(&closer, rec(5), X, Record);
+    assert_eq!(bed.sys.withdraw(&closer).unwrap(), LockOutcome::Skipped);
 }
 
 /// As in InnoDB, what is left of a request weighs: of one whose record has gone, and of one that moved with its record.

@@ -56,6 +56,13 @@ impl Bed {
         self.sys.ask_table(trx, TableId(table), mode, WaitPolicy::Wait).unwrap()
     }
 
+    fn break_cycles(&self, trx: &TrxRef) -> bool {
+        let mut ended = Vec::new();
+        let waits = self.sys.break_cycles(trx, &mut ended);
+        ended.iter().for_each(|trx| trx.locks().nudge());
+        waits
+    }
+
     fn wait(&self, trx: &TrxRef) -> Result<()> {
         self.sys.wait_for(trx, LONG, &PlainWait).map(drop)
     }
