@@ -34,6 +34,44 @@ impl Drop for Files {
     }
 }
 
+/// Names are bytes to the system. As MySQL 5.6.24.
+#[test]
+fn names_of_files_are_in_the_character_set_that_is_said() {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    let files = Files::new("names");
+    let opened = open_with(&[("secure_file_priv", "")]);
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d; create table t (a varchar(20))");
+    let mut n = 0;
+    let (utf8, latin1): (&[u8], &[u8]) = (b"\xc3\xa9", b"\xe9");
+    for (client, text) in [("utf8", utf8), ("latin1", latin1)] {
+        for (filesystem, name) in [
+            ("binary", text),
+            ("utf8", utf8),
+            ("utf8mb4", utf8),
+            ("latin1", latin1),
+            ("koi8r", b"?".as_slice()),
+        ] {
+            n += 1;
+            let set = format!("set names {client}; set character_set_filesystem = {filesystem}");
+            assert_eq!(run(&mut c, &set), "");
+            let given = [files.path(&n.to_string()).as_bytes(), text].concat();
+            let mut sink = vaquita_sql::sink::Collected::default();
+            let into = [b"select 'x' into outfile '", &given[..], b"'"].concat();
+            c.query(&into, &mut sink).expect("writes");
+            let made = [files.path(&n.to_string()).into_bytes(), name.to_vec()].concat();
+            let made = PathBuf::from(OsString::from_vec(made));
+            assert_eq!(std::fs::read(&made).expect("it is there"), b"x\n", "{client} {filesystem}");
+            let load = [b"load data infile '", &given[..], b"' into table t"].concat();
+            c.query(&load, &mut sink).expect("loads");
+            let again = c.query(&into, &mut sink).expect_err("it is there");
+            assert_eq!((again.code, again.message.contains('é')), (1086, true), "{again:?}");
+        }
+    }
+    assert_eq!(run(&mut c, "set names utf8mb4; select count(*) from t"), n.to_string());
+}
+
 #[test]
 fn secure_file_priv_keeps_files_in_one_folder() {
     let files = Files::new("secure");

@@ -5,8 +5,10 @@ use crate::dml::load::{display_width, server_file};
 use crate::exec::{Flow, Output};
 use crate::expr::{CompileCx, EvalCx};
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use vaquita_parser::ast;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
@@ -102,10 +104,11 @@ impl Drop for NewFile {
 }
 
 fn create(name: &[u8], cx: &EvalCx<'_>) -> SqlResult<NewFile> {
-    let text = String::from_utf8_lossy(name).into_owned();
+    let text = cx.state.vars.client_text(name);
+    let file = cx.state.vars.file_name(name);
     let path = match cx.db {
-        Some(db) => server_file(&text, db, &cx.state.database)?,
-        None => PathBuf::from(&text),
+        Some(db) => server_file(&file, db, &cx.state.database)?,
+        None => PathBuf::from(OsStr::from_bytes(&file)),
     };
     match NewFile::create(&path) {
         Ok(file) => Ok(file),

@@ -9,7 +9,6 @@ use vaquita_types::{SqlError, SqlResult, Warnings};
 
 /// Values that say how things are though they are not the default. Clients and dumps set them.
 const AS_IT_IS: &[(&str, &[&str])] = &[
-    ("character_set_filesystem", &["utf8", "utf8mb4"]),
     ("information_schema_stats_expiry", &["0"]),
     ("innodb_data_home_dir", &["", ".", "./"]),
     ("innodb_log_group_home_dir", &["", "."]),

@@ -5,7 +5,6 @@ pub(super) const ALL_FOLDERS: &str = "every folder of the data folder is a datab
 pub(super) const CASE_COUNTS: &str = "names of tables are told apart by their case";
 pub(super) const ENGLISH_MESSAGES: &str = "messages are in English";
 pub(super) const ENGLISH_NAMES: &str = "names of days and months are English";
-pub(super) const FILE_NAMES: &str = "names of files are UTF-8";
 pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
 pub(super) const NO_AES: &str = "there is no AES_ENCRYPT here";
 pub(super) const NO_BINLOG: &str = "there is no binary log here";

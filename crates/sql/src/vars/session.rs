@@ -135,7 +135,7 @@ macro_rules! ids {
 
 ids! {
     AUTO_INCREMENT_INCREMENT AUTO_INCREMENT_OFFSET AUTOCOMMIT CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION
-    CHARACTER_SET_DATABASE CHARACTER_SET_RESULTS CHARACTER_SET_SERVER COLLATION_CONNECTION COLLATION_DATABASE
+    CHARACTER_SET_DATABASE CHARACTER_SET_FILESYSTEM CHARACTER_SET_RESULTS CHARACTER_SET_SERVER COLLATION_CONNECTION COLLATION_DATABASE
     COLLATION_SERVER COMPLETION_TYPE DEFAULT_WEEK_FORMAT DIV_PRECISION_INCREMENT
     ERROR_COUNT EXPLICIT_DEFAULTS_FOR_TIMESTAMP FOREIGN_KEY_CHECKS GROUP_CONCAT_MAX_LEN IDENTITY INSERT_ID
     INNODB_FLUSH_LOG_AT_TRX_COMMIT INNODB_LOCK_WAIT_TIMEOUT INTERACTIVE_TIMEOUT JOIN_BUFFER_SIZE LAST_INSERT_ID
@@ -365,6 +365,21 @@ impl SessionVars {
     pub(crate) fn client_charset(&self) -> Option<Charset> {
         let charset = Charset::of_collation(self.character_set_client)?;
         (charset != Charset::BINARY && !charset.is_utf8()).then_some(charset)
+    }
+
+    /// Name of a file as the system is to be asked for it, from the client's text: in `character_set_filesystem`, unless that is
+    /// `binary`.
+    pub(crate) fn file_name<'t>(&self, name: &'t [u8]) -> Cow<'t, [u8]> {
+        let to = Charset::of_collation(self.get(id::CHARACTER_SET_FILESYSTEM).uint() as u16);
+        let (Some(from), Some(to)) = (Charset::of_collation(self.character_set_client), to) else {
+            return name.into();
+        };
+        if from == to || from == Charset::BINARY || to == Charset::BINARY {
+            return name.into();
+        }
+        let mut converted = Vec::with_capacity(name.len());
+        vaquita_engine::lower::charset::convert(from, to, name, &mut converted);
+        converted.into()
     }
 
     /// Text of a statement that is no value: a comment, a label, the name of a column that has none.

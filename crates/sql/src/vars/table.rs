@@ -37,7 +37,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("character_set_client", Both, Live, Kind::Charset { nullable: false }, "utf8mb4", Works),
     v("character_set_connection", Both, Live, Kind::Charset { nullable: false }, "utf8mb4", Works),
     v("character_set_database", Both, Live, Kind::Charset { nullable: false }, "utf8mb4", Works),
-    v("character_set_filesystem", Both, Live, Kind::Charset { nullable: false }, "binary", Refused(FILE_NAMES)),
+    v("character_set_filesystem", Both, Live, Kind::Charset { nullable: false }, "binary", Works),
     v("character_set_results", Both, Live, Kind::Charset { nullable: true }, "utf8mb4", Works),
     v("character_set_server", Both, Live, Kind::Charset { nullable: false }, "utf8mb4", Works),
     v("character_set_system", Global, Fact, Kind::Charset { nullable: false }, "utf8", Works),

@@ -17,6 +17,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("character_set_client", "variables/values.rs", "texts_are_of_the_character_sets_that_are_said"),
     ("character_set_connection", "variables/values.rs", "texts_are_of_the_character_sets_that_are_said"),
     ("character_set_database", "variables/values.rs", "texts_are_of_the_character_sets_that_are_said"),
+    ("character_set_filesystem", "files.rs", "names_of_files_are_in_the_character_set_that_is_said"),
     ("character_set_results", "variables/values.rs", "texts_are_of_the_character_sets_that_are_said"),
     ("character_set_server", "variables/values.rs", "texts_are_of_the_character_sets_that_are_said"),
     ("character_set_system", "variables/values.rs", "texts_are_of_the_character_sets_that_are_said"),

@@ -24,6 +24,8 @@ use crate::statement::{Outcome, PlanCx, Planned, StmtCx};
 use crate::virtual_tables;
 use reader::{Next, Reader, Record};
 use source::Source;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_engine::lower::charset::Charset;
@@ -206,8 +208,7 @@ impl LoadPlan {
 
     /// The file on the server: a name without a path is one of the database's folder.
     fn path(&self, db: &Database, state: &SessionState) -> SqlResult<PathBuf> {
-        let name = String::from_utf8_lossy(&self.file).into_owned();
-        server_file(&name, db, &state.database)
+        server_file(&state.vars.file_name(&self.file), db, &state.database)
     }
 }
 
@@ -216,7 +217,7 @@ impl LoadPlan {
 ///
 /// # Errors
 /// 1290.
-pub(crate) fn server_file(name: &str, db: &Database, database: &str) -> SqlResult<PathBuf> {
+pub(crate) fn server_file(name: &[u8], db: &Database, database: &str) -> SqlResult<PathBuf> {
     let refused = || {
         SqlError::new(
             1290,
@@ -225,10 +226,10 @@ pub(crate) fn server_file(name: &str, db: &Database, database: &str) -> SqlResul
     };
     let only = db.globals().text("secure_file_priv").ok_or_else(refused)?;
     let dir = &db.engine().core().storage.options().dir;
-    let path = match (name.starts_with('/'), name.contains('/')) {
-        (true, _) => PathBuf::from(name),
-        (false, true) => dir.join(name),
-        (false, false) => dir.join(crate::catalog::file_name(database)?).join(name),
+    let path = match (name.starts_with(b"/"), name.contains(&b'/')) {
+        (true, _) => PathBuf::from(OsStr::from_bytes(name)),
+        (false, true) => dir.join(OsStr::from_bytes(name)),
+        (false, false) => dir.join(crate::catalog::file_name(database)?).join(OsStr::from_bytes(name)),
     };
     // What is there counts as what it leads to; what is to be made, by where.
     let real = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
@@ -407,7 +408,8 @@ impl Planned for LoadPlan {
             let mut eval = EvalCx { db: Some(cx.db), state: cx.state, engine: Some(cx.engine) };
             // The client sends the rest all the same.
             let mut failed = Ok(());
-            sink.local_infile(&self.file, &mut |piece| {
+            let name = eval.state.vars.file_name(&self.file);
+            sink.local_infile(&name.into_owned(), &mut |piece| {
                 if failed.is_ok() {
                     failed = loading.take(piece, &mut eval);
                 }
