@@ -11,6 +11,8 @@ pub(crate) struct AccountGrants {
     pub(crate) plugin: String,
     pub(crate) authentication: Vec<u8>,
     pub(crate) ssl: SslKind,
+    /// Of REQUIRE: issuer, subject, cipher; empty: not asked for.
+    pub(crate) demanded: [Vec<u8>; 3],
     pub(crate) password_expired: bool,
     pub(crate) locked: bool,
     pub(crate) limits: [u64; 3],

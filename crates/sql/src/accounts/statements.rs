@@ -97,6 +97,13 @@ fn set_require(account: &mut AccountGrants, require: Option<&Require<'_>>) {
         Some(Require::X509) => SslKind::X509,
         Some(Require::Details { .. }) => SslKind::Specified,
     };
+    match require {
+        None => {}
+        Some(Require::Details { cipher, issuer, subject }) => {
+            account.demanded = [issuer, subject, cipher].map(|text| text.unwrap_or_default().to_vec());
+        }
+        Some(_) => account.demanded = Default::default(),
+    }
 }
 
 impl Connection {
@@ -725,12 +732,10 @@ pub(crate) fn show_create_user(cx: &StmtCx<'_>, user: &UserName<'_>) -> SqlResul
     if !account.authentication.is_empty() {
         sql.push_str(&format!(" AS '{}'", String::from_utf8_lossy(&account.authentication)));
     }
-    sql.push_str(match account.ssl {
-        SslKind::None => " REQUIRE NONE",
-        SslKind::Any => " REQUIRE SSL",
-        SslKind::X509 => " REQUIRE X509",
-        SslKind::Specified => " REQUIRE SPECIFIED",
-    });
+    match account.ssl {
+        SslKind::None => sql.push_str(" REQUIRE NONE"),
+        _ => sql.push_str(&required(account)),
+    }
     sql.push_str(if account.password_expired { " PASSWORD EXPIRE" } else { " PASSWORD EXPIRE DEFAULT" });
     sql.push_str(if account.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
     let mut listing = Listing::new(&[(&title, "varchar(256)!")]);
@@ -757,7 +762,49 @@ fn list_of(privileges: Priv, all: Priv, columns: &[(String, Priv)]) -> String {
     if items.is_empty() { "USAGE".to_owned() } else { items.join(", ") }
 }
 
-/// SHOW GRANTS, in 5.7's form: without passwords.
+/// What an account must bring, as GRANT demands it.
+fn demands(account: &AccountGrants) -> String {
+    let mut out = String::new();
+    if account.plugin == password::NATIVE && !account.authentication.is_empty() {
+        let stored = String::from_utf8_lossy(&account.authentication);
+        out = format!(" IDENTIFIED BY PASSWORD '{stored}'");
+    }
+    out.push_str(&required(account));
+    out
+}
+
+fn required(account: &AccountGrants) -> String {
+    let mut out = match account.ssl {
+        SslKind::None => String::new(),
+        SslKind::Any => " REQUIRE SSL".to_owned(),
+        SslKind::X509 => " REQUIRE X509".to_owned(),
+        SslKind::Specified => " REQUIRE".to_owned(),
+    };
+    if account.ssl == SslKind::Specified {
+        for (what, text) in ["ISSUER", "SUBJECT", "CIPHER"].iter().zip(&account.demanded) {
+            if !text.is_empty() {
+                out.push_str(&format!(" {what} '{}'", String::from_utf8_lossy(text)));
+            }
+        }
+    }
+    out
+}
+
+/// Limits of an account, as GRANT sets them.
+fn limits(account: &AccountGrants) -> String {
+    let [queries, updates, connections] = account.limits;
+    let limits = [
+        ("QUERIES_PER_HOUR", queries),
+        ("UPDATES_PER_HOUR", updates),
+        ("CONNECTIONS_PER_HOUR", connections),
+        ("USER_CONNECTIONS", account.max_user_connections),
+    ];
+    let set = limits.iter().filter(|(_, limit)| *limit > 0);
+    set.map(|(name, limit)| format!(" MAX_{name} {limit}")).collect()
+}
+
+/// SHOW GRANTS, in 5.6's form: GRANT statements that make an account what it is. Passwords of `caching_sha2_password`, which has no
+/// such form, are not among them.
 ///
 /// # Errors
 /// 1141 no such account.
@@ -769,19 +816,24 @@ pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlRe
     let title = format!("Grants for {}@{}", name.0, name.1);
     let mut listing = Listing::new(&[(&title, "varchar(1024)!")]);
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
-    let mut push = |privileges: Priv, all: Priv, columns: &[(String, Priv)], on: String| {
-        let option = if privileges.has(Priv::GRANT) { " WITH GRANT OPTION" } else { "" };
-        let list = list_of(privileges, all, columns);
-        listing.rows.push(vec![text(format!("GRANT {list} ON {on} TO {}{option}", shown(&name)))]);
-    };
-    push(account.global, Priv::ALL, &[], "*.*".to_owned());
+    let mut push =
+        |privileges: Priv, all: Priv, columns: &[(String, Priv)], on: &str, demands: &str, more: &str| {
+            let list = list_of(privileges, all, columns);
+            let mut with =
+                if privileges.has(Priv::GRANT) { " GRANT OPTION".to_owned() } else { String::new() };
+            with.push_str(more);
+            let with = if with.is_empty() { with } else { format!(" WITH{with}") };
+            let grant = format!("GRANT {list} ON {on} TO {}{demands}{with}", shown(&name));
+            listing.rows.push(vec![text(grant)]);
+        };
+    push(account.global, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
     let own = |u: &str, h: &str| u == name.0 && h == name.1;
     for grant in grants.databases.iter().filter(|g| own(&g.user, &g.host)) {
-        push(grant.privileges, Priv::DATABASE, &[], format!("{}.*", quoted(&grant.database)));
+        push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted(&grant.database)), "", "");
     }
     for grant in grants.tables.iter().filter(|g| own(&g.user, &g.host)) {
         let on = format!("{}.{}", quoted(&grant.database), quoted(&grant.table));
-        push(grant.privileges, Priv::TABLE, &grant.columns, on);
+        push(grant.privileges, Priv::TABLE, &grant.columns, &on, "", "");
     }
     Ok(listing)
 }

@@ -356,7 +356,7 @@ const DATABASE_LEVEL: Priv = Priv(Priv::DATABASE.0 | Priv::GRANT.0);
 pub(super) fn load(connection: &mut Connection) -> SqlResult<Grants> {
     let mut grants = Grants::default();
     let columns = "Host, User, Password, ssl_type, max_questions, max_updates, max_connections, max_user_connections, \
-                   plugin, authentication_string, password_expired, account_locked";
+                   plugin, authentication_string, password_expired, account_locked, x509_issuer, x509_subject, ssl_cipher";
     let sql = format!("select {columns}, {} from mysql.user", privilege_columns(GLOBAL_LEVEL));
     for row in run(connection, &sql)? {
         let (password, authentication) = (cell(&row, 2), cell(&row, 9));
@@ -382,7 +382,8 @@ pub(super) fn load(connection: &mut Connection) -> SqlResult<Grants> {
             max_user_connections: number(&row, 7),
             password_expired: yes(row.get(10)),
             locked: yes(row.get(11)),
-            global: privileges_of(&row, 12, GLOBAL_LEVEL),
+            demanded: [12, 13, 14].map(|at| cell(&row, at).into_bytes()),
+            global: privileges_of(&row, 15, GLOBAL_LEVEL),
         });
     }
     let sql = format!("select Host, Db, User, {} from mysql.db", privilege_columns(DATABASE_LEVEL));
@@ -463,9 +464,12 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
         sql,
         "insert into mysql.user (Host, User, Password, ssl_type, ssl_cipher, x509_issuer, x509_subject, max_questions, \
          max_updates, max_connections, max_user_connections, plugin, authentication_string, password_expired, \
-         account_locked, {}) values ({h}, {u}, {}, '{ssl}', '', '', '', {}, {}, {}, {}, {}, {stored}, {}, {}, {})",
+         account_locked, {}) values ({h}, {u}, {}, '{ssl}', {}, {}, {}, {}, {}, {}, {}, {}, {stored}, {}, {}, {})",
         privilege_columns(GLOBAL_LEVEL),
         if native { stored.as_str() } else { "''" },
+        quote(&account.demanded[2]),
+        quote(&account.demanded[0]),
+        quote(&account.demanded[1]),
         account.limits[0],
         account.limits[1],
         account.limits[2],
