@@ -1,6 +1,7 @@
 //! What the door needs of the house: sessions, accounts, settings. The database implements it ([`crate::database`]); tests
 //! of the door have a small house of their own.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_engine::WaitHook;
 use vaquita_sql::accounts::Account;
@@ -112,6 +113,11 @@ pub trait Client: Send {
 
     /// The session's settings as they are now.
     fn limits(&self) -> SessionLimits;
+
+    /// An error's message as the client reads it.
+    fn message<'m>(&self, message: &'m str) -> Cow<'m, [u8]> {
+        message.as_bytes().into()
+    }
 
     /// An error that the door found is the session's last one.
     fn note_error(&mut self, error: &SqlError);

@@ -1,6 +1,7 @@
 //! The database as the house behind the door.
 
 use crate::backend::{Backend, Client, DoorLimits, Happening, Hooks, SessionLimits};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_sql::accounts::Account;
@@ -145,6 +146,10 @@ impl Client for Session {
             net_read_timeout_s: vars.net_read_timeout,
             net_write_timeout_s: vars.net_write_timeout,
         }
+    }
+
+    fn message<'m>(&self, message: &'m str) -> Cow<'m, [u8]> {
+        self.0.message(message)
     }
 
     fn note_error(&mut self, error: &SqlError) {

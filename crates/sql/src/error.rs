@@ -1,6 +1,8 @@
 //! Errors of the engine as SQL errors.
 
+use std::borrow::Cow;
 use vaquita_engine::Error;
+use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::table::{ForeignKey, ReferentialAction};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -107,6 +109,28 @@ pub fn engine(e: &Error) -> SqlError {
         }
         other => SqlError::new(1105, other.to_string()),
     }
+}
+
+/// A message in a character set, with `\\0416` for a character that is not there, as MySQL has it.
+pub(crate) fn message_in(message: &str, to: Option<Charset>) -> Cow<'_, [u8]> {
+    let Some(to) = to.filter(|to| *to != Charset::BINARY && !to.is_utf8()) else {
+        return message.as_bytes().into();
+    };
+    if message.is_ascii() && to.is_ascii_based() {
+        return message.as_bytes().into();
+    }
+    let mut out = Vec::with_capacity(message.len());
+    for c in message.chars() {
+        if to.push(c.into(), &mut out) {
+            continue;
+        }
+        let code = u32::from(c);
+        let shown = if code <= 0xFFFF { format!("\\{code:04X}") } else { "?".to_owned() };
+        for c in shown.bytes() {
+            to.push(c.into(), &mut out);
+        }
+    }
+    out.into()
 }
 
 /// 3: a file cannot be written.

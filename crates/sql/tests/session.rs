@@ -560,3 +560,52 @@ fn defaults_of_columns_are_told_by_queries() {
         assert_eq!(run(&mut c, sql), answer, "{sql}");
     }
 }
+
+/// As MySQL 5.6.24 sends them.
+#[test]
+fn messages_and_headings_are_in_the_character_set_of_results() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d");
+    let read: [(&str, &[u8]); 7] = [
+        ("latin1", b"'\xe9\\0416\x80'"),
+        ("koi8r", b"'\\00E9\xf6\\20AC'"),
+        ("cp1251", b"'\\00E9\xc6\x88'"),
+        ("ascii", b"'\\00E9\\0416\\20AC'"),
+        ("utf8", "'éЖ€'".as_bytes()),
+        ("binary", "'éЖ€'".as_bytes()),
+        ("ucs2", b"\0'\0\xe9\x04\x16 \xac\0'"),
+    ];
+    for (set, message) in read {
+        run(&mut c, &format!("set character_set_results = {set}"));
+        assert_eq!(*c.message("'éЖ€'"), *message, "{set}");
+    }
+    run(&mut c, "set character_set_results = null");
+    assert_eq!(*c.message("'é'"), *"'é'".as_bytes());
+    run(&mut c, "set character_set_results = latin1");
+    let mut found = Headings::default();
+    c.query("show tables like 'é%'".as_bytes(), &mut found).expect("runs");
+    assert_eq!(found.0, [b"Tables_in_d (\xe9%)".to_vec()]);
+}
+
+/// Names of columns as a client gets them.
+#[derive(Default)]
+struct Headings(Vec<Vec<u8>>);
+
+impl vaquita_sql::ResultSink for Headings {
+    fn columns(
+        &mut self,
+        columns: &std::sync::Arc<[vaquita_sql::sink::ColumnMeta]>,
+    ) -> vaquita_sql::SqlResult<()> {
+        self.0 = columns.iter().map(|column| column.name.to_vec()).collect();
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[vaquita_sql::Value<'_>]) -> vaquita_sql::SqlResult<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: vaquita_sql::Completion) -> vaquita_sql::SqlResult<()> {
+        Ok(())
+    }
+}

@@ -10,7 +10,7 @@ use crate::protocol::Capabilities;
 use crate::protocol::columns::{push_definitions, push_field, push_parameter};
 use crate::protocol::command::{CURSOR_READ_ONLY, Command};
 use crate::protocol::params;
-use crate::protocol::reply::{push_end_of_rows, push_eof, push_error, push_plain_ok, status};
+use crate::protocol::reply::{push_end_of_rows, push_eof, push_error_as, push_plain_ok, status};
 use crate::shared::Shared;
 use vaquita_net::hand_over_if_busy;
 use vaquita_sql::types::memory;
@@ -131,7 +131,12 @@ impl Active {
 
     fn error(&mut self, line: &mut Line<'_>, error: &SqlError) -> Outcome {
         self.client.note_error(error);
-        push_error(line.out, error);
+        self.refuse(line, error)
+    }
+
+    /// The answer to what has failed.
+    fn refuse(&self, line: &mut Line<'_>, error: &SqlError) -> Outcome {
+        push_error_as(line.out, error, |message| self.client.message(message));
         Outcome::Done
     }
 
@@ -149,15 +154,14 @@ impl Active {
             Reply::new(line, self.capabilities, limits, status, Form::Text, &mut self.definitions);
         let done = self.client.query(sql, &mut reply);
         let gone = reply.gone.take();
-        finish(line, done, gone)
+        self.finish(line, done, gone)
     }
 
     fn prepare(&mut self, sql: &[u8], line: &mut Line<'_>) -> Outcome {
         let prepared = match self.client.prepare(sql) {
             Ok(prepared) => prepared,
             Err(error) => {
-                push_error(line.out, &error);
-                return Outcome::Done;
+                return self.refuse(line, &error);
             }
         };
         let out = &mut *line.out;
@@ -224,7 +228,7 @@ impl Active {
         drop(params);
         drop(pieces);
         self.statement_holds(before, now);
-        finish(line, done, gone)
+        self.finish(line, done, gone)
     }
 
     fn long_data(&mut self, id: u32, param: u16, bytes: &[u8]) {
@@ -314,10 +318,7 @@ impl Active {
                 self.database = name;
                 self.ok(line)
             }
-            Err(error) => {
-                push_error(line.out, &error);
-                Outcome::Done
-            }
+            Err(error) => self.refuse(line, &error),
         }
     }
 
@@ -329,8 +330,7 @@ impl Active {
         sql.extend_from_slice(b"` LIMIT 0");
         let mut fields = Fields::default();
         if let Err(error) = self.client.query(&sql, &mut fields) {
-            push_error(line.out, &error);
-            return Outcome::Done;
+            return self.refuse(line, &error);
         }
         for column in fields.columns.iter().flat_map(|columns| columns.iter()) {
             if wild.is_empty() || is_like(&column.name, wild) {
@@ -344,8 +344,7 @@ impl Active {
         for (_, name) in REFRESH.iter().filter(|(bit, _)| what & bit != 0) {
             let sql = format!("FLUSH {name}");
             if let Err(error) = self.client.query(sql.as_bytes(), &mut Fields::default()) {
-                push_error(line.out, &error);
-                return Outcome::Done;
+                return self.refuse(line, &error);
             }
         }
         self.ok(line)
@@ -354,8 +353,7 @@ impl Active {
     /// Whether this user may is for the statement to say.
     fn shutdown(&mut self, shared: &Shared, line: &mut Line<'_>) -> Outcome {
         if let Err(error) = self.client.query(b"SHUTDOWN", &mut Fields::default()) {
-            push_error(line.out, &error);
-            return Outcome::Done;
+            return self.refuse(line, &error);
         }
         self.end_of_data(line);
         hand_over_if_busy();
@@ -372,16 +370,13 @@ impl Active {
             _ => self.error(line, &errors::unknown_command()),
         }
     }
-}
 
-/// The end of a statement's reply.
-fn finish(line: &mut Line<'_>, done: SqlResult<()>, gone: Option<SqlError>) -> Outcome {
-    match (done, gone) {
-        (_, Some(error)) => Outcome::Gone(error),
-        (Ok(()), None) => Outcome::Done,
-        (Err(error), None) => {
-            push_error(line.out, &error);
-            Outcome::Done
+    /// The end of a statement's reply.
+    fn finish(&self, line: &mut Line<'_>, done: SqlResult<()>, gone: Option<SqlError>) -> Outcome {
+        match (done, gone) {
+            (_, Some(error)) => Outcome::Gone(error),
+            (Ok(()), None) => Outcome::Done,
+            (Err(error), None) => self.refuse(line, &error),
         }
     }
 }

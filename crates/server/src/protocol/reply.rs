@@ -3,6 +3,7 @@
 use super::Capabilities;
 use crate::packet::Output;
 use crate::packet::lenenc::{push_int, push_string};
+use std::borrow::Cow;
 use vaquita_sql::{Completion, SessionChange, SqlError};
 
 /// Status flags of replies.
@@ -130,12 +131,17 @@ fn push_changes(out: &mut Vec<u8>, changes: &[SessionChange]) {
 
 /// An error packet.
 pub fn push_error(out: &mut Output, error: &SqlError) {
+    push_error_as(out, error, |message| message.as_bytes().into());
+}
+
+/// An error packet with the message as the client reads it.
+pub fn push_error_as<'e>(out: &mut Output, error: &'e SqlError, read: impl FnOnce(&'e str) -> Cow<'e, [u8]>) {
     let mark = out.begin();
     out.buf.push(0xFF);
     out.buf.extend_from_slice(&error.code.to_le_bytes());
     out.buf.push(b'#');
     out.buf.extend_from_slice(error.sqlstate.as_bytes());
-    out.buf.extend_from_slice(cut(&error.message).as_bytes());
+    out.buf.extend_from_slice(&read(cut(&error.message)));
     out.end(mark);
 }
 

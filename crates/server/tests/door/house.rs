@@ -288,7 +288,7 @@ impl Client for Guest {
             "FAIL" => Err(SqlError {
                 code: 1146,
                 sqlstate: "42S02",
-                message: "Table 'test.x' doesn't exist".into(),
+                message: format!("Table 'test.{}' doesn't exist", words.get(1).unwrap_or(&"x")).into(),
             }),
             "SHUTDOWN" | "FLUSH" | "SET" | "SELECT" if words.get(1) != Some(&"*") => sink.end(done()),
             "SELECT" => {
@@ -358,6 +358,10 @@ impl Client for Guest {
 
     fn limits(&self) -> SessionLimits {
         *self.house.session.lock()
+    }
+
+    fn message<'m>(&self, message: &'m str) -> std::borrow::Cow<'m, [u8]> {
+        message.replace('ä', "ae").into_bytes().into()
     }
 
     fn note_error(&mut self, _: &SqlError) {}

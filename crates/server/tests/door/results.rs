@@ -33,6 +33,15 @@ fn texts_results_errors() {
 }
 
 #[test]
+fn messages_are_what_the_session_makes_of_them() {
+    let door = Door::open();
+    let mut client = door.client();
+    client.command("\u{2}käse".as_bytes());
+    assert_eq!(client.answer(), Answer::Error(1049, "Unknown database 'kaese'".into()));
+    assert_eq!(client.query("FAIL käse"), Answer::Error(1146, "Table 'test.kaese' doesn't exist".into()));
+}
+
+#[test]
 fn rows_and_statements_over_16_mb() {
     let door = Door::open();
     door.house.session.lock().max_allowed_packet = 64 << 20;

@@ -514,6 +514,12 @@ impl Connection {
         self.state.yield_hook = Some(hook);
     }
 
+    /// An error's message as the client reads it: in `character_set_results`.
+    pub fn message<'m>(&self, message: &'m str) -> Cow<'m, [u8]> {
+        let to = self.state.vars.character_set_results.and_then(Charset::of_collation);
+        error::message_in(message, to)
+    }
+
     /// Counts an error that a door found (malformed packet) as the session's last one.
     pub fn note_error(&mut self, error: &SqlError) {
         self.state.warnings.clear();

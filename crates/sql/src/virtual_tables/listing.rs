@@ -76,7 +76,11 @@ impl Listing {
     pub(super) fn meta(&self, results: Option<u16>) -> Arc<[ColumnMeta]> {
         let meta = |(name, ty): &(String, SqlType)| {
             let collation = if ty.collation == NAMES { results.unwrap_or(NAMES) } else { ty.collation };
-            ColumnMeta::new(name, SqlType { collation, ..ty.clone() })
+            let mut meta = ColumnMeta::new(name, SqlType { collation, ..ty.clone() });
+            if let Some(to) = results.and_then(Charset::of_collation) {
+                meta.convert_names(to);
+            }
+            meta
         };
         self.columns.iter().map(meta).collect()
     }
