@@ -1,18 +1,19 @@
 //! Writing dirty pages: batches, by way of the doublewrite area.
 //!
-//! One batch at a time goes through a [`Flusher`]: copy pages under their shared latches, make the log durable up
-//! to the newest of them (write-ahead rule), stamp checksums on the copies, write the copies to the doublewrite
-//! area and sync it, write them to their places and sync those. Who chooses the pages: the page cleaner (by age),
-//! threads that need a frame (by LRU), checkpoints and shutdown (all).
+//! Batches go through a [`Flusher`], several at once: get slots in the doublewrite area, copy pages under their shared
+//! latches, make the log durable up to the newest of them (write-ahead rule), stamp checksums on the copies, write the
+//! copies to the slots and sync them, write them to their places and sync those. Who chooses the pages: the page cleaner
+//! (by age), who makes room in the log (the oldest), threads that need a frame (by LRU), checkpoints and shutdown (all).
 //!
 //! # Invariants
 //! - I1: when a page's place is being written, its copy in the doublewrite area is durable, and so is the log
 //!   up to the page's LSN.
-//! - I2: the doublewrite area is not reused before the places of the batch before have been synced.
+//! - I2: slots of the doublewrite area are not reused before the places of the batch that had them have been synced.
 //! - I3: the checkpoint is held back by a page from its first change to the sync of the copy with that change.
+//! - I4: one batch at most writes a page: who sets its frame's `flushing` is the one.
 //!
 //! # Latching
-//! `batch` may be taken with page latches held, because under it page latches are only tried: a thread may flush
+//! Slots may be waited for with page latches held, because who has slots only tries page latches: a thread may flush
 //! while it holds other pages.
 //!
 //! # Crash
@@ -20,7 +21,7 @@
 //! area. After a failed write or sync nothing is known; the flusher refuses all further work (`poisoned`).
 
 use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter};
-use crate::doublewrite::{Doublewrite, PageCopies};
+use crate::doublewrite::{Batch, Doublewrite, PageCopies};
 use crate::error::{Error, Result};
 use crate::log::RedoLog;
 use crate::options::{FlushNeighbors, Options};
@@ -65,7 +66,7 @@ struct How {
 pub struct Flusher {
     spaces: Arc<SpaceMap>,
     log: OnceLock<Arc<RedoLog>>,
-    batch: Mutex<Doublewrite>,
+    doublewrite: Doublewrite,
     /// How the next pages are written.
     how: Mutex<How>,
     poisoned: AtomicBool,
@@ -79,7 +80,7 @@ impl Flusher {
     /// carry only changes that the log on disk covers.
     pub fn new(options: &Options, spaces: Arc<SpaceMap>) -> Self {
         Self {
-            batch: Mutex::new(Doublewrite::new(options)),
+            doublewrite: Doublewrite::new(options),
             log: OnceLock::new(),
             how: Mutex::new(How { checksum: options.checksum_algorithm, neighbors: options.flush_neighbors }),
             spaces,
@@ -106,7 +107,7 @@ impl Flusher {
 
     /// Where the doublewrite area lies; without it pages are written straight to their places.
     pub(crate) fn set_doublewrite_blocks(&self, blocks: Option<[PageNo; 2]>) {
-        self.batch.lock().set_blocks(blocks);
+        self.doublewrite.set_blocks(blocks);
     }
 
     /// Refuses all work from now on.
@@ -166,10 +167,18 @@ impl Flusher {
         while pool.oldest_modification().is_some_and(|lsn| lsn < limit) {
             if self.flush_oldest(pool, usize::MAX / 2, limit)? == 0 {
                 self.check_usable()?;
-                std::thread::yield_now();
+                self.wait_for_others();
             }
         }
         Ok(())
+    }
+
+    /// For who found nothing to write: sleeps until a batch of another thread has ended. Without one, somebody changes the
+    /// pages right now, which is soon over.
+    pub(crate) fn wait_for_others(&self) {
+        if !self.doublewrite.wait_for_batch() {
+            std::thread::yield_now();
+        }
     }
 
     /// Adds the dirty neighbours of each page, without repeats, keeping runs together.
@@ -207,33 +216,39 @@ impl Flusher {
     /// # Errors
     /// I/O errors; they poison the flusher.
     pub(crate) fn flush_frames(&self, pool: &BufferPool, frames: &[u32]) -> Result<usize> {
-        let mut written = 0;
-        for chunk in frames.chunks(PageCopies::capacity_of(pool)) {
-            let mut doublewrite = self.batch.lock();
-            self.check_usable()?;
-            let mut copies = doublewrite.take_copies(pool.page_len());
-            let mut flights = Vec::with_capacity(chunk.len());
-            for &frame in chunk {
-                if let Some(oldest) = self.copy_out(pool, frame, &mut copies) {
-                    flights.push(Flight { frame, oldest });
-                }
-            }
-            if let Err(e) = self.write_copies(&doublewrite, &mut copies) {
-                // The in-flight marks stay: no checkpoint passes these pages any more.
-                self.poison(&e.to_string());
-                return Err(e);
-            }
-            for flight in &flights {
-                let frame = pool.frame(flight.frame);
-                pool.instances()[usize::from(frame.instance)].flush.lock().end_flush(flight.oldest);
-                frame.flushing.store(false, Ordering::Release);
-            }
-            self.stats.pages.add(flights.len() as u64);
-            self.stats.batches.add(u64::from(!flights.is_empty()));
-            written += flights.len();
-            doublewrite.give_back(copies);
+        let (mut written, mut rest) = (0, frames);
+        while !rest.is_empty() {
+            let wanted = rest.len().min(PageCopies::capacity_of(pool));
+            let batch = self.doublewrite.begin(wanted, pool.page_len(), || self.check_usable())?;
+            let (chunk, later) = rest.split_at(batch.capacity());
+            written += self.flush_batch(pool, chunk, batch)?;
+            rest = later;
         }
         Ok(written)
+    }
+
+    fn flush_batch(&self, pool: &BufferPool, frames: &[u32], mut batch: Batch) -> Result<usize> {
+        let mut flights = Vec::with_capacity(frames.len());
+        for &frame in frames {
+            if let Some(oldest) = self.copy_out(pool, frame, &mut batch.copies) {
+                flights.push(Flight { frame, oldest });
+            }
+        }
+        if let Err(e) = self.write_batch(&mut batch) {
+            // The in-flight marks stay: no checkpoint passes these pages any more.
+            self.poison(&e.to_string());
+            self.doublewrite.fail(batch);
+            return Err(e);
+        }
+        for flight in &flights {
+            let frame = pool.frame(flight.frame);
+            pool.instances()[usize::from(frame.instance)].flush.lock().end_flush(flight.oldest);
+            frame.flushing.store(false, Ordering::Release);
+        }
+        self.stats.pages.add(flights.len() as u64);
+        self.stats.batches.add(u64::from(!flights.is_empty()));
+        self.doublewrite.end(batch);
+        Ok(flights.len())
     }
 
     /// Copies one dirty page; from here on the frame is off the flush list and in flight.
@@ -242,8 +257,8 @@ impl Flusher {
         if frame.oldest_modification() == 0 || !frame.latch.try_shared() {
             return None;
         }
-        // Set before the page leaves the flush list: a frame that is neither is taken for clean by eviction. Under
-        // the batch mutex nobody else sets it.
+        // Set before the page leaves the flush list: a frame that is neither is taken for clean by eviction. Who finds
+        // it set leaves the page to the batch that has it (I4).
         let mut oldest = None;
         if !frame.flushing.swap(true, Ordering::AcqRel) {
             let list = &pool.instances()[usize::from(frame.instance)].flush;
@@ -260,15 +275,15 @@ impl Flusher {
         oldest
     }
 
-    fn write_copies(&self, doublewrite: &Doublewrite, copies: &mut PageCopies) -> Result<()> {
-        if copies.is_empty() {
+    fn write_batch(&self, batch: &mut Batch) -> Result<()> {
+        if batch.copies.is_empty() {
             return Ok(());
         }
         if let Some(log) = self.log.get() {
-            log.flush_up_to(copies.newest_lsn())?;
+            log.flush_up_to(batch.copies.newest_lsn())?;
         }
-        copies.stamp(self.how.lock().checksum);
-        doublewrite.write(&self.spaces, copies)
+        batch.copies.stamp(self.how.lock().checksum);
+        self.doublewrite.write(&self.spaces, batch)
     }
 }
 

@@ -21,7 +21,8 @@ pub struct DataFile {
     synced: AtomicU64,
     /// Held by who syncs: others wait for what that covers.
     syncing: Mutex<()>,
-    /// A sync that nobody was told of has failed: the next one says so.
+    /// A sync has failed. It may have lost what others wrote before it, though their own syncs would not say so: no later
+    /// sync succeeds.
     failed: Mutex<Option<Error>>,
     /// Its space was dropped, while somebody still looks at it: it is not opened any more. Set under the handle's mutex.
     gone: AtomicBool,
@@ -105,12 +106,17 @@ impl DataFile {
         if !self.is_unsynced() {
             return Ok(());
         }
-        if let Some(error) = self.failed.lock().take() {
-            return Err(error);
+        if let Some(error) = &*self.failed.lock() {
+            return Err(error.clone());
         }
         let Some(file) = self.handle(map)? else { return Ok(()) };
         let covered = self.writes.load(Ordering::Acquire);
-        file.sync()?;
+        if let Err(e) = file.sync() {
+            // Told to those who wait for `syncing`, too.
+            let error = Error::from(e);
+            *self.failed.lock() = Some(error.clone());
+            return Err(error);
+        }
         self.synced.store(covered, Ordering::Release);
         Ok(())
     }
@@ -177,9 +183,10 @@ mod tests {
     use vaquita_io::FileSystem;
     use vaquita_io::sim::{Fault, Injection, SimDisk};
 
-    /// A sync that fails covers nothing: the next one does not take the file for synced.
+    /// A sync that fails covers nothing: the next one does not take the file for synced, and does not succeed either, for what
+    /// the first one lost would not be written again.
     #[test]
-    fn a_failed_sync_leaves_the_file_unsynced() {
+    fn a_failed_sync_leaves_the_file_unsynced_for_good() {
         let disk = SimDisk::new(1);
         disk.put_dir(Path::new("/db"));
         let fs: Arc<dyn FileSystem> = Arc::new(disk.clone());
@@ -190,8 +197,9 @@ mod tests {
         assert!(map.sync(&space).is_err());
         let file = space.files.read()[0].clone();
         assert!(file.is_unsynced());
-        map.sync(&space).unwrap();
-        assert!(!file.is_unsynced());
+        space.mark_written();
+        assert!(map.sync(&space).is_err());
+        assert!(file.is_unsynced());
     }
 
     /// More files than may be open: those whose writes nobody has synced are synced and closed. If that fails, whoever syncs

@@ -1,0 +1,285 @@
+//! Several threads that write pages at once.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod folder;
+
+use folder::{PAGE, PAGES, SPACE, check_rows, create_space, open, options, try_open};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::time::Duration;
+use vaquita_base::codec::get_u64;
+use vaquita_base::{ManualClock, PageId, PageNo, SpaceId};
+use vaquita_io::sim::{Fault, Injection, SimDisk};
+use vaquita_io::{BatchOp, File, FileSystem, OpenOptions, Transfer};
+use vaquita_storage::{Options, Storage};
+
+/// Holds syncs of one file up.
+#[derive(Debug, Default)]
+struct Barrier {
+    state: Mutex<BarrierState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct BarrierState {
+    victim: Option<&'static str>,
+    waiting: usize,
+}
+
+impl Barrier {
+    fn close(&self, victim: &'static str) {
+        self.state.lock().unwrap().victim = Some(victim);
+    }
+
+    fn open(&self) {
+        self.state.lock().unwrap().victim = None;
+        self.changed.notify_all();
+    }
+
+    fn pass(&self, path: &Path) {
+        let mut state = self.state.lock().unwrap();
+        while state.victim.is_some_and(|victim| path.ends_with(victim)) {
+            state.waiting += 1;
+            self.changed.notify_all();
+            state = self.changed.wait(state).unwrap();
+            state.waiting -= 1;
+        }
+    }
+
+    fn wait_for_a_visitor(&self) {
+        let mut state = self.state.lock().unwrap();
+        while state.waiting == 0 {
+            state = self.changed.wait(state).unwrap();
+        }
+    }
+}
+
+/// A disk with the barrier before its syncs.
+#[derive(Debug)]
+struct SlowDisk {
+    disk: SimDisk,
+    barrier: Arc<Barrier>,
+}
+
+#[derive(Debug)]
+struct SlowFile {
+    file: Arc<dyn File>,
+    barrier: Arc<Barrier>,
+}
+
+impl File for SlowFile {
+    fn path(&self) -> &Path {
+        self.file.path()
+    }
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> vaquita_io::Result<()> {
+        self.file.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> vaquita_io::Result<()> {
+        self.file.write_at(buf, offset)
+    }
+    fn sync(&self) -> vaquita_io::Result<()> {
+        self.barrier.pass(self.file.path());
+        self.file.sync()
+    }
+    fn len(&self) -> vaquita_io::Result<u64> {
+        self.file.len()
+    }
+    fn set_len(&self, len: u64) -> vaquita_io::Result<()> {
+        self.file.set_len(len)
+    }
+}
+
+impl FileSystem for SlowDisk {
+    fn open(&self, path: &Path, options: OpenOptions) -> vaquita_io::Result<Arc<dyn File>> {
+        let file = self.disk.open(path, options)?;
+        Ok(Arc::new(SlowFile { file, barrier: self.barrier.clone() }))
+    }
+    fn run_batch(
+        &self,
+        ops: &mut [BatchOp<'_>],
+        done: &mut dyn FnMut(usize, &mut BatchOp<'_>, vaquita_io::Result<()>),
+    ) {
+        for (i, op) in ops.iter_mut().enumerate() {
+            let result = match &mut op.transfer {
+                Transfer::Read(buf) => op.file.read_at(buf, op.offset),
+                Transfer::Write(buf) => op.file.write_at(buf, op.offset),
+            };
+            done(i, op, result);
+        }
+    }
+    fn remove_file(&self, path: &Path) -> vaquita_io::Result<()> {
+        self.disk.remove_file(path)
+    }
+    fn remove_dir(&self, path: &Path) -> vaquita_io::Result<()> {
+        self.disk.remove_dir(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> vaquita_io::Result<()> {
+        self.disk.rename(from, to)
+    }
+    fn create_dir_all(&self, path: &Path) -> vaquita_io::Result<()> {
+        self.disk.create_dir_all(path)
+    }
+    fn list_dir(&self, path: &Path) -> vaquita_io::Result<Vec<PathBuf>> {
+        self.disk.list_dir(path)
+    }
+    fn is_dir(&self, path: &Path) -> bool {
+        self.disk.is_dir(path)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.disk.exists(path)
+    }
+    fn sync_dir(&self, path: &Path) -> vaquita_io::Result<()> {
+        self.disk.sync_dir(path)
+    }
+}
+
+/// Sets the counter of a page, if the disk lets it.
+fn change(storage: &Storage, page: PageId, n: u64) -> vaquita_storage::Result<()> {
+    let mut mtr = storage.begin()?;
+    let held = mtr.get_exclusive(page)?;
+    mtr.write_u64(held, 1_000, n * u64::from(page.page_no.0));
+    mtr.write_u64(held, 3_000, n * u64::from(page.page_no.0));
+    mtr.commit();
+    Ok(())
+}
+
+/// A folder behind the barrier, clean, and a page of another space.
+fn behind_a_barrier(disk: &SimDisk) -> (Arc<Storage>, Arc<Barrier>, PageId) {
+    let barrier = Arc::new(Barrier::default());
+    let fs = Arc::new(SlowDisk { disk: disk.clone(), barrier: barrier.clone() });
+    let roomy = Options { buffer_pool_size: 128 * 4096, ..options() };
+    let storage = Arc::new(Storage::open(fs, Arc::new(ManualClock::new()), roomy).unwrap());
+    storage.open_table_space(SPACE, Path::new("/db/t.ibd")).unwrap();
+    let segment = create_space(&storage, SpaceId(8), "u");
+    let other = PageId::new(SpaceId(8), folder::allocate(&storage, segment));
+    change(&storage, other, 1).unwrap();
+    storage.flush_everything().unwrap();
+    (storage, barrier, other)
+}
+
+/// A batch that waits for its disk kept all others waiting: threads that needed a frame stood behind the page cleaner.
+#[test]
+fn a_batch_does_not_wait_for_another_one() {
+    let disk = folder::clean_folder(1);
+    let (storage, barrier, other) = behind_a_barrier(&disk);
+    change(&storage, PageId::new(SPACE, PAGE), 2).unwrap();
+    barrier.close("t.ibd");
+    std::thread::scope(|s| {
+        let slow = s.spawn(|| storage.flush_older_than(storage.log().current_lsn()));
+        barrier.wait_for_a_visitor();
+        change(&storage, other, 2).unwrap();
+        let (done, second) = mpsc::channel();
+        let quick = storage.clone();
+        s.spawn(move || done.send(quick.flush_older_than(quick.log().current_lsn())).unwrap());
+        let second = second.recv_timeout(Duration::from_secs(60));
+        barrier.open();
+        assert_eq!(second.expect("the second batch is written meanwhile").unwrap(), 1);
+        assert_eq!(slow.join().unwrap().unwrap(), 1);
+    });
+    storage.flush_everything().unwrap();
+}
+
+/// While a page is on its way it is changed again, and somebody else wants all written: he waits until it has arrived, and
+/// writes it then. A page that is written twice at once could end as the older one.
+#[test]
+fn a_page_on_its_way_is_written_again_afterwards() {
+    let disk = folder::clean_folder(2);
+    let (storage, barrier, _) = behind_a_barrier(&disk);
+    let page = PageId::new(SPACE, PAGE);
+    change(&storage, page, 2).unwrap();
+    barrier.close("t.ibd");
+    std::thread::scope(|s| {
+        let slow = s.spawn(|| storage.flush_older_than(storage.log().current_lsn()));
+        barrier.wait_for_a_visitor();
+        change(&storage, page, 3).unwrap();
+        assert_eq!(storage.flush_older_than(storage.log().current_lsn()).unwrap(), 0);
+        let all = s.spawn(|| storage.flush_everything());
+        barrier.open();
+        assert_eq!(slow.join().unwrap().unwrap(), 1);
+        all.join().unwrap().unwrap();
+    });
+    assert_eq!(storage.log().checkpoint_lsn(), storage.log().current_lsn());
+    disk.power_cut();
+    let storage = open(&disk.restart());
+    let read = storage.pool().get_shared(page).unwrap();
+    assert_eq!(get_u64(&read, 1_000), 3 * u64::from(PAGE.0));
+}
+
+/// What happened to a storage that several threads use until the disk ends it: for each page how far its counter was durable.
+fn storm(storage: &Storage) -> Vec<u64> {
+    const THREADS: u32 = 4;
+    let run = |thread: u32| {
+        let own = || (PAGE.0..PAGE.0 + PAGES).filter(move |no| no % THREADS == thread);
+        let mut durable = 0;
+        for n in 21.. {
+            for no in own() {
+                if change(storage, PageId::new(SPACE, PageNo(no)), n).is_err() {
+                    return durable;
+                }
+            }
+            let end = storage.log().current_lsn();
+            if storage.log().flush_up_to(end).is_err() {
+                return durable;
+            }
+            durable = n;
+            if storage.flush_older_than(end).is_err() || storage.checkpoint().is_err() {
+                return durable;
+            }
+        }
+        durable
+    };
+    std::thread::scope(|s| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| s.spawn(move || run(thread))).collect();
+        let durable: Vec<u64> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        (PAGE.0..PAGE.0 + PAGES).map(|no| durable[(no % THREADS) as usize]).collect()
+    })
+}
+
+fn check(storage: &Storage, durable: &[u64], seed: u64) {
+    check_rows(storage);
+    for (no, n) in (PAGE.0..).zip(durable) {
+        let page = storage.pool().get_shared(PageId::new(SPACE, PageNo(no))).unwrap();
+        let found = get_u64(&page, 1_000) / u64::from(no);
+        assert!(found >= *n, "seed {seed}: page {no} is at {found}, and {n} was durable");
+    }
+}
+
+fn stormy(seed: u64) -> (SimDisk, Storage) {
+    let disk = folder::clean_folder(seed);
+    // Torn pages and writes that the cut loses are the disk's part.
+    let roomy = Options { buffer_pool_size: 96 * 4096, ..options() };
+    let storage = try_open(&disk, roomy).unwrap();
+    storage.open_table_space(SPACE, Path::new("/db/t.ibd")).unwrap();
+    (disk, storage)
+}
+
+#[test]
+fn batches_of_several_threads_survive_a_power_cut() {
+    for seed in 0..150 {
+        let (disk, storage) = stormy(seed);
+        disk.arm_cut(disk.ops() + 10 + 7 * seed);
+        let durable = storm(&storage);
+        assert!(disk.is_off());
+        drop(storage);
+        check(&open(&disk.restart()), &durable, seed);
+    }
+}
+
+/// A batch fails; others are on their way or begin just then. The failed one's copies may be all that is whole.
+#[test]
+fn batches_of_several_threads_survive_the_failure_of_one() {
+    for seed in 0..100 {
+        let (disk, storage) = stormy(seed);
+        let (fault, victim) = [
+            (Fault::SyncError, "t.ibd"),
+            (Fault::WriteError, "t.ibd"),
+            (Fault::SyncError, "ibdata1"),
+            (Fault::WriteError, "ibdata1"),
+        ][seed as usize % 4];
+        disk.inject(Injection::new(fault).on_path(victim).after(seed / 4));
+        let durable = storm(&storage);
+        drop(storage);
+        disk.power_cut();
+        check(&open(&disk.restart()), &durable, seed);
+    }
+}
