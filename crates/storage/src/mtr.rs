@@ -373,7 +373,8 @@ impl<'s> Mtr<'s> {
 impl Storage {
     /// Begins a mini-transaction that may change pages.
     ///
-    /// Sees to it first that the log has room, writing old pages itself if it must.
+    /// Sees to it first that the log has room: waits for the service that writes old pages, or writes them itself where no
+    /// services run.
     ///
     /// # Errors
     /// [`Error::Poisoned`] after a failed write or sync, and those failures themselves; [`Error::Config`] when the

@@ -11,6 +11,8 @@ use vaquita_base::Lsn;
 
 /// The page cleaner's rhythm.
 const CLEANER_PERIOD: Duration = Duration::from_secs(1);
+/// How often is looked whether the log is about to run out, if nobody calls before.
+const ROOM_PERIOD: Duration = Duration::from_millis(50);
 /// How often read-ahead requests are looked for, and the pool's clock is moved.
 const TICK: Duration = Duration::from_millis(5);
 /// How long the log service sleeps when nobody wakes it.
@@ -43,7 +45,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Starts the page cleaner, the log's service and read-ahead.
+    /// Starts the page cleaner, who makes room in the log, the log's service and read-ahead.
     ///
     /// # Errors
     /// [`Error::Config`] if the system gives no threads.
@@ -55,6 +57,11 @@ impl Services {
             failure: Arc::default(),
         };
         services.spawn("page-cleaner", run_cleaner)?;
+        storage.room_service.begin();
+        if let Err(e) = services.spawn("log-room", run_room) {
+            storage.room_service.end();
+            return Err(e);
+        }
         services.spawn("log", run_log)?;
         services.spawn("read-ahead", run_read_ahead)?;
         Ok(services)
@@ -85,6 +92,7 @@ impl Drop for Services {
     fn drop(&mut self) {
         *self.stop.stopped.lock() = true;
         self.stop.changed.notify_all();
+        self.storage.room_service.end();
         self.storage.log().wake();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
@@ -98,17 +106,8 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
     let mut cleaner = PageCleaner::new();
     let mut last_lsn = Lsn::ZERO;
     let mut next_step_us = 0;
-    loop {
-        // Between its steps the cleaner looks often whether the log is about to run out.
-        if stop.wait(CLEANER_PERIOD / 20) {
-            return Ok(());
-        }
+    while !stop.wait(CLEANER_PERIOD / 20) {
         let now = storage.clock().now_us();
-        if storage.log().must_checkpoint() {
-            let limit = Lsn(storage.log().checkpoint_lsn().0 + storage.log().age() / 4);
-            storage.flusher().flush_oldest(storage.pool(), 1_024, limit)?;
-            storage.checkpoint()?;
-        }
         if now >= next_step_us {
             next_step_us = now + CLEANER_PERIOD.as_micros() as u64;
             let lsn = storage.log().current_lsn();
@@ -116,6 +115,18 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
             last_lsn = lsn;
         }
     }
+    Ok(())
+}
+
+fn run_room(storage: &Storage, _: &Stop) -> crate::Result<()> {
+    let mut done = Ok(());
+    while done.is_ok() && storage.room_service.wait_for_call(ROOM_PERIOD) {
+        done = storage.make_room_for_all();
+    }
+    // Who waits makes room for himself now, or meets the failure.
+    storage.room_service.end();
+    storage.log().wake_for_room();
+    done
 }
 
 fn run_log(storage: &Storage, stop: &Stop) -> crate::Result<()> {

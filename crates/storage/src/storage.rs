@@ -8,9 +8,10 @@ use crate::log::{RedoLog, Room};
 use crate::options::Options;
 use crate::report::OpenReport;
 use crate::space::SpaceMap;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::{PageSize, fil};
 use vaquita_io::{DirLock, FileLock, FileSystem};
@@ -22,6 +23,63 @@ fn mtr_log_max(page_size: PageSize) -> usize {
 
 /// Pages written at a time when the log needs room.
 const ROOM_BATCH: usize = 256;
+
+/// The service that makes room in the log: whether it runs, and how it is called.
+#[derive(Debug, Default)]
+pub(crate) struct RoomService {
+    state: Mutex<RoomState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct RoomState {
+    runs: bool,
+    called: bool,
+}
+
+impl RoomService {
+    /// Calls it, if it runs.
+    fn call(&self) -> bool {
+        let mut state = self.state.lock();
+        state.called = true;
+        self.changed.notify_all();
+        state.runs
+    }
+
+    fn runs(&self) -> bool {
+        self.state.lock().runs
+    }
+
+    /// It begins to run.
+    pub(crate) fn begin(&self) {
+        self.state.lock().runs = true;
+    }
+
+    /// It ends, or is to end. Who waits for it has to be woken.
+    pub(crate) fn end(&self) {
+        self.state.lock().runs = false;
+        self.changed.notify_all();
+    }
+
+    /// Sleeps until somebody calls, or for a while; false when it is to end.
+    pub(crate) fn wait_for_call(&self, period: Duration) -> bool {
+        let mut state = self.state.lock();
+        if state.runs && !state.called {
+            self.changed.wait_for(&mut state, period);
+        }
+        state.called = false;
+        state.runs
+    }
+
+    /// Lets others go on whose latched pages or reserved room are in the way.
+    fn pause(&self) {
+        const MOMENT: Duration = Duration::from_millis(1);
+        let mut state = self.state.lock();
+        if state.runs {
+            self.changed.wait_for(&mut state, MOMENT);
+        }
+    }
+}
 
 /// A folder, open.
 #[derive(Debug)]
@@ -35,8 +93,10 @@ pub struct Storage {
     log: Arc<RedoLog>,
     mtr_log_max: usize,
     live: Live,
-    /// Held by the thread that writes pages because the log needs room.
+    /// Held by the thread that writes pages because the log needs room, where no service does.
     makes_room: Mutex<()>,
+    /// Who does it while services run.
+    pub(crate) room_service: RoomService,
     pub(crate) report: OpenReport,
     closed: AtomicBool,
     /// Held to the end, against other openers.
@@ -70,6 +130,7 @@ impl Storage {
             log,
             mtr_log_max,
             makes_room: Mutex::new(()),
+            room_service: RoomService::default(),
             report,
             closed: AtomicBool::new(false),
             _lock: DirLock::unshared(),
@@ -137,17 +198,21 @@ impl Storage {
         self.mtr_log_max
     }
 
-    /// One thread writes pages and moves the checkpoint; the others sleep until there is room for them, or it is their turn.
+    /// The service writes pages and moves the checkpoint, or one of the threads that wait where none runs; the others sleep
+    /// until there is room for them, or it is their turn.
     #[cold]
     pub(crate) fn wait_for_room(&self) -> Result<Room> {
         loop {
-            if let Some(turn) = self.makes_room.try_lock() {
+            if !self.room_service.call()
+                && let Some(turn) = self.makes_room.try_lock()
+            {
                 let made = self.make_room();
                 drop(turn);
                 self.log.wake_for_room();
                 return made;
             }
-            let room = self.log.wait_for_room(self.mtr_log_max, || self.makes_room.is_locked());
+            let others = || self.room_service.runs() || self.makes_room.is_locked();
+            let room = self.log.wait_for_room(self.mtr_log_max, others);
             if let Some(room) = room.map_err(|e| Error::Poisoned(e.to_string()))? {
                 return Ok(room);
             }
@@ -160,18 +225,35 @@ impl Storage {
             if let Some(room) = self.log.try_reserve_room(self.mtr_log_max) {
                 return Ok(room);
             }
-            if let Some(failure) = self.log.failure() {
-                return Err(Error::Poisoned(failure.to_string()));
-            }
-            // Pages whose first change is in the older half of the log's age are what holds the checkpoint.
-            let limit = Lsn(self.log.checkpoint_lsn().0 + self.log.age() / 2 + 1);
-            let written = self.flusher.flush_oldest(&self.pool, ROOM_BATCH, limit)?;
-            self.checkpoint()?;
-            if written == 0 {
-                // Another thread holds what must be written; it ends soon.
-                std::thread::yield_now();
+            self.write_oldest()?;
+        }
+    }
+
+    /// For the service: writes old pages until nobody waits for room and some is left.
+    pub(crate) fn make_room_for_all(&self) -> Result<()> {
+        while self.log.must_checkpoint() && self.room_service.runs() {
+            if !self.write_oldest()? {
+                self.room_service.pause();
             }
         }
+        Ok(())
+    }
+
+    /// Writes some of the pages that hold the checkpoint, and moves it; whether either came to pass.
+    fn write_oldest(&self) -> Result<bool> {
+        if let Some(failure) = self.log.failure() {
+            return Err(Error::Poisoned(failure.to_string()));
+        }
+        // Pages whose first change is in the older half of the log's age are what holds the checkpoint.
+        let before = self.log.checkpoint_lsn();
+        let limit = Lsn(before.0 + self.log.age() / 2 + 1);
+        let written = self.flusher.flush_oldest(&self.pool, ROOM_BATCH, limit)?;
+        let moved = self.checkpoint()? > before;
+        if written == 0 && !moved {
+            // Another thread has what must be written.
+            self.flusher.wait_for_others();
+        }
+        Ok(written > 0 || moved)
     }
 
     /// Moves the checkpoint as far as the flush lists allow; returns where it is.

@@ -4,6 +4,7 @@
 mod folder;
 
 use folder::{PAGE, PAGES, SPACE, check_rows, create_space, open, options, try_open};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use vaquita_base::codec::get_u64;
 use vaquita_base::{ManualClock, PageId, PageNo, SpaceId};
 use vaquita_io::sim::{Fault, Injection, SimDisk};
 use vaquita_io::{BatchOp, File, FileSystem, OpenOptions, Transfer};
-use vaquita_storage::{Options, Storage};
+use vaquita_storage::{Options, Services, Storage};
 
 /// Holds syncs of one file up.
 #[derive(Debug, Default)]
@@ -24,6 +25,8 @@ struct Barrier {
 struct BarrierState {
     victim: Option<&'static str>,
     waiting: usize,
+    /// Names of the threads that synced table files, while somebody wants to know.
+    threads: Option<BTreeSet<String>>,
 }
 
 impl Barrier {
@@ -36,8 +39,21 @@ impl Barrier {
         self.changed.notify_all();
     }
 
+    fn note_threads(&self) {
+        self.state.lock().unwrap().threads = Some(BTreeSet::new());
+    }
+
+    fn threads(&self) -> BTreeSet<String> {
+        self.state.lock().unwrap().threads.take().unwrap()
+    }
+
     fn pass(&self, path: &Path) {
         let mut state = self.state.lock().unwrap();
+        if path.ends_with("t.ibd")
+            && let Some(threads) = &mut state.threads
+        {
+            threads.insert(std::thread::current().name().unwrap_or("a user's").to_owned());
+        }
         while state.victim.is_some_and(|victim| path.ends_with(victim)) {
             state.waiting += 1;
             self.changed.notify_all();
@@ -282,4 +298,48 @@ fn batches_of_several_threads_survive_the_failure_of_one() {
         disk.power_cut();
         check(&open(&disk.restart()), &durable, seed);
     }
+}
+
+/// Threads that waited for room in the log wrote pages themselves, one after the other.
+#[test]
+fn services_make_the_room_that_users_wait_for() {
+    let disk = folder::clean_folder(4);
+    let (storage, barrier, _) = behind_a_barrier(&disk);
+    barrier.note_threads();
+    let services = Services::start(&storage).unwrap();
+    std::thread::scope(|s| {
+        for thread in 0..4 {
+            let storage = &storage;
+            s.spawn(move || {
+                // Some times round the log together.
+                for n in 1..1_500 {
+                    let no = PAGE.0 + thread + 4 * (n % 8);
+                    let mut mtr = storage.begin().unwrap();
+                    let held = mtr.get_exclusive(PageId::new(SPACE, PageNo(no))).unwrap();
+                    mtr.write_bytes(held, 200, &[n as u8; 700]);
+                    mtr.write_u64(held, 1_000, u64::from(n) * u64::from(no));
+                    mtr.write_u64(held, 3_000, u64::from(n) * u64::from(no));
+                    mtr.commit();
+                }
+            });
+        }
+    });
+    assert!(storage.log().stats().room_waits.get() > 0, "there was room all the time, nothing is tested");
+    let writers = barrier.threads();
+    assert!(writers.iter().all(|name| name.starts_with("vaquita-")), "{writers:?} wrote pages");
+    assert!(services.failure().is_none());
+    drop(services);
+    // Without services all goes on: whoever needs room makes it.
+    for n in 1..600 {
+        change(&storage, PageId::new(SPACE, PAGE), n).unwrap();
+        let mut mtr = storage.begin().unwrap();
+        let held = mtr.get_exclusive(PageId::new(SPACE, PageNo(PAGE.0 + 1))).unwrap();
+        mtr.write_bytes(held, 200, &[n as u8; 700]);
+        mtr.commit();
+    }
+    storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+    disk.power_cut();
+    let storage = open(&disk.restart());
+    let read = storage.pool().get_shared(PageId::new(SPACE, PAGE)).unwrap();
+    assert_eq!(get_u64(&read, 1_000), 599 * u64::from(PAGE.0));
 }
