@@ -23,6 +23,7 @@
 //! Memory only.
 
 mod arena;
+mod discard;
 mod dump;
 mod flush_list;
 mod frame;
@@ -50,11 +51,12 @@ use crate::space::SpaceMap;
 use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-use vaquita_base::{Lsn, PageId, ShardedCounter, SpaceId};
+use vaquita_base::{Lsn, PageId, ShardedCounter};
 use vaquita_format::checksum::ChecksumAlgorithm;
 
-/// Parking places for threads that wait for page latches.
-const PARKING_PLACES: usize = 64;
+/// Parking places for threads that wait for page latches. Who gives a latch up wakes all that sleep at its place: those who
+/// wait for another page wake for nothing, which many places make rare.
+const PARKING_PLACES: usize = 4_096;
 
 /// What happens to a page between its read and its first use: recovery applies redo here.
 pub trait AfterRead: Send + Sync {
@@ -671,50 +673,6 @@ impl BufferPool {
         if frame.oldest_modification() == 0 {
             let instance = &self.instances[usize::from(frame.instance)];
             instance.flush.lock().insert(&self.frames, frame_no, start);
-        }
-    }
-
-    /// Drops every page of a space from the pool, dirty or not.
-    ///
-    /// # Latching
-    /// Waits for the latches of those pages; the caller holds none of them.
-    pub fn discard_space(&self, space: SpaceId) {
-        self.discard(|id| id.space == space);
-    }
-
-    /// Drops `n` pages from `first` on, dirty or not.
-    pub(crate) fn discard_range(&self, first: PageId, n: u32) {
-        self.discard(|id| {
-            id.space == first.space && (first.page_no.0..first.page_no.0 + n).contains(&id.page_no.0)
-        });
-    }
-
-    /// Drops the pages of a space from `first` on, dirty or not (truncation).
-    pub fn discard_tail(&self, first: PageId) {
-        self.discard(|id| id.space == first.space && id.page_no >= first.page_no);
-    }
-
-    fn discard(&self, select: impl Fn(PageId) -> bool) {
-        let selected = |word: u64| word != NO_PAGE && select(PageId::from_u64(word));
-        for frame_no in 0..self.frames.len() as u32 {
-            let frame = self.frame(frame_no);
-            while selected(frame.page_id()) {
-                frame.latch.lock_exclusive(&self.lot, frame_no as usize);
-                if !selected(frame.page_id()) || frame.flushing.load(Ordering::Acquire) {
-                    frame.latch.unlock_exclusive(&self.lot, frame_no as usize);
-                    std::thread::yield_now();
-                    continue;
-                }
-                let instance = &self.instances[usize::from(frame.instance)];
-                instance.flush.lock().remove(&self.frames, frame_no);
-                let mut lru = instance.lru.lock();
-                if lru.contains(frame_no) {
-                    lru.remove(&self.frames, frame_no);
-                }
-                self.map.remove(&self.frames, frame_no);
-                drop(lru);
-                self.release_free(frame_no);
-            }
         }
     }
 
