@@ -16,12 +16,13 @@ use vaquita_storage::Storage;
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx};
 
-/// A running change. The dictionary's latch is held exclusively from its beginning until it is committed, or taken back.
+/// A running change. The dictionary's latch is held exclusively from its first row in the dictionary's tables until it is
+/// committed, or taken back; see [`Change::unlatched`].
 #[derive(Debug)]
 pub(super) struct Change<'a> {
     pub(super) core: &'a Core,
     trx: &'a mut Trx,
-    latch: RwLockWriteGuard<'a, ()>,
+    latch: Option<RwLockWriteGuard<'a, ()>>,
     /// Entries of the DDL log that undo what has been made.
     undo: Vec<u64>,
     /// Entries that remove what is superfluous after the commit.
@@ -52,7 +53,7 @@ impl<'a> Change<'a> {
         body: impl FnOnce(&mut Change<'a>) -> Result<R>,
     ) -> Result<R> {
         begin(core, trx)?;
-        let latch = core.dict.change();
+        let latch = Some(core.dict.change());
         let (left, changed, dropped) = Default::default();
         let mut change = Change { core, trx, latch, undo, left, changed, dropped };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
@@ -67,6 +68,19 @@ impl<'a> Change<'a> {
 
     pub(super) fn storage(&self) -> &'a Storage {
         &self.core.storage
+    }
+
+    /// Does what takes its time and concerns nobody else, as making files, without the latch. Others may change other
+    /// definitions meanwhile; that of the tables of this change are kept by metadata locks.
+    ///
+    /// # Panics
+    /// If the change has rows in the dictionary's tables: others would read them before the commit.
+    pub(super) fn unlatched<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        assert_eq!(self.trx.undo_no(), 0, "rows that are not committed are read by nobody");
+        self.latch = None;
+        let done = body(self);
+        self.latch = Some(self.core.dict.change());
+        done
     }
 
     /// Inserts a row into a dictionary table.
@@ -165,11 +179,16 @@ impl<'a> Change<'a> {
 
     /// Takes everything back. What cannot be taken back now is taken back at the next opening.
     fn abort(self) {
-        let Change { core, trx, undo, .. } = self;
+        let Change { core, trx, undo, latch, .. } = self;
         if row::roll_back(core, trx).is_err() {
             return;
         }
-        let _ = log::newest_first(core, &undo).and_then(|entries| log::perform(core, &entries));
+        let Ok(entries) = log::newest_first(core, &undo) else { return };
+        // What was made is known to nobody. A file that gets its name back is looked for by it.
+        if !entries.iter().any(|(_, entry)| matches!(entry, Entry::RenameBack { .. })) {
+            drop(latch);
+        }
+        let _ = log::perform(core, &entries);
     }
 }
 

@@ -106,11 +106,16 @@ pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bo
         index.id = ids::index_id(storage)?;
     }
     if spec.file_per_table {
-        check::file_is_free(storage, &spec.name)?;
-        make_database_dir(storage, &spec.name)?;
         parts.space = ids::space_id(storage)?;
     }
-    make_data(change, &mut parts)?;
+    change.unlatched(|change| {
+        let _folder = dict.keep_folders();
+        if spec.file_per_table {
+            check::file_is_free(storage, &spec.name)?;
+            make_database_dir(storage, &spec.name)?;
+        }
+        make_data(change, &mut parts)
+    })?;
     definition::insert(change, &parts)?;
     for key in &keys {
         foreign::insert(change, key)?;

@@ -25,7 +25,7 @@ pub fn create_database(core: &Core, name: &str, options: &str) -> Result<()> {
     if storage.options().read_only {
         return Err(Error::FolderReadOnly);
     }
-    let _latch = core.dict.change();
+    let _folder = core.dict.change_folders();
     super::make_database_dir(storage, &format!("{name}/t"))?;
     let dir = storage.options().dir.join(name);
     let path = dir.join("db.opt");
@@ -65,7 +65,7 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
     if storage.options().read_only {
         return Err(Error::FolderReadOnly);
     }
-    let _latch = core.dict.change();
+    let _folder = core.dict.change_folders();
     let dir = storage.options().dir.join(name);
     let (path, new) = (dir.join("db.opt"), dir.join("db.opt.new"));
     if storage.fs().exists(&new) {
@@ -88,7 +88,7 @@ pub fn drop_database(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks:
     for table in core.dict.tables(&core.storage, name)? {
         Change::run(core, trx, |change| drop::drop_table(change, &table, references))?;
     }
-    let _latch = core.dict.change();
+    let _folder = core.dict.change_folders();
     let dir = core.storage.options().dir.join(name);
     let (fs, path) = (core.storage.fs(), dir.join("db.opt"));
     if fs.exists(&path) {

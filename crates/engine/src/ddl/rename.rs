@@ -43,6 +43,7 @@ fn rename_file(change: &mut Change<'_>, row: &TableRow, to: &str) -> Result<()> 
     }
     // A table whose file is missing can be renamed too.
     if storage.spaces().get(row.space).is_ok_and(|s| s.path() == path) {
+        let _folder = change.core.dict.keep_folders();
         check::file_is_free(storage, to)?;
         make_database_dir(storage, to)?;
         let back = Entry::RenameBack { space: row.space, name: row.name.clone(), new_name: to.to_owned() };

@@ -16,8 +16,10 @@
 //!
 //! # Latching
 //! One latch, taken before any page: shared while a definition is read, and by purge while it works on a row
-//! ([`Dictionary::freeze`]); exclusively from the first to the last change of a definition and while files and trees
-//! are made or go because it is taken back. What a change leaves behind goes after that, found by nobody. A table that is in memory is found without it.
+//! ([`Dictionary::freeze`]); exclusively from the first to the last row of a change of a definition, and while files get
+//! other names for it. A new table's file and trees are made before, and what a change leaves behind, or made in vain, goes
+//! afterwards, found by nobody. A table that is in memory is found without it. Folders of databases have a latch of their own,
+//! held by who makes files in them or changes them.
 
 mod bootstrap;
 pub mod build;
@@ -75,6 +77,7 @@ pub struct Dictionary {
     /// The next number of an entry of the DDL log.
     next_log_id: AtomicU64,
     latch: RwLock<()>,
+    folders: RwLock<()>,
 }
 
 impl Dictionary {
@@ -106,7 +109,15 @@ impl Dictionary {
         };
         let cache = cache::Cache::new(table_definition_cache);
         let next_log_id = AtomicU64::new(1);
-        let mut dict = Dictionary { sys, observer, cache, ids, next_log_id, latch: RwLock::default() };
+        let mut dict = Dictionary {
+            sys,
+            observer,
+            cache,
+            ids,
+            next_log_id,
+            latch: RwLock::default(),
+            folders: RwLock::default(),
+        };
         let load = |name: &str| dict.load(storage, name).map(|t| t.map(Arc::new));
         let foreign = load(layout::SYS_FOREIGN.name)?;
         let foreign_cols = load(layout::SYS_FOREIGN_COLS.name)?;
@@ -211,6 +222,16 @@ impl Dictionary {
     /// The latch for changing definitions.
     pub(crate) fn change(&self) -> RwLockWriteGuard<'_, ()> {
         self.latch.write()
+    }
+
+    /// Keeps the folders of databases, for who puts files into one. Taken after the latch or without it.
+    pub(crate) fn keep_folders(&self) -> RwLockReadGuard<'_, ()> {
+        self.folders.read()
+    }
+
+    /// For making, changing and removing folders of databases. Neither is the latch held meanwhile, nor taken.
+    pub(crate) fn change_folders(&self) -> RwLockWriteGuard<'_, ()> {
+        self.folders.write()
     }
 
     /// Who is told of structure changes of trees.
