@@ -1,5 +1,6 @@
 //! What all sessions and services of a folder share.
 
+use crate::crew::Crew;
 use crate::dict::Dictionary;
 use crate::error::Result;
 use crate::hot_set::HotSet;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use vaquita_base::{TableId, TrxId};
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
-use vaquita_txn::undo::History;
+use vaquita_txn::undo::{History, PurgeRecord};
 use vaquita_txn::{Trx, TrxSystem};
 
 /// The shared state of an engine. Row functions take it as their first argument.
@@ -55,6 +56,8 @@ pub struct Core {
     pub(crate) leftovers: Mutex<Vec<String>>,
     /// Metadata locks of prepared transactions that have left their sessions.
     pub(crate) prepared: Mutex<Vec<(Xid, MdlContext)>>,
+    /// The threads that purge together.
+    pub(crate) purge_crew: Crew<Vec<PurgeRecord>>,
     /// How long each change is delayed for purge to catch up, in microseconds.
     pub(crate) dml_delay_us: AtomicU64,
 }
@@ -83,6 +86,7 @@ impl Core {
             has_abandoned: Condvar::new(),
             leftovers: Mutex::default(),
             prepared: Mutex::default(),
+            purge_crew: Crew::default(),
             dml_delay_us: AtomicU64::new(0),
         }
     }

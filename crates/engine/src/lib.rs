@@ -31,6 +31,7 @@ mod analyze;
 pub mod auto_inc;
 pub mod check;
 pub mod core;
+mod crew;
 pub mod cursor;
 pub mod ddl;
 pub mod dict;

@@ -65,6 +65,9 @@ impl Services {
         }
         if core.options.storage.force_recovery.0 < 2 && core.options.purge_threads > 0 {
             self.spawn("purge", core, run_purge)?;
+            for _ in 1..core.options.purge_threads {
+                self.spawn("purge-helper", core, run_purge_helper)?;
+            }
         }
         self.spawn("rollback", core, run_rollback)
     }
@@ -115,6 +118,11 @@ fn run_purge(core: &Core, stop: &Stop) -> Result<()> {
             return Ok(());
         }
     }
+}
+
+fn run_purge_helper(core: &Core, stop: &Stop) -> Result<()> {
+    core.help_purge(|| stop.is_set());
+    Ok(())
 }
 
 fn run_hot_set(core: &Core, stop: &Stop) -> Result<()> {

@@ -12,6 +12,7 @@ mod sync {
     pub(super) const STRIPES: usize = 2;
 }
 
+#[expect(dead_code, reason = "the model uses a part of the gate")]
 #[allow(clippy::duplicate_mod, reason = "once more, on other primitives")]
 #[path = "gate.rs"]
 mod gate;

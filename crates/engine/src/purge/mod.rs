@@ -4,7 +4,7 @@
 //! before it, the record is looked at once more: a row that was deleted goes, index entries that only older versions had
 //! go, values off the page that were replaced are freed. Then the undo log itself is freed.
 //!
-//! A batch is divided among the workers by row, so that the records of one row are purged in their order.
+//! A batch is divided by row among the threads that purge ([`crate::crew`]), so that the records of one row are purged in their order.
 //!
 //! # Crash
 //! What was purged and whose undo log was not freed is looked at again: every removal first checks that what it removes
@@ -63,35 +63,37 @@ impl Core {
             return Ok(false);
         }
         let workers = self.options.purge_threads.max(1);
+        let n = records.len() as u64;
         if workers == 1 || records.len() < WORTH_THREADS {
-            self.purge_records(records.iter())?;
+            self.purge_records(records)?;
         } else {
-            let shares = self.share(records, workers);
-            std::thread::scope(|scope| {
-                let threads: Vec<_> = shares
-                    .iter()
-                    .map(|share| scope.spawn(move || self.purge_records(share.iter().copied())))
-                    .collect();
-                threads.into_iter().try_for_each(|t| t.join().expect("a purge worker does not panic"))
-            })?;
+            let shares = self.share(std::mem::take(records), workers);
+            let done = self.purge_crew.run(shares, |share| self.purge_records(share))?;
+            // For their memory.
+            records.extend(done.into_iter().flatten());
         }
         history.truncate(&self.txn)?;
-        self.metrics.purged_records.add(records.len() as u64);
+        self.metrics.purged_records.add(n);
         self.metrics.purge_batches.add(1);
         Ok(true)
     }
 
-    fn purge_records<'r>(&self, mut records: impl Iterator<Item = &'r PurgeRecord>) -> Result<()> {
-        records.try_for_each(|record| record::purge(self, record))
+    fn purge_records(&self, records: &[PurgeRecord]) -> Result<()> {
+        records.iter().try_for_each(|record| record::purge(self, record))
+    }
+
+    /// Helps with the batches of another thread until `stopped`.
+    pub(crate) fn help_purge(&self, stopped: impl Fn() -> bool) {
+        self.purge_crew.help(stopped, |share| self.purge_records(share));
     }
 
     /// Divides records so that those of one row stay together and in order.
-    fn share<'r>(&self, records: &'r [PurgeRecord], workers: usize) -> Vec<Vec<&'r PurgeRecord>> {
+    fn share(&self, records: Vec<PurgeRecord>, workers: usize) -> Vec<Vec<PurgeRecord>> {
         let mut shares = vec![Vec::new(); workers];
         let hashing = foldhash::fast::FixedState::default();
         for record in records {
             let mut hasher = hashing.build_hasher();
-            hasher.write(&record::row_of(self, record));
+            hasher.write(&record::row_of(self, &record));
             shares[hasher.finish() as usize % workers].push(record);
         }
         shares
