@@ -154,8 +154,6 @@ fn logs_go_where_they_are_told_to() {
         run(&mut c, no_folder),
         "1231 Variable 'general_log_file' can't be set to the value of '/no/such/folder/x'"
     );
-    let refused = run(&mut c, "set global log_output = 'FILE,TABLE'");
-    assert!(refused.starts_with("1231 Variable 'log_output' can't be set"), "{refused}");
     run(&mut c, &format!("set global general_log_file = '{}', global general_log = on", first.name()));
     run(&mut c, "select 'first'");
     run(&mut c, &format!("set global general_log_file = '{}'", second.name()));
@@ -204,4 +202,96 @@ fn init_connect_runs_for_those_without_super() {
     let error = web.run_init_connect().expect_err("fails");
     assert_eq!(error.code, 1184);
     assert!(error.message.ends_with("(init_connect command failed)"), "{}", error.message);
+}
+
+/// As MySQL 5.6.24, whose tables are files of CSV.
+#[test]
+fn logs_are_tables() {
+    let opened = open_with(&[("log_output", "TABLE"), ("general_log", "ON"), ("server_id", "7")]);
+    let mut c = root(&opened.db);
+    let id = c.id();
+    run(&mut c, "set names latin1; create user u identified by 'hush'; set sql_mode = ''");
+    assert_eq!(
+        run(&mut c, "select user_host, thread_id, server_id, command_type, argument from mysql.general_log"),
+        format!(
+            "root[root] @ localhost []|{id}|7|Connect|root@localhost on \n\
+             root[root] @ localhost []|{id}|7|Query|set names latin1\n\
+             root[root] @ localhost []|{id}|7|Query|create user u identified by <secret>\n\
+             root[root] @ localhost []|{id}|7|Query|set sql_mode = ''\n\
+             root[root] @ localhost []|{id}|7|Query|select user_host, thread_id, server_id, command_type, argument from mysql.general_log"
+        )
+    );
+    let recent = "select count(*) from mysql.general_log where event_time > now() - interval 1 hour";
+    assert_ne!(run(&mut c, recent), "0");
+    // The logs alone write them, and nobody locks them.
+    let locks = "1556 You can't use locks with log tables.";
+    for sql in [
+        "insert into mysql.general_log values (now(), 'a', 1, 1, 'Query', 'x')",
+        "replace into mysql.slow_log (db) values ('x')",
+        "delete from mysql.general_log",
+        "update mysql.general_log set user_host = 'x'",
+        "select * from mysql.general_log for update",
+        "lock tables mysql.general_log read",
+        "lock tables mysql.slow_log write",
+    ] {
+        assert_eq!(run(&mut c, sql), locks, "{sql}");
+    }
+    let enabled = |what: &str| format!("1580 You cannot '{what}' a log table if logging is enabled");
+    assert_eq!(run(&mut c, "alter table mysql.general_log add x int"), enabled("ALTER"));
+    assert_eq!(run(&mut c, "drop table mysql.slow_log"), enabled("DROP"));
+    assert_eq!(run(&mut c, "truncate mysql.general_log"), "");
+    assert_eq!(
+        run(&mut c, "select argument from mysql.general_log"),
+        "select argument from mysql.general_log"
+    );
+    // Nobody waits for rows that others hold.
+    run(&mut c, "begin");
+    run(&mut c, "select count(*) from mysql.general_log");
+    let mut other = root(&opened.db);
+    run(&mut other, "select 'meanwhile'");
+    let told = "select count(*) from mysql.general_log where argument = 'select \\'meanwhile\\''";
+    assert_eq!(run(&mut other, told), "1");
+    run(&mut c, "commit");
+    run(&mut c, "set global general_log = 0");
+    run(&mut c, "create database d; use d; set long_query_time = 0, global slow_query_log = 1");
+    run(&mut c, "select sleep(0), 'slow'");
+    let slow = "select user_host, query_time, lock_time, rows_sent, rows_examined, db, last_insert_id, insert_id, server_id, \
+                thread_id from mysql.slow_log where sql_text = 'select sleep(0), \\'slow\\''";
+    assert_eq!(run(&mut c, slow), format!("root[root] @ localhost []|00:00:00|00:00:00|1|0|d|0|0|7|{id}"));
+    run(&mut c, "set global log_output = 'NONE,TABLE'");
+    run(&mut c, "select 'nowhere'");
+    let nowhere = "select count(*) from mysql.slow_log where sql_text like '%nowhere%'";
+    assert_eq!(run(&mut c, nowhere), "0");
+    // What is told at the end is there afterwards.
+    run(&mut c, "set global log_output = 'TABLE', global slow_query_log = 0, global general_log = 1");
+    run(&mut c, "select 'last words'");
+    drop((c, other));
+    let opened = opened.reopen();
+    let told = "select count(*) from mysql.general_log where argument like '%last words%'";
+    assert_eq!(run(&mut root(&opened.db), told), "1");
+}
+
+#[test]
+fn logs_go_to_files_where_there_are_no_tables() {
+    let log = LogPath::new("no-tables");
+    let opened = open();
+    opened.db.close().expect("closes");
+    let opened = opened
+        .reopen_with(&[
+            ("innodb_read_only", "ON"),
+            ("log_output", "TABLE"),
+            ("general_log", "ON"),
+            ("general_log_file", log.name()),
+        ])
+        .unwrap_or_else(|e| panic!("opens: {e}"));
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "select @@log_output"), "FILE");
+    assert!(opened.db.start_notes().iter().any(|note| note.starts_with("Statements are logged to files")));
+    let refused = run(&mut c, "set global log_output = 'TABLE'");
+    assert_eq!(
+        refused,
+        "1231 Variable 'log_output' can't be set to the value of 'TABLE': this folder has no tables for logs that can be written"
+    );
+    run(&mut c, "flush logs");
+    assert!(log.commands().contains(&"Query: select @@log_output".to_owned()), "{}", log.text());
 }

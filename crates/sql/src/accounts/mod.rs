@@ -15,6 +15,7 @@ mod statements;
 mod store;
 
 pub(crate) use statements::{show_create_user, show_grants};
+pub(crate) use store::quote as quoted;
 
 pub(crate) use check::InDatabase;
 pub use grants::Privileges;

@@ -114,7 +114,7 @@ const TABLES: &[Kept] = &[
         after: &[],
         key: 4,
     },
-    // The logs as tables. Nothing writes them, but programs that copy all tables ask for them by name.
+    // The logs as tables.
     Kept {
         name: "general_log",
         before: &[
@@ -282,7 +282,7 @@ pub(super) fn create_missing(engine: &Engine) -> SqlResult<()> {
 }
 
 /// Text as a literal.
-pub(super) fn quote(text: &[u8]) -> String {
+pub(crate) fn quote(text: &[u8]) -> String {
     if text.iter().all(|b| b.is_ascii_graphic() && !matches!(b, b'\'' | b'\\')) {
         return format!("'{}'", String::from_utf8_lossy(text));
     }

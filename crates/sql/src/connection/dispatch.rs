@@ -123,6 +123,7 @@ impl Connection {
         }
         self.check_folder_for(stmt)?;
         self.check_server_files(stmt, &wanted)?;
+        self.check_log_definitions(stmt, &wanted)?;
         // An open transaction is committed first, so what counts is the session's own mode.
         if self.engine.settings.access == AccessMode::ReadOnly && !matches!(stmt, Stmt::Maintain(_)) {
             return Err(SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."));
@@ -161,6 +162,27 @@ impl Connection {
             }
             (Stmt::AlterTable(_) | Stmt::CreateIndex(_) | Stmt::DropIndex(_), refused) => refused,
             _ => Ok(()),
+        }
+    }
+
+    /// Tables of the logs stay as they are while statements go there.
+    ///
+    /// # Errors
+    /// 1580.
+    fn check_log_definitions(&self, stmt: &Stmt<'_>, wanted: &[Wanted]) -> SqlResult<()> {
+        let what = match stmt {
+            Stmt::AlterTable(_) | Stmt::CreateIndex(_) | Stmt::DropIndex(_) => "ALTER",
+            Stmt::DropTable(_) => "DROP",
+            Stmt::RenameTables(_) => "RENAME",
+            _ => return Ok(()),
+        };
+        let logs = &self.db.logs;
+        let used = logs.to_tables() && (logs.general_on() || logs.slow_on());
+        match used && wanted.iter().any(|w| crate::logs::is_table(&w.database, &w.table)) {
+            true => {
+                Err(SqlError::new(1580, format!("You cannot '{what}' a log table if logging is enabled")))
+            }
+            false => Ok(()),
         }
     }
 

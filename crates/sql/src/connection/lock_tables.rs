@@ -47,6 +47,9 @@ impl Connection {
                 Wanted::table(&database, "", Priv::LOCK_TABLES),
                 Wanted::table(&database, &name, Priv::SELECT),
             ])?;
+            if crate::logs::is_table(&database, &name) {
+                return Err(super::run::log_table_locked());
+            }
             tables.push(Locked { database, name, write: lock.kind == TableLockKind::Write });
         }
         // In the order of names, so that two such statements do not wait for each other.

@@ -176,6 +176,7 @@ impl Connection {
         self.refresh_privileges();
         let plan = crate::dml::plan_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql })?;
         self.check_wanted(plan.wants())?;
+        self.check_log_tables(plan.wants())?;
         self.check_locked(plan.wants())?;
         crate::error::of_engine(self.engine.begin_change())?;
         let done = plan.run_bulk(insert, &mut PlanCx { stmt: self.cx(), params, param_types, sql });

@@ -1,9 +1,9 @@
 //! What happens around every statement.
 
 use super::{Connection, flag};
-use crate::accounts::Priv;
+use crate::accounts::{Priv, Wanted};
 use crate::error;
-use crate::logs::SlowStatement;
+use crate::logs::{Said, SlowStatement};
 use crate::sink::{Completion, ResultSink, SessionChange};
 use crate::statement::{Outcome, Planned};
 use crate::status::Com;
@@ -13,6 +13,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use vaquita_engine::Durability;
 use vaquita_types::{Level, SqlError, SqlResult, Value, memory};
+
+/// Error 1556.
+pub(super) fn log_table_locked() -> SqlError {
+    SqlError::new(1556, "You can't use locks with log tables.")
+}
 
 /// How often a session adds its counters to the folder's.
 const STATUS_EVERY: Duration = Duration::from_millis(500);
@@ -40,6 +45,10 @@ impl Connection {
         self.process.begin(command, text, now);
         if self.db.logs.general_on() {
             self.log(command, text);
+        }
+        // Who reads a log finds there what came before.
+        if self.db.logs.to_tables() && !self.is_insider && crate::logs::mentions_table(text) {
+            self.db.logs.write_waiting();
         }
         self.state.status.questions += 1;
         self.state.status.queries += 1;
@@ -81,12 +90,28 @@ impl Connection {
             self.check_read_only()?;
         }
         self.check_wanted(plan.wants())?;
+        self.check_log_tables(plan.wants())?;
         self.check_locked(plan.wants())?;
         if plan.changes_rows() {
             self.check_folder()?;
             error::of_engine(self.engine.begin_change())?;
         }
         plan.run(&mut self.cx(), params, sink).map_err(|e| crate::expr::with_values(e, params))
+    }
+
+    /// Rows of the logs are written by the logs alone, and locked by nobody.
+    ///
+    /// # Errors
+    /// 1556.
+    pub(super) fn check_log_tables(&self, wanted: &[Wanted]) -> SqlResult<()> {
+        let changes = Priv::INSERT | Priv::UPDATE | Priv::DELETE;
+        let is_log = |w: &Wanted| {
+            (w.privileges | w.any_of).any(changes) && crate::logs::is_table(&w.database, &w.table)
+        };
+        match !self.is_insider && wanted.iter().any(is_log) {
+            true => Err(log_table_locked()),
+            false => Ok(()),
+        }
     }
 
     /// Runs `body` as a statement of the engine.
@@ -192,7 +217,16 @@ impl Connection {
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = now.map_or(0, |d| d.as_micros() as i64);
-        self.db.logs.general(self.state.connection_id, command, argument, now);
+        self.db.logs.general(&Said {
+            id: self.state.connection_id,
+            user: (&self.state.user, &self.state.account_user),
+            host: &self.state.host,
+            command,
+            argument,
+            shown: &self.state.vars.client_text(argument),
+            server: self.db.globals.uint("server_id"),
+            now_us: now,
+        });
     }
 
     /// The statement that has just ended, in the slow query log if it belongs there.
@@ -216,6 +250,8 @@ impl Connection {
             rows_examined: self.state.examined,
             began_us: now - i64::try_from(micros).unwrap_or(0),
             text: &doing.text,
+            shown: &self.state.vars.client_text(&doing.text),
+            server: self.db.globals.uint("server_id"),
         });
     }
 

@@ -166,6 +166,11 @@ impl Database {
         for var in [id::READ_ONLY, id::SUPER_READ_ONLY, id::GLOBAL_CONNECTION_MEMORY_LIMIT] {
             live::apply(&db, var, &db.globals.get(var));
         }
+        db.logs.serve(&db);
+        if db.globals.get(id::LOG_OUTPUT).uint() & LOG_TABLE != 0 && !crate::logs::has_tables(&db) {
+            db.globals.put(id::LOG_OUTPUT, VarValue::UInt(LOG_FILE));
+            db.start_notes.lock().push(format!("Statements are logged to files: {NO_LOG_TABLES}"));
+        }
         db.logs.configure(&db.globals, &db.dir)?;
         db.do_what_start_asks_for();
         db.run_init_file()?;
@@ -246,6 +251,10 @@ impl Database {
                 self.engine.core().hot_set.ask(ask);
             }
             return Ok(());
+        }
+        if var == id::LOG_OUTPUT && value.uint() & LOG_TABLE != 0 && !crate::logs::has_tables(self) {
+            let error = wrong_value(var, &value);
+            return Err(SqlError { message: format!("{}: {NO_LOG_TABLES}", error.message).into(), ..error });
         }
         let before = self.globals.get(var);
         let goes_offline = var == id::OFFLINE_MODE && value.uint() != 0;
@@ -385,6 +394,11 @@ impl Database {
         self.engine.close().map_err(|e| SqlError::new(1105, e.to_string()))
     }
 }
+
+/// Bits of `log_output`.
+const LOG_FILE: u64 = 2;
+const LOG_TABLE: u64 = 4;
+const NO_LOG_TABLES: &str = "this folder has no tables for logs that can be written";
 
 /// Error 1231.
 fn wrong_value(var: VarId, value: &VarValue) -> SqlError {

@@ -22,9 +22,6 @@ const AS_IT_IS: &[(&str, &[&str])] = &[
 
 const ENGLISH: &[&str] = &["en_US", "en_GB", "en_AU", "en_CA", "en_IN", "en_NZ", "en_PH", "en_ZA", "en_ZW"];
 
-/// Values of a variable that works that ask for what is not here.
-const PARTS: &[(&str, &str, &str)] = &[("log_output", "TABLE", "statements are logged to files only")];
-
 /// Limits that hold only where the program's allocator counts.
 const MEMORY_LIMITS: &[&str] = &["connection_memory_limit", "global_connection_memory_limit"];
 
@@ -36,8 +33,7 @@ pub(super) fn part_refused(def: &VarDef, value: &VarValue) -> Option<&'static st
     {
         return Some(NOT_COUNTED);
     }
-    let (_, part, why) = PARTS.iter().find(|(name, ..)| *name == def.name)?;
-    value.show(def.kind).split(',').any(|one| one == *part).then_some(why)
+    None
 }
 
 /// Whether a value says how things are.

@@ -188,6 +188,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("log_bin_index", "variables/facts.rs", "what_is_said_of_logs_and_replication_is_true"),
     ("log_error", "../../vaquita/tests/server_variables.rs", "it_listens_and_writes_where_it_is_told_to"),
     ("log_output", "statement_logs.rs", "logs_go_where_they_are_told_to"),
+    ("log_output", "statement_logs.rs", "logs_are_tables"),
     ("log_slow_admin_statements", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
     ("long_query_time", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
     ("lower_case_file_system", "variables/facts.rs", "what_is_said_of_the_machine_is_true"),

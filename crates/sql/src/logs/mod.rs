@@ -1,8 +1,11 @@
-//! The general log and the slow query log, in MySQL's form.
+//! The general log and the slow query log, in MySQL's form: files, and [`tables`].
 //!
 //! Statements put their lines into a buffer in memory; a thread of the logs' own writes it, so that no statement waits for a disk.
 //! Only when more is buffered than [`BUFFER_MAX`] does a statement write itself. Passwords do not get into the logs.
 
+mod tables;
+
+use crate::database::Database;
 use crate::vars::Globals;
 use parking_lot::{Condvar, Mutex};
 use std::fmt::Write as _;
@@ -10,13 +13,16 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use vaquita_types::temporal::calendar;
 use vaquita_types::{SqlError, SqlResult, TimeZone};
 
 /// Bytes that may wait to be written.
 const BUFFER_MAX: usize = 16 << 20;
+
+/// Between two tries to write to a table that somebody holds.
+const RETRY: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Which log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +48,9 @@ struct LogFile {
 struct State {
     general: LogFile,
     slow: LogFile,
+    rows: tables::Rows,
+    /// Whose tables rows go to.
+    db: Weak<Database>,
     ends: bool,
 }
 
@@ -68,6 +77,8 @@ struct Shared {
 pub(crate) struct StatementLogs {
     general_on: AtomicBool,
     slow_on: AtomicBool,
+    to_file: AtomicBool,
+    to_tables: AtomicBool,
     shared: Arc<Shared>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
@@ -95,6 +106,40 @@ pub(crate) struct SlowStatement<'a> {
     pub(crate) began_us: i64,
     /// Its text.
     pub(crate) text: &'a [u8],
+    /// The same in UTF-8.
+    pub(crate) shown: &'a str,
+    /// `server_id`.
+    pub(crate) server: u64,
+}
+
+/// What the general log tells of a command.
+#[derive(Debug)]
+pub(crate) struct Said<'a> {
+    /// Number of the connection.
+    pub(crate) id: u32,
+    /// User as given, and of the account.
+    pub(crate) user: (&'a str, &'a str),
+    /// Host of the client.
+    pub(crate) host: &'a str,
+    /// Name of the command.
+    pub(crate) command: &'a str,
+    /// Its argument.
+    pub(crate) argument: &'a [u8],
+    /// The same in UTF-8.
+    pub(crate) shown: &'a str,
+    /// `server_id`.
+    pub(crate) server: u64,
+    /// Microseconds since 1970.
+    pub(crate) now_us: i64,
+}
+
+/// `root[root] @ localhost []`: user, account, name of the host, its address.
+fn user_and_host((user, account): (&str, &str), host: &str) -> String {
+    let (name, address) = match host.parse::<std::net::IpAddr>() {
+        Ok(_) => ("", host),
+        Err(_) => (host, ""),
+    };
+    format!("{user}[{account}] @ {name} [{address}]")
 }
 
 impl StatementLogs {
@@ -115,22 +160,54 @@ impl StatementLogs {
     /// # Errors
     /// 29: a file that cannot be opened; that log is off then.
     pub(crate) fn configure(&self, globals: &Globals, dir: &Path) -> SqlResult<()> {
-        let to_file =
-            globals.text("log_output").is_some_and(|to| to.contains("FILE") && !to.contains("NONE"));
-        self.switch(Which::General, to_file && globals.is_on("general_log"), globals, dir)?;
-        self.switch(Which::Slow, to_file && globals.is_on("slow_query_log"), globals, dir)
+        let to = globals.text("log_output").filter(|to| !to.contains("NONE")).unwrap_or_default();
+        let (to_file, to_tables) = (to.contains("FILE"), to.contains("TABLE"));
+        self.to_tables.store(to_tables, Ordering::Relaxed);
+        if to_tables {
+            self.start_thread()?;
+        }
+        self.to_file.store(to_file, Ordering::Relaxed);
+        for (which, name) in [(Which::General, "general_log"), (Which::Slow, "slow_query_log")] {
+            let on = globals.is_on(name);
+            self.switch(which, to_file && on, globals, dir)?;
+            self.flag(which).store(on && (to_file || to_tables), Ordering::Relaxed);
+        }
+        self.write_waiting();
+        Ok(())
+    }
+
+    /// From here on rows may go to tables.
+    pub(crate) fn serve(&self, db: &Arc<Database>) {
+        self.shared.state.lock().db = Arc::downgrade(db);
+    }
+
+    /// Whether statements go to tables.
+    pub(crate) fn to_tables(&self) -> bool {
+        self.to_tables.load(Ordering::Relaxed)
+    }
+
+    fn flag(&self, which: Which) -> &AtomicBool {
+        match which {
+            Which::General => &self.general_on,
+            Which::Slow => &self.slow_on,
+        }
     }
 
     fn switch(&self, which: Which, on: bool, globals: &Globals, dir: &Path) -> SqlResult<()> {
-        let (flag, name) = match which {
-            Which::General => (&self.general_on, "general_log_file"),
-            Which::Slow => (&self.slow_on, "slow_query_log_file"),
+        let name = match which {
+            Which::General => "general_log_file",
+            Which::Slow => "slow_query_log_file",
         };
         let path = dir.join(globals.text(name).unwrap_or_default());
-        if flag.load(Ordering::Relaxed) == on && (!on || self.shared.state.lock().log(which).path == path) {
+        let in_use = {
+            let mut state = self.shared.state.lock();
+            let log = state.log(which);
+            log.file.as_ref().map(|_| log.path.clone())
+        };
+        if if on { in_use.as_ref() == Some(&path) } else { in_use.is_none() } {
             return Ok(());
         }
-        flag.store(false, Ordering::Relaxed);
+        self.flag(which).store(false, Ordering::Relaxed);
         self.write_waiting();
         if !on {
             self.shared.state.lock().log(which).file = None;
@@ -144,7 +221,6 @@ impl StatementLogs {
         drop(state);
         self.start_thread()?;
         self.shared.work.notify_one();
-        flag.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -161,9 +237,26 @@ impl StatementLogs {
     }
 
     /// A line of the general log.
-    pub(crate) fn general(&self, id: u32, command: &str, argument: &[u8], now_us: i64) {
+    pub(crate) fn general(&self, said: &Said<'_>) {
+        let &Said { id, command, argument, now_us, .. } = said;
         let second = now_us.div_euclid(1_000_000);
         let mut state = self.shared.state.lock();
+        if self.to_tables() {
+            let argument = without_passwords(said.shown.as_bytes());
+            let row = format!(
+                "({}, {}, {id}, {}, {}, {})",
+                tables::moment(now_us),
+                tables::text(&user_and_host(said.user, said.host)),
+                said.server,
+                tables::text(command),
+                tables::text(&String::from_utf8_lossy(&argument))
+            );
+            state.rows.push("general_log", row);
+        }
+        if !self.to_file.load(Ordering::Relaxed) {
+            drop(state);
+            return self.wake(false);
+        }
         let log = &mut state.general;
         let mut head = String::new();
         match log.last_second == second {
@@ -188,18 +281,21 @@ impl StatementLogs {
         let now = statement.began_us + i64::try_from(statement.micros).unwrap_or(0);
         let second = now.div_euclid(1_000_000);
         let mut state = self.shared.state.lock();
+        if self.to_tables() {
+            state.rows.push("slow_log", row_of(statement));
+        }
+        if !self.to_file.load(Ordering::Relaxed) {
+            drop(state);
+            return self.wake(false);
+        }
         let log = &mut state.slow;
         let mut head = String::new();
         if log.last_second != second {
             log.last_second = second;
             let _ = writeln!(head, "# Time: {}", stamp(second));
         }
-        let (user, account) = statement.user;
-        let (host, address) = match statement.host.parse::<std::net::IpAddr>() {
-            Ok(_) => ("", statement.host),
-            Err(_) => (statement.host, ""),
-        };
-        let _ = writeln!(head, "# User@Host: {user}[{account}] @ {host} [{address}]  Id: {:5}", statement.id);
+        let who = user_and_host(statement.user, statement.host);
+        let _ = writeln!(head, "# User@Host: {who}  Id: {:5}", statement.id);
         let [seconds, waited] = [statement.micros, statement.lock_micros].map(|us| us as f64 / 1e6);
         let (sent, examined) = (statement.rows_sent, statement.rows_examined);
         let _ = writeln!(
@@ -232,7 +328,7 @@ impl StatementLogs {
 
     /// Writes what waits.
     pub(crate) fn write_waiting(&self) {
-        self.shared.write_waiting();
+        let _ = self.shared.write_waiting();
     }
 
     /// Opens the files anew, after somebody has moved them away (FLUSH LOGS).
@@ -260,7 +356,10 @@ impl Drop for StatementLogs {
     fn drop(&mut self) {
         self.shared.state.lock().ends = true;
         self.shared.work.notify_all();
-        if let Some(thread) = self.thread.get_mut().take() {
+        // The thread itself may have been the last to use the database.
+        if let Some(thread) = self.thread.get_mut().take()
+            && thread.thread().id() != std::thread::current().id()
+        {
             let _ = thread.join();
         }
     }
@@ -270,16 +369,24 @@ impl Shared {
     /// Waits for lines and writes them; `false`: that was all.
     fn step(&self) -> bool {
         let mut state = self.state.lock();
-        while state.general.waiting.is_empty() && state.slow.waiting.is_empty() && !state.ends {
+        let idle = |state: &State| {
+            state.general.waiting.is_empty() && state.slow.waiting.is_empty() && state.rows.is_empty()
+        };
+        while idle(&state) && !state.ends {
             self.work.wait(&mut state);
         }
         let ends = state.ends;
         drop(state);
-        self.write_waiting();
+        if !self.write_waiting() && !ends {
+            // Somebody holds a table of the logs: later.
+            let mut state = self.state.lock();
+            self.work.wait_for(&mut state, RETRY);
+        }
         !ends
     }
 
-    fn write_waiting(&self) {
+    /// Writes what waits; `false`: some of it waits on, a table cannot be written now.
+    fn write_waiting(&self) -> bool {
         let _in_order = self.writing.lock();
         for which in [Which::General, Which::Slow] {
             let (lines, file) = {
@@ -292,7 +399,73 @@ impl Shared {
                 let _ = file.as_ref().write_all(&lines);
             }
         }
+        self.write_rows()
     }
+
+    fn write_rows(&self) -> bool {
+        let mut session = None;
+        loop {
+            let (rows, db) = {
+                let mut state = self.state.lock();
+                (state.rows.take(), state.db.upgrade())
+            };
+            let Some((table, rows)) = rows else { return true };
+            // A folder that is closed has no tables any more.
+            let Some(db) = db else { return true };
+            let session = match &mut session {
+                Some(session) => session,
+                none => match tables::session(&db) {
+                    Ok(made) => none.insert(made),
+                    Err(_) => {
+                        self.state.lock().rows.put_back(table, rows);
+                        return false;
+                    }
+                },
+            };
+            if tables::insert(session, table, &rows).is_err() {
+                self.state.lock().rows.put_back(table, rows);
+                return false;
+            }
+        }
+    }
+}
+
+/// Whether a folder has the tables of the logs, and they can be written.
+pub(crate) fn has_tables(db: &Database) -> bool {
+    let core = db.engine().core();
+    let there = |name: &str| matches!(core.dict.find(&core.storage, name), Ok(Some(_)));
+    !db.engine().report().foreign
+        && !core.storage.options().read_only
+        && tables::TABLES.iter().all(|name| there(name))
+}
+
+/// Whether a table is one of the logs'.
+pub(crate) fn is_table(database: &str, table: &str) -> bool {
+    database == "mysql" && matches!(table, "general_log" | "slow_log")
+}
+
+/// Whether a statement may ask for a table of the logs.
+pub(crate) fn mentions_table(text: &[u8]) -> bool {
+    let names: [&[u8]; 2] = [b"general_log", b"slow_log"];
+    names.iter().any(|name| text.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name)))
+}
+
+/// A statement's row in `slow_log`. MySQL fills in neither `last_insert_id` nor `insert_id`.
+fn row_of(statement: &SlowStatement<'_>) -> String {
+    let text = without_passwords(statement.shown.as_bytes());
+    format!(
+        "({}, {}, {}, {}, {}, {}, {}, 0, 0, {}, {}, {})",
+        tables::moment(statement.began_us + i64::try_from(statement.micros).unwrap_or(0)),
+        tables::text(&user_and_host(statement.user, statement.host)),
+        tables::span(statement.micros),
+        tables::span(statement.lock_micros),
+        statement.rows_sent,
+        statement.rows_examined,
+        tables::text(statement.database),
+        statement.server,
+        tables::text(&String::from_utf8_lossy(&text)),
+        statement.id
+    )
 }
 
 /// Whether a file can be a log: error 1231 otherwise.
