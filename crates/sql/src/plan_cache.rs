@@ -15,15 +15,15 @@
 //! (`connection::values`). A prepared statement has the plan of its last execution at hand and comes here with values of
 //! other kinds, or when the generation has changed.
 
-use crate::accounts::Wanted;
-use crate::state::{Conditions, UserVars};
-use crate::statement::Planned;
-use crate::status::Com;
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use vaquita_exec::Planned;
+use vaquita_session::privilege::Wanted;
+use vaquita_session::state::{Conditions, UserVars};
+use vaquita_session::status::Com;
 
 const SHARDS: usize = 16;
 
@@ -63,7 +63,7 @@ struct Shard {
 
 /// The cache; shared by all sessions of a folder.
 #[derive(Debug, Default)]
-pub struct PlanCache {
+pub(crate) struct PlanCache {
     shards: [RwLock<Shard>; SHARDS],
     hasher: foldhash::fast::RandomState,
     /// Grows when plans become useless.
@@ -140,13 +140,8 @@ impl PlanCache {
     }
 
     /// How many plans there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|s| s.read().plans.len()).sum()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -172,8 +167,9 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sink::{ColumnMeta, ResultSink};
-    use crate::statement::{Outcome, StmtCx};
+    use vaquita_exec::Outcome;
+    use vaquita_exec::RunCx;
+    use vaquita_session::sink::{ColumnMeta, ResultSink};
     use vaquita_types::{SqlResult, Value};
 
     #[derive(Debug)]
@@ -188,7 +184,7 @@ mod tests {
             &[]
         }
 
-        fn run(&self, _: &mut StmtCx<'_>, _: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        fn run(&self, _: &mut RunCx<'_>, _: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
             Ok(Outcome::default())
         }
     }
@@ -230,6 +226,6 @@ mod tests {
         cache.forget(|_| true);
         assert!(!is_in(&cache, b"again"));
         cache.clear();
-        assert!(cache.is_empty() && cache.shards.iter().all(|s| s.read().bytes == 0));
+        assert!(cache.len() == 0 && cache.shards.iter().all(|s| s.read().bytes == 0));
     }
 }

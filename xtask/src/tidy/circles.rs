@@ -21,22 +21,13 @@ const KNOWN: &[(&str, &[&str])] = &[
         "sql",
         &[
             "accounts",
-            "catalog",
             "connection",
             "database",
             "ddl",
-            "dml",
-            "error",
-            "exec",
-            "expr",
-            "logs",
-            "plan",
-            "plan_cache",
-            "process",
-            "state",
+            "maintain",
+            "set",
             "statement",
             "status",
-            "vars",
             "virtual_tables",
         ],
     ),
@@ -137,7 +128,7 @@ fn arrows_of(files: &[&TextFile]) -> Result<Arrows, String> {
     Ok(arrows)
 }
 
-/// `crates/sql/src/vars/set.rs` is `vars::set`; the root of a crate is nothing.
+/// `crates/sql/src/ddl/alter.rs` is `ddl::alter`; the root of a crate is nothing.
 fn module_of(path: &str) -> Vec<String> {
     let inside = path.split_once("/src/").map_or(path, |(_, inside)| inside);
     let mut names: Vec<String> = inside.trim_end_matches(".rs").split('/').map(str::to_owned).collect();

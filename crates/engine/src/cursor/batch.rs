@@ -49,6 +49,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// Bytes it takes besides itself.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.capacity() + self.slots.capacity() * size_of::<Slot>()
+    }
+
     /// Empties it; a cursor that is placed anew begins with single rows again.
     pub(crate) fn reset(&mut self) {
         self.rows = 0;

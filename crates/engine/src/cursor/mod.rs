@@ -163,6 +163,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// Bytes it keeps from one scan to the next, besides itself: of the rows it read last.
+    pub fn memory(&self) -> usize {
+        self.batch.memory()
+    }
+
     /// A cursor before the first record.
     ///
     /// # Errors

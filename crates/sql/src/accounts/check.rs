@@ -1,10 +1,9 @@
 //! Checks of statements.
 
-use super::{Priv, Privileges, Wanted};
 use crate::connection::Connection;
-use crate::state::SessionState;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
+use vaquita_session::privilege::{OF_PARENTS, Priv, Privileges, Wanted};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Privileges in one database.
@@ -15,10 +14,6 @@ pub(crate) struct InDatabase {
     database: String,
     privileges: Priv,
 }
-
-/// One of these on a table lets somebody refer to it by a foreign key.
-const OF_PARENTS: Priv =
-    Priv(Priv::SELECT.0 | Priv::INSERT.0 | Priv::UPDATE.0 | Priv::DELETE.0 | Priv::REFERENCES.0);
 
 /// The table that a part of CREATE TABLE refers to by a foreign key.
 fn parent_of<'a>(element: &ast::TableElement<'a>) -> Option<&'a ast::ObjectName<'a>> {
@@ -177,131 +172,5 @@ impl Connection {
         let wanted = [Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)];
         self.check_wanted(&wanted)?;
         self.check_locked(&wanted)
-    }
-}
-
-impl SessionState {
-    /// Whether the session has what a part of a statement wants that is known only while the statement runs.
-    ///
-    /// # Errors
-    /// As [`Connection::check_wanted`].
-    pub(crate) fn check_privileges(&self, wanted: &[Wanted]) -> SqlResult<()> {
-        wanted.iter().try_for_each(|want| {
-            self.check_one(want, self.privileges.global | self.privileges.in_database(&want.database))
-        })
-    }
-
-    /// `database`: what the session may do in the database.
-    fn check_one(&self, want: &Wanted, database: Priv) -> SqlResult<()> {
-        let privileges = &self.privileges;
-        if privileges.password_expired {
-            return Err(SqlError::new(1820, "You must SET PASSWORD before executing this statement"));
-        }
-        if want.table.is_empty() {
-            return match database.has(want.privileges) {
-                true => Ok(()),
-                // Files belong to no database.
-                false if want.privileges == Priv::FILE => Err(self.denied_everywhere()),
-                false if want.database.is_empty() => {
-                    let name = want.privileges.first_name();
-                    Err(SqlError::new(
-                        1227,
-                        format!(
-                            "Access denied; you need (at least one of) the {name} privilege(s) for this operation"
-                        ),
-                    ))
-                }
-                false => Err(self.denied_database(&want.database)),
-            };
-        }
-        let grant = privileges.on_table(&want.database, &want.table);
-        let table = database | grant.map_or(Priv::NONE, |g| g.privileges);
-        if !want.any_of.is_none() && !table.any(want.any_of) {
-            // Of foreign keys MySQL says both names, and REFERENCES whatever would do.
-            return Err(match want.any_of == OF_PARENTS {
-                true => self.denied_table(Priv::REFERENCES, &format!("{}.{}", want.database, want.table)),
-                false => self.denied_table(want.any_of.first(), &want.table),
-            });
-        }
-        let missing = want.privileges - table;
-        if missing.is_none() {
-            return Ok(());
-        }
-        let columns = grant.map_or(&[][..], |g| &g.columns);
-        let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
-        let at_all = on_columns.any(missing) || want.by_column;
-        if !at_all || want.columns.is_empty() && !on_columns.has(missing) {
-            return Err(self.denied_table(missing, &want.table));
-        }
-        for (name, needed) in &want.columns {
-            let needed = *needed & missing;
-            let has =
-                columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or(Priv::NONE, |(_, p)| *p);
-            if !has.has(needed) {
-                let (user, host) = (&self.account_user, &self.host);
-                return Err(SqlError::new(
-                    1143,
-                    format!(
-                        "{} command denied to user '{user}'@'{host}' for column '{name}' in table '{}'",
-                        (needed - has).first_name(),
-                        want.table
-                    ),
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the session may know that there is such a table, being about to do one of these to it: who may not learns
-    /// nothing about tables that are there or not.
-    ///
-    /// # Errors
-    /// 1142.
-    pub(crate) fn check_known(&self, database: &str, table: &str, one_of: Priv) -> SqlResult<()> {
-        let privileges = &self.privileges;
-        let on_table = || {
-            let grant = privileges.on_table(database, table)?;
-            Some(grant.columns.iter().fold(grant.privileges, |all, (_, p)| all | *p))
-        };
-        let known = (privileges.global | privileges.in_database(database)).any(one_of)
-            || on_table().is_some_and(|has| has.any(one_of));
-        // Without a database there is another error; who has been asked already wants nothing more.
-        let no_table = database.is_empty() || crate::virtual_tables::is_virtual_database(database);
-        match known || no_table || one_of.is_none() {
-            true => Ok(()),
-            false => Err(self.denied_table(one_of.first(), table)),
-        }
-    }
-
-    /// Whether SHOW may tell of a table's columns and keys.
-    ///
-    /// # Errors
-    /// 1142.
-    pub(crate) fn check_shown(&self, database: &str, table: &str) -> SqlResult<()> {
-        let privileges = &self.privileges;
-        match (privileges.global | privileges.in_database(database)).has(Priv::SELECT)
-            || privileges.on_table(database, table).is_some()
-        {
-            true => Ok(()),
-            false => Err(self.denied_table(Priv::SELECT, table)),
-        }
-    }
-
-    /// Error 1045 of somebody who came in long ago.
-    pub(super) fn denied_everywhere(&self) -> SqlError {
-        let (user, host) = (&self.account_user, &self.account_host);
-        let using = if self.privileges.has_password { "YES" } else { "NO" };
-        SqlError::new(1045, format!("Access denied for user '{user}'@'{host}' (using password: {using})"))
-    }
-
-    pub(super) fn denied_table(&self, missing: Priv, table: &str) -> SqlError {
-        let (user, host) = (&self.account_user, &self.host);
-        let command = missing.names().collect::<Vec<_>>().join(", ").replace("GRANT OPTION", "GRANT");
-        SqlError::new(1142, format!("{command} command denied to user '{user}'@'{host}' for table '{table}'"))
-    }
-
-    fn denied_database(&self, database: &str) -> SqlError {
-        let (user, host) = (&self.account_user, &self.account_host);
-        SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
     }
 }

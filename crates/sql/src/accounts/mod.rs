@@ -10,7 +10,6 @@
 
 mod check;
 mod grants;
-mod privilege;
 mod statements;
 mod store;
 
@@ -18,9 +17,7 @@ pub(crate) use statements::{show_create_user, show_grants};
 pub(crate) use store::quote as quoted;
 
 pub(crate) use check::InDatabase;
-pub use grants::Privileges;
-pub(crate) use grants::like;
-pub use privilege::{Priv, Wanted};
+pub use vaquita_session::privilege::{Priv, Privileges, Wanted};
 
 use crate::connection::Transport;
 use crate::database::Database;
@@ -57,7 +54,7 @@ impl Account {
         Account {
             user: user.to_owned(),
             host: host.to_owned(),
-            plugin: crate::password::NATIVE.to_owned(),
+            plugin: vaquita_session::password::NATIVE.to_owned(),
             authentication: Vec::new(),
             require_ssl: false,
             password_expired: false,
@@ -226,7 +223,7 @@ impl Accounts {
         let grants = self.grants();
         let chosen = draw.checked_rem(grants.accounts.len() as u64).unwrap_or(0);
         let account = grants.accounts.get(chosen as usize);
-        account.map_or(crate::password::NATIVE, |a| a.plugin.as_str()).to_owned()
+        account.map_or(vaquita_session::password::NATIVE, |a| a.plugin.as_str()).to_owned()
     }
 
     /// What an account may do.

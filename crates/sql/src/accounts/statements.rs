@@ -1,15 +1,17 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER, GRANT, REVOKE, SET PASSWORD; SHOW GRANTS.
 
-use super::grants::{AccountGrants, DatabaseGrant, Grants, SslKind, TableGrant};
+use super::grants::{AccountGrants, Grants, SslKind};
 use super::{Priv, Wanted, store};
 use crate::connection::Connection;
-use crate::password;
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::StmtCx;
 use crate::virtual_tables::{Listing, text};
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{
     Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, Require, ResourceLimits,
     SetPassword, Stmt, UserName, UserSpec,
 };
+use vaquita_session::password;
+use vaquita_session::privilege::{DatabaseGrant, TableGrant};
 use vaquita_types::{SqlError, SqlMode, SqlResult};
 
 /// User and host of an account.
@@ -488,8 +490,8 @@ impl Connection {
             return Ok(());
         }
         let core = self.db.engine.core();
-        let name = crate::catalog::engine_name(&wishes.database, &wishes.table)?;
-        let table = crate::error::of_engine(core.table(&name))?;
+        let name = vaquita_catalog::engine_name(&wishes.database, &wishes.table)?;
+        let table = vaquita_catalog::error::of_engine(core.table(&name))?;
         let unknown = wishes.columns.iter().find(|(column, _)| table.column(column).is_none());
         match unknown {
             None => Ok(()),
@@ -750,7 +752,7 @@ fn list_of(privileges: Priv, all: Priv, columns: &[(String, Priv)]) -> String {
     }
     let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
     let mut items = Vec::new();
-    for (privilege, _, name) in super::privilege::NAMES {
+    for (privilege, _, name) in vaquita_session::privilege::NAMES {
         if has.has(*privilege) {
             items.push((*name).to_owned());
         }

@@ -1,17 +1,18 @@
 //! The tables of `mysql` that keep accounts and grants: made at the first start, read into memory, written account by
 //! account.
 
-use super::grants::{AccountGrants, DatabaseGrant, Grants, SslKind, TableGrant};
-use super::privilege::{NAMES, Priv};
+use super::grants::{AccountGrants, Grants, SslKind};
 use crate::connection::Connection;
 use crate::database::Database;
-use crate::error;
-use crate::sink::Collected;
 use std::fmt::Write;
 use std::sync::Arc;
+use vaquita_catalog::error;
 use vaquita_engine::lower::KeyPart;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Column, Engine, TableSpec};
+use vaquita_session::privilege::{DatabaseGrant, TableGrant};
+use vaquita_session::privilege::{NAMES, Priv};
+use vaquita_session::sink::Collected;
 use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
 
 /// Collation of names: `utf8_bin`.
@@ -204,7 +205,7 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     // Long texts have no defaults; the password is NULL in accounts made by others.
     let ty = if word == "text" { ty } else { ty.not_null() };
     let mut column = Column::new(ty.to_def(name));
-    let mut extra = crate::catalog::extra::Extra::new(declared);
+    let mut extra = vaquita_catalog::extra::Extra::new(declared);
     if matches!(ty.kind, Kind::Enum | Kind::Set) {
         column.labels = labels(declared);
         extra.set("collate", Some(GENERAL.to_string()));
@@ -361,7 +362,7 @@ pub(super) fn load(connection: &mut Connection) -> SqlResult<Grants> {
     for row in run(connection, &sql)? {
         let (password, authentication) = (cell(&row, 2), cell(&row, 9));
         let plugin = match cell(&row, 8) {
-            plugin if plugin.is_empty() => crate::password::NATIVE.to_owned(),
+            plugin if plugin.is_empty() => vaquita_session::password::NATIVE.to_owned(),
             plugin => plugin,
         };
         let stored = if authentication.is_empty() { password } else { authentication };
@@ -451,7 +452,7 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
     let Some(account) = grants.account(user, host) else { return Ok(()) };
     let mut sql = String::new();
     let stored = quote(&account.authentication);
-    let native = account.plugin == crate::password::NATIVE;
+    let native = account.plugin == vaquita_session::password::NATIVE;
     let ssl = match account.ssl {
         SslKind::None => "",
         SslKind::Any => "ANY",

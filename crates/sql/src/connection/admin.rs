@@ -1,17 +1,17 @@
 //! SET, DO, KILL, FLUSH, SHUTDOWN.
 
 use super::{Connection, text_of};
-use crate::accounts::Priv;
 use crate::database::DoorFlush;
-use crate::expr::scope::unknown_column;
-use crate::expr::{CompileCx, CompiledSubquery, EvalCx, Resolved, Row, Scope, compile};
-use crate::sink::{ColumnMeta, Completion, ResultSink, SessionChange};
-use crate::statement::Outcome;
-use crate::vars::{self, Given, VarId, VarValue, id};
 use std::cell::Cell;
 use std::sync::Arc;
 use vaquita_engine::AccessMode;
+use vaquita_exec::Outcome;
+use vaquita_expr::scope::unknown_column;
+use vaquita_expr::{CompileCx, CompiledSubquery, EvalCx, Resolved, Row, Scope, compile};
 use vaquita_parser::ast::{self, ExprKind, FlushOption, FlushWhat, SetItem, VarScope};
+use vaquita_session::privilege::Priv;
+use vaquita_session::sink::{ColumnMeta, Completion, ResultSink, SessionChange};
+use vaquita_session::vars::{self, Given, VarId, VarValue, id};
 use vaquita_types::{SqlError, SqlResult, SqlType, Value, memory};
 
 /// An assignment of SET that was checked, to be done when all are.
@@ -152,11 +152,11 @@ impl Connection {
                 }
                 SetItem::Names { charset, collation } => {
                     let (charset, collation) = (charset.map(text_of), collation.map(text_of));
-                    vars::names(charset.as_deref(), collation.as_deref(), &self.db, &mut self.state)?;
+                    crate::set::names(charset.as_deref(), collation.as_deref(), &self.db, &mut self.state)?;
                     self.track_charset();
                 }
                 SetItem::CharacterSet(charset) => {
-                    vars::character_set(charset.map(text_of).as_deref(), &self.db, &mut self.state)?;
+                    crate::set::character_set(charset.map(text_of).as_deref(), &self.db, &mut self.state)?;
                     self.track_charset();
                 }
                 SetItem::Password { user, value } => self.set_password(user.as_ref(), value)?,
@@ -181,7 +181,7 @@ impl Connection {
         sql: &[u8],
         params: &[Value<'_>],
     ) -> SqlResult<Assignment> {
-        let (id, global) = vars::target(var, &self.state)?;
+        let (id, global) = crate::set::target(var, &self.state)?;
         // A bare word is a value, not a column.
         let word = match &expr.kind {
             ExprKind::Column(column) if column.table.is_none() => {
@@ -195,7 +195,7 @@ impl Connection {
             _ => Some(self.evaluate(expr, sql, params)?.0),
         };
         let given = value.as_ref().map(Given::Value);
-        let value = vars::value_for(id, global, given, &self.db, &mut self.state)?;
+        let value = crate::set::value_for(id, global, given, &self.db, &mut self.state)?;
         // `SET @@tx_isolation = …`, without SESSION, is about the next transaction, as SET TRANSACTION is.
         let is_next = matches!(
             id,
@@ -228,7 +228,7 @@ impl Connection {
         if !global {
             self.track(var, &value);
         }
-        vars::assign(var, global, value, &self.db, &mut self.state)?;
+        crate::set::assign(var, global, value, &self.db, &mut self.state)?;
         if !global {
             self.forget_characteristic(var);
         }
@@ -317,7 +317,9 @@ impl Connection {
         self.db.plans.clear();
         match lock {
             ast::FlushLock::None => Ok(()),
-            ast::FlushLock::Read if tables.is_empty() => crate::error::of_engine(self.engine.lock_globally()),
+            ast::FlushLock::Read if tables.is_empty() => {
+                vaquita_catalog::error::of_engine(self.engine.lock_globally())
+            }
             // Purge would go on changing the file, and there would be no description beside it.
             ast::FlushLock::Export => Err(SqlError::unsupported("FLUSH TABLES .. FOR EXPORT")),
             ast::FlushLock::Read => {
@@ -329,7 +331,7 @@ impl Connection {
                 // What the files hold is what the tables hold, as far as statements have changed them.
                 self.state.give_way();
                 let storage = &self.db.engine().core().storage;
-                storage.flush_everything().map_err(|e| crate::error::engine(&e.into()))
+                storage.flush_everything().map_err(|e| vaquita_catalog::error::engine(&e.into()))
             }
         }
     }

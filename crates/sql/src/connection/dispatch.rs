@@ -1,11 +1,12 @@
 //! From a syntax tree to who executes it.
 
 use super::Connection;
-use crate::accounts::{Priv, Wanted};
-use crate::sink::ResultSink;
-use crate::statement::{Outcome, PlanCx, StmtCx};
+use crate::statement::StmtCx;
 use vaquita_engine::AccessMode;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
+use vaquita_session::privilege::{Priv, Wanted};
+use vaquita_session::sink::ResultSink;
 use vaquita_types::{SqlError, SqlResult, Value, memory};
 
 /// Statements that are not supported and would commit an open transaction.
@@ -85,7 +86,7 @@ impl Connection {
 
     /// RESET: nothing of what it empties is kept here.
     fn reset_statement(&mut self) -> SqlResult<Outcome> {
-        self.needs(crate::accounts::Priv::RELOAD)?;
+        self.needs(vaquita_session::privilege::Priv::RELOAD)?;
         self.xa.check_ddl()?;
         self.implicit_commit()?;
         Ok(Outcome::default())
@@ -110,7 +111,7 @@ impl Connection {
         self.xa.check_statement()?;
         self.in_statement(|connection| {
             connection.state.give_way();
-            crate::dml::maintain(&mut connection.cx(), maintain, sink)
+            crate::maintain::maintain(&mut connection.cx(), maintain, sink)
         })
     }
 
@@ -133,7 +134,7 @@ impl Connection {
         // CHECK TABLE and its kin read, but for the one that writes tables anew.
         let reads = matches!(stmt, Stmt::Maintain(m) if m.action != ast::MaintainAction::Optimize);
         if !reads {
-            crate::error::of_engine(self.engine.begin_change())?;
+            vaquita_catalog::error::of_engine(self.engine.begin_change())?;
         }
         // Definitions wait for syncs, build indexes, copy tables.
         self.state.give_way();
@@ -198,7 +199,7 @@ impl Connection {
         let core = self.db.engine.core();
         let (storage, changes) = (&core.storage, Priv::CREATE | Priv::ALTER | Priv::DROP | Priv::INDEX);
         for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
-            let Ok(name) = crate::catalog::engine_name(&want.database, &want.table) else { continue };
+            let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
             let whole = name.split("#P#").next().and_then(|n| n.split("#p#").next()).unwrap_or(&name);
             let there = storage.fs().exists(&storage.options().dir.join(format!("{whole}.frm")));
             // What makes a table that is there already says so.
@@ -219,8 +220,8 @@ impl Connection {
         self.xa.check_statement()?;
         self.in_statement(|connection| {
             connection.check_folder()?;
-            crate::error::of_engine(connection.engine.begin_change())?;
-            crate::dml::load_data(&mut connection.cx(), load, sink)
+            vaquita_catalog::error::of_engine(connection.engine.begin_change())?;
+            vaquita_exec::dml::load_data(&mut connection.cx().planning(&[], &[], &[]), load, sink)
         })
     }
 
@@ -243,8 +244,10 @@ impl Connection {
                 connection.state.generated = generated;
             }
             let mut stmt = connection.cx();
-            let mut cx = PlanCx { stmt: stmt.reborrow(), params, param_types: &types, sql };
-            crate::plan::explain(&mut cx, explain, sink)
+            let mut cx = stmt.planning(params, &types, sql);
+            let (planner, mut compile) = cx.planning();
+            let rows = vaquita_plan::explain(&planner, explain, &mut compile, sink)?;
+            Ok(Outcome { has_result: true, affected_rows: rows, ..Outcome::default() })
         })
     }
 
@@ -261,7 +264,7 @@ impl Connection {
     pub(super) fn in_look<R>(&mut self, body: impl FnOnce(&mut Connection) -> SqlResult<R>) -> SqlResult<R> {
         let look = self.engine.begin_look();
         let done = self.unless_killed(body);
-        crate::error::of_engine(self.engine.end_look(look))?;
+        vaquita_catalog::error::of_engine(self.engine.end_look(look))?;
         done
     }
 }

@@ -1,11 +1,11 @@
 //! LOCK TABLES: metadata locks that are held until UNLOCK TABLES, and what may be used meanwhile.
 
 use super::{Connection, text_of};
-use crate::accounts::{Priv, Wanted};
-use crate::error;
-use crate::statement::Outcome;
+use vaquita_catalog::error;
 use vaquita_engine::MdlMode;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{TableLock, TableLockKind};
+use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Tables that LOCK TABLES has locked.
@@ -55,7 +55,7 @@ impl Connection {
         // In the order of names, so that two such statements do not wait for each other.
         tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
         for table in &tables {
-            let engine_name = crate::catalog::engine_name(&table.database, &table.name)?;
+            let engine_name = vaquita_catalog::engine_name(&table.database, &table.name)?;
             let mode = if table.write { MdlMode::SharedNoReadWrite } else { MdlMode::SharedNoWrite };
             let locked = error::of_engine(self.engine.lock_table_name(&engine_name, mode));
             // The name is locked whether there is a table or not.

@@ -16,7 +16,6 @@ mod admin;
 mod dispatch;
 mod lock_tables;
 pub(crate) mod plans;
-pub(crate) use plans::wanted_of;
 mod prepared;
 mod run;
 mod text;
@@ -26,21 +25,21 @@ mod xa;
 
 use crate::accounts::{InDatabase, Priv, Privileges};
 use crate::database::Database;
-use crate::error;
-use crate::process::Process;
-use crate::sink::{ColumnMeta, SessionChange};
-use crate::state::SessionState;
 use crate::statement::StmtCx;
-use crate::status::Com;
-use crate::vars::{self, VarValue, id};
 use bumpalo::Bump;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
+use vaquita_catalog::error;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::{Durability, Session};
 use vaquita_parser::{Names, ParseMode, TwoByte};
+use vaquita_session::SessionState;
+use vaquita_session::process::Process;
+use vaquita_session::sink::{ColumnMeta, SessionChange};
+use vaquita_session::status::Com;
+use vaquita_session::vars::{self, VarValue, id};
 use vaquita_types::memory::account::{self, Account};
 use vaquita_types::{Level, SqlError, SqlMode, SqlResult};
 
@@ -67,7 +66,7 @@ impl Transport {
 /// Who connects.
 #[derive(Debug, Clone)]
 pub struct ConnectInfo {
-    /// Number of the connection, from [`crate::process::Processes::reserve_id`] if the client was told it already.
+    /// Number of the connection, from [`vaquita_session::process::Processes::reserve_id`] if the client was told it already.
     pub id: Option<u32>,
     /// User name as given.
     pub user: String,
@@ -275,7 +274,7 @@ impl Connection {
         self.state.client_found_rows = info.found_rows;
         self.multi_statements = info.multi_statements;
         self.interactive = info.interactive;
-        vars::connect_collation(&mut self.state, info.collation);
+        crate::set::connect_collation(&mut self.state, info.collation);
         if info.interactive {
             let timeout = self.db.globals.get(id::INTERACTIVE_TIMEOUT);
             self.state.vars.put(id::WAIT_TIMEOUT, timeout);
@@ -303,7 +302,7 @@ impl Connection {
         };
         let several = std::mem::replace(&mut self.multi_statements, true);
         let waits = std::mem::replace(&mut self.waits_for_log, true);
-        let done = self.query(text.as_bytes(), &mut crate::sink::Collected::default());
+        let done = self.query(text.as_bytes(), &mut vaquita_session::sink::Collected::default());
         (self.multi_statements, self.waits_for_log) = (several, waits);
         done.map_err(|_| {
             let (id, user, host) = (self.id(), &self.state.user, &self.state.host);
@@ -347,7 +346,7 @@ impl Connection {
         self.refresh_privileges();
         let privileges = &self.state.privileges;
         // Before anything is said about its existence. Who has to change the password first can do nothing there.
-        if !crate::virtual_tables::is_virtual_database(name)
+        if !vaquita_catalog::is_virtual_database(name)
             && !privileges.any_in_database(name)
             && !privileges.password_expired
         {
@@ -377,11 +376,11 @@ impl Connection {
     /// # Errors
     /// 1049 no such database.
     fn database_collation(&self, name: &str) -> SqlResult<u16> {
-        if crate::virtual_tables::is_virtual_database(name) {
+        if vaquita_catalog::is_virtual_database(name) {
             return Ok(33);
         }
         let unknown = || SqlError::new(1049, format!("Unknown database '{name}'"));
-        let file_name = crate::catalog::file_name(name).map_err(|_| unknown())?;
+        let file_name = vaquita_catalog::file_name(name).map_err(|_| unknown())?;
         let found = crate::virtual_tables::database_options(&self.db, &file_name)?;
         found.map(|collation| collation.unwrap_or(self.state.vars.collation_server)).ok_or_else(unknown)
     }
@@ -401,7 +400,7 @@ impl Connection {
         self.db.processes.locks().release_all(self.id());
         let collation = self.state.vars.collation_connection;
         self.state.vars = self.db.globals.session();
-        vars::connect_collation(&mut self.state, collation);
+        crate::set::connect_collation(&mut self.state, collation);
         self.state.warnings = vaquita_types::Warnings::new(self.state.vars.max_error_count);
         self.state.user_vars.clear();
         self.state.last_insert_id = 0;

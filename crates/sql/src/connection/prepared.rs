@@ -4,19 +4,18 @@ use super::plans::Fresh;
 use super::text::{is_planned, syntax_error};
 use super::values::{self, Types, Values, merged, tag};
 use super::{Connection, Prepared, text_of};
-use crate::plan;
 use crate::plan_cache::Cached;
-use crate::sink::{ColumnMeta, ResultSink};
-use crate::state::Conditions;
-use crate::statement::{Outcome, Planned};
-use crate::status::Com;
 use bumpalo::Bump;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use vaquita_exec::{Outcome, Planned};
 use vaquita_parser::ValueTag;
 use vaquita_parser::ast::{self, PrepareSource, Stmt, Txn};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_session::state::Conditions;
+use vaquita_session::status::Com;
 use vaquita_types::{SqlError, SqlResult, Value, memory};
 
 /// The prepared statements of a session.
@@ -126,7 +125,7 @@ impl Connection {
         } else if let Stmt::Show(show) = &parsed.stmt {
             columns = crate::virtual_tables::show_columns(show, &self.state.database);
         } else if let Stmt::Explain(explain) = &parsed.stmt {
-            columns = plan::explain_columns(explain);
+            columns = vaquita_plan::explain_columns(explain);
         }
         let kind = Com::of(&parsed.stmt);
         let txn = plain_txn(&parsed.stmt);
@@ -245,7 +244,7 @@ impl Connection {
             && self.fits(&kept, params)
         {
             match self.run_kept(&kept, params, sink) {
-                Err(e) if plan::is_stale(&e) => {}
+                Err(e) if vaquita_exec::is_stale(&e) => {}
                 done => {
                     self.keep(id, kept);
                     return done;
@@ -271,7 +270,7 @@ impl Connection {
             literals: planning.literals.clone(),
         };
         match self.run_kept(&kept, params, sink) {
-            Err(e) if plan::is_stale(&e) => {
+            Err(e) if vaquita_exec::is_stale(&e) => {
                 self.db.plans.remove(key);
                 self.plan_and_keep(id, &sql, params, planning, sink)
             }
@@ -349,7 +348,7 @@ impl Connection {
                 Ok((fresh, outcome))
             });
             match done {
-                Err(e) if plan::is_stale(&e) => {}
+                Err(e) if vaquita_exec::is_stale(&e) => {}
                 Err(e) => return Err(e),
                 Ok((Fresh { plan, kept }, outcome)) => {
                     if let Some(conditions) = kept {

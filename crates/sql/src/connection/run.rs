@@ -1,17 +1,17 @@
 //! What happens around every statement.
 
 use super::{Connection, flag};
-use crate::accounts::{Priv, Wanted};
-use crate::error;
 use crate::logs::{Said, SlowStatement};
-use crate::sink::{Completion, ResultSink, SessionChange};
-use crate::statement::{Outcome, Planned};
-use crate::status::Com;
-use crate::vars::id;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use vaquita_catalog::error;
 use vaquita_engine::Durability;
+use vaquita_exec::{Outcome, Planned};
+use vaquita_session::privilege::{Priv, Wanted};
+use vaquita_session::sink::{Completion, ResultSink, SessionChange};
+use vaquita_session::status::Com;
+use vaquita_session::vars::id;
 use vaquita_types::{Level, SqlError, SqlResult, Value, memory};
 
 /// Error 1556.
@@ -96,7 +96,7 @@ impl Connection {
             self.check_folder()?;
             error::of_engine(self.engine.begin_change())?;
         }
-        plan.run(&mut self.cx(), params, sink).map_err(|e| crate::expr::with_values(e, params))
+        plan.run(&mut self.cx().run(), params, sink).map_err(|e| vaquita_expr::with_values(e, params))
     }
 
     /// Rows of the logs are written by the logs alone, and locked by nobody.

@@ -3,11 +3,11 @@
 use super::values::{self, Values};
 use super::{Connection, flag};
 use crate::plan_cache::Cached;
-use crate::sink::ResultSink;
-use crate::status::Com;
 use bumpalo::Bump;
 use std::sync::Arc;
 use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseErrorKind, ParseMode, ast};
+use vaquita_session::sink::ResultSink;
+use vaquita_session::status::Com;
 use vaquita_types::{Decimal, SqlError, SqlResult, Value, memory};
 
 /// What the reading of a text needs, kept from one to the next.
@@ -125,7 +125,7 @@ impl Connection {
         let done = self.run_plan(&cached.plan, &literals, sink);
         let done = match done {
             // Whoever changed the definition has not thrown the plan away yet, or did so this moment.
-            Err(e) if crate::plan::is_stale(&e) => {
+            Err(e) if vaquita_exec::is_stale(&e) => {
                 self.db.plans.remove(&scratch.key);
                 return self.parse_and_run(sql, scratch, sink).map(|_| ());
             }

@@ -1,14 +1,14 @@
 //! BEGIN, COMMIT, savepoints, SET TRANSACTION.
 
 use super::{Connection, text_of};
-use crate::accounts::Priv;
-use crate::error;
-use crate::sink::ResultSink;
-use crate::statement::Outcome;
-use crate::vars::{VarId, VarValue, id};
 use std::sync::atomic::Ordering;
+use vaquita_catalog::error;
 use vaquita_engine::{AccessMode, Isolation};
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Completion, Txn, VarScope};
+use vaquita_session::privilege::Priv;
+use vaquita_session::sink::ResultSink;
+use vaquita_session::vars::{VarId, VarValue, id};
 use vaquita_types::{Level, SqlError, SqlResult};
 
 /// What SET TRANSACTION without a scope says of the next transaction.
@@ -227,7 +227,7 @@ impl Connection {
             VarScope::Session => {
                 for (var, value) in pairs {
                     if let Some(value) = value {
-                        crate::vars::assign(var, false, VarValue::UInt(value), &self.db, &mut self.state)?;
+                        crate::set::assign(var, false, VarValue::UInt(value), &self.db, &mut self.state)?;
                         self.forget_characteristic(var);
                     }
                 }

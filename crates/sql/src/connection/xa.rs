@@ -1,12 +1,12 @@
 //! XA: the states of a session's branch, and what is allowed in them.
 
 use super::Connection;
-use crate::error;
-use crate::sink::{ColumnMeta, ResultSink};
-use crate::statement::Outcome;
 use std::sync::Arc;
+use vaquita_catalog::error;
 use vaquita_engine::Xid;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Xa, XaStartOption};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 /// Where a session's branch is.

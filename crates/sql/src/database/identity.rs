@@ -1,8 +1,8 @@
 //! What a folder and its server are: facts that variables tell.
 
-use crate::vars::{Access, Globals, VarValue, id};
 use std::io::Write;
 use std::path::Path;
+use vaquita_session::vars::{Access, Globals, VarValue, id};
 use vaquita_types::{SqlError, SqlResult, TimeZone};
 
 /// Name of the file that keeps a folder's `server_uuid`, as MySQL has it.
@@ -47,7 +47,7 @@ fn server_uuid(path: &Path) -> SqlResult<String> {
             uuid.map(str::to_owned).ok_or_else(|| failed(&"holds no server-uuid"))
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            let uuid = crate::expr::new_uuid().map_err(|e| failed(&e.message))?;
+            let uuid = vaquita_expr::new_uuid().map_err(|e| failed(&e.message))?;
             let mut file = std::fs::File::create(path).map_err(|e| failed(&e))?;
             file.write_all(format!("[auto]\nserver-uuid={uuid}\n").as_bytes()).map_err(|e| failed(&e))?;
             Ok(uuid)

@@ -2,10 +2,10 @@
 
 use super::{Database, options};
 use crate::status::monitors;
-use crate::vars::{VarId, VarValue, id};
 use std::sync::atomic::Ordering;
 use vaquita_engine::hot_set::Ask;
 use vaquita_engine::lower::Setting;
+use vaquita_session::vars::{VarId, VarValue, id};
 
 /// Tells those who work of a variable that has a new value, if it can be taken while they do. Sessions look at
 /// `flush_at_commit` when they begin a statement.

@@ -1,7 +1,7 @@
 //! How much memory all sessions may take if nobody says so: what the machine has for this process, less what the engine takes
 //! for itself, and a part of the rest for everything else.
 
-use crate::vars::{Globals, VarValue, id};
+use vaquita_session::vars::{Globals, VarValue, id};
 use vaquita_types::memory::account::is_counted;
 
 /// The least that sessions get, in bytes.

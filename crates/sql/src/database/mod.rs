@@ -6,20 +6,19 @@ mod memory;
 mod options;
 
 use crate::accounts::Accounts;
-use crate::catalog::Catalog;
 use crate::connection::{ConnectInfo, Connection};
 use crate::logs::StatementLogs;
 use crate::plan_cache::PlanCache;
-use crate::process::Processes;
-use crate::status::Status;
 use crate::status::monitors::Monitors;
-use crate::vars::{Globals, VarId, VarValue, id};
+use crate::virtual_tables::InfoTables;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use vaquita_engine::Engine;
+use vaquita_session::Shared;
+use vaquita_session::vars::{Globals, VarId, VarValue, id};
 use vaquita_types::memory::account::Total;
 use vaquita_types::{SqlError, SqlResult};
 
@@ -45,16 +44,10 @@ type FlushHook = Arc<dyn Fn(DoorFlush) + Send + Sync>;
 
 /// What the sessions of a folder share.
 pub struct Database {
-    /// The engine.
-    pub(crate) engine: Engine,
-    /// Tables with their SQL types.
-    pub(crate) catalog: Catalog,
-    /// Global system variables.
-    pub(crate) globals: Globals,
-    /// Status counters.
-    pub(crate) status: Status,
-    /// Connected sessions, named locks.
-    pub(crate) processes: Processes,
+    /// What statements see of it.
+    shared: Shared,
+    /// The tables of information_schema.
+    pub(crate) virtual_tables: InfoTables,
     /// Users and grants.
     pub(crate) accounts: Accounts,
     /// The general log and the slow query log.
@@ -77,11 +70,17 @@ pub struct Database {
     pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
-    /// Lower bits of the next UUID_SHORT(): the second of opening, and a number.
-    short_uuids: AtomicU64,
     start_notes: Mutex<Vec<String>>,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     flush_hook: Mutex<Option<FlushHook>>,
+}
+
+impl std::ops::Deref for Database {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
 }
 
 impl std::fmt::Debug for Database {
@@ -139,11 +138,9 @@ impl Database {
         put_what_is(&engine, &globals);
         identity::tell(&globals, &dir, engine.core().storage.options().read_only)?;
         let flush_at_commit = globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
-        let db = Arc::new(Database {
-            catalog: Catalog::default(),
-            globals,
-            status: Status::default(),
-            processes: Processes::default(),
+        let db = Arc::new_cyclic(|db| Database {
+            virtual_tables: InfoTables::of(db.clone()),
+            shared: Shared::new(engine, globals, seconds_now()),
             accounts: Accounts::initial(),
             logs: StatementLogs::default(),
             monitors: Monitors::default(),
@@ -156,11 +153,9 @@ impl Database {
             super_read_only: AtomicBool::new(false),
             memory: Arc::default(),
             prepared_count: AtomicU64::new(0),
-            short_uuids: AtomicU64::new(seconds_now() << 24),
             start_notes: Mutex::default(),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
-            engine,
         });
         Accounts::open(&db)?;
         for var in [id::READ_ONLY, id::SUPER_READ_ONLY, id::GLOBAL_CONNECTION_MEMORY_LIMIT] {
@@ -196,31 +191,6 @@ impl Database {
     /// Users, passwords, grants.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
-    }
-
-    /// Global variables.
-    pub fn globals(&self) -> &Globals {
-        &self.globals
-    }
-
-    /// Status counters; doors count here what they see.
-    pub fn status(&self) -> &Status {
-        &self.status
-    }
-
-    /// Who is connected.
-    pub fn processes(&self) -> &Processes {
-        &self.processes
-    }
-
-    /// Tables as SQL sees them.
-    pub fn catalog(&self) -> &Catalog {
-        &self.catalog
-    }
-
-    /// The engine below.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
     }
 
     /// Sets a global variable, here and in the engine if it is one of its.
@@ -300,7 +270,7 @@ impl Database {
         connection.set_multi_statements(true);
         let mut notes = self.start_notes.lock();
         notes.push(format!("Execution of init_file '{name}' started."));
-        if let Err(e) = connection.query(&text, &mut crate::sink::Collected::default()) {
+        if let Err(e) = connection.query(&text, &mut vaquita_session::sink::Collected::default()) {
             notes.push(format!("ERROR: {}  {}", e.code, e.message));
         }
         notes.push(format!("Execution of init_file '{name}' ended."));
@@ -346,12 +316,6 @@ impl Database {
         if let Some(hook) = hook {
             hook(what);
         }
-    }
-
-    /// UUID_SHORT(): `server_id` in the highest byte, then the second of opening, then a number.
-    pub(crate) fn next_short_uuid(&self) -> u64 {
-        let number = self.short_uuids.fetch_add(1, Ordering::Relaxed);
-        (self.globals.uint("server_id") & 0xFF) << 56 | (number & ((1 << 56) - 1))
     }
 
     /// Since when it is open.

@@ -1,9 +1,9 @@
 //! The engine's settings from system variables.
 
-use crate::vars::{Globals, VarId};
 use std::path::Path;
 use vaquita_engine::lower::ChecksumAlgorithm;
 use vaquita_engine::lower::{FlushNeighbors, ForceRecovery, PageSize, SystemFile};
+use vaquita_session::vars::{Globals, VarId};
 use vaquita_types::{SqlError, SqlResult};
 
 /// Settings for the engine in that folder.

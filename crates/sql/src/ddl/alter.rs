@@ -7,12 +7,13 @@ use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
 use super::definition::{ColumnDefinition, Definition, KeyDefinition, KeyKind};
 use super::{columns, keys, limits, look_at, names_of, options, tables, types};
-use crate::catalog::{TableInfo, engine_name, same_name};
-use crate::error;
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::StmtCx;
 use std::sync::Arc;
+use vaquita_catalog::error;
+use vaquita_catalog::{TableInfo, engine_name, same_name};
 use vaquita_engine::Error;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, AlterAlgorithm, AlterLock, ColumnPlace};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
@@ -392,7 +393,7 @@ fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
         }
         check_key_index(info, to, &key.parent_columns)?;
         let constraint = error::constraint_name(&key.id);
-        let (database, child) = crate::catalog::sql_name(&key.child);
+        let (database, child) = vaquita_catalog::sql_name(&key.child);
         let message = |what: &str, name: &str, how: &str| {
             format!(
                 "Cannot {what} column '{name}': {how} a foreign key constraint '{constraint}' of table '{database}.{child}'"

@@ -2,12 +2,12 @@
 
 use super::definition::ColumnDefinition;
 use super::types;
-use crate::catalog::extra::Extra;
-use crate::expr::scope::NoTables;
-use crate::expr::{CompileCx, EvalCx, Row, compile};
 use crate::statement::StmtCx;
+use vaquita_catalog::extra::Extra;
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
+use vaquita_expr::scope::NoTables;
+use vaquita_expr::{CompileCx, EvalCx, Row, compile};
 use vaquita_parser::ast;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;

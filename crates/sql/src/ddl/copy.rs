@@ -2,11 +2,11 @@
 
 use super::definition::Definition;
 use super::numbers::Numbers;
-use crate::catalog::{TableInfo, engine_name, file_name};
-use crate::error;
 use crate::statement::StmtCx;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use vaquita_catalog::error;
+use vaquita_catalog::{TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
 use vaquita_types::convert::store::{StoreMode, store};
@@ -104,7 +104,7 @@ impl<'t> Rows<'t> {
         old: &'t TableInfo,
         new: &'t TableInfo,
         definition: &Definition,
-        state: &mut crate::state::SessionState,
+        state: &mut vaquita_session::SessionState,
         ignore: bool,
     ) -> SqlResult<Rows<'t>> {
         let strict = state.vars.sql_mode.is_strict() && !ignore;
@@ -134,7 +134,7 @@ impl<'t> Rows<'t> {
         &self,
         column: usize,
         default: &DefaultValue,
-        state: &mut crate::state::SessionState,
+        state: &mut vaquita_session::SessionState,
     ) -> SqlResult<Source> {
         let info = &self.new.columns[column];
         Ok(Source::Constant(match default {
@@ -154,7 +154,7 @@ impl<'t> Rows<'t> {
         statement: &mut Statement<'_>,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        state: &mut crate::state::SessionState,
+        state: &mut vaquita_session::SessionState,
     ) -> Result<(), Failure> {
         let sources = std::mem::take(&mut self.sources);
         let mut numbers = match self.new.auto_increment {
@@ -207,7 +207,7 @@ impl<'t> Rows<'t> {
         sources: &[Source],
         values: &[Option<Vec<u8>>],
         out: &mut Vec<u8>,
-        state: &mut crate::state::SessionState,
+        state: &mut vaquita_session::SessionState,
     ) -> SqlResult<SmallVec<[Option<std::ops::Range<usize>>; 16]>> {
         let mut ranges = SmallVec::new();
         for (i, source) in sources.iter().enumerate() {

@@ -2,13 +2,14 @@
 
 use super::definition::{ColumnDefinition, Definition, KeyKind};
 use super::{check_database_exists, columns, keys, limits, look_at, names_of, options};
-use crate::catalog::extra::Extra;
-use crate::catalog::{engine_name, file_name};
-use crate::error;
-use crate::sink::Collected;
-use crate::statement::{Outcome, PlanCx, StmtCx};
+use crate::statement::StmtCx;
+use vaquita_catalog::error;
+use vaquita_catalog::extra::Extra;
+use vaquita_catalog::{engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
+use vaquita_session::sink::Collected;
 use vaquita_types::{Kind, Level, SqlError, SqlResult};
 
 /// Columns of a table at most.
@@ -78,7 +79,7 @@ pub(super) fn create_table(
 /// # Errors
 /// 3750.
 pub(super) fn check_primary_key(cx: &StmtCx<'_>, definition: &Definition) -> SqlResult<()> {
-    let required = cx.state.vars.get(crate::vars::id::SQL_REQUIRE_PRIMARY_KEY).uint() != 0;
+    let required = cx.state.vars.get(vaquita_session::vars::id::SQL_REQUIRE_PRIMARY_KEY).uint() != 0;
     if !required || definition.keys.iter().any(|key| key.kind == KeyKind::Primary) {
         return Ok(());
     }
@@ -282,10 +283,7 @@ fn add_selected(
 ) -> SqlResult<Vec<Box<[u8]>>> {
     let look = cx.engine.begin_look();
     let stmt = Stmt::Query(query);
-    let planned = crate::connection::plans::plan(
-        &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
-        &stmt,
-    );
+    let planned = vaquita_exec::plan(&mut cx.planning(&[], &[], sql), &stmt);
     error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
     cx.state.check_privileges(planned.wants())?;
@@ -362,12 +360,9 @@ fn fill(
         on_duplicate: &[],
     };
     let from = cx.engine.start_statement();
-    let done = crate::dml::plan(
-        &mut PlanCx { stmt: cx.reborrow(), params: &[], param_types: &[], sql },
-        &Stmt::Insert(&insert),
-    )
-    // INSERT has no result: the sink stays empty.
-    .and_then(|plan| plan.run(cx, &[], &mut Collected::default()));
+    let done = vaquita_exec::dml::plan(&mut cx.planning(&[], &[], sql), &Stmt::Insert(&insert))
+        // INSERT has no result: the sink stays empty.
+        .and_then(|plan| plan.run(&mut cx.run(), &[], &mut Collected::default()));
     match done {
         Ok(outcome) => {
             let committed = error::of_engine(cx.engine.commit())?;

@@ -1,11 +1,12 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::{check_database_exists, types};
-use crate::catalog::{check_database, file_name};
-use crate::error;
-use crate::statement::{Outcome, StmtCx};
-use crate::vars;
+use crate::statement::StmtCx;
+use vaquita_catalog::error;
+use vaquita_catalog::{check_database, file_name};
+use vaquita_exec::Outcome;
 use vaquita_parser::ast;
+use vaquita_session::vars;
 use vaquita_types::{Level, SqlError, SqlResult};
 
 /// What `db.opt` says.
@@ -18,7 +19,7 @@ fn options(written: &ast::Database<'_>, default: u16) -> SqlResult<(u16, String)
 }
 
 fn refuse_virtual(cx: &StmtCx<'_>, name: &str) -> SqlResult<()> {
-    if crate::virtual_tables::is_virtual_database(name) {
+    if vaquita_catalog::is_virtual_database(name) {
         return Err(SqlError::database_denied(&cx.state.user, &cx.state.host, name));
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! A table's definition in SQL's terms: what CREATE TABLE describes, ALTER TABLE changes, SHOW CREATE TABLE prints.
 
-use crate::catalog::extra::{Extra, index_option};
-use crate::catalog::{TableInfo, engine_name, same_name, sql_name};
-use crate::error::constraint_name;
+use vaquita_catalog::error::constraint_name;
+use vaquita_catalog::extra::{Extra, index_option};
+use vaquita_catalog::{TableInfo, engine_name, same_name, sql_name};
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::{KeyPart, RowFormat};
 use vaquita_engine::table::{DefaultValue, ReferentialAction};

@@ -2,8 +2,8 @@
 
 use super::definition::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind};
 use super::{limits, names_of};
-use crate::catalog::same_name;
 use crate::statement::StmtCx;
+use vaquita_catalog::same_name;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
 use vaquita_types::{Kind, SqlError, SqlResult};

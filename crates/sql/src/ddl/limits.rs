@@ -1,8 +1,8 @@
 //! What a definition may be: row formats of files, sizes of rows and of columns in keys. Rules and words are MySQL 5.6's.
 
 use super::definition::{self, Definition};
-use crate::error;
 use crate::statement::StmtCx;
+use vaquita_catalog::error;
 use vaquita_engine::TableSpec;
 use vaquita_engine::lower::RowFormat;
 use vaquita_types::{Kind, SqlError, SqlResult};
@@ -18,7 +18,7 @@ pub(super) fn key_column_max(cx: &StmtCx<'_>) -> u32 {
 }
 
 fn is_strict(cx: &StmtCx<'_>) -> bool {
-    let strict = crate::vars::VarId::find(b"innodb_strict_mode");
+    let strict = vaquita_session::vars::VarId::find(b"innodb_strict_mode");
     strict.is_some_and(|id| cx.state.vars.get(id).uint() != 0)
 }
 

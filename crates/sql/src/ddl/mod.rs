@@ -28,12 +28,13 @@ mod show_create;
 mod tables;
 mod types;
 
-use crate::catalog::{self, TableInfo};
-use crate::sink::ResultSink;
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::StmtCx;
 use std::sync::Arc;
+use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
+use vaquita_session::sink::ResultSink;
 use vaquita_types::{SqlError, SqlResult};
 
 pub(crate) use alter::recreate;
@@ -63,8 +64,8 @@ pub(crate) fn execute(
         Stmt::DropDatabase(drop) => databases::drop(cx, drop),
         Stmt::Maintain(maintain) => {
             let look = cx.engine.begin_look();
-            let done = crate::dml::maintain(cx, maintain, sink);
-            crate::error::of_engine(cx.engine.end_look(look))?;
+            let done = crate::maintain::maintain(cx, maintain, sink);
+            vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
             done
         }
         Stmt::CreateView(_) => Err(SqlError::unsupported("CREATE VIEW")),
@@ -106,7 +107,7 @@ fn names_of(cx: &StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<(String, S
         None if cx.state.database.is_empty() => return Err(SqlError::no_database()),
         None => cx.state.database.clone(),
     };
-    if crate::virtual_tables::is_virtual_database(&database) {
+    if vaquita_catalog::is_virtual_database(&database) {
         let (user, host) = (&cx.state.user, &cx.state.host);
         return Err(SqlError::database_denied(user, host, &database));
     }
@@ -116,9 +117,14 @@ fn names_of(cx: &StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<(String, S
 /// A table's present definition. It may change before it is used: whoever relies on it compares the engine's object.
 fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<TableInfo>> {
     let look = cx.engine.begin_look();
-    let found =
-        catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), database, name, MdlMode::SharedRead);
-    crate::error::of_engine(cx.engine.end_look(look))?;
+    let found = vaquita_catalog::open_table(
+        &cx.db.catalog,
+        &mut cx.engine.statement(),
+        database,
+        name,
+        MdlMode::SharedRead,
+    );
+    vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
     found
 }
 
@@ -129,14 +135,14 @@ fn next_auto_increment(cx: &mut StmtCx<'_>, info: &TableInfo) -> SqlResult<Optio
     }
     let look = cx.engine.begin_look();
     let next = cx.engine.statement().next_auto_inc(&info.table);
-    crate::error::of_engine(cx.engine.end_look(look))?;
-    crate::error::of_engine(next)
+    vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
+    vaquita_catalog::error::of_engine(next)
 }
 
 /// Whether there is such a database.
 fn check_database_exists(cx: &StmtCx<'_>, database: &str) -> SqlResult<()> {
-    catalog::check_database(database)?;
-    match crate::virtual_tables::database_options(cx.db, &catalog::file_name(database)?)? {
+    vaquita_catalog::check_database(database)?;
+    match crate::virtual_tables::database_options(cx.db, &vaquita_catalog::file_name(database)?)? {
         Some(_) => Ok(()),
         None => Err(SqlError::unknown_database(database)),
     }

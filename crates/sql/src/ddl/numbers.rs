@@ -10,13 +10,13 @@
 //! are left out are used again.
 
 use super::copy::Source;
-use crate::catalog::TableInfo;
-use crate::dml::auto_inc::value_of;
-use crate::error;
-use crate::state::SessionState;
 use std::sync::Arc;
+use vaquita_catalog::TableInfo;
+use vaquita_catalog::error;
 use vaquita_engine::auto_inc::{AutoIncRange, Wanted};
 use vaquita_engine::{Error, Field, Statement, Table};
+use vaquita_exec::dml::auto_inc::value_of;
+use vaquita_session::SessionState;
 use vaquita_types::{SqlError, SqlMode, SqlResult};
 
 /// The counter of one copy.

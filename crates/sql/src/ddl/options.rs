@@ -109,7 +109,7 @@ fn engine(cx: &mut StmtCx<'_>, table: &str, name: &str) -> SqlResult<()> {
     if name.eq_ignore_ascii_case("innodb") {
         return Ok(());
     }
-    if !crate::vars::is_other_engine(name) {
+    if !vaquita_session::vars::is_other_engine(name) {
         if cx.state.vars.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION) {
             return Err(SqlError::unknown_engine(name));
         }

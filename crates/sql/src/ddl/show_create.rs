@@ -2,12 +2,12 @@
 
 use super::definition::{Definition, KeyDefinition, KeyKind};
 use super::look_at;
-use crate::catalog::TableInfo;
 use crate::statement::StmtCx;
-use crate::vars::{self, SessionVars};
 use std::fmt::Write as _;
+use vaquita_catalog::TableInfo;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_engine::text::charset::Charset;
+use vaquita_session::vars::{self, SessionVars};
 use vaquita_types::{Kind, SqlMode, SqlResult, Value};
 
 /// Text of SHOW CREATE TABLE.

@@ -1,10 +1,11 @@
 //! DROP TABLE, RENAME TABLE, TRUNCATE.
 
 use super::{check_database_exists, names_of};
-use crate::catalog::engine_name;
-use crate::error;
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::StmtCx;
+use vaquita_catalog::engine_name;
+use vaquita_catalog::error;
 use vaquita_engine::Error;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast;
 use vaquita_types::{Level, SqlError, SqlResult};
 

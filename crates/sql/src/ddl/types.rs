@@ -1,11 +1,11 @@
 //! Types as written: limits, defaults of lengths, character sets.
 
-use crate::catalog::declared::encode_label;
-use crate::state::SessionState;
-use crate::vars;
+use vaquita_catalog::declared::encode_label;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation;
 use vaquita_parser::ast::{self, IntSize, TypeKind};
+use vaquita_session::SessionState;
+use vaquita_session::vars;
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
 use vaquita_types::{Kind, SqlError, SqlMode, SqlResult, SqlType};
 

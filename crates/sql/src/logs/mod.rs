@@ -6,7 +6,6 @@
 mod tables;
 
 use crate::database::Database;
-use crate::vars::Globals;
 use parking_lot::{Condvar, Mutex};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -15,6 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use vaquita_session::vars::Globals;
 use vaquita_types::temporal::calendar;
 use vaquita_types::{SqlError, SqlResult, TimeZone};
 

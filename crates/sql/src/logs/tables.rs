@@ -6,9 +6,9 @@
 use crate::accounts::quoted;
 use crate::connection::Connection;
 use crate::database::Database;
-use crate::sink::Collected;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use vaquita_session::sink::Collected;
 use vaquita_types::SqlResult;
 
 /// Rows that one INSERT takes.

@@ -1,12 +1,12 @@
 //! Lines of SHOW STATUS.
 
-use super::{COM_NAMES, SessionStatus};
 use crate::database::Database;
 use crate::logs::stamp;
-use crate::state::SessionState;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use vaquita_engine::hot_set::Progress;
+use vaquita_session::SessionState;
+use vaquita_session::status::{COM_NAMES, SessionStatus};
 
 /// Names and values: of a session, or of all.
 pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String, String)> {

@@ -5,9 +5,9 @@
 //! by default are MySQL 5.6's, as far as there is something to count here.
 
 use self::Kind::{Counter as C, Status as S, Value as V};
-use crate::accounts::like;
 use parking_lot::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use vaquita_session::privilege::pattern::like;
 
 /// What can be asked of counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

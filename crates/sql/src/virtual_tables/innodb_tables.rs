@@ -1,15 +1,15 @@
 //! INNODB_TRX, INNODB_LOCKS, INNODB_METRICS, and the engine's own dictionary.
 
 use super::making::{Making, text, text_or_null};
-use crate::accounts::Priv;
-use crate::error;
 use std::collections::HashMap;
 use std::sync::Arc;
+use vaquita_catalog::error;
 use vaquita_engine::Isolation;
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::lower::TrxState;
 use vaquita_engine::lower::{LockInfo, LockTarget, Names};
 use vaquita_engine::stats::Statistics;
+use vaquita_session::privilege::Priv;
 use vaquita_types::{SqlResult, Value};
 
 /// Who may not look at other people's work sees nothing.

@@ -1,14 +1,15 @@
 //! What SHOW answers: a list of rows, filtered by LIKE or WHERE, sent to the client.
 
 use super::making::{Cells, NAMES};
-use crate::expr::scope::{Resolved, ResolvedColumn, Scope, unknown_column};
-use crate::expr::{CompileCx, EvalCx, Row, TableRow, compile_condition};
-use crate::sink::{ColumnMeta, ResultSink};
-use crate::statement::{Outcome, StmtCx};
+use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_engine::lower::charset::{Charset, convert};
 use vaquita_engine::lower::collation::Collation;
+use vaquita_exec::Outcome;
+use vaquita_expr::scope::{Resolved, ResolvedColumn, Scope, unknown_column};
+use vaquita_expr::{CompileCx, Row, TableRow, compile_condition};
 use vaquita_parser::ast::{self, ShowFilter};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_types::{SqlResult, SqlType, Value};
 
 /// Columns and rows of an answer.
@@ -57,8 +58,7 @@ impl Listing {
                 )?;
                 let mut kept = Vec::new();
                 for row in self.rows {
-                    let mut eval =
-                        EvalCx { db: Some(cx.db), state: &mut *cx.state, engine: Some(&mut *cx.engine) };
+                    let mut eval = cx.eval();
                     let tables = [TableRow::Values(&row)];
                     if condition.eval_bool(&mut eval, &Row { tables: &tables, ..Row::default() })?
                         == Some(true)

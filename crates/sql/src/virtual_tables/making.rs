@@ -2,12 +2,13 @@
 
 use super::definitions::TABLES;
 use crate::database::Database;
-use crate::error;
-use crate::expr::EvalCx;
-use crate::plan::{VirtualColumn, VirtualTable, Wanted};
-use crate::state::SessionState;
-use std::sync::{Arc, LazyLock};
+use crate::statement::StmtCx;
+use std::sync::{Arc, LazyLock, Weak};
+use vaquita_catalog::error;
 use vaquita_engine::Table;
+use vaquita_expr::EvalCx;
+use vaquita_plan::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
+use vaquita_session::SessionState;
 use vaquita_types::{DateTime, Kind, SqlError, SqlResult, SqlType, Value};
 
 /// Collation of names.
@@ -95,7 +96,8 @@ impl Making<'_, '_> {
 
     pub(super) fn may_see(&self, database: &str) -> bool {
         let privileges = &self.state().privileges;
-        privileges.any_in_database(database) || privileges.global.has(crate::accounts::Priv::SHOW_DB)
+        privileges.any_in_database(database)
+            || privileges.global.has(vaquita_session::privilege::Priv::SHOW_DB)
     }
 
     /// Tables the session may see; only what is wanted by those columns. Tables that cannot be used are left out.
@@ -103,14 +105,14 @@ impl Making<'_, '_> {
         &self,
         database_column: usize,
         table_column: usize,
-    ) -> SqlResult<Vec<Arc<crate::catalog::TableInfo>>> {
+    ) -> SqlResult<Vec<Arc<vaquita_catalog::TableInfo>>> {
         let core = self.db.engine.core();
         let mut out = Vec::new();
         let one = self.wanted.text(table_column).map(|name| String::from_utf8_lossy(name).into_owned());
         for (database, file_name) in self.databases(database_column)? {
             let names = match &one {
                 // MySQL compares these names with the file system's case, so a filter is exact.
-                Some(name) => crate::catalog::engine_name(&database, name).into_iter().collect(),
+                Some(name) => vaquita_catalog::engine_name(&database, name).into_iter().collect(),
                 None => {
                     let mut all = error::of_engine(core.dict.tables(&core.storage, &file_name))?;
                     all.retain(|name| !vaquita_engine::lower::filename::is_intermediate(name));
@@ -129,13 +131,13 @@ impl Making<'_, '_> {
     }
 
     fn may_use(&self, database: &str, table: &str) -> bool {
-        use crate::accounts::Priv;
+        use vaquita_session::privilege::Priv;
         let privileges = &self.state().privileges;
         (privileges.global | privileges.in_database(database)).any(Priv::TABLE | Priv::GRANT)
             || privileges.on_table(database, table).is_some()
     }
 
-    fn info(&self, name: &str) -> SqlResult<Option<Arc<crate::catalog::TableInfo>>> {
+    fn info(&self, name: &str) -> SqlResult<Option<Arc<vaquita_catalog::TableInfo>>> {
         let core = self.db.engine.core();
         let table: Arc<Table> = match core.table(name) {
             Ok(table) => table,
@@ -163,21 +165,12 @@ pub(super) struct InfoTable {
     make: Option<Make>,
 }
 
-impl VirtualTable for InfoTable {
-    fn database(&self) -> &str {
-        "information_schema"
-    }
-
-    fn name(&self) -> &str {
+impl InfoTable {
+    pub(super) fn name(&self) -> &'static str {
         self.name
     }
 
-    fn columns(&self) -> &[VirtualColumn] {
-        &self.columns
-    }
-
-    fn rows(&self, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
-        let Some(db) = cx.db else { return Err(SqlError::new(1105, "no database is open")) };
+    fn rows(&self, db: &Database, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
         let Some(make) = self.make else { return Ok(Vec::new()) };
         let mut making = Making { cx, db, wanted, rows: Vec::new() };
         make(&mut making)?;
@@ -190,18 +183,60 @@ impl VirtualTable for InfoTable {
     }
 }
 
+/// A table of information_schema, of a folder.
+#[derive(Debug)]
+struct OfFolder {
+    table: &'static InfoTable,
+    db: Weak<Database>,
+}
+
+impl VirtualTable for OfFolder {
+    fn database(&self) -> &str {
+        "information_schema"
+    }
+
+    fn name(&self) -> &str {
+        self.table.name
+    }
+
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.table.columns
+    }
+
+    fn rows(&self, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
+        let Some(db) = self.db.upgrade() else { return Err(SqlError::new(1105, "no database is open")) };
+        self.table.rows(&db, cx, wanted)
+    }
+}
+
+/// The tables of information_schema, of a folder. Plans refer to the folder, which keeps the plans: therefore weakly.
+#[derive(Debug)]
+pub(crate) struct InfoTables(Weak<Database>);
+
+impl InfoTables {
+    /// Of that folder.
+    pub(crate) fn of(db: Weak<Database>) -> InfoTables {
+        InfoTables(db)
+    }
+}
+
+impl VirtualTables for InfoTables {
+    fn find(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
+        if !vaquita_catalog::is_virtual_database(database) {
+            return None;
+        }
+        Some(Arc::new(OfFolder { table: table(name)?, db: self.0.clone() }))
+    }
+}
+
 /// All tables, in the order of their names.
-pub(super) static ALL: LazyLock<Vec<Arc<InfoTable>>> = LazyLock::new(|| {
-    let mut all: Vec<Arc<InfoTable>> = TABLES
+pub(super) static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
+    let mut all: Vec<InfoTable> = TABLES
         .iter()
         .map(|(name, columns)| {
             let column =
                 |(name, ty): &(&str, &str)| VirtualColumn { name: (*name).to_owned(), ty: parse_type(ty) };
-            Arc::new(InfoTable {
-                name,
-                columns: columns.iter().map(column).collect(),
-                make: super::maker(name),
-            })
+            InfoTable { name, columns: columns.iter().map(column).collect(), make: super::maker(name) }
         })
         .collect();
     all.sort_by_key(|t| t.name);
@@ -209,11 +244,12 @@ pub(super) static ALL: LazyLock<Vec<Arc<InfoTable>>> = LazyLock::new(|| {
 });
 
 /// The table of that name.
-pub(super) fn table(name: &str) -> Option<&'static Arc<InfoTable>> {
+pub(super) fn table(name: &str) -> Option<&'static InfoTable> {
     ALL.iter().find(|t| t.name.eq_ignore_ascii_case(name))
 }
 
 /// Rows of a table, for SHOW.
-pub(super) fn rows_of(name: &str, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
-    table(name).map_or(Ok(Vec::new()), |t| t.rows(cx, wanted))
+pub(super) fn rows_of(name: &str, cx: &mut StmtCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
+    let db = cx.db.clone();
+    table(name).map_or(Ok(Vec::new()), |t| t.rows(&db, &mut cx.eval(), wanted))
 }

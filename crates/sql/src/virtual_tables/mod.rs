@@ -21,26 +21,11 @@ mod server_tables;
 mod show;
 
 pub(crate) use listing::Listing;
-pub(crate) use making::text;
+pub(crate) use making::{InfoTables, text};
 pub(crate) use show::{show, show_columns};
 
 use crate::database::Database;
-use crate::plan::VirtualTable;
-use std::sync::Arc;
 use vaquita_types::SqlResult;
-
-/// Whether a database has virtual tables only.
-pub(crate) fn is_virtual_database(name: &str) -> bool {
-    name.eq_ignore_ascii_case("information_schema")
-}
-
-/// Finds a virtual table.
-pub(crate) fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
-    if !is_virtual_database(database) {
-        return None;
-    }
-    making::table(name).map(|table| table.clone() as Arc<dyn VirtualTable>)
-}
 
 /// Default collation of a database, `Some(None)` if it says nothing; `None`: there is no such database. The name is as
 /// in file names.
@@ -48,8 +33,10 @@ pub(crate) fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> 
 /// # Errors
 /// Errors of reading the folder.
 pub(crate) fn database_options(db: &Database, file_name: &str) -> SqlResult<Option<Option<u16>>> {
-    let options =
-        crate::error::of_engine(vaquita_engine::ddl::database_options(db.engine.core(), file_name))?;
+    let options = vaquita_catalog::error::of_engine(vaquita_engine::ddl::database_options(
+        db.engine.core(),
+        file_name,
+    ))?;
     let collation = |text: &str| {
         let name = text.lines().find_map(|line| line.strip_prefix("default-collation="))?;
         vaquita_engine::text::collation::by_name(name.trim())

@@ -1,13 +1,13 @@
 //! Databases, tables, columns, keys.
 
 use super::making::{Cells, Making, number_or_null, text, text_or_null, yes_no};
-use crate::accounts::Priv;
-use crate::catalog::{ColumnInfo, KeyInfo, TableInfo, flag};
-use crate::vars;
 use std::sync::Arc;
+use vaquita_catalog::{ColumnInfo, KeyInfo, TableInfo, flag};
 use vaquita_engine::lower::filename;
 use vaquita_engine::stats::Statistics;
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
+use vaquita_session::privilege::Priv;
+use vaquita_session::vars;
 use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
 pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
@@ -51,7 +51,7 @@ pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
             let mut row = vec![
                 text("def"),
                 text("information_schema"),
-                text(crate::plan::VirtualTable::name(table.as_ref())),
+                text(table.name()),
                 text("SYSTEM VIEW"),
                 text("MEMORY"),
                 Value::UInt(10),

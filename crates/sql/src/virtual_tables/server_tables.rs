@@ -1,8 +1,8 @@
 //! Engines, character sets, sessions, variables, counters, privileges.
 
 use super::making::{Making, text, text_or_null, yes_no};
-use crate::accounts::Priv;
-use crate::vars;
+use vaquita_session::privilege::Priv;
+use vaquita_session::vars;
 use vaquita_types::{SqlResult, Value};
 
 pub(super) fn engines(m: &mut Making<'_, '_>) -> SqlResult<()> {
@@ -83,7 +83,7 @@ fn pairs(m: &mut Making<'_, '_>, list: impl IntoIterator<Item = (String, String)
 }
 
 fn variables(m: &mut Making<'_, '_>, global: bool) -> SqlResult<()> {
-    let list = vars::list(global, m.db, m.state());
+    let list = crate::set::list(global, m.db, m.state());
     pairs(m, list.into_iter().map(|(name, value)| (name.to_owned(), value)))
 }
 

@@ -2,14 +2,14 @@
 
 use super::listing::Listing;
 use super::making::{Cells, rows_of, text, text_or_null};
-use crate::accounts::Priv;
-use crate::expr::EvalCx;
-use crate::plan::Wanted;
-use crate::sink::{ColumnMeta, ResultSink};
-use crate::statement::{Outcome, StmtCx};
-use crate::vars;
+use crate::statement::StmtCx;
 use std::sync::Arc;
+use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Ident, ObjectName, Show, ShowEngine, ShowFilter, VarScope};
+use vaquita_plan::Wanted;
+use vaquita_session::privilege::Priv;
+use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_session::vars;
 use vaquita_types::{Level, SqlError, SqlResult, Value};
 
 /// Columns of SHOW COLUMNS, those of FULL, and where they are in COLUMNS.
@@ -159,8 +159,7 @@ fn project(
 ) -> SqlResult<Listing> {
     let mut listing = Listing::new(&definitions(columns));
     let wanted = Wanted { equal: equal.clone(), columns: Vec::new() };
-    let mut eval = EvalCx { db: Some(cx.db), state: &mut *cx.state, engine: Some(&mut *cx.engine) };
-    for row in rows_of(table, &mut eval, &wanted)? {
+    for row in rows_of(table, cx, &wanted)? {
         if equal.iter().any(|(at, value)| row.get(*at) != Some(value)) {
             continue;
         }
@@ -180,13 +179,13 @@ fn database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<String> {
     if name.is_empty() {
         return Err(SqlError::new(1046, "No database selected"));
     }
-    Ok(if super::is_virtual_database(&name) { "information_schema".to_owned() } else { name })
+    Ok(if vaquita_catalog::is_virtual_database(&name) { "information_schema".to_owned() } else { name })
 }
 
 /// The same, which must exist and may be seen.
 fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<String> {
     let name = database(cx, schema)?;
-    if super::is_virtual_database(&name) {
+    if vaquita_catalog::is_virtual_database(&name) {
         return Ok(name);
     }
     // Whoever has anything everywhere may ask for any database, and sees of it what they may.
@@ -199,7 +198,7 @@ fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<St
         ));
     }
     let unknown = || SqlError::new(1049, format!("Unknown database '{name}'"));
-    let file_name = crate::catalog::file_name(&name).map_err(|_| unknown())?;
+    let file_name = vaquita_catalog::file_name(&name).map_err(|_| unknown())?;
     super::database_options(cx.db, &file_name)?.ok_or_else(unknown)?;
     Ok(name)
 }
@@ -208,9 +207,9 @@ fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<St
 fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(String, String)> {
     let database = database(cx, name.schema)?;
     let table = name_of(name.name);
-    if super::is_virtual_database(&database) {
+    if vaquita_catalog::is_virtual_database(&database) {
         return match super::making::table(&table) {
-            Some(found) => Ok((database, crate::plan::VirtualTable::name(found.as_ref()).to_owned())),
+            Some(found) => Ok((database, found.name().to_owned())),
             None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
         };
     }
@@ -220,9 +219,9 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
 }
 
 fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
-    let engine_name = crate::catalog::engine_name(database, table)?;
+    let engine_name = vaquita_catalog::engine_name(database, table)?;
     let core = cx.db.engine.core();
-    crate::error::of_engine(core.table(&engine_name)).map(drop)
+    vaquita_catalog::error::of_engine(core.table(&engine_name)).map(drop)
 }
 
 /// SHOW.
@@ -260,7 +259,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::Events { schema, filter } => {
             let name = existing_database(cx, *schema)?;
             let privileges = &cx.state.privileges;
-            if !super::is_virtual_database(&name)
+            if !vaquita_catalog::is_virtual_database(&name)
                 && !(privileges.global | privileges.in_database(&name)).has(Priv::EVENT)
             {
                 let (user, host) = (&cx.state.account_user, &cx.state.account_host);
@@ -288,7 +287,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::CreateUser(user) => (crate::accounts::show_create_user(cx, user)?, no),
         Show::Variables { scope, filter } => {
             let mut listing = Listing::new(PAIRS);
-            for (name, value) in vars::list(*scope == VarScope::Global, cx.db, cx.state) {
+            for (name, value) in crate::set::list(*scope == VarScope::Global, cx.db, cx.state) {
                 listing.rows.push(vec![text(name), text(value)]);
             }
             (listing, *filter)
@@ -480,23 +479,24 @@ fn tables(
         }
         listing.rows.push(row);
     };
-    if super::is_virtual_database(&name) {
+    if vaquita_catalog::is_virtual_database(&name) {
         for table in super::making::ALL.iter() {
-            push(&mut listing, crate::plan::VirtualTable::name(table.as_ref()), "SYSTEM VIEW");
+            push(&mut listing, table.name(), "SYSTEM VIEW");
         }
         return Ok(listing);
     }
     // By names alone: no table is opened.
     let core = cx.db.engine.core();
-    let file_name = crate::catalog::file_name(&name)?;
+    let file_name = vaquita_catalog::file_name(&name)?;
     let privileges = &cx.state.privileges;
     let all = (privileges.global | privileges.in_database(&name)).any(Priv::TABLE | Priv::GRANT);
-    let mut names: Vec<String> = crate::error::of_engine(core.dict.tables(&core.storage, &file_name))?
-        .iter()
-        .filter(|table| !vaquita_engine::lower::filename::is_intermediate(table))
-        .map(|table| crate::catalog::sql_name(table).1)
-        .filter(|table| all || privileges.on_table(&name, table).is_some())
-        .collect();
+    let mut names: Vec<String> =
+        vaquita_catalog::error::of_engine(core.dict.tables(&core.storage, &file_name))?
+            .iter()
+            .filter(|table| !vaquita_engine::lower::filename::is_intermediate(table))
+            .map(|table| vaquita_catalog::sql_name(table).1)
+            .filter(|table| all || privileges.on_table(&name, table).is_some())
+            .collect();
     names.sort();
     names.iter().for_each(|table| push(&mut listing, table, "BASE TABLE"));
     Ok(listing)
@@ -513,9 +513,9 @@ fn open_tables(cx: &mut StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<List
     if let Some(schema) = schema {
         let name = existing_database(cx, Some(schema))?;
         let core = cx.db.engine.core();
-        let file_name = crate::catalog::file_name(&name)?;
-        for table in crate::error::of_engine(core.dict.tables(&core.storage, &file_name))? {
-            let table = crate::catalog::sql_name(&table).1;
+        let file_name = vaquita_catalog::file_name(&name)?;
+        for table in vaquita_catalog::error::of_engine(core.dict.tables(&core.storage, &file_name))? {
+            let table = vaquita_catalog::sql_name(&table).1;
             listing.rows.push(vec![text(&name), text(table), Value::Int(0), Value::Int(0)]);
         }
     }
@@ -526,7 +526,7 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
     let database = database(cx, name.schema)?;
     let table = name_of(name.name);
     let mut listing = Listing::new(CREATE_TABLE);
-    if super::is_virtual_database(&database) {
+    if vaquita_catalog::is_virtual_database(&database) {
         let (_, table) = existing_table(cx, name)?;
         let sql = super::create_virtual(&table);
         listing.rows.push(vec![text(&table), text(sql)]);
@@ -552,15 +552,15 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
 
 fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) -> SqlResult<Listing> {
     let asked = database(cx, Some(name))?;
-    if !super::is_virtual_database(&asked) && !cx.state.privileges.any_in_database(&asked) {
+    if !vaquita_catalog::is_virtual_database(&asked) && !cx.state.privileges.any_in_database(&asked) {
         let (user, host) = (&cx.state.account_user, &cx.state.account_host);
         return Err(SqlError::database_denied(user, host, &asked));
     }
     let name = existing_database(cx, Some(name))?;
-    let collation = match super::is_virtual_database(&name) {
+    let collation = match vaquita_catalog::is_virtual_database(&name) {
         true => super::making::NAMES,
         false => {
-            let file_name = crate::catalog::file_name(&name)?;
+            let file_name = vaquita_catalog::file_name(&name)?;
             let of_database = super::database_options(cx.db, &file_name)?.flatten();
             of_database.unwrap_or(cx.state.vars.collation_server)
         }

@@ -1,0 +1,340 @@
+//! Tables, columns, and where they are kept once they are made.
+
+use crate::declared;
+use crate::error;
+use crate::extra::Extra;
+use crate::names::{engine_name, same_name, sql_name};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::sync::Arc;
+use vaquita_engine::table::DefaultValue;
+use vaquita_engine::{MdlMode, Statement, Table};
+use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
+
+/// Flags of a column in the protocol.
+pub mod flag {
+    #![allow(missing_docs, reason = "named as in the protocol's documentation")]
+    pub const NOT_NULL: u16 = 1;
+    pub const PRI_KEY: u16 = 2;
+    pub const UNIQUE_KEY: u16 = 4;
+    pub const MULTIPLE_KEY: u16 = 8;
+    pub const BLOB: u16 = 16;
+    pub const UNSIGNED: u16 = 32;
+    pub const ZEROFILL: u16 = 64;
+    pub const BINARY: u16 = 128;
+    pub const ENUM: u16 = 256;
+    pub const AUTO_INCREMENT: u16 = 512;
+    pub const TIMESTAMP: u16 = 1024;
+    pub const SET: u16 = 2048;
+    pub const NO_DEFAULT_VALUE: u16 = 4096;
+    pub const ON_UPDATE_NOW: u16 = 8192;
+    pub const PART_KEY: u16 = 16384;
+    pub const NUM: u16 = 32768;
+}
+
+/// A column.
+#[derive(Debug)]
+pub struct ColumnInfo {
+    /// Name as declared.
+    pub name: String,
+    /// SQL type and codec.
+    pub ty: ColumnType,
+    /// Type as SHOW COLUMNS prints it.
+    pub declared: String,
+    /// Its default; constants are in stored form.
+    pub default: DefaultValue,
+    /// What it gets in lax mode if it has no default and NULL is not allowed: stored form of 0, '' and the like.
+    pub implicit: Box<[u8]>,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// Flags of the protocol.
+    pub flags: u16,
+    /// Options; see [`extra`].
+    pub extra: Extra,
+    /// No statement sees it: neither by name nor in `*`, SHOW and information_schema.
+    pub hidden: bool,
+}
+
+impl ColumnInfo {
+    /// The type.
+    pub fn sql_type(&self) -> &SqlType {
+        &self.ty.ty
+    }
+
+    /// Whether NULL is allowed.
+    pub fn is_nullable(&self) -> bool {
+        self.ty.ty.nullable
+    }
+}
+
+/// A column of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPartInfo {
+    /// Position in the table.
+    pub column: usize,
+    /// Characters (bytes of binary strings) of the prefix; `None`: the whole column.
+    pub prefix: Option<u32>,
+}
+
+/// A key.
+#[derive(Debug)]
+pub struct KeyInfo {
+    /// Name.
+    pub name: String,
+    /// Position in [`Table::indexes`].
+    pub index: usize,
+    /// Whether it is unique.
+    pub unique: bool,
+    /// Whether it is the primary key.
+    pub primary: bool,
+    /// Its columns.
+    pub parts: Vec<KeyPartInfo>,
+}
+
+/// A table with the SQL types of its columns; made once per engine table object.
+#[derive(Debug)]
+pub struct TableInfo {
+    /// Database.
+    pub database: String,
+    /// Name.
+    pub name: String,
+    /// The engine's object.
+    pub table: Arc<Table>,
+    /// Columns in order: those of the engine's table, hidden ones too.
+    pub columns: Vec<ColumnInfo>,
+    /// Keys as SHOW INDEX lists them, those of hidden columns and the hidden clustered index left out.
+    pub keys: Vec<KeyInfo>,
+    /// Position of the AUTO_INCREMENT column.
+    pub auto_increment: Option<usize>,
+    /// Columns with ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: Vec<usize>,
+    /// Options; see [`extra`].
+    pub extra: Extra,
+}
+
+impl TableInfo {
+    /// The SQL view of an engine table.
+    ///
+    /// # Errors
+    /// Its name is not of this engine's form; a column's stored form contradicts its type (1105).
+    pub fn new(table: Arc<Table>) -> SqlResult<TableInfo> {
+        let (database, name) = sql_name(&table.name);
+        let mut columns = Vec::with_capacity(table.columns.len());
+        for column in &table.columns {
+            columns.push(column_info(column, &table)?);
+        }
+        let keys = keys_of(&table);
+        let primary = shown_as_primary(&keys, &columns);
+        for (at, key) in keys.iter().enumerate() {
+            for (i, part) in key.parts.iter().enumerate() {
+                let flags = &mut columns[part.column].flags;
+                *flags |= flag::PART_KEY;
+                *flags |= match (primary == Some(at), key.unique && key.parts.len() == 1) {
+                    (true, _) => flag::PRI_KEY,
+                    (false, true) => flag::UNIQUE_KEY,
+                    (false, false) if i == 0 => flag::MULTIPLE_KEY,
+                    (false, false) => 0,
+                };
+            }
+        }
+        Ok(TableInfo {
+            auto_increment: columns.iter().position(|c| c.auto_increment),
+            on_update_now: (0..columns.len()).filter(|&i| columns[i].on_update_now).collect(),
+            extra: Extra::parse(&table.extra),
+            database,
+            name,
+            columns,
+            keys,
+            table,
+        })
+    }
+
+    /// Position of a column that can be named, by name without case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| !c.hidden && same_name(&c.name, name))
+    }
+
+    /// The same, with `_rowid` as another name of [`TableInfo::row_id`].
+    pub fn named_column(&self, name: &str) -> Option<usize> {
+        self.column(name).or_else(|| if is_row_id(name) { self.row_id() } else { None })
+    }
+
+    /// The column that `_rowid` names: the only one of the primary key, or else of the first unique key without NULL, if it is an
+    /// integer, YEAR or BIT.
+    pub fn row_id(&self) -> Option<usize> {
+        let key = self.keys.first().filter(|key| key.unique)?;
+        let [KeyPartInfo { column, prefix: None }] = key.parts[..] else { return None };
+        let kind = self.columns[column].sql_type().kind;
+        let is_number = kind.is_integer() || matches!(kind, Kind::Year | Kind::Bit);
+        (is_number && !self.columns[column].is_nullable()).then_some(column)
+    }
+
+    /// The columns that statements see, with their positions.
+    pub fn shown_columns(&self) -> impl Iterator<Item = (usize, &ColumnInfo)> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.hidden)
+    }
+
+    /// A key, by name without case.
+    pub fn key(&self, name: &str) -> Option<&KeyInfo> {
+        self.keys.iter().find(|k| same_name(&k.name, name))
+    }
+
+    /// The primary key.
+    pub fn primary_key(&self) -> Option<&KeyInfo> {
+        self.keys.iter().find(|k| k.primary)
+    }
+}
+
+/// Whether it is the name that every table with a key of one integer has for it, unless a column is called so.
+pub fn is_row_id(name: &str) -> bool {
+    name.eq_ignore_ascii_case("_rowid")
+}
+
+fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<ColumnInfo> {
+    let extra = Extra::parse(&column.extra);
+    let sql_type = declared::sql_type(column, table.collation, &extra);
+    let declared = match extra.head.as_str() {
+        "" => sql_type.column_type(),
+        head => head.to_owned(),
+    };
+    let flags = flags_of(column, &sql_type);
+    let ty = ColumnType::of_def(sql_type, &column.def, table.row_format);
+    let mut implicit = Vec::new();
+    ty.push_implicit_default(&mut implicit);
+    Ok(ColumnInfo {
+        name: column.def.name.clone(),
+        ty,
+        declared,
+        default: column.default.clone(),
+        implicit: implicit.into(),
+        auto_increment: column.auto_increment,
+        on_update_now: column.on_update_now,
+        flags,
+        extra,
+        hidden: column.hidden,
+    })
+}
+
+/// Flags that follow from the type, and those that only a table's column has.
+fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
+    let no_default = !ty.nullable && column.default == DefaultValue::None && !column.auto_increment;
+    [
+        (flag::AUTO_INCREMENT, column.auto_increment),
+        (flag::TIMESTAMP, ty.kind == Kind::Timestamp && column.default == DefaultValue::Now),
+        (flag::NO_DEFAULT_VALUE, no_default),
+        (flag::ON_UPDATE_NOW, column.on_update_now),
+        (flag::NUM, ty.is_number()),
+    ]
+    .into_iter()
+    .filter(|(_, on)| *on)
+    .fold(ty.protocol_flags(), |flags, (bit, _)| flags | bit)
+}
+
+/// The key whose columns are `PRI`: the primary key, else the first unique one of whole columns without NULL.
+fn shown_as_primary(keys: &[KeyInfo], columns: &[ColumnInfo]) -> Option<usize> {
+    let identifies = |key: &KeyInfo| {
+        let mut parts = key.parts.iter();
+        key.unique && parts.all(|p| p.prefix.is_none() && !columns[p.column].is_nullable())
+    };
+    let declared = keys.iter().position(|key| key.primary);
+    declared.or_else(|| keys.iter().position(identifies))
+}
+
+fn keys_of(table: &Table) -> Vec<KeyInfo> {
+    let mut keys = Vec::new();
+    for (i, index) in table.indexes.iter().enumerate() {
+        if index.parts.is_empty() || index.hidden {
+            continue;
+        }
+        let part = |p: &vaquita_engine::lower::KeyPart| {
+            let width = u32::from(table.columns[p.column].def.mbmaxlen.max(1));
+            KeyPartInfo { column: p.column, prefix: (p.prefix_len > 0).then(|| p.prefix_len / width) }
+        };
+        keys.push(KeyInfo {
+            name: index.name.clone(),
+            index: i,
+            unique: index.is_unique(),
+            primary: index.name == "PRIMARY",
+            parts: index.parts.iter().map(part).collect(),
+        });
+    }
+    // As MySQL sorts them: the primary key, unique keys without NULL, other unique ones, the rest.
+    let class = |k: &KeyInfo| {
+        let nullable = k.parts.iter().any(|p| table.columns[p.column].def.is_nullable());
+        match (k.primary, k.unique, nullable) {
+            (true, _, _) => 0,
+            (_, true, false) => 1,
+            (_, true, true) => 2,
+            _ => 3,
+        }
+    };
+    keys.sort_by_key(class);
+    keys
+}
+
+/// Table objects of a folder, by name.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    shards: [RwLock<Shard>; 16],
+}
+
+type Shard = HashMap<String, Arc<TableInfo>, foldhash::fast::RandomState>;
+
+/// Tables kept by one shard before it looks for unused ones.
+const SHARD_TABLES: usize = 256;
+
+impl Catalog {
+    /// The SQL view of an engine table, made if need be.
+    ///
+    /// # Errors
+    /// As [`TableInfo::new`].
+    pub fn info(&self, table: &Arc<Table>) -> SqlResult<Arc<TableInfo>> {
+        let shard = self.shard(&table.name);
+        if let Some(info) = shard.read().get(&table.name)
+            && Arc::ptr_eq(&info.table, table)
+        {
+            return Ok(info.clone());
+        }
+        let info = Arc::new(TableInfo::new(table.clone())?);
+        let mut tables = shard.write();
+        if tables.len() >= SHARD_TABLES {
+            tables.retain(|_, info| Arc::strong_count(info) > 1);
+        }
+        tables.insert(table.name.clone(), info.clone());
+        Ok(info)
+    }
+
+    /// Forgets a table that was dropped or renamed; `name` is the engine's.
+    pub fn forget(&self, name: &str) {
+        self.shard(name).write().remove(name);
+    }
+
+    fn shard(&self, name: &str) -> &RwLock<Shard> {
+        let hash = name.bytes().fold(0usize, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
+        &self.shards[hash % self.shards.len()]
+    }
+}
+
+/// Opens a table under a metadata lock that lasts to the end of the transaction.
+///
+/// # Errors
+/// 1046 no database, 1146 no such table, 1205 metadata lock, 1812 and the like: it cannot be used.
+pub fn open_table(
+    catalog: &Catalog,
+    statement: &mut Statement<'_>,
+    database: &str,
+    name: &str,
+    mode: MdlMode,
+) -> SqlResult<Arc<TableInfo>> {
+    if database.is_empty() {
+        return Err(SqlError::new(1046, "No database selected"));
+    }
+    let engine_name = engine_name(database, name)?;
+    match statement.table_for(&engine_name, mode) {
+        Ok(table) => catalog.info(&table),
+        Err(vaquita_engine::Error::NoSuchTable(_)) => Err(error::no_such_table(database, name)),
+        Err(e) => Err(error::engine(&e)),
+    }
+}

@@ -1,0 +1,71 @@
+//! DELETE, from one table or from several that are joined.
+
+use super::message::failure;
+use super::writer::engine;
+use crate::matching::{self, Matched};
+use crate::statement::{Outcome, Planned, RunCx};
+use std::sync::Arc;
+use vaquita_engine::Error;
+use vaquita_expr::EvalCx;
+use vaquita_plan::MatchPlan;
+use vaquita_session::privilege::{Priv, Wanted};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_types::{Level, SqlResult, Value};
+
+/// A planned DELETE.
+#[derive(Debug)]
+pub struct DeletePlan {
+    matching: MatchPlan,
+    ignore: bool,
+    wants: Box<[Wanted]>,
+}
+
+impl DeletePlan {
+    /// The changing part over a reading part.
+    pub fn new(matching: MatchPlan, ignore: bool, mut wants: Vec<Wanted>) -> DeletePlan {
+        let targets = matching.targets.iter();
+        wants.extend(targets.map(|t| Wanted::table(&t.info.database, &t.info.name, Priv::DELETE)));
+        wants.sort_by_key(|w| w.by_column);
+        DeletePlan { matching, ignore, wants: wants.into() }
+    }
+
+    /// Deletes the rows of one match; how many.
+    fn delete(&self, cx: &mut EvalCx<'_>, matched: &Matched<'_>) -> SqlResult<u64> {
+        let mut deleted = 0;
+        for (target, key) in self.matching.targets.iter().zip(matched.keys) {
+            let Some(key) = key else { continue };
+            let mut statement = engine(cx)?.statement();
+            let mark = statement.mark();
+            match statement.delete(&target.info.table, key) {
+                Ok(was_there) => deleted += u64::from(was_there),
+                Err(e @ Error::RowIsReferenced { .. }) if self.ignore => {
+                    statement.take_back(mark).map_err(|e| failure(&e, &target.info))?;
+                    let error = failure(&e, &target.info);
+                    cx.state.warnings.push(Level::Error, error.code, error.message);
+                }
+                Err(e) => return Err(failure(&e, &target.info)),
+            }
+        }
+        Ok(deleted)
+    }
+}
+
+impl Planned for DeletePlan {
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>> {
+        None
+    }
+
+    fn wants(&self) -> &[Wanted] {
+        &self.wants
+    }
+
+    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let mut affected_rows = 0;
+        let mut eval = cx.eval();
+        matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
+            affected_rows += self.delete(cx, matched)?;
+            Ok(())
+        })?;
+        Ok(Outcome { affected_rows, ..Outcome::default() })
+    }
+}

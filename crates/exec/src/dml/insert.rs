@@ -1,0 +1,523 @@
+//! INSERT and REPLACE.
+//!
+//! A statement with few rows is compiled as a whole, so that its plan can be kept ([`plan_insert`]). One with many rows
+//! of literals is compiled without its rows, which are then read from the syntax tree one by one ([`plan_bulk`]):
+//! nothing is made per row but its stored form.
+
+use super::literal::Literals;
+use super::scope::TableScope;
+use super::store::must_be_given;
+use super::writer::{Assigned, OnDuplicate, Writer};
+use crate::select;
+use crate::statement::{Outcome, PlanCx, Planned, RunCx};
+use std::sync::Arc;
+use vaquita_catalog::{self, TableInfo};
+use vaquita_engine::MdlMode;
+use vaquita_expr::{CompileCx, EvalCx, Expr, Node, Row, TableRow, compile};
+use vaquita_parser::ast;
+use vaquita_plan::wanted_of;
+use vaquita_plan::{Planner, SelectPlan, SourceLock, plan_select};
+use vaquita_session::SessionState;
+use vaquita_session::Shared;
+use vaquita_session::privilege::{Priv, Wanted};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+
+/// A value of a row: `None` is DEFAULT.
+type Cell = Option<Expr>;
+
+/// Where the rows come from.
+#[derive(Debug)]
+enum Source {
+    /// VALUES, SET.
+    Rows(Box<[Box<[Cell]>]>),
+    /// SELECT.
+    Query(Box<Select>),
+    /// Rows are handed over by the caller.
+    Caller,
+}
+
+/// The SELECT of an INSERT.
+#[derive(Debug)]
+struct Select {
+    plan: SelectPlan,
+    /// It reads the table that is inserted into: all rows are read before the first is written.
+    reads_target: bool,
+}
+
+/// A planned INSERT or REPLACE.
+#[derive(Debug)]
+pub struct InsertPlan {
+    info: Arc<TableInfo>,
+    replace: bool,
+    ignore: bool,
+    /// Columns given, in the order of the values.
+    targets: Box<[usize]>,
+    /// Columns not given.
+    missing: Box<[usize]>,
+    /// Of these the first without a default.
+    without_default: Box<[usize]>,
+    source: Source,
+    /// Values look at columns of the row.
+    reads_row: bool,
+    on_duplicate: Box<[Assigned]>,
+    wants: Vec<Wanted>,
+}
+
+/// Plans an INSERT or REPLACE with its rows.
+///
+/// # Errors
+/// 1146, 1054, 1110, 1136, those of expressions.
+pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
+    let mut plan = plan_header(ast, cx)?;
+    match ast.source {
+        ast::InsertSource::Values(rows) => {
+            check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
+            plan.source = Source::Rows(plan.compile_rows(rows, cx)?);
+            Ok(plan)
+        }
+        ast::InsertSource::Query(query) => {
+            let select = {
+                let planner = Planner::new(
+                    cx.stmt.db,
+                    cx.stmt.engine,
+                    cx.sql,
+                    cx.params,
+                    cx.virtual_tables,
+                    crate::subquery::runnable,
+                )
+                .locking_sources(SourceLock::AboveReadCommitted);
+                plan_select(&planner, query, &mut compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types))?
+            };
+            if select.columns().len() != plan.targets.len() {
+                return Err(SqlError::new(1136, "Column count doesn't match value count at row 1"));
+            }
+            plan.wants.extend(wanted_of(select.uses()));
+            let reads_target = select.tables().iter().any(|t| t.table.id == plan.info.table.id);
+            plan.source = Source::Query(Box::new(Select { plan: select, reads_target }));
+            Ok(plan)
+        }
+    }
+}
+
+/// Rows from which on a statement's rows are read from its syntax tree.
+const BULK: usize = 8;
+
+/// Whether an INSERT has so many rows that keeping a plan of it is of no use: to be planned by [`plan_bulk`] and run by
+/// [`InsertPlan::run_bulk`].
+pub fn is_bulk(ast: &ast::Insert<'_>) -> bool {
+    matches!(ast.source, ast::InsertSource::Values(rows) if rows.len() >= BULK)
+}
+
+/// Plans an INSERT ... VALUES without its rows.
+///
+/// # Errors
+/// As [`plan_insert`].
+pub fn plan_bulk(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
+    let plan = plan_header(ast, cx)?;
+    if let ast::InsertSource::Values(rows) = ast.source {
+        check_lengths(rows, plan.targets.len(), ast.columns.is_none())?;
+    }
+    Ok(plan)
+}
+
+/// Everything but the rows.
+fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
+    if !ast.partitions.is_empty() {
+        return Err(SqlError::unsupported("PARTITION"));
+    }
+    let info = open_for_change(&ast.table, &mut cx.stmt)?;
+    let planner = Planner::new(
+        cx.stmt.db,
+        cx.stmt.engine,
+        cx.sql,
+        cx.params,
+        cx.virtual_tables,
+        crate::subquery::runnable,
+    )
+    .locking_sources(SourceLock::Always);
+    let scope =
+        TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref(), planner: &planner };
+    let targets = match ast.columns {
+        // INSERT INTO t () VALUES ()
+        Some(columns) => {
+            let mut targets: Vec<usize> = Vec::with_capacity(columns.len());
+            for name in columns {
+                let column = scope.position(name)?;
+                if targets.contains(&column) {
+                    return Err(SqlError::new(1110, format!("Column '{}' specified twice", name.name)));
+                }
+                targets.push(column);
+            }
+            targets
+        }
+        None => match ast.source {
+            ast::InsertSource::Values([[], ..]) => Vec::new(),
+            _ => info.shown_columns().map(|(c, _)| c).collect(),
+        },
+    };
+    let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !targets.contains(c)).collect();
+    let without_default = missing.iter().copied().filter(|&c| must_be_given(&info.columns[c])).collect();
+    let mut on_duplicate = Vec::with_capacity(ast.on_duplicate.len());
+    for assignment in ast.on_duplicate {
+        let column = scope.position(&assignment.column)?;
+        let value = match assignment.value.kind {
+            ast::ExprKind::Default => None,
+            _ => {
+                let mut cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
+                Some(compile(&assignment.value, &scope, &mut cx)?)
+            }
+        };
+        on_duplicate.push(Assigned { column, value });
+    }
+    let mut wants = wants(ast, &info, &targets, &on_duplicate);
+    wants.extend(wanted_of(&planner.take_uses()));
+    Ok(InsertPlan {
+        replace: ast.replace,
+        ignore: ast.ignore,
+        targets: targets.into(),
+        missing,
+        without_default,
+        source: Source::Caller,
+        reads_row: false,
+        on_duplicate: on_duplicate.into(),
+        wants,
+        info,
+    })
+}
+
+fn compile_cx<'c>(db: &'c Shared, state: &'c mut SessionState, param_types: &'c [SqlType]) -> CompileCx<'c> {
+    CompileCx { param_types, ..CompileCx::new(Some(db), state) }
+}
+
+/// Opens a table whose rows are to be changed.
+///
+/// # Errors
+/// 1046, 1146.
+pub(crate) fn open_for_change(name: &ast::ObjectName<'_>, cx: &mut RunCx<'_>) -> SqlResult<Arc<TableInfo>> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let table = name.name.to_string();
+    if vaquita_catalog::is_virtual_database(&database) {
+        let (user, host) = (&cx.state.account_user, &cx.state.account_host);
+        return Err(SqlError::database_denied(user, host, &database));
+    }
+    cx.state.check_known(&database, &table, Priv::INSERT)?;
+    vaquita_catalog::open_table(
+        &cx.db.catalog,
+        &mut cx.engine.statement(),
+        &database,
+        &table,
+        MdlMode::SharedWrite,
+    )
+}
+
+/// Every row has as many values as columns were named.
+fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlResult<()> {
+    // `INSERT INTO t VALUES ()` gives every column its default.
+    let wanted = if all && rows.first().is_some_and(|r| r.is_empty()) { 0 } else { columns };
+    match rows.iter().position(|row| row.len() != wanted) {
+        Some(at) => {
+            Err(SqlError::new(1136, format!("Column count doesn't match value count at row {}", at + 1)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What an INSERT does to its own table: sets columns, sets others of rows that are there, reads some of these.
+fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[Assigned]) -> Vec<Wanted> {
+    let want = |privilege: Priv, columns: &mut dyn Iterator<Item = usize>| {
+        let names = columns.map(|c| info.columns[c].name.as_str());
+        Wanted::columns(&info.database, &info.name, privilege, names)
+    };
+    let mut wants = vec![want(Priv::INSERT, &mut targets.iter().copied())];
+    if !updates.is_empty() {
+        wants.push(want(Priv::UPDATE, &mut updates.iter().map(|u| u.column)));
+        let mut read: Vec<usize> = Vec::new();
+        for expr in updates.iter().filter_map(|u| u.value.as_ref()) {
+            expr.walk(&mut |e| {
+                // Table 1 is the row that was to come in.
+                if let Node::Column { level: 0, table: 0, column, .. } = e.node() {
+                    read.push(usize::from(*column));
+                }
+            });
+        }
+        if !read.is_empty() {
+            wants.push(Wanted { by_column: true, ..want(Priv::SELECT, &mut read.into_iter()) });
+        }
+    }
+    if ast.replace {
+        wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
+    }
+    wants
+}
+
+impl InsertPlan {
+    fn scope<'t, 'p>(&'t self, planner: &'t Planner<'p>) -> TableScope<'t, 'p> {
+        TableScope { info: &self.info, on_duplicate: false, alias: None, planner }
+    }
+
+    fn compile_rows(
+        &mut self,
+        rows: &[&[ast::Expr<'_>]],
+        cx: &mut PlanCx<'_>,
+    ) -> SqlResult<Box<[Box<[Cell]>]>> {
+        let planner = Planner::new(
+            cx.stmt.db,
+            cx.stmt.engine,
+            cx.sql,
+            cx.params,
+            cx.virtual_tables,
+            crate::subquery::runnable,
+        )
+        .locking_sources(SourceLock::Always);
+        let mut compile_cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
+        let mut reads_row = false;
+        let mut out = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut cells = Vec::with_capacity(row.len());
+            for cell in *row {
+                let value = match cell.kind {
+                    ast::ExprKind::Default => None,
+                    _ => Some(compile(cell, &self.scope(&planner), &mut compile_cx)?),
+                };
+                reads_row |= value.as_ref().is_some_and(|v| !v.tables().is_empty());
+                cells.push(value);
+            }
+            out.push(cells.into());
+        }
+        self.reads_row = reads_row;
+        self.wants.extend(wanted_of(&planner.take_uses()));
+        Ok(out.into())
+    }
+
+    fn writer(&self, state: &mut SessionState, rows: Option<u64>) -> Writer<'_> {
+        let on_duplicate = match (self.replace, self.on_duplicate.is_empty(), self.ignore) {
+            (true, _, _) => OnDuplicate::Replace,
+            (_, false, ignore) => OnDuplicate::Update { assignments: &self.on_duplicate, ignore },
+            (_, _, true) => OnDuplicate::Ignore,
+            _ => OnDuplicate::Fail,
+        };
+        Writer::new(&self.info, state, rows, self.ignore, on_duplicate)
+    }
+
+    /// Columns that must be given and are not: once for the statement.
+    fn check_missing(&self, writer: &Writer<'_>, state: &mut SessionState) -> SqlResult<()> {
+        self.without_default.iter().try_for_each(|&c| writer.store.missing(&self.info.columns[c], state))
+    }
+
+    /// Evaluates and sets a column.
+    fn set_expr(
+        &self,
+        writer: &mut Writer<'_>,
+        column: usize,
+        expr: &Expr,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        if expr.tables().is_empty() {
+            let row = Row::constant(params);
+            let value = expr.eval(cx, &row)?;
+            return writer.set_value(column, &value, expr.ty(), cx.state);
+        }
+        // Columns that were set before have their values, the others their defaults.
+        let tz = cx.state.vars.time_zone.clone();
+        let columns = self.info.columns.iter().enumerate();
+        let values: Vec<Value<'static>> =
+            columns.map(|(i, c)| c.ty.decode(writer.row.field(&self.info, i), &tz).into_owned()).collect();
+        let tables = [TableRow::Values(&values)];
+        let row = Row { tables: &tables, params, ..Row::default() };
+        let value = expr.eval(cx, &row)?;
+        writer.set_value(column, &value, expr.ty(), cx.state)
+    }
+
+    fn run_rows(
+        &self,
+        rows: &[Box<[Cell]>],
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<Outcome> {
+        let mut writer = self.writer(cx.state, Some(rows.len() as u64));
+        let done = self.write_rows(&mut writer, rows, cx, params);
+        self.outcome(&writer, cx.state, done)
+    }
+
+    fn write_rows(
+        &self,
+        writer: &mut Writer<'_>,
+        rows: &[Box<[Cell]>],
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        self.check_missing(writer, cx.state)?;
+        for row in rows {
+            writer.begin_row(&self.missing, cx.state);
+            if self.reads_row {
+                self.targets.iter().for_each(|&c| writer.store.absent(c, cx.state, &mut writer.row));
+            }
+            for (cell, &column) in row.iter().zip(&self.targets) {
+                match cell {
+                    Some(expr) => self.set_expr(writer, column, expr, cx, params)?,
+                    None => writer.set_default(column, cx.state)?,
+                }
+            }
+            writer.write(cx, params)?;
+        }
+        Ok(())
+    }
+
+    fn run_query(&self, select: &Select, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<Outcome> {
+        let mut writer = self.writer(cx.state, None);
+        let done = self.write_query(&mut writer, select, cx, params);
+        self.outcome(&writer, cx.state, done)
+    }
+
+    fn write_query(
+        &self,
+        writer: &mut Writer<'_>,
+        select: &Select,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        self.check_missing(writer, cx.state)?;
+        let types = &select.plan.query().types;
+        let mut write = |cx: &mut EvalCx<'_>, values: &[Value<'_>]| {
+            writer.begin_row(&self.missing, cx.state);
+            for ((value, ty), &column) in values.iter().zip(types.iter()).zip(&self.targets) {
+                writer.set_value(column, value, ty, cx.state)?;
+            }
+            writer.write(cx, params)
+        };
+        if select.reads_target {
+            let mut rows: Vec<Box<[Value<'static>]>> = Vec::new();
+            select::for_each(&select.plan, cx, params, &mut |_, values| {
+                rows.push(values.iter().map(|v| v.borrowed().into_owned()).collect());
+                Ok(())
+            })?;
+            rows.iter().try_for_each(|row| write(cx, row))
+        } else {
+            select::for_each(&select.plan, cx, params, &mut write)
+        }
+    }
+
+    /// Runs a plan made by [`plan_bulk`] with the rows of the statement.
+    ///
+    /// # Errors
+    /// Of the statement.
+    pub fn run_bulk(&self, ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Outcome> {
+        let ast::InsertSource::Values(rows) = ast.source else {
+            return Err(SqlError::unsupported("INSERT ... SELECT"));
+        };
+        let mut writer = self.writer(cx.stmt.state, Some(rows.len() as u64));
+        let done = self.write_bulk(&mut writer, rows, cx);
+        self.outcome(&writer, cx.stmt.state, done)
+    }
+
+    fn write_bulk(
+        &self,
+        writer: &mut Writer<'_>,
+        rows: &[&[ast::Expr<'_>]],
+        cx: &mut PlanCx<'_>,
+    ) -> SqlResult<()> {
+        let literals = Literals::new(cx.stmt.state);
+        let db = cx.stmt.db;
+        self.check_missing(writer, cx.stmt.state)?;
+        for &row in rows {
+            writer.begin_row(&self.missing, cx.stmt.state);
+            for (cell, &column) in row.iter().zip(&self.targets) {
+                if matches!(cell.kind, ast::ExprKind::Default) {
+                    writer.set_default(column, cx.stmt.state)?;
+                    continue;
+                }
+                if let Some((value, ty)) = literals.value(cell) {
+                    writer.set_value(column, &value, ty, cx.stmt.state)?;
+                    continue;
+                }
+                let expr = {
+                    let planner = Planner::new(
+                        db,
+                        cx.stmt.engine,
+                        cx.sql,
+                        cx.params,
+                        cx.virtual_tables,
+                        crate::subquery::runnable,
+                    )
+                    .locking_sources(SourceLock::Always);
+                    let mut compile_cx = compile_cx(db, cx.stmt.state, cx.param_types);
+                    let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
+                    cx.stmt.state.check_privileges(&wanted_of(&planner.take_uses()))?;
+                    expr
+                };
+                let mut eval = cx.stmt.eval();
+                self.set_expr(writer, column, &expr, &mut eval, cx.params)?;
+            }
+            let mut eval = cx.stmt.eval();
+            writer.write(&mut eval, cx.params)?;
+        }
+        Ok(())
+    }
+
+    /// What the client is told. A statement that fails after a row got a generated value leaves it as LAST_INSERT_ID().
+    fn outcome(
+        &self,
+        writer: &Writer<'_>,
+        state: &mut SessionState,
+        done: SqlResult<()>,
+    ) -> SqlResult<Outcome> {
+        if let Err(e) = done {
+            let first = writer.auto_inc.as_ref().and_then(|auto| auto.first());
+            state.last_insert_id = first.unwrap_or(state.last_insert_id);
+            return Err(e);
+        }
+        let counts = writer.counts;
+        let found = if state.client_found_rows { counts.touched } else { counts.updated };
+        let mut insert_id = 0;
+        if let Some(auto) = &writer.auto_inc {
+            state.generates = auto.first().is_some();
+            state.new_insert_id = auto.first().or(state.new_insert_id);
+            insert_id = auto.first().or(state.new_insert_id).unwrap_or(if counts.copied > 0 {
+                auto.last()
+            } else {
+                0
+            });
+        }
+        let duplicates = match self.ignore {
+            true => counts.records - counts.copied.min(counts.records),
+            false => counts.deleted + counts.updated,
+        };
+        let info = match &self.source {
+            Source::Rows(rows) if rows.len() <= 1 => String::new(),
+            Source::Caller if counts.records <= 1 => String::new(),
+            _ => format!(
+                "Records: {}  Duplicates: {duplicates}  Warnings: {}",
+                counts.records,
+                state.warnings.count()
+            ),
+        };
+        // An update that changed something counts once as copied, once as updated.
+        Ok(Outcome {
+            affected_rows: counts.copied + counts.deleted + found,
+            insert_id,
+            info: info.into(),
+            ..Outcome::default()
+        })
+    }
+}
+
+impl Planned for InsertPlan {
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>> {
+        None
+    }
+
+    fn wants(&self) -> &[Wanted] {
+        &self.wants
+    }
+
+    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let mut eval = cx.eval();
+        match &self.source {
+            Source::Rows(rows) => self.run_rows(rows, &mut eval, params),
+            Source::Query(select) => self.run_query(select, &mut eval, params),
+            Source::Caller => Err(super::writer::no_engine()),
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! UPDATE, of one table or of several that are joined.
+//!
+//! The planner's reading part finds the rows and locks them; here the assignments are evaluated, in order, each seeing
+//! what those before it have set, and the columns that are set go to the engine, which leaves rows alone that do not
+//! change.
+
+use super::message::{failure, row_failure};
+use super::row::RowBuffer;
+use super::store::Store;
+use super::writer::engine;
+use crate::matching::{self, Matched};
+use crate::statement::{Outcome, Planned, RunCx};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+use vaquita_catalog::TableInfo;
+use vaquita_catalog::error;
+use vaquita_engine::{Error, Field, RowKey};
+use vaquita_expr::{ColumnMap, EvalCx, Node, Row, TableRow};
+use vaquita_plan::{MatchPlan, MatchedAssignment};
+use vaquita_session::privilege::{Priv, Wanted};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_types::{SqlError, SqlResult, TimeZone, Value};
+
+/// A planned UPDATE.
+#[derive(Debug)]
+pub struct UpdatePlan {
+    matching: MatchPlan,
+    targets: Box<[Target]>,
+    ignore: bool,
+    /// Joined tables: a row is changed once, however often it matches.
+    joined: bool,
+    wants: Box<[Wanted]>,
+    /// What an execution leaves to the next one is found by it.
+    id: u64,
+}
+
+/// A table whose rows change.
+#[derive(Debug)]
+struct Target {
+    /// Its place among the targets of the reading part.
+    at: usize,
+    slot: u16,
+    info: Arc<TableInfo>,
+    /// Positions in [`MatchPlan::assignments`].
+    assignments: Box<[usize]>,
+    /// Columns that are set, each once.
+    set: Box<[usize]>,
+    /// Columns that get the time of the statement when the row changes.
+    on_update_now: Box<[usize]>,
+    /// The columns that are set were read, so that MySQL sees whether a row changes.
+    compares: bool,
+    /// An assignment looks at a column that one before it sets: these columns are looked at.
+    sequential: Option<Box<[usize]>>,
+}
+
+/// What an execution has counted.
+#[derive(Debug, Default)]
+struct Counts {
+    found: u64,
+    changed: u64,
+}
+
+/// Bytes of an execution's memory that are kept for the next one.
+const SCRATCH_KEPT: usize = 16 << 10;
+
+/// Memory of one execution.
+#[derive(Debug, Default)]
+struct Scratch {
+    made: RowBuffer,
+    old: RowBuffer,
+    /// Rows that were changed, of a statement over several tables.
+    seen: Vec<HashSet<RowKey>>,
+    counts: Counts,
+}
+
+impl Scratch {
+    fn bytes(&self) -> usize {
+        self.made.capacity() + self.old.capacity()
+    }
+}
+
+impl UpdatePlan {
+    /// The changing part over a reading part. `joined`: the statement is of the form with several tables.
+    pub fn new(id: u64, matching: MatchPlan, ignore: bool, joined: bool, wants: Vec<Wanted>) -> UpdatePlan {
+        let mut all_wants = wants;
+        let mut targets = Vec::new();
+        for (at, target) in matching.targets.iter().enumerate() {
+            let own = |a: &&MatchedAssignment| a.target == at;
+            if !matching.assignments.iter().any(|a| a.target == at) {
+                continue;
+            }
+            let info = target.info.clone();
+            let positions = (0..matching.assignments.len()).filter(|&i| matching.assignments[i].target == at);
+            let mut set: Vec<usize> = Vec::new();
+            for assignment in matching.assignments.iter().filter(own) {
+                if !set.contains(&assignment.column) {
+                    set.push(assignment.column);
+                }
+            }
+            let now = info.on_update_now.iter().copied().filter(|c| !set.contains(c)).collect();
+            all_wants.push(wanted(&info, &set));
+            targets.push(Target {
+                at,
+                slot: target.slot,
+                assignments: positions.collect(),
+                compares: joined || set.iter().all(|&column| matching.reads(at, column)),
+                set: set.into(),
+                on_update_now: now,
+                sequential: sequential(&matching.assignments, at, target.slot),
+                info,
+            });
+        }
+        all_wants.sort_by_key(|w| w.by_column);
+        UpdatePlan { matching, targets: targets.into(), ignore, joined, wants: all_wants.into(), id }
+    }
+
+    /// Changes the rows of one match.
+    fn change(
+        &self,
+        cx: &mut EvalCx<'_>,
+        matched: &Matched<'_>,
+        stores: &mut [Store<'_>],
+        own: &mut Scratch,
+    ) -> SqlResult<()> {
+        for (target, (store, i)) in self.targets.iter().zip(stores.iter_mut().zip(0..)) {
+            let Some(key) = &matched.keys[target.at] else { continue };
+            if self.joined && !own.seen[i].insert(key.clone()) {
+                continue;
+            }
+            own.counts.found += 1;
+            store.row = own.counts.found;
+            if self.change_row(target, key, cx, matched.row, store, own)? {
+                own.counts.changed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_row(
+        &self,
+        target: &Target,
+        key: &RowKey,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        store: &Store<'_>,
+        own: &mut Scratch,
+    ) -> SqlResult<bool> {
+        let info = &*target.info;
+        own.made.reset(info.columns.len());
+        match &target.sequential {
+            None => {
+                for &at in &target.assignments {
+                    let MatchedAssignment { column, value, .. } = &self.matching.assignments[at];
+                    match value {
+                        Some(expr) => {
+                            let value = expr.eval(cx, row)?;
+                            store.value(*column, &value, expr.ty(), cx.state, &mut own.made)?;
+                        }
+                        None => store.default(*column, cx.state, &mut own.made)?,
+                    }
+                }
+            }
+            Some(looked_at) => self.assign_in_order(target, looked_at, cx, row, store, own)?,
+        }
+        let tz = cx.state.vars.time_zone.clone();
+        let mut set: &[usize] = &target.set;
+        let with_now: Vec<usize>;
+        if !target.on_update_now.is_empty() {
+            own.old.reset(info.columns.len());
+            for &column in &target.set {
+                own.old.put(column, |out| {
+                    push_stored(&row.tables[usize::from(target.slot)], info, column, &tz, out)
+                })?;
+            }
+            if target.set.iter().all(|&c| own.old.field(info, c) == own.made.field(info, c)) {
+                return Ok(false);
+            }
+            target.on_update_now.iter().for_each(|&c| store.now(c, cx.state, &mut own.made));
+            with_now = target.set.iter().chain(&target.on_update_now).copied().collect();
+            set = &with_now;
+        }
+        let changes: smallvec::SmallVec<[(usize, Field<'_>); 8]> =
+            set.iter().map(|&c| (c, own.made.field(info, c))).collect();
+        let mut statement = engine(cx)?.statement();
+        let mark = statement.mark();
+        match statement.update(&info.table, key, &changes) {
+            Ok(false) if !target.compares => {
+                statement.count_unchanged();
+                Ok(false)
+            }
+            Ok(changed) => Ok(changed),
+            Err(Error::DuplicateKey { .. }) if self.ignore => {
+                statement.take_back(mark).map_err(|e| failure(&e, info))?;
+                Ok(false)
+            }
+            Err(e) => Err(self.failed(&e, target, row, &changes, &tz)),
+        }
+    }
+
+    /// Assignments that look at what those before them have set.
+    fn assign_in_order(
+        &self,
+        target: &Target,
+        looked_at: &[usize],
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        store: &Store<'_>,
+        own: &mut Scratch,
+    ) -> SqlResult<()> {
+        let info = &*target.info;
+        let tz = cx.state.vars.time_zone.clone();
+        let slot = usize::from(target.slot);
+        let mut values = vec![Value::Null; info.columns.len()];
+        for &column in looked_at {
+            own.old.reset(info.columns.len());
+            own.old.put(column, |out| push_stored(&row.tables[slot], info, column, &tz, out))?;
+            values[column] = info.columns[column].ty.decode(own.old.field(info, column), &tz).into_owned();
+        }
+        for &at in &target.assignments {
+            let MatchedAssignment { column, value, .. } = &self.matching.assignments[at];
+            match value {
+                Some(expr) => {
+                    let mut tables = row.tables.to_vec();
+                    tables[slot] = TableRow::Values(&values);
+                    let row = Row { tables: &tables, ..*row };
+                    let value = expr.eval(cx, &row)?;
+                    store.value(*column, &value, expr.ty(), cx.state, &mut own.made)?;
+                }
+                None => store.default(*column, cx.state, &mut own.made)?,
+            }
+            values[*column] =
+                info.columns[*column].ty.decode(own.made.field(info, *column), &tz).into_owned();
+        }
+        Ok(())
+    }
+
+    /// The error of a row, with the values of its key as they would have been.
+    #[cold]
+    fn failed(
+        &self,
+        e: &Error,
+        target: &Target,
+        row: &Row<'_>,
+        changes: &[(usize, Field<'_>)],
+        tz: &TimeZone,
+    ) -> SqlError {
+        let info = &*target.info;
+        let mut old = RowBuffer::default();
+        old.reset(info.columns.len());
+        let table_row = &row.tables[usize::from(target.slot)];
+        let key = match e {
+            Error::DuplicateKey { index, .. } => info.keys.iter().find(|k| k.name == *index),
+            _ => None,
+        };
+        for part in key.map_or(&[][..], |k| &k.parts) {
+            let known = changes.iter().any(|(c, _)| *c == part.column) || is_known(table_row, part.column);
+            if !known {
+                // A column of the key that was not read: the engine's text has to do.
+                return failure(e, info);
+            }
+            let copied = old.put(part.column, |out| push_stored(table_row, info, part.column, tz, out));
+            if let Err(e) = copied {
+                return e;
+            }
+        }
+        let mut fields = old.fields(info);
+        changes.iter().for_each(|&(c, value)| fields[c] = value);
+        row_failure(e, info, &fields, tz)
+    }
+}
+
+/// The columns that the assignments of a target look at, if one of them looks at what was set before.
+fn sequential(assignments: &[MatchedAssignment], target: usize, slot: u16) -> Option<Box<[usize]>> {
+    let mut set: Vec<usize> = Vec::new();
+    let mut looked_at: Vec<usize> = Vec::new();
+    let mut in_order = false;
+    for assignment in assignments.iter().filter(|a| a.target == target) {
+        if let Some(expr) = &assignment.value {
+            expr.walk(&mut |e| {
+                if let Node::Column { level: 0, table, column, .. } = e.node()
+                    && *table == slot
+                {
+                    let column = usize::from(*column);
+                    in_order |= set.contains(&column);
+                    if !looked_at.contains(&column) {
+                        looked_at.push(column);
+                    }
+                }
+            });
+        }
+        set.push(assignment.column);
+    }
+    in_order.then(|| looked_at.into())
+}
+
+/// What the client is told. Most statements are about one row.
+fn told(found: u64, changed: u64, warnings: u64) -> Cow<'static, str> {
+    match (found, changed, warnings) {
+        (0, 0, 0) => Cow::Borrowed("Rows matched: 0  Changed: 0  Warnings: 0"),
+        (1, 0, 0) => Cow::Borrowed("Rows matched: 1  Changed: 0  Warnings: 0"),
+        (1, 1, 0) => Cow::Borrowed("Rows matched: 1  Changed: 1  Warnings: 0"),
+        _ => Cow::Owned(format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}")),
+    }
+}
+
+fn wanted(info: &TableInfo, set: &[usize]) -> Wanted {
+    let names = set.iter().map(|&c| info.columns[c].name.as_str());
+    Wanted::columns(&info.database, &info.name, Priv::UPDATE, names)
+}
+
+/// Whether a row has a column.
+fn is_known(row: &TableRow<'_>, column: usize) -> bool {
+    match row {
+        TableRow::Stored { map, .. } => {
+            map.fetched.get(column).is_some_and(|&at| at != ColumnMap::NOT_FETCHED)
+        }
+        TableRow::Values(values) => column < values.len(),
+        TableRow::None | TableRow::Null => false,
+    }
+}
+
+/// Appends the stored form of a column of a row. Whether it is not NULL.
+fn push_stored(
+    row: &TableRow<'_>,
+    info: &TableInfo,
+    column: usize,
+    tz: &TimeZone,
+    out: &mut Vec<u8>,
+) -> SqlResult<bool> {
+    match row {
+        TableRow::Stored { row, map } => match map.fetched.get(column) {
+            Some(&at) if at != ColumnMap::NOT_FETCHED => error::of_engine(row.read_column(at.into(), out)),
+            _ => Ok(false),
+        },
+        TableRow::Values(values) => match values.get(column) {
+            Some(value) => Ok(info.columns[column].ty.encode(value, tz, out)),
+            None => Ok(false),
+        },
+        TableRow::None | TableRow::Null => Ok(false),
+    }
+}
+
+impl Planned for UpdatePlan {
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>> {
+        None
+    }
+
+    fn wants(&self) -> &[Wanted] {
+        &self.wants
+    }
+
+    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        let mut stores: SmallVec<[Store<'_>; 1]> =
+            self.targets.iter().map(|t| Store::new(&t.info, cx.state, self.ignore)).collect();
+        let mut own: Box<Scratch> = cx.state.workspaces.take(self.id).unwrap_or_default();
+        own.counts = Counts::default();
+        if self.joined {
+            own.seen = vec![HashSet::new(); self.targets.len()];
+        }
+        let mut eval = cx.eval();
+        let done = matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
+            self.change(cx, matched, &mut stores, &mut own)
+        });
+        let Counts { found, changed } = own.counts;
+        own.seen = Vec::new();
+        if own.bytes() <= SCRATCH_KEPT {
+            cx.state.workspaces.give(self.id, own.bytes(), own);
+        }
+        done?;
+        let warnings = cx.state.warnings.count();
+        Ok(Outcome {
+            affected_rows: if cx.state.client_found_rows { found } else { changed },
+            // LAST_INSERT_ID(n) among the assignments: clients read what it was.
+            insert_id: cx.state.new_insert_id.unwrap_or(0),
+            info: told(found, changed, warnings as u64),
+            ..Outcome::default()
+        })
+    }
+}

@@ -1,0 +1,349 @@
+//! Inserting rows one by one: what INSERT, REPLACE and LOAD DATA have in common once a row's values are there.
+
+use super::auto_inc::AutoInc;
+use super::conflict::{Existing, Finder};
+use super::message::{failure, row_failure};
+use super::row::RowBuffer;
+use super::store::Store;
+use vaquita_catalog::TableInfo;
+use vaquita_engine::{Error, Field, Session};
+use vaquita_expr::{EvalCx, Expr, Row, TableRow};
+use vaquita_session::SessionState;
+use vaquita_types::{SqlError, SqlResult, Value};
+
+/// What is done about a row that is in the way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OnDuplicate<'p> {
+    /// The statement fails.
+    Fail,
+    /// IGNORE: the new row is left out.
+    Ignore,
+    /// REPLACE: the old row goes.
+    Replace,
+    /// ON DUPLICATE KEY UPDATE: the old row changes.
+    Update {
+        /// Assignments; the old row is table 0, the new one table 1.
+        assignments: &'p [Assigned],
+        /// IGNORE: a change that is a duplicate itself is left out.
+        ignore: bool,
+    },
+}
+
+/// `column = value`.
+#[derive(Debug)]
+pub(crate) struct Assigned {
+    /// Position in the table.
+    pub(crate) column: usize,
+    /// The value; `None`: DEFAULT.
+    pub(crate) value: Option<Expr>,
+}
+
+/// Counts of a statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Rows given.
+    pub(crate) records: u64,
+    /// Rows that came in, or changed one that was there.
+    pub(crate) copied: u64,
+    /// Rows deleted or replaced by REPLACE.
+    pub(crate) deleted: u64,
+    /// Rows changed by ON DUPLICATE KEY UPDATE.
+    pub(crate) updated: u64,
+    /// Rows found there, changed or not.
+    pub(crate) touched: u64,
+}
+
+/// Takes rows.
+#[derive(Debug)]
+pub(crate) struct Writer<'p> {
+    pub(crate) info: &'p TableInfo,
+    pub(crate) store: Store<'p>,
+    /// The row at hand; begun by [`Writer::begin_row`].
+    pub(crate) row: RowBuffer,
+    pub(crate) auto_inc: Option<AutoInc>,
+    pub(crate) counts: Counts,
+    on_duplicate: OnDuplicate<'p>,
+    finder: Finder,
+}
+
+impl<'p> Writer<'p> {
+    /// For one execution. `rows`: how many will come, if that is known; `ignore`: of the statement.
+    pub(crate) fn new(
+        info: &'p TableInfo,
+        state: &mut SessionState,
+        rows: Option<u64>,
+        ignore: bool,
+        on_duplicate: OnDuplicate<'p>,
+    ) -> Writer<'p> {
+        let mut store = Store::new(info, state, ignore);
+        store.null_is_error = rows == Some(1) && !ignore;
+        Writer {
+            info,
+            store,
+            row: RowBuffer::default(),
+            auto_inc: AutoInc::new(info, state, rows),
+            counts: Counts::default(),
+            on_duplicate,
+            finder: Finder::default(),
+        }
+    }
+
+    /// Begins a row: columns that `missing` names get their defaults, the others must be set.
+    pub(crate) fn begin_row(&mut self, missing: &[usize], state: &SessionState) {
+        self.row.reset(self.info.columns.len());
+        if let Some(auto) = &mut self.auto_inc {
+            auto.begin_row();
+        }
+        for &column in missing {
+            self.store.absent(column, state, &mut self.row);
+        }
+    }
+
+    /// Sets a column to a value of that type.
+    ///
+    /// # Errors
+    /// Of storing it.
+    pub(crate) fn set_value(
+        &mut self,
+        column: usize,
+        value: &Value<'_>,
+        ty: &vaquita_types::SqlType,
+        state: &mut SessionState,
+    ) -> SqlResult<()> {
+        let auto = self.auto_inc.as_mut().filter(|auto| auto.column() == column);
+        match auto {
+            // NULL asks for a value.
+            Some(_) if value.is_null() => Ok(()),
+            Some(auto) => {
+                self.store.value(column, value, ty, state, &mut self.row)?;
+                auto.given(&self.row, self.info);
+                Ok(())
+            }
+            None => self.store.value(column, value, ty, state, &mut self.row),
+        }
+    }
+
+    /// Sets a column to its default.
+    ///
+    /// # Errors
+    /// 1364.
+    pub(crate) fn set_default(&mut self, column: usize, state: &mut SessionState) -> SqlResult<()> {
+        match &mut self.auto_inc {
+            Some(auto) if auto.column() == column => {
+                // DEFAULT is 0, which NO_AUTO_VALUE_ON_ZERO takes for a value.
+                self.row.put_implicit(column);
+                auto.given(&self.row, self.info);
+                Ok(())
+            }
+            _ => self.store.default(column, state, &mut self.row),
+        }
+    }
+
+    /// Writes the row at hand.
+    ///
+    /// # Errors
+    /// Of the engine.
+    pub(crate) fn write(&mut self, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<()> {
+        self.counts.records += 1;
+        if let Some(auto) = &mut self.auto_inc {
+            let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+            auto.generate(engine, cx.state, &self.store, &mut self.row)?;
+        }
+        let exclusive = matches!(self.on_duplicate, OnDuplicate::Replace | OnDuplicate::Update { .. });
+        loop {
+            let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+            let fields = self.row.fields(self.info);
+            let mut statement = engine.statement();
+            let mark = statement.mark();
+            let index = match statement.insert_as(&self.info.table, &fields, exclusive) {
+                Ok(_) => {
+                    drop(fields);
+                    self.counts.copied += 1;
+                    if let Some(auto) = &mut self.auto_inc {
+                        auto.inserted(engine, self.info, &self.row)?;
+                    }
+                    break;
+                }
+                Err(Error::DuplicateKey { table, index, value }) => {
+                    if matches!(self.on_duplicate, OnDuplicate::Fail) {
+                        let e = Error::DuplicateKey { table, index, value };
+                        return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone));
+                    }
+                    statement.take_back(mark).map_err(|e| failure(&e, self.info))?;
+                    index
+                }
+                Err(e) => return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone)),
+            };
+            drop(fields);
+            if !self.conflict(&index, cx, params)? {
+                break;
+            }
+        }
+        self.store.row += 1;
+        Ok(())
+    }
+
+    /// Deals with the row that is in the way; whether the insert is to be tried again.
+    fn conflict(&mut self, index: &str, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<bool> {
+        match self.on_duplicate {
+            OnDuplicate::Fail => Ok(false),
+            OnDuplicate::Ignore => {
+                if let Some(auto) = &mut self.auto_inc {
+                    auto.give_back();
+                }
+                Ok(false)
+            }
+            OnDuplicate::Replace => {
+                if let Some(auto) = self.auto_inc.as_ref().filter(|auto| auto.has_generated())
+                    && let Some(key) = self.info.keys.iter().find(|k| k.name == index)
+                    && key.parts[0].column == auto.column()
+                {
+                    // The end of the column's range: nothing that was generated replaces a row.
+                    let fields = self.row.fields(self.info);
+                    let e = Error::DuplicateKey {
+                        table: self.info.table.name.clone(),
+                        index: index.to_owned(),
+                        value: String::new(),
+                    };
+                    return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone));
+                }
+                let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+                let Some(mut old) = self.finder.find(engine, self.info, index, &self.row)? else {
+                    return Ok(true);
+                };
+                let retry = self.replace(index, &mut old, cx)?;
+                self.finder.keep(old);
+                Ok(retry)
+            }
+            OnDuplicate::Update { assignments, ignore } => {
+                let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+                let Some(old) = self.finder.find(engine, self.info, index, &self.row)? else {
+                    return Ok(true);
+                };
+                let generated = self.auto_inc.as_ref().is_some_and(AutoInc::has_generated);
+                if let Some(auto) = &mut self.auto_inc {
+                    auto.give_back();
+                }
+                self.update(&old, assignments, ignore, generated, cx, params)?;
+                self.finder.keep(old);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Makes room for the new row. In the last unique index the old row is changed into the new one, since nothing else
+    /// can be in the way; a row that is the same already does not count as replaced.
+    fn replace(&mut self, index: &str, old: &mut Existing, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
+        let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+        let table = &self.info.table;
+        let last = table.indexes.iter().rfind(|i| i.is_unique() && !i.parts.is_empty());
+        let in_place = last.is_some_and(|i| i.name == index) && table.referenced_by.is_empty();
+        if !in_place {
+            let deleted = engine.statement().delete(table, &old.key).map_err(|e| failure(&e, self.info))?;
+            self.counts.deleted += u64::from(deleted);
+            return Ok(true);
+        }
+        let fields = self.row.fields(self.info);
+        let changes: Vec<(usize, Field<'_>)> = fields.iter().copied().enumerate().collect();
+        let changed = engine
+            .statement()
+            .update(table, &old.key, &changes)
+            .map_err(|e| row_failure(&e, self.info, &fields, &cx.state.vars.time_zone))?;
+        drop((changes, fields));
+        self.counts.copied += 1;
+        self.counts.deleted += u64::from(changed);
+        if let Some(auto) = &mut self.auto_inc {
+            auto.inserted(engine, self.info, &self.row)?;
+        }
+        Ok(false)
+    }
+
+    /// ON DUPLICATE KEY UPDATE; `generated`: the new row had a generated value.
+    fn update(
+        &mut self,
+        old: &Existing,
+        assignments: &[Assigned],
+        ignore: bool,
+        generated: bool,
+        cx: &mut EvalCx<'_>,
+        params: &[Value<'_>],
+    ) -> SqlResult<()> {
+        self.counts.touched += 1;
+        let info = self.info;
+        if let Some(auto) = &mut self.auto_inc {
+            auto.updated(info, &old.row);
+        }
+        let tz = cx.state.vars.time_zone.clone();
+        let decode = |row: &RowBuffer| -> Vec<Value<'static>> {
+            let columns = info.columns.iter().enumerate();
+            columns.map(|(i, c)| c.ty.decode(row.field(info, i), &tz).into_owned()).collect()
+        };
+        let mut old_values = decode(&old.row);
+        let new_values = decode(&self.row);
+        let mut made = RowBuffer::default();
+        made.reset(info.columns.len());
+        let mut set: Vec<usize> = Vec::with_capacity(assignments.len());
+        for Assigned { column, value } in assignments {
+            match value {
+                Some(expr) => {
+                    let tables = [TableRow::Values(&old_values), TableRow::Values(&new_values)];
+                    let row = Row { tables: &tables, params, ..Row::default() };
+                    let value = expr.eval(cx, &row)?;
+                    self.store.value(*column, &value, expr.ty(), cx.state, &mut made)?;
+                }
+                None => self.store.default(*column, cx.state, &mut made)?,
+            }
+            if !set.contains(column) {
+                set.push(*column);
+            }
+            old_values[*column] =
+                info.columns[*column].ty.decode(made.field(info, *column), &tz).into_owned();
+        }
+        let changed = set.iter().any(|&c| made.field(info, c) != old.row.field(info, c));
+        if !changed {
+            return Ok(());
+        }
+        for &column in info.on_update_now.iter().filter(|c| !assignments.iter().any(|a| a.column == **c)) {
+            self.store.now(column, cx.state, &mut made);
+            set.push(column);
+        }
+        let changes: Vec<(usize, Field<'_>)> = set.iter().map(|&c| (c, made.field(info, c))).collect();
+        let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+        let mut statement = engine.statement();
+        let mark = statement.mark();
+        match statement.update(&info.table, &old.key, &changes) {
+            Ok(_) => {
+                self.counts.copied += 1;
+                self.counts.updated += 1;
+            }
+            Err(Error::DuplicateKey { .. }) if ignore => {
+                statement.take_back(mark).map_err(|e| failure(&e, info))?;
+                return Ok(());
+            }
+            Err(e) => {
+                let mut fields = old.row.fields(info);
+                changes.iter().for_each(|&(c, value)| fields[c] = value);
+                return Err(row_failure(&e, info, &fields, &tz));
+            }
+        }
+        if let Some(auto) = &mut self.auto_inc
+            && set.contains(&auto.column())
+        {
+            match generated {
+                true => auto.note(engine, info, &made)?,
+                false => auto.note_update(engine, info, &made)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For what must have been given an engine session.
+pub(crate) fn no_engine() -> SqlError {
+    SqlError::new(1105, "rows cannot be changed here")
+}
+
+/// The transaction's session of the engine.
+pub(crate) fn engine<'e>(cx: &'e mut EvalCx<'_>) -> SqlResult<&'e mut Session> {
+    cx.engine.as_deref_mut().ok_or_else(no_engine)
+}

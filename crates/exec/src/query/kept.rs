@@ -1,0 +1,267 @@
+//! Tables kept during one run of a block: derived and virtual ones, and the inner sides of hash joins. In memory up to a
+//! limit; beyond it the rows are in a temporary file, in the order in which they came or, where they are looked for by key, in
+//! the order of the keys with one key of each block in memory.
+
+use super::{Flow, Output, run_query};
+use std::collections::HashMap;
+use std::sync::Arc;
+use vaquita_expr::{EvalCx, Expr, Node, Row, TableRow};
+use vaquita_plan::Source;
+use vaquita_plan::columns::column_of_slot;
+use vaquita_plan::{HashKey, Read, Wanted};
+use vaquita_session::temp::TmpFolders;
+use vaquita_session::temp::sort::Sorter;
+use vaquita_session::temp::spill::{FileRows, RowFile};
+use vaquita_session::temp::values::{Values, memory_of, push_key, push_value};
+use vaquita_types::{SqlResult, Value};
+
+/// Bytes of a row's place, and of that in the table of keys.
+const PLACE: usize = 96;
+
+/// Rows of a table, and where those of a key are.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(super) rows: Vec<Box<[Value<'static>]>>,
+    /// Bytes that they take, and may take.
+    memory: usize,
+    limit: usize,
+    folders: Arc<TmpFolders>,
+    /// All rows, if they are not in memory.
+    file: Option<RowFile>,
+    /// Rows by key, of a hash join with keys.
+    by_key: Option<HashMap<Box<[u8]>, Vec<u32>, foldhash::fast::RandomState>>,
+    scratch: Vec<u8>,
+}
+
+/// Rows that may meet a row of the tables before.
+pub(super) enum Found<'k> {
+    /// All that are in memory.
+    All,
+    /// Those at these positions.
+    Some(&'k [u32]),
+    /// Those of a file; with a key: that begin with it.
+    File(FileRows<'k>, Option<Vec<u8>>),
+}
+
+/// All rows of a derived table.
+struct Collect<'k>(&'k mut Kept);
+
+impl Output for Collect<'_> {
+    fn row(&mut self, _: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        Ok(self.0.push(values.iter().map(Value::borrowed)))
+    }
+
+    fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.0.relieve()
+    }
+
+    fn in_place(&self) -> bool {
+        true
+    }
+}
+
+impl Kept {
+    /// No rows, with so many bytes of memory, and files in these folders.
+    pub(super) fn new(limit: usize, folders: Arc<TmpFolders>) -> Kept {
+        Kept { rows: Vec::new(), memory: 0, limit, folders, file: None, by_key: None, scratch: Vec::new() }
+    }
+
+    /// Takes a row. [`Flow::Pause`]: [`Kept::relieve`] is to be called without latches.
+    pub(super) fn push<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) -> Flow {
+        if let Some(file) = &mut self.file {
+            self.scratch.clear();
+            values.for_each(|value| push_value(&value, &mut self.scratch));
+            file.push(&[], &self.scratch);
+            return if file.is_full() { Flow::Pause } else { Flow::Go };
+        }
+        let row: Box<[Value<'static>]> = values.map(Value::into_owned).collect();
+        self.memory += PLACE + row.iter().map(memory_of).sum::<usize>();
+        self.rows.push(row);
+        if self.memory > self.limit { Flow::Pause } else { Flow::Go }
+    }
+
+    /// Writes rows to a file if there are too many. No page may be latched.
+    pub(super) fn relieve(&mut self) -> SqlResult<()> {
+        if self.memory > self.limit && self.file.is_none() {
+            let file = self.file.insert(RowFile::new(&self.folders)?);
+            for row in std::mem::take(&mut self.rows) {
+                self.scratch.clear();
+                row.iter().for_each(|value| push_value(value, &mut self.scratch));
+                file.push(&[], &self.scratch);
+                if file.is_full() {
+                    file.relieve()?;
+                }
+            }
+        }
+        self.file.as_mut().map_or(Ok(()), RowFile::relieve)
+    }
+
+    /// All rows have come.
+    pub(super) fn complete(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.relieve()?;
+        cx.state.note_spill(self.file.is_some(), self.memory);
+        Ok(())
+    }
+
+    /// The rows of a derived or virtual table.
+    pub(super) fn of_source(
+        read: &Read,
+        slot: usize,
+        filter: &[Expr],
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<Kept> {
+        let mut kept = Kept::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
+        match &read.source {
+            Source::Derived(plan) => {
+                let constant = Row { params: row.params, ..Row::default() };
+                run_query(plan, cx, &constant, false, &mut Collect(&mut kept))?;
+            }
+            Source::Virtual(table) => {
+                let wanted = wanted(slot, filter, cx, row)?;
+                for row in table.rows(cx, &wanted)? {
+                    if kept.push(row.into_iter()) == Flow::Pause {
+                        kept.relieve()?;
+                    }
+                }
+            }
+            Source::Stored(_) => {}
+        }
+        kept.complete(cx)?;
+        Ok(kept)
+    }
+
+    /// Sorts the rows by keys.
+    pub(super) fn hash(
+        &mut self,
+        keys: &[HashKey],
+        slot: usize,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        if let Some(file) = &self.file {
+            self.file = Some(by_key(file, keys, slot, cx, row)?);
+            // There are keys; what is in memory of them, the file knows.
+            self.by_key = Some(HashMap::default());
+            return Ok(());
+        }
+        let mut by_key: HashMap<Box<[u8]>, Vec<u32>, _> =
+            HashMap::with_hasher(foldhash::fast::RandomState::default());
+        let mut bytes = Vec::new();
+        let mut tables = vec![TableRow::None; slot + 1];
+        for (i, values) in self.rows.iter().enumerate() {
+            tables[slot] = TableRow::Values(values);
+            let row = Row { tables: &tables, ..*row };
+            if key_of(keys, |k| &k.inner, cx, &row, &mut bytes)? {
+                match by_key.get_mut(&bytes[..]) {
+                    Some(list) => list.push(i as u32),
+                    None => {
+                        by_key.insert(bytes.as_slice().into(), vec![i as u32]);
+                    }
+                }
+            }
+        }
+        self.by_key = Some(by_key);
+        Ok(())
+    }
+
+    /// The rows that may meet a row of the tables before.
+    pub(super) fn find(&self, keys: &[HashKey], cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Found<'_>> {
+        let Some(by_key) = &self.by_key else {
+            return Ok(match &self.file {
+                Some(file) => Found::File(file.rows(), None),
+                None => Found::All,
+            });
+        };
+        let mut bytes = Vec::new();
+        if !key_of(keys, |k| &k.outer, cx, row, &mut bytes)? {
+            return Ok(Found::Some(&[]));
+        }
+        Ok(match &self.file {
+            Some(file) => Found::File(file.starting_at(&bytes), Some(bytes)),
+            None => Found::Some(by_key.get(&bytes[..]).map_or(&[], Vec::as_slice)),
+        })
+    }
+}
+
+/// Rows of a file in the order of their keys, those of one key in the order in which they came. Rows that can meet nothing are
+/// left out.
+fn by_key(
+    file: &RowFile,
+    keys: &[HashKey],
+    slot: usize,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+) -> SqlResult<RowFile> {
+    let mut sorter = Sorter::new(cx.state.vars.sort_room(), None);
+    let mut rows = file.rows();
+    let mut bytes = Vec::new();
+    while rows.next()? {
+        cx.state.poll()?;
+        let values: Vec<Value<'_>> = Values::new(&rows.body).collect();
+        let mut tables = vec![TableRow::None; slot + 1];
+        tables[slot] = TableRow::Values(&values);
+        if key_of(keys, |k| &k.inner, cx, &Row { tables: &tables, ..*row }, &mut bytes)? {
+            sorter.push_and_spill(&bytes, &rows.body)?;
+        }
+    }
+    let mut sorted = RowFile::new(&cx.state.vars.tmp_folders)?;
+    sorter.finish(|key, body| {
+        sorted.push(key, body);
+        if sorted.is_full() {
+            sorted.relieve()?;
+        }
+        Ok(true)
+    })?;
+    sorted.relieve()?;
+    Ok(sorted)
+}
+
+/// The key of a row; whether it can be equal to any.
+fn key_of<'k>(
+    keys: &'k [HashKey],
+    side: impl Fn(&'k HashKey) -> &'k Expr,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+    out: &mut Vec<u8>,
+) -> SqlResult<bool> {
+    out.clear();
+    for key in keys {
+        let value = side(key).eval(cx, row)?;
+        if value.is_null() && !key.null_safe {
+            return Ok(false);
+        }
+        push_key(key.how, &value, false, out);
+    }
+    Ok(true)
+}
+
+/// What conditions ask of a virtual table.
+fn wanted(slot: usize, filter: &[Expr], cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Wanted> {
+    let mut wanted = Wanted::default();
+    for condition in filter {
+        condition.walk(&mut |e| {
+            if let Some(column) = column_of_slot(e, slot)
+                && !wanted.columns.contains(&column)
+            {
+                wanted.columns.push(column);
+            }
+        });
+        let Node::Compare { op: vaquita_expr::node::CmpOp::Eq, sides, .. } = condition.node() else {
+            continue;
+        };
+        for (a, b) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
+            if let Some(column) = column_of_slot(a, slot)
+                && b.tables().is_empty()
+                && !b.info().has_subquery
+            {
+                wanted.equal.push((column, b.eval(cx, row)?.into_owned()));
+                break;
+            }
+        }
+    }
+    Ok(wanted)
+}

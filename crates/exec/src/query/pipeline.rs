@@ -1,0 +1,356 @@
+//! What becomes of the rows of a block: HAVING, the select list, DISTINCT, ORDER BY, LIMIT.
+
+use super::all_true;
+use super::scan::{Consumer, Exec, Workspace};
+use super::{Flow, Limit, Output, begin, count_sort, give, group};
+use smallvec::SmallVec;
+use vaquita_expr::order_of;
+use vaquita_expr::{EvalCx, Row, TableRow};
+use vaquita_plan::{BlockPlan, SortValue};
+use vaquita_session::temp::distinct::{Came, Distinct};
+use vaquita_session::temp::sort::Sorter;
+use vaquita_session::temp::values::{Values, invert, push_key, push_value};
+use vaquita_types::{SqlResult, Value};
+
+/// Runs a block for a row of the block around it; rows that came, those included that LIMIT skipped (or cut off, if
+/// `count_all`).
+pub(super) fn run_block(
+    block: &BlockPlan,
+    cx: &mut EvalCx<'_>,
+    outer: &Row<'_>,
+    count_all: bool,
+    out: &mut dyn Output,
+) -> SqlResult<u64> {
+    let base = Row { tables: &[], aggregates: &[], ..*outer };
+    let limit = Limit::of(block.limit.as_ref(), cx, &base, count_all)?;
+    if limit.is_empty() {
+        return Ok(0);
+    }
+    let possible = all_true(&block.const_filter, cx, &base)?;
+    if possible {
+        begin(block, cx)?;
+    }
+    let sorted = !block.order.is_empty() && !block.order_done;
+    // Rows that are given at once may be given in place; what is sorted or grouped is given when no latch is held.
+    let in_place = sorted || out.in_place() || group::is_collected(block);
+    let mut tail = Tail {
+        block,
+        distinct: block
+            .distinct
+            .then(|| Distinct::new(cx.state.vars.tmp_memory(), cx.state.vars.sort_room())),
+        sorter: sorted
+            .then(|| Sorter::new(cx.state.vars.sort_room(), limit.first().filter(|_| !block.distinct))),
+        limit,
+        out,
+        nulled: usize::MAX,
+        key: Vec::new(),
+        body: Vec::new(),
+        late: (sorted && assigns_in_order(block)).then(|| group::used_columns(block)),
+    };
+    if block.group.is_some() {
+        group::run(block, possible, in_place, cx, &base, &mut tail)?;
+    } else if possible && block.reads.is_empty() {
+        let flow = tail.give_row(cx, &base)?;
+        if flow == Flow::Pause {
+            tail.relieve(cx)?;
+        }
+    } else if possible {
+        read(block, in_place, cx, &base, &mut tail)?;
+    }
+    tail.finish(cx, &base, possible)
+}
+
+/// Whether the select list sets user variables, which is to be done in the order of the sorted rows: numbering them is what
+/// people do it for.
+fn assigns_in_order(block: &BlockPlan) -> bool {
+    let sorted_by = |at: usize| block.order.iter().any(|o| matches!(o.value, SortValue::Item(i) if i == at));
+    let mut assigns = block.items.iter().enumerate().filter(|(_, item)| item.assigns()).peekable();
+    !block.distinct
+        && block.group.is_none()
+        && assigns.peek().is_some()
+        && assigns.all(|(at, _)| !sorted_by(at))
+}
+
+/// Reads and joins the tables of a block.
+pub(super) fn read(
+    block: &BlockPlan,
+    in_place: bool,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    next: &mut dyn Consumer,
+) -> SqlResult<()> {
+    let workspace: Box<Workspace> = cx.state.workspaces.take(block.id).unwrap_or_default();
+    let mut exec = Exec::new(block, workspace, in_place);
+    let done = exec.run(cx, base, next);
+    // After an error a cursor may be anywhere: it is placed anew before it is read again.
+    if done.is_ok() {
+        exec.leave(cx.state);
+    }
+    done.map(|_| ())
+}
+
+/// The end of a block: from rows, joined or grouped, to its output.
+pub(super) struct Tail<'p, 'o> {
+    pub(super) block: &'p BlockPlan,
+    distinct: Option<Distinct>,
+    sorter: Option<Sorter>,
+    limit: Limit,
+    pub(super) out: &'o mut dyn Output,
+    /// Of a ROLLUP's row: group keys from this one on are NULL.
+    pub(super) nulled: usize,
+    key: Vec<u8>,
+    body: Vec<u8>,
+    /// The select list is evaluated when the rows are sorted: these columns are kept for it.
+    late: Option<Vec<(usize, usize)>>,
+}
+
+impl Consumer for Tail<'_, '_> {
+    #[inline]
+    fn row(&mut self, _: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        self.give_row(cx, row)
+    }
+
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.relieve(cx)
+    }
+}
+
+impl Tail<'_, '_> {
+    /// Called without latches after [`Flow::Pause`].
+    pub(super) fn relieve(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        if let Some(distinct) = &mut self.distinct {
+            distinct.relieve()?;
+        }
+        match &mut self.sorter {
+            Some(sorter) => sorter.relieve(),
+            None => self.out.pause(cx),
+        }
+    }
+
+    /// A row, joined or grouped.
+    pub(super) fn give_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        if let Some(having) = &self.block.having
+            && having.eval_bool(cx, row)? != Some(true)
+        {
+            return Ok(Flow::Go);
+        }
+        if self.sorter.is_some() {
+            return self.sort_row(cx, row);
+        }
+        if self.distinct.is_none() {
+            let shown = self.limit.shows();
+            let flow = if shown { self.put(cx, row)? } else { Flow::Go };
+            return Ok(if self.limit.is_over() { Flow::Stop } else { flow });
+        }
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        self.evaluate(cx, row, &mut values)?;
+        match self.came(&values) {
+            Came::First => {}
+            Came::Again => return Ok(Flow::Go),
+            Came::Late => return Ok(self.put_off(&[], &values)),
+        }
+        let flow = if self.limit.shows() { self.out.row(cx, &values)? } else { Flow::Go };
+        Ok(if self.limit.is_over() { Flow::Stop } else { flow })
+    }
+
+    /// Evaluates the select list and hands it on.
+    #[inline]
+    fn put(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        self.evaluate(cx, row, &mut values)?;
+        self.out.row(cx, &values)
+    }
+
+    #[inline]
+    fn evaluate<'v>(
+        &self,
+        cx: &mut EvalCx<'_>,
+        row: &'v Row<'v>,
+        values: &mut SmallVec<[Value<'v>; 8]>,
+    ) -> SqlResult<()>
+    where
+        Self: 'v,
+    {
+        let block: &BlockPlan = self.block;
+        evaluate(block, self.nulled, cx, row, values)
+    }
+
+    fn came(&mut self, values: &[Value<'_>]) -> Came {
+        let types = self.block.items.iter().map(|item| order_of(item.ty()));
+        self.distinct.as_mut().map_or(Came::First, |distinct| distinct.take(values, types))
+    }
+
+    /// Keeps a row of which it is not known yet whether it is new, with the key it will be sorted by.
+    fn put_off(&mut self, key: &[u8], values: &[Value<'_>]) -> Flow {
+        let Some(distinct) = &mut self.distinct else { return Flow::Go };
+        self.body.clear();
+        self.body.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.body.extend_from_slice(key);
+        values.iter().for_each(|value| push_value(value, &mut self.body));
+        distinct.push_late(&self.body);
+        if distinct.is_full() { Flow::Pause } else { Flow::Go }
+    }
+
+    fn sort_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        let block = self.block;
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        let selective = self.sorter.as_ref().is_some_and(Sorter::is_selective);
+        if self.distinct.is_some() || !selective && self.late.is_none() {
+            evaluate(block, self.nulled, cx, row, &mut values)?;
+        }
+        let mut came = Came::First;
+        if self.distinct.is_some() {
+            came = self.came(&values);
+            if came == Came::Again {
+                self.key = key;
+                return Ok(Flow::Go);
+            }
+        }
+        for part in &block.order {
+            // The key that was made to know the row by serves to sort it.
+            if let (Some(distinct), SortValue::Item(at)) = (&self.distinct, &part.value)
+                && block.items.get(*at).is_some_and(|item| order_of(item.ty()) == part.how)
+            {
+                let start = key.len();
+                key.extend_from_slice(distinct.key_of(*at));
+                if part.descending {
+                    invert(&mut key[start..]);
+                }
+                continue;
+            }
+            let value = match &part.value {
+                SortValue::Item(at) => match values.get(*at) {
+                    Some(value) => value.borrowed(),
+                    None => match block.items.get(*at) {
+                        Some(item) => item.eval(cx, row)?,
+                        None => Value::Null,
+                    },
+                },
+                SortValue::Expr(expr) => expr.eval(cx, row)?,
+            };
+            push_key(part.how, &value, part.descending, &mut key);
+        }
+        if came == Came::Late {
+            let flow = self.put_off(&key, &values);
+            self.key = key;
+            return Ok(flow);
+        }
+        self.limit.seen += 1;
+        let mut flow = Flow::Go;
+        let wanted = self.sorter.as_ref().is_some_and(|s| s.wants(&key));
+        if wanted {
+            self.body.clear();
+            if let Some(columns) = &self.late {
+                for &(slot, column) in columns {
+                    push_value(&super::column(row, slot, column, cx)?, &mut self.body);
+                }
+            } else {
+                if values.is_empty() {
+                    evaluate(block, self.nulled, cx, row, &mut values)?;
+                }
+                for value in &values {
+                    push_value(value, &mut self.body);
+                }
+            }
+            if let Some(sorter) = &mut self.sorter {
+                sorter.push(&key, &self.body);
+                if sorter.is_full() {
+                    flow = Flow::Pause;
+                }
+            }
+        }
+        self.key = key;
+        Ok(flow)
+    }
+
+    /// Gives the late rows of DISTINCT that are new.
+    fn finish_distinct(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        let Tail { distinct: Some(distinct), sorter, limit, out, .. } = self else { return Ok(()) };
+        let late = distinct.finish(|body| {
+            cx.state.poll()?;
+            let Some((len, rest)) = body.split_first_chunk::<4>() else { return Ok(true) };
+            let (key, body) = rest.split_at(rest.len().min(u32::from_le_bytes(*len) as usize));
+            match sorter {
+                Some(sorter) => {
+                    limit.seen += 1;
+                    sorter.push_and_spill(key, body)?;
+                    Ok(true)
+                }
+                None => {
+                    let values: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
+                    give(&values, limit, cx, &mut **out)
+                }
+            }
+        })?;
+        cx.state.note_spill(late > 0, distinct.memory());
+        Ok(())
+    }
+
+    /// All rows have come: those that were sorted are given. The number of rows.
+    /// Without `possible` there were none to come.
+    fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>, possible: bool) -> SqlResult<u64> {
+        self.finish_distinct(cx)?;
+        let Tail { block, sorter, mut limit, out, late, .. } = self;
+        let Some(sorter) = sorter else { return Ok(limit.seen) };
+        let came = limit.seen;
+        limit.seen = 0;
+        if possible {
+            count_sort(&block.work, &sorter, cx);
+        }
+        sorter.finish(|_, body| {
+            let row: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
+            let more = match &late {
+                None => give(&row, &mut limit, cx, out)?,
+                Some(columns) => give_late(block, columns, row, cx, base, &mut limit, out)?,
+            };
+            cx.state.poll()?;
+            Ok(more && !(limit.count_all && limit.seen >= limit.skip.saturating_add(limit.take)))
+        })?;
+        Ok(came)
+    }
+}
+
+/// Evaluates the select list of a sorted row of which the columns were kept, and gives it.
+fn give_late(
+    block: &BlockPlan,
+    columns: &[(usize, usize)],
+    kept: SmallVec<[Value<'_>; 8]>,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    limit: &mut Limit,
+    out: &mut dyn Output,
+) -> SqlResult<bool> {
+    let mut tables: Vec<Vec<Value<'_>>> = block.reads.iter().map(|r| vec![Value::Null; r.width]).collect();
+    for (value, &(slot, column)) in kept.into_iter().zip(columns) {
+        tables[slot][column] = value;
+    }
+    let tables: Vec<TableRow<'_>> = tables.iter().map(|v| TableRow::Values(v)).collect();
+    let row = Row { tables: &tables, ..*base };
+    let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+    evaluate(block, usize::MAX, cx, &row, &mut values)?;
+    give(&values, limit, cx, out)
+}
+
+/// The select list of a row.
+#[inline]
+fn evaluate<'v>(
+    block: &'v BlockPlan,
+    nulled: usize,
+    cx: &mut EvalCx<'_>,
+    row: &'v Row<'v>,
+    values: &mut SmallVec<[Value<'v>; 8]>,
+) -> SqlResult<()> {
+    for (i, item) in block.items.iter().enumerate() {
+        if nulled != usize::MAX
+            && let Some(group) = &block.group
+            && group.rollup_items.get(i).copied().flatten().is_some_and(|k| k >= nulled)
+        {
+            values.push(Value::Null);
+            continue;
+        }
+        values.push(item.eval(cx, row)?);
+    }
+    Ok(())
+}

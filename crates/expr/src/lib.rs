@@ -1,0 +1,60 @@
+//! Expressions: compiled once per statement, evaluated per row.
+//!
+//! [`compile()`] turns a syntax tree into an [`Expr`]: names are resolved through a [`Scope`], types and collations are
+//! found, conversions between character sets are put in, constant parts are calculated. An `Expr` owns all it needs and
+//! is part of cached plans. [`Expr::eval`] gives its value for a [`Row`]; nothing is allocated for numbers and
+//! comparisons.
+//!
+//! | part | module |
+//! |---|---|
+//! | the compiled form, its properties, visitors | [`node`] |
+//! | rows that expressions look at | [`row`] |
+//! | what the planner tells the compiler | [`scope`] |
+//! | from syntax to compiled form | [`compile`](mod@compile) |
+//! | aggregate functions | [`aggregate`] |
+//! | literals, variables, operators | `literal`, `variables`, `arith`, `compare`, `pattern`, `cast`, `control` |
+//! | functions, by family | `functions` |
+//! | subqueries as expressions see them | [`subquery`] |
+#![forbid(unsafe_code)]
+
+mod access;
+pub mod aggregate;
+mod arith;
+mod automaton;
+mod build;
+mod cast;
+mod compare;
+pub mod compile;
+pub mod control;
+mod convert;
+mod env;
+mod eval;
+mod functions;
+pub mod literal;
+pub mod node;
+mod pattern;
+mod print;
+mod properties;
+mod query;
+pub mod row;
+pub mod scope;
+mod subquery;
+pub mod variables;
+
+pub use aggregate::{Accumulator, Aggregate, order_of};
+pub use build::converted_len_max;
+
+pub use compile::{compile, compile_condition, equal};
+pub use control::{merge, union_type};
+pub use convert::as_type;
+pub use env::EvalCx;
+pub use eval::all_true;
+pub use functions::is_function;
+pub use functions::new_uuid;
+pub use literal::literal;
+pub use node::{Constness, Derivation, Expr, Node, TableSet};
+pub use print::with_values;
+pub use query::{CompiledSubquery, Subquery, TakeRow};
+pub use row::{ColumnMap, Row, TableRow};
+pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
+pub use variables::set_user_variable;

@@ -1,0 +1,50 @@
+//! A planned subquery, as expressions know it: rows that somebody else makes.
+
+use super::EvalCx;
+use super::properties::{Constness, TableSet};
+use super::row::Row;
+use std::fmt::Debug;
+use std::sync::Arc;
+use vaquita_types::compare::CompareAs;
+use vaquita_types::{SqlResult, SqlType, Value};
+
+/// Called for each row of a subquery; `false`: no more rows are wanted.
+pub type TakeRow<'t> = dyn FnMut(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<bool> + 't;
+
+/// A planned subquery.
+pub trait Subquery: Debug + Send + Sync {
+    /// Runs it for a row of the enclosing block and hands over its rows, without latches held.
+    ///
+    /// # Errors
+    /// Of the statement, those of `take`.
+    fn rows(&self, cx: &mut EvalCx<'_>, outer: &Row<'_>, take: &mut TakeRow<'_>) -> SqlResult<()>;
+
+    /// `left IN (subquery)`, compared as `how`, by a better way than looking at all rows (index lookup, hash). `None`: there is none;
+    /// `Some(None)`: unknown.
+    ///
+    /// # Errors
+    /// As [`Subquery::rows`].
+    fn contains(
+        &self,
+        cx: &mut EvalCx<'_>,
+        outer: &Row<'_>,
+        left: &[Value<'_>],
+        how: &[CompareAs],
+    ) -> SqlResult<Option<Option<bool>>> {
+        let _ = (cx, outer, left, how);
+        Ok(None)
+    }
+}
+
+/// A planned subquery with what the compiler must know of it.
+#[derive(Debug, Clone)]
+pub struct CompiledSubquery {
+    /// The plan.
+    pub plan: Arc<dyn Subquery>,
+    /// Types of its columns.
+    pub columns: Arc<[SqlType]>,
+    /// Tables of the enclosing block that it refers to.
+    pub outer_tables: TableSet,
+    /// [`Constness::Execution`] if it refers to no outer row: its result is then kept for one execution.
+    pub constness: Constness,
+}

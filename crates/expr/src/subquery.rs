@@ -1,0 +1,168 @@
+//! Subqueries in expressions: compiled, evaluated.
+
+use super::node::{CmpOp, CompareAs, Derivation, Expr, Node, SubqueryNode, SubqueryUse};
+use super::query::CompiledSubquery;
+use super::row::Row;
+use super::scope::CompileCx;
+use super::{EvalCx, eval};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+
+impl SubqueryNode {
+    /// Its value: of a scalar subquery that of its row, of the others their truth.
+    pub(super) fn eval<'r>(
+        &'r self,
+        e: &'r Expr,
+        cx: &mut EvalCx<'_>,
+        row: &'r Row<'r>,
+    ) -> SqlResult<Value<'r>> {
+        let _ = e;
+        Ok(match &self.usage {
+            SubqueryUse::Scalar => self.scalar(cx, row)?,
+            SubqueryUse::Exists => {
+                let mut found = false;
+                self.query.plan.rows(cx, row, &mut |_, _| {
+                    found = true;
+                    Ok(false)
+                })?;
+                Value::bool(found)
+            }
+            SubqueryUse::Any { op, how } => {
+                self.quantified(*op, how, true, cx, row)?.map_or(Value::Null, Value::bool)
+            }
+            SubqueryUse::All { op, how } => {
+                self.quantified(*op, how, false, cx, row)?.map_or(Value::Null, Value::bool)
+            }
+        })
+    }
+
+    fn scalar(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Value<'static>> {
+        let mut result = None;
+        self.query.plan.rows(cx, row, &mut |_, values| {
+            if result.is_some() {
+                return Err(SqlError::new(1242, "Subquery returns more than 1 row"));
+            }
+            let value = values.first().map_or(Value::Null, Value::borrowed);
+            result = Some(vaquita_types::memory::into_owned(value)?);
+            Ok(true)
+        })?;
+        Ok(result.unwrap_or_default())
+    }
+
+    /// ANY (`any`) or ALL: the first row that decides ends it; a NULL makes the rest unknown.
+    fn quantified(
+        &self,
+        op: CmpOp,
+        how: &[CompareAs],
+        any: bool,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<Option<bool>> {
+        let left: Vec<Value<'_>> = self.left.iter().map(|e| e.eval(cx, row)).collect::<SqlResult<_>>()?;
+        let is_in = (any && op == CmpOp::Eq) || (!any && op == CmpOp::Ne);
+        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left, how)? {
+            return Ok(found.map(|found| found == any));
+        }
+        let mut result = Some(!any);
+        self.query.plan.rows(cx, row, &mut |cx, values| {
+            match compare_rows(op, how, &left, values, cx) {
+                Some(holds) if holds == any => {
+                    result = Some(any);
+                    return Ok(false);
+                }
+                None => result = None,
+                Some(_) => {}
+            }
+            Ok(true)
+        })?;
+        Ok(result)
+    }
+}
+
+/// `left op right` for rows of values: of several columns only `=` and `<>` are asked.
+fn compare_rows(
+    op: CmpOp,
+    how: &[CompareAs],
+    left: &[Value<'_>],
+    right: &[Value<'_>],
+    cx: &mut EvalCx<'_>,
+) -> Option<bool> {
+    if let ([left], [right], [how]) = (left, right, how) {
+        return eval::apply(op, *how, left, right, cx);
+    }
+    let mut equal = Some(true);
+    for ((left, right), how) in left.iter().zip(right).zip(how) {
+        match eval::compare(*how, left, right, cx) {
+            Some(order) if order.is_ne() => return Some(op == CmpOp::Ne),
+            None => equal = None,
+            Some(_) => {}
+        }
+    }
+    equal.map(|equal| equal == (op == CmpOp::Eq))
+}
+
+/// How a subquery is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Scalar,
+    Exists,
+    Any(CmpOp),
+    All(CmpOp),
+}
+
+/// A subquery as an expression.
+///
+/// # Errors
+/// 1241 wrong number of columns.
+pub(super) fn node(
+    cx: &mut CompileCx<'_>,
+    form: Form,
+    left: Option<Expr>,
+    query: CompiledSubquery,
+) -> SqlResult<Expr> {
+    let mut left = match left {
+        None => Vec::new(),
+        Some(Expr { node: Node::Row(list), .. }) => list.into_vec(),
+        Some(e) => vec![e],
+    };
+    let wanted = left.len().max(1);
+    if form != Form::Exists && query.columns.len() != wanted {
+        return Err(super::compare::wrong_columns(wanted));
+    }
+    let how: Box<[CompareAs]> = left
+        .iter_mut()
+        .zip(query.columns.iter())
+        .map(|(e, ty)| {
+            let mut column = Expr::column_of_type(ty.clone());
+            super::compare::compare_as(cx, " IN ", e, &mut column)
+        })
+        .collect::<SqlResult<_>>()?;
+    let mut ty = match (form, query.columns.first()) {
+        (Form::Scalar, Some(ty)) => ty.clone(),
+        _ => super::build::int_type(1),
+    };
+    ty.nullable = form != Form::Exists;
+    let usage = match form {
+        Form::Scalar => SubqueryUse::Scalar,
+        Form::Exists => SubqueryUse::Exists,
+        Form::Any(op) => SubqueryUse::Any { op, how },
+        Form::All(op) => SubqueryUse::All { op, how },
+    };
+    let text = ty.kind.is_string();
+    let info = super::node::Info {
+        derivation: if text { Derivation::Implicit } else { Derivation::Numeric },
+        ascii: !text,
+        constness: query.constness.max(super::node::Constness::Execution),
+        tables: query.outer_tables,
+        has_subquery: true,
+        has_aggregate: false,
+    };
+    let node = Node::Subquery(Box::new(SubqueryNode { query, usage, left: left.into() }));
+    Ok(cx.node(node, ty, info))
+}
+
+impl Expr {
+    /// Stands for a column of a subquery where types are compared.
+    fn column_of_type(ty: SqlType) -> Expr {
+        Expr::column(super::ResolvedColumn { level: 0, table: 0, column: 0, ty })
+    }
+}

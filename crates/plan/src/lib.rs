@@ -1,0 +1,43 @@
+//! Plans of statements: names, access paths, join order; EXPLAIN.
+//!
+//! A plan is made once of a syntax tree and owns all it needs: it is kept in caches and run by many sessions at once. It
+//! holds the tables it was made for: if a definition has changed, running it fails with the engine's `TableChanged`, and a new plan is to be made.
+//!
+//! | part | file |
+//! |---|---|
+//! | what a plan is | [`tree`] |
+//! | what planning needs and notes | [`planner`] |
+//! | SELECT, and where its rows go | [`select`], [`into`], [`file_format`] |
+//! | queries: blocks, names, joins, access paths | [`query`] |
+//! | conditions an index can help with | `sarg` |
+//! | bounds and intervals of indexes | [`bound`], [`ranges`] |
+//! | EXPLAIN | `explain` |
+//! | virtual tables | [`source`] |
+//! | rows for UPDATE and DELETE | [`query::matching`] |
+#![forbid(unsafe_code)]
+
+pub mod bound;
+pub mod columns;
+mod explain;
+pub mod file_format;
+pub mod into;
+pub mod planner;
+pub mod query;
+pub mod ranges;
+pub mod sarg;
+pub mod select;
+pub mod source;
+pub mod tree;
+mod wanted;
+
+pub use explain::{explain, explain_columns};
+pub use file_format::FileFormat;
+pub use planner::{Planner, Runnable};
+pub use query::matching::{MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match};
+pub use select::{SelectPlan, plan_select};
+pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
+pub use tree::{
+    BlockPlan, Body, GroupPlan, HashKey, KeyTest, KeyValue, LimitPlan, OrderKey, Path, QueryPlan, Read,
+    SortValue, Source, SourceLock, Step, SubqueryPlan, TableUse, UnionPart, Work,
+};
+pub use wanted::wanted_of;

@@ -1,0 +1,102 @@
+//! What planning a statement needs, and what it notes.
+
+use crate::source::VirtualTables;
+use crate::tree::{SourceLock, SubqueryPlan, TableUse};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use vaquita_engine::Session;
+use vaquita_expr::Subquery;
+use vaquita_session::Shared;
+use vaquita_session::privilege::Priv;
+use vaquita_types::Value;
+
+/// Makes something that can be run of a planned subquery: running is not this layer's business.
+pub type Runnable = fn(Arc<SubqueryPlan>) -> Arc<dyn Subquery>;
+
+/// Values of parameters and lifted literals, for expressions that are compared with each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known<'p> {
+    pub(crate) values: &'p [Value<'p>],
+    /// Set when two were compared: the plan is good for these values only.
+    pub(crate) compared: &'p Cell<bool>,
+}
+
+/// What planning needs besides what compiling expressions needs.
+#[derive(Debug)]
+pub struct Planner<'p> {
+    /// The folder.
+    pub db: &'p Shared,
+    /// The session, in a statement: tables are opened by it.
+    pub session: RefCell<&'p mut Session>,
+    /// The statement's text: columns without alias are named by it.
+    pub sql: &'p [u8],
+    /// Values of the parameters of the first execution, if they are known: to estimate ranges.
+    pub params: &'p [Value<'p>],
+    /// Whether what was planned follows from them.
+    pub by_values: Cell<bool>,
+    /// Finds virtual tables.
+    pub virtual_tables: &'p dyn VirtualTables,
+    /// Makes something that can be run of a planned subquery.
+    pub runnable: Runnable,
+    /// How many derived tables are being planned, one in the other.
+    pub derived: Cell<u32>,
+    /// Locks on rows that are read to change others.
+    pub sources: SourceLock,
+    /// What is asked of a table that is opened to be changed, before it is known to be there.
+    pub changing: Priv,
+    /// Tables and columns that were used so far.
+    pub uses: RefCell<Vec<TableUse>>,
+}
+
+impl<'p> Planner<'p> {
+    /// For one statement.
+    pub fn new(
+        db: &'p Shared,
+        session: &'p mut Session,
+        sql: &'p [u8],
+        params: &'p [Value<'p>],
+        virtual_tables: &'p dyn VirtualTables,
+        runnable: Runnable,
+    ) -> Planner<'p> {
+        Planner {
+            db,
+            session: RefCell::new(session),
+            sql,
+            params,
+            by_values: Cell::new(false),
+            virtual_tables,
+            runnable,
+            derived: Cell::new(0),
+            sources: SourceLock::None,
+            changing: Priv::NONE,
+            uses: RefCell::default(),
+        }
+    }
+
+    /// The same for a statement that changes rows.
+    #[must_use]
+    pub fn locking_sources(self, sources: SourceLock) -> Planner<'p> {
+        Planner { sources, ..self }
+    }
+
+    /// The same for a statement that does one of these to tables it changes.
+    #[must_use]
+    pub fn changing(self, changing: Priv) -> Planner<'p> {
+        Planner { changing, ..self }
+    }
+
+    /// Values that expressions may be compared by.
+    pub(crate) fn known(&self) -> Known<'_> {
+        Known { values: self.params, compared: &self.by_values }
+    }
+
+    /// What was read so far, by subqueries say; it is forgotten.
+    pub fn take_uses(&self) -> Vec<TableUse> {
+        self.uses.take()
+    }
+
+    pub(crate) fn note_uses(&self, mut uses: Vec<TableUse>) {
+        uses.iter_mut().for_each(|u| u.derived = self.derived.get() > 0);
+        self.uses.borrow_mut().extend(uses);
+    }
+}

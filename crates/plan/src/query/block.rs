@@ -1,0 +1,617 @@
+//! Query blocks and unions: from the syntax tree to a plan.
+
+use super::from::{self, conjuncts, join_tree, open_tables};
+use super::group;
+use super::join;
+use super::names::{Aliases, BlockScope, Item};
+use super::union;
+use crate::columns::column_of;
+use crate::planner::Planner;
+use crate::tree::{BlockPlan, Body, GroupPlan, LimitPlan, OrderKey, QueryPlan, SortValue, UnionPart};
+use vaquita_catalog::same_name;
+use vaquita_engine::{MdlMode, ReadLock, WaitPolicy};
+use vaquita_expr::{CompileCx, Expr, Resolved, Scope, TableSet, compile, compile_condition};
+use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem};
+use vaquita_session::sink::ColumnMeta;
+use vaquita_session::vars::SessionVars;
+use vaquita_types::compare::CompareAs;
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
+
+/// A planned query with what is known of it besides.
+#[derive(Debug)]
+pub struct Planned {
+    /// The query.
+    pub plan: QueryPlan,
+    /// Its columns as a client is told.
+    pub columns: Vec<ColumnMeta>,
+    /// Tables of the enclosing block that it refers to.
+    pub outer_tables: TableSet,
+    /// It refers to a row of some block around it.
+    pub correlated: bool,
+}
+
+/// What FOR UPDATE and its kin ask for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Locking<'a> {
+    pub(crate) clauses: &'a [ast::Locking<'a>],
+    /// Aliases of tables whose rows will change.
+    pub(crate) targets: &'a [&'a str],
+}
+
+impl Locking<'_> {
+    /// The lock of a table, by its alias.
+    pub(crate) fn of(&self, alias: &str) -> (ReadLock, WaitPolicy) {
+        if self.targets.contains(&alias) {
+            return (ReadLock::Exclusive, WaitPolicy::Wait);
+        }
+        let mine = |l: &&ast::Locking<'_>| {
+            l.of.is_empty() || l.of.iter().any(|name| name.name.name == alias.as_bytes())
+        };
+        match self.clauses.iter().find(mine) {
+            None => (ReadLock::None, WaitPolicy::Wait),
+            Some(clause) => {
+                let lock = match clause.strength {
+                    ast::LockStrength::Update => ReadLock::Exclusive,
+                    ast::LockStrength::Share => ReadLock::Shared,
+                };
+                let wait = match clause.wait {
+                    ast::LockWait::Wait => WaitPolicy::Wait,
+                    ast::LockWait::NoWait => WaitPolicy::NoWait,
+                    ast::LockWait::SkipLocked => WaitPolicy::SkipLocked,
+                };
+                (lock, wait)
+            }
+        }
+    }
+}
+
+/// Plans a query expression.
+pub fn plan_query<'p>(
+    planner: &Planner<'p>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    if query.with.is_some() {
+        return Err(SqlError::unsupported("WITH"));
+    }
+    match query.body {
+        QueryBody::Select(select) => plan_select_block(planner, select, query, outer, cx),
+        QueryBody::Nested(inner) if query.order_by.is_empty() && query.limit.is_none() => {
+            plan_query(planner, inner, outer, cx)
+        }
+        QueryBody::Nested(inner) => {
+            let inner = plan_query(planner, inner, outer, cx)?;
+            finish_union(planner, vec![(inner, false)], query, outer, cx)
+        }
+        QueryBody::SetOperation(_) => {
+            let mut parts = Vec::new();
+            union_parts(planner, &query.body, false, query, outer, cx, &mut parts)?;
+            finish_union(planner, parts, query, outer, cx)
+        }
+        QueryBody::Values(_) => Err(SqlError::unsupported("VALUES")),
+        QueryBody::Table(_) => Err(SqlError::unsupported("TABLE")),
+    }
+}
+
+/// The parts of a union from left to right; `distinct`: duplicates go when this part has been added.
+fn union_parts<'p>(
+    planner: &Planner<'p>,
+    body: &QueryBody<'_>,
+    distinct: bool,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+    parts: &mut Vec<(Planned, bool)>,
+) -> SqlResult<()> {
+    if let QueryBody::SetOperation(op) = body {
+        union_parts(planner, &op.left, false, query, outer, cx, parts)?;
+        return union_parts(planner, &op.right, !op.all, query, outer, cx, parts);
+    }
+    let part = ast::Query {
+        with: None,
+        body: *body,
+        order_by: &[],
+        limit: None,
+        locking: query.locking,
+        procedure: None,
+        into: None,
+        span: query.span,
+    };
+    parts.push((plan_query(planner, &part, outer, cx)?, distinct));
+    Ok(())
+}
+
+fn finish_union<'p>(
+    planner: &Planner<'p>,
+    parts: Vec<(Planned, bool)>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    let n = parts[0].0.columns.len();
+    if parts.iter().any(|(p, _)| p.columns.len() != n) {
+        return Err(SqlError::new(1222, "The used SELECT statements have a different number of columns"));
+    }
+    let mut types: Vec<SqlType> = parts[0].0.plan.types.to_vec();
+    for (part, _) in &parts[1..] {
+        for (ty, other) in types.iter_mut().zip(part.plan.types.iter()) {
+            *ty = union::common_type(ty, other)?;
+        }
+    }
+    let mut columns = Vec::with_capacity(n);
+    for (column, ty) in parts[0].0.columns.iter().zip(&types) {
+        let mut column = ColumnMeta { ty: ty.clone(), ..column.clone() };
+        if parts.len() > 1 {
+            for name in [&mut column.schema, &mut column.table, &mut column.org_table, &mut column.org_name] {
+                *name = Box::default();
+            }
+            column.flags = ty.protocol_flags();
+        }
+        columns.push(column);
+    }
+    let mut order = Vec::new();
+    for key in query.order_by {
+        let at = union_order_column(&columns, &key.expr)?;
+        order.push(OrderKey {
+            value: SortValue::Item(at),
+            descending: key.descending,
+            how: order_of(&types[at]),
+        });
+    }
+    let scope = BlockScope::new(planner, outer, Vec::new());
+    let limit = plan_limit(query.limit, &scope, cx)?;
+    let (mut outer_tables, mut correlated) = (TableSet::default(), false);
+    let mut list = Vec::new();
+    // Duplicates of everything before go at the last distinct part.
+    for (part, distinct) in parts {
+        outer_tables = outer_tables.union(part.outer_tables);
+        correlated |= part.correlated;
+        list.push(UnionPart { plan: part.plan, distinct });
+    }
+    let body = Body::Union { parts: list };
+    let calc_found_rows = matches!(&body, Body::Union { parts } if parts[0].plan.calc_found_rows);
+    let plan = QueryPlan { body, order, limit, types: types.into(), calc_found_rows };
+    Ok(Planned { plan, columns, outer_tables, correlated })
+}
+
+/// ORDER BY of a union: a column's position or name.
+fn union_order_column(columns: &[ColumnMeta], expr: &ast::Expr<'_>) -> SqlResult<usize> {
+    let unknown = |name: &str| SqlError::new(1054, format!("Unknown column '{name}' in 'order clause'"));
+    if let Some(n) = position(expr) {
+        return match n.checked_sub(1).map(|n| n as usize).filter(|&n| n < columns.len()) {
+            Some(at) => Ok(at),
+            None => Err(unknown(&n.to_string())),
+        };
+    }
+    match expr.kind {
+        ExprKind::Column(name) if name.table.is_none() => {
+            let wanted = name.name.to_string();
+            let found = columns.iter().position(|c| same_name(&String::from_utf8_lossy(&c.name), &wanted));
+            found.ok_or_else(|| unknown(&wanted))
+        }
+        ExprKind::Column(name) => Err(SqlError::new(
+            1250,
+            format!(
+                "Table '{}' from one of the SELECTs cannot be used in field list",
+                name.table.unwrap_or_default()
+            ),
+        )),
+        _ => Err(SqlError::unsupported("expressions in ORDER BY of a UNION")),
+    }
+}
+
+/// A whole number that stands for a column's position.
+fn position(expr: &ast::Expr<'_>) -> Option<u64> {
+    match expr.kind {
+        ExprKind::Literal(Literal::Int(n)) | ExprKind::Lifted { literal: Literal::Int(n), .. } => Some(n),
+        _ => None,
+    }
+}
+
+/// As what values of a type are sorted and grouped.
+pub fn order_of(ty: &SqlType) -> CompareAs {
+    match ty.kind {
+        Kind::Decimal => CompareAs::Decimal,
+        Kind::Float | Kind::Double => CompareAs::Double,
+        Kind::Date => CompareAs::Date,
+        Kind::DateTime | Kind::Timestamp => CompareAs::DateTime,
+        Kind::Time => CompareAs::Time,
+        Kind::Json => CompareAs::Json,
+        kind if kind.is_string() || kind == Kind::Geometry => CompareAs::Text(ty.collation),
+        _ => CompareAs::Int,
+    }
+}
+
+pub(crate) fn plan_limit(
+    limit: Option<&ast::Limit<'_>>,
+    scope: &dyn Scope,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Option<LimitPlan>> {
+    let Some(limit) = limit else { return Ok(None) };
+    let count = compile(&limit.count, scope, cx)?;
+    let offset = limit.offset.as_ref().map(|offset| compile(offset, scope, cx)).transpose()?;
+    Ok(Some(LimitPlan { count, offset }))
+}
+
+fn plan_select_block<'p>(
+    planner: &Planner<'p>,
+    select: &ast::Select<'_>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    if !select.windows.is_empty() {
+        return Err(SqlError::unsupported("WINDOW"));
+    }
+    if query.procedure.is_some() {
+        return Err(SqlError::unsupported("PROCEDURE ANALYSE"));
+    }
+    let mut slots = Vec::new();
+    open_tables(planner, select.from, cx, MdlMode::SharedRead, &mut slots)?;
+    let scope = BlockScope::new(planner, outer, slots);
+    let builder = Builder { planner, scope: &scope, select };
+    let locking = Locking { clauses: query.locking, targets: &[] };
+    let (block, columns) = builder.build(query.order_by, query.limit, locking, cx)?;
+    let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
+    planner.note_uses(from::uses_of(&scope.slots, query.locking));
+    let plan = QueryPlan {
+        body: Body::Block(Box::new(block)),
+        order: Vec::new(),
+        limit: None,
+        types: types.into(),
+        calc_found_rows: select.options.sql_calc_found_rows,
+    };
+    Ok(Planned { plan, columns, outer_tables: scope.outer_tables.get(), correlated: scope.correlated.get() })
+}
+
+/// Builds the plan of one SELECT.
+struct Builder<'b, 's, 'p> {
+    planner: &'b Planner<'p>,
+    scope: &'b BlockScope<'s, 'p>,
+    select: &'b ast::Select<'b>,
+}
+
+impl Builder<'_, '_, '_> {
+    fn build(
+        &self,
+        order_by: &[ast::OrderItem<'_>],
+        limit: Option<&ast::Limit<'_>>,
+        locking: Locking<'_>,
+        cx: &mut CompileCx<'_>,
+    ) -> SqlResult<(BlockPlan, Vec<ColumnMeta>)> {
+        let (scope, select) = (self.scope, self.select);
+        cx.aggregates = Vec::new();
+        let tree = join_tree(scope, select.from, cx)?;
+        let filter = self.filter(cx)?;
+        scope.clause.set("field list");
+        scope.aggregates.set(true);
+        let columns = self.items(cx)?;
+        scope.aggregates.set(false);
+        let keys = self.group_keys(cx)?;
+        let having = self.having(&keys, cx)?;
+        let mut order = self.order(order_by, cx)?;
+        let limit = plan_limit(limit, scope, cx)?;
+        let aggregates = std::mem::take(&mut cx.aggregates);
+        let items: Vec<Expr> = scope.items.borrow().iter().map(|i| i.expr.clone()).collect();
+        let group = if aggregates.is_empty() && keys.is_empty() {
+            None
+        } else {
+            let all = group::Checked { items: &items, having: having.as_ref(), order: &order, keys: &keys };
+            if cx.state.vars.sql_mode.has(vaquita_types::sql_mode::SqlMode::ONLY_FULL_GROUP_BY) {
+                group::check(scope, &all, &tree, &filter, self.planner.known())?;
+            }
+            let carried = group::carried(scope, &all);
+            let key_of = |item: &Expr| {
+                let mut keys = keys.iter().filter_map(|k| k.value.expr());
+                keys.position(|k| group::same(k, item, self.planner.known()))
+            };
+            let rollup_items = match select.rollup {
+                true => items.iter().map(key_of).collect(),
+                false => Vec::new(),
+            };
+            Some(GroupPlan {
+                rollup_items,
+                keys,
+                aggregates,
+                carried,
+                rollup: select.rollup,
+                sorted_input: false,
+                first_only: false,
+            })
+        };
+        // What is sorted after grouping is sorted by its groups already.
+        if let Some(group) = &group
+            && !group.rollup
+            && order.is_empty()
+            && order_by.is_empty()
+        {
+            let keys = group.keys.iter();
+            order = keys
+                .map(|k| OrderKey { value: k.value.clone(), descending: k.descending, how: k.how })
+                .collect();
+        }
+        if self.planner.by_values.get() {
+            cx.state.noted.for_once();
+        }
+        let distinct = select.options.distinct;
+        let mut block =
+            BlockPlan::new(self.planner.db.next_plan(), items, group, having, distinct, order, limit);
+        block.order_by_null = order_by.len() == 1 && is_null(&order_by[0].expr);
+        join::plan(self.planner, scope, tree, filter, locking, select.options.straight_join, &mut block, cx)?;
+        Ok((block, columns))
+    }
+
+    fn filter(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<Expr>> {
+        self.scope.clause.set("where clause");
+        match self.select.filter {
+            Some(filter) => Ok(conjuncts(compile_condition(filter, self.scope, cx)?)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Compiles the select list; the items are left in the scope.
+    fn items(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<ColumnMeta>> {
+        let scope = self.scope;
+        let mut columns = Vec::new();
+        for item in self.select.items {
+            match item {
+                SelectItem::Wildcard => {
+                    let visible = scope.visible.borrow().clone();
+                    if visible.is_empty() {
+                        return Err(SqlError::new(1096, "No tables used"));
+                    }
+                    for v in visible {
+                        self.push_column(v.slot, v.column, &mut columns, cx)?;
+                    }
+                }
+                SelectItem::TableWildcard(name) => {
+                    let is = |(_, s): &(usize, &super::names::Slot)| {
+                        BlockScope::is_slot(s, name.schema, name.name)
+                    };
+                    let Some((slot, _)) = scope.slots.iter().enumerate().find(is) else {
+                        return Err(SqlError::new(1051, format!("Unknown table '{}'", name.name)));
+                    };
+                    for column in scope.slots[slot].shown() {
+                        self.push_column(slot, column, &mut columns, cx)?;
+                    }
+                }
+                SelectItem::Expr { expr, alias, span } => {
+                    let compiled = compile(expr, scope, cx)?;
+                    let name: Vec<u8> = match alias {
+                        Some(alias) => alias.name.to_vec(),
+                        None => {
+                            default_name(own_name(expr, &compiled), *span, self.planner.sql, &cx.state.vars)
+                        }
+                    };
+                    columns.push(self.meta(&compiled, &name));
+                    let name = match (alias, &expr.kind) {
+                        (None, ExprKind::Column(column)) => column.name.to_string(),
+                        _ => String::from_utf8_lossy(&name).into_owned(),
+                    };
+                    scope.items.borrow_mut().push(Item { name, expr: compiled });
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    fn push_column(
+        &self,
+        slot: usize,
+        column: usize,
+        columns: &mut Vec<ColumnMeta>,
+        cx: &mut CompileCx<'_>,
+    ) -> SqlResult<()> {
+        let expr = compile_column(self.scope, slot, column, cx)?;
+        let name = self.scope.slots[slot].columns[column].name.clone();
+        columns.push(self.meta(&expr, name.as_bytes()));
+        self.scope.items.borrow_mut().push(Item { name, expr });
+        Ok(())
+    }
+
+    fn meta(&self, expr: &Expr, name: &[u8]) -> ColumnMeta {
+        let mut meta = ColumnMeta {
+            schema: Box::default(),
+            table: Box::default(),
+            org_table: Box::default(),
+            name: name.into(),
+            org_name: Box::default(),
+            ty: expr.ty().clone(),
+            flags: expr.result_flags(),
+        };
+        if let Some((slot, column)) = column_of(expr) {
+            let slot = &self.scope.slots[slot];
+            meta.schema = slot.database.as_bytes().into();
+            meta.table = slot.alias.as_bytes().into();
+            meta.org_table = slot.name.as_bytes().into();
+            meta.org_name = slot.columns[column].name.as_bytes().into();
+            if let crate::tree::Source::Stored(info) = &slot.source {
+                meta.flags = info.columns[column].flags;
+                if slot.nullable.get() {
+                    meta.flags &= !vaquita_catalog::flag::NOT_NULL;
+                }
+            }
+        }
+        meta
+    }
+
+    fn group_keys(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<OrderKey>> {
+        let scope = self.scope;
+        scope.clause.set("group statement");
+        scope.aliases.set(Aliases::Last);
+        let mut keys = Vec::new();
+        for key in self.select.group_by {
+            let (expr, name) = match position(&key.expr) {
+                Some(n) => {
+                    let items = scope.items.borrow();
+                    let item = n.checked_sub(1).and_then(|n| items.get(n as usize)).ok_or_else(|| {
+                        SqlError::new(1054, format!("Unknown column '{n}' in 'group statement'"))
+                    })?;
+                    (item.expr.clone(), item.name.clone())
+                }
+                None => {
+                    let expr = compile(&key.expr, scope, cx)?;
+                    (expr, cx.state.vars.client_text(key.expr.span.of(self.planner.sql)).into_owned())
+                }
+            };
+            if expr.info().has_aggregate {
+                return Err(SqlError::new(1056, format!("Can't group on '{name}'")));
+            }
+            let how = order_of(expr.ty());
+            keys.push(OrderKey { value: SortValue::Expr(expr), descending: key.descending, how });
+        }
+        scope.aliases.set(Aliases::Ignored);
+        Ok(keys)
+    }
+
+    fn having(&self, keys: &[OrderKey], cx: &mut CompileCx<'_>) -> SqlResult<Option<Expr>> {
+        let Some(having) = self.select.having else { return Ok(None) };
+        let scope = self.scope;
+        scope.clause.set("having clause");
+        scope.aliases.set(Aliases::First);
+        scope.aggregates.set(true);
+        *scope.nameable.borrow_mut() = Some(self.selected_or_grouped(keys));
+        let compiled = compile_condition(having, scope, cx);
+        scope.nameable.take();
+        scope.aggregates.set(false);
+        scope.aliases.set(Aliases::Ignored);
+        compiled.map(Some)
+    }
+
+    fn selected_or_grouped(&self, keys: &[OrderKey]) -> Vec<(usize, usize)> {
+        let items = self.scope.items.borrow();
+        let grouped = keys.iter().filter_map(|key| column_of(key.value.expr()?));
+        items.iter().filter_map(|item| column_of(&item.expr)).chain(grouped).collect()
+    }
+
+    fn order(&self, order_by: &[ast::OrderItem<'_>], cx: &mut CompileCx<'_>) -> SqlResult<Vec<OrderKey>> {
+        let scope = self.scope;
+        scope.clause.set("order clause");
+        scope.aggregates.set(true);
+        let mut keys = Vec::new();
+        for key in order_by {
+            if is_null(&key.expr) {
+                continue;
+            }
+            let value = self.order_value(&key.expr, cx)?;
+            let ty = match &value {
+                SortValue::Item(at) => scope.items.borrow()[*at].expr.ty().clone(),
+                SortValue::Expr(expr) => expr.ty().clone(),
+            };
+            keys.push(OrderKey { value, descending: key.descending, how: order_of(&ty) });
+        }
+        scope.aggregates.set(false);
+        Ok(keys)
+    }
+
+    fn order_value(&self, expr: &ast::Expr<'_>, cx: &mut CompileCx<'_>) -> SqlResult<SortValue> {
+        let scope = self.scope;
+        if let Some(n) = position(expr) {
+            let at = n.checked_sub(1).map(|n| n as usize).filter(|&n| n < scope.items.borrow().len());
+            return at
+                .map(SortValue::Item)
+                .ok_or_else(|| SqlError::new(1054, format!("Unknown column '{n}' in 'order clause'")));
+        }
+        let plain = matches!(expr.kind, ExprKind::Column(_));
+        scope.aliases.set(if plain { Aliases::First } else { Aliases::Last });
+        if let ExprKind::Column(name) = expr.kind
+            && name.table.is_none()
+        {
+            let wanted = name.name.to_string();
+            let items = scope.items.borrow();
+            let mut found = items.iter().enumerate().filter(|(_, i)| same_name(&i.name, &wanted));
+            if let (Some((at, _)), None) = (found.next(), found.next()) {
+                scope.aliases.set(Aliases::Ignored);
+                return Ok(SortValue::Item(at));
+            }
+        }
+        let compiled = compile(expr, scope, cx);
+        scope.aliases.set(Aliases::Ignored);
+        let compiled = compiled?;
+        let same = |i: &Item| group::same(&i.expr, &compiled, self.planner.known());
+        let item = scope.items.borrow().iter().position(same);
+        Ok(item.map_or(SortValue::Expr(compiled), SortValue::Item))
+    }
+}
+
+/// The expression that names a column: within an escape of ODBC (`{x 'a'}`) what has a name of its own, unless the escape has
+/// made a date or time of it.
+fn own_name<'e>(expr: &'e ast::Expr<'e>, compiled: &Expr) -> &'e ast::Expr<'e> {
+    let ExprKind::OdbcEscape { value, .. } = &expr.kind else { return expr };
+    match value.kind {
+        ExprKind::Literal(Literal::String(_)) | ExprKind::Lifted { literal: Literal::String(_), .. } => {
+            if compiled.ty().kind.is_string() {
+                value
+            } else {
+                expr
+            }
+        }
+        ExprKind::Column(_)
+        | ExprKind::Literal(Literal::Null | Literal::Int(_) | Literal::Decimal(_) | Literal::Float(_)) => {
+            value
+        }
+        _ => expr,
+    }
+}
+
+fn is_null(expr: &ast::Expr<'_>) -> bool {
+    matches!(expr.kind, ExprKind::Literal(Literal::Null) | ExprKind::Lifted { literal: Literal::Null, .. })
+}
+
+/// A column as an expression.
+pub(crate) fn compile_column(
+    scope: &BlockScope<'_, '_>,
+    slot: usize,
+    column: usize,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Expr> {
+    /// A scope in which every name is one column.
+    struct One<'o, 's, 'p>(&'o BlockScope<'s, 'p>, usize, usize);
+    impl Scope for One<'_, '_, '_> {
+        fn resolve(&self, _: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+            Ok(Resolved::Column(self.0.column(self.1, self.2)))
+        }
+    }
+    let name = ast::ColumnRef { schema: None, table: None, name: ast::Ident::new(b"") };
+    let expr = ast::Expr { kind: ExprKind::Column(&name), span: ast::Span::default() };
+    compile(&expr, &One(scope, slot, column), cx)
+}
+
+/// What a column without alias is called: its text; strings without their quotes.
+fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8], vars: &SessionVars) -> Vec<u8> {
+    let name = match &expr.kind {
+        ExprKind::Column(column) => return cut(&column.name.to_string()),
+        _ if is_null(expr) => b"NULL".to_vec(),
+        ExprKind::Literal(Literal::String(text))
+        | ExprKind::Lifted { literal: Literal::String(text), .. } => text.to_vec(),
+        // `_charset'text'`, not `_charset x'74'`.
+        ExprKind::Literal(Literal::Introduced { value: text, .. })
+        | ExprKind::Lifted { literal: Literal::Introduced { value: text, .. }, .. }
+            if !matches!(
+                expr.span.of(sql).split(|b| *b == b'\'').next().and_then(|head| head.last()),
+                Some(b'x' | b'X' | b'b' | b'B')
+            ) =>
+        {
+            text.to_vec()
+        }
+        _ => {
+            let text = span.of(sql);
+            let is_part = text.first() == Some(&b'{') && sql.get(expr.span.start as usize) != Some(&b'{');
+            let text = if text.is_empty() || is_part { expr.span.of(sql) } else { text };
+            text.trim_ascii().to_vec()
+        }
+    };
+    cut(&vars.client_text(&name))
+}
+
+/// As much of a name as names may have.
+fn cut(name: &str) -> Vec<u8> {
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => name.as_bytes()[..end].to_vec(),
+        None => name.as_bytes().to_vec(),
+    }
+}
+
+/// Most characters of a name that is made of an expression's text.
+const NAME_MAX: usize = 256;

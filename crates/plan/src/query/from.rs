@@ -1,0 +1,379 @@
+//! FROM: opens the tables, builds the tree of joins.
+
+use super::block;
+use super::names::{BlockScope, Slot, SlotColumn, TABLES_MAX, Visible};
+use crate::planner::Planner;
+use crate::source::VirtualColumn;
+use crate::tree::Source;
+use crate::tree::TableUse;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use vaquita_catalog::table::open_table;
+use vaquita_catalog::{ColumnInfo, TableInfo, same_name};
+use vaquita_engine::MdlMode;
+use vaquita_expr::{CompileCx, Expr, TableSet, compile_condition};
+use vaquita_parser::ast::{self, JoinCondition, JoinKind, TableRef};
+use vaquita_session::privilege::Priv;
+use vaquita_types::{SqlError, SqlResult};
+
+/// A tree of joins. RIGHT joins have become LEFT ones.
+#[derive(Debug)]
+pub(crate) enum Tree {
+    /// A table, by slot.
+    Table(usize),
+    /// All of them, and all conditions hold. `straight`: in this order.
+    Inner { parts: Vec<Tree>, on: Vec<Expr>, straight: bool },
+    /// Rows of `outer` with those of `inner` for which `on` holds, or NULLs.
+    Left { outer: Box<Tree>, inner: Box<Tree>, on: Vec<Expr> },
+}
+
+impl Tree {
+    /// Its tables.
+    pub(crate) fn tables(&self) -> TableSet {
+        match self {
+            Tree::Table(slot) => TableSet::of(*slot as u16),
+            Tree::Inner { parts, .. } => parts.iter().fold(TableSet::default(), |s, p| s.union(p.tables())),
+            Tree::Left { outer, inner, .. } => outer.tables().union(inner.tables()),
+        }
+    }
+}
+
+/// Opens all tables of FROM, in the order of the text.
+pub(crate) fn open_tables(
+    planner: &Planner<'_>,
+    from: &[TableRef<'_>],
+    cx: &mut CompileCx<'_>,
+    mode: MdlMode,
+    slots: &mut Vec<Slot>,
+) -> SqlResult<()> {
+    for table in from {
+        match table {
+            TableRef::Table(named) => {
+                let slot = open_named(planner, named, cx, mode)?;
+                push_slot(slots, slot)?;
+            }
+            TableRef::Derived(derived) => {
+                if derived.lateral {
+                    return Err(SqlError::unsupported("LATERAL"));
+                }
+                let aggregates = std::mem::take(&mut cx.aggregates);
+                // A derived table sees nothing of the blocks around it.
+                planner.derived.set(planner.derived.get() + 1);
+                let planned = block::plan_query(planner, derived.query, None, cx);
+                planner.derived.set(planner.derived.get() - 1);
+                cx.aggregates = aggregates;
+                push_slot(slots, derived_slot(derived, planned?)?)?;
+            }
+            TableRef::Join(join) => {
+                open_tables(planner, &[join.left, join.right], cx, mode, slots)?;
+            }
+            TableRef::List(list) => open_tables(planner, list, cx, mode, slots)?,
+        }
+    }
+    Ok(())
+}
+
+fn push_slot(slots: &mut Vec<Slot>, slot: Slot) -> SqlResult<()> {
+    if slots.iter().any(|s| s.alias == slot.alias && s.database == slot.database) {
+        return Err(SqlError::new(1066, format!("Not unique table/alias: '{}'", slot.alias)));
+    }
+    if slots.len() == TABLES_MAX {
+        return Err(SqlError::new(
+            1116,
+            format!("Too many tables; MySQL can only use {TABLES_MAX} tables in a join"),
+        ));
+    }
+    slots.push(slot);
+    Ok(())
+}
+
+fn derived_slot(derived: &ast::DerivedTable<'_>, planned: block::Planned) -> SqlResult<Slot> {
+    let mut columns: Vec<SlotColumn> = Vec::new();
+    let plan = planned.plan;
+    for (i, ty) in plan.types.iter().enumerate() {
+        let name = match derived.columns.get(i) {
+            Some(name) => name.to_string(),
+            None => String::from_utf8_lossy(&planned.columns[i].name).into_owned(),
+        };
+        if columns.iter().any(|c| same_name(&c.name, &name)) {
+            return Err(SqlError::new(1060, format!("Duplicate column name '{name}'")));
+        }
+        columns.push(SlotColumn { name, ty: ty.clone(), hidden: false });
+    }
+    Ok(slot_of(
+        derived.alias.to_string(),
+        String::new(),
+        String::new(),
+        Source::Derived(Arc::new(plan)),
+        columns,
+    ))
+}
+
+fn slot_of(alias: String, database: String, name: String, source: Source, columns: Vec<SlotColumn>) -> Slot {
+    let used = RefCell::new(vec![false; columns.len()]);
+    let nullable = Cell::new(false);
+    Slot { database, name, alias, source, columns, nullable, used, allowed: None, force: false }
+}
+
+fn open_named(
+    planner: &Planner<'_>,
+    named: &ast::NamedTable<'_>,
+    cx: &mut CompileCx<'_>,
+    mode: MdlMode,
+) -> SqlResult<Slot> {
+    let name = named.name.name.to_string();
+    let database = named.name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let alias = named.alias.map_or_else(|| name.clone(), |a| a.to_string());
+    if !named.partitions.is_empty() {
+        return Err(SqlError::new(1747, "PARTITION () clause on non partitioned table"));
+    }
+    if let Some(table) = planner.virtual_tables.find(&database, &name) {
+        let columns = table.columns().iter();
+        let column = |c: &VirtualColumn| SlotColumn { name: c.name.clone(), ty: c.ty.clone(), hidden: false };
+        let columns = columns.map(column).collect();
+        let (database, name) = (table.database().to_owned(), table.name().to_owned());
+        return Ok(slot_of(alias, database, name, Source::Virtual(table), columns));
+    }
+    let one_of = match mode {
+        MdlMode::SharedRead => Priv::SELECT,
+        _ => planner.changing,
+    };
+    cx.state.check_known(&database, &name, one_of)?;
+    let info = {
+        let mut session = planner.session.borrow_mut();
+        open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?
+    };
+    let column =
+        |c: &ColumnInfo| SlotColumn { name: c.name.clone(), ty: c.sql_type().clone(), hidden: c.hidden };
+    let columns = info.columns.iter().map(column).collect();
+    let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
+    apply_hints(&mut slot, named.hints, &info)?;
+    Ok(slot)
+}
+
+/// USE, FORCE, IGNORE INDEX. Hints for ORDER BY or GROUP BY only are not looked at.
+fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) -> SqlResult<()> {
+    let mut ignored = Vec::new();
+    let mut used: Option<Vec<usize>> = None;
+    for hint in hints {
+        let mut indexes = Vec::new();
+        for name in hint.indexes {
+            let name = name.to_string();
+            let key = info.key(&name).ok_or_else(|| {
+                SqlError::new(1176, format!("Key '{name}' doesn't exist in table '{}'", slot.alias))
+            })?;
+            indexes.push(key.index);
+        }
+        if matches!(hint.scope, Some(ast::IndexHintScope::OrderBy | ast::IndexHintScope::GroupBy)) {
+            continue;
+        }
+        match hint.kind {
+            ast::IndexHintKind::Ignore => ignored.append(&mut indexes),
+            kind => {
+                slot.force |= kind == ast::IndexHintKind::Force;
+                used.get_or_insert_default().append(&mut indexes);
+            }
+        }
+    }
+    if used.is_some() || !ignored.is_empty() {
+        let all = used.unwrap_or_else(|| (0..info.table.indexes.len()).collect());
+        slot.allowed = Some(all.into_iter().filter(|i| !ignored.contains(i)).collect());
+    }
+    Ok(())
+}
+
+/// What the tables of a block are used for, for privilege checks.
+pub(crate) fn uses_of(slots: &[Slot], locking: &[ast::Locking<'_>]) -> Vec<TableUse> {
+    let for_update = locking.iter().any(|l| l.strength == ast::LockStrength::Update);
+    let named = slots.iter().filter(|s| !s.name.is_empty());
+    named
+        .map(|slot| {
+            let used = slot.used.borrow();
+            let columns = slot.columns.iter().zip(&*used).filter(|(_, used)| **used);
+            TableUse {
+                database: slot.database.clone(),
+                table: slot.name.clone(),
+                columns: columns.map(|(c, _)| c.name.clone()).collect(),
+                locked: !locking.is_empty(),
+                for_update,
+                derived: false,
+            }
+        })
+        .collect()
+}
+
+/// Builds the tree of joins and compiles the conditions of ON; the visible columns of all of FROM are left in the
+/// scope.
+pub(crate) fn join_tree(
+    scope: &BlockScope<'_, '_>,
+    from: &[TableRef<'_>],
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Tree> {
+    let mut next = 0;
+    let (tree, visible) = list(scope, from, cx, &mut next)?;
+    *scope.visible.borrow_mut() = visible;
+    Ok(tree)
+}
+
+type Joined = (Tree, Vec<Visible>);
+
+fn list(
+    scope: &BlockScope<'_, '_>,
+    tables: &[TableRef<'_>],
+    cx: &mut CompileCx<'_>,
+    next: &mut usize,
+) -> SqlResult<Joined> {
+    let (mut parts, mut visible) = (Vec::new(), Vec::new());
+    for table in tables {
+        let (tree, mut columns) = one(scope, table, cx, next)?;
+        parts.push(tree);
+        visible.append(&mut columns);
+    }
+    let tree = match parts.len() {
+        1 => parts.remove(0),
+        _ => Tree::Inner { parts, on: Vec::new(), straight: false },
+    };
+    Ok((tree, visible))
+}
+
+fn one(
+    scope: &BlockScope<'_, '_>,
+    table: &TableRef<'_>,
+    cx: &mut CompileCx<'_>,
+    next: &mut usize,
+) -> SqlResult<Joined> {
+    match table {
+        TableRef::Table(_) | TableRef::Derived(_) => {
+            let slot = *next;
+            *next += 1;
+            let visible = scope.slots[slot].shown().map(|column| Visible { slot, column }).collect();
+            Ok((Tree::Table(slot), visible))
+        }
+        TableRef::List(tables) => list(scope, tables, cx, next),
+        TableRef::Join(join) => joined(scope, join, cx, next),
+    }
+}
+
+fn joined(
+    scope: &BlockScope<'_, '_>,
+    join: &ast::Join<'_>,
+    cx: &mut CompileCx<'_>,
+    next: &mut usize,
+) -> SqlResult<Joined> {
+    let left = one(scope, &join.left, cx, next)?;
+    let right = one(scope, &join.right, cx, next)?;
+    // Inner tables of an outer join are nullable before anything outside of it is compiled, ON itself excepted.
+    let (on, visible) = condition(scope, join, &left, &right, cx)?;
+    let (left, right) = (left.0, right.0);
+    let set_nullable = |tree: &Tree| {
+        let tables = tree.tables();
+        let inner = scope.slots.iter().enumerate().filter(|(i, _)| TableSet::of(*i as u16).is_subset(tables));
+        inner.for_each(|(_, slot)| slot.nullable.set(true));
+    };
+    let tree = match join.kind {
+        JoinKind::Inner => Tree::Inner { parts: vec![left, right], on, straight: false },
+        JoinKind::Straight => Tree::Inner { parts: vec![left, right], on, straight: true },
+        JoinKind::Left => {
+            set_nullable(&right);
+            Tree::Left { outer: Box::new(left), inner: Box::new(right), on }
+        }
+        JoinKind::Right => {
+            set_nullable(&left);
+            Tree::Left { outer: Box::new(right), inner: Box::new(left), on }
+        }
+    };
+    Ok((tree, visible))
+}
+
+/// The condition of a join and the columns that are visible behind it.
+fn condition(
+    scope: &BlockScope<'_, '_>,
+    join: &ast::Join<'_>,
+    left: &Joined,
+    right: &Joined,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<(Vec<Expr>, Vec<Visible>)> {
+    let all = || left.1.iter().chain(&right.1).cloned().collect::<Vec<_>>();
+    let name_of = |v: &Visible| scope.slots[v.slot].columns[v.column].name.clone();
+    let common: Vec<String> = match join.condition {
+        JoinCondition::None => return Ok((Vec::new(), all())),
+        JoinCondition::On(condition) => {
+            *scope.visible.borrow_mut() = all();
+            let before = scope.clause.replace("on clause");
+            let on = compile_condition(&condition, scope, cx);
+            scope.clause.set(before);
+            return Ok((conjuncts(on?), all()));
+        }
+        JoinCondition::Using(names) => {
+            let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            // `*` gives them in the order of the table that is read first.
+            let first = if join.kind == JoinKind::Right { &right.1 } else { &left.1 };
+            let place = |name: &String| first.iter().position(|v| same_name(&name_of(v), name));
+            names.sort_by_key(place);
+            names
+        }
+        JoinCondition::Natural => {
+            let names = left.1.iter().map(&name_of);
+            names.filter(|n| right.1.iter().any(|r| same_name(&name_of(r), n))).collect()
+        }
+    };
+    let find = |side: &[Visible], name: &str| {
+        let mut found = side.iter().filter(|v| same_name(&name_of(v), name));
+        match (found.next(), found.next()) {
+            (Some(one), None) => Ok(one.clone()),
+            (None, _) => Err(SqlError::new(1054, format!("Unknown column '{name}' in 'from clause'"))),
+            _ => Err(SqlError::new(1052, format!("Column '{name}' in from clause is ambiguous"))),
+        }
+    };
+    let (mut on, mut visible) = (Vec::new(), Vec::new());
+    let (mut merged_left, mut merged_right) = (Vec::new(), Vec::new());
+    for name in &common {
+        let (l, r) = (find(&left.1, name)?, find(&right.1, name)?);
+        on.push(equality(scope, &l, &r, cx)?);
+        visible.push(if join.kind == JoinKind::Right { r.clone() } else { l.clone() });
+        merged_left.push((l.slot, l.column));
+        merged_right.push((r.slot, r.column));
+    }
+    let rest = |side: &[Visible], merged: &[(usize, usize)]| {
+        side.iter().filter(|v| !merged.contains(&(v.slot, v.column))).cloned().collect::<Vec<_>>()
+    };
+    let (mut l, mut r) = (rest(&left.1, &merged_left), rest(&right.1, &merged_right));
+    if join.kind == JoinKind::Right {
+        std::mem::swap(&mut l, &mut r);
+    }
+    visible.append(&mut l);
+    visible.append(&mut r);
+    Ok((on, visible))
+}
+
+/// `left = right`, as if it was written.
+fn equality(scope: &BlockScope<'_, '_>, l: &Visible, r: &Visible, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
+    let name = |v: &Visible| {
+        let slot = &scope.slots[v.slot];
+        (slot.database.clone(), slot.alias.clone(), slot.columns[v.column].name.clone())
+    };
+    let (left, right) = (name(l), name(r));
+    let span = ast::Span::default();
+    let left = column_ref(&left);
+    let right = column_ref(&right);
+    let left = ast::Expr { kind: ast::ExprKind::Column(&left), span };
+    let right = ast::Expr { kind: ast::ExprKind::Column(&right), span };
+    let kind = ast::ExprKind::Binary { op: ast::BinaryOp::Eq, left: &left, right: &right };
+    compile_condition(&ast::Expr { kind, span }, scope, cx)
+}
+
+fn column_ref(name: &(String, String, String)) -> ast::ColumnRef<'_> {
+    ast::ColumnRef {
+        schema: (!name.0.is_empty()).then(|| ast::Ident::new(name.0.as_bytes())),
+        table: Some(ast::Ident::new(name.1.as_bytes())),
+        name: ast::Ident::new(name.2.as_bytes()),
+    }
+}
+
+/// The conditions that all must hold.
+pub(crate) fn conjuncts(condition: Expr) -> Vec<Expr> {
+    match condition.node() {
+        vaquita_expr::Node::And(list) => list.iter().cloned().flat_map(conjuncts).collect(),
+        _ => vec![condition],
+    }
+}

@@ -1,0 +1,22 @@
+//! Planning a query. A query has blocks, a block has tables that may be queries, and conditions with queries in them: the
+//! parts of this module call each other.
+//!
+//! | part | file |
+//! |---|---|
+//! | query blocks, unions | [`block`], `union` |
+//! | FROM: tables, the tree of joins | [`from`] |
+//! | names: scopes of query blocks | [`names`] |
+//! | GROUP BY | [`group`] |
+//! | rows for UPDATE and DELETE | [`matching`] |
+//! | access paths and their costs; join order | [`access`], [`join`], `covered` |
+
+pub(crate) mod access;
+pub mod block;
+mod covered;
+pub(crate) mod from;
+pub(crate) mod group;
+pub(crate) mod join;
+pub mod matching;
+pub mod names;
+mod union;
+mod work;

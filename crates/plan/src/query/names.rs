@@ -1,0 +1,360 @@
+//! Names of a query block: what the compiler of expressions asks.
+//!
+//! Every table in FROM has a *slot*. Unqualified names are looked up among the *visible* columns: those of all tables,
+//! but of columns that NATURAL or USING merge only one. Which are visible differs from clause to clause (ON sees its own
+//! operands), as does whether select aliases count and which come first.
+
+use super::block;
+use crate::columns::column_of;
+use crate::planner::Planner;
+use crate::tree::{Source, SubqueryPlan};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use vaquita_catalog::{is_row_id, same_name};
+use vaquita_expr::scope::unknown_column;
+use vaquita_expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope, TableSet};
+use vaquita_parser::ast;
+use vaquita_types::{SqlError, SqlResult, SqlType};
+
+/// Most tables of a query block.
+pub(crate) const TABLES_MAX: usize = 61;
+
+/// A column of a table in FROM.
+#[derive(Debug, Clone)]
+pub struct SlotColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// See [`vaquita_catalog::ColumnInfo::hidden`].
+    pub hidden: bool,
+}
+
+/// A table in FROM.
+#[derive(Debug)]
+pub struct Slot {
+    /// Database; empty for derived tables.
+    pub database: String,
+    /// Name in the database; empty for derived tables.
+    pub name: String,
+    /// As the statement calls it.
+    pub alias: String,
+    /// Where its rows come from.
+    pub source: Source,
+    /// Its columns.
+    pub columns: Vec<SlotColumn>,
+    /// It is inner to an outer join: its columns can be NULL.
+    pub nullable: Cell<bool>,
+    /// Columns that are looked at.
+    pub used: RefCell<Vec<bool>>,
+    /// Indexes that hints allow, by position in the engine's table; `None`: all.
+    pub allowed: Option<Vec<usize>>,
+    /// FORCE INDEX: a full scan is a last resort.
+    pub force: bool,
+}
+
+impl Slot {
+    /// The column that `_rowid` names; see [`TableInfo::row_id`].
+    fn row_id(&self) -> Option<usize> {
+        match &self.source {
+            Source::Stored(info) => info.row_id(),
+            Source::Derived(_) | Source::Virtual(_) => None,
+        }
+    }
+
+    /// Positions of the columns that `*` gives.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, _)| i)
+    }
+}
+
+/// A column that can be named without its table.
+#[derive(Debug, Clone)]
+pub(crate) struct Visible {
+    pub(crate) slot: usize,
+    pub(crate) column: usize,
+}
+
+/// Whether names may be select aliases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aliases {
+    /// No.
+    Ignored,
+    /// If no column has the name (GROUP BY, expressions in ORDER BY).
+    Last,
+    /// Rather than a column (HAVING, ORDER BY of a plain name).
+    First,
+}
+
+/// An item of the select list that can be referred to.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    /// Its alias, or the column's name.
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+}
+
+/// The names of one query block.
+pub struct BlockScope<'s, 'p> {
+    pub(crate) planner: &'s Planner<'p>,
+    pub(crate) outer: Option<&'s BlockScope<'s, 'p>>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) visible: RefCell<Vec<Visible>>,
+    pub(crate) clause: Cell<&'static str>,
+    pub(crate) aggregates: Cell<bool>,
+    pub(crate) aliases: Cell<Aliases>,
+    pub(crate) items: RefCell<Vec<Item>>,
+    /// In HAVING: the columns that are selected or grouped by, for only they can be named; anywhere else `None`.
+    pub(crate) nameable: RefCell<Option<Vec<(usize, usize)>>>,
+    /// Tables of the enclosing block that this one refers to.
+    pub(crate) outer_tables: Cell<TableSet>,
+    /// It refers to some row further out.
+    pub(crate) correlated: Cell<bool>,
+    /// Subqueries in its expressions, and whether they refer to rows around them.
+    pub(crate) subqueries: RefCell<Vec<(Arc<SubqueryPlan>, bool)>>,
+}
+
+impl<'s, 'p> BlockScope<'s, 'p> {
+    pub(crate) fn new(
+        planner: &'s Planner<'p>,
+        outer: Option<&'s BlockScope<'s, 'p>>,
+        slots: Vec<Slot>,
+    ) -> Self {
+        BlockScope {
+            planner,
+            outer,
+            slots,
+            visible: RefCell::default(),
+            clause: Cell::new("field list"),
+            aggregates: Cell::new(false),
+            aliases: Cell::new(Aliases::Ignored),
+            items: RefCell::default(),
+            nameable: RefCell::default(),
+            outer_tables: Cell::default(),
+            correlated: Cell::new(false),
+            subqueries: RefCell::default(),
+        }
+    }
+
+    /// Which columns are looked at so far, by slot.
+    pub(crate) fn used(&self) -> Vec<Vec<bool>> {
+        self.slots.iter().map(|slot| slot.used.borrow().clone()).collect()
+    }
+
+    /// Forgets what was looked at since [`BlockScope::used`].
+    pub(crate) fn set_used(&self, used: Vec<Vec<bool>>) {
+        self.slots.iter().zip(used).for_each(|(slot, used)| *slot.used.borrow_mut() = used);
+    }
+
+    /// Marks a column as looked at and describes it.
+    pub(crate) fn column(&self, slot: usize, column: usize) -> ResolvedColumn {
+        let table = &self.slots[slot];
+        table.used.borrow_mut()[column] = true;
+        let mut ty = table.columns[column].ty.clone();
+        ty.nullable |= table.nullable.get();
+        ResolvedColumn { level: 0, table: slot as u16, column: column as u16, ty }
+    }
+
+    /// Whether a slot is the one a name's table part means.
+    pub(crate) fn is_slot(slot: &Slot, schema: Option<ast::Ident<'_>>, table: ast::Ident<'_>) -> bool {
+        slot.alias.as_bytes() == table.name
+            && schema.is_none_or(|s| !slot.database.is_empty() && same_database(&slot.database, s.name))
+    }
+
+    fn find(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<(usize, usize)>> {
+        let wanted = name.name.to_string();
+        let mut found = None;
+        let mut add = |slot: usize, column: usize| match found {
+            Some(at) if at != (slot, column) => Err(self.ambiguous(name)),
+            _ => {
+                found = Some((slot, column));
+                Ok(())
+            }
+        };
+        match name.table {
+            None => {
+                for v in &*self.visible.borrow() {
+                    if same_name(&self.slots[v.slot].columns[v.column].name, &wanted) {
+                        add(v.slot, v.column)?;
+                    }
+                }
+            }
+            Some(table) => {
+                let visible = self.visible.borrow();
+                for (i, slot) in self.slots.iter().enumerate() {
+                    if !Self::is_slot(slot, name.schema, table)
+                        || self.clause.get() == "on clause" && !visible.iter().any(|v| v.slot == i)
+                    {
+                        continue;
+                    }
+                    if let Some(c) = slot.shown().find(|&c| same_name(&slot.columns[c].name, &wanted)) {
+                        add(i, c)?;
+                    }
+                }
+            }
+        }
+        Ok(found.or_else(|| if is_row_id(&wanted) { self.find_row_id(name) } else { None }))
+    }
+
+    /// What `_rowid` names; without its table it must be the only one.
+    fn find_row_id(&self, name: &ast::ColumnRef<'_>) -> Option<(usize, usize)> {
+        let is_meant = |slot: &&Slot| match name.table {
+            Some(table) => Self::is_slot(slot, name.schema, table),
+            None => self.slots.len() == 1,
+        };
+        let slot = self.slots.iter().position(|slot| is_meant(&slot))?;
+        Some((slot, self.slots[slot].row_id()?))
+    }
+
+    fn ambiguous(&self, name: &ast::ColumnRef<'_>) -> SqlError {
+        let table = name.table.map_or(String::new(), |t| format!("{t}."));
+        SqlError::new(1052, format!("Column '{table}{}' in {} is ambiguous", name.name, self.clause.get()))
+    }
+
+    fn find_item(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Expr>> {
+        if name.table.is_some() {
+            return Ok(None);
+        }
+        let wanted = name.name.to_string();
+        let items = self.items.borrow();
+        let mut matching = items.iter().filter(|i| same_name(&i.name, &wanted));
+        let Some(first) = matching.next() else { return Ok(None) };
+        for other in matching {
+            let same = match (column_of(&first.expr), column_of(&other.expr)) {
+                (Some(a), Some(b)) => a == b,
+                // Of constants the first one counts.
+                (None, None) => {
+                    first.expr.constness() == Constness::Const && other.expr.constness() == Constness::Const
+                }
+                _ => false,
+            };
+            if !same {
+                return Err(self.ambiguous(name));
+            }
+        }
+        Ok(Some(first.expr.clone()))
+    }
+
+    /// A name in this block only.
+    fn resolve_here(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Resolved>> {
+        let aliases = self.aliases.get();
+        if aliases == Aliases::First
+            && let Some(expr) = self.find_item(name)?
+        {
+            return Ok(Some(Resolved::Expr(expr)));
+        }
+        if let Some((slot, column)) = self.find(name)? {
+            let is_nameable = self.nameable.borrow().as_ref().is_none_or(|n| n.contains(&(slot, column)));
+            return Ok(is_nameable.then(|| Resolved::Column(self.column(slot, column))));
+        }
+        if aliases == Aliases::Last
+            && let Some(expr) = self.find_item(name)?
+        {
+            return Ok(Some(Resolved::Expr(expr)));
+        }
+        Ok(None)
+    }
+}
+
+fn same_database(a: &str, b: &[u8]) -> bool {
+    a.as_bytes() == b
+        || a.eq_ignore_ascii_case("information_schema") && b.eq_ignore_ascii_case(b"information_schema")
+}
+
+impl Scope for BlockScope<'_, '_> {
+    fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        if let Some(found) = self.resolve_here(name)? {
+            return Ok(found);
+        }
+        let (mut level, mut inner, mut scope) = (1, self, self.outer);
+        let mut between: Vec<&BlockScope<'_, '_>> = Vec::new();
+        while let Some(outer) = scope {
+            if let Some((slot, column)) = outer.find(name)? {
+                let mut found = outer.column(slot, column);
+                found.level = level;
+                inner.outer_tables.set(inner.outer_tables.get().union(TableSet::of(slot as u16)));
+                self.correlated.set(true);
+                between.iter().for_each(|b| b.correlated.set(true));
+                return Ok(Resolved::Column(found));
+            }
+            between.push(outer);
+            (level, inner, scope) = (level + 1, outer, outer.outer);
+        }
+        Err(unknown_column(name, self.clause.get()))
+    }
+
+    fn resolve_argument(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        let nameable = self.nameable.take();
+        let resolved = self.resolve(name);
+        *self.nameable.borrow_mut() = nameable;
+        resolved
+    }
+
+    fn full_name(&self, column: &ResolvedColumn, _: &ast::ColumnRef<'_>) -> String {
+        let mut scope = self;
+        for _ in 0..column.level {
+            match scope.outer {
+                Some(outer) => scope = outer,
+                None => return String::new(),
+            }
+        }
+        let table = &scope.slots[usize::from(column.table)];
+        let name = &table.columns[usize::from(column.column)].name;
+        match table.database.as_str() {
+            "" => format!("`{}`.`{name}`", table.alias),
+            database => format!("`{database}`.`{}`.`{name}`", table.alias),
+        }
+    }
+
+    fn allows_aggregates(&self) -> bool {
+        self.aggregates.get()
+    }
+
+    fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
+        let aggregates = std::mem::take(&mut cx.aggregates);
+        let planned = block::plan_query(self.planner, query, Some(self), cx);
+        cx.aggregates = aggregates;
+        let planned = planned?;
+        let columns = planned.plan.types.clone();
+        let plan = Arc::new(SubqueryPlan { plan: planned.plan, correlated: planned.correlated });
+        self.subqueries.borrow_mut().push((plan.clone(), planned.correlated));
+        Ok(CompiledSubquery {
+            columns,
+            plan: (self.planner.runnable)(plan),
+            outer_tables: planned.outer_tables,
+            constness: if planned.correlated { Constness::Row } else { Constness::Execution },
+        })
+    }
+
+    fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
+        let Resolved::Column(found) = self.resolve(column)? else {
+            return Err(unknown_column(column, self.clause.get()));
+        };
+        let mut scope = self;
+        for _ in 0..found.level {
+            scope = scope.outer.ok_or_else(|| unknown_column(column, self.clause.get()))?;
+        }
+        let source = &scope.slots[usize::from(found.table)].source;
+        default_of(source, usize::from(found.column))
+    }
+}
+
+/// DEFAULT(column); of a derived table's column that of the column it is.
+fn default_of(source: &Source, column: usize) -> SqlResult<Expr> {
+    match source {
+        Source::Stored(info) => {
+            let ty = info.columns[column].sql_type().clone();
+            Ok(Expr::constant(vaquita_catalog::default_value(info, column)?, ty))
+        }
+        Source::Derived(query) => {
+            let crate::tree::Body::Block(block) = &query.body else {
+                return Err(SqlError::unsupported("DEFAULT() of a UNION's column"));
+            };
+            match block.items.get(column).and_then(column_of) {
+                Some((slot, column)) => default_of(&block.reads[slot].source, column),
+                None => Err(SqlError::unsupported("DEFAULT() of a calculated column")),
+            }
+        }
+        Source::Virtual(_) => Err(SqlError::unsupported("DEFAULT() in information_schema")),
+    }
+}

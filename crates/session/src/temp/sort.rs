@@ -1,0 +1,508 @@
+//! Sorting rows: in memory up to a limit of bytes, then in runs in a temporary file that are merged.
+//!
+//! As soon as there are [`FAN_IN`] runs of about one size they are merged to one, so the last merge has few of them however
+//! many rows there were, and each row is written a few times at most.
+//!
+//! A row has a key, which compares as bytes, and a body. Rows of equal keys stay in the order in which they came. If only
+//! the first rows are wanted, no more than these are kept.
+
+use super::SortRoom;
+use super::folders::TmpFolders;
+use super::spill::{FileRows, io};
+use rustix::fs::FallocateFlags;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::sync::Arc;
+use vaquita_base::codec::get_u64;
+use vaquita_types::SqlResult;
+
+/// Rows that are kept in a heap at most; beyond, sorting all of them costs as little.
+const HEAP_MAX: u64 = 100_000;
+
+/// Bytes of rows that are kept in a heap at least, before all are sorted.
+const HEAP_BYTES: usize = 16 << 20;
+
+/// Runs that are merged at once: each takes a buffer of 4 KB or more.
+const FAN_IN: usize = 256;
+
+/// Sorts rows.
+#[derive(Debug)]
+pub struct Sorter {
+    /// Bytes kept in memory.
+    limit: usize,
+    folders: Arc<TmpFolders>,
+    /// Keys and bodies, one row behind the other.
+    bytes: Vec<u8>,
+    rows: Vec<Place>,
+    runs: Vec<Run>,
+    fan_in: usize,
+    file: Option<File>,
+    /// If only so many rows are wanted.
+    first: Option<First>,
+    sequence: u64,
+    /// Runs that were made of others.
+    merges: u64,
+    /// Rows that were taken, unless only the first are wanted.
+    taken: u64,
+    /// Rows went to a file.
+    pub spilled: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// The first bytes of the key: they decide most comparisons.
+    prefix: [u64; 2],
+    start: usize,
+    key_end: usize,
+    end: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: u64,
+    end: u64,
+    /// How often its rows were merged.
+    level: u32,
+}
+
+#[derive(Debug)]
+struct First {
+    n: usize,
+    heap: BinaryHeap<Kept>,
+    /// Bytes that its rows take.
+    bytes: usize,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kept {
+    key: Vec<u8>,
+    sequence: u64,
+    body: Vec<u8>,
+}
+
+/// The first bytes of a key as numbers that compare as they do; zeros follow a short one.
+fn prefix(key: &[u8]) -> [u64; 2] {
+    let word = |at: usize| match key.get(at..at + 8) {
+        Some(bytes) => get_u64(bytes, 0),
+        None => {
+            let rest = key.get(at..).unwrap_or_default();
+            rest.iter().enumerate().fold(0, |word, (i, &byte)| word | u64::from(byte) << (56 - 8 * i))
+        }
+    };
+    [word(0), word(8)]
+}
+
+impl Sorter {
+    /// With so much room; if `first` is given, only so many rows are wanted.
+    pub fn new(room: impl Into<SortRoom>, first: Option<u64>) -> Sorter {
+        let SortRoom { memory, folders } = room.into();
+        let first = first.filter(|&n| n <= HEAP_MAX);
+        Sorter {
+            limit: memory.max(32 << 10),
+            folders,
+            bytes: Vec::new(),
+            rows: Vec::new(),
+            runs: Vec::new(),
+            fan_in: FAN_IN,
+            file: None,
+            first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new(), bytes: 0 }),
+            sequence: 0,
+            merges: 0,
+            taken: 0,
+            spilled: false,
+        }
+    }
+
+    /// Whether rows may turn out not to be wanted.
+    pub fn is_selective(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Whether a row with this key can be among those wanted: its body need not be made otherwise.
+    pub fn wants(&self, key: &[u8]) -> bool {
+        match &self.first {
+            Some(first) if first.heap.len() >= first.n => {
+                first.heap.peek().is_some_and(|greatest| key < &greatest.key[..])
+            }
+            _ => true,
+        }
+    }
+
+    /// Takes a row, and writes rows to the file if there are too many for the memory. No page may be latched.
+    ///
+    /// # Errors
+    /// The temporary file.
+    pub fn push_and_spill(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+        self.push(key, body);
+        self.relieve()
+    }
+
+    /// Takes a row. Writes nothing: see [`Sorter::is_full`].
+    pub fn push(&mut self, key: &[u8], body: &[u8]) {
+        if let Some(first) = &mut self.first {
+            if first.n == 0 {
+                return;
+            }
+            let mut kept = match first.heap.len() < first.n {
+                true => {
+                    first.bytes += size_of::<Kept>();
+                    Kept { key: Vec::new(), sequence: 0, body: Vec::new() }
+                }
+                false => match first.heap.pop() {
+                    Some(greatest) if key < &greatest.key[..] => {
+                        first.bytes -= greatest.key.len() + greatest.body.len();
+                        greatest
+                    }
+                    Some(greatest) => {
+                        first.heap.push(greatest);
+                        return;
+                    }
+                    None => return,
+                },
+            };
+            kept.key.clear();
+            kept.key.extend_from_slice(key);
+            kept.body.clear();
+            kept.body.extend_from_slice(body);
+            kept.sequence = self.sequence;
+            first.bytes += key.len() + body.len();
+            self.sequence += 1;
+            first.heap.push(kept);
+            return;
+        }
+        self.taken += 1;
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(body);
+        self.rows.push(Place { prefix: prefix(key), start, key_end, end: self.bytes.len() });
+    }
+
+    /// Bytes in memory, of rows that may be written to a file.
+    fn memory(&self) -> usize {
+        self.bytes.len() + self.rows.len() * size_of::<Place>()
+    }
+
+    /// Whether there is more in memory than may be: time for [`Sorter::relieve`].
+    pub fn is_full(&self) -> bool {
+        self.memory() > self.limit || self.heap_is_full()
+    }
+
+    fn heap_is_full(&self) -> bool {
+        self.first.as_ref().is_some_and(|first| first.bytes > self.limit.max(HEAP_BYTES))
+    }
+
+    /// Writes what is in memory to the file if there is too much of it. No page may be latched.
+    ///
+    /// # Errors
+    /// The temporary file.
+    pub fn relieve(&mut self) -> SqlResult<()> {
+        if self.heap_is_full()
+            && let Some(first) = self.first.take()
+        {
+            // The first rows are too long to stay: all are sorted from now on.
+            let mut rows = first.heap.into_vec();
+            rows.sort_unstable_by_key(|row| row.sequence);
+            rows.iter().for_each(|row| self.push(&row.key, &row.body));
+        }
+        match self.is_full() {
+            true => self.spill(),
+            false => Ok(()),
+        }
+    }
+
+    fn sort(&mut self) {
+        let bytes = &self.bytes;
+        // Equal keys: the order they came in, which is that of their places.
+        self.rows.sort_unstable_by(|a, b| {
+            let whole = || bytes[a.start..a.key_end].cmp(&bytes[b.start..b.key_end]);
+            a.prefix.cmp(&b.prefix).then_with(whole).then(a.start.cmp(&b.start))
+        });
+    }
+
+    /// Writes what is in memory as a sorted run.
+    fn spill(&mut self) -> SqlResult<()> {
+        self.sort();
+        self.spilled = true;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(self.folders.file().map_err(|e| io(&e))?),
+        };
+        let mut out = RunWriter::at_end_of(file)?;
+        for row in &self.rows {
+            out.push(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])?;
+        }
+        self.runs.push(out.finish(0)?);
+        self.bytes.clear();
+        self.rows.clear();
+        self.merge_some()
+    }
+
+    /// Merges the last runs as long as there are enough of one level. They keep their place among the others, so rows of
+    /// equal keys stay in their order.
+    fn merge_some(&mut self) -> SqlResult<()> {
+        while let Some(first) = self.runs.len().checked_sub(self.fan_in)
+            && let level = self.runs[first].level
+            && self.runs.last().is_some_and(|run| run.level == level)
+        {
+            let Some(file) = &self.file else { return Ok(()) };
+            let merged = self.runs.split_off(first);
+            let mut out = RunWriter::at_end_of(file)?;
+            merge(file, &merged, self.limit, |key, body| out.push(key, body).map(|()| true))?;
+            self.runs.push(out.finish(level + 1)?);
+            self.merges += 1;
+            for run in merged {
+                let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                // Where the file system cannot, the file is larger until it goes.
+                let _ = rustix::fs::fallocate(file, hole, run.start, run.end - run.start);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that there are to give: `Sort_rows`.
+    pub fn rows(&self) -> u64 {
+        self.first.as_ref().map_or(self.taken, |first| first.heap.len() as u64)
+    }
+
+    /// How often rows of a file are merged, the last time by [`Sorter::finish`] included: `Sort_merge_passes`.
+    pub fn passes(&self) -> u64 {
+        self.merges + u64::from(!self.runs.is_empty())
+    }
+
+    /// Calls `each` with key and body of every row in order, until it says `false`.
+    ///
+    /// # Errors
+    /// The temporary file; those of `each`.
+    pub fn finish(mut self, mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>) -> SqlResult<()> {
+        if let Some(first) = self.first.take() {
+            for kept in first.heap.into_sorted_vec() {
+                if !each(&kept.key, &kept.body)? {
+                    return Ok(());
+                }
+            }
+            return Ok(());
+        }
+        if self.runs.is_empty() {
+            self.sort();
+            for row in &self.rows {
+                if !each(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])? {
+                    return Ok(());
+                }
+            }
+            return Ok(());
+        }
+        if !self.rows.is_empty() {
+            self.spill()?;
+        }
+        match &self.file {
+            Some(file) => merge(file, &self.runs, self.limit, each),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Calls `each` with the rows of runs in order, until it says `false`.
+fn merge(
+    file: &File,
+    runs: &[Run],
+    limit: usize,
+    mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>,
+) -> SqlResult<()> {
+    let buffer = (limit / runs.len().max(1)).clamp(4 << 10, 256 << 10);
+    let mut readers = Vec::with_capacity(runs.len());
+    let mut heap = BinaryHeap::new();
+    for (i, run) in runs.iter().enumerate() {
+        let mut rows = FileRows::new(file, run.start, run.end, buffer);
+        heap.extend(next_of(&mut rows, i)?);
+        readers.push(rows);
+    }
+    while let Some(next) = heap.pop() {
+        if !each(&next.key, &next.body)? {
+            return Ok(());
+        }
+        heap.extend(next_of(&mut readers[next.run], next.run)?);
+    }
+    Ok(())
+}
+
+/// Writes a run at the end of the file.
+struct RunWriter<'f> {
+    out: BufWriter<&'f File>,
+    start: u64,
+    len: u64,
+}
+
+impl<'f> RunWriter<'f> {
+    fn at_end_of(mut file: &'f File) -> SqlResult<RunWriter<'f>> {
+        let start = file.seek(SeekFrom::End(0)).map_err(|e| io(&e))?;
+        Ok(RunWriter { out: BufWriter::with_capacity(256 << 10, file), start, len: 0 })
+    }
+
+    fn push(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+        let out = &mut self.out;
+        let mut write = || {
+            out.write_all(&(key.len() as u32).to_le_bytes())?;
+            out.write_all(&(body.len() as u32).to_le_bytes())?;
+            out.write_all(key)?;
+            out.write_all(body)
+        };
+        write().map_err(|e| io(&e))?;
+        self.len += 8 + key.len() as u64 + body.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self, level: u32) -> SqlResult<Run> {
+        self.out.flush().map_err(|e| io(&e))?;
+        Ok(Run { start: self.start, end: self.start + self.len, level })
+    }
+}
+
+/// Takes a run's next row.
+fn next_of(rows: &mut FileRows<'_>, run: usize) -> SqlResult<Option<Next>> {
+    let next = |rows: &mut FileRows<'_>| Next {
+        key: std::mem::take(&mut rows.key),
+        body: std::mem::take(&mut rows.body),
+        run,
+    };
+    Ok(rows.next()?.then(|| next(rows)))
+}
+
+/// The next row of a run; the least key is on top of a heap, of equal ones the earliest run.
+#[derive(Debug, PartialEq, Eq)]
+struct Next {
+    key: Vec<u8>,
+    body: Vec<u8>,
+    run: usize,
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key).then(other.run.cmp(&self.run))
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vaquita_base::codec::{push_u32, push_uint};
+
+    #[test]
+    fn the_first_of_long_rows_go_to_a_file() {
+        let mut sorter = Sorter::new(1 << 20, Some(2_000));
+        let row = |n: u32| [&n.to_le_bytes()[..], &[7; 20_000]].concat();
+        for n in (0..5_000_u32).rev() {
+            // Pairs of equal keys: the one that came first stands first.
+            let mut key = Vec::new();
+            push_u32(&mut key, n / 2);
+            if sorter.wants(&key) {
+                sorter.push_and_spill(&key, &row(n)).unwrap();
+            }
+        }
+        assert!(sorter.spilled, "2000 rows of 20 KB");
+        let mut next = 0;
+        sorter
+            .finish(|_, body| {
+                assert_eq!(body, row(next ^ 1), "{next}");
+                next += 1;
+                Ok(next < 2_000)
+            })
+            .unwrap();
+        assert_eq!(next, 2_000);
+    }
+
+    type KeyAndBody = (Vec<u8>, Vec<u8>);
+
+    fn sorted(limit: usize, first: Option<u64>) -> (Vec<KeyAndBody>, bool) {
+        let mut sorter = Sorter::new(limit, first);
+        let mut x = 12345u32;
+        for i in 0..20_000u32 {
+            x = x.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            let key = [(x >> 24) as u8, (x >> 16) as u8];
+            sorter.push_and_spill(&key, &i.to_le_bytes()).unwrap();
+            assert!(sorter.memory() <= sorter.limit);
+        }
+        let spilled = sorter.spilled;
+        let mut out = Vec::new();
+        sorter
+            .finish(|key, body| {
+                out.push((key.to_vec(), body.to_vec()));
+                Ok(true)
+            })
+            .unwrap();
+        (out, spilled)
+    }
+
+    #[test]
+    fn keys_of_all_lengths_compare_as_bytes() {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        for len in 0..20 {
+            for last in [0, 1, 0x7F, 0xFF] {
+                let mut key = vec![0; len];
+                keys.push(key.clone());
+                key.push(last);
+                keys.push(key);
+                keys.push(vec![last; len]);
+            }
+        }
+        let mut sorter = Sorter::new(1 << 20, None);
+        keys.iter().rev().for_each(|key| sorter.push(key, b""));
+        let mut out = Vec::new();
+        sorter
+            .finish(|key, _| {
+                out.push(key.to_vec());
+                Ok(true)
+            })
+            .unwrap();
+        keys.sort();
+        assert_eq!(out, keys);
+    }
+
+    #[test]
+    fn few_runs_are_left_to_be_merged() {
+        let mut sorter = Sorter::new(0, None);
+        sorter.fan_in = 3;
+        let mut rows = Vec::new();
+        for i in 0..40_000_u32 {
+            let (mut key, mut body) = (Vec::new(), Vec::new());
+            push_uint(&mut key, 4, (i.wrapping_mul(2_654_435_761) >> 20).into());
+            push_uint(&mut body, 4, i.into());
+            sorter.push_and_spill(&key, &body).unwrap();
+            rows.push((key, body));
+            assert!(sorter.runs.len() < 15, "{:?}", sorter.runs);
+        }
+        assert!(sorter.runs.iter().any(|run| run.level >= 3), "{:?}", sorter.runs);
+        let mut out = Vec::new();
+        sorter
+            .finish(|key, body| {
+                out.push((key.to_vec(), body.to_vec()));
+                Ok(true)
+            })
+            .unwrap();
+        rows.sort();
+        assert!(out == rows);
+    }
+
+    #[test]
+    fn rows_in_a_file_come_out_as_rows_in_memory() {
+        let (memory, no) = sorted(usize::MAX / 2, None);
+        let (file, yes) = sorted(64 << 10, None);
+        assert!(!no && yes);
+        assert_eq!(memory.len(), 20_000);
+        let order = |row: &(Vec<u8>, Vec<u8>)| {
+            (row.0.clone(), u32::from_le_bytes([row.1[0], row.1[1], row.1[2], row.1[3]]))
+        };
+        assert!(memory.windows(2).all(|w| order(&w[0]) < order(&w[1])));
+        assert!(memory == file);
+        let (some, _) = sorted(64 << 10, Some(50));
+        assert!(some == memory[..50]);
+    }
+}

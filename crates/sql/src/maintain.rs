@@ -1,0 +1,211 @@
+//! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE.
+
+use crate::statement::StmtCx;
+use std::sync::Arc;
+use vaquita_engine::core::Core;
+use vaquita_engine::{Error, LockMode, MdlMode, Table, check};
+use vaquita_exec::Outcome;
+use vaquita_exec::dml::checksum;
+use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
+use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value};
+
+/// Collation of names and messages.
+const UTF8: u16 = 33;
+
+/// Runs the statement and sends its result, in a statement of the engine.
+///
+/// # Errors
+/// 1046; of the sink. What is wrong with a table is told in the result.
+pub(crate) fn maintain(
+    cx: &mut StmtCx<'_>,
+    ast: &Maintain<'_>,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
+    if ast.action == MaintainAction::Checksum {
+        return checksums(cx, ast, sink);
+    }
+    let columns: Vec<ColumnMeta> =
+        [("Table", 192), ("Op", 10), ("Msg_type", 10), ("Msg_text", 393_216)].map(|(n, l)| text(n, l)).into();
+    sink.columns(&Arc::from(columns))?;
+    let mut rows = 0;
+    for name in ast.tables {
+        for (kind, message) in one(cx, ast.action, name)? {
+            let full = full_name(cx, name);
+            let op = match ast.action {
+                MaintainAction::Analyze => "analyze",
+                MaintainAction::Check => "check",
+                MaintainAction::Optimize => "optimize",
+                MaintainAction::Repair => "repair",
+                MaintainAction::Checksum => "checksum",
+            };
+            let row = [full.as_str(), op, kind, message.as_str()].map(|s| Value::bytes(s.as_bytes()));
+            sink.row(&row)?;
+            rows += 1;
+        }
+    }
+    Ok(Outcome { affected_rows: rows, has_result: true, ..Outcome::default() })
+}
+
+fn full_name(cx: &StmtCx<'_>, name: &ObjectName<'_>) -> String {
+    match name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => format!("{}.{}", cx.state.database, name.name),
+    }
+}
+
+type Line = (&'static str, String);
+
+/// What is said of one table.
+fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> SqlResult<Vec<Line>> {
+    let mut lines = Vec::new();
+    if action == MaintainAction::Optimize {
+        // The table as it is now is found again below, and its absence told.
+        match recreate(cx, name) {
+            Err(e) if e.code == 1046 => return Err(e),
+            Err(e) => return Ok(failed(e)),
+            Ok(()) => {
+                let text = "Table does not support optimize, doing recreate + analyze instead";
+                lines.push(("note", text.to_owned()));
+            }
+        }
+    }
+    let mode = match action {
+        // Nobody may change what is checked.
+        MaintainAction::Check => MdlMode::SharedNoWrite,
+        _ => MdlMode::SharedRead,
+    };
+    let info = match open(cx, name, mode) {
+        Ok(info) => info,
+        Err(e) if e.code == 1046 => return Err(e),
+        Err(e) => return Ok(failed(e)),
+    };
+    Ok(match action {
+        MaintainAction::Analyze | MaintainAction::Optimize => {
+            lines.push(analyzed(cx, &info.table)?);
+            lines
+        }
+        MaintainAction::Check => match at_rest(cx, &info.table) {
+            Err(e) => failed(e),
+            Ok(()) => checked(cx, &info.table)?,
+        },
+        MaintainAction::Repair => {
+            vec![("note", "The storage engine for the table doesn't support repair".to_owned())]
+        }
+        MaintainAction::Checksum => Vec::new(),
+    })
+}
+
+/// What is said of a table that is checked.
+///
+/// # Errors
+/// 1317: the statement was ended.
+fn checked(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Vec<Line>> {
+    let done = unless_ended(cx, |core, go_on| check::check_table_while(core, table, go_on))?;
+    Ok(match done {
+        Ok(_) => vec![("status", "OK".to_owned())],
+        Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
+    })
+}
+
+/// What is said of a table whose statistics are found out.
+///
+/// # Errors
+/// 1317: the statement was ended.
+fn analyzed(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Line> {
+    let done = unless_ended(cx, |core, go_on| core.analyze_while(table, go_on))?;
+    Ok(match done {
+        Ok(_) => ("status", "OK".to_owned()),
+        Err(e) => ("Error", vaquita_catalog::error::engine(&e).message.into_owned()),
+    })
+}
+
+/// Work of the engine that asks now and then whether the statement goes on.
+///
+/// # Errors
+/// 1317: it was ended.
+fn unless_ended<R>(
+    cx: &mut StmtCx<'_>,
+    work: impl FnOnce(&Core, &mut dyn FnMut() -> bool) -> Result<R, Error>,
+) -> SqlResult<Result<R, Error>> {
+    let mut ended = None;
+    let (core, state) = (cx.db.engine().core(), &mut *cx.state);
+    let done = work(core, &mut || match state.poll() {
+        Ok(()) => true,
+        Err(e) => {
+            ended = Some(e);
+            false
+        }
+    });
+    ended.map_or(Ok(done), Err)
+}
+
+/// What is said of a table for which the statement has failed.
+fn failed(e: SqlError) -> Vec<Line> {
+    vec![("Error", e.message.into_owned()), ("status", "Operation failed".to_owned())]
+}
+
+/// Writes a table anew, between two statements of the engine.
+fn recreate(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<()> {
+    vaquita_catalog::error::of_engine(cx.engine.rollback())?;
+    let done = crate::ddl::recreate(cx, *name);
+    cx.engine.start_statement();
+    done
+}
+
+/// Waits until nobody changes the rows of a table whose name is locked: transactions that a crash left behind are rolled back
+/// without a lock of names, but hold their locks of tables.
+fn at_rest(cx: &mut StmtCx<'_>, table: &Arc<Table>) -> SqlResult<()> {
+    cx.engine.statement().lock_table(table, LockMode::Shared).map_err(|e| vaquita_catalog::error::engine(&e))
+}
+
+fn open(
+    cx: &mut StmtCx<'_>,
+    name: &ObjectName<'_>,
+    mode: MdlMode,
+) -> SqlResult<Arc<vaquita_catalog::TableInfo>> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let table = name.name.to_string();
+    vaquita_catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, mode)
+}
+
+fn checksums(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    let number = ColumnMeta { ty: SqlType::bigint(false), ..text("Checksum", 0) };
+    sink.columns(&Arc::from([text("Table", 192), number]))?;
+    for name in ast.tables {
+        let full = full_name(cx, name);
+        let sum = match open(cx, name, MdlMode::SharedRead) {
+            // No live checksums are kept.
+            Ok(_) if ast.options.quick => Value::Null,
+            Ok(info) => match checksum(&mut cx.engine.statement(), &info) {
+                Ok(sum) => Value::Int(sum.into()),
+                // As MySQL answers for a table that is younger than the read view.
+                Err(e) if e.code == 1412 => {
+                    cx.state.warnings.push(Level::Error, e.code, e.message);
+                    Value::Null
+                }
+                Err(e) => return Err(e),
+            },
+            Err(e) if e.code == 1146 => {
+                cx.state.warnings.push(Level::Error, e.code, e.message);
+                Value::Null
+            }
+            Err(e) => return Err(e),
+        };
+        sink.row(&[Value::bytes(full.as_bytes()), sum])?;
+    }
+    Ok(Outcome { affected_rows: ast.tables.len() as u64, has_result: true, ..Outcome::default() })
+}
+
+/// Description of a text column.
+fn text(name: &str, chars: u32) -> ColumnMeta {
+    ColumnMeta {
+        schema: Box::default(),
+        table: Box::default(),
+        org_table: Box::default(),
+        name: name.as_bytes().into(),
+        org_name: Box::default(),
+        ty: SqlType::varchar(chars, UTF8),
+        flags: 0,
+    }
+}
