@@ -93,7 +93,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("innodb_data_home_dir", "storage_settings.rs", "files_lie_where_they_are_to_lie_and_grow_as_they_may"),
     ("innodb_deadlock_detect", "variables/waiting.rs", "deadlocks_are_found_or_end_by_their_time"),
     ("innodb_default_row_format", "variables/storage.rs", "new_tables_have_the_format_that_is_said"),
-    ("innodb_doublewrite", "variables/storage.rs", "what_is_fixed_at_start_reaches_the_engine"),
+    ("innodb_doublewrite", "variables/storage.rs", "pages_are_written_twice_as_it_is_said"),
     ("innodb_fast_shutdown", "storage_settings.rs", "what_is_dynamic_counts_at_once"),
     ("innodb_fast_shutdown", "storage_settings.rs", "shutting_down_does_as_much_as_it_is_told_to"),
     ("innodb_file_format", "../../vaquita/tests/table_limits.rs", "definitions_are_taken_and_refused_as_by_mysql"),

@@ -61,6 +61,28 @@ fn what_is_fixed_at_start_reaches_the_engine() {
     assert!(counter(&pages, "innodb_buffer_pool_pages_total") <= 512);
 }
 
+/// The two blocks of the system tablespace where pages are written before they go to their places.
+#[test]
+fn pages_are_written_twice_as_it_is_said() {
+    const PAGE: usize = 16_384;
+    for (value, twice) in [("ON", true), ("OFF", false)] {
+        // A folder that is made without it has no such blocks.
+        let small = ("innodb_buffer_pool_size", "16M");
+        let opened = open().reopen_with(&[small, ("innodb_doublewrite", value)]).expect("opens");
+        let area = || {
+            let system = std::fs::read(opened.path().join("ibdata1")).expect("the system tablespace");
+            system[64 * PAGE..192 * PAGE].to_vec()
+        };
+        let before = area();
+        let mut c = root(&opened.db);
+        run(&mut c, "create database d; create table d.t (a int primary key, b varchar(900))");
+        run(&mut c, "insert into d.t values (1, repeat('x', 900)), (2, repeat('y', 900))");
+        drop(c);
+        opened.db.close().expect("closes");
+        assert_eq!(area() != before, twice, "{value}");
+    }
+}
+
 /// Whether an answer has to wait for the log.
 #[derive(Default)]
 struct Acknowledged {
