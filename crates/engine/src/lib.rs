@@ -18,7 +18,7 @@
 //! | whether rows have changed since they were read | [`watch`] |
 //! | statistics: rows, different keys, pages | [`stats`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
-//! | counters, locks and deadlocks with names | [`metrics`], [`monitor`] |
+//! | counters, locks and deadlocks with names, keys of locked records | [`metrics`], [`monitor`], `lock_data` |
 //! | checking tables | [`check`] |
 //! | stored forms of integers | [`stored`] |
 //!
@@ -38,6 +38,7 @@ pub mod dict;
 pub mod engine;
 pub mod error;
 pub mod hot_set;
+mod lock_data;
 mod mark;
 pub mod mdl;
 pub mod metrics;

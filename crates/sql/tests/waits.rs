@@ -503,3 +503,161 @@ fn names_of_tables_used_since_a_savepoint_are_given_back() {
         assert_eq!(run(&mut a, "rollback; set autocommit = 1; select count(*) from t"), "2", "{begin}");
     }
 }
+
+/// INNODB_LOCKS tells the key of the record that somebody waits for, in the words of MySQL 5.6.24.
+#[test]
+fn locks_tell_the_keys_of_their_records() {
+    let opened = house();
+    let (mut holder, mut watcher) = (session(&opened), session(&opened));
+    run(&mut watcher, "set names utf8");
+    let look = "select group_concat(distinct lock_data) from information_schema.innodb_locks";
+    for (column, value, told) in [
+        ("int", "-5", "-5, 7"),
+        ("bigint unsigned", "18446744073709551615", "18446744073709551615, 7"),
+        ("double", "-2.25e100", "0xED5B47CAE292C4D4, 7"),
+        ("decimal(10,3)", "-12.5", "0x7FFFFFF3FE0B, 7"),
+        ("date", "'2015-02-03'", "1031747, 7"),
+        ("time(3)", "'10:11:12.345'", "0x80A2CC0D7A, 7"),
+        ("datetime(6)", "'2015-02-03 04:05:06.123456'", "0x999546414601E240, 7"),
+        ("timestamp", "'1970-01-02 00:00:00'", "0x00015180, 7"),
+        ("year", "2015", "115, 7"),
+        ("enum('x','y')", "'y'", "2, 7"),
+        ("set('p','q','r')", "'p,r'", "5, 7"),
+        ("bit(20)", "b'10101'", "0x000015, 7"),
+        ("char(5) character set utf8", "'äb'", "'äb  ', 7"),
+        ("varchar(10) character set ucs2", "'äb'", "'äb', 7"),
+        ("varchar(10) character set latin1", "'it''s \\\\ \\0 ä'", "'it''s \\\\ \\0 ä', 7"),
+        ("varchar(10) character set sjis", "'日本'", "'日本', 7"),
+        ("varbinary(8)", "x'00ff61'", "0x00FF61, 7"),
+        ("varbinary(8)", "''", "0x, 7"),
+        ("varchar(10)", "null", "NULL, 7"),
+    ] {
+        let made = format!(
+            "drop table if exists k; create table k (id int primary key, c {column}, key (c)); set time_zone = '+00:00';
+             insert into k values (7, {value})"
+        );
+        assert_eq!(run(&mut watcher, &made), "", "{column}");
+        let which = if value == "null" { "is null" } else { "is not null" };
+        let reads = format!("select id from k force index (c) where c {which} for update");
+        assert_eq!(run(&mut holder, &format!("begin; {reads}")), "7", "{column}");
+        let waiter = Running::start(session(&opened), &reads);
+        assert!(waiter.waits(), "{column}");
+        assert_eq!(run(&mut watcher, look), told, "{column}");
+        run(&mut holder, "rollback");
+        waiter.end();
+    }
+}
+
+/// Keys of several kinds of indexes and places, and the order of what is told: who came last first. As MySQL 5.6.24.
+#[test]
+fn locks_and_waits_are_told_from_the_last_on() {
+    let opened = house();
+    let (mut holder, mut watcher) = (session(&opened), session(&opened));
+    let made = "create table u (id int primary key, n int, v varchar(20), unique key n (n), key nv (n, v), key p (v(3)));
+        insert into u values (1, 10, 'abcdef'), (2, null, 'xyz'), (3, 30, null);
+        create table w (a int); insert into w values (5)";
+    assert_eq!(run(&mut watcher, made), "");
+    let look = "select lock_mode, lock_index, substring_index(lock_id, ':', -2), lock_data
+        from information_schema.innodb_locks";
+    for (holds, waits, told) in [
+        (
+            "select 1 from u where id = 1 for update",
+            "select 1 from u where id = 1 for update",
+            "X|PRIMARY|3:2|1",
+        ),
+        (
+            "select 1 from u force index (n) where n = 10 for update",
+            "select 1 from u force index (n) where n = 10 for update",
+            "X|n|4:2|10",
+        ),
+        (
+            "select 1 from u force index (nv) where n = 10 for update",
+            "select 1 from u force index (nv) where n = 10 for update",
+            "X|nv|5:2|10, 'abcdef', 1",
+        ),
+        (
+            "select 1 from u force index (p) where v = 'abcdef' for update",
+            "select 1 from u force index (p) where v = 'abcdef' for update",
+            "X|p|6:2|'abc', 1",
+        ),
+        (
+            "select 1 from u where id > 2 for update",
+            "insert into u values (9, 9, 9)",
+            "X|PRIMARY|3:1|supremum pseudo-record",
+        ),
+    ] {
+        run(&mut holder, &format!("begin; {holds}"));
+        let waiter = Running::start(session(&opened), waits);
+        assert!(waiter.waits(), "{waits}");
+        assert_eq!(run(&mut watcher, look), format!("{told}\n{told}"), "{waits}");
+        run(&mut holder, "rollback");
+        waiter.end();
+    }
+    run(&mut holder, "begin; update w set a = 6");
+    let waiter = Running::start(session(&opened), "select * from w for update");
+    assert!(waiter.waits());
+    let told = run(&mut watcher, look);
+    assert!(told.starts_with("X|GEN_CLUST_INDEX|3:2|0x0000"), "{told}");
+    run(&mut holder, "rollback");
+    waiter.end();
+
+    // Three that want one row; none of them has changed anything.
+    run(&mut holder, "begin; select 1 from t where a = 2 for update");
+    let second = Running::start(session(&opened), "select 1 from t where a = 2 for update");
+    assert!(second.waits());
+    let third = Running::start(session(&opened), "select 1 from t where a = 2 lock in share mode");
+    assert!(third.waits());
+    let threads =
+        "select group_concat(trx_mysql_thread_id order by trx_id desc) from information_schema.innodb_trx
+        where trx_mysql_thread_id <> connection_id()";
+    let ids = run(&mut watcher, threads);
+    assert_eq!(ids, format!("{},{},{}", third.id, second.id, holder.id()));
+    assert_eq!(
+        run(&mut watcher, "select lock_mode, lock_data from information_schema.innodb_locks"),
+        "S|2\nX|2\nX|2"
+    );
+    let waits =
+        "select r.trx_mysql_thread_id, b.trx_mysql_thread_id from information_schema.innodb_lock_waits w
+        join information_schema.innodb_trx r on r.trx_id = w.requesting_trx_id
+        join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id";
+    let (last, middle, first) = (third.id, second.id, holder.id());
+    let mut pairs: Vec<String> = run(&mut watcher, waits).lines().map(str::to_owned).collect();
+    pairs.sort();
+    let mut wanted = [format!("{last}|{middle}"), format!("{last}|{first}"), format!("{middle}|{first}")];
+    wanted.sort();
+    assert_eq!(pairs, wanted);
+    run(&mut holder, "rollback");
+    second.end();
+    third.end();
+}
+
+/// Asks what a session does while it takes back a long transaction.
+#[derive(Debug)]
+struct AtTheEnd {
+    watcher: std::sync::Mutex<Connection>,
+    told: Sender<String>,
+}
+
+impl WaitHook for AtTheEnd {
+    fn before(&self, _: WaitFor) {}
+
+    fn after(&self, what: WaitFor) {
+        if what == WaitFor::Work {
+            let look = "select trx_state, trx_operation_state from information_schema.innodb_trx";
+            let _ = self.told.send(run(&mut self.watcher.lock().unwrap(), look));
+        }
+    }
+}
+
+#[test]
+fn monitors_tell_who_is_rolled_back() {
+    let opened = house();
+    let (mut writer, watcher) = (session(&opened), session(&opened));
+    let rows: Vec<String> = (100..400).map(|n| format!("({n}, 1)")).collect();
+    run(&mut writer, &format!("begin; insert into t values {}", rows.join(", ")));
+    let (told, heard) = channel();
+    writer.engine().set_wait_hook(Arc::new(AtTheEnd { watcher: watcher.into(), told }));
+    run(&mut writer, "rollback");
+    let told: Vec<String> = heard.try_iter().collect();
+    assert!(told.contains(&"ROLLING BACK|NULL".to_owned()), "{told:?}");
+}

@@ -149,6 +149,11 @@ impl Trx {
         self.shared.single_statement.store(single, Ordering::Relaxed);
     }
 
+    /// All of it is being taken back, for monitors.
+    pub fn note_rollback(&self) {
+        self.shared.rolling_back.store(true, Ordering::Relaxed);
+    }
+
     /// Puts the session's number on it, for monitors.
     pub fn set_tag(&self, tag: u64) {
         self.shared.tag.store(tag, Ordering::Relaxed);

@@ -81,6 +81,7 @@ pub struct TrxShared {
     pub(crate) isolation: AtomicU8,
     pub(crate) read_only: AtomicBool,
     pub(crate) single_statement: AtomicBool,
+    pub(crate) rolling_back: AtomicBool,
     pub(crate) tag: AtomicU64,
     /// What the lock manager keeps of it.
     pub(crate) locks: TrxLocks,
@@ -101,6 +102,7 @@ impl TrxShared {
             isolation: AtomicU8::new(Isolation::default() as u8),
             read_only: AtomicBool::new(false),
             single_statement: AtomicBool::new(false),
+            rolling_back: AtomicBool::new(false),
             tag: AtomicU64::new(0),
             locks: TrxLocks::default(),
         }
@@ -114,6 +116,7 @@ impl TrxShared {
     pub(crate) fn reset(&self) {
         self.id.store(0, Ordering::Release);
         self.undo_records.store(0, Ordering::Relaxed);
+        self.rolling_back.store(false, Ordering::Relaxed);
         self.set_state(TrxState::NotStarted);
     }
 

@@ -444,6 +444,12 @@ fn recovery_tells_which_transactions_it_takes_back() {
         ],
     );
     assert_eq!(ours.sql("xa recover").unwrap(), "1\t1\t0\tx\n");
+    // The prepared one belongs to nobody. What MySQL 5.6.24 says of it.
+    let shown = "select trx_state, trx_weight, trx_mysql_thread_id, trx_query, trx_operation_state, trx_tables_in_use,
+        trx_tables_locked, trx_lock_structs, trx_rows_locked, trx_rows_modified, trx_isolation_level, trx_unique_checks,
+        trx_foreign_key_checks, trx_is_read_only, trx_autocommit_non_locking from information_schema.innodb_trx";
+    let told = ours.sql(shown).unwrap();
+    assert_eq!(told, "RUNNING\t3\t0\tNULL\tNULL\t0\t0\t1\t0\t2\tREPEATABLE READ\t1\t1\t0\t0\n");
     ours.sql("xa commit 'x'").unwrap();
     assert_eq!(ours.sql("select group_concat(a order by a) from k.t").unwrap(), "1,2,20,21,99\n");
     ours.stop().unwrap();

@@ -146,6 +146,9 @@ pub fn delete(
 /// # Errors
 /// Errors of pages, damage. What was not taken back can be tried again.
 pub fn rollback_step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<bool> {
+    if from == 0 {
+        trx.note_rollback();
+    }
     rollback::step(core, trx, from, max)
 }
 

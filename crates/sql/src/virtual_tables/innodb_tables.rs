@@ -7,7 +7,7 @@ use vaquita_catalog::error;
 use vaquita_engine::Isolation;
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::lower::TrxState;
-use vaquita_engine::lower::{LockInfo, LockTarget, Names};
+use vaquita_engine::lower::{LockTarget, Names};
 use vaquita_engine::stats::Statistics;
 use vaquita_session::privilege::Priv;
 use vaquita_types::{SqlResult, Value};
@@ -52,25 +52,28 @@ pub(super) fn trx(m: &mut Making<'_, '_>) -> SqlResult<()> {
         let process = m.db.processes().find(info.tag as u32);
         let [unique_checks, foreign_key_checks] = process.as_ref().map_or([true; 2], |p| p.checks());
         let query = process.map(|p| p.doing().text).filter(|t| !t.is_empty());
+        // Of the statement that runs: 0 between statements, and where there is no session.
+        let tables_locked = if query.is_some() { info.tables_locked } else { 0 };
         let waiting = info.waiting_since_us.is_some();
         let started = m.local(moment(info.started_us));
         let wait_started = info.waiting_since_us.map_or(Value::Null, |us| m.local(moment(us)));
         m.push(vec![
-            text(info.id.to_string()),
-            text(if waiting { "LOCK WAIT" } else { "RUNNING" }),
+            text(info.shown_id().to_string()),
+            text(match info.state {
+                TrxState::Committed => "COMMITTING",
+                _ if info.rolling_back => "ROLLING BACK",
+                _ if waiting => "LOCK WAIT",
+                _ => "RUNNING",
+            }),
             started,
             text_or_null(waits.get(&info.serial).cloned()),
             wait_started,
             Value::UInt(info.undo_records + info.lock_structs as u64),
             Value::UInt(info.tag),
             text_or_null(query),
-            match (info.state, waiting) {
-                (TrxState::Prepared, _) => text("prepared"),
-                (_, true) => text("starting index read"),
-                _ => Value::Null,
-            },
+            if waiting { text("starting index read") } else { Value::Null },
             Value::UInt(0),
-            Value::UInt(info.tables_locked as u64),
+            Value::UInt(tables_locked as u64),
             Value::UInt(info.lock_structs as u64),
             Value::UInt(info.lock_structs as u64 * 128),
             Value::UInt(info.records_locked as u64),
@@ -96,10 +99,7 @@ pub(super) fn locks(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let core = m.db.engine.core();
     let snapshot = core.txn.locks().snapshot();
     // As in MySQL: locks that are waited for, and the requests.
-    let mut all: Vec<&LockInfo> = snapshot.waits.iter().flat_map(|w| [&w.requested, &w.blocking]).collect();
-    all.sort_by_key(|lock| lock.id());
-    all.dedup_by_key(|lock| lock.id());
-    for lock in all {
+    for lock in snapshot.contended() {
         let (table, index, page) = match lock.target {
             LockTarget::Table(table) => (table, None, None),
             LockTarget::Record { table, index, page, heap, .. } => (table, Some(index), Some((page, heap))),
@@ -107,7 +107,7 @@ pub(super) fn locks(m: &mut Making<'_, '_>) -> SqlResult<()> {
         let part = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
         m.push(vec![
             text(lock.id()),
-            text(lock.trx.to_string()),
+            text(lock.shown_trx().to_string()),
             text(lock.mode_column()),
             text(lock.type_column()),
             text(Names::table(&**core, table)),
@@ -115,7 +115,7 @@ pub(super) fn locks(m: &mut Making<'_, '_>) -> SqlResult<()> {
             part(page.map(|(page, _)| page.space.get().into())),
             part(page.map(|(page, _)| page.page_no.get().into())),
             part(page.map(|(_, heap)| heap.get().into())),
-            Value::Null,
+            text_or_null(core.lock_data(lock)),
         ]);
     }
     Ok(())
@@ -127,9 +127,9 @@ pub(super) fn lock_waits(m: &mut Making<'_, '_>) -> SqlResult<()> {
     }
     for wait in m.db.engine.core().txn.locks().snapshot().waits {
         m.push(vec![
-            text(wait.requested.trx.to_string()),
+            text(wait.requested.shown_trx().to_string()),
             text(wait.requested.id()),
-            text(wait.blocking.trx.to_string()),
+            text(wait.blocking.shown_trx().to_string()),
             text(wait.blocking.id()),
         ]);
     }

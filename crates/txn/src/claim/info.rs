@@ -40,6 +40,12 @@ pub struct LockInfo {
     pub target: LockTarget,
 }
 
+/// The number that tables of monitors show for a transaction: its id, or one beyond all ids, made of the number of its object,
+/// while it has none.
+pub(crate) fn shown_id(trx: TrxId, serial: u64) -> u64 {
+    if trx.0 == 0 { (1 << 48) + serial } else { trx.0 }
+}
+
 /// How names of tables and indexes are found for a report.
 pub trait Names {
     /// The name of a table, as it is to be shown.
@@ -63,14 +69,18 @@ impl Names for Numbers {
 }
 
 impl LockInfo {
+    /// The number that tables of monitors show for its transaction.
+    pub fn shown_trx(&self) -> u64 {
+        shown_id(self.trx, self.serial)
+    }
+
     /// The lock's name in information_schema.INNODB_LOCKS: transaction, space, page and heap number, or transaction and
     /// table.
     pub fn id(&self) -> String {
+        let trx = self.shown_trx();
         match self.target {
-            LockTarget::Table(table) => format!("{}:{table}", self.trx),
-            LockTarget::Record { page, heap, .. } => {
-                format!("{}:{}:{}:{heap}", self.trx, page.space, page.page_no)
-            }
+            LockTarget::Table(table) => format!("{trx}:{table}"),
+            LockTarget::Record { page, heap, .. } => format!("{trx}:{}:{}:{heap}", page.space, page.page_no),
         }
     }
 

@@ -9,6 +9,7 @@ mod slot_model;
 mod sync;
 pub(crate) mod trx_locks;
 
+pub(crate) use info::shown_id;
 pub use info::{DeadlockMember, DeadlockReport, LockInfo, LockTarget, Names, Numbers};
 pub use modes::{LockMode, RecordLockKind};
 pub use trx_locks::TrxLocks;

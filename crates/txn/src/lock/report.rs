@@ -64,7 +64,7 @@ pub struct WaitRow {
 pub struct LockSnapshot {
     /// Table locks by table and transaction, then record locks by page, in the order of the queues.
     pub locks: Vec<LockRow>,
-    /// For information_schema.INNODB_LOCK_WAITS.
+    /// For information_schema.INNODB_LOCK_WAITS: who began last first, and of what he waits for what was asked for last.
     pub waits: Vec<WaitRow>,
 }
 
@@ -102,7 +102,8 @@ impl LockSys {
             }
         });
         locks.sort_by_key(|&(key, _)| key);
-        waits.sort_by_key(|w| w.requested.serial);
+        waits.reverse();
+        waits.sort_by_key(|w: &WaitRow| std::cmp::Reverse(w.requested.shown_trx()));
         LockSnapshot { locks: locks.into_iter().map(|(_, row)| row).collect(), waits }
     }
 }
@@ -114,7 +115,7 @@ impl LockSnapshot {
         self.waits
             .iter()
             .flat_map(|w| [&w.requested, &w.blocking])
-            .filter(|lock| seen.insert(*lock))
+            .filter(|lock| seen.insert(lock.id()))
             .collect()
     }
 }

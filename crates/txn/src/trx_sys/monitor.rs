@@ -1,6 +1,7 @@
 //! What monitors see: counters, and one line for each transaction.
 
 use super::TrxSystem;
+use crate::claim::shown_id;
 use crate::trx::{Isolation, TrxShared, TrxState};
 use std::sync::atomic::Ordering;
 use vaquita_base::TrxId;
@@ -43,6 +44,8 @@ pub struct TrxInfo {
     pub serial: u64,
     /// Where it is in its life.
     pub state: TrxState,
+    /// Whether all of it is being taken back.
+    pub rolling_back: bool,
     /// Its isolation level.
     pub isolation: Isolation,
     /// Whether it was started read-only.
@@ -73,6 +76,7 @@ impl TrxInfo {
             id: trx.id(),
             serial: trx.serial(),
             state: trx.state(),
+            rolling_back: trx.rolling_back.load(Ordering::Relaxed),
             isolation: Isolation::from_u8(trx.isolation.load(Ordering::Relaxed)),
             read_only: trx.read_only.load(Ordering::Relaxed),
             single_statement: trx.single_statement.load(Ordering::Relaxed),
@@ -85,6 +89,11 @@ impl TrxInfo {
             waiting_since_us: trx.locks.waiting_since_us(),
             tag: trx.tag.load(Ordering::Relaxed),
         }
+    }
+
+    /// The number that tables of monitors show for it.
+    pub fn shown_id(&self) -> u64 {
+        shown_id(self.id, self.serial)
     }
 
     /// Whether it has seen, locked or changed anything yet, as far as it keeps that up: under READ COMMITTED a view ends with
