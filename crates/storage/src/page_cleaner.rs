@@ -201,6 +201,23 @@ mod tests {
         rules().pages(Pressure { dirty_pct, age: age_pct, capacity: 100.0 }, 0.0, 0.0)
     }
 
+    /// Pages and redo per step are known when so many steps have been made, and not before.
+    #[test]
+    fn averages_are_taken_over_as_many_steps_as_asked() {
+        for avg_loops in [1, 4, 30] {
+            let rules = FlushRules { avg_loops, ..rules() };
+            let mut averages = Averages::default();
+            for step in 1..avg_loops {
+                averages.pages_sum += 10.0;
+                averages.update(&rules, Lsn(1_000 * u64::from(step)));
+                assert_eq!(averages.pages_per_step, 0.0, "step {step} of {avg_loops}");
+            }
+            averages.pages_sum += 10.0;
+            averages.update(&rules, Lsn(1_000 * u64::from(avg_loops)));
+            assert_eq!(averages.pages_per_step, 5.0, "{avg_loops}");
+        }
+    }
+
     #[test]
     fn nothing_is_written_below_the_low_water_marks() {
         assert_eq!(pages(74.0, 9.0), 0);
