@@ -87,6 +87,7 @@ impl Tree {
         if split::is_due(&self.index, mtr.page(position.page), low, rec.len(), true) {
             self.reserve(mtr, Reservation::Normal)?;
         }
+        debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
         let mut events = self.events();
         let (page, origin) = self.insert_splitting(mtr, &mut path, 0, low, rec, true, &mut events)?;
         self.push_inserted(mtr, page, origin, &mut events)?;

@@ -93,6 +93,11 @@ impl Tree {
             }
             self.append_records(mtr, left, &from)?;
         }
+        let n_both = usize::from(n_recs(mtr.page(left)));
+        if n_both != n_left + usize::from(n_recs(&from)) {
+            let detail = format!("{n_left} and {} are {n_both}", n_recs(&from));
+            return Err(ops::bad(right_id, index, "number of records of merged pages", detail));
+        }
         ops::raise_max_trx_id(mtr, left, ops::max_trx_id(index, &from));
         let next = fil::next(&from);
         ops::set_next(mtr, left, next);
@@ -119,6 +124,9 @@ impl Tree {
     /// Frees a page that is held and out of all chains. It is marked, so that whoever latches it by a link he read before
     /// sees that it is none of the tree's any more, and waits for nothing while holding it.
     fn free_held(&self, mtr: &mut Mtr<'_>, page: PageRef, level: u16) -> Result<()> {
+        if mtr.id(page).page_no == self.root {
+            return Err(ops::bad(mtr.id(page), &self.index, "page to be freed", "it is the root"));
+        }
         mtr.write_u16(page, fil::TYPE, PageType::Allocated.as_u16());
         fsp::free_page(mtr, self.segment_of_level(level), mtr.id(page).page_no)?;
         Ok(())

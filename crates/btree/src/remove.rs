@@ -51,6 +51,7 @@ impl Tree {
             let id = mtr.id(page);
             return Err(ops::bad(id, &self.index, "path of a removal", "only the leaf is held"));
         };
+        debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
         let mut events = self.events();
         self.push_removing(mtr, page, rec, &mut events)?;
         let is_root = mtr.id(page).page_no == self.root;

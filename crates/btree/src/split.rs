@@ -181,6 +181,11 @@ impl Tree {
         }
         self.stats().splits.add(1);
         let at = path.levels[level];
+        debug_assert_ne!(
+            mtr.id(at.page).page_no,
+            self.root,
+            "the root stays where it is: it is raised, not split"
+        );
         let new = if plan.left {
             self.split_left(mtr, &at, events)?
         } else {
@@ -216,6 +221,7 @@ impl Tree {
         pointer: (PageRef, u16),
     ) -> Result<()> {
         let at = path.levels[level];
+        debug_assert!(level + 1 < path.levels.len(), "a page that is split has a parent on its path");
         path.levels[level] = if to_lower {
             Level { page: lower, ptr: at.ptr, left: at.left, right: Some(upper), far: at.right }
         } else {
@@ -315,6 +321,7 @@ impl Tree {
         self.stats().root_raises.add(1);
         let top = path.levels.len() - 1;
         let root = path.levels[top].page;
+        debug_assert_eq!(mtr.id(root).page_no, self.root, "only the root is raised");
         let before = mtr.page(root).to_vec();
         let level = header::level(&before);
         let pos = self.checked_in(mtr, root, ops::ordinal(&before, low))?;
@@ -377,6 +384,11 @@ impl Tree {
                 let old = self.checked_in(mtr, at.page, ops::heap_numbers(&before, first))?;
                 moved = old.into_iter().zip(self.heap_numbers(mtr, new)?).collect();
             }
+        }
+        let halves = (n_recs(mtr.page(at.page)), n_recs(mtr.page(new)));
+        if halves.0.checked_add(halves.1) != Some(n_recs(&before)) {
+            let detail = format!("{} became {halves:?}", n_recs(&before));
+            return Err(ops::bad(id, index, "number of records of a page that is split", detail));
         }
         ops::raise_max_trx_id(mtr, new, max_trx_id);
         ops::set_next(mtr, at.page, new_id.page_no);

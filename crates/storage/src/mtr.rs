@@ -10,6 +10,7 @@
 //!   repeats the change appended to the same mini-transaction.
 //! - I2: no page that carries a change leaves the exclusive latch before its LSN is set.
 //! - I3: a page is held once: asking again for a held page gives the same [`PageRef`].
+//! - I4: what is appended to the log is no more than was reserved for it.
 //!
 //! # Latching
 //! Latches are kept until the end, except for unchanged pages released early. The order among pages is the
@@ -31,6 +32,7 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use vaquita_base::codec;
 use vaquita_base::{Lsn, PageId};
+use vaquita_format::Corruption;
 use vaquita_format::fil;
 use vaquita_format::redo_rec::encode;
 
@@ -125,15 +127,12 @@ impl<'s> Mtr<'s> {
     /// Latches a page exclusively, or finds it already so held.
     ///
     /// # Errors
-    /// Errors of reading the page.
-    ///
-    /// # Panics
-    /// If this mini-transaction holds the page shared: latches are not upgraded.
+    /// Errors of reading the page. This mini-transaction holds it shared, as another page than the one it is wanted as:
+    /// latches are not upgraded, and the address that leads to it twice is damaged.
     #[inline]
     pub fn get_exclusive(&mut self, id: PageId) -> Result<PageRef> {
         if let Some(held) = self.find(id) {
-            assert!(self.is_exclusive(held), "page {id} is held shared: a latch cannot be upgraded");
-            return Ok(held);
+            return if self.is_exclusive(held) { Ok(held) } else { Err(held_shared(id)) };
         }
         let guard = self.storage.pool().get_exclusive(id)?;
         Ok(self.hold(id, Hold::Exclusive(guard)))
@@ -247,6 +246,7 @@ impl<'s> Mtr<'s> {
     /// If the page is not held exclusively.
     #[inline]
     pub fn edit<R>(&mut self, page: PageRef, change: impl FnOnce(&mut [u8], &mut Vec<u8>) -> R) -> R {
+        debug_assert!(self.room.is_some(), "a mini-transaction that only reads changes a page");
         let slot = &mut self.slots[page.0 as usize];
         let Hold::Exclusive(guard) = &mut slot.hold else {
             panic!("page {} is changed without its exclusive latch", slot.id)
@@ -336,6 +336,12 @@ impl<'s> Mtr<'s> {
             return self.storage.log().current_lsn();
         }
         encode::finish_group(&mut self.log, self.records as usize);
+        let reserved = self.room.as_ref().map_or(0, Room::bytes);
+        assert!(
+            self.log.len() as u64 <= reserved,
+            "I4: {} bytes of redo, {reserved} reserved",
+            self.log.len()
+        );
         let log = self.storage.log();
         let appended = log.append(&self.log);
         let pool = self.storage.pool();
@@ -368,6 +374,12 @@ impl<'s> Mtr<'s> {
             }
         }
     }
+}
+
+#[cold]
+fn held_shared(id: PageId) -> Error {
+    let detail = "it is changed and looked at as another page by one change".to_owned();
+    Error::structure(id, Corruption::new("page with two places", detail))
 }
 
 impl Storage {

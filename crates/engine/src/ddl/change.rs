@@ -85,11 +85,13 @@ impl<'a> Change<'a> {
 
     /// Inserts a row into a dictionary table.
     pub(super) fn insert(&mut self, table: &Arc<Table>, values: &Values) -> Result<()> {
+        assert!(table.is_system, "{} is no table of the dictionary", table.name);
         row::insert(self.core, self.trx, table, &rows::fields(values), HOW).map(|_| ())
     }
 
     /// Deletes a row of a dictionary table.
     pub(super) fn delete(&mut self, table: &Arc<Table>, key: &[&[u8]]) -> Result<()> {
+        assert!(table.is_system, "{} is no table of the dictionary", table.name);
         let key = RowKey::new(key.iter().copied());
         match row::delete(self.core, self.trx, table, &key, HOW)? {
             true => Ok(()),
@@ -104,6 +106,7 @@ impl<'a> Change<'a> {
         key: &[&[u8]],
         changes: &[(usize, Field<'_>)],
     ) -> Result<()> {
+        assert!(table.is_system, "{} is no table of the dictionary", table.name);
         let key = RowKey::new(key.iter().copied());
         row::update(self.core, self.trx, table, &key, changes, HOW).map(|_| ())
     }

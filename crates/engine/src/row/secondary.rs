@@ -49,6 +49,8 @@ pub(crate) fn insert(
 ) -> Result<()> {
     let (_, index) = of;
     let def = index.def();
+    debug_assert_eq!(fields.len(), def.n_fields(), "an entry has all fields of its index");
+    debug_assert!(trx.id().0 != 0, "who inserts has an id, which is the entry's implicit lock");
     let rec = encode(of, fields)?;
     let n_uniq = def.n_uniq();
     // NULLs are equal to nothing.

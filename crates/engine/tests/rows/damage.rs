@@ -4,6 +4,8 @@ use crate::random::World;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vaquita_base::{PageId, PageNo, Rng, SpaceId};
 use vaquita_engine::check::check_table;
+use vaquita_engine::cursor::ReadLock;
+use vaquita_engine::{ReadOptions, Session};
 use vaquita_format::fil::{self, PageType};
 
 /// Overwrites bytes of some pages of a kind.
@@ -54,5 +56,112 @@ fn run(seed: u64) {
 fn damage_is_an_error() {
     for seed in 0..40 {
         run(seed);
+    }
+}
+
+/// Overwrites bytes anywhere on a page but its own number and LSN: headers, links and directories too.
+fn damage_page(world: &World, space: SpaceId, page: PageNo, rng: &mut Rng) {
+    let storage = &world.bed.engine.core().storage;
+    let mut mtr = storage.begin().unwrap();
+    let Ok(page) = mtr.get_exclusive(PageId::new(space, page)) else { return };
+    let len = mtr.page(page).len();
+    for _ in 0..1 + rng.below(6) {
+        let at = match rng.below(4) {
+            // Links to the pages beside it.
+            0 => 8 + rng.index(8),
+            // Headers of pages of trees, of segments, of lists.
+            1 => 38 + rng.index(62),
+            2 => len - 8 - 2 - rng.index(60),
+            _ => 38 + rng.index(len - 46),
+        };
+        let value = if rng.one_in(2) { rng.below(256) as u8 } else { [0, 1, 0x7f, 0xff][rng.index(4)] };
+        mtr.write_u8(page, at, value);
+    }
+    mtr.commit();
+}
+
+/// Every row of a table by an index, errors welcome.
+fn read(session: &mut Session, world: &World, table: usize, options: &ReadOptions, down: bool) {
+    let table = &world.tables[table];
+    let _ = session.run(|s| {
+        let mut cursor = s.cursor(table, options)?;
+        if down {
+            cursor.seek_last()
+        } else {
+            cursor.seek_first()
+        }
+        let mut value = Vec::new();
+        for _ in 0..3_000 {
+            let row = if down { s.prev(&mut cursor)? } else { s.next(&mut cursor)? };
+            let Some(row) = row else { break };
+            for column in 0..table.columns.len() {
+                value.clear();
+                row.read_column(column, &mut value)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Statements on damaged tables: each ends, with an error if it must, and so do rollback, purge and checks.
+fn statements(seed: u64) {
+    let mut rng = Rng::new(seed);
+    let mut world = World::new(seed, 2);
+    world.shape.long = 3_000;
+    for _ in 0..150 {
+        world.step();
+    }
+    let keys: Vec<_> = world.tables.iter().map(|table| world.bed.rows(table)).collect();
+    let spaces: Vec<SpaceId> = world.tables.iter().map(|table| table.space).collect();
+    for _ in 0..1 + rng.below(8) {
+        let space = if rng.one_in(4) { SpaceId::SYSTEM } else { spaces[rng.index(spaces.len())] };
+        let pages = world.bed.engine.core().storage.spaces().get(space).map_or(1, |s| s.size_pages());
+        damage_page(&world, space, PageNo(rng.below(pages.into()) as u32), &mut rng);
+    }
+    let panics = catch_unwind(AssertUnwindSafe(|| {
+        world.roll_back_all();
+        let mut session = world.bed.session();
+        session.settings.lock_wait_timeout = 0;
+        for _ in 0..40 {
+            let at = rng.index(world.tables.len());
+            let (table, row) = (world.tables[at].clone(), world.row(at));
+            let fields: Vec<Option<&[u8]>> = row.iter().map(Option::as_deref).collect();
+            let key = (!keys[at].is_empty()).then(|| keys[at][rng.index(keys[at].len())].0.clone());
+            match (rng.below(6), key) {
+                (0 | 1, _) => _ = session.run(|s| s.insert(&table, &fields)),
+                (2, Some(key)) => {
+                    let changes: Vec<_> = (1..fields.len()).map(|i| (i, fields[i])).collect();
+                    let _ = session.run(|s| s.update(&table, &key, &changes));
+                }
+                (3, Some(key)) => _ = session.run(|s| s.delete(&table, &key)),
+                _ => {
+                    let mut options = ReadOptions::by_index(rng.index(table.indexes.len()));
+                    if rng.one_in(3) {
+                        options = options.locking(ReadLock::Exclusive);
+                    }
+                    read(&mut session, &world, at, &options, rng.one_in(2));
+                }
+            }
+        }
+        drop(session);
+        let core = world.bed.engine.core();
+        for table in &world.tables {
+            let _ = check_table(core, table);
+            let _ = core.analyze(table);
+        }
+        for _ in 0..5 {
+            let _ = core.purge_step();
+        }
+        let _ = core.storage.flush_everything();
+    }));
+    assert!(panics.is_ok(), "seed {seed}");
+}
+
+#[test]
+fn statements_on_damage_end() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|s| s.parse().ok());
+    let first = number("DAMAGE_FIRST").unwrap_or(0);
+    for seed in first..first + number("DAMAGE_SEEDS").unwrap_or(60) {
+        statements(seed);
     }
 }

@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    fn row(&mut self, table: usize) -> Row {
+    pub(crate) fn row(&mut self, table: usize) -> Row {
         let shape = self.shape;
         let columns = &self.specs[table].columns;
         columns.iter().map(|c| value(&mut self.rng, &c.def, shape)).collect()

@@ -36,6 +36,13 @@ pub struct Room {
     bytes: u64,
 }
 
+impl Room {
+    /// Bytes of records that may be appended.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 /// Reservations, and those who wait for one.
 #[derive(Debug, Default)]
 pub(super) struct RoomWaiters {

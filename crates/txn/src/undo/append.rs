@@ -51,6 +51,7 @@ impl RollbackSegments {
         if trx.log_mut(kind).is_none() {
             self.begin_log(trx, id, dict_operation, kind, body)?;
         }
+        assert!(id.0 != 0, "a transaction that changes something has an id");
         let rseg = self.rseg(trx.rseg.expect("a transaction with a log has a rollback segment"));
         let undo_no = trx.next_no;
         let log = trx.log_mut(kind).as_mut().expect("it was begun above");
@@ -62,6 +63,10 @@ impl RollbackSegments {
             Some(top) if top.undo_no == undo_no => top.offset,
             _ => self.append_to_log(rseg, log, body)?,
         };
+        debug_assert!(
+            log.top.is_none_or(|top| top.undo_no <= undo_no),
+            "records of a log come in the order of their numbers"
+        );
         log.top = Some(super::log::Top { undo_no, page: log.last_page, offset });
         log.del_marks |= kind == UndoKind::Update && concerns_purge(body[0]);
         let (insert, page) = (kind == UndoKind::Insert, log.last_page);
