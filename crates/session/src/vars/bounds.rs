@@ -2,6 +2,8 @@
 
 use super::{VarId, VarValue};
 
+const POOL: VarId = VarId::of("innodb_buffer_pool_size");
+const INSTANCES: VarId = VarId::of("innodb_buffer_pool_instances");
 /// `innodb_io_capacity`.
 pub const CAPACITY: VarId = VarId::of("innodb_io_capacity");
 /// `innodb_io_capacity_max`.
@@ -10,6 +12,9 @@ pub const CAPACITY_MAX: VarId = VarId::of("innodb_io_capacity_max");
 pub const DIRTY: VarId = VarId::of("innodb_max_dirty_pages_pct");
 /// `innodb_max_dirty_pages_pct_lwm`.
 pub const DIRTY_LWM: VarId = VarId::of("innodb_max_dirty_pages_pct_lwm");
+
+/// Instances that a pool is divided into unless somebody says how many: one for each GiB, up to this many.
+const INSTANCES_MAX: u64 = 8;
 
 /// Least `innodb_io_capacity_max` that follows from `innodb_io_capacity`.
 const CAPACITY_MAX_MIN: u64 = 2_000;
@@ -25,6 +30,9 @@ pub(super) fn at_start(values: &mut [VarValue], is_given: &dyn Fn(VarId) -> bool
     let capacity = values[CAPACITY.at()].uint();
     if !is_given(CAPACITY_MAX) {
         values[CAPACITY_MAX.at()] = VarValue::UInt(capacity.saturating_mul(2).max(CAPACITY_MAX_MIN));
+    }
+    if !is_given(INSTANCES) {
+        values[INSTANCES.at()] = VarValue::UInt((values[POOL.at()].uint() >> 30).clamp(1, INSTANCES_MAX));
     }
     let mut bound = |what: VarId, by: VarId, complaint: &str| {
         let most = values[by.at()].uint();

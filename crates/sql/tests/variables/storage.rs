@@ -83,6 +83,21 @@ fn pages_are_written_twice_as_it_is_said() {
     }
 }
 
+#[test]
+fn a_large_pool_has_several_instances() {
+    let instances = |given: &[(&str, &str)]| {
+        let given: Vec<_> = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        vaquita_sql::vars::Globals::new(&given).unwrap().uint("innodb_buffer_pool_instances")
+    };
+    assert_eq!(instances(&[]), 1);
+    let sizes = [("1G", 1), ("2047M", 1), ("2G", 2), ("5G", 5), ("8G", 8), ("200G", 8)];
+    for (size, expected) in sizes {
+        assert_eq!(instances(&[("innodb_buffer_pool_size", size)]), expected, "{size}");
+    }
+    let said = [("innodb-buffer-pool-instances", "3"), ("innodb_buffer_pool_size", "8G")];
+    assert_eq!(instances(&said), 3);
+}
+
 /// Whether an answer has to wait for the log.
 #[derive(Default)]
 struct Acknowledged {
