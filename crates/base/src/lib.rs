@@ -1,4 +1,5 @@
-//! Ground of Vaquita: ids, codecs, checksums, clock, random numbers, sharded counters.
+//! Ground of Vaquita: ids, codecs, checksums, clock, random numbers, sharded counters, threads that
+//! help.
 //!
 //! Nothing here knows InnoDB's structures; the names of ids are the only words borrowed from it. Every other
 //! crate may use this one, and this one uses none of them.
@@ -8,11 +9,13 @@ pub mod checksum;
 pub mod clock;
 pub mod codec;
 pub mod counter;
+pub mod crew;
 pub mod ids;
 pub mod rng;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use counter::ShardedCounter;
+pub use crew::Crew;
 pub use ids::{
     FIL_NULL, HeapNo, IndexId, Lsn, PageId, PageNo, PageOffset, RollPtr, SegmentId, SpaceId, TableId, TrxId,
 };

@@ -1,8 +1,7 @@
 //! What all sessions and services of a folder share.
 
-use crate::crew::Crew;
 use crate::dict::Dictionary;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hot_set::HotSet;
 use crate::mdl::{MdlContext, MdlSys};
 use crate::metrics::Metrics;
@@ -15,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use vaquita_base::{TableId, TrxId};
+use vaquita_base::{Crew, TableId, TrxId};
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
 use vaquita_txn::undo::{History, PurgeRecord};
@@ -57,7 +56,7 @@ pub struct Core {
     /// Metadata locks of prepared transactions that have left their sessions.
     pub(crate) prepared: Mutex<Vec<(Xid, MdlContext)>>,
     /// The threads that purge together.
-    pub(crate) purge_crew: Crew<Vec<PurgeRecord>>,
+    pub(crate) purge_crew: Crew<Vec<PurgeRecord>, Error>,
     /// How long each change is delayed for purge to catch up, in microseconds.
     pub(crate) dml_delay_us: AtomicU64,
 }

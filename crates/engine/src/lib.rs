@@ -31,7 +31,6 @@ mod analyze;
 pub mod auto_inc;
 pub mod check;
 pub mod core;
-mod crew;
 pub mod cursor;
 pub mod ddl;
 pub mod dict;

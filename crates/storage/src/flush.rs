@@ -137,24 +137,39 @@ impl Flusher {
         let mut written = 0;
         let share = n.div_ceil(pool.instances().len()).max(1);
         for instance in pool.instances() {
-            let mut left = share;
-            while left > 0 {
-                let frames = {
-                    let list = instance.flush.lock();
-                    list.oldest_frames(pool.frames(), left.min(PageCopies::capacity_of(pool)), limit)
-                };
-                if frames.is_empty() {
-                    break;
-                }
-                let with_neighbors = self.add_neighbors(pool, frames);
-                let flushed = self.flush_frames(pool, &with_neighbors)?;
-                if flushed == 0 {
-                    // Everything is latched exclusively or in flight right now; the caller comes again.
-                    break;
-                }
-                written += flushed;
-                left = left.saturating_sub(flushed);
+            written += self.flush_oldest_of(pool, instance, share, limit)?;
+        }
+        Ok(written)
+    }
+
+    /// The same for the pages of one instance.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub(crate) fn flush_oldest_of(
+        &self,
+        pool: &BufferPool,
+        instance: &Instance,
+        n: usize,
+        limit: Lsn,
+    ) -> Result<usize> {
+        let (mut written, mut left) = (0, n);
+        while left > 0 {
+            let frames = {
+                let list = instance.flush.lock();
+                list.oldest_frames(pool.frames(), left.min(PageCopies::capacity_of(pool)), limit)
+            };
+            if frames.is_empty() {
+                break;
             }
+            let with_neighbors = self.add_neighbors(pool, frames);
+            let flushed = self.flush_frames(pool, &with_neighbors)?;
+            if flushed == 0 {
+                // Everything is latched exclusively or in flight right now; the caller comes again.
+                break;
+            }
+            written += flushed;
+            left = left.saturating_sub(flushed);
         }
         Ok(written)
     }

@@ -6,6 +6,7 @@
 pub mod buf;
 #[cfg(feature = "canary")]
 pub mod canary;
+mod cleaning;
 mod doublewrite;
 pub mod error;
 pub mod flush;

@@ -1,7 +1,8 @@
 //! The page cleaner: how many pages to write in the background, each second.
 //!
 //! A step function. It keeps frames free at the eviction end of each instance, writes old dirty pages at a rate
-//! that follows the dirty share and the age of the log, and moves the checkpoint on. After the InnoDB 5.6 manual's
+//! that follows the dirty share and the age of the log, and moves the checkpoint on. Each instance is a share of a step that
+//! a thread of its own may do ([`vaquita_base::Crew`]). After the InnoDB 5.6 manual's
 //! description of adaptive flushing (`adaptive_flushing`, `adaptive_flushing_lwm`, `flushing_avg_loops`,
 //! `io_capacity`, `io_capacity_max`, `max_dirty_pages_pct`, `max_dirty_pages_pct_lwm`).
 //!
@@ -14,21 +15,12 @@
 //! - pages = (io_capacity · max(pct) / 100 + average pages per second + pages that the redo rate dirties) / 3,
 //!   at most `io_capacity_max`.
 
+pub use crate::cleaning::CleanerReport;
+use crate::cleaning::Share;
 use crate::error::Result;
 use crate::live::Rates;
 use crate::storage::Storage;
 use vaquita_base::Lsn;
-
-/// What a step did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CleanerReport {
-    /// Frames freed at the eviction end.
-    pub freed: usize,
-    /// Pages written from the eviction end.
-    pub lru_written: usize,
-    /// Pages written by age.
-    pub list_written: usize,
-}
 
 /// The cleaner's memory between steps.
 #[derive(Debug, Default)]
@@ -79,38 +71,21 @@ impl PageCleaner {
         // Looked at anew in each step: they may change meanwhile.
         let rates = storage.live().rates();
         let rules = FlushRules::new(&rates);
-        let mut report = Self::clean_lru(storage, rates.lru_scan_depth as usize)?;
         let n = if idle { rules.io_capacity as usize } else { self.pages_wanted(&rules, storage) };
-        if n > 0 {
-            let pool = storage.pool();
-            report.list_written = storage.flusher().flush_oldest(pool, n, Lsn::MAX)?;
+        let instances = storage.pool().instances().len();
+        let (lru_depth, by_age) = (rates.lru_scan_depth as usize, n.div_ceil(instances));
+        let share = |instance| Share::new(instance, lru_depth, by_age);
+        // The last one is taken first.
+        let shares = (0..instances).rev().map(share).collect();
+        let done = storage.cleaners.run(shares, |share| share.clean(storage.pool(), storage.flusher()))?;
+        let mut report = CleanerReport::default();
+        for share in done {
+            report.freed += share.report.freed;
+            report.lru_written += share.report.lru_written;
+            report.list_written += share.report.list_written;
         }
         self.averages.pages_sum += report.list_written as f64;
         storage.checkpoint()?;
-        Ok(report)
-    }
-
-    /// Keeps `lru_scan_depth` frames (at most an eighth of the pool) free in each instance.
-    fn clean_lru(storage: &Storage, depth: usize) -> Result<CleanerReport> {
-        let pool = storage.pool();
-        let per_instance = pool.frame_count() / pool.instances().len();
-        let want = depth.min(per_instance / 8);
-        let mut report = CleanerReport::default();
-        for instance in pool.instances() {
-            loop {
-                report.freed += pool.refill_free(instance, want);
-                let short = want.saturating_sub(pool.free_in(instance));
-                if short == 0 {
-                    break;
-                }
-                let dirty = pool.dirty_lru_tail(instance, short);
-                let written = storage.flusher().flush_frames(pool, &dirty)?;
-                report.lru_written += written;
-                if written == 0 {
-                    break;
-                }
-            }
-        }
         Ok(report)
     }
 

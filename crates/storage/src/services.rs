@@ -9,6 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use vaquita_base::Lsn;
 
+/// Threads of the page cleaner: one for each instance of the pool, up to this many.
+const CLEANERS_MAX: usize = 4;
 /// The page cleaner's rhythm.
 const CLEANER_PERIOD: Duration = Duration::from_secs(1);
 /// How often is looked whether the log is about to run out, if nobody calls before.
@@ -57,6 +59,9 @@ impl Services {
             failure: Arc::default(),
         };
         services.spawn("page-cleaner", run_cleaner)?;
+        for _ in 1..storage.pool().instances().len().min(CLEANERS_MAX) {
+            services.spawn("page-cleaner-helper", run_cleaner_helper)?;
+        }
         storage.room_service.begin();
         if let Err(e) = services.spawn("log-room", run_room) {
             storage.room_service.end();
@@ -95,6 +100,7 @@ impl Drop for Services {
         self.storage.room_service.end();
         self.storage.log().wake();
         for thread in self.threads.drain(..) {
+            thread.thread().unpark();
             if thread.join().is_err() {
                 eprintln!("vaquita: a service thread panicked");
             }
@@ -115,6 +121,11 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
             last_lsn = lsn;
         }
     }
+    Ok(())
+}
+
+fn run_cleaner_helper(storage: &Storage, stop: &Stop) -> crate::Result<()> {
+    storage.cleaners.help(|| *stop.stopped.lock(), |share| share.clean(storage.pool(), storage.flusher()));
     Ok(())
 }
 

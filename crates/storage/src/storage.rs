@@ -1,6 +1,7 @@
 //! The storage instance: what is open, room in the log, checkpoints, closing. How a folder is opened: [`crate::opening`].
 
 use crate::buf::BufferPool;
+use crate::cleaning::Share;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
 use crate::live::{Live, Rates, Setting};
@@ -12,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
+use vaquita_base::{Clock, Crew, Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::{PageSize, fil};
 use vaquita_io::{DirLock, FileLock, FileSystem};
 
@@ -97,6 +98,8 @@ pub struct Storage {
     makes_room: Mutex<()>,
     /// Who does it while services run.
     pub(crate) room_service: RoomService,
+    /// The threads of the page cleaner.
+    pub(crate) cleaners: Crew<Share, Error>,
     pub(crate) report: OpenReport,
     closed: AtomicBool,
     /// Held to the end, against other openers.
@@ -131,6 +134,7 @@ impl Storage {
             mtr_log_max,
             makes_room: Mutex::new(()),
             room_service: RoomService::default(),
+            cleaners: Crew::default(),
             report,
             closed: AtomicBool::new(false),
             _lock: DirLock::unshared(),

@@ -4,7 +4,7 @@
 //! before it, the record is looked at once more: a row that was deleted goes, index entries that only older versions had
 //! go, values off the page that were replaced are freed. Then the undo log itself is freed.
 //!
-//! A batch is divided by row among the threads that purge ([`crate::crew`]), so that the records of one row are purged in their order.
+//! A batch is divided by row among the threads that purge ([`vaquita_base::Crew`]), so that the records of one row are purged in their order.
 //!
 //! # Crash
 //! What was purged and whose undo log was not freed is looked at again: every removal first checks that what it removes

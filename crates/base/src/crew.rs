@@ -1,82 +1,95 @@
-//! Threads that stay and help with batches.
+//! Threads that stay and help with work that comes in batches.
 //!
 //! Whoever has a batch works on it too, and does all of it where nobody helps, as in simulations.
 
-use crate::error::{Error, Result};
 use parking_lot::Mutex;
 use std::thread::Thread;
 
 /// A batch's shares on their way through several threads.
 #[derive(Debug)]
-pub(crate) struct Crew<T> {
-    state: Mutex<State<T>>,
+pub struct Crew<T, E> {
+    /// Held by whose batch it is.
+    batch: Mutex<()>,
+    state: Mutex<State<T, E>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct State<T, E> {
     /// Nobody works on these yet.
     shares: Vec<T>,
     /// How many are being worked on.
     taken: usize,
     done: Vec<T>,
-    failure: Option<Error>,
+    failure: Option<E>,
+    /// Somebody panicked over his share.
+    panicked: bool,
     /// Who helps.
     helpers: Vec<Thread>,
-    /// Whose batch it is, while he waits for helpers.
-    waits: Option<Thread>,
+    /// Whose batch it is.
+    owner: Option<Thread>,
 }
 
-impl<T> Default for Crew<T> {
+impl<T, E> Default for Crew<T, E> {
     fn default() -> Self {
         let (shares, done, helpers) = Default::default();
-        Crew { state: Mutex::new(State { shares, taken: 0, done, failure: None, helpers, waits: None }) }
+        let (taken, failure, panicked, owner) = Default::default();
+        Crew {
+            batch: Mutex::default(),
+            state: Mutex::new(State { shares, taken, done, failure, panicked, helpers, owner }),
+        }
     }
 }
 
 /// A share that a thread works on. It counts as done even if the thread panics.
-struct Turn<'c, T> {
-    crew: &'c Crew<T>,
+struct Turn<'c, T, E> {
+    crew: &'c Crew<T, E>,
     share: Option<T>,
-    result: Result<()>,
+    /// None as long as it is worked on.
+    result: Option<Result<(), E>>,
 }
 
-impl<T> Drop for Turn<'_, T> {
+impl<T, E> Drop for Turn<'_, T, E> {
     fn drop(&mut self) {
         let mut state = self.crew.state.lock();
         state.done.extend(self.share.take());
         state.taken -= 1;
-        if let Err(e) = std::mem::replace(&mut self.result, Ok(())) {
-            state.failure.get_or_insert(e);
+        match self.result.take() {
+            Some(Ok(())) => {}
+            Some(Err(e)) => drop(state.failure.get_or_insert(e)),
+            None => state.panicked = true,
         }
         if state.taken == 0
-            && let Some(owner) = &state.waits
+            && let Some(owner) = &state.owner
         {
             owner.unpark();
         }
     }
 }
 
-impl<T> Crew<T> {
+impl<T, E> Crew<T, E> {
     /// Works on one share, if there is one.
-    fn work_on_one(&self, work: &impl Fn(&T) -> Result<()>) -> bool {
+    fn work_on_one(&self, work: &impl Fn(&mut T) -> Result<(), E>) -> bool {
         let mut state = self.state.lock();
         let Some(share) = state.shares.pop() else { return false };
         state.taken += 1;
         drop(state);
-        let unfinished = Err(Error::WrongState("a helper stopped in the middle of its work"));
-        let mut turn = Turn { crew: self, share: Some(share), result: unfinished };
-        turn.result = turn.share.as_ref().map_or(Ok(()), work);
+        let mut turn = Turn { crew: self, share: Some(share), result: None };
+        turn.result = turn.share.as_mut().map(work);
         true
     }
 
-    /// Has all shares worked on, by this thread and those that help; gives them back. One batch at a time.
+    /// Has all shares worked on, by this thread and those that help; gives them back in any order. One batch at a time.
     ///
     /// # Errors
     /// The first of `work`; the other shares have been worked on all the same.
-    pub(crate) fn run(&self, shares: Vec<T>, work: impl Fn(&T) -> Result<()>) -> Result<Vec<T>> {
+    ///
+    /// # Panics
+    /// If a helper panics over a share.
+    pub fn run(&self, shares: Vec<T>, work: impl Fn(&mut T) -> Result<(), E>) -> Result<Vec<T>, E> {
+        let _batch = self.batch.lock();
         let mut state = self.state.lock();
         state.shares = shares;
-        state.waits = Some(std::thread::current());
+        state.owner = Some(std::thread::current());
         state.helpers.iter().for_each(Thread::unpark);
         drop(state);
         while self.work_on_one(&work) {}
@@ -86,13 +99,14 @@ impl<T> Crew<T> {
             std::thread::park();
             state = self.state.lock();
         }
-        state.waits = None;
+        state.owner = None;
+        assert!(!state.panicked, "who helps does not panic");
         let done = std::mem::take(&mut state.done);
         state.failure.take().map_or(Ok(done), Err)
     }
 
     /// Helps until `stopped`, which is looked at when the thread is unparked.
-    pub(crate) fn help(&self, stopped: impl Fn() -> bool, work: impl Fn(&T) -> Result<()>) {
+    pub fn help(&self, stopped: impl Fn() -> bool, work: impl Fn(&mut T) -> Result<(), E>) {
         let me = std::thread::current();
         self.state.lock().helpers.push(me.clone());
         while !stopped() {
@@ -113,10 +127,10 @@ mod tests {
 
     #[test]
     fn the_same_threads_work_on_every_batch() {
-        let (crew, stop) = (Crew::<u32>::default(), AtomicBool::new(false));
+        let (crew, stop) = (Crew::<u32, &str>::default(), AtomicBool::new(false));
         // Nobody gets beyond it before three are there.
         let (together, ids) = (Barrier::new(3), Mutex::new(HashSet::new()));
-        let work = |_: &u32| {
+        let work = |_: &mut u32| {
             together.wait();
             ids.lock().insert(std::thread::current().id());
             Ok(())
@@ -140,14 +154,14 @@ mod tests {
 
     #[test]
     fn alone_it_is_done_all_the_same_and_the_first_failure_is_told() {
-        let crew = Crew::<u32>::default();
+        let crew = Crew::<u32, &str>::default();
         assert_eq!(crew.run(vec![1, 2], |_| Ok(())).unwrap().len(), 2);
         let seen = Mutex::new(0);
-        let failed = crew.run(vec![1, 2, 3], |&n| {
+        let failed = crew.run(vec![1, 2, 3], |n| {
             *seen.lock() += 1;
-            if n == 2 { Err(Error::ReadOnly) } else { Ok(()) }
+            if *n == 2 { Err("two") } else { Ok(()) }
         });
-        assert!(matches!(failed, Err(Error::ReadOnly)));
+        assert_eq!(failed, Err("two"));
         assert_eq!(*seen.lock(), 3);
         assert!(crew.run(vec![4], |_| Ok(())).is_ok());
     }
