@@ -95,3 +95,46 @@ impl fmt::Display for ParseError {
 }
 
 impl std::error::Error for ParseError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_told_by_line_and_by_what_stands_there() {
+        let sql = "select 1,\n  2,\n  from t";
+        let error = ParseError::syntax(sql.as_bytes(), sql.find("from").unwrap());
+        assert_eq!((error.line, error.offset, error.number()), (3, 17, 1064));
+        assert_eq!(error.near, b"from t");
+        assert!(error.to_string().ends_with("the right syntax to use near 'from t' at line 3"), "{error}");
+        // A place on the line break belongs to the line that it ends.
+        assert_eq!(ParseError::syntax(sql.as_bytes(), 9).line, 1);
+        assert_eq!(ParseError::syntax(sql.as_bytes(), 10).line, 2);
+    }
+
+    #[test]
+    fn what_is_quoted_has_an_end() {
+        let long = "x".repeat(200);
+        let error = ParseError::syntax(long.as_bytes(), 100);
+        assert_eq!(error.near.len(), NEAR_MAX);
+        let at_end = ParseError::syntax(long.as_bytes(), 1_000);
+        assert_eq!((at_end.offset, at_end.near.len()), (200, 0));
+        // Half a character at the cut is shown as what it is not, and no panic.
+        let accents = "é".repeat(60);
+        assert!(ParseError::syntax(accents.as_bytes(), 1).to_string().contains('\u{fffd}'));
+    }
+
+    #[test]
+    fn numbers_and_messages_of_kinds() {
+        let of = |kind| ParseError::at(kind, b"select", 0);
+        for (kind, number, message) in [
+            (ParseErrorKind::Empty, 1065, "Query was empty"),
+            (ParseErrorKind::WrongUsage("UNION", "INTO"), 1221, "Incorrect usage of UNION and INTO"),
+            (ParseErrorKind::DerivedWithoutAlias, 1248, "Every derived table must have its own alias"),
+            (ParseErrorKind::TooDeep, 1064, "memory exhausted near 'select' at line 1"),
+            (ParseErrorKind::TooLarge(77), 5, "Out of memory (Needed 77 bytes)"),
+        ] {
+            assert_eq!((of(kind).number(), &*of(kind).to_string()), (number, message));
+        }
+    }
+}

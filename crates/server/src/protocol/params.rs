@@ -223,4 +223,46 @@ mod tests {
         let most = Time { hours: 838, minutes: 59, seconds: 59, ..Time::default() };
         assert_eq!(endless.as_slice(), [Value::Time(most)]);
     }
+
+    #[test]
+    fn signs_widths_and_decimals() {
+        let one = |kind: u8, sign: u8, bytes: &[u8]| {
+            let packet = [&[0, 1, kind, sign], bytes].concat();
+            parse(&packet, 1, &mut Vec::new(), none)
+                .map(|params| vaquita_sql::types::memory::into_owned(params[0].borrowed()).unwrap())
+        };
+        assert_eq!(one(t::TINY, UNSIGNED, &[0xFF]), Ok(Value::UInt(255)));
+        assert_eq!(one(t::SHORT, 0, &[0, 0x80]), Ok(Value::Int(-32_768)));
+        assert_eq!(one(t::YEAR, UNSIGNED, &[0xEA, 7]), Ok(Value::UInt(2026)));
+        assert_eq!(one(t::INT24, 0, &[0xFF, 0xFF, 0xFF, 0xFF]), Ok(Value::Int(-1)));
+        assert_eq!(one(t::LONG, UNSIGNED, &[0, 0, 0, 0x80]), Ok(Value::UInt(1 << 31)));
+        assert_eq!(one(t::LONGLONG, 0, &i64::MIN.to_le_bytes()), Ok(Value::Int(i64::MIN)));
+        for kind in [t::DECIMAL, t::NEWDECIMAL] {
+            assert_eq!(one(kind, 0, b"\x06-12.50"), Ok(Value::Decimal(Decimal::parse(b"-12.50").value)));
+        }
+        assert_eq!(one(t::NULL, 0, &[]), Ok(Value::Null));
+        let micros = Time { negative: false, hours: 1, minutes: 2, seconds: 3, micros: 4 };
+        assert_eq!(one(t::TIME, 0, b"\x0c\0\0\0\0\0\x01\x02\x03\x04\0\0\0"), Ok(Value::Time(micros)));
+        // Strings of any length form.
+        let long = [&[0xFC, 0x2C, 0x01][..], &[b'x'; 300]].concat();
+        assert_eq!(one(t::BLOB, 0, &long), Ok(Value::bytes(&[b'x'; 300])));
+        assert_eq!(one(t::VARCHAR, 0, b"\x05abc"), Err(Malformed), "less than its length");
+    }
+
+    #[test]
+    fn null_bits_of_many_parameters() {
+        // Nine parameters: the ninth's bit is the first of the second byte.
+        let mut packet = vec![0b1010_1010, 1, 1];
+        packet.extend([t::TINY, 0].repeat(9));
+        packet.extend([1, 3, 5, 7]);
+        let params = parse(&packet, 9, &mut Vec::new(), none).unwrap();
+        let wanted: Vec<Value<'_>> =
+            (1..=9).map(|i| if i % 2 == 0 || i == 9 { Value::Null } else { Value::Int(i) }).collect();
+        assert_eq!(params.as_slice(), wanted);
+        // A parameter that came in pieces has neither value nor NULL bit that counts.
+        let pieces = |i: usize| (i == 1).then_some(&b"p"[..]);
+        let params = parse(&packet, 9, &mut Vec::new(), pieces).unwrap();
+        assert_eq!(params[1], Value::bytes(b"p"));
+        assert!(parse(&[], 0, &mut Vec::new(), none).unwrap().is_empty());
+    }
 }

@@ -74,4 +74,17 @@ mod tests {
         expected.extend_from_slice(&long);
         assert_eq!(out.buf, expected);
     }
+
+    /// What is printed may be longer than one byte of length can say.
+    #[test]
+    fn the_length_of_what_is_printed_grows() {
+        for len in [249, 250, 251, 252, 300, 70_000] {
+            let text = vec![b'y'; len];
+            let mut direct = Vec::new();
+            push_string(&mut direct, &text);
+            let mut out = Vec::new();
+            push_value(&mut out, &SqlType::new(Kind::VarChar), &Value::bytes(&text));
+            assert_eq!(out, direct, "{len}");
+        }
+    }
 }
