@@ -72,7 +72,7 @@ pub mod lower {
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
     pub use vaquita_format::{PageSize, charset, collation, column, filename, value};
     pub use vaquita_io::FlushMethod;
-    pub use vaquita_storage::{FlushNeighbors, ForceRecovery, Setting, SystemFile};
+    pub use vaquita_storage::{FlushNeighbors, ForceRecovery, LiveSettings, SystemFile};
     pub use vaquita_txn::TrxState;
     pub use vaquita_txn::lock::{LockInfo, LockTarget, Names};
 }

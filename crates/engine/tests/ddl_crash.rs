@@ -40,7 +40,7 @@ fn options() -> Options {
     options.storage.log_file_size = 256 << 10;
     options.storage.log_buffer_size = 64 << 10;
     options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }];
-    options.storage.autoextend_increment_bytes = 1 << 20;
+    options.storage.live.autoextend_increment_bytes = 1 << 20;
     options.txn.rollback_segments = 2;
     options
 }

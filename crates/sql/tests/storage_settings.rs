@@ -309,6 +309,13 @@ fn what_is_dynamic_counts_at_once() {
         "flushing_avg_loops: 5",
         "lru_scan_depth: 200",
         "autoextend_increment_bytes: 1048576",
+        "checksum_algorithm: Innodb",
+        "flush_log_at_timeout: 3",
+        "flush_neighbors: None",
+        "old_blocks_pct: 50",
+        "old_blocks_time_ms: 0",
+        "random_read_ahead: true",
+        "read_ahead_threshold: 10",
     ] {
         assert!(live.contains(part), "{part} in {live}");
     }

@@ -23,8 +23,9 @@
 use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter};
 use crate::doublewrite::{Batch, Doublewrite, PageCopies};
 use crate::error::{Error, Result};
+use crate::live::FlushNeighbors;
 use crate::log::RedoLog;
-use crate::options::{FlushNeighbors, Options};
+use crate::options::Options;
 use crate::space::SpaceMap;
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -82,7 +83,10 @@ impl Flusher {
         Self {
             doublewrite: Doublewrite::new(options),
             log: OnceLock::new(),
-            how: Mutex::new(How { checksum: options.checksum_algorithm, neighbors: options.flush_neighbors }),
+            how: Mutex::new(How {
+                checksum: options.live.checksum_algorithm,
+                neighbors: options.live.flush_neighbors,
+            }),
             spaces,
             poisoned: AtomicBool::new(false),
             poison_cause: Mutex::new(None),

@@ -35,9 +35,9 @@ mod table_spaces;
 
 pub use error::{Error, Result};
 pub use frames::{OptimisticBytes, WINDOW};
-pub use live::{Rates, Setting};
+pub use live::{FlushNeighbors, LiveSettings};
 pub use mtr::{Mtr, PageRef};
-pub use options::{FlushNeighbors, ForceRecovery, Options, SystemFile};
+pub use options::{ForceRecovery, Options, SystemFile};
 pub use origin::{Origin, origin};
 pub use report::{OpenReport, RecoveryReport};
 pub use services::Services;

@@ -1,73 +1,101 @@
-//! Settings that change while a folder is open.
+//! Settings that change while a folder is open, under InnoDB's own variable names (without the `innodb_` prefix).
 
-use crate::options::{FlushNeighbors, Options};
-use parking_lot::Mutex;
+use crate::error::{Error, Result};
 use vaquita_format::checksum::ChecksumAlgorithm;
 
-/// A new value of a setting that may change while the folder is open; the fields of [`Options`] of these names are what it is
-/// opened with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is documented where Options has it")]
-pub enum Setting {
-    OldBlocksPct(u32),
-    OldBlocksTimeMs(u32),
-    ReadAheadThreshold(u32),
-    RandomReadAhead(bool),
-    AutoextendIncrementBytes(u64),
-    ChecksumAlgorithm(ChecksumAlgorithm),
-    FlushNeighbors(FlushNeighbors),
-    IoCapacity(u32),
-    IoCapacityMax(u32),
-    MaxDirtyPagesPct(u32),
-    MaxDirtyPagesPctLwm(u32),
-    AdaptiveFlushing(bool),
-    AdaptiveFlushingLwm(u32),
-    FlushingAvgLoops(u32),
-    LruScanDepth(u32),
-    FlushLogAtTimeout(u32),
+/// Which neighbours of a page that is written are written with it (`flush_neighbors`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlushNeighbors {
+    /// 0: none.
+    None,
+    /// 1: the run of dirty pages around it in its extent.
+    #[default]
+    Contiguous,
+    /// 2: every dirty page of its extent.
+    Extent,
 }
 
-/// What the page cleaner and the growth of the system tablespace go by.
-#[derive(Debug)]
-pub(crate) struct Live(pub(crate) Mutex<Rates>);
-
-/// Values of the settings of that name in [`Options`].
-#[derive(Debug, Clone, Copy)]
-#[allow(missing_docs, reason = "each is documented where Options has it")]
-pub struct Rates {
+/// Settings that may change while a folder is open: [`Options::live`](crate::Options::live) has those it is opened with,
+/// [`Storage::change`](crate::Storage::change) takes others, and each counts at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveSettings {
+    /// Percent of the LRU list behind the midpoint.
+    pub old_blocks_pct: u32,
+    /// Milliseconds a page stays behind the midpoint after its first use.
+    pub old_blocks_time_ms: u32,
+    /// Pages of an extent read in order before the next extent is read ahead; 64 and more: never.
+    pub read_ahead_threshold: u32,
+    /// Read the rest of an extent when 13 of its pages are in the pool and recently used.
+    pub random_read_ahead: bool,
+    /// Bytes by which the system tablespace grows.
     pub autoextend_increment_bytes: u64,
+    /// Seconds after which commits that do not wait for the disk are durable.
+    pub flush_log_at_timeout: u32,
+    /// Checksum written into pages.
+    pub checksum_algorithm: ChecksumAlgorithm,
+    /// Which neighbours to write along.
+    pub flush_neighbors: FlushNeighbors,
+    /// Pages per second of background writing in normal times.
     pub io_capacity: u32,
+    /// Pages per second when the log or the share of dirty pages demands more.
     pub io_capacity_max: u32,
+    /// Percent of dirty pages at which flushing goes to full speed.
     pub max_dirty_pages_pct: u32,
+    /// Percent of dirty pages at which pre-flushing begins; 0: off.
     pub max_dirty_pages_pct_lwm: u32,
+    /// Adapt flushing to the rate of redo.
     pub adaptive_flushing: bool,
+    /// Percent of the log's capacity at which adaptive flushing begins.
     pub adaptive_flushing_lwm: u32,
+    /// Seconds over which rates are averaged.
     pub flushing_avg_loops: u32,
+    /// Pages looked at per instance for free frames, each second.
     pub lru_scan_depth: u32,
 }
 
-impl Rates {
-    pub(crate) fn new(options: &Options) -> Rates {
-        Rates {
-            autoextend_increment_bytes: options.autoextend_increment_bytes,
-            io_capacity: options.io_capacity,
-            io_capacity_max: options.io_capacity_max,
-            max_dirty_pages_pct: options.max_dirty_pages_pct,
-            max_dirty_pages_pct_lwm: options.max_dirty_pages_pct_lwm,
-            adaptive_flushing: options.adaptive_flushing,
-            adaptive_flushing_lwm: options.adaptive_flushing_lwm,
-            flushing_avg_loops: options.flushing_avg_loops,
-            lru_scan_depth: options.lru_scan_depth,
+impl Default for LiveSettings {
+    /// Those of InnoDB 5.6.
+    fn default() -> Self {
+        Self {
+            old_blocks_pct: 37,
+            old_blocks_time_ms: 1_000,
+            read_ahead_threshold: 56,
+            random_read_ahead: false,
+            autoextend_increment_bytes: 64 << 20,
+            flush_log_at_timeout: 1,
+            checksum_algorithm: ChecksumAlgorithm::Innodb,
+            flush_neighbors: FlushNeighbors::default(),
+            io_capacity: 200,
+            io_capacity_max: 2_000,
+            max_dirty_pages_pct: 75,
+            max_dirty_pages_pct_lwm: 0,
+            adaptive_flushing: true,
+            adaptive_flushing_lwm: 10,
+            flushing_avg_loops: 30,
+            lru_scan_depth: 1_024,
         }
     }
 }
 
-impl Live {
-    pub(crate) fn new(options: &Options) -> Live {
-        Live(Mutex::new(Rates::new(options)))
+impl LiveSettings {
+    /// # Errors
+    /// [`crate::Error::Config`] names the setting, its value and the allowed range.
+    pub(crate) fn validate(&self) -> Result<()> {
+        check("old_blocks_pct", u64::from(self.old_blocks_pct), 5, 95)?;
+        check("io_capacity", u64::from(self.io_capacity), 1, u64::from(self.io_capacity_max.max(1)))?;
+        check("max_dirty_pages_pct", u64::from(self.max_dirty_pages_pct), 1, 99)?;
+        check("max_dirty_pages_pct_lwm", u64::from(self.max_dirty_pages_pct_lwm), 0, 99)?;
+        check("adaptive_flushing_lwm", u64::from(self.adaptive_flushing_lwm), 0, 70)?;
+        check("flushing_avg_loops", u64::from(self.flushing_avg_loops), 1, 1_000)?;
+        Ok(())
     }
+}
 
-    pub(crate) fn rates(&self) -> Rates {
-        *self.0.lock()
+/// Checks that a setting is in its range.
+pub(crate) fn check(name: &str, value: u64, low: u64, high: u64) -> Result<()> {
+    if (low..=high).contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::Config(format!("{name} is {value}; allowed are {low} to {high}")))
     }
 }

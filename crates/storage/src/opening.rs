@@ -204,7 +204,7 @@ impl Storage {
                     &spaces,
                     blocks,
                     options.page_size,
-                    options.checksum_algorithm,
+                    options.live.checksum_algorithm,
                     reader.checkpoint_lsn(),
                 )?,
                 None => 0,
@@ -281,7 +281,7 @@ fn log_config(options: &Options, folder: FolderId) -> LogConfig {
         flush_method: options.flush_method,
         direct: !options.log_file_buffering,
         read_only: options.read_only,
-        flush_interval_us: u64::from(options.flush_log_at_timeout) * 1_000_000,
+        flush_interval_us: u64::from(options.live.flush_log_at_timeout) * 1_000_000,
         ..LogConfig::new(options.log_dir(), folder)
     }
 }

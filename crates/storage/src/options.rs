@@ -1,9 +1,9 @@
 //! Settings of the storage core, under InnoDB's own variable names (without the `innodb_` prefix).
 
 use crate::error::{Error, Result};
+use crate::live::{LiveSettings, check};
 use std::path::PathBuf;
 use vaquita_format::PageSize;
-use vaquita_format::checksum::ChecksumAlgorithm;
 use vaquita_io::FlushMethod;
 
 /// One file of `data_file_path`.
@@ -13,18 +13,6 @@ pub struct SystemFile {
     pub name: PathBuf,
     /// Size at creation, in bytes.
     pub size_bytes: u64,
-}
-
-/// Which neighbours of a page that is written are written with it (`flush_neighbors`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FlushNeighbors {
-    /// 0: none.
-    None,
-    /// 1: the run of dirty pages around it in its extent.
-    #[default]
-    Contiguous,
-    /// 2: every dirty page of its extent.
-    Extent,
 }
 
 /// How far recovery goes on damaged data (`force_recovery`), as far as this layer is concerned.
@@ -75,14 +63,8 @@ pub struct Options {
     pub buffer_pool_size: usize,
     /// Shards of the pool.
     pub buffer_pool_instances: usize,
-    /// Percent of the LRU list behind the midpoint.
-    pub old_blocks_pct: u32,
-    /// Milliseconds a page stays behind the midpoint after its first use.
-    pub old_blocks_time_ms: u32,
-    /// Pages of an extent read in order before the next extent is read ahead; 64 and more: never.
-    pub read_ahead_threshold: u32,
-    /// Read the rest of an extent when 13 of its pages are in the pool and recently used.
-    pub random_read_ahead: bool,
+    /// What the folder is opened with of the settings that may change afterwards.
+    pub live: LiveSettings,
     /// Folder of the system tablespace's files, relative to the data folder unless absolute.
     pub data_home_dir: PathBuf,
     /// Files of the system tablespace; the last one grows, if it may.
@@ -91,8 +73,6 @@ pub struct Options {
     pub autoextend: bool,
     /// Bytes up to which it grows.
     pub autoextend_max: Option<u64>,
-    /// Bytes by which the system tablespace grows.
-    pub autoextend_increment_bytes: u64,
     /// Redo log files.
     pub log_files_in_group: u32,
     /// Bytes of each redo log file.
@@ -108,30 +88,8 @@ pub struct Options {
     pub log_group_home_dir: PathBuf,
     /// Give the log of an existing folder the number and size of files that are set here. Without, it keeps what it has.
     pub resize_log: bool,
-    /// Seconds after which commits that do not wait for the disk are durable.
-    pub flush_log_at_timeout: u32,
-    /// Checksum written into pages.
-    pub checksum_algorithm: ChecksumAlgorithm,
     /// Write pages through the doublewrite area.
     pub doublewrite: bool,
-    /// Which neighbours to write along.
-    pub flush_neighbors: FlushNeighbors,
-    /// Pages per second of background writing in normal times.
-    pub io_capacity: u32,
-    /// Pages per second when the log or the share of dirty pages demands more.
-    pub io_capacity_max: u32,
-    /// Percent of dirty pages at which flushing goes to full speed.
-    pub max_dirty_pages_pct: u32,
-    /// Percent of dirty pages at which pre-flushing begins; 0: off.
-    pub max_dirty_pages_pct_lwm: u32,
-    /// Adapt flushing to the rate of redo.
-    pub adaptive_flushing: bool,
-    /// Percent of the log's capacity at which adaptive flushing begins.
-    pub adaptive_flushing_lwm: u32,
-    /// Seconds over which rates are averaged.
-    pub flushing_avg_loops: u32,
-    /// Pages looked at per instance for free frames, each second.
-    pub lru_scan_depth: u32,
     /// Files of single tables kept open at most.
     pub open_files: usize,
     /// How far recovery goes.
@@ -161,15 +119,11 @@ impl Options {
             page_size: PageSize::DEFAULT,
             buffer_pool_size: 128 << 20,
             buffer_pool_instances: 1,
-            old_blocks_pct: 37,
-            old_blocks_time_ms: 1_000,
-            read_ahead_threshold: 56,
-            random_read_ahead: false,
+            live: LiveSettings::default(),
             data_home_dir: PathBuf::new(),
             data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }],
             autoextend: true,
             autoextend_max: None,
-            autoextend_increment_bytes: 64 << 20,
             log_files_in_group: 2,
             log_file_size: 48 << 20,
             log_buffer_size: 8 << 20,
@@ -177,18 +131,7 @@ impl Options {
             log_file_buffering: false,
             log_group_home_dir: PathBuf::new(),
             resize_log: false,
-            flush_log_at_timeout: 1,
-            checksum_algorithm: ChecksumAlgorithm::Innodb,
             doublewrite: true,
-            flush_neighbors: FlushNeighbors::default(),
-            io_capacity: 200,
-            io_capacity_max: 2_000,
-            max_dirty_pages_pct: 75,
-            max_dirty_pages_pct_lwm: 0,
-            adaptive_flushing: true,
-            adaptive_flushing_lwm: 10,
-            flushing_avg_loops: 30,
-            lru_scan_depth: 1_024,
             open_files: 2_000,
             force_recovery: ForceRecovery::default(),
             recovery_threads: 2,
@@ -213,13 +156,6 @@ impl Options {
     /// # Errors
     /// [`Error::Config`] names the setting, its value and the allowed range.
     pub fn validate(&self) -> Result<()> {
-        let check = |name: &str, value: u64, low: u64, high: u64| {
-            if (low..=high).contains(&value) {
-                Ok(())
-            } else {
-                Err(Error::Config(format!("{name} is {value}; allowed are {low} to {high}")))
-            }
-        };
         let frames = self.pool_frames() as u64;
         let page = self.page_size.logical() as u64;
         if self.page_size.is_compressed() {
@@ -237,20 +173,14 @@ impl Options {
             1,
             (frames / MIN_FRAMES).clamp(1, 64),
         )?;
-        check("old_blocks_pct", u64::from(self.old_blocks_pct), 5, 95)?;
         check("log_files_in_group", u64::from(self.log_files_in_group), 2, 100)?;
         check("log_file_size", self.log_file_size, 32 << 10, 512 << 30)?;
         check("log_buffer_size", self.log_buffer_size as u64, 16 << 10, 4 << 30)?;
-        check("io_capacity", u64::from(self.io_capacity), 1, u64::from(self.io_capacity_max.max(1)))?;
-        check("max_dirty_pages_pct", u64::from(self.max_dirty_pages_pct), 1, 99)?;
-        check("max_dirty_pages_pct_lwm", u64::from(self.max_dirty_pages_pct_lwm), 0, 99)?;
-        check("adaptive_flushing_lwm", u64::from(self.adaptive_flushing_lwm), 0, 70)?;
-        check("flushing_avg_loops", u64::from(self.flushing_avg_loops), 1, 1_000)?;
         check("open_files", self.open_files as u64, 10, u64::from(u32::MAX))?;
         check("force_recovery", u64::from(self.force_recovery.0), 0, 6)?;
         check("recovery_threads", self.recovery_threads as u64, 1, 64)?;
         check("data_file_path: number of files", self.data_file_path.len() as u64, 1, 1_000)?;
-        Ok(())
+        self.live.validate()
     }
 }
 

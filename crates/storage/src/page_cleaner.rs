@@ -18,7 +18,7 @@
 pub use crate::cleaning::CleanerReport;
 use crate::cleaning::Share;
 use crate::error::Result;
-use crate::live::Rates;
+use crate::live::LiveSettings;
 use crate::storage::Storage;
 use vaquita_base::Lsn;
 
@@ -69,7 +69,7 @@ impl PageCleaner {
     /// Errors of writing pages or the log; they are final.
     pub fn step(&mut self, storage: &Storage, idle: bool) -> Result<CleanerReport> {
         // Looked at anew in each step: they may change meanwhile.
-        let rates = storage.live().rates();
+        let rates = storage.settings();
         let rules = FlushRules::new(&rates);
         let n = if idle { rules.io_capacity as usize } else { self.pages_wanted(&rules, storage) };
         let instances = storage.pool().instances().len();
@@ -124,7 +124,7 @@ impl Averages {
 }
 
 impl FlushRules {
-    fn new(rates: &Rates) -> Self {
+    fn new(rates: &LiveSettings) -> Self {
         Self {
             io_capacity: f64::from(rates.io_capacity),
             io_capacity_max: f64::from(rates.io_capacity_max.max(rates.io_capacity)),
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn rules() -> FlushRules {
-        FlushRules::new(&Rates::new(&crate::Options::new("x")))
+        FlushRules::new(&LiveSettings::default())
     }
 
     fn pages(dirty_pct: f64, age_pct: f64) -> usize {

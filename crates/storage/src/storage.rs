@@ -4,7 +4,7 @@ use crate::buf::BufferPool;
 use crate::cleaning::Share;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
-use crate::live::{Live, Rates, Setting};
+use crate::live::LiveSettings;
 use crate::log::{RedoLog, Room};
 use crate::options::Options;
 use crate::report::OpenReport;
@@ -93,7 +93,7 @@ pub struct Storage {
     flusher: Arc<Flusher>,
     log: Arc<RedoLog>,
     mtr_log_max: usize,
-    live: Live,
+    live: Mutex<LiveSettings>,
     /// Held by the thread that writes pages because the log needs room, where no service does.
     makes_room: Mutex<()>,
     /// Who does it while services run.
@@ -123,7 +123,7 @@ impl Storage {
         // A tiny log, as simulations use, holds at least a few mini-transactions.
         let mtr_log_max = mtr_log_max(options.page_size).min(log.capacity() as usize / 6);
         Storage {
-            live: Live::new(&options),
+            live: Mutex::new(options.live),
             options,
             fs,
             clock,
@@ -152,11 +152,6 @@ impl Storage {
     /// Who writes pages.
     pub(crate) fn flusher(&self) -> &Flusher {
         &self.flusher
-    }
-
-    /// Settings that change while it is open.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
     }
 
     /// What opening found.
@@ -339,41 +334,26 @@ impl Storage {
 }
 
 impl Storage {
-    /// What the page cleaner and the growth of the system tablespace go by at present.
-    pub fn settings(&self) -> Rates {
-        self.live().rates()
+    /// The settings that may change, as they are at present.
+    pub fn settings(&self) -> LiveSettings {
+        *self.live.lock()
     }
 
-    /// Takes a new value of a setting. It counts at once: for the next step of the page cleaner, the next page read or written.
-    pub fn change(&self, setting: Setting) {
+    /// Changes settings. They count at once: for the next step of the page cleaner, the next page read or written.
+    pub fn change<R>(&self, change: impl FnOnce(&mut LiveSettings) -> R) -> R {
+        let mut now = self.live.lock();
+        let done = change(&mut now);
         let (pool, flusher) = (self.pool(), self.flusher());
-        let mut rates = self.live().0.lock();
-        match setting {
-            Setting::OldBlocksPct(pct) => pool.set_old_blocks_pct(pct),
-            Setting::OldBlocksTimeMs(ms) => pool.set_old_blocks_time_ms(ms),
-            Setting::ReadAheadThreshold(pages) => pool.set_read_ahead_threshold(pages),
-            Setting::RandomReadAhead(on) => pool.set_random_read_ahead(on),
-            Setting::ChecksumAlgorithm(algorithm) => {
-                flusher.set_checksum(algorithm);
-                self.spaces().set_checksum(algorithm);
-            }
-            Setting::FlushNeighbors(neighbors) => flusher.set_neighbors(neighbors),
-            Setting::FlushLogAtTimeout(seconds) => {
-                self.log().set_flush_interval_us(u64::from(seconds) * 1_000_000);
-            }
-            Setting::AutoextendIncrementBytes(bytes) => rates.autoextend_increment_bytes = bytes,
-            Setting::IoCapacity(pages) => rates.io_capacity = pages,
-            Setting::IoCapacityMax(pages) => rates.io_capacity_max = pages,
-            Setting::MaxDirtyPagesPct(pct) => rates.max_dirty_pages_pct = pct,
-            Setting::MaxDirtyPagesPctLwm(pct) => rates.max_dirty_pages_pct_lwm = pct,
-            Setting::AdaptiveFlushing(on) => rates.adaptive_flushing = on,
-            Setting::AdaptiveFlushingLwm(pct) => rates.adaptive_flushing_lwm = pct,
-            Setting::FlushingAvgLoops(steps) => rates.flushing_avg_loops = steps,
-            Setting::LruScanDepth(frames) => {
-                rates.lru_scan_depth = frames;
-                pool.set_lru_scan_depth(frames);
-            }
-        }
+        pool.set_old_blocks_pct(now.old_blocks_pct);
+        pool.set_old_blocks_time_ms(now.old_blocks_time_ms);
+        pool.set_read_ahead_threshold(now.read_ahead_threshold);
+        pool.set_random_read_ahead(now.random_read_ahead);
+        pool.set_lru_scan_depth(now.lru_scan_depth);
+        flusher.set_checksum(now.checksum_algorithm);
+        flusher.set_neighbors(now.flush_neighbors);
+        self.spaces().set_checksum(now.checksum_algorithm);
+        self.log().set_flush_interval_us(u64::from(now.flush_log_at_timeout) * 1_000_000);
+        done
     }
 }
 

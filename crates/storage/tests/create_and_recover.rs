@@ -10,7 +10,7 @@ use vaquita_format::flst::SegmentHeader;
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::fsp::{self, Direction, HeaderPlace};
-use vaquita_storage::{Options, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Storage, SystemFile};
 
 const SPACE: SpaceId = SpaceId(7);
 
@@ -20,7 +20,7 @@ fn options(page_size: PageSize) -> Options {
         page_size,
         buffer_pool_size: 48 * page as usize,
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }],
-        autoextend_increment_bytes: 1 << 20,
+        live: LiveSettings { autoextend_increment_bytes: 1 << 20, ..LiveSettings::default() },
         log_file_size: 512 << 10,
         log_buffer_size: 64 << 10,
         ..Options::new("/db")

@@ -13,7 +13,7 @@ use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::buf::read_hot_set;
 use vaquita_storage::page_cleaner::PageCleaner;
-use vaquita_storage::{FlushNeighbors, Options, Services, Storage};
+use vaquita_storage::{FlushNeighbors, LiveSettings, Options, Services, Storage};
 
 fn open_with(disk: &SimDisk, options: Options) -> Storage {
     let storage = try_open(disk, options).unwrap();
@@ -97,7 +97,10 @@ fn reading_an_extent_in_order_reads_the_next_one_ahead() {
     drop(storage);
 
     let read_forward = |threshold: u32| {
-        let storage = open_with(&disk, Options { read_ahead_threshold: threshold, ..big.clone() });
+        let storage = open_with(
+            &disk,
+            Options { live: LiveSettings { read_ahead_threshold: threshold, ..big.live }, ..big.clone() },
+        );
         storage.open_table_space(SpaceId(8), Path::new("/db/u.ibd")).unwrap();
         for no in 128..192 {
             storage.pool().get_shared(PageId::new(SpaceId(8), PageNo(no))).unwrap();
@@ -115,7 +118,10 @@ fn reading_an_extent_in_order_reads_the_next_one_ahead() {
 #[test]
 fn random_read_ahead_completes_an_extent_of_which_much_is_in_use() {
     let disk = clean_folder(3);
-    let random = Options { random_read_ahead: true, old_blocks_time_ms: 0, ..options() };
+    let random = Options {
+        live: LiveSettings { random_read_ahead: true, old_blocks_time_ms: 0, ..options().live },
+        ..options()
+    };
     let storage = open_with(&disk, Options { buffer_pool_size: 256 * 4096, ..random });
     for i in 0..14 {
         storage.pool().get_shared(id(i * 2)).unwrap();
@@ -235,7 +241,10 @@ fn neighbours_are_written_as_configured() {
         [(FlushNeighbors::None, 1), (FlushNeighbors::Contiguous, 3), (FlushNeighbors::Extent, 4)]
     {
         let disk = clean_folder(8);
-        let storage = open_with(&disk, Options { flush_neighbors: neighbors, ..options() });
+        let storage = open_with(
+            &disk,
+            Options { live: LiveSettings { flush_neighbors: neighbors, ..options().live }, ..options() },
+        );
         for i in [1, 0, 2, 4] {
             add(&storage, id(i), 1);
         }
@@ -320,4 +329,18 @@ fn frames_are_shared_out_among_any_number_of_instances() {
     storage.flush_everything().unwrap();
     storage.pool().validate();
     storage.close().unwrap();
+}
+
+/// An address that leads to a page which is held shared is damage of whatever has the address, and no reason to stop.
+#[test]
+fn a_page_that_is_held_shared_is_not_latched_exclusively() {
+    let storage = open_with(&clean_folder(1), options());
+    let id = PageId::new(SpaceId::SYSTEM, PageNo(5));
+    let mut mtr = storage.begin().unwrap();
+    let page = mtr.get_shared(id).unwrap();
+    let error = mtr.get_exclusive(id).unwrap_err();
+    assert!(error.is_corruption(), "{error}");
+    mtr.release(page);
+    let page = mtr.get_exclusive(id).unwrap();
+    assert!(mtr.is_exclusive(page));
 }

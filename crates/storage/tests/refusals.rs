@@ -9,7 +9,7 @@ use std::sync::Arc;
 use vaquita_base::{ManualClock, PageId, PageNo};
 use vaquita_io::sim::SimDisk;
 use vaquita_io::{FileSystem, OpenMode, OpenOptions};
-use vaquita_storage::{Error, ForceRecovery, Options, Storage};
+use vaquita_storage::{Error, ForceRecovery, LiveSettings, Options, Storage};
 
 fn change(disk: &SimDisk, path: &str, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = disk.contents(Path::new(path)).unwrap();
@@ -200,7 +200,7 @@ fn a_read_only_opening_needs_a_clean_folder_and_changes_nothing() {
 #[test]
 fn settings_out_of_range_name_the_setting_and_the_range() {
     let disk = SimDisk::new(17);
-    let wrong = Options { old_blocks_pct: 99, ..options() };
+    let wrong = Options { live: LiveSettings { old_blocks_pct: 99, ..options().live }, ..options() };
     let error = try_open(&disk, wrong).unwrap_err();
     assert_eq!(error.to_string(), "old_blocks_pct is 99; allowed are 5 to 95");
 }

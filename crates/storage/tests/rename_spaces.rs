@@ -10,7 +10,7 @@ use vaquita_format::PageSize;
 use vaquita_format::flags::SpaceFlags;
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::{Options, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Storage, SystemFile};
 
 fn open(disk: &SimDisk) -> Storage {
     let page_size = PageSize::new(4096).unwrap();
@@ -18,7 +18,7 @@ fn open(disk: &SimDisk) -> Storage {
         page_size,
         buffer_pool_size: 48 * 4096,
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }],
-        autoextend_increment_bytes: 1 << 20,
+        live: LiveSettings { autoextend_increment_bytes: 1 << 20, ..LiveSettings::default() },
         log_file_size: 128 << 10,
         log_buffer_size: 64 << 10,
         ..Options::new("/db")

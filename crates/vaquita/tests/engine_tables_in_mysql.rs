@@ -185,7 +185,7 @@ fn pages_of_other_sizes() {
         let dir = scratch.0.join(size.to_string());
         let mut options = life::options(&dir);
         options.storage.page_size = PageSize::new(size).unwrap();
-        options.storage.checksum_algorithm = if size == 4_096 { Crc32 } else { Innodb };
+        options.storage.live.checksum_algorithm = if size == 4_096 { Crc32 } else { Innodb };
         let engine = Engine::open(options).unwrap();
         let tables = [
             (narrower(of_many_types("types_d", Dynamic)), 120, CHANGES_OF_TYPES),

@@ -115,7 +115,7 @@ fn one(name: &str, step: Step, n: i32) -> Result<(), Failure> {
     let mut options = Options::new(scratch.path().join("data"));
     options.storage.buffer_pool_size = 256 << 20;
     options.storage.log_file_size = 256 << 20;
-    options.storage.checksum_algorithm = vaquita_format::checksum::ChecksumAlgorithm::Crc32;
+    options.storage.live.checksum_algorithm = vaquita_format::checksum::ChecksumAlgorithm::Crc32;
     options.flush_log_at_trx_commit = 0;
     let engine = Engine::open(options)?;
     let mut session = engine.session();

@@ -21,7 +21,7 @@ fn options(scratch: &Scratch) -> Options {
     options.storage.buffer_pool_size = 1 << 30;
     options.storage.log_file_size = 512 << 20;
     options.storage.log_buffer_size = 32 << 20;
-    options.storage.checksum_algorithm = vaquita_format::checksum::ChecksumAlgorithm::Crc32;
+    options.storage.live.checksum_algorithm = vaquita_format::checksum::ChecksumAlgorithm::Crc32;
     options
 }
 

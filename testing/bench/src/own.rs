@@ -9,7 +9,7 @@ use vaquita_btree::LatchMode;
 use vaquita_format::index_page::{FieldUpdate, SearchMode};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::{BatchOp, FileSystem, FlushMethod, OpenMode, OpenOptions, Transfer};
-use vaquita_storage::Options;
+use vaquita_storage::{LiveSettings, Options};
 
 use crate::engines::vaquita::{Rows, key_bytes, options};
 use crate::workload::Scratch;
@@ -129,8 +129,7 @@ pub fn recovery(redo_bytes: u64, pages: u64) -> Result<(), Failure> {
         buffer_pool_size: 1 << 30,
         log_file_size: (redo_bytes * 3 / 4).next_multiple_of(1 << 20),
         flush_method: FlushMethod::Fsync,
-        io_capacity: 1,
-        adaptive_flushing: false,
+        live: LiveSettings { io_capacity: 1, adaptive_flushing: false, ..options(folder).live },
         ..options(folder)
     };
     let rows_per_page = 16_384 * 15 / 16 / (VALUE_LEN as u64 + 15);

@@ -33,7 +33,7 @@ pub(crate) fn check_all(machine: &Machine) -> Result<(), String> {
             if copies.iter().any(|run| run.contains(&no)) {
                 continue;
             }
-            let state = checksum::verify(page, size, options.checksum_algorithm)
+            let state = checksum::verify(page, size, options.live.checksum_algorithm)
                 .map_err(|e| format!("{name}, page {no}, after a clean shutdown: {e}"))?;
             if state == PageState::Valid && fil::page_no(page) != PageNo(no as u32) {
                 return Err(format!("{name}, page {no}: it says it is {}", fil::page_no(page)));

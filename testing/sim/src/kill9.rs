@@ -22,7 +22,7 @@ use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::{FileSystem, RealDisk, RealDiskOptions};
 use vaquita_storage::fsp;
-use vaquita_storage::{Options, Services, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Services, Storage, SystemFile};
 
 /// Writer threads.
 const THREADS: u64 = 3;
@@ -56,7 +56,7 @@ fn options(dir: &Path) -> Options {
         page_size: PageSize::new(4096).expect("a page size"),
         buffer_pool_size: 96 * 4096,
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }],
-        autoextend_increment_bytes: 1 << 20,
+        live: LiveSettings { autoextend_increment_bytes: 1 << 20, ..LiveSettings::default() },
         log_file_size: 256 << 10,
         log_buffer_size: 64 << 10,
         ..Options::new(dir)

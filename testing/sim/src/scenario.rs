@@ -5,7 +5,7 @@ use vaquita_base::Rng;
 use vaquita_format::PageSize;
 use vaquita_format::checksum::ChecksumAlgorithm;
 use vaquita_io::FlushMethod;
-use vaquita_storage::{FlushNeighbors, Options, SystemFile};
+use vaquita_storage::{FlushNeighbors, LiveSettings, Options, SystemFile};
 
 /// The folder of the simulated machine.
 pub const DIR: &str = "/db";
@@ -142,17 +142,20 @@ impl Scenario {
             page_size: self.page_size,
             buffer_pool_size: self.frames * self.page_size.logical(),
             data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }],
-            autoextend_increment_bytes: 1 << 20,
+            live: LiveSettings {
+                autoextend_increment_bytes: 1 << 20,
+                checksum_algorithm: self.checksum,
+                flush_neighbors: self.neighbors,
+                io_capacity: 8,
+                io_capacity_max: 64,
+                lru_scan_depth: 8,
+                ..LiveSettings::default()
+            },
             log_files_in_group: self.log_files,
             log_file_size: self.log_file_bytes,
             log_buffer_size: self.log_buffer_bytes,
             flush_method: self.flush_method,
             log_file_buffering: self.seed.is_multiple_of(4),
-            checksum_algorithm: self.checksum,
-            flush_neighbors: self.neighbors,
-            io_capacity: 8,
-            io_capacity_max: 64,
-            lru_scan_depth: 8,
             open_files: 10,
             recovery_threads: 1,
             doublewrite: self.canary != Canary::SkipDoublewrite,

@@ -12,7 +12,7 @@ use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::{Options, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Storage, SystemFile};
 
 pub(crate) const SPACE: SpaceId = SpaceId(7);
 
@@ -49,10 +49,13 @@ pub(crate) fn options(page_size: PageSize, frames: usize) -> Options {
         page_size,
         buffer_pool_size: frames * page_size.logical(),
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 * extent }],
-        autoextend_increment_bytes: extent,
+        live: LiveSettings {
+            autoextend_increment_bytes: extent,
+            checksum_algorithm: ChecksumAlgorithm::Crc32,
+            ..LiveSettings::default()
+        },
         log_file_size: 2 << 20,
         log_buffer_size: 256 << 10,
-        checksum_algorithm: ChecksumAlgorithm::Crc32,
         ..Options::new("/db")
     }
 }

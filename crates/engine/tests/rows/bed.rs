@@ -25,7 +25,7 @@ pub(crate) struct Bed {
 
 /// The folder of a disk, with the checksums that fresh folders have.
 pub(crate) fn folder(disk: SimDisk) -> EngineFolder {
-    EngineFolder::on(disk).with(|o| o.storage.checksum_algorithm = ChecksumAlgorithm::Crc32)
+    EngineFolder::on(disk).with(|o| o.storage.live.checksum_algorithm = ChecksumAlgorithm::Crc32)
 }
 
 impl Bed {

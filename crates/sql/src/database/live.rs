@@ -1,10 +1,10 @@
 //! Global variables that reach the running engine.
 
-use super::{Database, options};
+use super::Database;
 use crate::status::monitors;
 use std::sync::atomic::Ordering;
 use vaquita_engine::hot_set::Ask;
-use vaquita_engine::lower::Setting;
+use vaquita_engine::lower::{ChecksumAlgorithm, FlushNeighbors, LiveSettings};
 use vaquita_session::vars::{VarId, VarValue, id};
 
 /// Tells those who work of a variable that has a new value, if it can be taken while they do. Sessions look at
@@ -20,39 +20,55 @@ pub(super) fn apply(db: &Database, var: VarId, value: &VarValue) {
         id::GLOBAL_CONNECTION_MEMORY_LIMIT => db.memory.set_limit(value.uint()),
         id::READ_ONLY => db.read_only.store(on, Ordering::Relaxed),
         id::SUPER_READ_ONLY => db.super_read_only.store(on, Ordering::Relaxed),
-        _ => match storage_setting(var, value) {
-            Some(setting) => db.engine.core().storage.change(setting),
-            None => apply_to_engine(db, var, value),
-        },
+        _ if db.engine.core().storage.change(|live| set_in_storage(live, var, value)) => {}
+        _ => apply_to_engine(db, var, value),
     }
 }
 
-/// The setting of the storage that a variable is.
-fn storage_setting(var: VarId, value: &VarValue) -> Option<Setting> {
+/// Gives the setting of the storage that a variable is its value; whether it is one.
+pub(super) fn set_in_storage(live: &mut LiveSettings, var: VarId, value: &VarValue) -> bool {
     let (number, on) = (value.uint(), value.uint() != 0);
     let small = u32::try_from(number).unwrap_or(u32::MAX);
-    Some(match var.def().name {
-        "innodb_old_blocks_pct" => Setting::OldBlocksPct(small),
-        "innodb_old_blocks_time" => Setting::OldBlocksTimeMs(small),
-        "innodb_read_ahead_threshold" => Setting::ReadAheadThreshold(small),
-        "innodb_random_read_ahead" => Setting::RandomReadAhead(on),
-        "innodb_autoextend_increment" => Setting::AutoextendIncrementBytes(number << 20),
+    match var.def().name {
+        "innodb_old_blocks_pct" => live.old_blocks_pct = small,
+        "innodb_old_blocks_time" => live.old_blocks_time_ms = small,
+        "innodb_read_ahead_threshold" => live.read_ahead_threshold = small,
+        "innodb_random_read_ahead" => live.random_read_ahead = on,
+        "innodb_autoextend_increment" => live.autoextend_increment_bytes = number << 20,
         "innodb_checksum_algorithm" => {
-            let name = value.text(var.def().kind).unwrap_or_default();
-            Setting::ChecksumAlgorithm(options::checksum(&name))
+            live.checksum_algorithm = checksum(&value.text(var.def().kind).unwrap_or_default());
         }
-        "innodb_flush_neighbors" => Setting::FlushNeighbors(options::neighbors(number)),
-        "innodb_io_capacity" => Setting::IoCapacity(small),
-        "innodb_io_capacity_max" => Setting::IoCapacityMax(small),
-        "innodb_max_dirty_pages_pct" => Setting::MaxDirtyPagesPct(small.max(1)),
-        "innodb_max_dirty_pages_pct_lwm" => Setting::MaxDirtyPagesPctLwm(small),
-        "innodb_adaptive_flushing" => Setting::AdaptiveFlushing(on),
-        "innodb_adaptive_flushing_lwm" => Setting::AdaptiveFlushingLwm(small),
-        "innodb_flushing_avg_loops" => Setting::FlushingAvgLoops(small),
-        "innodb_lru_scan_depth" => Setting::LruScanDepth(small),
-        "innodb_flush_log_at_timeout" => Setting::FlushLogAtTimeout(small),
-        _ => return None,
-    })
+        "innodb_flush_neighbors" => live.flush_neighbors = neighbors(number),
+        "innodb_io_capacity" => live.io_capacity = small,
+        "innodb_io_capacity_max" => live.io_capacity_max = small,
+        "innodb_max_dirty_pages_pct" => live.max_dirty_pages_pct = small.max(1),
+        "innodb_max_dirty_pages_pct_lwm" => live.max_dirty_pages_pct_lwm = small,
+        "innodb_adaptive_flushing" => live.adaptive_flushing = on,
+        "innodb_adaptive_flushing_lwm" => live.adaptive_flushing_lwm = small,
+        "innodb_flushing_avg_loops" => live.flushing_avg_loops = small,
+        "innodb_lru_scan_depth" => live.lru_scan_depth = small,
+        "innodb_flush_log_at_timeout" => live.flush_log_at_timeout = small,
+        _ => return false,
+    }
+    true
+}
+
+/// Checksum of that name.
+fn checksum(name: &str) -> ChecksumAlgorithm {
+    match name {
+        "crc32" | "strict_crc32" => ChecksumAlgorithm::Crc32,
+        "none" | "strict_none" => ChecksumAlgorithm::None,
+        _ => ChecksumAlgorithm::Innodb,
+    }
+}
+
+/// `innodb_flush_neighbors`.
+fn neighbors(number: u64) -> FlushNeighbors {
+    match number {
+        0 => FlushNeighbors::None,
+        1 => FlushNeighbors::Contiguous,
+        _ => FlushNeighbors::Extent,
+    }
 }
 
 fn apply_to_engine(db: &Database, var: VarId, value: &VarValue) {

@@ -1,8 +1,7 @@
 //! The engine's settings from system variables.
 
 use std::path::Path;
-use vaquita_engine::lower::ChecksumAlgorithm;
-use vaquita_engine::lower::{FlushNeighbors, ForceRecovery, PageSize, SystemFile};
+use vaquita_engine::lower::{ForceRecovery, PageSize, SystemFile};
 use vaquita_session::vars::{Globals, VarId};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -20,10 +19,9 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     storage.page_size = page_size_of(page_size)?;
     storage.buffer_pool_size = size("buffer_pool_size");
     storage.buffer_pool_instances = size("buffer_pool_instances");
-    storage.old_blocks_pct = small("old_blocks_pct");
-    storage.old_blocks_time_ms = small("old_blocks_time");
-    storage.read_ahead_threshold = small("read_ahead_threshold");
-    storage.random_read_ahead = number("random_read_ahead") != 0;
+    for var in VarId::all() {
+        super::live::set_in_storage(&mut storage.live, var, &globals.get(var));
+    }
     if let Some(path) = globals.text("innodb_data_file_path") {
         let files = DataFiles::parse(&path).ok_or_else(|| wrong("innodb_data_file_path", &path))?;
         storage.data_file_path = files.files;
@@ -36,8 +34,6 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     if let Some(dir) = globals.text("innodb_log_group_home_dir") {
         storage.log_group_home_dir = dir.into();
     }
-    storage.flush_log_at_timeout = small("flush_log_at_timeout");
-    storage.autoextend_increment_bytes = number("autoextend_increment") << 20;
     storage.log_files_in_group = small("log_files_in_group");
     storage.log_file_size = number("log_file_size");
     storage.log_buffer_size = size("log_buffer_size");
@@ -48,17 +44,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     }
     // Commits that do not wait for the disk would wait for its write.
     storage.log_file_buffering = number("log_file_buffering") != 0 || number("flush_log_at_trx_commit") != 1;
-    storage.checksum_algorithm = checksum(&globals.text("innodb_checksum_algorithm").unwrap_or_default());
     storage.doublewrite = number("doublewrite") != 0;
-    storage.flush_neighbors = neighbors(number("flush_neighbors"));
-    storage.io_capacity = small("io_capacity");
-    storage.io_capacity_max = small("io_capacity_max");
-    storage.max_dirty_pages_pct = small("max_dirty_pages_pct").max(1);
-    storage.max_dirty_pages_pct_lwm = small("max_dirty_pages_pct_lwm");
-    storage.adaptive_flushing = number("adaptive_flushing") != 0;
-    storage.adaptive_flushing_lwm = small("adaptive_flushing_lwm");
-    storage.flushing_avg_loops = small("flushing_avg_loops");
-    storage.lru_scan_depth = small("lru_scan_depth");
     storage.open_files = size("open_files");
     storage.force_recovery = ForceRecovery(number("force_recovery") as u8);
     storage.read_only = number("read_only") != 0;
@@ -102,24 +88,6 @@ fn flush_method(name: &str) -> Option<vaquita_engine::lower::FlushMethod> {
         "O_DIRECT" => Some(M::ODirect),
         "O_DIRECT_NO_FSYNC" => Some(M::ODirectNoFsync),
         _ => None,
-    }
-}
-
-/// Checksum of that name.
-pub(super) fn checksum(name: &str) -> ChecksumAlgorithm {
-    match name {
-        "crc32" | "strict_crc32" => ChecksumAlgorithm::Crc32,
-        "none" | "strict_none" => ChecksumAlgorithm::None,
-        _ => ChecksumAlgorithm::Innodb,
-    }
-}
-
-/// `innodb_flush_neighbors`.
-pub(super) fn neighbors(number: u64) -> FlushNeighbors {
-    match number {
-        0 => FlushNeighbors::None,
-        1 => FlushNeighbors::Contiguous,
-        _ => FlushNeighbors::Extent,
     }
 }
 

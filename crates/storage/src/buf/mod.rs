@@ -166,7 +166,7 @@ impl BufferPool {
         let frames: Box<[Frame]> = (0..n).flat_map(|i| run(i).map(move |_| Frame::new(i as u8))).collect();
         let instances = (0..n)
             .map(|i| Instance {
-                lru: Mutex::new(LruList::new(run(i), options.old_blocks_pct)),
+                lru: Mutex::new(LruList::new(run(i), options.live.old_blocks_pct)),
                 // Highest frame first, so that the lowest frames are handed out first.
                 free: Mutex::new(run(i).rev().collect()),
                 flush: Mutex::new(FlushList::new(run(i))),
@@ -181,15 +181,15 @@ impl BufferPool {
             lot: ParkingLot::new(PARKING_PLACES),
             spaces,
             writer,
-            checksum: options.checksum_algorithm,
+            checksum: options.live.checksum_algorithm,
             keeps_damaged: options.force_recovery >= ForceRecovery::IGNORE_CORRUPT,
             kept: Mutex::new(Vec::new()),
             after_read: RwLock::new(None),
             after_read_active: AtomicBool::new(false),
             before_wait: OnceLock::new(),
             now_ms: AtomicU32::new(1),
-            old_blocks_time_ms: AtomicU32::new(options.old_blocks_time_ms),
-            lru_scan_depth: AtomicU32::new(options.lru_scan_depth),
+            old_blocks_time_ms: AtomicU32::new(options.live.old_blocks_time_ms),
+            lru_scan_depth: AtomicU32::new(options.live.lru_scan_depth),
             read_ahead: ReadAhead::new(options),
             stats: PoolStats::default(),
         })

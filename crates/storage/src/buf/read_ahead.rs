@@ -44,8 +44,8 @@ impl ReadAhead {
         Self {
             queue: Mutex::new(VecDeque::new()),
             extent_pages: options.page_size.extent_pages().min(64),
-            threshold: AtomicU32::new(options.read_ahead_threshold),
-            random: AtomicBool::new(options.random_read_ahead),
+            threshold: AtomicU32::new(options.live.read_ahead_threshold),
+            random: AtomicBool::new(options.live.random_read_ahead),
         }
     }
 

@@ -192,7 +192,7 @@ fn within_max(mtr: &Mtr<'_>, space: &SpaceLatch, size: u32, target: Option<u32>)
 fn step(mtr: &Mtr<'_>, space: &SpaceLatch, size: u32) -> u32 {
     let extent = space.extent_pages();
     if space.id == SpaceId::SYSTEM {
-        let pages = mtr.storage().live().rates().autoextend_increment_bytes / space.size.physical() as u64;
+        let pages = mtr.storage().settings().autoextend_increment_bytes / space.size.physical() as u64;
         let extents = u32::try_from(pages).unwrap_or(u32::MAX) / extent;
         return extents.max(1).saturating_mul(extent);
     }

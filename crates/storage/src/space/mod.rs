@@ -146,7 +146,7 @@ impl SpaceMap {
             fs,
             flush_method: options.flush_method,
             read_only: options.read_only,
-            checksum: RwLock::new(options.checksum_algorithm),
+            checksum: RwLock::new(options.live.checksum_algorithm),
             open_files_max: options.open_files,
             open_count: AtomicU32::new(0),
             use_clock: AtomicU64::new(0),

@@ -12,7 +12,7 @@ use vaquita_format::flst::SegmentHeader;
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::fsp::{self, Direction, HeaderPlace};
-use vaquita_storage::{Options, Result, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Result, Storage, SystemFile};
 
 /// The table space.
 pub(crate) const SPACE: SpaceId = SpaceId(7);
@@ -26,7 +26,7 @@ pub(crate) fn options() -> Options {
         page_size: PageSize::new(4096).unwrap(),
         buffer_pool_size: 40 * 4096,
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }],
-        autoextend_increment_bytes: 1 << 20,
+        live: LiveSettings { autoextend_increment_bytes: 1 << 20, ..LiveSettings::default() },
         log_file_size: 512 << 10,
         log_buffer_size: 64 << 10,
         ..Options::new("/db")

@@ -8,7 +8,7 @@ use vaquita_format::flags::SpaceFlags;
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::fsp;
-use vaquita_storage::{Options, Result, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Result, Storage, SystemFile};
 
 /// The tablespace most tests use.
 pub(crate) const SPACE: SpaceId = SpaceId(7);
@@ -38,7 +38,7 @@ impl Bed {
             page_size,
             buffer_pool_size: FRAMES * page_size.logical(),
             data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 6 * extent_bytes }],
-            autoextend_increment_bytes: 2 * extent_bytes,
+            live: LiveSettings { autoextend_increment_bytes: 2 * extent_bytes, ..LiveSettings::default() },
             log_file_size: 2 << 20,
             log_buffer_size: 64 << 10,
             ..Options::new("/db")

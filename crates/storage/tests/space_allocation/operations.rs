@@ -130,7 +130,7 @@ impl Bed {
     }
 
     pub(crate) fn autoextend_increment_bytes(&self) -> u64 {
-        self.storage.options().autoextend_increment_bytes
+        self.storage.options().live.autoextend_increment_bytes
     }
 
     pub(crate) fn segment_header(&self, page: u32, offset: u16) -> Result<SegmentHeader> {

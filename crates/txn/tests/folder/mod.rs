@@ -9,7 +9,7 @@ use vaquita_format::undo::record::{
 };
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::{Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Storage, SystemFile};
 use vaquita_txn::trx_sys::Resurrected;
 use vaquita_txn::undo::UndoBuf;
 use vaquita_txn::{Options, Trx, TrxSystem};
@@ -26,7 +26,7 @@ pub(crate) fn storage(disk: &SimDisk) -> Arc<Storage> {
     let options = vaquita_storage::Options {
         buffer_pool_size: 4 << 20,
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 8 << 20 }],
-        autoextend_increment_bytes: 1 << 20,
+        live: LiveSettings { autoextend_increment_bytes: 1 << 20, ..LiveSettings::default() },
         log_file_size: 1 << 20,
         log_buffer_size: 64 << 10,
         ..vaquita_storage::Options::new("/db")

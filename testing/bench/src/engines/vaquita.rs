@@ -18,7 +18,7 @@ use vaquita_format::index_page::SearchMode;
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_io::real::{RealDisk, RealDiskOptions};
-use vaquita_storage::{Options, Services, Storage};
+use vaquita_storage::{LiveSettings, Options, Services, Storage};
 
 use crate::{Failure, Store, VALUE_LEN, value_of};
 
@@ -37,7 +37,7 @@ pub fn options(folder: &Path) -> Options {
         buffer_pool_size: 512 << 20,
         log_file_size: 512 << 20,
         log_buffer_size: 16 << 20,
-        checksum_algorithm: ChecksumAlgorithm::Crc32,
+        live: LiveSettings { checksum_algorithm: ChecksumAlgorithm::Crc32, ..LiveSettings::default() },
         ..Options::new(folder)
     }
 }

@@ -28,7 +28,7 @@ fn options(dir: &Path) -> Options {
     let mut options = Options::new(dir);
     options.storage.buffer_pool_size = 8 << 20;
     options.storage.log_file_size = 2 << 20;
-    options.storage.autoextend_increment_bytes = 1 << 20;
+    options.storage.live.autoextend_increment_bytes = 1 << 20;
     options.txn.rollback_segments = 8;
     options.purge_threads = 2;
     options

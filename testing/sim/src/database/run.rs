@@ -142,7 +142,7 @@ fn options(rng: &mut Rng) -> Options {
     storage.log_file_size = (2 << 20) + (rng.below(3) << 20);
     storage.log_buffer_size = 64 << 10;
     storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 1 << 20 }];
-    storage.autoextend_increment_bytes = 1 << 20;
+    storage.live.autoextend_increment_bytes = 1 << 20;
     options.txn.rollback_segments = 1 + rng.index(4);
     options.purge_threads = 1;
     options.purge_batch_size = 1 + rng.index(20);

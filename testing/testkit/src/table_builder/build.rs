@@ -19,7 +19,7 @@ use vaquita_format::record::compare::compare_fields;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::value::Value;
 use vaquita_io::{FlushMethod, RealDisk, RealDiskOptions};
-use vaquita_storage::{Options, Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Options, Storage, SystemFile};
 
 /// Why a table could not be built.
 pub type BuildError = Box<dyn std::error::Error + Send + Sync>;
@@ -82,7 +82,7 @@ impl TableBuilder {
             buffer_pool_size: 96 << 20,
             data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }],
             flush_method: FlushMethod::NoSync,
-            checksum_algorithm: checksums,
+            live: LiveSettings { checksum_algorithm: checksums, ..LiveSettings::default() },
             doublewrite: false,
             ..Options::new(dir)
         };

@@ -24,7 +24,7 @@ use vaquita_format::undo::{SegmentState, UndoKind, UndoPage};
 use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::fsp;
-use vaquita_storage::{Storage, SystemFile};
+use vaquita_storage::{LiveSettings, Storage, SystemFile};
 
 /// Numbers from here on are nobody's.
 pub(super) const EVERYTHING: TrxId = TrxId(u64::MAX);
@@ -42,10 +42,13 @@ pub(super) fn storage_options(page_size: usize, frames: usize) -> vaquita_storag
         page_size,
         buffer_pool_size: frames * page_size.logical(),
         data_file_path: vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 * extent }],
-        autoextend_increment_bytes: extent,
+        live: LiveSettings {
+            autoextend_increment_bytes: extent,
+            checksum_algorithm: ChecksumAlgorithm::Crc32,
+            ..LiveSettings::default()
+        },
         log_file_size: 2 << 20,
         log_buffer_size: 256 << 10,
-        checksum_algorithm: ChecksumAlgorithm::Crc32,
         ..vaquita_storage::Options::new("/db")
     }
 }
