@@ -25,14 +25,26 @@ pub(super) fn lock(path: &Path, shared: bool) -> Result<FileLock> {
     }
 }
 
-fn in_use(file: &File, kind: libc::c_int, path: &Path) -> Error {
-    // Locks of open files have no process: their holder is told as -1.
-    let pid = control(file, libc::F_OFD_GETLK, kind).map_or(0, |found| found.l_pid);
-    let holder = match (pid, std::fs::read_to_string(format!("/proc/{pid}/comm"))) {
+/// Who has the file locked for writing, in words: MySQL's servers lock each of their data files, this one the system
+/// tablespace. `None`: nobody, or it cannot be told.
+pub fn writer_of(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    // Of a lock for reading, those for writing are in the way.
+    let found = control(&file, libc::F_OFD_GETLK, libc::F_RDLCK).ok()?;
+    (libc::c_int::from(found.l_type) != libc::F_UNLCK).then(|| holder(found.l_pid))
+}
+
+/// Whoever has that process id. Locks of open files have no process: their holder is told as -1.
+fn holder(pid: libc::pid_t) -> String {
+    match (pid, std::fs::read_to_string(format!("/proc/{pid}/comm"))) {
         (1.., Ok(name)) => format!("process {pid} ({})", name.trim()),
         (1.., Err(_)) => format!("process {pid}"),
         _ => "another process".to_owned(),
-    };
+    }
+}
+
+fn in_use(file: &File, kind: libc::c_int, path: &Path) -> Error {
+    let holder = holder(control(file, libc::F_OFD_GETLK, kind).map_or(0, |found| found.l_pid));
     Error::new(
         ErrorKind::InUse,
         "use",
@@ -56,5 +68,50 @@ fn control(file: &File, command: libc::c_int, kind: libc::c_int) -> std::io::Res
     match unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) } {
         -1 => Err(OsError::last_os_error()),
         _ => Ok(lock),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs beside a lock of another process that ends with this value.
+    struct Other(std::process::Child);
+
+    impl Drop for Other {
+        fn drop(&mut self) {
+            self.0.kill().and_then(|()| self.0.wait()).expect("it runs");
+        }
+    }
+
+    #[test]
+    fn who_writes_a_file_is_told_by_its_lock() {
+        use std::io::Read;
+        let path = std::env::temp_dir().join(format!("vaquita-writer-{}", std::process::id()));
+        std::fs::write(&path, "x").unwrap();
+        assert_eq!(writer_of(&path), None);
+        let shared = lock(&path, true).unwrap();
+        assert_eq!(writer_of(&path), None);
+        drop(shared);
+        let exclusive = lock(&path, false).unwrap();
+        assert_eq!(writer_of(&path).unwrap(), "another process");
+        drop(exclusive);
+        assert_eq!(writer_of(&path), None);
+        // A lock of a process, as MySQL's servers take them.
+        let script = "import fcntl, sys, time; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX);
+print('locked', flush=True); time.sleep(600)";
+        let child = std::process::Command::new("python3")
+            .args(["-c", script])
+            .arg(&path)
+            .stdout(std::process::Stdio::piped())
+            .spawn();
+        let mut other = Other(child.expect("python3 runs"));
+        other.0.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
+        let told = writer_of(&path).unwrap();
+        assert!(told.starts_with(&format!("process {} (python3", other.0.id())), "{told}");
+        drop(other);
+        assert_eq!(writer_of(&path), None);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(writer_of(&path), None);
     }
 }

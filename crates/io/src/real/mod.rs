@@ -20,6 +20,7 @@ mod threads;
 mod uring;
 
 pub use file::RealFile;
+pub use file_lock::writer_of;
 
 use crate::error::{Error, Result};
 use crate::file::{BatchOp, File, FileSystem, OpenOptions, Transfer};
