@@ -24,6 +24,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "connection",
             "database",
             "ddl",
+            "logs",
             "maintain",
             "set",
             "statement",
