@@ -327,7 +327,7 @@ mod tests {
                 false if taken.is_empty() => {}
                 false => state.give_back(taken.swap_remove(rng.below(taken.len() as u64) as usize)),
             }
-            let mut slots = vec![false; SLOTS];
+            let mut slots = [false; SLOTS];
             for slot in taken.iter().flat_map(|run| run.first..run.first + run.len) {
                 assert!(!std::mem::replace(&mut slots[slot], true), "slot {slot} has two batches");
             }

@@ -107,8 +107,8 @@ impl Object {
             return true;
         }
         let users = self.gate.users();
-        !(users.reads && !mode.compatible(MdlMode::SharedRead)
-            || users.writes && !mode.compatible(MdlMode::SharedWrite))
+        (!users.reads || mode.compatible(MdlMode::SharedRead))
+            && (!users.writes || mode.compatible(MdlMode::SharedWrite))
     }
 
     /// Grants a request that stands in the queue, if it is free to.
