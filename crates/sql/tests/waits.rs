@@ -644,7 +644,7 @@ impl WaitHook for AtTheEnd {
     fn after(&self, what: WaitFor) {
         if what == WaitFor::Work {
             let look = "select trx_state, trx_operation_state from information_schema.innodb_trx";
-            let _ = self.told.send(run(&mut self.watcher.lock().unwrap(), look));
+            let _ = self.told.send(run(&mut self.watcher.lock().expect("it answers"), look));
         }
     }
 }

@@ -373,7 +373,9 @@ mod tests {
         let mut sorter = Sorter::new(storage, def(), 1);
         sorter.fan_in = fan_in;
         for i in (0..entries).rev() {
-            sorter.push(&[TupleField::new(b"a"), TupleField::new(&i.to_be_bytes())]).unwrap();
+            let mut number = Vec::new();
+            push_u32(&mut number, i);
+            sorter.push(&[TupleField::new(b"a"), TupleField::new(&number)]).unwrap();
         }
         sorter
     }

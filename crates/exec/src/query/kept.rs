@@ -199,7 +199,7 @@ fn by_key(
     let mut sorter = Sorter::new(cx.state.vars.sort_room(), None);
     let mut rows = file.rows();
     let mut bytes = Vec::new();
-    while rows.next()? {
+    while rows.advance()? {
         cx.state.poll()?;
         let values: Vec<Value<'_>> = Values::new(&rows.body).collect();
         let mut tables = vec![TableRow::None; slot + 1];

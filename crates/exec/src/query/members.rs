@@ -76,7 +76,7 @@ impl Members {
         let mut found = self.keys.contains(&key[..]);
         if let Some(file) = &self.file {
             let mut rows = file.starting_at(&key);
-            while !found && rows.next()? && rows.key <= key {
+            while !found && rows.advance()? && rows.key <= key {
                 found = rows.key == key;
             }
         }

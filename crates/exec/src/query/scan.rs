@@ -514,7 +514,7 @@ impl<'p> Exec<'p> {
             Found::File(rows, wanted) => (rows, wanted),
         };
         let mut values = Vec::new();
-        while rows.next()? {
+        while rows.advance()? {
             cx.state.poll()?;
             if let Some(wanted) = &wanted {
                 match rows.key.cmp(wanted) {

@@ -367,7 +367,7 @@ fn next_of(rows: &mut FileRows<'_>, run: usize) -> SqlResult<Option<Next>> {
         body: std::mem::take(&mut rows.body),
         run,
     };
-    Ok(rows.next()?.then(|| next(rows)))
+    Ok(rows.advance()?.then(|| next(rows)))
 }
 
 /// The next row of a run; the least key is on top of a heap, of equal ones the earliest run.

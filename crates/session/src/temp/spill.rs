@@ -109,7 +109,7 @@ impl<'f> FileRows<'f> {
     ///
     /// # Errors
     /// The file.
-    pub fn next(&mut self) -> SqlResult<bool> {
+    pub fn advance(&mut self) -> SqlResult<bool> {
         let mut read = || {
             let mut lengths = [0; 8];
             match self.reader.read(&mut lengths[..1])? {
@@ -183,7 +183,7 @@ mod tests {
         for n in 0..101_u32 {
             let (mut rows, key) = (file.starting_at(&key(n)), key(n));
             let mut found = 0;
-            while rows.next().unwrap() && rows.key[..] <= key[..] {
+            while rows.advance().unwrap() && rows.key[..] <= key[..] {
                 if rows.key == key {
                     assert!(rows.body.starts_with(format!("{n} {found} ").as_bytes()));
                     found += 1;
@@ -193,7 +193,7 @@ mod tests {
         }
         let mut all = file.rows();
         let mut n = 0;
-        while all.next().unwrap() {
+        while all.advance().unwrap() {
             n += 1;
         }
         assert_eq!(n, (0..100).map(many).sum::<u32>());

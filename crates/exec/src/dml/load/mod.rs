@@ -354,8 +354,8 @@ impl Planned for LoadPlan {
             let mut eval = cx.eval();
             // The client sends the rest all the same.
             let mut failed = Ok(());
-            let name = eval.state.vars.file_name(&self.file);
-            sink.local_infile(&name.into_owned(), &mut |piece| {
+            let name = eval.state.vars.file_name(&self.file).into_owned();
+            sink.local_infile(&name, &mut |piece| {
                 if failed.is_ok() {
                     failed = loading.take(piece, &mut eval);
                 }
