@@ -6,7 +6,7 @@
 //! | where clients come in | [`listener`] |
 //! | a socket that never blocks, under TLS or in clear | [`channel`] |
 //! | received bytes, lent memory | [`buffer`] |
-//! | certificates | [`tls`] |
+//! | certificates | [`tls`], [`certificate`] |
 //! | the limit of open files | [`files`] |
 //! | loops, threads, waits | [`reactor`] |
 //!
@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod buffer;
+pub mod certificate;
 pub mod channel;
 pub mod files;
 pub mod listener;

@@ -4,6 +4,7 @@
 //! `server-key.pem`. The authority's key signs once and is thrown away. A client that wants to know whom it speaks to is
 //! given `ca.pem`.
 
+use crate::certificate::{self, CertificateNames};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
@@ -234,6 +235,14 @@ pub fn names(tls: &rustls::ServerConnection) -> Option<(String, String)> {
         _ => "TLSv1.3",
     };
     Some((suite.replace("TLS13_", "TLS_"), version.to_owned()))
+}
+
+/// Names in the certificate that a client has shown; `None`: it has shown none. It is one of `ssl_ca`'s, or the handshake would
+/// have failed.
+pub fn certificate_of(tls: &rustls::ServerConnection) -> Option<CertificateNames> {
+    let own = tls.peer_certificates()?.first()?;
+    // Names that cannot be read are nobody's.
+    Some(certificate::names_in(own).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use crate::backend::Backend;
 use std::io;
-use vaquita_sql::accounts::Account;
+use vaquita_sql::accounts::{Account, Demand};
 use vaquita_sql::password::{CACHING_SHA2, CHALLENGE_LEN, sha2_digest};
 
 /// What makes such accounts.
@@ -43,7 +43,7 @@ impl Decoys {
             host: "%".to_owned(),
             plugin,
             authentication,
-            require_ssl: false,
+            demand: Demand::Nothing,
             password_expired: false,
             locked: false,
             unchecked: false,

@@ -3,6 +3,7 @@
 mod support;
 
 use support::{connect_as, open, root, run};
+use vaquita_sql::Transport;
 
 /// Messages of MySQL 5.6.24; forms of SHOW GRANTS of 5.7.
 #[test]
@@ -200,4 +201,34 @@ fn accounts_survive_and_are_found_by_host() {
     };
     assert_eq!(root_from("127.0.0.1").as_deref(), Some("localhost"), "without a password, over loopback");
     assert_eq!(root_from("10.1.0.5"), None);
+}
+
+/// What a door is told to ask of a client's TLS.
+#[test]
+fn demands_of_accounts() {
+    use vaquita_sql::accounts::Demand;
+    let opened = open();
+    let mut c = root(&opened.db);
+    let details = |issuer: &str, subject: &str, cipher: &str| {
+        let [issuer, subject, cipher] = [issuer, subject, cipher].map(|text| text.as_bytes().to_vec());
+        Demand::Details { issuer, subject, cipher }
+    };
+    for (require, demand) in [
+        ("none", Demand::Nothing),
+        ("ssl", Demand::Tls),
+        ("x509", Demand::Certificate),
+        ("subject '/CN=a' and issuer '/CN=b'", details("/CN=b", "/CN=a", "")),
+        ("cipher 'c'", details("", "", "c")),
+    ] {
+        assert_eq!(
+            run(&mut c, &format!("grant usage on *.* to u@localhost identified by 'x' require {require}")),
+            ""
+        );
+        for _ in 0..2 {
+            let account = opened.db.accounts().find("u", "localhost", &Transport::Socket).expect("there");
+            assert_eq!(account.demand, demand, "{require}");
+            // And as it is read from the tables.
+            assert_eq!(run(&mut c, "flush privileges"), "");
+        }
+    }
 }

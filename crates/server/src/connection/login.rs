@@ -3,13 +3,14 @@
 use super::active::Active;
 use super::{Connection, Scratch};
 use crate::backend::Happening;
+use crate::error_log::Gravity;
 use crate::errors;
 use crate::packet::{Output, Packet};
 use crate::protocol::Capabilities;
 use crate::protocol::login::{Greeting, Login, Response, push_more, push_switch};
 use crate::protocol::reply::{push_plain_ok, status};
-use vaquita_net::hand_over_if_busy;
-use vaquita_sql::accounts::Account;
+use vaquita_net::{hand_over_if_busy, tls};
+use vaquita_sql::accounts::{Account, TlsClient};
 use vaquita_sql::password::{
     CACHING_SHA2, CHALLENGE_LEN, NATIVE, native_check, sha2_check_password, sha2_check_proof, sha2_digest,
 };
@@ -236,7 +237,10 @@ impl Connection {
         if account.locked {
             return self.refuse(scratch, &errors::account_locked(&user, &self.peer.host));
         }
-        if account.require_ssl && self.channel.tls().is_none() {
+        if let Some(why) = account.demand.unmet_by(self.tls_client().as_ref()) {
+            // The client is not told what would do.
+            let text = format!("Access denied for user '{user}'@'{}': {why}", self.peer.host);
+            self.shared.log.write(Gravity::Note, self.id, &text);
             return self.deny(login, scratch);
         }
         let caps = login.capabilities;
@@ -284,6 +288,14 @@ impl Connection {
             self.channel.start_compression();
         }
         true
+    }
+
+    /// What an account may demand of the client's TLS, if it speaks any.
+    fn tls_client(&self) -> Option<TlsClient> {
+        let tls = self.channel.tls()?;
+        let cipher = tls::names(tls).map_or_else(String::new, |(cipher, _)| cipher);
+        let certificate = tls::certificate_of(tls).map(|names| (names.subject, names.issuer));
+        Some(TlsClient { cipher, certificate })
     }
 
     fn deny(&mut self, login: &Login, scratch: &mut Scratch) -> bool {

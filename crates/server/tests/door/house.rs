@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use vaquita_engine::WaitFor;
 use vaquita_server::backend::{Backend, Client, DoorLimits, Happening, Hooks, SessionLimits};
-use vaquita_sql::accounts::Account;
+use vaquita_sql::accounts::{Account, Demand};
 use vaquita_sql::password::{CACHING_SHA2, NATIVE, native_stored, sha2_stored};
 use vaquita_sql::types::{Kind, SqlType};
 use vaquita_sql::{
@@ -48,6 +48,8 @@ pub(crate) struct Rooms {
     ids: AtomicU32,
     pub(crate) waits: Waits,
     kills: Mutex<HashMap<u32, Hooks>>,
+    /// REQUIRE of all accounts.
+    pub(crate) demand: Mutex<Demand>,
     pub(crate) infos: Mutex<Vec<ConnectInfo>>,
     pub(crate) sessions_ended: AtomicU64,
     pub(crate) aborted_connects: AtomicU64,
@@ -128,7 +130,7 @@ impl Backend for House {
             host: host.into(),
             plugin: plugin.into(),
             authentication,
-            require_ssl: false,
+            demand: self.demand.lock().clone(),
             password_expired: user == "expired",
             locked: user == "locked",
             unchecked: false,

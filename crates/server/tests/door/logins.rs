@@ -3,10 +3,13 @@
 use crate::client::{Answer, CAPS, Client, Login, text};
 use crate::{Door, until};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_server::protocol::Capabilities;
 use vaquita_server::{ServerOptions, tls};
 use vaquita_sql::Transport;
+use vaquita_sql::accounts::Demand;
 
 const SHA2: &str = "caching_sha2_password";
 const NATIVE: &str = "mysql_native_password";
@@ -160,6 +163,46 @@ fn too_many_are_refused_before_the_greeting() {
     assert!(is_ok(&log_in(&door, &Login::default()).1));
 }
 
+type Shown = (rustls::pki_types::CertificateDer<'static>, rustls::pki_types::PrivateKeyDer<'static>);
+
+/// A client that trusts the server of a folder, and shows this certificate if it is asked for one.
+fn client_config(dir: &Path, shows: Option<Shown>) -> Arc<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    let ca = <rustls::pki_types::CertificateDer<'_> as rustls::pki_types::pem::PemObject>::from_pem_file(
+        dir.join("ca.pem"),
+    );
+    roots.add(ca.unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    Arc::new(match shows {
+        Some((certificate, key)) => config.with_client_auth_cert(vec![certificate], key).unwrap(),
+        None => config.with_no_client_auth(),
+    })
+}
+
+type TlsStream = rustls::StreamOwned<rustls::ClientConnection, std::net::TcpStream>;
+
+/// A client that has asked for TLS, and the server's challenge.
+fn begin_tls(
+    door: &Door,
+    config: &Arc<rustls::ClientConfig>,
+    caps: Capabilities,
+) -> (Client<TlsStream>, Vec<u8>) {
+    let mut plain = Client::dial(door.addr());
+    let challenge = plain.greeting().unwrap();
+    let mut request = caps.0.to_le_bytes().to_vec();
+    request.extend_from_slice(&[0, 0, 0, 1, 45]);
+    request.extend_from_slice(&[0; 23]);
+    plain.send(&request);
+    let session = rustls::ClientConnection::new(config.clone(), "localhost".try_into().unwrap()).unwrap();
+    let mut client = Client::over(rustls::StreamOwned::new(session, plain.stream));
+    client.seq = plain.seq;
+    (client, challenge)
+}
+
 #[test]
 fn tls() {
     let dir = std::env::temp_dir().join(format!("vaquita-tls-{}", std::process::id()));
@@ -172,31 +215,10 @@ fn tls() {
     let login = Login { user: "sha", password: "secret", plugin: SHA2, ..Login::default() };
     assert_eq!(log_in(&door, &login).1.code(), 3159);
 
-    let mut roots = rustls::RootCertStore::empty();
-    let ca = <rustls::pki_types::CertificateDer<'_> as rustls::pki_types::pem::PemObject>::from_pem_file(
-        dir.join("ca.pem"),
-    );
-    roots.add(ca.unwrap()).unwrap();
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let config = std::sync::Arc::new(config);
+    let config = client_config(&dir, None);
     for compress in [Capabilities(0), Capabilities::COMPRESS] {
-        let mut plain = Client::dial(door.addr());
-        let challenge = plain.greeting().unwrap();
         let caps = CAPS.with(Capabilities::SSL).with(compress);
-        let mut request = caps.0.to_le_bytes().to_vec();
-        request.extend_from_slice(&[0, 0, 0, 1, 45]);
-        request.extend_from_slice(&[0; 23]);
-        plain.send(&request);
-        let name = "localhost".try_into().unwrap();
-        let session = rustls::ClientConnection::new(config.clone(), name).unwrap();
-        let stream = rustls::StreamOwned::new(session, plain.stream);
-        let mut client = Client::over(stream);
-        client.seq = plain.seq;
+        let (mut client, challenge) = begin_tls(&door, &config, caps);
         let login = Login { user: "sha", password: "secret", plugin: SHA2, caps, ..Login::default() };
         assert!(is_ok(&client.log_in_to(&login, &challenge)));
         assert_eq!(client.query("ECHO under TLS"), text("under TLS"));
@@ -206,4 +228,84 @@ fn tls() {
     assert!(matches!(door.house.infos.lock()[0].transport, Transport::Tls(_)));
     drop(door);
     std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// REQUIRE X509, ISSUER, SUBJECT, CIPHER: answers of MySQL 5.6.24 to the same logins.
+#[test]
+fn what_accounts_demand_of_certificates() {
+    let dir = std::env::temp_dir().join(format!("vaquita-demands-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let mut files = tls::files_of(&dir).unwrap();
+    let (issuer, shown) = certificates(&dir);
+    files.ca = Some(issuer);
+    let door =
+        Door::with(ServerOptions { tls: Some(tls::config(&files).unwrap()), ..ServerOptions::default() });
+    let (without, with) = (client_config(&dir, None), client_config(&dir, Some(shown)));
+    let code = |config: &Arc<rustls::ClientConfig>| {
+        let caps = CAPS.with(Capabilities::SSL);
+        let (mut client, challenge) = begin_tls(&door, config, caps);
+        match client.log_in_to(&Login { caps, ..Login::default() }, &challenge) {
+            Answer::Ok { .. } => 0,
+            refused => refused.code(),
+        }
+    };
+    let details = |issuer: &str, subject: &str, cipher: &str| {
+        let [issuer, subject, cipher] = [issuer, subject, cipher].map(|text| text.as_bytes().to_vec());
+        Demand::Details { issuer, subject, cipher }
+    };
+    let (issuer, subject) = ("/C=SE/O=Test CA/CN=ca", "/C=SE/O=Ex, Inc/CN=client");
+    let cipher = "TLS_AES_256_GCM_SHA384";
+    for (demand, in_clear, without_one, with_one) in [
+        (Demand::Nothing, 0, 0, 0),
+        (Demand::Tls, 1045, 0, 0),
+        (Demand::Certificate, 1045, 1045, 0),
+        (details(issuer, "", ""), 1045, 1045, 0),
+        (details("/C=SE/O=Test CA/CN=cb", "", ""), 1045, 1045, 1045),
+        (details("", subject, ""), 1045, 1045, 0),
+        (details("", "/c=se/o=ex, inc/cn=client", ""), 1045, 1045, 1045),
+        (details("", "/C=SE/O=Ex, Inc", ""), 1045, 1045, 1045),
+        // A cipher alone wants a certificate, too.
+        (details("", "", cipher), 1045, 1045, 0),
+        (details("", "", "TLS_AES_128_GCM_SHA256"), 1045, 1045, 1045),
+        (details(issuer, subject, cipher), 1045, 1045, 0),
+        (details(subject, issuer, cipher), 1045, 1045, 1045),
+        (details("", "", ""), 1045, 1045, 0),
+    ] {
+        *door.house.demand.lock() = demand.clone();
+        let refused = log_in(&door, &Login::default()).1;
+        assert_eq!(is_ok(&refused), in_clear == 0, "{demand:?} in clear: {refused:?}");
+        assert_eq!(code(&without), without_one, "{demand:?} without a certificate");
+        assert_eq!(code(&with), with_one, "{demand:?} with a certificate");
+    }
+    // A session that becomes another user's is asked for the same.
+    *door.house.demand.lock() = Demand::Tls;
+    let caps = CAPS.with(Capabilities::SSL);
+    let (mut client, challenge) = begin_tls(&door, &without, caps);
+    assert!(is_ok(&client.log_in_to(&Login { caps, ..Login::default() }, &challenge)));
+    *door.house.demand.lock() = Demand::Certificate;
+    client.command(b"\x11root\0\0test\0\x2d\0mysql_native_password\0");
+    assert_eq!(client.finish_login(&Login { caps, ..Login::default() }).code(), 1045);
+    drop(door);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// An authority's certificate as a file, and one that it has signed.
+fn certificates(dir: &Path) -> (PathBuf, Shown) {
+    use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
+    let named = |organization: &str, name: &str| {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CountryName, "SE");
+        params.distinguished_name.push(DnType::OrganizationName, organization);
+        params.distinguished_name.push(DnType::CommonName, name);
+        params
+    };
+    let mut ca = named("Test CA", "ca");
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let (ca_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+    let path = dir.join("clients-ca.pem");
+    std::fs::write(&path, ca.self_signed(&ca_key).unwrap().pem()).unwrap();
+    let own = named("Ex, Inc", "client").signed_by(&key, &Issuer::new(ca, ca_key)).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    (path, (own.der().clone(), key))
 }

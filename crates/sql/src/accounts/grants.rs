@@ -1,6 +1,6 @@
 //! What accounts have, in memory: an image of the tables of `mysql`, replaced as a whole when it changes.
 
-use super::Account;
+use super::{Account, Demand};
 use crate::connection::Transport;
 use vaquita_session::privilege::pattern::{like, specificity};
 use vaquita_session::privilege::{DatabaseGrant, Priv, Privileges, TableGrant};
@@ -53,6 +53,21 @@ fn host_matches(pattern: &str, host: &str) -> bool {
         };
     }
     like(pattern, host, false)
+}
+
+impl AccountGrants {
+    /// What the account demands of a client's TLS.
+    fn demand(&self) -> Demand {
+        match self.ssl {
+            SslKind::None => Demand::Nothing,
+            SslKind::Any => Demand::Tls,
+            SslKind::X509 => Demand::Certificate,
+            SslKind::Specified => {
+                let [issuer, subject, cipher] = self.demanded.clone();
+                Demand::Details { issuer, subject, cipher }
+            }
+        }
+    }
 }
 
 impl Grants {
@@ -109,7 +124,7 @@ impl Grants {
             host: found.host.clone(),
             plugin: found.plugin.clone(),
             authentication: found.authentication.clone(),
-            require_ssl: found.ssl != SslKind::None,
+            demand: found.demand(),
             password_expired: found.password_expired,
             locked: found.locked,
             unchecked: false,

@@ -5,10 +5,12 @@
 //! | privileges as sets, what statements want | `privilege` |
 //! | what accounts have, in memory; who is who | `grants` |
 //! | checks of statements | `check` |
+//! | what REQUIRE demands of a client's TLS | `demand` |
 //! | the tables they are kept in | `store` |
 //! | CREATE USER, GRANT and the like; SHOW GRANTS | `statements` |
 
 mod check;
+mod demand;
 mod grants;
 mod statements;
 mod store;
@@ -17,6 +19,7 @@ pub(crate) use statements::{show_create_user, show_grants};
 pub(crate) use store::quote as quoted;
 
 pub(crate) use check::InDatabase;
+pub use demand::{Demand, TlsClient};
 pub use vaquita_session::privilege::{Priv, Privileges, Wanted};
 
 use crate::connection::Transport;
@@ -38,8 +41,8 @@ pub struct Account {
     pub plugin: String,
     /// Stored form of the password: `*` and 40 hex digits, or `$A$005$` and what follows; empty: none.
     pub authentication: Vec<u8>,
-    /// REQUIRE SSL.
-    pub require_ssl: bool,
+    /// REQUIRE.
+    pub demand: Demand,
     /// The password must be changed first.
     pub password_expired: bool,
     /// Nobody may log in.
@@ -56,7 +59,7 @@ impl Account {
             host: host.to_owned(),
             plugin: vaquita_session::password::NATIVE.to_owned(),
             authentication: Vec::new(),
-            require_ssl: false,
+            demand: Demand::Nothing,
             password_expired: false,
             locked: false,
             unchecked: true,

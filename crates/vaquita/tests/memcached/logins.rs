@@ -67,7 +67,9 @@ fn logins_under_tls_and_at_a_socket_file() {
     let bed = Bed::new("places", &["--memcached-sasl", "--memcached-socket=mc.sock"]);
     bed.sql(
         "create user plain@localhost identified with mysql_native_password by 'se cret';
-         create user undertls@localhost identified with mysql_native_password by 'se cret' require ssl;",
+         create user undertls@localhost identified with mysql_native_password by 'se cret' require ssl;
+         create user certified@localhost identified with mysql_native_password by 'se cret' require x509;
+         create user named@localhost identified with mysql_native_password by 'se cret' require subject '/CN=x';",
     );
     let (ca, socket) = (bed.dir.join("data/ca.pem"), bed.dir.join("data/mc.sock"));
     let (ca, socket) = (ca.display().to_string(), socket.display().to_string());
@@ -79,6 +81,9 @@ fn logins_under_tls_and_at_a_socket_file() {
     for user in ["plain", "undertls"] {
         assert!(check(&port, &[user, "se cret", &ca]), "{user}");
         assert!(!check(&port, &[user, "secret", &ca]), "{user} with a wrong password");
+    }
+    for user in ["certified", "named"] {
+        assert!(!check(&port, &[user, "se cret", &ca]) && !check(&socket, &[user, "se cret"]), "{user}");
     }
     assert!(check(&socket, &["plain", "se cret"]));
     assert!(!check(&socket, &["plain", "secret"]));

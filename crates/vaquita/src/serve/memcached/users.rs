@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use vaquita_memcached::store::{Peer, Users};
 use vaquita_server::ErrorLog;
+use vaquita_sql::accounts::Demand;
 use vaquita_sql::password::{CACHING_SHA2, NATIVE, native_stored, sha2_check_password};
 use vaquita_sql::{Database, Transport};
 
@@ -114,7 +115,9 @@ impl Users for ServerAccounts {
             _ => "localhost".to_owned(),
         };
         let Some(account) = self.0.accounts().find(user, &host, &transport) else { return false };
-        if account.locked || account.password_expired || account.require_ssl && !peer.tls {
+        // Certificates are not asked for at this door: who demands one is not let in without.
+        let unmet = account.demand != Demand::Nothing && !peer.tls || account.demand.wants_certificate();
+        if account.locked || account.password_expired || unmet {
             return false;
         }
         if account.unchecked {
