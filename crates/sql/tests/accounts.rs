@@ -232,3 +232,82 @@ fn demands_of_accounts() {
         }
     }
 }
+
+/// MAX_QUERIES_PER_HOUR and its kin, as MySQL 5.6.24 counts.
+#[test]
+fn what_accounts_do_in_an_hour_is_counted() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; create table d.t (a int primary key)"), "");
+    assert_eq!(
+        run(&mut c, "grant all on *.* to u@localhost identified by 'x' with max_queries_per_hour 2"),
+        ""
+    );
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    let limited = |resource: &str, n: u64| {
+        format!("1226 User 'u' has exceeded the '{resource}' resource (current value: {n})")
+    };
+    let questions = |n| limited("max_questions", n);
+    for (who, sql, answer) in [
+        // What is no statement does not count; what fails does.
+        ('u', "selec 1", None),
+        ('u', "select nonsense", None),
+        ('u', "select 1", Some("1".to_owned())),
+        ('u', "select 2", Some(questions(2))),
+        ('u', "commit", Some(questions(2))),
+        ('u', "set @a = 1", Some(questions(2))),
+        ('c', "flush user_resources", Some(String::new())),
+        ('u', "begin; select 1; select 2", Some(questions(2))),
+        ('c', "flush privileges", Some(String::new())),
+        ('u', "select 1", Some("1".to_owned())),
+        // Limits that are given begin anew, for sessions that are there; other grants change nothing.
+        ('c', "grant select on d.t to u@localhost", Some(String::new())),
+        ('u', "select 1", Some("1".to_owned())),
+        ('u', "select 1", Some(questions(2))),
+        ('c', "grant usage on *.* to u@localhost with max_queries_per_hour 1", Some(String::new())),
+        ('u', "select 1", Some("1".to_owned())),
+        ('u', "select 1", Some(questions(1))),
+        (
+            'c',
+            "grant usage on *.* to u@localhost with max_queries_per_hour 0 max_updates_per_hour 1",
+            Some(String::new()),
+        ),
+        ('u', "select 1; select 1; delete from d.t; select 1", Some("1".to_owned())),
+        ('u', "delete from d.t", Some(limited("max_updates", 1))),
+        ('u', "explain delete from d.t", Some(limited("max_updates", 1))),
+        ('u', "create table d.u (a int)", Some(limited("max_updates", 1))),
+        ('u', "create user v", Some(limited("max_updates", 1))),
+        // Analysing changes nothing, nor does EXECUTE.
+        (
+            'u',
+            "set @a = 1; prepare p from 'insert into d.t values (1)'; execute p; select * from d.t",
+            Some("1".to_owned()),
+        ),
+    ] {
+        let told = run(if who == 'u' { &mut u } else { &mut c }, sql);
+        if let Some(answer) = answer {
+            assert_eq!(told, answer, "{sql}");
+        }
+    }
+    assert_eq!(
+        run(
+            &mut c,
+            "grant usage on *.* to u@localhost with max_updates_per_hour 0 max_connections_per_hour 2"
+        ),
+        ""
+    );
+    drop(connect_as(&opened.db, "u", "localhost").expect("one"));
+    drop(connect_as(&opened.db, "u", "localhost").expect("two"));
+    let refused = connect_as(&opened.db, "u", "localhost").expect_err("three");
+    assert_eq!(format!("{} {}", refused.code, refused.message), limited("max_connections_per_hour", 2));
+    assert_eq!(run(&mut c, "flush user_resources"), "");
+    drop(connect_as(&opened.db, "u", "localhost").expect("one of the next hour"));
+    // Sessions of the account count together, whoever they say they are.
+    assert_eq!(run(&mut c, "create user ''@localhost with max_queries_per_hour 3"), "");
+    let mut a = connect_as(&opened.db, "a", "localhost").expect("connects");
+    let mut b = connect_as(&opened.db, "b", "localhost").expect("connects");
+    assert_eq!(run(&mut a, "select 1; select 2"), "2");
+    assert_eq!(run(&mut b, "select 3"), "3");
+    let refused = "1226 User '' has exceeded the 'max_questions' resource (current value: 3)";
+    assert_eq!((run(&mut a, "select 4"), run(&mut b, "select 4")), (refused.into(), refused.into()));
+}

@@ -6,12 +6,14 @@
 //! | what accounts have, in memory; who is who | `grants` |
 //! | checks of statements | `check` |
 //! | what REQUIRE demands of a client's TLS | `demand` |
+//! | what accounts may do in an hour, and have done | `limits` |
 //! | the tables they are kept in | `store` |
 //! | CREATE USER, GRANT and the like; SHOW GRANTS | `statements` |
 
 mod check;
 mod demand;
 mod grants;
+pub(crate) mod limits;
 mod statements;
 mod store;
 
@@ -25,9 +27,12 @@ pub use vaquita_session::privilege::{Priv, Privileges, Wanted};
 use crate::connection::Transport;
 use crate::database::Database;
 use grants::Grants;
+use limits::Usage;
 use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 use vaquita_types::{SqlError, SqlResult};
 
 /// What a door needs to authenticate somebody.
@@ -97,6 +102,8 @@ pub struct Accounts {
     version: AtomicU64,
     /// Held while they are changed.
     changing: Mutex<()>,
+    /// What accounts with limits have done in their hours, by user and host.
+    usage: Mutex<HashMap<(String, String), Arc<Usage>>>,
 }
 
 impl Accounts {
@@ -110,6 +117,7 @@ impl Accounts {
             })),
             version: AtomicU64::new(1),
             changing: Mutex::default(),
+            usage: Mutex::default(),
         }
     }
 
@@ -160,6 +168,7 @@ impl Accounts {
         }
         let loaded = store::load(&mut store::insider(db)?)?;
         self.replace(loaded);
+        self.reset_usage(|_, _| true);
         Ok(())
     }
 
@@ -203,8 +212,33 @@ impl Accounts {
             true => self.close("mysql.user has no account", false),
             false => *self.door.write() = Door::Accounts,
         }
-        *self.grants.write() = Arc::new(grants);
+        let grants = Arc::new(grants);
+        *self.grants.write() = grants.clone();
         self.version.fetch_add(1, Ordering::Release);
+        // Sessions that are there have the new limits from now on.
+        self.usage.lock().retain(|(user, host), usage| {
+            let account = grants.account(user, host);
+            account.inspect(|account| usage.set_limits(account.limits)).is_some()
+        });
+    }
+
+    /// What sessions of an account count together; `None`: it has no limits.
+    pub(crate) fn usage(&self, user: &str, host: &str, now: Instant) -> Option<Arc<Usage>> {
+        let mut usage = self.usage.lock();
+        let grants = self.grants();
+        let account = grants.account(user, host)?;
+        if account.limits == [0; 3] && account.max_user_connections == 0 {
+            return None;
+        }
+        let new = || Arc::new(Usage::new(user, account.limits, now));
+        Some(usage.entry((account.user.clone(), account.host.clone())).or_insert_with(new).clone())
+    }
+
+    /// Forgets what these accounts (user, host) have done in their hours.
+    pub(crate) fn reset_usage(&self, whose: impl Fn(&str, &str) -> bool) {
+        let now = Instant::now();
+        let usage = self.usage.lock();
+        usage.iter().filter(|((user, host), _)| whose(user, host)).for_each(|(_, usage)| usage.reset(now));
     }
 
     pub(crate) fn grants(&self) -> Arc<Grants> {

@@ -172,6 +172,18 @@ impl Connection {
         Ok(())
     }
 
+    /// Whoever gets limits begins to count anew.
+    fn limits_given(&self, users: &[UserSpec<'_>], limits: &ResourceLimits) {
+        if *limits == ResourceLimits::default() {
+            return;
+        }
+        let own = self.own_name();
+        let names: Vec<Name> = users.iter().map(|spec| name_of(&spec.name, &own)).collect();
+        self.db
+            .accounts()
+            .reset_usage(|user, host| names.iter().any(|name| name.0 == user && name.1 == host));
+    }
+
     fn default_plugin(&self) -> String {
         self.db.globals().text("default_authentication_plugin").unwrap_or_else(|| password::NATIVE.to_owned())
     }
@@ -252,7 +264,9 @@ impl Connection {
                 true => Ok(changed),
                 false => Err(failed("ALTER USER", &missing)),
             }
-        })
+        })?;
+        self.limits_given(alter.users, &alter.limits);
+        Ok(())
     }
 
     fn drop_users(&mut self, drop: &DropUser<'_>) -> SqlResult<()> {
@@ -390,7 +404,9 @@ impl Connection {
                 changed.push(name);
             }
             Ok(changed)
-        })
+        })?;
+        self.limits_given(grant.users, &grant.limits);
+        Ok(())
     }
 
     /// What a GRANT changes of accounts themselves. Whoever may give privileges in some database is not thereby lord of the

@@ -299,10 +299,10 @@ impl Connection {
                             self.db.logs.reopen()?;
                             self.db.flush_door(DoorFlush::Logs);
                         }
+                        FlushOption::UserResources => self.db.accounts().reset_usage(|_, _| true),
                         // Nothing of these is kept here.
                         FlushOption::QueryCache
                         | FlushOption::DesKeyFile
-                        | FlushOption::UserResources
                         | FlushOption::Master
                         | FlushOption::Slave
                         | FlushOption::OptimizerCosts => {}

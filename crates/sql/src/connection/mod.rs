@@ -23,6 +23,7 @@ mod transaction;
 mod values;
 mod xa;
 
+use crate::accounts::limits::Usage;
 use crate::accounts::{InDatabase, Priv, Privileges};
 use crate::database::Database;
 use crate::statement::StmtCx;
@@ -164,6 +165,8 @@ pub struct Connection {
     /// All privileges, whatever the accounts say: of the program that has the folder open, and of who came in when accounts
     /// were not asked.
     has_everything: bool,
+    /// What the account has done in this hour, if it has limits.
+    usage: Option<Arc<Usage>>,
     /// Bytes that a door holds for it.
     held: usize,
     pub(crate) last_database: Option<InDatabase>,
@@ -208,6 +211,7 @@ impl Connection {
             state_changed: false,
             is_insider: false,
             has_everything: false,
+            usage: None,
             held: 0,
             last_database: None,
         };
@@ -267,6 +271,14 @@ impl Connection {
             false => accounts.privileges(&self.state.account_user, &self.state.account_host),
         };
         self.process.set_account(&self.state.account_user, &self.state.account_host);
+        let now = Instant::now();
+        self.usage = match self.has_everything {
+            true => None,
+            false => accounts.usage(&self.state.account_user, &self.state.account_host, now),
+        };
+        if let Some(usage) = &self.usage {
+            usage.connect(now)?;
+        }
         // After the account is known to whoever switches it on: no session is overlooked.
         if self.db.globals.is_on("offline_mode") && !self.state.privileges.global.has(Priv::SUPER) {
             return Err(SqlError::new(3032, "The server is currently in offline mode"));

@@ -63,6 +63,18 @@ impl Connection {
         self.kind = kind;
     }
 
+    /// Counts a statement that is about to run, if the account has limits.
+    ///
+    /// # Errors
+    /// 1226.
+    #[inline]
+    pub(super) fn count_asked(&self, updates: impl FnOnce() -> bool) -> SqlResult<()> {
+        match &self.usage {
+            None => Ok(()),
+            Some(usage) => usage.ask(updates(), self.statement_start),
+        }
+    }
+
     /// Runs a plan as a statement of the engine: committed if it is a transaction of its own, taken back if it fails.
     pub(super) fn run_plan(
         &mut self,

@@ -2,6 +2,7 @@
 
 use super::values::{self, Values};
 use super::{Connection, flag};
+use crate::accounts::limits;
 use crate::plan_cache::Cached;
 use bumpalo::Bump;
 use std::sync::Arc;
@@ -83,7 +84,7 @@ impl Connection {
         }
         if let Some(txn) = plain_txn(sql) {
             self.begin("Query", sql, Com::of(&ast::Stmt::Txn(&txn)));
-            let done = self.txn(&txn, sink);
+            let done = self.count_asked(|| false).and_then(|()| self.txn(&txn, sink));
             return self.end(done, 0, sink).map(|()| None);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -122,11 +123,17 @@ impl Connection {
         let literals = self.literal_values(&scratch.digest.literals, sql, mode)?;
         self.begin("Query", sql, cached.kind);
         self.state.status.plans_reused += 1;
+        if let Err(e) = self.count_asked(|| limits::is_update(cached.kind)) {
+            return self.end(Err(e), 0, sink);
+        }
         let done = self.run_plan(&cached.plan, &literals, sink);
         let done = match done {
             // Whoever changed the definition has not thrown the plan away yet, or did so this moment.
             Err(e) if vaquita_exec::is_stale(&e) => {
                 self.db.plans.remove(&scratch.key);
+                if let Some(usage) = &self.usage {
+                    usage.forget_last(limits::is_update(cached.kind));
+                }
                 return self.parse_and_run(sql, scratch, sink).map(|_| ());
             }
             done => done,
@@ -184,6 +191,9 @@ impl Connection {
         let text = parsed.span.of(sql);
         self.begin("Query", text, Com::of(&parsed.stmt));
         let status = if more.is_some() { flag::MORE_RESULTS } else { 0 };
+        if let Err(e) = self.count_asked(|| limits::statement_updates(&parsed.stmt)) {
+            return self.end(Err(e), 0, sink).map(|()| None);
+        }
         let done = match lift {
             true => {
                 let literals = self.literal_values(&scratch.digest.literals, sql, mode);
