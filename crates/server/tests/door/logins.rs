@@ -1,4 +1,5 @@
 //! Who gets in.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::client::{Answer, CAPS, Client, Login, text};
 use crate::{Door, until};
