@@ -661,3 +661,21 @@ fn monitors_tell_who_is_rolled_back() {
     let told: Vec<String> = heard.try_iter().collect();
     assert!(told.contains(&"ROLLING BACK|NULL".to_owned()), "{told:?}");
 }
+
+/// A statement that fails as the first one of its transaction is taken back; the transaction goes on.
+#[test]
+fn monitors_tell_that_a_transaction_goes_on() {
+    let opened = house();
+    let (mut writer, mut watcher) = (session(&opened), session(&opened));
+    run(&mut writer, "insert into t values (9, 9)");
+    run(&mut writer, "begin");
+    let failed =
+        writer.query(b"insert into t values (100, 1), (9, 1)", &mut vaquita_sql::sink::Collected::default());
+    assert_eq!(failed.map_err(|e| e.code), Err(1062));
+    let look = format!(
+        "select trx_state from information_schema.innodb_trx where trx_mysql_thread_id = {}",
+        writer.id()
+    );
+    assert_eq!(run(&mut watcher, &look), "RUNNING");
+    run(&mut writer, "rollback");
+}

@@ -149,9 +149,9 @@ impl Trx {
         self.shared.single_statement.store(single, Ordering::Relaxed);
     }
 
-    /// All of it is being taken back, for monitors.
-    pub fn note_rollback(&self) {
-        self.shared.rolling_back.store(true, Ordering::Relaxed);
+    /// Whether all that it has changed is being taken back, for monitors.
+    pub fn note_rollback(&self, going_on: bool) {
+        self.shared.rolling_back.store(going_on, Ordering::Relaxed);
     }
 
     /// Puts the session's number on it, for monitors.

@@ -147,9 +147,14 @@ pub fn delete(
 /// Errors of pages, damage. What was not taken back can be tried again.
 pub fn rollback_step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<bool> {
     if from == 0 {
-        trx.note_rollback();
+        trx.note_rollback(true);
     }
-    rollback::step(core, trx, from, max)
+    let done = rollback::step(core, trx, from, max)?;
+    if done {
+        // The transaction goes on where the statement that failed was its first.
+        trx.note_rollback(false);
+    }
+    Ok(done)
 }
 
 /// Changes whose rollback takes so long that others should not wait for it.
