@@ -149,12 +149,7 @@ pub fn rollback_step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Resul
     if from == 0 {
         trx.note_rollback(true);
     }
-    let done = rollback::step(core, trx, from, max)?;
-    if done {
-        // The transaction goes on where the statement that failed was its first.
-        trx.note_rollback(false);
-    }
-    Ok(done)
+    rollback::step(core, trx, from, max)
 }
 
 /// Changes whose rollback takes so long that others should not wait for it.
@@ -165,6 +160,13 @@ const LONG_ROLLBACK: u64 = 100;
 /// # Errors
 /// As [`rollback_step`].
 pub fn rollback_to(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
+    take_back(core, trx, from)?;
+    // The transaction goes on, also where the statement that failed was its first.
+    trx.note_rollback(false);
+    Ok(())
+}
+
+fn take_back(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
     let is_long = trx.undo_no().saturating_sub(from) > LONG_ROLLBACK;
     let hook = trx.wait_hook().clone();
     let mut all = || {
@@ -179,7 +181,7 @@ pub fn rollback_to(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
 /// # Errors
 /// As [`rollback_step`]; errors of writing undo pages. The transaction is still open then.
 pub fn roll_back(core: &Core, trx: &mut Trx) -> Result<()> {
-    rollback_to(core, trx, 0)?;
+    take_back(core, trx, 0)?;
     core.txn.finish_rollback(trx)?;
     Ok(())
 }

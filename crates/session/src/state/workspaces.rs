@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::fmt;
 
-/// Most that are kept: a transaction's statements, say.
-const KEPT_MAX: usize = 16;
+/// Most that are kept: an application's statements, say.
+const KEPT_MAX: usize = 128;
 
 /// Bytes that all of them may take; sessions that do nothing are many.
-const BYTES_MAX: usize = 64 << 10;
+const BYTES_MAX: usize = 256 << 10;
 
 /// A workspace, with the number of its plan.
 struct Kept {
@@ -67,13 +67,13 @@ mod tests {
     #[test]
     fn those_used_last_stay() {
         let mut all = Workspaces::default();
-        for plan in 0..20 {
+        for plan in 0..KEPT_MAX as u64 + 4 {
             all.give(plan, 8, Box::new(plan));
         }
         assert!((0..4).all(|plan| all.take::<u64>(plan).is_none()));
         assert_eq!(all.take::<u64>(4), Some(Box::new(4)));
         assert_eq!(all.take::<u64>(4), None, "it is in use");
-        assert_eq!(all.kept.len(), 15);
+        assert_eq!(all.kept.len(), KEPT_MAX - 1);
     }
 
     #[test]
