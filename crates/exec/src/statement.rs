@@ -28,11 +28,6 @@ impl RunCx<'_> {
     pub fn eval(&mut self) -> EvalCx<'_> {
         EvalCx { db: Some(self.db), state: &mut *self.state, engine: Some(&mut *self.engine) }
     }
-
-    /// The same, borrowed for a shorter time.
-    pub fn reborrow(&mut self) -> RunCx<'_> {
-        RunCx { db: self.db, engine: &mut *self.engine, state: &mut *self.state }
-    }
 }
 
 /// What planning needs besides.

@@ -13,15 +13,14 @@ use crate::statement::{Outcome, PlanCx, Planned, RunCx};
 use std::sync::Arc;
 use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
-use vaquita_expr::{CompileCx, EvalCx, Expr, Node, Row, TableRow, compile};
+use vaquita_expr::{EvalCx, Expr, Node, Row, TableRow, compile};
 use vaquita_parser::ast;
 use vaquita_plan::wanted_of;
 use vaquita_plan::{Planner, SelectPlan, SourceLock, plan_select};
 use vaquita_session::SessionState;
-use vaquita_session::Shared;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
-use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{SqlError, SqlResult, Value};
 
 /// A value of a row: `None` is DEFAULT.
 type Cell = Option<Expr>;
@@ -78,16 +77,9 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
         }
         ast::InsertSource::Query(query) => {
             let select = {
-                let planner = Planner::new(
-                    cx.stmt.db,
-                    cx.stmt.engine,
-                    cx.sql,
-                    cx.params,
-                    cx.virtual_tables,
-                    crate::subquery::runnable,
-                )
-                .locking_sources(SourceLock::AboveReadCommitted);
-                plan_select(&planner, query, &mut compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types))?
+                let (planner, mut compile) = cx.planning();
+                let planner = planner.locking_sources(SourceLock::AboveReadCommitted);
+                plan_select(&planner, query, &mut compile)?
             };
             if select.columns().len() != plan.targets.len() {
                 return Err(SqlError::new(1136, "Column count doesn't match value count at row 1"));
@@ -127,15 +119,8 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         return Err(SqlError::unsupported("PARTITION"));
     }
     let info = open_for_change(&ast.table, &mut cx.stmt)?;
-    let planner = Planner::new(
-        cx.stmt.db,
-        cx.stmt.engine,
-        cx.sql,
-        cx.params,
-        cx.virtual_tables,
-        crate::subquery::runnable,
-    )
-    .locking_sources(SourceLock::Always);
+    let (planner, mut compile_cx) = cx.planning();
+    let planner = planner.locking_sources(SourceLock::Always);
     let scope =
         TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref(), planner: &planner };
     let targets = match ast.columns {
@@ -163,10 +148,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         let column = scope.position(&assignment.column)?;
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
-            _ => {
-                let mut cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
-                Some(compile(&assignment.value, &scope, &mut cx)?)
-            }
+            _ => Some(compile(&assignment.value, &scope, &mut compile_cx)?),
         };
         on_duplicate.push(Assigned { column, value });
     }
@@ -184,10 +166,6 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         wants,
         info,
     })
-}
-
-fn compile_cx<'c>(db: &'c Shared, state: &'c mut SessionState, param_types: &'c [SqlType]) -> CompileCx<'c> {
-    CompileCx { param_types, ..CompileCx::new(Some(db), state) }
 }
 
 /// Opens a table whose rows are to be changed.
@@ -261,16 +239,8 @@ impl InsertPlan {
         rows: &[&[ast::Expr<'_>]],
         cx: &mut PlanCx<'_>,
     ) -> SqlResult<Box<[Box<[Cell]>]>> {
-        let planner = Planner::new(
-            cx.stmt.db,
-            cx.stmt.engine,
-            cx.sql,
-            cx.params,
-            cx.virtual_tables,
-            crate::subquery::runnable,
-        )
-        .locking_sources(SourceLock::Always);
-        let mut compile_cx = compile_cx(cx.stmt.db, cx.stmt.state, cx.param_types);
+        let (planner, mut compile_cx) = cx.planning();
+        let planner = planner.locking_sources(SourceLock::Always);
         let mut reads_row = false;
         let mut out = Vec::with_capacity(rows.len());
         for row in rows {
@@ -419,7 +389,6 @@ impl InsertPlan {
         cx: &mut PlanCx<'_>,
     ) -> SqlResult<()> {
         let literals = Literals::new(cx.stmt.state);
-        let db = cx.stmt.db;
         self.check_missing(writer, cx.stmt.state)?;
         for &row in rows {
             writer.begin_row(&self.missing, cx.stmt.state);
@@ -433,18 +402,11 @@ impl InsertPlan {
                     continue;
                 }
                 let expr = {
-                    let planner = Planner::new(
-                        db,
-                        cx.stmt.engine,
-                        cx.sql,
-                        cx.params,
-                        cx.virtual_tables,
-                        crate::subquery::runnable,
-                    )
-                    .locking_sources(SourceLock::Always);
-                    let mut compile_cx = compile_cx(db, cx.stmt.state, cx.param_types);
+                    let (planner, mut compile_cx) = cx.planning();
+                    let planner = planner.locking_sources(SourceLock::Always);
                     let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
-                    cx.stmt.state.check_privileges(&wanted_of(&planner.take_uses()))?;
+                    let uses = planner.take_uses();
+                    cx.stmt.state.check_privileges(&wanted_of(&uses))?;
                     expr
                 };
                 let mut eval = cx.stmt.eval();

@@ -23,7 +23,7 @@ use vaquita_expr::{CompileCx, EvalCx, Row, TableRow, compile};
 use vaquita_parser::ast;
 use vaquita_plan::FileFormat;
 use vaquita_plan::wanted_of;
-use vaquita_plan::{Planner, SourceLock, TableUse};
+use vaquita_plan::{SourceLock, TableUse};
 use vaquita_session::SessionState;
 use vaquita_session::Shared;
 use vaquita_session::privilege::{Priv, Wanted};
@@ -80,15 +80,10 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
             .default_collation(),
     };
     let info = open_for_change(&ast.table, &mut cx.stmt)?;
-    let planner = Planner::new(
-        cx.stmt.db,
-        cx.stmt.engine,
-        cx.sql,
-        cx.params,
-        cx.virtual_tables,
-        crate::subquery::runnable,
-    )
-    .locking_sources(SourceLock::Always);
+    let (planner, compile_cx) = cx.planning();
+    let planner = planner.locking_sources(SourceLock::Always);
+    // Variables change from row to row.
+    let mut compile_cx = CompileCx { fold: false, ..compile_cx };
     let scope = TableScope { info: &info, on_duplicate: false, alias: None, planner: &planner };
     let mut targets = Vec::new();
     for target in ast.targets {
@@ -108,16 +103,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         let column = scope.position(&assignment.column)?;
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
-            // Variables change from row to row.
-            _ => Some(compile(
-                &assignment.value,
-                &scope,
-                &mut CompileCx {
-                    param_types: cx.param_types,
-                    fold: false,
-                    ..CompileCx::new(Some(cx.stmt.db), cx.stmt.state)
-                },
-            )?),
+            _ => Some(compile(&assignment.value, &scope, &mut compile_cx)?),
         };
         assignments.push(Assigned { column, value });
     }
