@@ -295,3 +295,20 @@ fn logs_go_to_files_where_there_are_no_tables() {
     run(&mut c, "flush logs");
     assert!(log.commands().contains(&"Query: select @@log_output".to_owned()), "{}", log.text());
 }
+
+/// A column that somebody has added to the table of a log is left to its default.
+#[test]
+fn logs_know_their_own_columns() {
+    let opened = open_with(&[("log_output", "TABLE"), ("general_log", "OFF")]);
+    let mut c = root(&opened.db);
+    run(&mut c, "alter table mysql.general_log add column more int first; set global general_log = on");
+    run(&mut c, "do 42");
+    let asked = "select more, argument from mysql.general_log where argument = 'do 42'";
+    assert_eq!(run(&mut c, asked), "NULL|do 42");
+    run(&mut c, "set global general_log = off; alter table mysql.slow_log add column more int");
+    run(&mut c, "set global slow_query_log = on; set long_query_time = 0; do 43");
+    assert_eq!(
+        run(&mut c, "select more, sql_text from mysql.slow_log where sql_text = 'do 43'"),
+        "NULL|do 43"
+    );
+}
