@@ -3,7 +3,7 @@
 mod support;
 
 use support::{connect_as, open, root, run};
-use vaquita_sql::Transport;
+use vaquita_sql::{Connection, Database, Transport};
 
 /// Messages of MySQL 5.6.24; forms of SHOW GRANTS of 5.7.
 #[test]
@@ -310,4 +310,118 @@ fn what_accounts_do_in_an_hour_is_counted() {
     assert_eq!(run(&mut b, "select 3"), "3");
     let refused = "1226 User '' has exceeded the 'max_questions' resource (current value: 3)";
     assert_eq!((run(&mut a, "select 4"), run(&mut b, "select 4")), (refused.into(), refused.into()));
+}
+
+/// Makes every password `days` days old.
+fn make_old(c: &mut Connection, days: u32) {
+    let update = format!("update mysql.user set password_last_changed = now() - interval {days} day");
+    assert_eq!(run(c, &update), "");
+    assert_eq!(run(c, "flush privileges"), "");
+}
+
+fn is_expired(db: &Database) -> bool {
+    db.accounts().find("u", "localhost", &Transport::Socket).expect("there").password_expired
+}
+
+/// As 5.7: the days of the account, or those of `default_password_lifetime`, of which 0 is for ever.
+#[test]
+fn passwords_grow_old() {
+    let mut opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create user u@localhost identified by 'x'"), "");
+    make_old(&mut c, 10);
+    for (statement, expired, shown) in [
+        ("do 1", false, "DEFAULT"),
+        ("set global default_password_lifetime = 9", true, "DEFAULT"),
+        ("set global default_password_lifetime = 10", true, "DEFAULT"),
+        ("set global default_password_lifetime = 11", false, "DEFAULT"),
+        ("alter user u@localhost password expire interval 9 day", true, "INTERVAL 9 DAY"),
+        ("alter user u@localhost password expire interval 65535 day", false, "INTERVAL 65535 DAY"),
+        ("set global default_password_lifetime = 9", false, "INTERVAL 65535 DAY"),
+        ("alter user u@localhost password expire never", false, "NEVER"),
+        ("alter user u@localhost password expire default", true, "DEFAULT"),
+    ] {
+        assert_eq!(run(&mut c, statement), "", "{statement}");
+        // Older than ten days by whatever the test took.
+        let old = "update mysql.user set password_last_changed = now() - interval 10 day - interval 1 minute";
+        run(&mut c, &format!("{old}; flush privileges"));
+        assert_eq!(is_expired(&opened.db), expired, "{statement}");
+        let create = run(&mut c, "show create user u@localhost");
+        assert!(create.contains(&format!(" PASSWORD EXPIRE {shown} ACCOUNT")), "{statement}: {create}");
+    }
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    assert_eq!(run(&mut u, "select 1"), "1820 You must SET PASSWORD before executing this statement");
+    assert_eq!(run(&mut u, "set password = 'new'; select 1"), "1");
+    assert!(!is_expired(&opened.db));
+    assert_eq!(run(&mut c, "create user v@localhost password expire interval 3 day"), "");
+    let lifetimes = "select password_lifetime, abs(timestampdiff(second, password_last_changed, now())) < 600 \
+                     from mysql.user where user in ('u', 'v') order by user";
+    assert_eq!(run(&mut c, lifetimes), "NULL|1\n3|1");
+    for (wrong, days) in [("0", "0"), ("65536", "65536")] {
+        assert_eq!(
+            run(&mut c, &format!("alter user u@localhost password expire interval {wrong} day")),
+            format!("1525 Incorrect DAY value: '{days}'")
+        );
+    }
+    drop((c, u));
+    opened = opened.reopen_with(&[("default_password_lifetime", "1")]).expect("opens");
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, lifetimes), "NULL|1\n3|1");
+    assert!(!is_expired(&opened.db));
+    assert_eq!(
+        run(&mut c, "update mysql.user set password_last_changed = now() - interval 2 day where user = 'u'"),
+        ""
+    );
+    assert_eq!(run(&mut c, "flush privileges"), "");
+    assert!(is_expired(&opened.db));
+    // When it was set is not known.
+    assert_eq!(run(&mut c, "update mysql.user set password_last_changed = null; flush privileges"), "");
+    assert!(!is_expired(&opened.db));
+}
+
+/// Tables of accounts as earlier versions and MySQL 5.6 have them.
+#[test]
+fn tables_of_accounts_get_the_columns_that_they_lack() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let columns = "select group_concat(column_name order by ordinal_position) from information_schema.columns \
+                   where table_schema = 'mysql' and table_name = 'user' and ordinal_position > 41";
+    let all = run(&mut c, columns);
+    assert!(
+        all.ends_with("password_expired,password_last_changed,password_lifetime,account_locked"),
+        "{all}"
+    );
+    let definition = run(&mut c, "show create table mysql.user");
+    assert_eq!(run(&mut c, "create user u@localhost identified by 'x' account lock"), "");
+    let drop_them = "alter table mysql.user drop column password_last_changed, drop column password_lifetime";
+    assert_eq!(run(&mut c, drop_them), "");
+    drop(c);
+    let opened = opened.reopen();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, columns), all);
+    assert_eq!(run(&mut c, "show create table mysql.user"), definition);
+    let set_now = "select count(*) from mysql.user where password_last_changed > now() - interval 1 hour";
+    assert_eq!(run(&mut c, set_now), "2");
+    assert!(opened.db.accounts().find("u", "localhost", &Transport::Socket).expect("there").locked);
+    // A dump of a MySQL 5.6, taken in.
+    assert_eq!(run(&mut c, &format!("{drop_them}, drop column account_locked")), "");
+    assert_eq!(run(&mut c, "flush privileges"), "");
+    assert_eq!(run(&mut c, "show create table mysql.user"), definition);
+    assert_eq!(run(&mut c, set_now), "2");
+    // Where nothing may be written accounts are read as they are, and lifetimes are refused by name.
+    assert_eq!(run(&mut c, drop_them), "");
+    drop(c);
+    let opened =
+        opened.reopen_with(&[("innodb_read_only", "1"), ("default_password_lifetime", "3")]).expect("opens");
+    let mut c = root(&opened.db);
+    assert!(!is_expired(&opened.db));
+    let why = "this folder does not keep when passwords were set";
+    assert_eq!(opened.db.start_notes(), [format!("default_password_lifetime is 0: {why}")]);
+    assert_eq!(run(&mut c, "select @@default_password_lifetime"), "0");
+    assert_eq!(
+        run(&mut c, "set global default_password_lifetime = 3"),
+        format!("1231 Variable 'default_password_lifetime' can't be set to the value of '3': {why}")
+    );
+    let refused = run(&mut c, "alter user u@localhost password expire interval 3 day");
+    assert!(refused.contains("PASSWORD EXPIRE INTERVAL without the columns of mysql.user"), "{refused}");
 }

@@ -63,7 +63,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("datetime_format", Global, Fact, Kind::Text, "%Y-%m-%d %H:%i:%s", Works),
     v("default_authentication_plugin", Global, Fixed, Kind::Enum(&["mysql_native_password", "caching_sha2_password"]), "mysql_native_password", Works),
     v("default_collation_for_utf8mb4", Both, Live, Kind::Collation, "utf8mb4_general_ci", Refused(ONE_DEFAULT_COLLATION)),
-    v("default_password_lifetime", Global, Live, uint(0, 65535, 1), "0", Refused(NO_EXPIRY)),
+    v("default_password_lifetime", Global, Live, uint(0, 65535, 1), "0", Works),
     v("default_storage_engine", Both, Live, Kind::Engine, "InnoDB", Works),
     v("default_tmp_storage_engine", Both, Live, Kind::Engine, "InnoDB", Works),
     v("default_week_format", Both, Live, uint(0, 7, 1), "0", Works),

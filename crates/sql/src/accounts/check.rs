@@ -29,7 +29,8 @@ impl Connection {
     pub(crate) fn refresh_privileges(&mut self) {
         if self.state.privileges.version != self.db.accounts.version() && !self.has_everything() {
             let state = &mut self.state;
-            state.privileges = self.db.accounts.privileges(&state.account_user, &state.account_host);
+            state.privileges =
+                self.db.accounts.privileges(&state.account_user, &state.account_host, self.login_at);
         }
     }
 

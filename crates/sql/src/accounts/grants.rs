@@ -16,6 +16,10 @@ pub(crate) struct AccountGrants {
     /// Of REQUIRE: issuer, subject, cipher; empty: not asked for.
     pub(crate) demanded: [Vec<u8>; 3],
     pub(crate) password_expired: bool,
+    /// When the password was set, in seconds since 1970; `None`: nobody knows, and it does not grow old.
+    pub(crate) password_changed: Option<i64>,
+    /// Days it is good for; 0: for ever; `None`: as many as `default_password_lifetime` says.
+    pub(crate) password_lifetime: Option<u16>,
     pub(crate) locked: bool,
     pub(crate) limits: [u64; 3],
     pub(crate) max_user_connections: u64,
@@ -41,6 +45,19 @@ pub(crate) struct Grants {
     pub(crate) accounts: Vec<AccountGrants>,
     pub(crate) databases: Vec<DatabaseGrant>,
     pub(crate) tables: Vec<TableGrant>,
+    /// Whether `mysql.user` has the columns for the lifetime of passwords.
+    pub(crate) keeps_lifetimes: bool,
+    /// Whether it has one for accounts that are locked.
+    pub(crate) keeps_locks: bool,
+}
+
+/// At what time somebody comes in, and how long passwords are good for whose accounts say nothing about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Login {
+    /// In seconds since 1970.
+    pub(crate) at: i64,
+    /// Days: `default_password_lifetime`.
+    pub(crate) default_lifetime: u16,
 }
 
 /// Whether a host pattern is for a client's host.
@@ -56,6 +73,19 @@ fn host_matches(pattern: &str, host: &str) -> bool {
 }
 
 impl AccountGrants {
+    /// The password is a new one.
+    pub(crate) fn password_set(&mut self, now: i64) {
+        self.password_expired = false;
+        self.password_changed = Some(now);
+    }
+
+    /// Whether the password is to be changed by whoever came in then.
+    fn is_expired(&self, login: Login) -> bool {
+        let days = self.password_lifetime.unwrap_or(login.default_lifetime);
+        let is_old = |changed: i64| login.at.saturating_sub(changed) > i64::from(days) * 86_400;
+        self.password_expired || (days > 0 && self.password_changed.is_some_and(is_old))
+    }
+
     /// What the account demands of a client's TLS.
     fn demand(&self) -> Demand {
         match self.ssl {
@@ -72,16 +102,17 @@ impl AccountGrants {
 
 impl Grants {
     /// Those of a new folder.
-    pub(crate) fn initial() -> Grants {
+    pub(crate) fn initial(now: i64) -> Grants {
         let root = AccountGrants {
             user: "root".into(),
             host: "localhost".into(),
             plugin: vaquita_session::password::NATIVE.into(),
             global: Priv::ALL | Priv::GRANT,
             local_only: true,
+            password_changed: Some(now),
             ..AccountGrants::default()
         };
-        Grants { accounts: vec![root], ..Grants::default() }
+        Grants { accounts: vec![root], keeps_lifetimes: true, keeps_locks: true, ..Grants::default() }
     }
 
     /// In the order in which they are looked at.
@@ -102,7 +133,13 @@ impl Grants {
         self.accounts.iter_mut().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host))
     }
 
-    pub(crate) fn find(&self, user: &str, host: &str, transport: &Transport) -> Option<Account> {
+    pub(crate) fn find(
+        &self,
+        user: &str,
+        host: &str,
+        transport: &Transport,
+        login: Login,
+    ) -> Option<Account> {
         let local = match transport {
             Transport::Embedded | Transport::Socket => true,
             Transport::Tcp(at) | Transport::Tls(at) => at.ip().is_loopback(),
@@ -125,24 +162,26 @@ impl Grants {
             plugin: found.plugin.clone(),
             authentication: found.authentication.clone(),
             demand: found.demand(),
-            password_expired: found.password_expired,
+            password_expired: found.is_expired(login),
             locked: found.locked,
             unchecked: false,
         })
     }
 
-    pub(crate) fn privileges(&self, user: &str, host: &str, version: u64) -> Privileges {
+    /// What an account may do for whoever came in by it.
+    pub(crate) fn privileges(&self, user: &str, host: &str, login: Login, version: u64) -> Privileges {
         let Some(account) = self.account(user, host) else {
             return Privileges { version, ..Privileges::default() };
         };
+        let expired = account.is_expired(login);
         let of_account = |u: &str, h: &str| (u.is_empty() || u == user) && h.eq_ignore_ascii_case(host);
         Privileges {
             // Nobody does anything before the password is changed.
-            global: if account.password_expired { Priv::NONE } else { account.global },
+            global: if expired { Priv::NONE } else { account.global },
             version,
             databases: self.databases.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
-            password_expired: account.password_expired,
+            password_expired: expired,
             has_password: !account.authentication.is_empty(),
         }
     }

@@ -26,12 +26,12 @@ pub use vaquita_session::privilege::{Priv, Privileges, Wanted};
 
 use crate::connection::Transport;
 use crate::database::Database;
-use grants::Grants;
+use grants::{Grants, Login};
 use limits::Usage;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Instant;
 use vaquita_types::{SqlError, SqlResult};
 
@@ -100,6 +100,8 @@ pub struct Accounts {
     door: RwLock<Door>,
     /// Grows with every change: sessions look whether theirs is the present one.
     version: AtomicU64,
+    /// `default_password_lifetime`.
+    default_lifetime: AtomicU16,
     /// Held while they are changed.
     changing: Mutex<()>,
     /// What accounts with limits have done in their hours, by user and host.
@@ -116,6 +118,7 @@ impl Accounts {
                 broken: false,
             })),
             version: AtomicU64::new(1),
+            default_lifetime: AtomicU16::new(0),
             changing: Mutex::default(),
             usage: Mutex::default(),
         }
@@ -131,7 +134,7 @@ impl Accounts {
             *db.accounts.door.write() = Door::Everybody;
             return Ok(());
         }
-        let loaded = made.and_then(|()| store::load(&mut store::insider(db)?));
+        let loaded = made.and_then(|()| store::load(db));
         let report = db.engine.report();
         match loaded {
             Ok(grants) => db.accounts.replace(grants),
@@ -152,11 +155,24 @@ impl Accounts {
             return store::create_missing(&db.engine);
         }
         if !store::is_new(db)? {
+            Self::complete(db);
             return Ok(());
         }
         store::create_missing(&db.engine)?;
         let root = [("root".to_owned(), "localhost".to_owned())];
-        store::save(&mut store::insider(db)?, &Grants::initial(), &root)
+        store::save(&mut store::insider(db)?, &Grants::initial(seconds_now()), &root)
+    }
+
+    /// Gives a table of an older folder the columns that it lacks. Without them accounts are what they were: passwords only
+    /// expire by hand.
+    fn complete(db: &Arc<Database>) {
+        if db.engine.report().foreign {
+            return;
+        }
+        if let Err(e) = store::add_missing_columns(db) {
+            let text = format!("mysql.user does not get the columns it lacks: {}", e.message);
+            db.start_notes.lock().push(text);
+        }
     }
 
     /// Reads them again, and makes what is missing of their tables (FLUSH PRIVILEGES). From then on the accounts say who may
@@ -165,8 +181,9 @@ impl Accounts {
         let _one_at_a_time = self.changing.lock();
         if !db.engine.core().storage.options().read_only {
             store::create_missing(&db.engine)?;
+            store::add_missing_columns(db)?;
         }
-        let loaded = store::load(&mut store::insider(db)?)?;
+        let loaded = store::load(db)?;
         self.replace(loaded);
         self.reset_usage(|_, _| true);
         Ok(())
@@ -249,7 +266,7 @@ impl Accounts {
     /// MySQL sorts them. An account that may come in only over loopback or the socket is not found for others.
     pub fn find(&self, user: &str, host: &str, transport: &Transport) -> Option<Account> {
         match &*self.door.read() {
-            Door::Accounts => self.grants().find(user, host, transport),
+            Door::Accounts => self.grants().find(user, host, transport, self.login_now()),
             Door::Everybody => Some(Account::of_anybody(user, host)),
             Door::Nobody(_) => None,
         }
@@ -263,10 +280,26 @@ impl Accounts {
         account.map_or(vaquita_session::password::NATIVE, |a| a.plugin.as_str()).to_owned()
     }
 
-    /// What an account may do.
-    pub(crate) fn privileges(&self, user: &str, host: &str) -> Arc<Privileges> {
+    /// What an account may do for whoever came in by it at `login_at`, in seconds since 1970. Passwords do not grow old under
+    /// the hands of who is there.
+    pub(crate) fn privileges(&self, user: &str, host: &str, login_at: i64) -> Arc<Privileges> {
         let version = self.version.load(Ordering::Acquire);
-        Arc::new(self.grants().privileges(user, host, version))
+        let login = Login { at: login_at, ..self.login_now() };
+        Arc::new(self.grants().privileges(user, host, login, version))
+    }
+
+    fn login_now(&self) -> Login {
+        Login { at: seconds_now(), default_lifetime: self.default_lifetime.load(Ordering::Relaxed) }
+    }
+
+    /// `default_password_lifetime`: days; 0: passwords that say nothing about it are good for ever.
+    pub(crate) fn set_default_lifetime(&self, days: u16) {
+        self.default_lifetime.store(days, Ordering::Relaxed);
+    }
+
+    /// Whether the folder keeps when passwords were set, and how long they are good for.
+    pub(crate) fn keep_lifetimes(&self) -> bool {
+        self.are_skipped() || self.grants().keeps_lifetimes
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -275,7 +308,7 @@ impl Accounts {
 
     /// Whether the account has SUPER: such a one may come in when there are too many.
     pub(crate) fn is_super(&self, user: &str, host: &str) -> bool {
-        self.privileges(user, host).global.has(Priv::SUPER)
+        self.privileges(user, host, seconds_now()).global.has(Priv::SUPER)
     }
 
     /// Connections the account may have at a time; 0: no limit of its own.
@@ -289,4 +322,9 @@ impl Accounts {
         let anonymous = grants.account(user, host).is_none() && grants.account("", host).is_some();
         if anonymous { String::new() } else { user.to_owned() }
     }
+}
+
+/// Seconds since 1970.
+pub(crate) fn seconds_now() -> i64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs() as i64)
 }

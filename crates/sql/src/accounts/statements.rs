@@ -1,7 +1,7 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER, GRANT, REVOKE, SET PASSWORD; SHOW GRANTS.
 
 use super::grants::{AccountGrants, Grants, SslKind};
-use super::{Priv, Wanted, store};
+use super::{Priv, Wanted, seconds_now, store};
 use crate::connection::Connection;
 use crate::statement::StmtCx;
 use crate::virtual_tables::{Listing, text};
@@ -109,6 +109,22 @@ fn set_require(account: &mut AccountGrants, require: Option<&Require<'_>>) {
 }
 
 impl Connection {
+    /// Lifetimes that nobody can have, and all of them where there is no place to keep them.
+    fn refuse_lifetime(&self, expire: Option<PasswordExpire>) -> SqlResult<()> {
+        let asked = match expire {
+            Some(PasswordExpire::Days(days)) if days == 0 || days > u64::from(u16::MAX) => {
+                return Err(SqlError::new(1525, format!("Incorrect DAY value: '{days}'")));
+            }
+            Some(PasswordExpire::Days(_)) => "PASSWORD EXPIRE INTERVAL",
+            Some(PasswordExpire::Never) => "PASSWORD EXPIRE NEVER",
+            Some(PasswordExpire::Now | PasswordExpire::Default) | None => return Ok(()),
+        };
+        match self.db.accounts().keep_lifetimes() {
+            true => Ok(()),
+            false => Err(SqlError::unsupported(&format!("{asked} without the columns of mysql.user for it"))),
+        }
+    }
+
     fn own_name(&self) -> Name {
         (self.state.account_user.clone(), self.state.account_host.clone())
     }
@@ -190,7 +206,7 @@ impl Connection {
 
     fn create_users(&mut self, create: &CreateUser<'_>) -> SqlResult<()> {
         self.needs_accounts(Priv::INSERT)?;
-        refuse_lifetime(create)?;
+        self.refuse_lifetime(create.expire)?;
         let (own, plugin) = (self.own_name(), self.default_plugin());
         let mut notes = Vec::new();
         self.change_grants(|grants| {
@@ -204,7 +220,7 @@ impl Connection {
                 let mut account = new_account(&name, spec, &plugin)?;
                 set_require(&mut account, create.require.as_ref());
                 set_limits(&mut account, &create.limits);
-                account.password_expired = create.expire == Some(PasswordExpire::Now);
+                set_expiry(&mut account, create.expire);
                 account.locked = create.locked == Some(true);
                 grants.accounts.push(account);
                 made.push(name);
@@ -233,7 +249,8 @@ impl Connection {
         } else {
             self.needs_accounts(Priv::UPDATE)?;
         }
-        refuse_lifetime(alter)?;
+        self.refuse_lifetime(alter.expire)?;
+        let now = seconds_now();
         self.change_grants(|grants| {
             let (mut changed, mut missing) = (Vec::new(), Vec::new());
             for spec in alter.users {
@@ -249,14 +266,12 @@ impl Connection {
                         plugin.clone()
                     };
                     (account.plugin, account.authentication) = authentication(auth, &plugin)?;
-                    account.password_expired = false;
+                    account.password_set(now);
                     account.local_only &= account.authentication.is_empty();
                 }
                 set_require(account, alter.require.as_ref());
                 set_limits(account, &alter.limits);
-                if alter.expire == Some(PasswordExpire::Now) {
-                    account.password_expired = true;
-                }
+                set_expiry(account, alter.expire);
                 account.locked = alter.locked.unwrap_or(account.locked);
                 changed.push(name);
             }
@@ -345,7 +360,7 @@ impl Connection {
                     }
                 }
             };
-            account.password_expired = false;
+            account.password_set(seconds_now());
             Ok(vec![name.clone()])
         })
     }
@@ -391,7 +406,7 @@ impl Connection {
                     && let Some(account) = grants.account_mut(&name.0, &name.1)
                 {
                     (account.plugin, account.authentication) = authentication(auth, &plugin)?;
-                    account.password_expired = false;
+                    account.password_set(seconds_now());
                 }
                 match grant.revoke {
                     true => revoke_from(grants, &name, &wishes)?,
@@ -560,11 +575,15 @@ impl Connection {
     }
 }
 
-/// When a password was set is not kept, so it cannot grow old by itself.
-fn refuse_lifetime(create: &CreateUser<'_>) -> SqlResult<()> {
-    match create.expire {
-        Some(PasswordExpire::Days(_)) => Err(SqlError::unsupported("PASSWORD EXPIRE INTERVAL")),
-        _ => Ok(()),
+/// PASSWORD EXPIRE, in the words of 5.7: what expires a password now says nothing about its lifetime.
+fn set_expiry(account: &mut AccountGrants, expire: Option<PasswordExpire>) {
+    match expire {
+        None => {}
+        Some(PasswordExpire::Now) => account.password_expired = true,
+        Some(PasswordExpire::Never) => account.password_lifetime = Some(0),
+        Some(PasswordExpire::Default) => account.password_lifetime = None,
+        // More were refused.
+        Some(PasswordExpire::Days(days)) => account.password_lifetime = u16::try_from(days).ok(),
     }
 }
 
@@ -628,6 +647,7 @@ fn new_account(name: &Name, spec: &UserSpec<'_>, default_plugin: &str) -> SqlRes
         host: name.1.clone(),
         plugin,
         authentication: stored,
+        password_changed: Some(seconds_now()),
         ..AccountGrants::default()
     })
 }
@@ -754,7 +774,13 @@ pub(crate) fn show_create_user(cx: &StmtCx<'_>, user: &UserName<'_>) -> SqlResul
         SslKind::None => sql.push_str(" REQUIRE NONE"),
         _ => sql.push_str(&required(account)),
     }
-    sql.push_str(if account.password_expired { " PASSWORD EXPIRE" } else { " PASSWORD EXPIRE DEFAULT" });
+    let expire = match account.password_lifetime {
+        _ if account.password_expired => String::new(),
+        None => " DEFAULT".to_owned(),
+        Some(0) => " NEVER".to_owned(),
+        Some(days) => format!(" INTERVAL {days} DAY"),
+    };
+    sql.push_str(&format!(" PASSWORD EXPIRE{expire}"));
     sql.push_str(if account.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
     let mut listing = Listing::new(&[(&title, "varchar(256)!")]);
     listing.rows.push(vec![text(sql)]);

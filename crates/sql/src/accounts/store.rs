@@ -13,7 +13,7 @@ use vaquita_engine::{Column, Engine, TableSpec};
 use vaquita_session::privilege::{DatabaseGrant, TableGrant};
 use vaquita_session::privilege::{NAMES, Priv};
 use vaquita_session::sink::Collected;
-use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
+use vaquita_types::{ColumnType, Kind, SqlResult, SqlType};
 
 /// Collation of names: `utf8_bin`.
 const EXACT: u16 = 83;
@@ -26,6 +26,11 @@ const GENERAL: u16 = 33;
 type ColumnText = (&'static str, &'static str);
 
 const YES_NO: &str = "enum('N','Y')";
+
+// Columns of `mysql.user` that 5.6 has not: a table that was made by it, or by an earlier version of this program, lacks them.
+const LAST_CHANGED: &str = "password_last_changed";
+const LIFETIME: &str = "password_lifetime";
+const LOCKED: &str = "account_locked";
 
 /// Tables with the columns before and after their privileges, the column of privileges that the level has, and how many
 /// columns the key has.
@@ -58,7 +63,9 @@ const TABLES: &[Kept] = &[
             ("plugin", "char(64)"),
             ("authentication_string", "text"),
             ("password_expired", YES_NO),
-            ("account_locked", YES_NO),
+            (LAST_CHANGED, "timestamp null"),
+            (LIFETIME, "smallint(5) unsigned null"),
+            (LOCKED, YES_NO),
         ],
         key: 2,
     },
@@ -176,6 +183,8 @@ fn columns_to_make(kept: &Kept, page_size: usize) -> Vec<Column> {
 }
 
 fn column((name, declared): ColumnText, of_names: u16) -> Column {
+    let nullable = declared.ends_with(" null");
+    let declared = declared.trim_end_matches(" null");
     let (word, args) = declared.split_once('(').unwrap_or((declared, ""));
     let length = args.split(')').next().and_then(|n| n.parse().ok()).unwrap_or(0);
     let ty = match word {
@@ -199,11 +208,12 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
         "bigint" => SqlType { length, unsigned: true, ..SqlType::new(Kind::BigInt) },
         "time" => SqlType { length: 10, ..SqlType::new(Kind::Time) },
         "tinyint" => SqlType { length, ..SqlType::new(Kind::TinyInt) },
+        "smallint" => SqlType { length, unsigned: true, ..SqlType::new(Kind::SmallInt) },
         "timestamp" => SqlType { length: 19, ..SqlType::new(Kind::Timestamp) },
         _ => SqlType { length, unsigned: declared.ends_with("unsigned"), ..SqlType::new(Kind::Int) },
     };
     // Long texts have no defaults; the password is NULL in accounts made by others.
-    let ty = if word == "text" { ty } else { ty.not_null() };
+    let ty = if word == "text" || nullable { ty } else { ty.not_null() };
     let mut column = Column::new(ty.to_def(name));
     let mut extra = vaquita_catalog::extra::Extra::new(declared);
     if matches!(ty.kind, Kind::Enum | Kind::Set) {
@@ -213,6 +223,7 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     column.extra = extra.to_text();
     column.default = match ty.kind {
         Kind::Text if word == "text" => DefaultValue::Null,
+        _ if nullable => DefaultValue::Null,
         Kind::Text | Kind::MediumText => DefaultValue::None,
         Kind::Timestamp => DefaultValue::Now,
         _ => {
@@ -221,7 +232,7 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
             DefaultValue::Stored(stored)
         }
     };
-    if word == "timestamp" {
+    if word == "timestamp" && !nullable {
         column.on_update_now = true;
     }
     column
@@ -278,6 +289,41 @@ pub(super) fn create_missing(engine: &Engine) -> SqlResult<()> {
         }
         .to_owned();
         error::of_engine(session.create_table(&spec))?;
+    }
+    Ok(())
+}
+
+/// The columns of `mysql.user` that it may lack, those that are there.
+fn optional_columns(engine: &Engine) -> SqlResult<Vec<&'static str>> {
+    let core = engine.core();
+    let table = error::of_engine(core.dict.find(&core.storage, "mysql/user"))?;
+    let is_there = |name: &str| {
+        let columns = table.as_ref().map_or(&[][..], |table| &table.columns);
+        columns.iter().any(|column| column.def.name.eq_ignore_ascii_case(name))
+    };
+    Ok([LAST_CHANGED, LIFETIME, LOCKED].into_iter().filter(|name| is_there(name)).collect())
+}
+
+/// Adds the columns that `mysql.user` lacks. Passwords that are there count as set now.
+pub(super) fn add_missing_columns(db: &Arc<Database>) -> SqlResult<()> {
+    let there = optional_columns(&db.engine)?;
+    let user = TABLES.iter().find(|kept| kept.name == "user").map_or(&[][..], |kept| kept.after);
+    let mut behind = "password_expired";
+    let mut added = Vec::new();
+    for (name, declared) in user.iter().filter(|(name, _)| [LAST_CHANGED, LIFETIME, LOCKED].contains(name)) {
+        if !there.contains(name) {
+            let default = if *name == LOCKED { " not null default 'N'" } else { " default null" };
+            added.push(format!("add column {name} {declared}{default} after {behind}"));
+        }
+        behind = name;
+    }
+    if added.is_empty() {
+        return Ok(());
+    }
+    let mut insider = insider(db)?;
+    run(&mut insider, &format!("alter table mysql.user {}", added.join(", ")))?;
+    if !there.contains(&LAST_CHANGED) {
+        run(&mut insider, &format!("update mysql.user set {LAST_CHANGED} = now()"))?;
     }
     Ok(())
 }
@@ -354,10 +400,22 @@ const GLOBAL_LEVEL: Priv = Priv((1 << 29) - 1);
 const DATABASE_LEVEL: Priv = Priv(Priv::DATABASE.0 | Priv::GRANT.0);
 
 /// Reads everything.
-pub(super) fn load(connection: &mut Connection) -> SqlResult<Grants> {
-    let mut grants = Grants::default();
-    let columns = "Host, User, Password, ssl_type, max_questions, max_updates, max_connections, max_user_connections, \
-                   plugin, authentication_string, password_expired, account_locked, x509_issuer, x509_subject, ssl_cipher";
+pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
+    let there = optional_columns(&db.engine)?;
+    let or_null = |name: &str, read: &str| if there.contains(&name) { read } else { "null" }.to_owned();
+    let connection = &mut insider(db)?;
+    let mut grants = Grants {
+        keeps_lifetimes: there.contains(&LAST_CHANGED) && there.contains(&LIFETIME),
+        keeps_locks: there.contains(&LOCKED),
+        ..Grants::default()
+    };
+    let columns = format!(
+        "Host, User, Password, ssl_type, max_questions, max_updates, max_connections, max_user_connections, plugin, \
+         authentication_string, password_expired, {}, x509_issuer, x509_subject, ssl_cipher, {}, {}",
+        or_null(LOCKED, LOCKED),
+        or_null(LAST_CHANGED, "unix_timestamp(password_last_changed)"),
+        or_null(LIFETIME, LIFETIME)
+    );
     let sql = format!("select {columns}, {} from mysql.user", privilege_columns(GLOBAL_LEVEL));
     for row in run(connection, &sql)? {
         let (password, authentication) = (cell(&row, 2), cell(&row, 9));
@@ -384,7 +442,9 @@ pub(super) fn load(connection: &mut Connection) -> SqlResult<Grants> {
             password_expired: yes(row.get(10)),
             locked: yes(row.get(11)),
             demanded: [12, 13, 14].map(|at| cell(&row, at).into_bytes()),
-            global: privileges_of(&row, 15, GLOBAL_LEVEL),
+            password_changed: cell(&row, 15).parse().ok().filter(|&at| at > 0),
+            password_lifetime: cell(&row, 16).parse().ok(),
+            global: privileges_of(&row, 17, GLOBAL_LEVEL),
         });
     }
     let sql = format!("select Host, Db, User, {} from mysql.db", privilege_columns(DATABASE_LEVEL));
@@ -460,12 +520,24 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
         SslKind::Specified => "SPECIFIED",
     };
     let yes_no = |yes: bool| if yes { "'Y'" } else { "'N'" };
+    let (mut names, mut values) = (String::new(), String::new());
+    if grants.keeps_lifetimes {
+        let or_null = |value: Option<String>| value.unwrap_or_else(|| "null".to_owned());
+        names += &format!(", {LAST_CHANGED}, {LIFETIME}");
+        let changed = or_null(account.password_changed.map(|at| format!("from_unixtime({at})")));
+        values +=
+            &format!(", {changed}, {}", or_null(account.password_lifetime.map(|days| days.to_string())));
+    }
+    if grants.keeps_locks {
+        names += &format!(", {LOCKED}");
+        values += &format!(", {}", yes_no(account.locked));
+    }
     // Writing to a string does not fail.
     let _ = write!(
         sql,
         "insert into mysql.user (Host, User, Password, ssl_type, ssl_cipher, x509_issuer, x509_subject, max_questions, \
-         max_updates, max_connections, max_user_connections, plugin, authentication_string, password_expired, \
-         account_locked, {}) values ({h}, {u}, {}, '{ssl}', {}, {}, {}, {}, {}, {}, {}, {}, {stored}, {}, {}, {})",
+         max_updates, max_connections, max_user_connections, plugin, authentication_string, password_expired{names}, \
+         {}) values ({h}, {u}, {}, '{ssl}', {}, {}, {}, {}, {}, {}, {}, {}, {stored}, {}{values}, {})",
         privilege_columns(GLOBAL_LEVEL),
         if native { stored.as_str() } else { "''" },
         quote(&account.demanded[2]),
@@ -477,7 +549,6 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
         account.max_user_connections,
         quote(account.plugin.as_bytes()),
         yes_no(account.password_expired),
-        yes_no(account.locked),
         flags(account.global, GLOBAL_LEVEL)
     );
     run(connection, &sql)?;
@@ -518,6 +589,7 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
 pub(super) fn insider(db: &Arc<Database>) -> SqlResult<Connection> {
     let mut connection = Connection::insider(db.clone())?;
     connection.ignore_force_recovery();
-    run(&mut connection, "set sql_mode = ''").map_err(|e: SqlError| e)?;
+    // In UTC no hour comes twice: times that are read are written as what they are.
+    run(&mut connection, "set sql_mode = '', time_zone = '+00:00'")?;
     Ok(connection)
 }

@@ -24,7 +24,7 @@ mod values;
 mod xa;
 
 use crate::accounts::limits::Usage;
-use crate::accounts::{InDatabase, Priv, Privileges};
+use crate::accounts::{InDatabase, Priv, Privileges, seconds_now};
 use crate::database::Database;
 use crate::statement::StmtCx;
 use bumpalo::Bump;
@@ -167,6 +167,8 @@ pub struct Connection {
     has_everything: bool,
     /// What the account has done in this hour, if it has limits.
     usage: Option<Arc<Usage>>,
+    /// When whoever has the session came in, in seconds since 1970.
+    pub(crate) login_at: i64,
     /// Bytes that a door holds for it.
     held: usize,
     pub(crate) last_database: Option<InDatabase>,
@@ -212,6 +214,7 @@ impl Connection {
             is_insider: false,
             has_everything: false,
             usage: None,
+            login_at: 0,
             held: 0,
             last_database: None,
         };
@@ -265,10 +268,11 @@ impl Connection {
         self.state.host = info.host;
         self.state.account_user = accounts.account_user(&info.user, &info.account_host);
         self.state.account_host = info.account_host;
+        self.login_at = seconds_now();
         self.has_everything = accounts.are_skipped() || info.transport.is_owner(&info.user);
         self.state.privileges = match self.has_everything {
             true => Arc::new(Privileges::everything()),
-            false => accounts.privileges(&self.state.account_user, &self.state.account_host),
+            false => accounts.privileges(&self.state.account_user, &self.state.account_host, self.login_at),
         };
         self.process.set_account(&self.state.account_user, &self.state.account_host);
         let now = Instant::now();

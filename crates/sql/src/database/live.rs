@@ -18,6 +18,9 @@ pub(super) fn apply(db: &Database, var: VarId, value: &VarValue) {
             db.engine.core().live.flush_log_at_trx_commit.store(policy, Ordering::Relaxed);
         }
         id::GLOBAL_CONNECTION_MEMORY_LIMIT => db.memory.set_limit(value.uint()),
+        id::DEFAULT_PASSWORD_LIFETIME => {
+            db.accounts.set_default_lifetime(u16::try_from(value.uint()).unwrap_or(u16::MAX));
+        }
         id::READ_ONLY => db.read_only.store(on, Ordering::Relaxed),
         id::SUPER_READ_ONLY => db.super_read_only.store(on, Ordering::Relaxed),
         _ if db.engine.core().storage.change(|live| set_in_storage(live, var, value)) => {}

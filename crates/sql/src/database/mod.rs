@@ -70,7 +70,7 @@ pub struct Database {
     pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
-    start_notes: Mutex<Vec<String>>,
+    pub(crate) start_notes: Mutex<Vec<String>>,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     flush_hook: Mutex<Option<FlushHook>>,
 }
@@ -158,7 +158,16 @@ impl Database {
             flush_hook: Mutex::default(),
         });
         Accounts::open(&db)?;
-        for var in [id::READ_ONLY, id::SUPER_READ_ONLY, id::GLOBAL_CONNECTION_MEMORY_LIMIT] {
+        if db.globals.get(id::DEFAULT_PASSWORD_LIFETIME).uint() != 0 && !db.accounts.keep_lifetimes() {
+            db.globals.put(id::DEFAULT_PASSWORD_LIFETIME, VarValue::UInt(0));
+            db.start_notes.lock().push(format!("default_password_lifetime is 0: {NO_LIFETIMES}"));
+        }
+        for var in [
+            id::DEFAULT_PASSWORD_LIFETIME,
+            id::READ_ONLY,
+            id::SUPER_READ_ONLY,
+            id::GLOBAL_CONNECTION_MEMORY_LIMIT,
+        ] {
             live::apply(&db, var, &db.globals.get(var));
         }
         db.logs.serve(&db);
@@ -225,6 +234,10 @@ impl Database {
         if var == id::LOG_OUTPUT && value.uint() & LOG_TABLE != 0 && !crate::logs::has_tables(self) {
             let error = wrong_value(var, &value);
             return Err(SqlError { message: format!("{}: {NO_LOG_TABLES}", error.message).into(), ..error });
+        }
+        if var == id::DEFAULT_PASSWORD_LIFETIME && value.uint() != 0 && !self.accounts.keep_lifetimes() {
+            let error = wrong_value(var, &value);
+            return Err(SqlError { message: format!("{}: {NO_LIFETIMES}", error.message).into(), ..error });
         }
         let before = self.globals.get(var);
         let goes_offline = var == id::OFFLINE_MODE && value.uint() != 0;
@@ -362,6 +375,7 @@ impl Database {
 /// Bits of `log_output`.
 const LOG_FILE: u64 = 2;
 const LOG_TABLE: u64 = 4;
+const NO_LIFETIMES: &str = "this folder does not keep when passwords were set";
 const NO_LOG_TABLES: &str = "this folder has no tables for logs that can be written";
 
 /// Error 1231.

@@ -36,6 +36,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("date_format", "variables/facts.rs", "formats_that_are_said_are_those_of_texts"),
     ("datetime_format", "variables/facts.rs", "formats_that_are_said_are_those_of_texts"),
     ("default_authentication_plugin", "variables/limits.rs", "new_accounts_have_the_method_that_is_said"),
+    ("default_password_lifetime", "accounts.rs", "passwords_grow_old"),
     ("default_storage_engine", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),
     ("default_tmp_storage_engine", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),
     ("default_week_format", "variables/values.rs", "numbers_and_texts_are_calculated_as_it_is_said"),
