@@ -679,3 +679,57 @@ fn monitors_tell_that_a_transaction_goes_on() {
     assert_eq!(run(&mut watcher, &look), "RUNNING");
     run(&mut writer, "rollback");
 }
+
+/// What `innodb_table_locks` does, as MySQL 5.6.24 was seen to do it: without `autocommit` LOCK TABLES begins a transaction that
+/// locks the tables in InnoDB. A transaction that was prepared before the server ended has locks there and no others.
+#[test]
+fn lock_tables_locks_in_innodb_where_it_is_to() {
+    let opened = house();
+    let mut c = session(&opened);
+    let prepare = "xa start 'x'; update t set b = 9 where a = 1; xa end 'x'; xa prepare 'x'";
+    assert_eq!(run(&mut c, &format!("create table u (a int primary key); {prepare}")), "");
+    drop(c);
+    let opened = opened.crash_and_open_with(&[]).expect("opens");
+    let (mut c, mut watcher) = (session(&opened), session(&opened));
+    assert_eq!(run(&mut c, "set innodb_lock_wait_timeout = 1"), "");
+    let look = format!(
+        "select coalesce(sum(trx_lock_structs), 0) from information_schema.innodb_trx where trx_mysql_thread_id = {}",
+        c.id()
+    );
+    for (set, statement, answer, locked) in [
+        ("autocommit = 0", "lock tables t read", TIMEOUT, 0),
+        ("autocommit = 0", "lock tables t write", TIMEOUT, 0),
+        // None of them is locked then.
+        ("autocommit = 0", "lock tables u write, t read", TIMEOUT, 0),
+        ("autocommit = 0", "select count(*) from u", "0", 0),
+        ("autocommit = 0", "lock tables u read", "", 1),
+        ("autocommit = 0", "lock tables u as x write, u as y read", "", 1),
+        ("autocommit = 0", "commit", "", 0),
+        ("autocommit = 0", "lock tables u write", "", 1),
+        ("autocommit = 0", "start transaction", "", 0),
+        ("autocommit = 0", "flush tables u with read lock", "", 0),
+        ("autocommit = 0", "lock tables u write", "", 1),
+        ("autocommit = 0", "unlock tables", "", 0),
+        ("autocommit = 0, innodb_table_locks = 0", "lock tables t read", "", 0),
+        ("autocommit = 0, innodb_table_locks = 0", "lock tables t write", "", 0),
+        ("autocommit = 1, innodb_table_locks = 1", "lock tables t read", "", 0),
+        ("autocommit = 1, innodb_table_locks = 1", "lock tables t write", "", 0),
+        ("autocommit = 1, innodb_table_locks = 1", "unlock tables", "", 0),
+    ] {
+        assert_eq!(run(&mut c, &format!("set {set}")), "", "{set}");
+        assert_eq!(run(&mut c, statement), answer, "{statement} with {set}");
+        // The list is made anew every tenth of a second only.
+        let begun = Instant::now();
+        while run(&mut watcher, &look) != locked.to_string() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{locked} is not seen after {statement} with {set}"
+            );
+        }
+    }
+    // Sessions to come have the value of all.
+    assert_eq!(run(&mut c, "set global innodb_table_locks = 0"), "");
+    let mut other = session(&opened);
+    assert_eq!(run(&mut other, "set autocommit = 0; lock tables t write; unlock tables"), "");
+    assert_eq!(run(&mut c, "xa rollback 'x'"), "");
+}

@@ -31,4 +31,3 @@ pub(super) const NO_UNDO_SPACES: &str = "undo logs are in the system tablespace"
 pub(super) const ONE_DEFAULT_COLLATION: &str = "the default collation of utf8mb4 is fixed";
 pub(super) const ONE_ENGINE: &str = "there is one storage engine, and it is needed";
 pub(super) const ONE_FOLDER: &str = "all files of InnoDB are in the data folder";
-pub(super) const TABLE_LOCKS: &str = "LOCK TABLES always locks in InnoDB too";

@@ -236,7 +236,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("innodb_support_xa", Both, Live, Kind::Bool, "1", Tuning),
     v("innodb_sync_array_size", Global, Fixed, uint(0, MAX, 1), "1", Tuning),
     v("innodb_sync_spin_loops", Global, Live, uint(0, MAX, 1), "30", Tuning),
-    v("innodb_table_locks", Both, Live, Kind::Bool, "1", Refused(TABLE_LOCKS)),
+    v("innodb_table_locks", Both, Live, Kind::Bool, "1", Works),
     v("innodb_temp_data_file_path", Global, Fixed, Kind::Text, "ibtmp1:12M:autoextend", Tuning),
     v("innodb_thread_concurrency", Global, Live, uint(0, 1000, 1), "0", Tuning),
     v("innodb_thread_sleep_delay", Global, Live, uint(0, 1000000, 1), "10000", Tuning),

@@ -327,7 +327,7 @@ impl Connection {
                     .iter()
                     .map(|name| ast::TableLock { name: *name, alias: None, kind: ast::TableLockKind::Read })
                     .collect();
-                self.lock_tables(&locks)?;
+                self.lock_tables(&locks, false)?;
                 // What the files hold is what the tables hold, as far as statements have changed them.
                 self.state.give_way();
                 let storage = &self.db.engine().core().storage;

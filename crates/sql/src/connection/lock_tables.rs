@@ -1,11 +1,13 @@
-//! LOCK TABLES: metadata locks that are held until UNLOCK TABLES, and what may be used meanwhile.
+//! LOCK TABLES: metadata locks that are held until UNLOCK TABLES, and what may be used meanwhile; without `autocommit` also
+//! locks of InnoDB, which are held until the transaction ends.
 
 use super::{Connection, text_of};
 use vaquita_catalog::error;
-use vaquita_engine::MdlMode;
+use vaquita_engine::{LockMode, MdlMode};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{TableLock, TableLockKind};
 use vaquita_session::privilege::{Priv, Wanted};
+use vaquita_session::vars::id;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Tables that LOCK TABLES has locked.
@@ -29,7 +31,8 @@ impl LockedTables {
 }
 
 impl Connection {
-    pub(super) fn lock_tables(&mut self, locks: &[TableLock<'_>]) -> SqlResult<Outcome> {
+    /// LOCK TABLES; FLUSH TABLES .. WITH READ LOCK, too, which leaves InnoDB's locks alone.
+    pub(super) fn lock_tables(&mut self, locks: &[TableLock<'_>], for_session: bool) -> SqlResult<Outcome> {
         self.xa.check_ddl()?;
         self.unlock_tables();
         self.implicit_commit()?;
@@ -54,6 +57,7 @@ impl Connection {
         }
         // In the order of names, so that two such statements do not wait for each other.
         tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
+        let mut opened = Vec::with_capacity(tables.len());
         for table in &tables {
             let engine_name = vaquita_catalog::engine_name(&table.database, &table.name)?;
             let mode = if table.write { MdlMode::SharedNoReadWrite } else { MdlMode::SharedNoWrite };
@@ -61,13 +65,34 @@ impl Connection {
             // The name is locked whether there is a table or not.
             let core = self.db.engine.core();
             let locked = locked.and_then(|()| error::of_engine(core.table(&engine_name)));
-            if let Err(e) = locked {
+            match locked {
+                Ok(found) => opened.push((found, table.write)),
+                Err(e) => {
+                    self.engine.unlock_tables();
+                    return Err(e);
+                }
+            }
+        }
+        if for_session && self.locks_in_engine() {
+            let locked = self.engine.run(|statement| {
+                opened.iter().try_for_each(|(table, write)| {
+                    statement.lock_table(table, if *write { LockMode::Exclusive } else { LockMode::Shared })
+                })
+            });
+            if let Err(e) = error::of_engine(locked) {
                 self.engine.unlock_tables();
+                error::of_engine(self.engine.rollback())?;
                 return Err(e);
             }
         }
         self.locked = LockedTables { tables, active: true };
         Ok(Outcome::default())
+    }
+
+    /// Whether LOCK TABLES begins a transaction that locks the tables: those who use them without asking for metadata locks,
+    /// and transactions that are older than the server's start, are waited for.
+    fn locks_in_engine(&self) -> bool {
+        !self.state.vars.autocommit && self.state.vars.get(id::INNODB_TABLE_LOCKS).uint() != 0
     }
 
     /// Gives table locks back; whether there were any.

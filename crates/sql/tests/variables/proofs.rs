@@ -170,6 +170,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("innodb_rollback_segments", "../../txn/src/undo/tests/golden.rs", "fewer_rollback_segments_are_used_and_the_others_kept"),
     ("innodb_sort_buffer_size", "storage_settings.rs", "index_builds_sort_in_as_much_memory_as_they_may"),
     ("innodb_strict_mode", "../../vaquita/tests/table_limits.rs", "definitions_are_taken_and_refused_as_by_mysql"),
+    ("innodb_table_locks", "waits.rs", "lock_tables_locks_in_innodb_where_it_is_to"),
     ("innodb_undo_logs", "storage_settings.rs", "what_is_dynamic_counts_at_once"),
     ("innodb_undo_logs", "../../txn/src/undo/tests/golden.rs", "fewer_rollback_segments_are_used_and_the_others_kept"),
     ("innodb_use_native_aio", "storage_settings.rs", "many_transfers_go_by_rings_or_by_threads"),
