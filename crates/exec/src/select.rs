@@ -55,24 +55,36 @@ impl Output for ToSink<'_> {
 
 impl ToSink<'_> {
     fn converted(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
-        fn convert<'v>(
-            value: &'v Value<'_>,
-            conversion: &Option<(Charset, Charset)>,
-        ) -> SqlResult<Value<'v>> {
-            let (Value::Bytes(text) | Value::Label { text, .. }, Some((from, to))) = (value, conversion)
-            else {
+        type Conversion = Option<(Charset, Charset)>;
+        /// The text and the character sets, if it means something else in the client's.
+        #[inline]
+        fn to_convert<'v>(
+            (value, conversion): (&'v Value<'_>, &Conversion),
+        ) -> Option<(&'v [u8], Charset, Charset)> {
+            match (value, conversion) {
+                (Value::Bytes(text) | Value::Label { text, .. }, &Some((from, to)))
+                    if !charset::is_same_in(text, from, to) =>
+                {
+                    Some((text, from, to))
+                }
+                _ => None,
+            }
+        }
+        fn convert<'v>(value: &'v Value<'_>, conversion: &Conversion) -> SqlResult<Value<'v>> {
+            let Some((text, from, to)) = to_convert((value, conversion)) else {
                 return Ok(value.borrowed());
             };
-            if text.is_ascii() && from.is_ascii_based() && to.is_ascii_based() {
-                return Ok(value.borrowed());
-            }
-            let mut out = memory::with_room(converted_len_max(*from, *to, text))?;
-            charset::convert(*from, *to, text, &mut out);
+            let mut out = memory::with_room(converted_len_max(from, to, text))?;
+            charset::convert(from, to, text, &mut out);
             memory::give_back_rest(&mut out);
             Ok(match value {
                 Value::Label { number, .. } => Value::Label { number: *number, text: out.into() },
                 _ => Value::owned(out),
             })
+        }
+        // Most rows say the same in both.
+        if values.iter().zip(&self.plan.conversions).all(|pair| to_convert(pair).is_none()) {
+            return self.sink.row(values);
         }
         let row = values.iter().zip(&self.plan.conversions).map(|(value, to)| convert(value, to));
         let row: Vec<Value<'_>> = row.collect::<SqlResult<_>>()?;

@@ -465,8 +465,7 @@ fn in_charset_of(e: &Expr, arg: &Expr, text: &[u8]) -> SqlResult<(Vec<u8>, usize
 pub fn converted_len_max(from: Charset, to: Charset, text: &[u8]) -> usize {
     /// Below it the text may grow as it likes, in bytes.
     const SHORT: usize = 64 << 10;
-    let same = from.is_ascii_based() && to.is_ascii_based() && text.is_ascii();
-    match text.len() < SHORT || same {
+    match text.len() < SHORT || charset::is_same_in(text, from, to) {
         true => text.len() + 8,
         false => (text.len() / usize::from(from.mb_min_len).max(1)).saturating_mul(to.mb_max_len.into()) + 8,
     }

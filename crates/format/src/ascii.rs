@@ -4,6 +4,7 @@ use vaquita_base::codec;
 
 /// The bits that no byte of ASCII has.
 pub(crate) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+const HIGH_BITS_16: u128 = (HIGH_BITS as u128) << 64 | HIGH_BITS as u128;
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// Bytes before the first that is not ASCII.
@@ -17,6 +18,19 @@ pub(crate) fn len(bytes: &[u8]) -> usize {
         len += 8;
     }
     len + bytes[len..].iter().take_while(|byte| byte.is_ascii()).count()
+}
+
+/// Whether all bytes are ASCII: the standard library's answer, in a sixth of its instructions for texts of columns' lengths.
+#[inline]
+pub(crate) fn is(bytes: &[u8]) -> bool {
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    if let (Some(_), Some(last)) = (blocks.first(), bytes.last_chunk::<16>()) {
+        // The last sixteen may have been looked at in part.
+        let ends = u128::from_ne_bytes(*last);
+        let all = blocks.iter().fold(ends, |all, block| all | u128::from_ne_bytes(*block));
+        return all & HIGH_BITS_16 == 0;
+    }
+    rest.iter().fold(0, |all, byte| all | byte) < 0x80
 }
 
 /// Bytes two texts have in common at their start: all of them, but for the last ones, fewer than eight, of the shorter text.
@@ -147,6 +161,19 @@ mod tests {
         for (text, expected) in [("", 0), ("abcdefgh", 8), ("abcdefgé", 7), ("abcdefghijé", 10), ("é", 0)]
         {
             assert_eq!(len(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn one_byte_that_is_not_ascii_is_found_wherever_it_stands() {
+        for len in 0..70 {
+            let mut text = vec![0x7F; len];
+            assert!(is(&text));
+            for at in 0..len {
+                text[at] = 0x80;
+                assert!(!is(&text), "{at} of {len}");
+                text[at] = 0;
+            }
         }
     }
 

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 pub use case::{Case, CaseVersion, change as change_case};
-pub use check::bad_value;
+pub use check::{bad_value, is_same_in};
 pub use convert::{Converted, convert};
 use packed::EastAsian;
 use vaquita_base::codec;

@@ -53,6 +53,7 @@ impl Statement<'_> {
             (_, _) => false,
         };
         if locks {
+            self.session.auto_inc_locked = true;
             self.session.lock_table(table, LockMode::AutoInc)?;
         }
         let count = match wanted {

@@ -90,6 +90,8 @@ pub struct Session {
     kept_locks: usize,
     /// [`Trx::unchanged`] at the start of the statement.
     unchanged_before: u64,
+    /// The statement has taken AUTO-INC locks.
+    auto_inc_locked: bool,
 }
 
 impl Session {
@@ -126,6 +128,7 @@ impl Session {
             read_lock,
             kept_locks: 0,
             unchanged_before: 0,
+            auto_inc_locked: false,
         }
     }
 
@@ -385,7 +388,9 @@ impl Session {
     }
 
     fn leave_statement(&mut self) {
-        self.core.txn.locks().unlock_auto_inc(&self.trx);
+        if std::mem::take(&mut self.auto_inc_locked) {
+            self.core.txn.locks().unlock_auto_inc(&self.trx);
+        }
         if self.trx.isolation() <= Isolation::ReadCommitted {
             self.core.txn.close_view(&mut self.trx);
         }

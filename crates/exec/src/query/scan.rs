@@ -52,7 +52,7 @@ pub(crate) struct Reader {
 /// What executions of a block use one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    readers: Vec<Reader>,
+    readers: Vec<Option<Box<Reader>>>,
     keys: Vec<Option<RowKey>>,
     want_keys: Vec<bool>,
 }
@@ -60,7 +60,8 @@ pub(crate) struct Workspace {
 /// One execution of the reading part of a block.
 pub(crate) struct Exec<'p> {
     block: &'p BlockPlan,
-    readers: Vec<Reader>,
+    /// By slot. One that reads is not in its place.
+    readers: Vec<Option<Box<Reader>>>,
     /// Rows may be looked at in place.
     in_place: bool,
     /// Keys of the present rows, by slot, where `want_keys` asks for them.
@@ -84,8 +85,8 @@ pub(crate) struct ToChange {
 
 impl<'p> Exec<'p> {
     pub(crate) fn new(block: &'p BlockPlan, mut workspace: Box<Workspace>, in_place: bool) -> Exec<'p> {
-        workspace.readers.resize_with(block.reads.len(), Reader::default);
-        for reader in &mut workspace.readers {
+        workspace.readers.resize_with(block.reads.len(), || None);
+        for reader in workspace.readers.iter_mut().flatten() {
             reader.ready = false;
             reader.kept = None;
         }
@@ -105,7 +106,7 @@ impl<'p> Exec<'p> {
         let mut workspace = self.empty;
         *workspace = Workspace { readers: self.readers, keys: self.keys, want_keys: self.want_keys };
         let mut bytes = size_of::<Workspace>();
-        for reader in &mut workspace.readers {
+        for reader in workspace.readers.iter_mut().flatten() {
             reader.kept = None;
             bytes += size_of::<Reader>() + reader.cursor.as_ref().map_or(0, Cursor::memory);
         }
@@ -154,10 +155,10 @@ impl<'p> Exec<'p> {
             }
             Some((Step::Table { slot, filter, covered }, rest)) => {
                 let in_place = self.in_place && last && rest.is_empty();
-                let mut reader = std::mem::take(&mut self.readers[*slot]);
+                let mut reader = self.readers[*slot].take().unwrap_or_default();
                 let at = At { slot: *slot, filter, covered: *covered, implied: &[], rest, last, in_place };
                 let flow = self.table(&mut reader, &at, cx, row, next);
-                self.readers[*slot] = reader;
+                self.readers[*slot] = Some(reader);
                 flow
             }
             Some((Step::Outer { steps, slots, before, filter }, rest)) => {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Charset, Form, next_utf8};
+use crate::ascii;
 
 impl Charset {
     /// Nothing if all of `bytes` is text, else the position of the first byte that is not part of a character.
@@ -47,9 +48,15 @@ fn first_malformed_utf8(bytes: &[u8], bmp_only: bool) -> Option<usize> {
     }
 }
 
+/// Whether the bytes of a text mean the same characters in both: converting it changes nothing. `false` tells nothing.
+#[inline]
+pub fn is_same_in(text: &[u8], a: Charset, b: Charset) -> bool {
+    a.is_ascii_based() && b.is_ascii_based() && ascii::is(text)
+}
+
 /// Characters of a text in UTF-8; a malformed byte counts as one.
 pub(super) fn utf8_char_count(bytes: &[u8]) -> usize {
-    if bytes.is_ascii() {
+    if ascii::is(bytes) {
         return bytes.len();
     }
     if std::str::from_utf8(bytes).is_ok() {

@@ -3,7 +3,7 @@
 use super::handover::{Berth, Running};
 use super::loops::Group;
 use super::slots::{Slot, Slots};
-use super::width::Load;
+use super::width::{Load, coarse_now};
 use super::{Connection, Door, Inbox, Message, Next, Place, Trouble};
 use crate::{Accepted, Listener};
 use rustix::event::{Timespec, epoll};
@@ -107,8 +107,9 @@ pub(super) struct Core<D: Door> {
     page_waits: u32,
     /// When it began to wait for the first of them.
     page_wait_began: Option<Instant>,
-    began: Instant,
-    next_sweep: Instant,
+    /// By the coarse clock, like `next_sweep`.
+    began: Duration,
+    next_sweep: Duration,
     stopping: bool,
     /// Accepting failed for want of descriptors; tried again at the next sweep.
     accept_again: bool,
@@ -142,7 +143,7 @@ impl<D: Door> Core<D> {
             let data = epoll::EventData::new_u64(LISTENER + i as u64);
             epoll::add(&epoll, listener, data, level | epoll::EventFlags::ET)?;
         }
-        let now = Instant::now();
+        let now = coarse_now();
         Ok(Box::new(Core {
             berth: group.berths[index].clone(),
             group,
@@ -178,7 +179,7 @@ impl<D: Door> Core<D> {
     }
 
     fn now_s(&self) -> u64 {
-        self.began.elapsed().as_secs()
+        coarse_now().saturating_sub(self.began).as_secs()
     }
 
     /// Waits for events; at once if there is work without.
@@ -186,7 +187,7 @@ impl<D: Door> Core<D> {
         let limit = if !self.ready.is_empty() {
             Some(Duration::ZERO)
         } else if self.slots.len() > 0 || self.stopping || self.accept_again {
-            Some(self.next_sweep.saturating_duration_since(Instant::now()))
+            Some(self.next_sweep.saturating_sub(coarse_now()))
         } else {
             None
         };
@@ -305,7 +306,7 @@ impl<D: Door> Core<D> {
         }
         // Edge-triggered: there may be more.
         self.accept_again = true;
-        self.next_sweep = Instant::now();
+        self.next_sweep = coarse_now();
     }
 
     /// No file is left for a client: he gets the one kept for that, and is told. Whether he has been.
@@ -530,7 +531,7 @@ impl<D: Door> Core<D> {
 
     /// Once a second: whose patience has ended?
     fn sweep(&mut self) {
-        let now = Instant::now();
+        let now = coarse_now();
         if now < self.next_sweep {
             return;
         }

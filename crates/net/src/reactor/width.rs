@@ -110,6 +110,8 @@ impl Width {
 pub(super) struct Load {
     index: usize,
     since: Instant,
+    /// By the coarse clock: there is no need to look at the other one before.
+    next: Duration,
     /// What its thread had run for at that time.
     ran: Duration,
     /// What it has waited for pages since.
@@ -120,7 +122,8 @@ pub(super) struct Load {
 
 impl Load {
     pub(super) fn new(index: usize) -> Load {
-        Load { index, since: Instant::now(), ran: Duration::ZERO, waited: Duration::ZERO, full: 0, roomy: 0 }
+        let (since, next) = (Instant::now(), Duration::ZERO);
+        Load { index, since, next, ran: Duration::ZERO, waited: Duration::ZERO, full: 0, roomy: 0 }
     }
 
     /// The loop has come to this thread.
@@ -137,6 +140,9 @@ impl Load {
 
     /// Looks at the load if it is time to: tells it, and lets more loops or fewer serve.
     pub(super) fn look(&mut self, width: &Width) {
+        if coarse_now() < self.next {
+            return;
+        }
         let now = Instant::now();
         let passed = now.saturating_duration_since(self.since);
         if passed < WINDOW {
@@ -146,6 +152,7 @@ impl Load {
         let busy = ran.saturating_sub(self.ran) + std::mem::take(&mut self.waited);
         let load = busy.as_micros() * 1_000 / passed.as_micros().max(1);
         (self.since, self.ran) = (now, ran);
+        self.next = coarse_now() + WINDOW;
         self.judge(
             width,
             load.min(1_000) as u64,
@@ -168,6 +175,12 @@ impl Load {
             width.narrow(serving, now_ms);
         }
     }
+}
+
+/// The monotonic clock of the last tick, some milliseconds ago at most: reading it costs a fraction of the exact time.
+pub(super) fn coarse_now() -> Duration {
+    let time = clock_gettime(ClockId::MonotonicCoarse);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// What this thread has run for.

@@ -280,7 +280,11 @@ fn literal_values<'s>(literals: &[LiftedLiteral], sql: &'s [u8], mode: ParseMode
             LiftedLiteral::String { .. } => Value::Bytes(literal.bytes(sql, mode)),
         })
     };
-    literals.iter().map(value).collect()
+    let mut values = Values::with_capacity(literals.len());
+    for literal in literals {
+        values.push(value(literal)?);
+    }
+    Ok(values)
 }
 
 /// Whether a statement is planned, and its plan kept.

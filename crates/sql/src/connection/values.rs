@@ -4,7 +4,7 @@
 //! that the digest gives with the kinds of the values ([`vaquita_parser::ValueTag`]).
 
 use smallvec::SmallVec;
-use vaquita_engine::text::charset::{Charset, convert};
+use vaquita_engine::text::charset::{Charset, convert, is_same_in};
 use vaquita_parser::{Digest, ParseMode, Source, ValueTag};
 use vaquita_types::{Kind, SqlType, Value};
 
@@ -149,7 +149,7 @@ fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
 pub(super) fn convert_texts(values: &mut [Value<'_>], (from, to): (Charset, Charset)) {
     for value in values {
         if let Value::Bytes(text) = value
-            && !(text.is_ascii() && from.is_ascii_based() && to.is_ascii_based())
+            && !is_same_in(text, from, to)
         {
             let mut out = Vec::with_capacity(text.len());
             convert(from, to, text, &mut out);

@@ -8,7 +8,7 @@ use crate::sql_type::{BINARY, Kind, NOT_FIXED, SqlType};
 use crate::temporal::print::{round_datetime, round_time};
 use crate::value::Value;
 use std::borrow::Cow;
-use vaquita_format::charset::{Charset, convert};
+use vaquita_format::charset::{Charset, convert, is_same_in};
 
 /// Target of a CAST.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,7 +171,7 @@ fn to_char<'v>(
         _ if is_text => from.charset().unwrap_or(Charset::BINARY),
         _ => Charset::LATIN1,
     };
-    if source != target && !(text.is_ascii() && source.is_ascii_based() && target.is_ascii_based()) {
+    if source != target && !is_same_in(&text, source, target) {
         let mut out = Vec::with_capacity(text.len());
         convert(source, target, &text, &mut out);
         text = Cow::Owned(out);

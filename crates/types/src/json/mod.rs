@@ -37,7 +37,7 @@ use crate::value::Value;
 use binary::Node;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use vaquita_format::charset::{Charset, convert};
+use vaquita_format::charset::{Charset, convert, is_same_in};
 use vaquita_format::column::mysql_type;
 
 pub use print::push_text;
@@ -119,7 +119,7 @@ pub fn from_value(v: &Value<'_>, from: &SqlType) -> SqlResult<Vec<u8>> {
 
 fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> Cow<'t, [u8]> {
     match from.charset() {
-        Some(charset) if charset != Charset::UTF8MB4 && !(text.is_ascii() && charset.is_ascii_based()) => {
+        Some(charset) if charset != Charset::UTF8MB4 && !is_same_in(text, charset, Charset::UTF8MB4) => {
             let mut out = Vec::new();
             convert(charset, Charset::UTF8MB4, text, &mut out);
             Cow::Owned(out)

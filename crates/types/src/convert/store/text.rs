@@ -7,7 +7,7 @@ use crate::sql_type::{BINARY, Kind, SqlType};
 use crate::value::Value;
 use std::borrow::Cow;
 use vaquita_base::codec::push_uint;
-use vaquita_format::charset::{Charset, bad_value, convert};
+use vaquita_format::charset::{Charset, bad_value, convert, is_same_in};
 use vaquita_format::collation;
 
 impl Place<'_, '_> {
@@ -108,7 +108,7 @@ impl Place<'_, '_> {
             self.malformed(&text[bad..])?;
             return Ok(Cow::Borrowed(&text[..bad]));
         }
-        if is_same_in_both(text, from, to) {
+        if is_same_in(text, from, to) {
             return Ok(Cow::Borrowed(text));
         }
         let mut converted = Vec::with_capacity(text.len());
@@ -134,7 +134,7 @@ impl Place<'_, '_> {
             _ => v.to_text(from),
         };
         let (source, target) = (source_charset(v, from), self.column.ty.charset().unwrap_or(Charset::LATIN1));
-        if source == target || source == Charset::BINARY || is_same_in_both(&text, source, target) {
+        if source == target || source == Charset::BINARY || is_same_in(&text, source, target) {
             return Some(text);
         }
         let mut converted = Vec::new();
@@ -216,11 +216,6 @@ impl Place<'_, '_> {
         }
         (bits, unknown)
     }
-}
-
-/// Whether the bytes of a text mean the same characters in both.
-fn is_same_in_both(text: &[u8], a: Charset, b: Charset) -> bool {
-    text.is_ascii() && a.is_ascii_based() && b.is_ascii_based()
 }
 
 fn source_charset(v: &Value<'_>, from: &SqlType) -> Charset {
