@@ -396,18 +396,39 @@ impl Storage {
     /// The caller holds no page latch.
     #[inline]
     pub fn begin(&self) -> Result<Mtr<'_>> {
+        self.check_writable()?;
+        let room = match self.log().try_reserve_room(self.mtr_log_max()) {
+            Some(room) => room,
+            None => self.wait_for_room(self.mtr_log_max())?,
+        };
+        Ok(Mtr::new(self, Some(room)))
+    }
+
+    #[inline]
+    fn check_writable(&self) -> Result<()> {
         if self.options().read_only {
             return Err(Error::Config("the folder is open for reading only".into()));
         }
         self.flusher().check_usable()?;
-        if let Some(failure) = self.log().failure() {
-            return Err(Error::Poisoned(failure.to_string()));
+        match self.log().failure() {
+            Some(failure) => Err(Error::Poisoned(failure.to_string())),
+            None => Ok(()),
         }
-        let room = match self.log().try_reserve_room(self.mtr_log_max()) {
-            Some(room) => room,
-            None => self.wait_for_room()?,
-        };
-        Ok(Mtr::new(self, Some(room)))
+    }
+
+    /// Waits until the log has room for so many mini-transactions, as far as it ever has: for whoever is going to keep others
+    /// waiting while they run. It is not kept for them: they reserve theirs when they begin.
+    ///
+    /// # Errors
+    /// As [`Storage::begin`].
+    pub fn wait_for_room_of(&self, mini_transactions: usize) -> Result<()> {
+        self.check_writable()?;
+        let bytes = (self.mtr_log_max() * mini_transactions).min(self.log().capacity() as usize / 4);
+        if !self.log().has_room(bytes) {
+            let room = self.wait_for_room(bytes)?;
+            self.log().release_room(room);
+        }
+        Ok(())
     }
 
     /// Begins a mini-transaction that only reads. Never waits.

@@ -200,18 +200,18 @@ impl Storage {
     /// The service writes pages and moves the checkpoint, or one of the threads that wait where none runs; the others sleep
     /// until there is room for them, or it is their turn.
     #[cold]
-    pub(crate) fn wait_for_room(&self) -> Result<Room> {
+    pub(crate) fn wait_for_room(&self, bytes: usize) -> Result<Room> {
         loop {
             if !self.room_service.call()
                 && let Some(turn) = self.makes_room.try_lock()
             {
-                let made = self.make_room();
+                let made = self.make_room(bytes);
                 drop(turn);
                 self.log.wake_for_room();
                 return made;
             }
             let others = || self.room_service.runs() || self.makes_room.is_locked();
-            let room = self.log.wait_for_room(self.mtr_log_max, others);
+            let room = self.log.wait_for_room(bytes, others);
             if let Some(room) = room.map_err(|e| Error::Poisoned(e.to_string()))? {
                 return Ok(room);
             }
@@ -219,9 +219,9 @@ impl Storage {
     }
 
     /// Writes old pages until there is room.
-    fn make_room(&self) -> Result<Room> {
+    fn make_room(&self, bytes: usize) -> Result<Room> {
         loop {
-            if let Some(room) = self.log.try_reserve_room(self.mtr_log_max) {
+            if let Some(room) = self.log.try_reserve_room(bytes) {
                 return Ok(room);
             }
             self.write_oldest()?;

@@ -16,6 +16,9 @@ use vaquita_storage::Storage;
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx};
 
+/// Mini-transactions that the log has room for when the latch is taken: more than the rows of an ordinary definition take.
+const ROOM: usize = 4;
+
 /// A running change. The dictionary's latch is held exclusively from its first row in the dictionary's tables until it is
 /// committed, or taken back; see [`Change::unlatched`].
 #[derive(Debug)]
@@ -53,7 +56,7 @@ impl<'a> Change<'a> {
         body: impl FnOnce(&mut Change<'a>) -> Result<R>,
     ) -> Result<R> {
         begin(core, trx)?;
-        let latch = Some(core.dict.change());
+        let latch = Some(latch(core)?);
         let (left, changed, dropped) = Default::default();
         let mut change = Change { core, trx, latch, undo, left, changed, dropped };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
@@ -70,8 +73,8 @@ impl<'a> Change<'a> {
         &self.core.storage
     }
 
-    /// Does what takes its time and concerns nobody else, as making files, without the latch. Others may change other
-    /// definitions meanwhile; that of the tables of this change are kept by metadata locks.
+    /// Does what takes its time and concerns nobody else, as making and renaming files, without the latch. Others may
+    /// change other definitions meanwhile; those of the tables of this change are kept by metadata locks.
     ///
     /// # Panics
     /// If the change has rows in the dictionary's tables: others would read them before the commit.
@@ -79,7 +82,10 @@ impl<'a> Change<'a> {
         assert_eq!(self.trx.undo_no(), 0, "rows that are not committed are read by nobody");
         self.latch = None;
         let done = body(self);
-        self.latch = Some(self.core.dict.change());
+        // What was made is taken back without it, too.
+        if done.is_ok() {
+            self.latch = Some(latch(self.core)?);
+        }
         done
     }
 
@@ -186,13 +192,17 @@ impl<'a> Change<'a> {
         if row::roll_back(core, trx).is_err() {
             return;
         }
-        let Ok(entries) = log::newest_first(core, &undo) else { return };
-        // What was made is known to nobody. A file that gets its name back is looked for by it.
-        if !entries.iter().any(|(_, entry)| matches!(entry, Entry::RenameBack { .. })) {
-            drop(latch);
-        }
-        let _ = log::perform(core, &entries);
+        // What was made is known to nobody. A file that gets its name back is open.
+        drop(latch);
+        give_up(core, &undo);
     }
+}
+
+/// The latch, with room in the log for what is written under it: pages that have to go before there is some are written
+/// while nobody waits for the latch.
+fn latch(core: &Core) -> Result<RwLockWriteGuard<'_, ()>> {
+    core.storage.wait_for_room_of(ROOM)?;
+    Ok(core.dict.change())
 }
 
 fn begin(core: &Core, trx: &mut Trx) -> Result<()> {
@@ -209,8 +219,7 @@ fn begin(core: &Core, trx: &mut Trx) -> Result<()> {
     Ok(())
 }
 
-/// Undoes what was made for a change that is given up before it began. No definition names it, so nobody has to wait
-/// while it goes.
+/// Undoes what was made for a change that did not come to be. No definition names it, so nobody has to wait while it goes.
 pub(super) fn give_up(core: &Core, undo: &[u64]) {
     let _ = log::newest_first(core, undo).and_then(|entries| log::perform(core, &entries));
 }

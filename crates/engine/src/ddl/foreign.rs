@@ -13,6 +13,7 @@ use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::row::entry;
 use crate::table::{Column, ForeignKey, ReferentialAction};
+use std::sync::Arc;
 use vaquita_btree::Cursor;
 use vaquita_format::column::{MType, prtype};
 use vaquita_format::dict::foreign_type as bits;
@@ -131,13 +132,17 @@ fn check_rows(core: &Core, key: &ForeignKey) -> Result<()> {
     Ok(())
 }
 
-/// Drops a foreign key of a table, named without its database.
-pub(super) fn drop_key(change: &mut Change<'_>, table: &str, name: &str) -> Result<()> {
+/// A foreign key of a table, named without its database.
+pub(super) fn find_key(change: &Change<'_>, table: &str, name: &str) -> Result<Arc<ForeignKey>> {
     let id = format!("{}/{name}", database_of(table));
     let keys = change.core.dict.foreign_keys(change.storage(), BY_CHILD, table)?;
-    let Some(key) = keys.iter().find(|k| k.id.eq_ignore_ascii_case(&id)) else {
-        return Err(Error::ForeignKey(format!("{table} has no foreign key {name}")));
-    };
+    let found = keys.into_iter().find(|k| k.id.eq_ignore_ascii_case(&id));
+    found.ok_or_else(|| Error::ForeignKey(format!("{table} has no foreign key {name}")))
+}
+
+/// Drops a foreign key of a table, named without its database.
+pub(super) fn drop_key(change: &mut Change<'_>, table: &str, name: &str) -> Result<()> {
+    let key = find_key(change, table, name)?;
     delete(change, &key.id)?;
     change.changes(table);
     change.changes(&key.parent);

@@ -1,7 +1,8 @@
 //! A table takes the place of another: the end of every ALTER TABLE that writes the rows anew.
 
 use super::change::Change;
-use super::{drop, foreign, rename};
+use super::rename::{self, Renaming};
+use super::{drop, foreign};
 use crate::error::Result;
 
 /// `with` becomes the table `name`, the table that had the name goes. Foreign keys stay as they are, by name: those of
@@ -9,12 +10,20 @@ use crate::error::Result;
 /// old table refer to the new one.
 pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, without: &[String]) -> Result<()> {
     for key in without {
+        foreign::find_key(change, name, key)?;
+    }
+    let aside = format!("{with}-old");
+    rename::check_is_free(change, &aside)?;
+    let old = Renaming::of(change, name, &aside)?;
+    let new = Renaming::of(change, with, name)?;
+    rename::rename_files(change, &[&old, &new])?;
+    for key in without {
         foreign::drop_key(change, name, key)?;
     }
     // Under another name it has no foreign keys, so nothing is lost with it.
-    let aside = format!("{with}-old");
-    rename::rename_alone(change, name, &aside)?;
-    rename::rename(change, with, name)?;
+    rename::rename_rows(change, &old)?;
+    rename::rename_rows(change, &new)?;
+    foreign::rename_table(change, with, name)?;
     drop::drop_table(change, &aside, drop::References::Ignored)?;
     change.changes(name);
     for by in [foreign::BY_CHILD, foreign::BY_PARENT] {

@@ -4,7 +4,9 @@
 use super::change::Change;
 use super::log::Entry;
 use super::{create, definition, foreign};
+use crate::dict::build::TableParts;
 use crate::dict::ids;
+use crate::dict::load::TableRow;
 use crate::error::{Error, Result};
 use vaquita_base::SpaceId;
 
@@ -27,31 +29,39 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
     }
     let mut parts = dict.read_parts(storage, &row)?;
     parts.auto_inc_from = 0;
-    parts.id = ids::table_id(storage)?;
-    for index in &mut parts.indexes {
-        index.id = ids::index_id(storage)?;
-    }
-    let mut old_file = name.to_owned();
-    if row.space != SpaceId::SYSTEM {
-        old_file = out_of_the_way(name, row.id.get());
-        let path = storage.table_space_path(name);
-        if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
-            storage.open_table_space(row.space, &path)?;
-        }
-        if storage.spaces().contains(row.space) {
-            let back =
-                Entry::RenameBack { space: row.space, name: name.to_owned(), new_name: old_file.clone() };
-            change.will_make(&[back])?;
-            storage.rename_table_space(row.space, name, &old_file)?;
-        }
-        parts.space = ids::space_id(storage)?;
-    }
-    create::make_data(change, &mut parts)?;
+    let old_file = change.unlatched(|change| make_empty(change, &row, &mut parts))?;
     definition::leave_data(change, &row, &old_file)?;
     definition::delete(change, &row)?;
     definition::insert(change, &parts)?;
     change.drops(row.id);
     Ok(())
+}
+
+/// Makes the file and the trees of the empty table, with numbers of its own. The old one's file makes room for it; what
+/// that is called now.
+fn make_empty(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> Result<String> {
+    let storage = change.storage();
+    let _folder = change.core.dict.keep_folders();
+    parts.id = ids::table_id(storage)?;
+    for index in &mut parts.indexes {
+        index.id = ids::index_id(storage)?;
+    }
+    let mut old_file = row.name.clone();
+    if row.space != SpaceId::SYSTEM {
+        old_file = out_of_the_way(&row.name, row.id.get());
+        let path = storage.table_space_path(&row.name);
+        if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
+            storage.open_table_space(row.space, &path)?;
+        }
+        if storage.spaces().contains(row.space) {
+            let (space, name, new_name) = (row.space, row.name.clone(), old_file.clone());
+            change.will_make(&[Entry::RenameBack { space, name, new_name }])?;
+            storage.rename_table_space(row.space, &row.name, &old_file)?;
+        }
+        parts.space = ids::space_id(storage)?;
+    }
+    create::make_data(change, parts)?;
+    Ok(old_file)
 }
 
 /// The name of a file that is about to go.

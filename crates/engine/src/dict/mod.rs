@@ -16,10 +16,10 @@
 //!
 //! # Latching
 //! One latch, taken before any page: shared while a definition is read, and by purge while it works on a row
-//! ([`Dictionary::freeze`]); exclusively from the first to the last row of a change of a definition, and while files get
-//! other names for it. A new table's file and trees are made before, and what a change leaves behind, or made in vain, goes
-//! afterwards, found by nobody. A table that is in memory is found without it. Folders of databases have a latch of their own,
-//! held by who makes files in them or changes them.
+//! ([`Dictionary::freeze`]); exclusively from the first to the last row of a change of a definition. Nobody works on files
+//! meanwhile, neither makes them durable: what a change makes, files, trees, other names of files, is made before, and what it
+//! leaves behind, or made in vain, goes afterwards, found by nobody. A table that is in memory is found without it. Folders of
+//! databases have a latch of their own, held by who makes files in them or changes them.
 
 mod bootstrap;
 pub mod build;
@@ -222,6 +222,11 @@ impl Dictionary {
     /// The latch for changing definitions.
     pub(crate) fn change(&self) -> RwLockWriteGuard<'_, ()> {
         self.latch.write()
+    }
+
+    /// Whether somebody has the latch at this moment, shared or exclusively.
+    pub fn is_latched(&self) -> bool {
+        self.latch.is_locked()
     }
 
     /// Keeps the folders of databases, for who puts files into one. Taken after the latch or without it.

@@ -16,6 +16,9 @@ use vaquita_format::undo::UndoPlace;
 use vaquita_format::undo::record::{UndoHeader, UndoRecord, UndoType, UndoValue};
 use vaquita_txn::undo::PurgeRecord;
 
+/// Mini-transactions that the log has room for before a record is purged.
+const ROOM: usize = 2;
+
 /// The columns that indexes are ordered by, as they were before the change.
 #[derive(Debug)]
 struct OldColumns<'u> {
@@ -55,6 +58,8 @@ pub(super) fn row_of(core: &Core, record: &PurgeRecord) -> Vec<u8> {
 pub(super) fn purge(core: &Core, record: &PurgeRecord) -> Result<()> {
     let body = record.undo.body();
     let header = UndoHeader::parse(body).map_err(|c| damaged(record, c))?;
+    // While the latch is held nobody waits for pages to be written, if it can be helped.
+    core.storage.wait_for_room_of(ROOM)?;
     // No definition changes, and no file goes, while the record is at it.
     let _frozen = core.dict.freeze();
     let table = match core.table_by_id(header.table_id) {

@@ -111,6 +111,12 @@ impl RedoLog {
         self.pressure() == LogPressure::Sync
     }
 
+    /// Whether a reservation of that many bytes would succeed at this moment.
+    pub fn has_room(&self, records_max: usize) -> bool {
+        let reserved = self.room.reserved.load(Ordering::Acquire);
+        self.age() + reserved + bytes_in_blocks(records_max) <= self.age_max()
+    }
+
     /// Reserves room for a mini-transaction that appends at most `records_max` bytes; `None` if the checkpoint
     /// must advance first.
     ///
