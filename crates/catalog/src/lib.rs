@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what the engine keeps for this layer as text | [`extra`] |
 //! | types of columns, to and from their declared text | [`declared`] |
-//! | names of tables and databases | `names` |
+//! | names of tables and databases; what a database is by default | `names`, `database` |
 //! | tables and columns themselves | [`table`] |
 //! | defaults | `defaults` |
 //! | the engine's errors in MySQL's words | [`error`] |
@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod database;
 pub mod declared;
 mod defaults;
 pub mod error;
@@ -21,6 +22,7 @@ pub mod extra;
 mod names;
 pub mod table;
 
+pub use database::database_options;
 pub use defaults::{default_value, has_own_default, no_default};
 pub use names::{check_database, engine_name, file_name, is_virtual_database, same_name, sql_name};
 pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_table};

@@ -53,7 +53,7 @@ pub trait VirtualTable: Debug + Send + Sync {
 }
 
 /// The virtual tables there are.
-pub trait VirtualTables: Debug {
+pub trait VirtualTables: Debug + Send + Sync {
     /// One by name; `database`: the one that is named, or the current one.
     fn find(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>>;
 }

@@ -16,6 +16,17 @@ impl SessionState {
         })
     }
 
+    /// Whether the session has a global privilege.
+    ///
+    /// # Errors
+    /// 1227.
+    pub fn check_global(&self, privilege: Priv) -> SqlResult<()> {
+        match self.privileges.global.has(privilege) {
+            true => Ok(()),
+            false => Err(lacks(privilege)),
+        }
+    }
+
     /// `database`: what the session may do in the database.
     pub fn check_one(&self, want: &Wanted, database: Priv) -> SqlResult<()> {
         let privileges = &self.privileges;
@@ -27,15 +38,7 @@ impl SessionState {
                 true => Ok(()),
                 // Files belong to no database.
                 false if want.privileges == Priv::FILE => Err(self.denied_everywhere()),
-                false if want.database.is_empty() => {
-                    let name = want.privileges.first_name();
-                    Err(SqlError::new(
-                        1227,
-                        format!(
-                            "Access denied; you need (at least one of) the {name} privilege(s) for this operation"
-                        ),
-                    ))
-                }
+                false if want.database.is_empty() => Err(lacks(want.privileges)),
                 false => Err(self.denied_database(&want.database)),
             };
         }
@@ -130,4 +133,12 @@ impl SessionState {
         let (user, host) = (&self.account_user, &self.account_host);
         SqlError::new(1044, format!("Access denied for user '{user}'@'{host}' to database '{database}'"))
     }
+}
+
+/// Error 1227.
+fn lacks(privilege: Priv) -> SqlError {
+    let name = privilege.first_name();
+    let text =
+        format!("Access denied; you need (at least one of) the {name} privilege(s) for this operation");
+    SqlError::new(1227, text)
 }

@@ -10,6 +10,7 @@
 //! | status counters | [`status`] |
 //! | privileges: had, wanted, checked; passwords | [`privilege`], `access`, [`password`] |
 //! | who is connected and what they do; KILL; GET_LOCK | [`process`] |
+//! | how a client came in | `transport` |
 //! | where results go | [`sink`] |
 //! | rows that are kept for a while: sorts, DISTINCT, temporary files | [`temp`] |
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod sink;
 pub mod state;
 pub mod status;
 pub mod temp;
+mod transport;
 pub mod var_ref;
 pub mod vars;
 
@@ -31,3 +33,4 @@ pub const VERSION: &str = concat!("5.7.44-vaquita-", env!("CARGO_PKG_VERSION"));
 
 pub use shared::Shared;
 pub use state::SessionState;
+pub use transport::Transport;

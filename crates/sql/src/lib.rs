@@ -1,16 +1,23 @@
 //! SQL on the engine, without sockets: a [`Database`] is a folder opened with its accounts, variables and plans, a
 //! [`Connection`] is one client's session in it. Doors (the MySQL server, the embedded library, the shell) stand on these.
 //!
+//! Modules use each other in one direction: in this table, those above use those below.
+//!
 //! | part | where |
 //! |---|---|
-//! | opening, closing, what all sessions share | [`database`] |
+//! | opening a folder | `opening` |
 //! | one session: statements, prepared statements, multi-statements | [`connection`] |
 //! | definitions: CREATE, ALTER, DROP; SHOW CREATE | [`ddl`] |
 //! | ANALYZE, CHECK, CHECKSUM and the like | `maintain` |
-//! | plans by text | `plan_cache` |
-//! | SET of system variables; status counters | `set`, [`status`] |
-//! | SHOW and information_schema | [`virtual_tables`] |
-//! | users, grants | [`accounts`] |
+//! | CREATE USER, GRANT and the like; the tables that accounts are kept in | `dcl` |
+//! | SHOW | `show` |
+//! | information_schema | `virtual_tables` |
+//! | SET of system variables; SHOW STATUS | `set`, `status` |
+//! | what statements get that need the whole folder | `statement` |
+//! | what all sessions share; closing | [`database`] |
+//! | plans by text; counters of INNODB_METRICS; the general log and the slow query log | `plan_cache`, `monitors`, `logs` |
+//! | users and what they may do, in memory | [`accounts`] |
+//! | statements that this layer runs for itself | `insider` |
 //! | what a session remembers, variables, privileges, results | [`vaquita_session`] |
 //! | tables with their SQL types | [`vaquita_catalog`] |
 //! | expressions; names and access paths; running plans | [`vaquita_expr`], [`vaquita_plan`], [`vaquita_exec`] |
@@ -23,22 +30,28 @@
 pub mod accounts;
 pub mod connection;
 pub mod database;
+mod dcl;
 pub mod ddl;
+mod insider;
 mod logs;
 mod maintain;
+mod monitors;
+mod opening;
 mod plan_cache;
 #[cfg(test)]
 mod query_tests;
 mod set;
+mod show;
 mod statement;
-pub mod status;
-pub mod virtual_tables;
+mod status;
+mod virtual_tables;
 
-pub use connection::{ConnectInfo, Connection, Prepared, Transport};
-pub use database::{Database, DoorFlush, Options};
+pub use connection::{ConnectInfo, Connection, Prepared};
+pub use database::{Database, DoorFlush};
+pub use opening::Options;
 pub use vaquita_engine::Durability;
 pub use vaquita_exec::{Outcome, PlanCx, Planned, dml};
 pub use vaquita_expr as expr;
 pub use vaquita_session::sink::{ColumnMeta, Completion, ResultSink, SessionChange};
-pub use vaquita_session::{SessionState, VERSION, password, process, sink, state, vars};
+pub use vaquita_session::{SessionState, Transport, VERSION, password, process, sink, state, vars};
 pub use vaquita_types::{self as types, SqlError, SqlResult, Value};

@@ -47,6 +47,21 @@ pub(crate) fn maintain(
     Ok(Outcome { affected_rows: rows, has_result: true, ..Outcome::default() })
 }
 
+/// The same outside of a statement of the engine, and without a trace in an open transaction.
+///
+/// # Errors
+/// As [`maintain`].
+pub(crate) fn maintain_aside(
+    cx: &mut StmtCx<'_>,
+    ast: &Maintain<'_>,
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
+    let look = cx.engine.begin_look();
+    let done = maintain(cx, ast, sink);
+    vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
+    done
+}
+
 fn full_name(cx: &StmtCx<'_>, name: &ObjectName<'_>) -> String {
     match name.schema {
         Some(schema) => format!("{schema}.{}", name.name),

@@ -32,7 +32,7 @@ impl StmtCx<'_> {
         param_types: &'p [SqlType],
         sql: &'p [u8],
     ) -> PlanCx<'p> {
-        let virtual_tables = &self.db.virtual_tables;
+        let virtual_tables = &*self.db.virtual_tables;
         PlanCx { stmt: self.run(), params, param_types, sql, virtual_tables }
     }
 

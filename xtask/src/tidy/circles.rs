@@ -17,21 +17,6 @@ use super::{Finding, TextFile};
 const KNOWN: &[(&str, &[&str])] = &[
     // A descent keeps a path, a path splits, a split descends again: the recursion of a B-tree.
     ("btree", &["descent", "path", "split", "tree"]),
-    (
-        "sql",
-        &[
-            "accounts",
-            "connection",
-            "database",
-            "ddl",
-            "logs",
-            "maintain",
-            "set",
-            "statement",
-            "status",
-            "virtual_tables",
-        ],
-    ),
 ];
 
 /// The arrows between the modules of a crate: for each what it uses, with a file that does.

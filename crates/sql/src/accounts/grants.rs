@@ -1,7 +1,7 @@
 //! What accounts have, in memory: an image of the tables of `mysql`, replaced as a whole when it changes.
 
 use super::{Account, Demand};
-use crate::connection::Transport;
+use vaquita_session::Transport;
 use vaquita_session::privilege::pattern::{like, specificity};
 use vaquita_session::privilege::{DatabaseGrant, Priv, Privileges, TableGrant};
 

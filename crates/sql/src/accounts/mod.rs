@@ -1,38 +1,30 @@
-//! Users, passwords, grants: kept in the tables of database `mysql`, cached for every check.
+//! Who may come in and what they may do: the accounts of a folder in memory, looked at by every check. Statements change them
+//! ([`crate::dcl`], which keeps them in the tables of database `mysql`).
 //!
 //! | part | file |
 //! |---|---|
-//! | privileges as sets, what statements want | `privilege` |
+//! | privileges as sets, what statements want | [`vaquita_session::privilege`] |
 //! | what accounts have, in memory; who is who | `grants` |
-//! | checks of statements | `check` |
+//! | their names in statements and messages | `name` |
 //! | what REQUIRE demands of a client's TLS | `demand` |
 //! | what accounts may do in an hour, and have done | `limits` |
-//! | the tables they are kept in | `store` |
-//! | CREATE USER, GRANT and the like; SHOW GRANTS | `statements` |
 
-mod check;
 mod demand;
-mod grants;
+pub(crate) mod grants;
 pub(crate) mod limits;
-mod statements;
-mod store;
+pub(crate) mod name;
 
-pub(crate) use statements::{show_create_user, show_grants};
-pub(crate) use store::quote as quoted;
-
-pub(crate) use check::InDatabase;
 pub use demand::{Demand, TlsClient};
 pub use vaquita_session::privilege::{Priv, Privileges, Wanted};
 
-use crate::connection::Transport;
-use crate::database::Database;
 use grants::{Grants, Login};
 use limits::Usage;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Instant;
+use vaquita_session::Transport;
 use vaquita_types::{SqlError, SqlResult};
 
 /// What a door needs to authenticate somebody.
@@ -109,7 +101,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// None, until [`Accounts::open`] has read the tables.
+    /// None, until the tables are read.
     pub(crate) fn initial() -> Accounts {
         Accounts {
             grants: RwLock::default(),
@@ -122,71 +114,6 @@ impl Accounts {
             changing: Mutex::default(),
             usage: Mutex::default(),
         }
-    }
-
-    /// Reads the accounts of a folder; a new one gets the tables and `root@localhost`. Tables that are missing or damaged
-    /// close the door, whoever opens the folder from inside this process: [`Accounts::closed`].
-    pub(crate) fn open(db: &Arc<Database>) -> SqlResult<()> {
-        let everybody = db.globals.is_on("skip_grant_tables");
-        let made = Self::make(db);
-        if everybody {
-            // What is wrong with the tables is the reason to come in this way.
-            *db.accounts.door.write() = Door::Everybody;
-            return Ok(());
-        }
-        let loaded = made.and_then(|()| store::load(db));
-        let report = db.engine.report();
-        match loaded {
-            Ok(grants) => db.accounts.replace(grants),
-            Err(_) if report.foreign => db
-                .accounts
-                .close("the folder was made by another server, whose accounts are not read here", false),
-            Err(e) => db.accounts.close(&format!("the accounts cannot be read: {}", e.message), true),
-        }
-        Ok(())
-    }
-
-    /// Makes the tables of a new folder, with `root@localhost` in them, and of one that is being taken over, without.
-    fn make(db: &Arc<Database>) -> SqlResult<()> {
-        if db.engine.core().storage.options().read_only {
-            return Ok(());
-        }
-        if db.engine.report().taken_over {
-            return store::create_missing(&db.engine);
-        }
-        if !store::is_new(db)? {
-            Self::complete(db);
-            return Ok(());
-        }
-        store::create_missing(&db.engine)?;
-        let root = [("root".to_owned(), "localhost".to_owned())];
-        store::save(&mut store::insider(db)?, &Grants::initial(seconds_now()), &root)
-    }
-
-    /// Gives a table of an older folder the columns that it lacks. Without them accounts are what they were: passwords only
-    /// expire by hand.
-    fn complete(db: &Arc<Database>) {
-        if db.engine.report().foreign {
-            return;
-        }
-        if let Err(e) = store::add_missing_columns(db) {
-            let text = format!("mysql.user does not get the columns it lacks: {}", e.message);
-            db.start_notes.lock().push(text);
-        }
-    }
-
-    /// Reads them again, and makes what is missing of their tables (FLUSH PRIVILEGES). From then on the accounts say who may
-    /// come in.
-    pub(crate) fn reload(&self, db: &Arc<Database>) -> SqlResult<()> {
-        let _one_at_a_time = self.changing.lock();
-        if !db.engine.core().storage.options().read_only {
-            store::create_missing(&db.engine)?;
-            store::add_missing_columns(db)?;
-        }
-        let loaded = store::load(db)?;
-        self.replace(loaded);
-        self.reset_usage(|_, _| true);
-        Ok(())
     }
 
     /// Why nobody may come in, if so.
@@ -220,11 +147,23 @@ impl Accounts {
         }
     }
 
-    fn close(&self, reason: &str, broken: bool) {
+    /// Only one at a time changes them: held from reading what there is to replacing it.
+    pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock()
+    }
+
+    /// From now on nobody is asked who they are.
+    pub(crate) fn let_everybody_in(&self) {
+        *self.door.write() = Door::Everybody;
+    }
+
+    /// From now on nobody may come in.
+    pub(crate) fn close(&self, reason: &str, broken: bool) {
         *self.door.write() = Door::Nobody(Closed { reason: reason.to_owned(), broken });
     }
 
-    fn replace(&self, grants: Grants) {
+    /// These are the accounts from now on.
+    pub(crate) fn replace(&self, grants: Grants) {
         match grants.accounts.is_empty() {
             true => self.close("mysql.user has no account", false),
             false => *self.door.write() = Door::Accounts,

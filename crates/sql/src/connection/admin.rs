@@ -159,7 +159,11 @@ impl Connection {
                     crate::set::character_set(charset.map(text_of).as_deref(), &self.db, &mut self.state)?;
                     self.track_charset();
                 }
-                SetItem::Password { user, value } => self.set_password(user.as_ref(), value)?,
+                SetItem::Password { user, value } => {
+                    self.before_account_change()?;
+                    self.refresh_privileges();
+                    crate::dcl::set_password(&mut self.cx(), user.as_ref(), value)?;
+                }
             }
         }
         for assignment in checked {
@@ -292,7 +296,7 @@ impl Connection {
             FlushWhat::Options(options) => {
                 for option in *options {
                     match option {
-                        FlushOption::Privileges => self.db.accounts().reload(&self.db)?,
+                        FlushOption::Privileges => crate::dcl::reload(&self.db)?,
                         FlushOption::Status => *self.db.status.ended.lock() = Default::default(),
                         FlushOption::Hosts => self.db.flush_door(DoorFlush::Hosts),
                         FlushOption::Logs => {

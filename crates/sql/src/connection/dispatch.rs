@@ -51,11 +51,9 @@ impl Connection {
                 self.checksum(maintain, sink)
             }
             // These are no part of what definitions commit.
-            Stmt::CreateTable(create) if create.temporary => self.define_in_transaction(stmt, sql, sink),
-            Stmt::DropTable(drop) if drop.temporary => self.define_in_transaction(stmt, sql, sink),
-            Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => {
-                self.define_in_transaction(stmt, sql, sink)
-            }
+            Stmt::CreateTable(create) if create.temporary => self.define_in_transaction(stmt, sql),
+            Stmt::DropTable(drop) if drop.temporary => self.define_in_transaction(stmt, sql),
+            Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => self.define_in_transaction(stmt, sql),
             Stmt::CreateTable(_)
             | Stmt::AlterTable(_)
             | Stmt::DropTable(_)
@@ -84,6 +82,16 @@ impl Connection {
         }
     }
 
+    /// CREATE USER, GRANT and the like.
+    fn account_statement(&mut self, stmt: &Stmt<'_>) -> SqlResult<Outcome> {
+        self.db.accounts().check_usable()?;
+        self.before_account_change()?;
+        self.refresh_privileges();
+        let done = crate::dcl::execute(&mut self.cx(), stmt)?;
+        self.refresh_privileges();
+        Ok(done)
+    }
+
     /// RESET: nothing of what it empties is kept here.
     fn reset_statement(&mut self) -> SqlResult<Outcome> {
         self.needs(vaquita_session::privilege::Priv::RELOAD)?;
@@ -93,15 +101,10 @@ impl Connection {
     }
 
     /// Definitions of what is no part of the folder: an open transaction goes on.
-    fn define_in_transaction(
-        &mut self,
-        stmt: &Stmt<'_>,
-        sql: &[u8],
-        sink: &mut dyn ResultSink,
-    ) -> SqlResult<Outcome> {
+    fn define_in_transaction(&mut self, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
-        crate::ddl::execute(&mut self.cx(), stmt, sql, sink)
+        crate::ddl::execute(&mut self.cx(), stmt, sql)
     }
 
     /// CHECKSUM TABLE reads rows as SELECT does, in the transaction.
@@ -138,7 +141,10 @@ impl Connection {
         }
         // Definitions wait for syncs, build indexes, copy tables.
         self.state.give_way();
-        let done = crate::ddl::execute(&mut self.cx(), stmt, sql, sink);
+        let done = match stmt {
+            Stmt::Maintain(maintain) => crate::maintain::maintain_aside(&mut self.cx(), maintain, sink),
+            _ => crate::ddl::execute(&mut self.cx(), stmt, sql),
+        };
         // Whatever was done of it, plans of the old definitions are of no use.
         if wanted.is_empty() || wanted.iter().any(|w| w.table.is_empty()) {
             self.db.plans.clear();
@@ -256,7 +262,7 @@ impl Connection {
         self.tell_status();
         self.in_look(|connection| {
             let mut cx: StmtCx<'_> = connection.cx();
-            crate::virtual_tables::show(&mut cx, show, sink)
+            crate::show::show(&mut cx, show, sink)
         })
     }
 

@@ -123,7 +123,7 @@ impl Connection {
             }
             plan = kept.filter(|_| params == 0);
         } else if let Stmt::Show(show) = &parsed.stmt {
-            columns = crate::virtual_tables::show_columns(show, &self.state.database);
+            columns = crate::show::show_columns(show, &self.state.database);
         } else if let Stmt::Explain(explain) = &parsed.stmt {
             columns = vaquita_plan::explain_columns(explain);
         }

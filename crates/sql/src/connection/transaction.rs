@@ -144,7 +144,7 @@ impl Connection {
     }
 
     /// What statements about accounts do before.
-    pub(crate) fn before_account_change(&mut self) -> SqlResult<()> {
+    pub(super) fn before_account_change(&mut self) -> SqlResult<()> {
         self.xa.check_ddl()?;
         if self.locked.is_active() {
             return Err(SqlError::new(1100, "Table 'user' was not locked with LOCK TABLES"));
@@ -272,11 +272,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Rows may be changed under `innodb_force_recovery`: for what mends accounts.
-    pub(crate) fn ignore_force_recovery(&mut self) {
-        self.engine.settings.ignores_force_recovery = true;
-    }
-
     /// Whether changes of rows are refused because the folder is open for reading only.
     ///
     /// # Errors
@@ -302,7 +297,7 @@ impl Connection {
                      was made by another server, and only --take-over opens it for writing",
                 ));
             }
-            () if self.is_insider() => return Ok(()),
+            () if self.is_insider => return Ok(()),
             () if self.db.super_read_only.load(Ordering::Relaxed) => "--super-read-only",
             () if self.db.read_only.load(Ordering::Relaxed) && !is_super => "--read-only",
             () => return Ok(()),

@@ -1,7 +1,7 @@
 //! Global variables that reach the running engine.
 
 use super::Database;
-use crate::status::monitors;
+use crate::monitors;
 use std::sync::atomic::Ordering;
 use vaquita_engine::hot_set::Ask;
 use vaquita_engine::lower::{ChecksumAlgorithm, FlushNeighbors, LiveSettings};
@@ -29,7 +29,7 @@ pub(super) fn apply(db: &Database, var: VarId, value: &VarValue) {
 }
 
 /// Gives the setting of the storage that a variable is its value; whether it is one.
-pub(super) fn set_in_storage(live: &mut LiveSettings, var: VarId, value: &VarValue) -> bool {
+pub(crate) fn set_in_storage(live: &mut LiveSettings, var: VarId, value: &VarValue) -> bool {
     let (number, on) = (value.uint(), value.uint() != 0);
     let small = u32::try_from(number).unwrap_or(u32::MAX);
     match var.def().name {

@@ -1,35 +1,25 @@
 //! A folder opened as a database.
 
-mod identity;
 mod live;
-mod memory;
-mod options;
+
+pub(crate) use live::set_in_storage;
 
 use crate::accounts::Accounts;
-use crate::connection::{ConnectInfo, Connection};
+use crate::insider::{Insider, Insiders};
 use crate::logs::StatementLogs;
+use crate::monitors::Monitors;
 use crate::plan_cache::PlanCache;
-use crate::status::monitors::Monitors;
-use crate::virtual_tables::InfoTables;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::time::{Duration, Instant};
 use vaquita_engine::Engine;
+use vaquita_plan::VirtualTables;
 use vaquita_session::Shared;
 use vaquita_session::vars::{Globals, VarId, VarValue, id};
 use vaquita_types::memory::account::Total;
 use vaquita_types::{SqlError, SqlResult};
-
-/// How to open.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The folder; created if it is not there.
-    pub dir: PathBuf,
-    /// System variables, by name, as text: what `--name=value` and option files give.
-    pub variables: Vec<(String, String)>,
-}
 
 /// What only a door can flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +37,9 @@ pub struct Database {
     /// What statements see of it.
     shared: Shared,
     /// The tables of information_schema.
-    pub(crate) virtual_tables: InfoTables,
+    pub(crate) virtual_tables: Box<dyn VirtualTables>,
+    /// For statements of its own.
+    insiders: Arc<dyn Insiders>,
     /// Users and grants.
     pub(crate) accounts: Accounts,
     /// The general log and the slow query log.
@@ -70,7 +62,7 @@ pub struct Database {
     pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
-    pub(crate) start_notes: Mutex<Vec<String>>,
+    start_notes: Mutex<Vec<String>>,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     flush_hook: Mutex<Option<FlushHook>>,
 }
@@ -90,65 +82,26 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens a folder; a new one gets its system tables and `root@localhost`.
-    ///
-    /// # Errors
-    /// The folder cannot be used, a variable is unknown or has a value it cannot have.
-    pub fn open(options: Options) -> SqlResult<Arc<Database>> {
-        let mut globals = Globals::new(&options.variables)?;
-        let mut engine_options = options::engine_options(&options.dir, &globals)?;
-        // Without a word about it the log of a folder stays as it is.
-        let of_log = ["innodb_log_file_size", "innodb_log_files_in_group"];
-        engine_options.storage.resize_log = options
-            .variables
-            .iter()
-            .any(|(name, _)| of_log.iter().any(|of_log| name.replace('-', "_").eq_ignore_ascii_case(of_log)));
-        globals.session().tmp_folders.check()?;
-        memory::limit_by_machine(&mut globals, &options.variables);
-        let engine = Engine::open(engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
-        Self::on(engine, globals, &options.dir)
-    }
-
-    /// Whether opening would find a folder that another server made and nobody has taken over. Changes nothing.
-    ///
-    /// # Errors
-    /// As [`Database::open`].
-    pub fn is_of_another_server(options: &Options) -> SqlResult<bool> {
-        let globals = Globals::new(&options.variables)?;
-        let engine_options = options::engine_options(&options.dir, &globals)?;
-        let origin = Engine::origin(&engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
-        Ok(origin == vaquita_engine::Origin::Other)
-    }
-
-    /// On an engine that is open already: for simulations.
-    ///
-    /// # Errors
-    /// As [`Database::open`].
-    pub fn on_engine(engine: Engine, variables: &[(String, String)]) -> SqlResult<Arc<Database>> {
-        let globals = Globals::new(variables)?;
-        Self::on(engine, globals, "/".as_ref())
-    }
-
-    fn on(engine: Engine, globals: Globals, dir: &std::path::Path) -> SqlResult<Arc<Database>> {
-        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-        globals.put(id::DATADIR, VarValue::Text(format!("{}/", dir.display()).into()));
-        if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
-            globals.put(id::HOSTNAME, VarValue::Text(name.trim().into()));
-        }
-        put_what_is(&engine, &globals);
-        identity::tell(&globals, &dir, engine.core().storage.options().read_only)?;
+    /// What the sessions of a folder share, with what they are given for it from above.
+    pub(crate) fn new(
+        engine: Engine,
+        globals: Globals,
+        dir: PathBuf,
+        virtual_tables: Box<dyn VirtualTables>,
+        insiders: Arc<dyn Insiders>,
+    ) -> Database {
         let flush_at_commit = globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
-        let db = Arc::new_cyclic(|db| Database {
-            virtual_tables: InfoTables::of(db.clone()),
+        Database {
             shared: Shared::new(engine, globals, seconds_now()),
+            virtual_tables,
+            insiders,
             accounts: Accounts::initial(),
             logs: StatementLogs::default(),
             monitors: Monitors::default(),
-            dir: dir.clone(),
+            dir,
             plans: PlanCache::default(),
             opened: Instant::now(),
             flush_at_commit: AtomicU8::new(flush_at_commit),
-            // Set below: the accounts may have to be made first.
             read_only: AtomicBool::new(false),
             super_read_only: AtomicBool::new(false),
             memory: Arc::default(),
@@ -156,11 +109,23 @@ impl Database {
             start_notes: Mutex::default(),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
-        });
-        Accounts::open(&db)?;
-        if db.globals.get(id::DEFAULT_PASSWORD_LIFETIME).uint() != 0 && !db.accounts.keep_lifetimes() {
-            db.globals.put(id::DEFAULT_PASSWORD_LIFETIME, VarValue::UInt(0));
-            db.start_notes.lock().push(format!("default_password_lifetime is 0: {NO_LIFETIMES}"));
+        }
+    }
+
+    /// A session for statements of this layer itself.
+    ///
+    /// # Errors
+    /// Of making one.
+    pub(crate) fn insider(&self) -> SqlResult<Box<dyn Insider>> {
+        let closed = || Err(SqlError::new(1105, "the folder is closed"));
+        self.insiders.session().unwrap_or_else(closed)
+    }
+
+    /// Tells those who work of the variables that opening the engine has not told.
+    pub(crate) fn apply_at_start(&self) {
+        if self.globals.get(id::DEFAULT_PASSWORD_LIFETIME).uint() != 0 && !self.accounts.keep_lifetimes() {
+            self.globals.put(id::DEFAULT_PASSWORD_LIFETIME, VarValue::UInt(0));
+            self.say_at_start(format!("default_password_lifetime is 0: {NO_LIFETIMES}"));
         }
         for var in [
             id::DEFAULT_PASSWORD_LIFETIME,
@@ -168,33 +133,22 @@ impl Database {
             id::SUPER_READ_ONLY,
             id::GLOBAL_CONNECTION_MEMORY_LIMIT,
         ] {
-            live::apply(&db, var, &db.globals.get(var));
+            live::apply(self, var, &self.globals.get(var));
         }
-        db.logs.serve(&db);
-        if db.globals.get(id::LOG_OUTPUT).uint() & LOG_TABLE != 0 && !crate::logs::has_tables(&db) {
-            db.globals.put(id::LOG_OUTPUT, VarValue::UInt(LOG_FILE));
-            db.start_notes.lock().push(format!("Statements are logged to files: {NO_LOG_TABLES}"));
-        }
-        db.logs.configure(&db.globals, &db.dir)?;
-        db.do_what_start_asks_for();
-        db.run_init_file()?;
-        Ok(db)
     }
 
-    /// A session for somebody who is already authenticated.
+    /// Opens the logs as the variables say.
     ///
     /// # Errors
-    /// 1040 too many connections, 1226 too many of this user, 1044/1049 the wanted database.
-    pub fn connect(self: &Arc<Self>, info: ConnectInfo) -> SqlResult<Connection> {
-        self.status.count_connection();
-        let limit = self.globals.get(id::MAX_CONNECTIONS).uint() as usize;
-        let there = self.processes.len();
-        if there > limit || (there == limit && !self.accounts.is_super(&info.user, &info.account_host)) {
-            self.status.connection_errors_max_connections.fetch_add(1, Ordering::Relaxed);
-            return Err(SqlError::new(1040, "Too many connections"));
+    /// A log whose file cannot be opened.
+    pub(crate) fn start_logs(&self) -> SqlResult<()> {
+        self.logs.serve(self.insiders.clone());
+        let to_tables = self.globals.get(id::LOG_OUTPUT).uint() & LOG_TABLE != 0;
+        if to_tables && !crate::logs::has_tables(&self.engine) {
+            self.globals.put(id::LOG_OUTPUT, VarValue::UInt(LOG_FILE));
+            self.say_at_start(format!("Statements are logged to files: {NO_LOG_TABLES}"));
         }
-        self.status.max_used_connections.fetch_max(there as u64 + 1, Ordering::Relaxed);
-        Connection::new(self.clone(), info)
+        self.logs.configure(&self.globals, &self.dir)
     }
 
     /// Users, passwords, grants.
@@ -231,7 +185,7 @@ impl Database {
             }
             return Ok(());
         }
-        if var == id::LOG_OUTPUT && value.uint() & LOG_TABLE != 0 && !crate::logs::has_tables(self) {
+        if var == id::LOG_OUTPUT && value.uint() & LOG_TABLE != 0 && !crate::logs::has_tables(&self.engine) {
             let error = wrong_value(var, &value);
             return Err(SqlError { message: format!("{}: {NO_LOG_TABLES}", error.message).into(), ..error });
         }
@@ -269,34 +223,18 @@ impl Database {
         }
     }
 
-    /// `init_file`: statements, up to the first that fails. What there is to say of it is for the log.
-    ///
-    /// # Errors
-    /// 29: the file cannot be read.
-    fn run_init_file(self: &Arc<Self>) -> SqlResult<()> {
-        let Some(name) = self.globals.text("init_file").filter(|name| !name.is_empty()) else {
-            return Ok(());
-        };
-        let text = std::fs::read(self.dir.join(&name))
-            .map_err(|e| SqlError::new(29, format!("init_file: File '{name}' cannot be read: {e}")))?;
-        let mut connection = Connection::insider(self.clone())?;
-        connection.set_multi_statements(true);
-        let mut notes = self.start_notes.lock();
-        notes.push(format!("Execution of init_file '{name}' started."));
-        if let Err(e) = connection.query(&text, &mut vaquita_session::sink::Collected::default()) {
-            notes.push(format!("ERROR: {}  {}", e.code, e.message));
-        }
-        notes.push(format!("Execution of init_file '{name}' ended."));
-        Ok(())
-    }
-
     /// What opening has to say, for a log.
     pub fn start_notes(&self) -> Vec<String> {
         self.start_notes.lock().clone()
     }
 
+    /// Adds to that.
+    pub(crate) fn say_at_start(&self, text: String) {
+        self.start_notes.lock().push(text);
+    }
+
     /// Requests that were given as options.
-    fn do_what_start_asks_for(&self) {
+    pub(crate) fn do_what_start_asks_for(&self) {
         for var in VarId::all() {
             if let (Some(ask), VarValue::Text(names)) = (live::monitor_request(var), self.globals.get(var)) {
                 let raw = self.engine.core().metrics();
@@ -386,21 +324,4 @@ fn wrong_value(var: VarId, value: &VarValue) -> SqlError {
 
 fn seconds_now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs())
-}
-
-/// Values that follow from what the folder is, whatever was asked for.
-fn put_what_is(engine: &Engine, globals: &Globals) {
-    let storage = &engine.core().storage;
-    let log = storage.log().geometry();
-    let facts = [
-        ("innodb_log_file_size", log.file_size()),
-        ("innodb_log_files_in_group", log.n_files().into()),
-        ("innodb_read_only", u64::from(storage.options().read_only)),
-        ("innodb_use_native_aio", u64::from(engine.has_native_aio())),
-    ];
-    for (name, value) in facts {
-        if let Some(id) = VarId::find(name.as_bytes()) {
-            globals.put(id, VarValue::UInt(value));
-        }
-    }
 }

@@ -136,7 +136,7 @@ fn empty(cx: &StmtCx<'_>, database: &str, name: &str) -> SqlResult<Definition> {
 
 /// A database's default collation.
 pub(super) fn database_collation(cx: &StmtCx<'_>, database: &str) -> SqlResult<u16> {
-    let said = crate::virtual_tables::database_options(cx.db, &file_name(database)?)?;
+    let said = vaquita_catalog::database_options(cx.db.engine.core(), &file_name(database)?)?;
     Ok(said.flatten().unwrap_or(cx.state.vars.collation_server))
 }
 

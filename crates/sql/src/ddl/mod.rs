@@ -34,23 +34,17 @@ use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_session::sink::ResultSink;
 use vaquita_types::{SqlError, SqlResult};
 
 pub(crate) use alter::recreate;
 pub(crate) use show_create::{Style as ShowStyle, show_create_table};
 
-/// Executes a definition, or maintenance of tables (which sends rows). Privileges are checked, what was open is
-/// committed; whatever it commits itself is durable when it returns.
+/// Executes a definition. Privileges are checked, what was open is committed; whatever it commits itself is durable when
+/// it returns.
 ///
 /// # Errors
 /// Of the statement.
-pub(crate) fn execute(
-    cx: &mut StmtCx<'_>,
-    stmt: &Stmt<'_>,
-    sql: &[u8],
-    sink: &mut dyn ResultSink,
-) -> SqlResult<Outcome> {
+pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
     match stmt {
         Stmt::CreateTable(create) => create::create_table(cx, create, sql),
         Stmt::AlterTable(alter) => alter::alter_table(cx, alter),
@@ -62,12 +56,6 @@ pub(crate) fn execute(
         Stmt::CreateDatabase(create) => databases::create(cx, create),
         Stmt::AlterDatabase(alter) => databases::alter(cx, alter),
         Stmt::DropDatabase(drop) => databases::drop(cx, drop),
-        Stmt::Maintain(maintain) => {
-            let look = cx.engine.begin_look();
-            let done = crate::maintain::maintain(cx, maintain, sink);
-            vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
-            done
-        }
         Stmt::CreateView(_) => Err(SqlError::unsupported("CREATE VIEW")),
         Stmt::DropView(_) => Err(SqlError::unsupported("DROP VIEW")),
         Stmt::CreateProgram(program) => Err(SqlError::unsupported(match program.kind {
@@ -142,7 +130,7 @@ fn next_auto_increment(cx: &mut StmtCx<'_>, info: &TableInfo) -> SqlResult<Optio
 /// Whether there is such a database.
 fn check_database_exists(cx: &StmtCx<'_>, database: &str) -> SqlResult<()> {
     vaquita_catalog::check_database(database)?;
-    match crate::virtual_tables::database_options(cx.db, &vaquita_catalog::file_name(database)?)? {
+    match vaquita_catalog::database_options(cx.db.engine.core(), &vaquita_catalog::file_name(database)?)? {
         Some(_) => Ok(()),
         None => Err(SqlError::unknown_database(database)),
     }

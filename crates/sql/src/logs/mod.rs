@@ -5,15 +5,16 @@
 
 mod tables;
 
-use crate::database::Database;
+use crate::insider::Insiders;
 use parking_lot::{Condvar, Mutex};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use vaquita_engine::Engine;
 use vaquita_session::vars::Globals;
 use vaquita_types::temporal::calendar;
 use vaquita_types::{SqlError, SqlResult, TimeZone};
@@ -49,8 +50,8 @@ struct State {
     general: LogFile,
     slow: LogFile,
     rows: tables::Rows,
-    /// Whose tables rows go to.
-    db: Weak<Database>,
+    /// Sessions that put rows into tables.
+    insiders: Option<Arc<dyn Insiders>>,
     ends: bool,
 }
 
@@ -177,8 +178,8 @@ impl StatementLogs {
     }
 
     /// From here on rows may go to tables.
-    pub(crate) fn serve(&self, db: &Arc<Database>) {
-        self.shared.state.lock().db = Arc::downgrade(db);
+    pub(crate) fn serve(&self, insiders: Arc<dyn Insiders>) {
+        self.shared.state.lock().insiders = Some(insiders);
     }
 
     /// Whether statements go to tables.
@@ -405,24 +406,24 @@ impl Shared {
     fn write_rows(&self) -> bool {
         let mut session = None;
         loop {
-            let (rows, db) = {
+            let (rows, insiders) = {
                 let mut state = self.state.lock();
-                (state.rows.take(), state.db.upgrade())
+                (state.rows.take(), state.insiders.clone())
             };
             let Some((table, rows)) = rows else { return true };
-            // A folder that is closed has no tables any more.
-            let Some(db) = db else { return true };
             let session = match &mut session {
                 Some(session) => session,
-                none => match tables::session(&db) {
-                    Ok(made) => none.insert(made),
-                    Err(_) => {
+                none => match insiders.and_then(|insiders| tables::session(&*insiders)) {
+                    // A folder that is closed has no tables any more.
+                    None => return true,
+                    Some(Ok(made)) => none.insert(made),
+                    Some(Err(_)) => {
                         self.state.lock().rows.put_back(table, rows);
                         return false;
                     }
                 },
             };
-            if tables::insert(session, table, &rows).is_err() {
+            if tables::insert(&mut **session, table, &rows).is_err() {
                 self.state.lock().rows.put_back(table, rows);
                 return false;
             }
@@ -431,10 +432,10 @@ impl Shared {
 }
 
 /// Whether a folder has the tables of the logs, and they can be written.
-pub(crate) fn has_tables(db: &Database) -> bool {
-    let core = db.engine().core();
+pub(crate) fn has_tables(engine: &Engine) -> bool {
+    let core = engine.core();
     let there = |name: &str| matches!(core.dict.find(&core.storage, name), Ok(Some(_)));
-    !db.engine().report().foreign
+    !engine.report().foreign
         && !core.storage.options().read_only
         && tables::TABLES.iter().all(|name| there(name))
 }

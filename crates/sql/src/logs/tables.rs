@@ -3,12 +3,8 @@
 //! Rows wait in memory as lines of the files do, and are put into the tables by a session of this layer, which is not logged
 //! itself. What cannot be put there now is tried again; beyond [`super::BUFFER_MAX`] the oldest rows go.
 
-use crate::accounts::quoted;
-use crate::connection::Connection;
-use crate::database::Database;
+use crate::insider::{Insider, Insiders, quoted};
 use std::collections::VecDeque;
-use std::sync::Arc;
-use vaquita_session::sink::Collected;
 use vaquita_types::SqlResult;
 
 /// Rows that one INSERT takes.
@@ -62,13 +58,11 @@ impl Rows {
     }
 }
 
-/// A session that puts rows into the tables.
-pub(super) fn session(db: &Arc<Database>) -> SqlResult<Connection> {
-    let mut session = Connection::insider(db.clone())?;
+/// A session that puts rows into the tables; `None`: the folder is closed.
+pub(super) fn session(insiders: &dyn Insiders) -> Option<SqlResult<Box<dyn Insider>>> {
     let settings =
         "set sql_mode = '', time_zone = '+00:00', lock_wait_timeout = 1, innodb_lock_wait_timeout = 1";
-    session.query(settings.as_bytes(), &mut Collected::default())?;
-    Ok(session)
+    Some(insiders.session()?.and_then(|mut session| session.run(settings).map(|_| session)))
 }
 
 /// Columns of a table in the order of a row's values. Who administers a folder may give it more.
@@ -83,9 +77,9 @@ fn columns(table: &str) -> &'static str {
 }
 
 /// Puts rows into a table.
-pub(super) fn insert(session: &mut Connection, table: &str, rows: &[String]) -> SqlResult<()> {
+pub(super) fn insert(session: &mut dyn Insider, table: &str, rows: &[String]) -> SqlResult<()> {
     let sql = format!("insert into mysql.{table} ({}) values {}", columns(table), rows.join(","));
-    session.query(sql.as_bytes(), &mut Collected::default())
+    session.run(&sql).map(drop)
 }
 
 /// A moment, as a value.

@@ -12,10 +12,10 @@ use vaquita_session::SessionState;
 use vaquita_types::{DateTime, Kind, SqlError, SqlResult, SqlType, Value};
 
 /// Collation of names.
-pub(super) const NAMES: u16 = 33;
+pub(crate) const NAMES: u16 = 33;
 
 /// A row.
-pub(super) type Cells = Vec<Value<'static>>;
+pub(crate) type Cells = Vec<Value<'static>>;
 
 /// Text.
 pub(crate) fn text(text: impl AsRef<[u8]>) -> Value<'static> {
@@ -23,7 +23,7 @@ pub(crate) fn text(text: impl AsRef<[u8]>) -> Value<'static> {
 }
 
 /// Text, or NULL.
-pub(super) fn text_or_null(value: Option<impl AsRef<[u8]>>) -> Value<'static> {
+pub(crate) fn text_or_null(value: Option<impl AsRef<[u8]>>) -> Value<'static> {
     value.map_or(Value::Null, text)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn yes_no(yes: bool) -> Value<'static> {
 }
 
 /// Type from the text of the definitions: `varchar(64)!` and the like.
-pub(super) fn parse_type(declared: &str) -> SqlType {
+pub(crate) fn parse_type(declared: &str) -> SqlType {
     let (declared, nullable) = match declared.strip_suffix('!') {
         Some(rest) => (rest, false),
         None => (declared, true),
@@ -159,14 +159,14 @@ type Make = fn(&mut Making<'_, '_>) -> SqlResult<()>;
 
 /// A table of information_schema.
 #[derive(Debug)]
-pub(super) struct InfoTable {
+pub(crate) struct InfoTable {
     name: &'static str,
     columns: Vec<VirtualColumn>,
     make: Option<Make>,
 }
 
 impl InfoTable {
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
@@ -230,7 +230,7 @@ impl VirtualTables for InfoTables {
 }
 
 /// All tables, in the order of their names.
-pub(super) static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
+pub(crate) static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
     let mut all: Vec<InfoTable> = TABLES
         .iter()
         .map(|(name, columns)| {
@@ -244,12 +244,12 @@ pub(super) static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
 });
 
 /// The table of that name.
-pub(super) fn table(name: &str) -> Option<&'static InfoTable> {
+pub(crate) fn table(name: &str) -> Option<&'static InfoTable> {
     ALL.iter().find(|t| t.name.eq_ignore_ascii_case(name))
 }
 
 /// Rows of a table, for SHOW.
-pub(super) fn rows_of(name: &str, cx: &mut StmtCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
+pub(crate) fn rows_of(name: &str, cx: &mut StmtCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
     let db = cx.db.clone();
     table(name).map_or(Ok(Vec::new()), |t| t.rows(&db, &mut cx.eval(), wanted))
 }

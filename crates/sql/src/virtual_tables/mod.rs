@@ -1,4 +1,4 @@
-//! SHOW and information_schema: tables whose rows are made when asked.
+//! information_schema: tables whose rows are made when asked. SHOW takes most of its answers from there.
 //!
 //! | part | file |
 //! |---|---|
@@ -7,45 +7,20 @@
 //! | databases, tables, columns, keys | `schema_tables` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
-//! | SHOW, its answers | `show`, `listing`, `privilege_list` |
-//! | SHOW ENGINE INNODB STATUS | `monitor` |
 
 mod definitions;
 mod innodb_tables;
-mod listing;
 mod making;
-mod monitor;
-mod privilege_list;
 mod schema_tables;
 mod server_tables;
-mod show;
 
-pub(crate) use listing::Listing;
-pub(crate) use making::{InfoTables, text};
-pub(crate) use show::{show, show_columns};
+pub(crate) use making::{ALL, Cells, InfoTables, NAMES, parse_type, rows_of, table, text, text_or_null};
+pub(crate) use server_tables::PLUGINS;
 
-use crate::database::Database;
 use vaquita_types::SqlResult;
 
-/// Default collation of a database, `Some(None)` if it says nothing; `None`: there is no such database. The name is as
-/// in file names.
-///
-/// # Errors
-/// Errors of reading the folder.
-pub(crate) fn database_options(db: &Database, file_name: &str) -> SqlResult<Option<Option<u16>>> {
-    let options = vaquita_catalog::error::of_engine(vaquita_engine::ddl::database_options(
-        db.engine.core(),
-        file_name,
-    ))?;
-    let collation = |text: &str| {
-        let name = text.lines().find_map(|line| line.strip_prefix("default-collation="))?;
-        vaquita_engine::text::collation::by_name(name.trim())
-    };
-    Ok(options.map(|text| collation(&text)))
-}
-
 /// CREATE TABLE of a virtual table, as SHOW CREATE TABLE has it.
-fn create_virtual(name: &str) -> String {
+pub(crate) fn create_virtual(name: &str) -> String {
     let found = definitions::TABLES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
     let column = |(name, ty): &(&str, &str)| match ty.strip_suffix('!') {
         Some(ty) => {

@@ -14,7 +14,8 @@ pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let server = m.state().vars.collation_server;
     let mut all = vec![("information_schema".to_owned(), super::making::NAMES)];
     for (name, file_name) in m.databases(1)? {
-        let collation = super::database_options(m.db, &file_name)?.flatten().unwrap_or(server);
+        let collation =
+            vaquita_catalog::database_options(m.db.engine.core(), &file_name)?.flatten().unwrap_or(server);
         all.push((name, collation));
     }
     for (name, collation) in all {

@@ -106,7 +106,7 @@ pub(super) fn session_status(m: &mut Making<'_, '_>) -> SqlResult<()> {
 }
 
 /// Lines of SHOW PLUGINS: name, type.
-pub(super) const PLUGINS: &[(&str, &str)] = &[
+pub(crate) const PLUGINS: &[(&str, &str)] = &[
     ("mysql_native_password", "AUTHENTICATION"),
     ("caching_sha2_password", "AUTHENTICATION"),
     ("InnoDB", "STORAGE ENGINE"),

@@ -1,14 +1,14 @@
-//! Checks of statements.
+//! Whether the session may do what a statement is about to do.
 
-use crate::connection::Connection;
+use super::Connection;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_session::privilege::{OF_PARENTS, Priv, Privileges, Wanted};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::SqlResult;
 
 /// Privileges in one database.
 #[derive(Debug)]
-pub(crate) struct InDatabase {
+pub(super) struct InDatabase {
     /// Of these.
     of: Arc<Privileges>,
     database: String,
@@ -26,8 +26,8 @@ fn parent_of<'a>(element: &ast::TableElement<'a>) -> Option<&'a ast::ObjectName<
 impl Connection {
     /// Looks at the grants again if they have changed.
     #[inline]
-    pub(crate) fn refresh_privileges(&mut self) {
-        if self.state.privileges.version != self.db.accounts.version() && !self.has_everything() {
+    pub(super) fn refresh_privileges(&mut self) {
+        if self.state.privileges.version != self.db.accounts.version() && !self.has_everything {
             let state = &mut self.state;
             state.privileges =
                 self.db.accounts.privileges(&state.account_user, &state.account_host, self.login_at);
@@ -38,16 +38,9 @@ impl Connection {
     ///
     /// # Errors
     /// 1227.
-    pub(crate) fn needs(&mut self, privilege: Priv) -> SqlResult<()> {
+    pub(super) fn needs(&mut self, privilege: Priv) -> SqlResult<()> {
         self.refresh_privileges();
-        if self.state.privileges.global.has(privilege) {
-            return Ok(());
-        }
-        let name = privilege.first_name();
-        Err(SqlError::new(
-            1227,
-            format!("Access denied; you need (at least one of) the {name} privilege(s) for this operation"),
-        ))
+        self.state.check_global(privilege)
     }
 
     /// Whether the session has what a statement wants.
@@ -55,7 +48,7 @@ impl Connection {
     /// # Errors
     /// 1142 of a table, 1143 of a column, 1044 of a database.
     #[inline]
-    pub(crate) fn check_wanted(&mut self, wanted: &[Wanted]) -> SqlResult<()> {
+    pub(super) fn check_wanted(&mut self, wanted: &[Wanted]) -> SqlResult<()> {
         self.refresh_privileges();
         let global = self.state.privileges.global;
         if wanted.iter().all(|w| global.has(w.privileges | w.any_of)) {
@@ -87,7 +80,7 @@ impl Connection {
     }
 
     /// What a change of definitions needs: tables and databases that are changed, or looked at.
-    pub(crate) fn wanted_of_definition(&self, stmt: &Stmt<'_>) -> Vec<Wanted> {
+    pub(super) fn wanted_of_definition(&self, stmt: &Stmt<'_>) -> Vec<Wanted> {
         let current = self.state.database.clone();
         let mut wanted = Vec::new();
         let mut parents: Vec<(&ast::ObjectName<'_>, &ast::ObjectName<'_>)> = Vec::new();
@@ -164,7 +157,7 @@ impl Connection {
     ///
     /// # Errors
     /// 1045 of files, 1142 of the table.
-    pub(crate) fn check_load(&mut self, load: &ast::LoadData<'_>) -> SqlResult<()> {
+    pub(super) fn check_load(&mut self, load: &ast::LoadData<'_>) -> SqlResult<()> {
         if !load.local {
             self.check_wanted(&[Wanted::global(Priv::FILE)])?;
         }

@@ -1,18 +1,16 @@
 //! The tables of `mysql` that keep accounts and grants: made at the first start, read into memory, written account by
 //! account.
 
-use super::grants::{AccountGrants, Grants, SslKind};
-use crate::connection::Connection;
+use crate::accounts::grants::{AccountGrants, Grants, SslKind};
 use crate::database::Database;
+use crate::insider::{Insider, quoted as quote};
 use std::fmt::Write;
-use std::sync::Arc;
 use vaquita_catalog::error;
 use vaquita_engine::lower::KeyPart;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Column, Engine, TableSpec};
 use vaquita_session::privilege::{DatabaseGrant, TableGrant};
 use vaquita_session::privilege::{NAMES, Priv};
-use vaquita_session::sink::Collected;
 use vaquita_types::{ColumnType, Kind, SqlResult, SqlType};
 
 /// Collation of names: `utf8_bin`.
@@ -240,7 +238,7 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
 
 /// Whether the folder has never had accounts: it is to get the tables and `root@localhost`. Tables that were there and are
 /// gone are no reason to let everybody in.
-pub(super) fn is_new(db: &Arc<Database>) -> SqlResult<bool> {
+pub(super) fn is_new(db: &Database) -> SqlResult<bool> {
     let core = db.engine.core();
     let storage = &core.storage;
     // Those of a MySQL server are not read here, and not to be got around.
@@ -253,7 +251,7 @@ pub(super) fn is_new(db: &Arc<Database>) -> SqlResult<bool> {
         None => Ok(ever_made < ours),
         // A crash came before the first account.
         Some(_) if ever_made <= ours => {
-            let there = run(&mut insider(db)?, "select 1 from mysql.user limit 1")?;
+            let there = insider(db)?.run("select 1 from mysql.user limit 1")?;
             Ok(there.is_empty())
         }
         Some(_) => Ok(false),
@@ -305,7 +303,7 @@ fn optional_columns(engine: &Engine) -> SqlResult<Vec<&'static str>> {
 }
 
 /// Adds the columns that `mysql.user` lacks. Passwords that are there count as set now.
-pub(super) fn add_missing_columns(db: &Arc<Database>) -> SqlResult<()> {
+pub(super) fn add_missing_columns(db: &Database) -> SqlResult<()> {
     let there = optional_columns(&db.engine)?;
     let user = TABLES.iter().find(|kept| kept.name == "user").map_or(&[][..], |kept| kept.after);
     let mut behind = "password_expired";
@@ -321,26 +319,11 @@ pub(super) fn add_missing_columns(db: &Arc<Database>) -> SqlResult<()> {
         return Ok(());
     }
     let mut insider = insider(db)?;
-    run(&mut insider, &format!("alter table mysql.user {}", added.join(", ")))?;
+    insider.run(&format!("alter table mysql.user {}", added.join(", ")))?;
     if !there.contains(&LAST_CHANGED) {
-        run(&mut insider, &format!("update mysql.user set {LAST_CHANGED} = now()"))?;
+        insider.run(&format!("update mysql.user set {LAST_CHANGED} = now()"))?;
     }
     Ok(())
-}
-
-/// Text as a literal.
-pub(crate) fn quote(text: &[u8]) -> String {
-    if text.iter().all(|b| b.is_ascii_graphic() && !matches!(b, b'\'' | b'\\')) {
-        return format!("'{}'", String::from_utf8_lossy(text));
-    }
-    let digits: String = text.iter().map(|b| format!("{b:02X}")).collect();
-    if digits.is_empty() { "''".to_owned() } else { format!("x'{digits}'") }
-}
-
-fn run(connection: &mut Connection, sql: &str) -> SqlResult<Vec<Vec<Option<String>>>> {
-    let mut sink = Collected::default();
-    connection.query(sql.as_bytes(), &mut sink)?;
-    Ok(sink.results.pop().map_or(Vec::new(), |r| r.rows))
 }
 
 fn yes(cell: Option<&Option<String>>) -> bool {
@@ -400,10 +383,10 @@ const GLOBAL_LEVEL: Priv = Priv((1 << 29) - 1);
 const DATABASE_LEVEL: Priv = Priv(Priv::DATABASE.0 | Priv::GRANT.0);
 
 /// Reads everything.
-pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
+pub(super) fn load(db: &Database) -> SqlResult<Grants> {
     let there = optional_columns(&db.engine)?;
     let or_null = |name: &str, read: &str| if there.contains(&name) { read } else { "null" }.to_owned();
-    let connection = &mut insider(db)?;
+    let mut insider = insider(db)?;
     let mut grants = Grants {
         keeps_lifetimes: there.contains(&LAST_CHANGED) && there.contains(&LIFETIME),
         keeps_locks: there.contains(&LOCKED),
@@ -417,7 +400,7 @@ pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
         or_null(LIFETIME, LIFETIME)
     );
     let sql = format!("select {columns}, {} from mysql.user", privilege_columns(GLOBAL_LEVEL));
-    for row in run(connection, &sql)? {
+    for row in insider.run(&sql)? {
         let (password, authentication) = (cell(&row, 2), cell(&row, 9));
         let plugin = match cell(&row, 8) {
             plugin if plugin.is_empty() => vaquita_session::password::NATIVE.to_owned(),
@@ -448,7 +431,7 @@ pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
         });
     }
     let sql = format!("select Host, Db, User, {} from mysql.db", privilege_columns(DATABASE_LEVEL));
-    for row in run(connection, &sql)? {
+    for row in insider.run(&sql)? {
         grants.databases.push(DatabaseGrant {
             host: cell(&row, 0),
             database: cell(&row, 1),
@@ -457,7 +440,7 @@ pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
         });
     }
     let sql = "select Host, Db, User, Table_name, Grantor, Table_priv from mysql.tables_priv";
-    for row in run(connection, sql)? {
+    for row in insider.run(sql)? {
         grants.tables.push(TableGrant {
             host: cell(&row, 0),
             database: cell(&row, 1),
@@ -469,7 +452,7 @@ pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
         });
     }
     let sql = "select Host, Db, User, Table_name, Column_name, Column_priv from mysql.columns_priv";
-    for row in run(connection, sql)? {
+    for row in insider.run(sql)? {
         let (host, database, user, table) = (cell(&row, 0), cell(&row, 1), cell(&row, 2), cell(&row, 3));
         let same = |g: &&mut TableGrant| {
             g.host == host && g.database == database && g.user == user && g.table == table
@@ -484,16 +467,16 @@ pub(super) fn load(db: &Arc<Database>) -> SqlResult<Grants> {
 
 /// Writes everything of these accounts, as one transaction that is durable afterwards.
 pub(super) fn save(
-    connection: &mut Connection,
+    insider: &mut dyn Insider,
     grants: &Grants,
     accounts: &[(String, String)],
 ) -> SqlResult<()> {
-    run(connection, "begin")?;
-    let done = accounts.iter().try_for_each(|(user, host)| save_one(connection, grants, user, host));
+    insider.run("begin")?;
+    let done = accounts.iter().try_for_each(|(user, host)| save_one(insider, grants, user, host));
     match done {
-        Ok(()) => run(connection, "commit").map(|_| ()),
+        Ok(()) => insider.run("commit").map(|_| ()),
         Err(e) => {
-            run(connection, "rollback")?;
+            insider.run("rollback")?;
             Err(e)
         }
     }
@@ -504,10 +487,10 @@ fn flags(privileges: Priv, level: Priv) -> String {
     NAMES.iter().filter(|(p, ..)| level.has(*p)).map(flag).collect::<Vec<_>>().join(", ")
 }
 
-fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str) -> SqlResult<()> {
+fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) -> SqlResult<()> {
     let (u, h) = (quote(user.as_bytes()), quote(host.as_bytes()));
     for table in ["columns_priv", "tables_priv", "db", "user"] {
-        run(connection, &format!("delete from mysql.{table} where Host = {h} and User = {u}"))?;
+        insider.run(&format!("delete from mysql.{table} where Host = {h} and User = {u}"))?;
     }
     let Some(account) = grants.account(user, host) else { return Ok(()) };
     let mut sql = String::new();
@@ -551,7 +534,7 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
         yes_no(account.password_expired),
         flags(account.global, GLOBAL_LEVEL)
     );
-    run(connection, &sql)?;
+    insider.run(&sql)?;
     for grant in grants.databases.iter().filter(|g| g.user == user && g.host == host) {
         let sql = format!(
             "insert into mysql.db (Host, Db, User, {}) values ({h}, {}, {u}, {})",
@@ -559,7 +542,7 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
             quote(grant.database.as_bytes()),
             flags(grant.privileges, DATABASE_LEVEL)
         );
-        run(connection, &sql)?;
+        insider.run(&sql)?;
     }
     for grant in grants.tables.iter().filter(|g| g.user == user && g.host == host) {
         let (d, t) = (quote(grant.database.as_bytes()), quote(grant.table.as_bytes()));
@@ -571,7 +554,7 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
             set_of(grant.privileges),
             set_of(on_columns)
         );
-        run(connection, &sql)?;
+        insider.run(&sql)?;
         for (column, privileges) in &grant.columns {
             let sql = format!(
                 "insert into mysql.columns_priv (Host, Db, User, Table_name, Column_name, Column_priv) values \
@@ -579,17 +562,17 @@ fn save_one(connection: &mut Connection, grants: &Grants, user: &str, host: &str
                 quote(column.as_bytes()),
                 set_of(*privileges)
             );
-            run(connection, &sql)?;
+            insider.run(&sql)?;
         }
     }
     Ok(())
 }
 
-/// A connection that may do everything, for the tables of `mysql`.
-pub(super) fn insider(db: &Arc<Database>) -> SqlResult<Connection> {
-    let mut connection = Connection::insider(db.clone())?;
-    connection.ignore_force_recovery();
+/// A session that may do everything, for the tables of `mysql`.
+pub(super) fn insider(db: &Database) -> SqlResult<Box<dyn Insider>> {
+    let mut insider = db.insider()?;
+    insider.ignore_force_recovery();
     // In UTC no hour comes twice: times that are read are written as what they are.
-    run(&mut connection, "set sql_mode = '', time_zone = '+00:00'")?;
-    Ok(connection)
+    insider.run("set sql_mode = '', time_zone = '+00:00'")?;
+    Ok(insider)
 }

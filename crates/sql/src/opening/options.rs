@@ -20,7 +20,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     storage.buffer_pool_size = size("buffer_pool_size");
     storage.buffer_pool_instances = size("buffer_pool_instances");
     for var in VarId::all() {
-        super::live::set_in_storage(&mut storage.live, var, &globals.get(var));
+        crate::database::set_in_storage(&mut storage.live, var, &globals.get(var));
     }
     if let Some(path) = globals.text("innodb_data_file_path") {
         let files = DataFiles::parse(&path).ok_or_else(|| wrong("innodb_data_file_path", &path))?;

@@ -1,8 +1,20 @@
-//! SHOW.
+//! SHOW: most answers are rows of information_schema.
+//!
+//! | part | file |
+//! |---|---|
+//! | columns and rows of an answer, LIKE and WHERE | `listing` |
+//! | SHOW GRANTS, SHOW CREATE USER | `grants` |
+//! | SHOW PRIVILEGES | `privilege_list` |
+//! | SHOW ENGINE INNODB STATUS | `monitor` |
 
-use super::listing::Listing;
-use super::making::{Cells, rows_of, text, text_or_null};
+mod grants;
+mod listing;
+mod monitor;
+mod privilege_list;
+
 use crate::statement::StmtCx;
+use crate::virtual_tables::{self, Cells, rows_of, text, text_or_null};
+use listing::Listing;
 use std::sync::Arc;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Ident, ObjectName, Show, ShowEngine, ShowFilter, VarScope};
@@ -199,7 +211,7 @@ fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<St
     }
     let unknown = || SqlError::new(1049, format!("Unknown database '{name}'"));
     let file_name = vaquita_catalog::file_name(&name).map_err(|_| unknown())?;
-    super::database_options(cx.db, &file_name)?.ok_or_else(unknown)?;
+    vaquita_catalog::database_options(cx.db.engine.core(), &file_name)?.ok_or_else(unknown)?;
     Ok(name)
 }
 
@@ -208,7 +220,7 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
     let database = database(cx, name.schema)?;
     let table = name_of(name.name);
     if vaquita_catalog::is_virtual_database(&database) {
-        return match super::making::table(&table) {
+        return match virtual_tables::table(&table) {
             Some(found) => Ok((database, found.name().to_owned())),
             None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
         };
@@ -284,7 +296,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
                 ast::ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
             });
         }
-        Show::CreateUser(user) => (crate::accounts::show_create_user(cx, user)?, no),
+        Show::CreateUser(user) => (grants::show_create_user(cx, user)?, no),
         Show::Variables { scope, filter } => {
             let mut listing = Listing::new(PAIRS);
             for (name, value) in crate::set::list(*scope == VarScope::Global, cx.db, cx.state) {
@@ -327,7 +339,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::Engine { name, what } => (engine(cx, *name, *what)?, no),
         Show::CharacterSet(filter) => (project(cx, "CHARACTER_SETS", CHARACTER_SET, Vec::new())?, *filter),
         Show::Collation(filter) => (project(cx, "COLLATIONS", COLLATION, Vec::new())?, *filter),
-        Show::Grants(user) => (crate::accounts::show_grants(cx, user.as_ref())?, no),
+        Show::Grants(user) => (grants::show_grants(cx, user.as_ref())?, no),
         Show::Privileges => (privileges(), no),
         Show::Plugins => (plugins(), no),
         Show::ProgramStatus { filter, .. } => (Listing::new(PROGRAMS), *filter),
@@ -480,7 +492,7 @@ fn tables(
         listing.rows.push(row);
     };
     if vaquita_catalog::is_virtual_database(&name) {
-        for table in super::making::ALL.iter() {
+        for table in virtual_tables::ALL.iter() {
             push(&mut listing, table.name(), "SYSTEM VIEW");
         }
         return Ok(listing);
@@ -528,7 +540,7 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
     let mut listing = Listing::new(CREATE_TABLE);
     if vaquita_catalog::is_virtual_database(&database) {
         let (_, table) = existing_table(cx, name)?;
-        let sql = super::create_virtual(&table);
+        let sql = virtual_tables::create_virtual(&table);
         listing.rows.push(vec![text(&table), text(sql)]);
         return Ok(listing);
     }
@@ -558,10 +570,10 @@ fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) ->
     }
     let name = existing_database(cx, Some(name))?;
     let collation = match vaquita_catalog::is_virtual_database(&name) {
-        true => super::making::NAMES,
+        true => virtual_tables::NAMES,
         false => {
             let file_name = vaquita_catalog::file_name(&name)?;
-            let of_database = super::database_options(cx.db, &file_name)?.flatten();
+            let of_database = vaquita_catalog::database_options(cx.db.engine.core(), &file_name)?.flatten();
             of_database.unwrap_or(cx.state.vars.collation_server)
         }
     };
@@ -620,7 +632,7 @@ fn engine(cx: &mut StmtCx<'_>, name: Option<Ident<'_>>, what: ShowEngine) -> Sql
     let mut listing =
         Listing::new(&[("Type", "varchar(10)!"), ("Name", "varchar(512)!"), ("Status", "longtext!")]);
     if what == ShowEngine::Status {
-        listing.rows.push(vec![text("InnoDB"), text(""), text(super::monitor::status(cx.db))]);
+        listing.rows.push(vec![text("InnoDB"), text(""), text(monitor::status(cx.db))]);
     }
     Ok(listing)
 }
@@ -631,7 +643,7 @@ fn privileges() -> Listing {
         ("Context", "varchar(15)!"),
         ("Comment", "varchar(32)!"),
     ]);
-    for (name, context, comment) in super::privilege_list::PRIVILEGES {
+    for (name, context, comment) in privilege_list::PRIVILEGES {
         listing.rows.push(vec![text(name), text(context), text(comment)]);
     }
     listing
@@ -646,7 +658,7 @@ fn plugins() -> Listing {
         ("License", "varchar(80)"),
     ];
     let mut listing = Listing::new(&columns);
-    for (name, kind) in super::server_tables::PLUGINS {
+    for (name, kind) in virtual_tables::PLUGINS {
         let library = text_or_null(None::<&str>);
         listing.rows.push(vec![text(name), text("ACTIVE"), text(kind), library, text("MIT OR Apache-2.0")]);
     }

@@ -1,7 +1,7 @@
 //! What SHOW answers: a list of rows, filtered by LIKE or WHERE, sent to the client.
 
-use super::making::{Cells, NAMES};
 use crate::statement::StmtCx;
+use crate::virtual_tables::{Cells, NAMES, parse_type};
 use std::sync::Arc;
 use vaquita_engine::lower::charset::{Charset, convert};
 use vaquita_engine::lower::collation::Collation;
@@ -37,7 +37,7 @@ impl Scope for Names<'_> {
 impl Listing {
     /// With columns of names and types as the definitions write them.
     pub(crate) fn new(columns: &[(&str, &str)]) -> Listing {
-        let column = |(name, ty): &(&str, &str)| ((*name).to_owned(), super::making::parse_type(ty));
+        let column = |(name, ty): &(&str, &str)| ((*name).to_owned(), parse_type(ty));
         Listing { columns: columns.iter().map(column).collect(), rows: Vec::new() }
     }
 

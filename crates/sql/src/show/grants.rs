@@ -1,0 +1,153 @@
+//! SHOW GRANTS, SHOW CREATE USER.
+
+use super::listing::Listing;
+use crate::accounts::grants::{AccountGrants, Grants, SslKind};
+use crate::accounts::name::{denied_mysql, name_of, no_grant, own_name, shown};
+use crate::statement::StmtCx;
+use crate::virtual_tables::text;
+use vaquita_parser::ast::UserName;
+use vaquita_session::password;
+use vaquita_session::privilege::Priv;
+use vaquita_types::SqlResult;
+
+/// The account that SHOW is about, which the session may see.
+fn visible<'g>(
+    cx: &StmtCx<'_>,
+    grants: &'g Grants,
+    user: Option<&UserName<'_>>,
+) -> SqlResult<&'g AccountGrants> {
+    let own = own_name(cx.state);
+    let name = user.map_or_else(|| own.clone(), |u| name_of(u, &own));
+    if name != own
+        && !(cx.state.privileges.global | cx.state.privileges.in_database("mysql")).has(Priv::SELECT)
+    {
+        return Err(denied_mysql(&own));
+    }
+    grants.account(&name.0, &name.1).ok_or_else(|| no_grant(&name))
+}
+
+/// SHOW CREATE USER.
+///
+/// # Errors
+/// 1141 no such account.
+pub(crate) fn show_create_user(cx: &StmtCx<'_>, user: &UserName<'_>) -> SqlResult<Listing> {
+    cx.db.accounts().check_usable()?;
+    let grants = cx.db.accounts().grants();
+    let account = visible(cx, &grants, Some(user))?;
+    let name = (account.user.clone(), account.host.clone());
+    let title = format!("CREATE USER for {}@{}", name.0, name.1);
+    let mut sql = format!("CREATE USER {} IDENTIFIED WITH '{}'", shown(&name), account.plugin);
+    if !account.authentication.is_empty() {
+        sql.push_str(&format!(" AS '{}'", String::from_utf8_lossy(&account.authentication)));
+    }
+    match account.ssl {
+        SslKind::None => sql.push_str(" REQUIRE NONE"),
+        _ => sql.push_str(&required(account)),
+    }
+    let expire = match account.password_lifetime {
+        _ if account.password_expired => String::new(),
+        None => " DEFAULT".to_owned(),
+        Some(0) => " NEVER".to_owned(),
+        Some(days) => format!(" INTERVAL {days} DAY"),
+    };
+    sql.push_str(&format!(" PASSWORD EXPIRE{expire}"));
+    sql.push_str(if account.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
+    let mut listing = Listing::new(&[(&title, "varchar(256)!")]);
+    listing.rows.push(vec![text(sql)]);
+    Ok(listing)
+}
+
+fn list_of(privileges: Priv, all: Priv, columns: &[(String, Priv)]) -> String {
+    let has = privileges - Priv::GRANT;
+    if has.has(all) {
+        return "ALL PRIVILEGES".to_owned();
+    }
+    let on_columns = columns.iter().fold(Priv::NONE, |all, (_, p)| all | *p);
+    let mut items = Vec::new();
+    for (privilege, _, name) in vaquita_session::privilege::NAMES {
+        if has.has(*privilege) {
+            items.push((*name).to_owned());
+        }
+        if on_columns.has(*privilege) {
+            let of = columns.iter().filter(|(_, p)| p.has(*privilege)).map(|(n, _)| n.as_str());
+            items.push(format!("{name} ({})", of.collect::<Vec<_>>().join(", ")));
+        }
+    }
+    if items.is_empty() { "USAGE".to_owned() } else { items.join(", ") }
+}
+
+/// What an account must bring, as GRANT demands it.
+fn demands(account: &AccountGrants) -> String {
+    let mut out = String::new();
+    if account.plugin == password::NATIVE && !account.authentication.is_empty() {
+        let stored = String::from_utf8_lossy(&account.authentication);
+        out = format!(" IDENTIFIED BY PASSWORD '{stored}'");
+    }
+    out.push_str(&required(account));
+    out
+}
+
+fn required(account: &AccountGrants) -> String {
+    let mut out = match account.ssl {
+        SslKind::None => String::new(),
+        SslKind::Any => " REQUIRE SSL".to_owned(),
+        SslKind::X509 => " REQUIRE X509".to_owned(),
+        SslKind::Specified => " REQUIRE".to_owned(),
+    };
+    if account.ssl == SslKind::Specified {
+        for (what, text) in ["ISSUER", "SUBJECT", "CIPHER"].iter().zip(&account.demanded) {
+            if !text.is_empty() {
+                out.push_str(&format!(" {what} '{}'", String::from_utf8_lossy(text)));
+            }
+        }
+    }
+    out
+}
+
+/// Limits of an account, as GRANT sets them.
+fn limits(account: &AccountGrants) -> String {
+    let [queries, updates, connections] = account.limits;
+    let limits = [
+        ("QUERIES_PER_HOUR", queries),
+        ("UPDATES_PER_HOUR", updates),
+        ("CONNECTIONS_PER_HOUR", connections),
+        ("USER_CONNECTIONS", account.max_user_connections),
+    ];
+    let set = limits.iter().filter(|(_, limit)| *limit > 0);
+    set.map(|(name, limit)| format!(" MAX_{name} {limit}")).collect()
+}
+
+/// SHOW GRANTS, in 5.6's form: GRANT statements that make an account what it is. Passwords of `caching_sha2_password`, which has no
+/// such form, are not among them.
+///
+/// # Errors
+/// 1141 no such account.
+pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlResult<Listing> {
+    cx.db.accounts().check_usable()?;
+    let grants = cx.db.accounts().grants();
+    let account = visible(cx, &grants, user)?;
+    let name = (account.user.clone(), account.host.clone());
+    let title = format!("Grants for {}@{}", name.0, name.1);
+    let mut listing = Listing::new(&[(&title, "varchar(1024)!")]);
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let mut push =
+        |privileges: Priv, all: Priv, columns: &[(String, Priv)], on: &str, demands: &str, more: &str| {
+            let list = list_of(privileges, all, columns);
+            let mut with =
+                if privileges.has(Priv::GRANT) { " GRANT OPTION".to_owned() } else { String::new() };
+            with.push_str(more);
+            let with = if with.is_empty() { with } else { format!(" WITH{with}") };
+            let grant = format!("GRANT {list} ON {on} TO {}{demands}{with}", shown(&name));
+            listing.rows.push(vec![text(grant)]);
+        };
+    push(account.global, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
+    let own = |u: &str, h: &str| u == name.0 && h == name.1;
+    for grant in grants.databases.iter().filter(|g| own(&g.user, &g.host)) {
+        push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted(&grant.database)), "", "");
+    }
+    for grant in grants.tables.iter().filter(|g| own(&g.user, &g.host)) {
+        let on = format!("{}.{}", quoted(&grant.database), quoted(&grant.table));
+        push(grant.privileges, Priv::TABLE, &grant.columns, &on, "", "");
+    }
+    Ok(listing)
+}
