@@ -17,6 +17,7 @@ use crate::privilege::Privileges;
 use crate::sink::SessionChange;
 use crate::status::SessionStatus;
 use crate::vars::{SessionVars, id};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 use vaquita_types::memory::account::{Account, Rules};
@@ -60,6 +61,8 @@ pub struct SessionState {
     pub found_rows: u64,
     /// The statement's time: microseconds since 1970, UTC; NOW() of every expression in it.
     pub now_us: i64,
+    /// The last [`SessionState::local_now`], of these seconds and microseconds: values that are stored ask for it one by one.
+    local: Cell<((i64, u32), DateTime)>,
     /// RAND() without a seed: both halves, from 0 to 2^30 - 2.
     pub rand: [u32; 2],
     /// RAND() with a seed: for each place in the statement the generator's state.
@@ -141,6 +144,7 @@ impl SessionState {
             row_count: 0,
             found_rows: 0,
             now_us: 0,
+            local: Cell::new(((i64::MIN, 0), DateTime::default())),
             rand: [
                 connection_id.wrapping_mul(0x1_0001).wrapping_add(55_555_555),
                 connection_id.wrapping_mul(0x1000_0001),
@@ -189,8 +193,14 @@ impl SessionState {
     /// The statement's time in the session's time zone.
     pub fn local_now(&self) -> DateTime {
         let (seconds, micros) = (self.now_us.div_euclid(1_000_000), self.now_us.rem_euclid(1_000_000));
-        let local = seconds + i64::from(self.vars.time_zone.offset_at(seconds));
-        calendar::from_unix(local, micros as u32).unwrap_or_default()
+        let local = (seconds + i64::from(self.vars.time_zone.offset_at(seconds)), micros as u32);
+        let (of, known) = self.local.get();
+        if of == local {
+            return known;
+        }
+        let now = calendar::from_unix(local.0, local.1).unwrap_or_default();
+        self.local.set((local, now));
+        now
     }
 
     /// What conversions to dates depend on.
@@ -308,5 +318,28 @@ impl SessionState {
         self.polls = 0;
         self.deadline = None;
         self.last_poll = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vaquita_types::TimeZone;
+
+    #[test]
+    fn the_local_time_follows_the_clock_and_the_zone() -> SqlResult<()> {
+        let mut state = SessionState::detached()?;
+        let shown = |state: &SessionState| {
+            let now = state.local_now();
+            (now.date.year, now.date.month, now.date.day, now.hour, now.minute, now.micros)
+        };
+        state.vars.time_zone = TimeZone::parse("+00:00")?.into();
+        assert_eq!(shown(&state), (1970, 1, 1, 0, 0, 0));
+        state.vars.time_zone = TimeZone::parse("-00:30")?.into();
+        assert_eq!(shown(&state), (1969, 12, 31, 23, 30, 0));
+        assert_eq!(state.date_context().today.year, 1969);
+        state.now_us = 86_400_000_007;
+        assert_eq!(shown(&state), (1970, 1, 1, 23, 30, 7));
+        Ok(())
     }
 }
