@@ -609,3 +609,44 @@ impl vaquita_sql::ResultSink for Headings {
         Ok(())
     }
 }
+
+/// Words of later versions that are understood and not done, and those that 5.6 takes and does nothing for.
+#[test]
+fn what_is_not_done_is_not_said_to_be() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d; create table k (id int primary key, v int, key (v))");
+    run(&mut c, "create table parent (id int primary key); insert into parent values (1)");
+    let unsupported = |what: &str| format!("1235 This version of Vaquita doesn't yet support '{what}'");
+    for (sql, answer) in [
+        ("create table t (a int, b int invisible)", unsupported("INVISIBLE columns")),
+        ("alter table k add column w int invisible", unsupported("INVISIBLE columns")),
+        ("create table t (a int, key (a) invisible)", unsupported("INVISIBLE indexes")),
+        ("create index i on k (v) invisible", unsupported("INVISIBLE indexes")),
+        ("alter table k alter index v invisible", unsupported("INVISIBLE indexes")),
+        ("alter table k alter index nowhere visible", "1176 Key 'nowhere' doesn't exist in table 'k'".into()),
+        ("alter table k alter index v visible", String::new()),
+        (
+            "alter table k drop check nowhere",
+            "3821 Check constraint 'nowhere' is not found in the table 'k'.".into(),
+        ),
+        ("create database e encryption 'y'", unsupported("ENCRYPTION")),
+        ("alter database d encryption 'y'", unsupported("ENCRYPTION")),
+        ("alter database d encryption 'n'", String::new()),
+        ("explain analyze select 1", unsupported("EXPLAIN ANALYZE")),
+        // MATCH takes the actions away, says the manual, and so 5.6.24 prints the table.
+        (
+            "create table child (p int, foreign key (p) references parent (id) match full on delete cascade)",
+            String::new(),
+        ),
+        ("insert into child values (1)", String::new()),
+        (
+            "delete from parent",
+            "1451 Cannot delete or update a parent row: a foreign key constraint fails (`d`.`child`, \
+             CONSTRAINT `child_ibfk_1` FOREIGN KEY (`p`) REFERENCES `parent` (`id`))"
+                .into(),
+        ),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}

@@ -238,6 +238,9 @@ impl Connection {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
+        if explain.analyze {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
+        }
         let types = super::values::param_types(params, self.state.vars.collation_connection);
         self.in_statement(|connection| {
             // Whoever is told how a statement would run may run it.

@@ -276,16 +276,23 @@ impl Change {
             }
             AlterAction::RenameIndex { old, new } => {
                 let (old, new) = (old.to_string(), new.to_string());
-                let missing = || {
-                    let name = &self.definition.name;
-                    SqlError::new(1176, format!("Key '{old}' doesn't exist in table '{name}'"))
-                };
-                let at = self.definition.key(&old).ok_or_else(missing)?;
+                let at = self.key(&old)?;
                 if !same_name(&old, &new) && self.definition.key(&new).is_some() {
                     return Err(SqlError::duplicate_key_name(&new));
                 }
                 self.definition.keys[at].name = new;
                 self.in_place = false;
+            }
+            AlterAction::IndexVisibility { index, visible } => {
+                self.key(&index.to_string())?;
+                if !visible {
+                    return Err(SqlError::unsupported("INVISIBLE indexes"));
+                }
+            }
+            AlterAction::DropCheck(name) => {
+                let table = &self.definition.name;
+                let message = format!("Check constraint '{name}' is not found in the table '{table}'.");
+                return Err(SqlError::new(3821, message));
             }
             AlterAction::Rename(name) => {
                 let to = names_of(cx, name)?;
@@ -294,6 +301,14 @@ impl Change {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Where a key stands.
+    fn key(&self, name: &str) -> SqlResult<usize> {
+        self.definition.key(name).ok_or_else(|| {
+            let table = &self.definition.name;
+            SqlError::new(1176, format!("Key '{name}' doesn't exist in table '{table}'"))
+        })
     }
 }
 

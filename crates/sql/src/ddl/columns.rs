@@ -64,6 +64,12 @@ pub(super) fn define(
     if written.generated.is_some() {
         return Err(SqlError::unsupported("generated columns"));
     }
+    if written.invisible {
+        return Err(SqlError::unsupported("INVISIBLE columns"));
+    }
+    if written.srid.is_some() {
+        return Err(SqlError::unsupported("SRID"));
+    }
     check_name(&name)?;
     if name.chars().count() > 64 {
         return Err(SqlError::too_long_name(&name));

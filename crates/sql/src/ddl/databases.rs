@@ -11,6 +11,9 @@ use vaquita_types::{Level, SqlError, SqlResult};
 
 /// What `db.opt` says.
 fn options(written: &ast::Database<'_>, default: u16) -> SqlResult<(u16, String)> {
+    if written.encryption.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(b"n")) {
+        return Err(SqlError::unsupported("ENCRYPTION"));
+    }
     let charset = written.charset.flatten().map(|c| c.to_string());
     let collation = written.collation.flatten().map(|c| c.to_string());
     let id = types::collation_of(charset.as_deref(), collation.as_deref(), default)?;

@@ -30,6 +30,9 @@ pub(super) fn add(
         IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
+    if written.options.invisible {
+        return Err(SqlError::unsupported("INVISIBLE indexes"));
+    }
     let mut parts = Vec::with_capacity(written.parts.len());
     for part in written.parts {
         let KeyTarget::Column(column) = part.target else {
@@ -272,7 +275,11 @@ pub(super) fn foreign_key(
     };
     let columns: Vec<String> = written.columns.iter().map(|c| c.to_string()).collect();
     let name = written.constraint.or(written.index_name).map(|n| n.to_string());
-    let (on_delete, on_update) = (action(references.on_delete)?, action(references.on_update)?);
+    let (on_delete, on_update) = match references.match_kind {
+        None => (action(references.on_delete)?, action(references.on_update)?),
+        // As the manual warns: what the rows do is the default then.
+        Some(_) => (ReferentialAction::Restrict, ReferentialAction::Restrict),
+    };
     add_for_foreign_key(definition, &columns, name);
     Ok(ForeignKeyDefinition {
         name: written.constraint.map(|c| c.to_string()),
