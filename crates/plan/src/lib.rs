@@ -13,7 +13,7 @@
 //! | bounds and intervals of indexes | [`bound`], [`ranges`] |
 //! | EXPLAIN | `explain` |
 //! | virtual tables | [`source`] |
-//! | rows for UPDATE and DELETE | [`query::matching`] |
+//! | rows for UPDATE and DELETE, ON DUPLICATE KEY UPDATE | [`query::matching`], [`query::on_duplicate`] |
 #![forbid(unsafe_code)]
 
 pub mod bound;
@@ -34,7 +34,8 @@ pub use explain::{explain, explain_columns};
 pub use file_format::FileFormat;
 pub use planner::{Planner, Runnable};
 pub use query::matching::{MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match};
-pub use select::{SelectPlan, plan_select};
+pub use query::on_duplicate::{PlannedUpdates, SELECTED, Updates};
+pub use select::{SelectPlan, plan_select, plan_select_for};
 pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 pub use tree::{
     BlockPlan, Body, GroupPlan, HashKey, KeyTest, KeyValue, LimitPlan, OrderKey, Path, QueryPlan, Read,

@@ -3,6 +3,7 @@
 use crate::into::Into;
 use crate::planner::Planner;
 use crate::query::block;
+use crate::query::on_duplicate::Updates;
 use crate::tree::{QueryPlan, TableUse};
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
@@ -40,7 +41,21 @@ pub fn plan_select(
     query: &ast::Query<'_>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<SelectPlan> {
-    let planned = block::plan_query(planner, query, None, cx)?;
+    plan_select_for(planner, query, None, cx)
+}
+
+/// Plans the SELECT or UNION of an INSERT. What the updates look at of its tables is selected behind its own items: rows are longer
+/// than the list of columns.
+///
+/// # Errors
+/// As [`plan_select`], those of the updates.
+pub fn plan_select_for(
+    planner: &Planner<'_>,
+    query: &ast::Query<'_>,
+    updates: Option<&mut Updates<'_>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<SelectPlan> {
+    let planned = block::plan_query_for(planner, query, None, updates, cx)?;
     let into = query.into.map(|into| Into::new(into, planned.columns.len(), cx)).transpose()?;
     let mut columns = planned.columns;
     let results = cx.state.vars.character_set_results.filter(|_| into.is_none());

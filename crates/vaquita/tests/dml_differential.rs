@@ -445,3 +445,82 @@ fn random_statements_do_what_they_do_in_mysql() {
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(differing.is_empty(), "other than MySQL:\n{differing}");
 }
+
+/// ON DUPLICATE KEY UPDATE of rows that come from a SELECT: which of its columns have a name there, and what they are.
+const OF_A_SELECT: &[&str] = &[
+    "insert into t select a,v,x from s on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update t.v=s.x, w=values(w)+s.v",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update v=x",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update v=v",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update t.v=v",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update a=a",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update s.v=1",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s on duplicate key update x=1",
+    "insert into t(a,v,w) select s.a,s.v,s.x from s as z on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select z.a,z.v,z.x from s as z on duplicate key update t.v=z.v",
+    "insert into t(a,v,w) select z.a,z.v,z.x from s as z on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select s.a,s.v,r.y from s join r on s.a=r.a on duplicate key update t.v=r.y+s.x+t.w",
+    "insert into t(a,v,w) select s.a,s.v,r.y from s left join r on s.a=r.a on duplicate key update w=y",
+    "insert into t(a,v,w) select s.a,s.v,r.y from s left join r using(a) on duplicate key update w=r.a",
+    "insert into t(a,v,w) select a,sum(v),max(x) from s group by a on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select a,sum(v) q,max(x) from s group by a on duplicate key update t.v=q",
+    "insert into t(a,v,w) select a,v as al,x from s on duplicate key update t.v=al",
+    "insert into t(a,v,w) select a,v,x from s order by a desc on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select a,v,x from s order by a desc limit 2 on duplicate key update t.v=s.v+s.x",
+    "insert into t(a,v,w) select d.a,d.v,d.x from (select a,v,x from s) d on duplicate key update t.v=d.x",
+    "insert into t select * from t as t2 on duplicate key update t.v=t2.w+5",
+    "insert into t select * from t as t2 on duplicate key update v=t2.w+5",
+    "insert into t select * from t as t2 on duplicate key update t.v=v+5",
+    "insert into t select * from t on duplicate key update t.v=t.w+5",
+    "insert into t select * from t on duplicate key update v=w+5",
+    "insert into t(a,v,w) select a,v,x from s on duplicate key update t.v=(select max(y) from r where r.a=s.a)",
+    "insert into t(a,v,w) select a,v,x from s on duplicate key update t.v=(select max(s.v) from r)",
+    "insert into t(a,v,w) select a,v,x from s on duplicate key update t.v=values(v)+s.x, t.w=t.v+s.v",
+    "insert into t(a,v,w) select count(*),1,2 from s on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select 1,2,3 on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select 1,2,3 from dual on duplicate key update v=v+1",
+    "insert into t(a,v,w) select a,v,x from s having a<3 on duplicate key update t.v=s.x",
+    "insert into t(a,v,w) select straight_join s.a,s.v,r.y from s join r on s.a=r.a on duplicate key update a=s.a+10",
+    "insert into t(a,v,w) values(1,2,3) on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) (select a,v,x from s) on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select a,v,x from s on duplicate key update t.v=sum(s.v)",
+    "insert into t(a,v,w) select a,v,x from s on duplicate key update t.v=od.s.v, od.t.w=od.t.v",
+    "insert into t(a,v,w) select a,v,x from s where a>5 on duplicate key update t.v=s.v",
+    "insert into t(a,v,w) select s1.a,s1.v,s1.x from s s1, s s2 where s1.a=s2.a on duplicate key update t.v=s2.x,w=s1.x",
+    "insert into t(a,v,w) select s1.a,s1.v,s1.x from s s1, s s2 where s1.a=s2.a on duplicate key update t.v=x",
+    "insert into t(a,v,w) select s1.a,s1.v,s1.x from s s1, s s2 where s1.a=s2.a order by s2.x desc on duplicate key update t.v=s2.x",
+    "insert into t(v,a,w) select v,a,x from s where a in (select a from r) on duplicate key update t.v=s.x+values(a)",
+    "insert into t(v,a,w) select v,a,x from s where a in (select a from r) on duplicate key update t.v=r.y",
+    "insert into t(a,v) select a,v from s on duplicate key update t.w=default(t.w), v=default(s.v)",
+    "insert into t(a,v) select a,v from s on duplicate key update t.w=values(s.v)",
+    "insert ignore into t(a,v) select a,v from s on duplicate key update t.a=s.a-1",
+    "insert into t(a,v) select a,v from s for update on duplicate key update t.v=s.v",
+    "replace into t(a,v) select a,v from s",
+    "insert into t(a,v,w) select a,@q:=v,x from s on duplicate key update t.v=s.v+@q",
+    "insert into t(a,v,w) select straight_join s.a,s.v,r.y from s, r order by r.y desc, s.a limit 3 on duplicate key update t.v=s.x+r.y",
+    "insert into t(a,v,w) select a+0,v,x from s on duplicate key update t.v=a",
+];
+
+#[test]
+fn updates_look_at_the_tables_of_the_select() {
+    let peer = Mysql56::start(Options::new()).expect("a server of 5.6.24");
+    let dir = std::env::temp_dir().join(format!("vaquita-updates-{}", std::process::id()));
+    let mut script = "create database od; use od;
+        create table t (a int primary key, v int, w int); create table s (a int, v int, x int);
+        create table r (a int, y int);
+        insert into t values (1, 1, 1), (2, 2, 2); insert into r values (1, 1000), (2, 2000);
+        insert into s values (1, 10, 100), (2, 20, 200), (3, 30, 300);\n"
+        .to_owned();
+    for statement in OF_A_SELECT {
+        writeln!(script, "begin; {statement}; select * from t order by a; rollback;").unwrap();
+    }
+    let wanted = transcript::steps(&play(&format!("mysql://root@127.0.0.1:{}", peer.port()), 1, &script));
+    let got = transcript::steps(&play(&dir.display().to_string(), 1, &script));
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(wanted.len() > 4 * OF_A_SELECT.len());
+    let differing: Vec<String> = (wanted.iter().zip(&got))
+        .filter(|(wanted, got)| wanted != got)
+        .map(|(wanted, got)| format!("--- MySQL\n{wanted}\n--- Vaquita\n{got}"))
+        .collect();
+    assert!(differing.is_empty() && wanted.len() == got.len(), "{}", differing.join("\n"));
+}

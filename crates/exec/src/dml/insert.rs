@@ -13,10 +13,10 @@ use crate::statement::{Outcome, PlanCx, Planned, RunCx};
 use std::sync::Arc;
 use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
-use vaquita_expr::{EvalCx, Expr, Node, Row, TableRow, compile};
+use vaquita_expr::{EvalCx, Expr, Row, TableRow, compile};
 use vaquita_parser::ast;
 use vaquita_plan::wanted_of;
-use vaquita_plan::{Planner, SelectPlan, SourceLock, plan_select};
+use vaquita_plan::{PlannedUpdates, Planner, SelectPlan, SourceLock, Updates, plan_select_for};
 use vaquita_session::SessionState;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
@@ -42,6 +42,10 @@ struct Select {
     plan: SelectPlan,
     /// It reads the table that is inserted into: all rows are read before the first is written.
     reads_target: bool,
+    /// What is selected for ON DUPLICATE KEY UPDATE behind the statement's own items: table, column.
+    selected: Vec<(usize, usize)>,
+    /// How many columns its tables have.
+    widths: Vec<usize>,
 }
 
 /// A planned INSERT or REPLACE.
@@ -76,17 +80,24 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
             Ok(plan)
         }
         ast::InsertSource::Query(query) => {
-            let select = {
+            let (select, updates) = {
+                let info = plan.info.clone();
                 let (planner, mut compile) = cx.planning();
                 let planner = planner.locking_sources(SourceLock::AboveReadCommitted);
-                plan_select(&planner, query, &mut compile)?
+                let mut updates = Updates::new(&info, ast.row_alias.as_ref(), ast.on_duplicate);
+                let within = (!ast.on_duplicate.is_empty()).then_some(&mut updates);
+                let mut select = plan_select_for(&planner, query, within, &mut compile)?;
+                let updates = updates.finish(&planner, &mut compile)?;
+                select.uses.extend(planner.take_uses());
+                (select, updates)
             };
             if select.columns().len() != plan.targets.len() {
                 return Err(SqlError::new(1136, "Column count doesn't match value count at row 1"));
             }
             plan.wants.extend(wanted_of(select.uses()));
             let reads_target = select.tables().iter().any(|t| t.table.id == plan.info.table.id);
-            plan.source = Source::Query(Box::new(Select { plan: select, reads_target }));
+            let (selected, widths) = plan.put_updates(ast, updates);
+            plan.source = Source::Query(Box::new(Select { plan: select, reads_target, selected, widths }));
             Ok(plan)
         }
     }
@@ -121,8 +132,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     let info = open_for_change(&ast.table, &mut cx.stmt)?;
     let (planner, mut compile_cx) = cx.planning();
     let planner = planner.locking_sources(SourceLock::Always);
-    let scope =
-        TableScope { info: &info, on_duplicate: true, alias: ast.row_alias.as_ref(), planner: &planner };
+    let scope = TableScope { info: &info, planner: &planner };
     let targets = match ast.columns {
         // INSERT INTO t () VALUES ()
         Some(columns) => {
@@ -143,18 +153,17 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     };
     let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !targets.contains(c)).collect();
     let without_default = missing.iter().copied().filter(|&c| must_be_given(&info.columns[c])).collect();
-    let mut on_duplicate = Vec::with_capacity(ast.on_duplicate.len());
-    for assignment in ast.on_duplicate {
-        let column = scope.position(&assignment.column)?;
-        let value = match assignment.value.kind {
-            ast::ExprKind::Default => None,
-            _ => Some(compile(&assignment.value, &scope, &mut compile_cx)?),
-        };
-        on_duplicate.push(Assigned { column, value });
-    }
-    let mut wants = wants(ast, &info, &targets, &on_duplicate);
+    // Those of a SELECT may look at its tables: they are planned with it.
+    let updates = match ast.source {
+        ast::InsertSource::Values(_) => {
+            let updates = Updates::new(&info, ast.row_alias.as_ref(), ast.on_duplicate);
+            Some(updates.finish(&planner, &mut compile_cx)?)
+        }
+        ast::InsertSource::Query(_) => None,
+    };
+    let mut wants = wants(ast, &info, &targets);
     wants.extend(wanted_of(&planner.take_uses()));
-    Ok(InsertPlan {
+    let mut plan = InsertPlan {
         replace: ast.replace,
         ignore: ast.ignore,
         targets: targets.into(),
@@ -162,10 +171,14 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         without_default,
         source: Source::Caller,
         reads_row: false,
-        on_duplicate: on_duplicate.into(),
+        on_duplicate: Box::default(),
         wants,
         info,
-    })
+    };
+    if let Some(updates) = updates {
+        plan.put_updates(ast, updates);
+    }
+    Ok(plan)
 }
 
 /// Opens a table whose rows are to be changed.
@@ -201,28 +214,15 @@ fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlRes
     }
 }
 
-/// What an INSERT does to its own table: sets columns, sets others of rows that are there, reads some of these.
-fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[Assigned]) -> Vec<Wanted> {
-    let want = |privilege: Priv, columns: &mut dyn Iterator<Item = usize>| {
-        let names = columns.map(|c| info.columns[c].name.as_str());
-        Wanted::columns(&info.database, &info.name, privilege, names)
-    };
-    let mut wants = vec![want(Priv::INSERT, &mut targets.iter().copied())];
-    if !updates.is_empty() {
-        wants.push(want(Priv::UPDATE, &mut updates.iter().map(|u| u.column)));
-        let mut read: Vec<usize> = Vec::new();
-        for expr in updates.iter().filter_map(|u| u.value.as_ref()) {
-            expr.walk(&mut |e| {
-                // Table 1 is the row that was to come in.
-                if let Node::Column { level: 0, table: 0, column, .. } = e.node() {
-                    read.push(usize::from(*column));
-                }
-            });
-        }
-        if !read.is_empty() {
-            wants.push(Wanted { by_column: true, ..want(Priv::SELECT, &mut read.into_iter()) });
-        }
-    }
+/// What is asked for on columns of the table that is inserted into.
+fn want(info: &TableInfo, privilege: Priv, columns: &[usize]) -> Wanted {
+    let names = columns.iter().map(|&c| info.columns[c].name.as_str());
+    Wanted::columns(&info.database, &info.name, privilege, names)
+}
+
+/// What an INSERT does to its own table as far as rows come in: it sets columns, and REPLACE deletes rows.
+fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize]) -> Vec<Wanted> {
+    let mut wants = vec![want(info, Priv::INSERT, targets)];
     if ast.replace {
         wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
     }
@@ -231,7 +231,31 @@ fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize], updates: &[
 
 impl InsertPlan {
     fn scope<'t, 'p>(&'t self, planner: &'t Planner<'p>) -> TableScope<'t, 'p> {
-        TableScope { info: &self.info, on_duplicate: false, alias: None, planner }
+        TableScope { info: &self.info, planner }
+    }
+
+    /// Takes over what is done about rows that are there: columns are set, others are read. What of the SELECT is for that.
+    fn put_updates(
+        &mut self,
+        ast: &ast::Insert<'_>,
+        updates: PlannedUpdates,
+    ) -> (Vec<(usize, usize)>, Vec<usize>) {
+        let PlannedUpdates { assignments, reads, selected, widths } = updates;
+        let own = usize::from(ast.replace) + 1;
+        let mut wants = Vec::new();
+        if !assignments.is_empty() {
+            let set: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
+            wants.push(want(&self.info, Priv::UPDATE, &set));
+        }
+        if !reads.is_empty() {
+            wants.push(Wanted { by_column: true, ..want(&self.info, Priv::SELECT, &reads) });
+        }
+        // Behind what the table itself is asked for: that is the order of the messages.
+        let at = own.min(self.wants.len());
+        self.wants.splice(at..at, wants);
+        let assigned = assignments.into_iter().map(|(column, value)| Assigned { column, value });
+        self.on_duplicate = assigned.collect();
+        (selected, widths)
     }
 
     fn compile_rows(
@@ -350,10 +374,14 @@ impl InsertPlan {
     ) -> SqlResult<()> {
         self.check_missing(writer, cx.state)?;
         let types = &select.plan.query().types;
+        writer.selected = select.widths.iter().map(|&width| vec![Value::Null; width]).collect();
         let mut write = |cx: &mut EvalCx<'_>, values: &[Value<'_>]| {
             writer.begin_row(&self.missing, cx.state);
             for ((value, ty), &column) in values.iter().zip(types.iter()).zip(&self.targets) {
                 writer.set_value(column, value, ty, cx.state)?;
+            }
+            for (value, &(table, column)) in values.iter().skip(self.targets.len()).zip(&select.selected) {
+                writer.selected[table][column] = value.borrowed().into_owned();
             }
             writer.write(cx, params)
         };

@@ -22,7 +22,7 @@ pub(crate) enum OnDuplicate<'p> {
     Replace,
     /// ON DUPLICATE KEY UPDATE: the old row changes.
     Update {
-        /// Assignments; the old row is table 0, the new one table 1.
+        /// Assignments; the old row is table 0, the new one table 1, rows of the SELECT's tables follow.
         assignments: &'p [Assigned],
         /// IGNORE: a change that is a duplicate itself is left out.
         ignore: bool,
@@ -62,6 +62,8 @@ pub(crate) struct Writer<'p> {
     pub(crate) row: RowBuffer,
     pub(crate) auto_inc: Option<AutoInc>,
     pub(crate) counts: Counts,
+    /// Rows of the SELECT's tables that this one comes from, as far as ON DUPLICATE KEY UPDATE looks at them.
+    pub(crate) selected: Vec<Vec<Value<'static>>>,
     on_duplicate: OnDuplicate<'p>,
     finder: Finder,
 }
@@ -83,6 +85,7 @@ impl<'p> Writer<'p> {
             row: RowBuffer::default(),
             auto_inc: AutoInc::new(info, state, rows),
             counts: Counts::default(),
+            selected: Vec::new(),
             on_duplicate,
             finder: Finder::default(),
         }
@@ -286,7 +289,8 @@ impl<'p> Writer<'p> {
         for Assigned { column, value } in assignments {
             match value {
                 Some(expr) => {
-                    let tables = [TableRow::Values(&old_values), TableRow::Values(&new_values)];
+                    let mut tables = vec![TableRow::Values(&old_values), TableRow::Values(&new_values)];
+                    tables.extend(self.selected.iter().map(|values| TableRow::Values(values)));
                     let row = Row { tables: &tables, params, ..Row::default() };
                     let value = expr.eval(cx, &row)?;
                     self.store.value(*column, &value, expr.ty(), cx.state, &mut made)?;

@@ -4,6 +4,7 @@ use super::from::{self, conjuncts, join_tree, open_tables};
 use super::group;
 use super::join;
 use super::names::{Aliases, BlockScope, Item};
+use super::on_duplicate::Updates;
 use super::union;
 use crate::columns::column_of;
 use crate::planner::Planner;
@@ -72,13 +73,24 @@ pub fn plan_query<'p>(
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
+    plan_query_for(planner, query, outer, None, cx)
+}
+
+/// The same for an INSERT with what it does about rows that are there.
+pub(crate) fn plan_query_for<'p>(
+    planner: &Planner<'p>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    updates: Option<&mut Updates<'_>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
     if query.with.is_some() {
         return Err(SqlError::unsupported("WITH"));
     }
     match query.body {
-        QueryBody::Select(select) => plan_select_block(planner, select, query, outer, cx),
+        QueryBody::Select(select) => plan_select_block(planner, select, query, outer, updates, cx),
         QueryBody::Nested(inner) if query.order_by.is_empty() && query.limit.is_none() => {
-            plan_query(planner, inner, outer, cx)
+            plan_query_for(planner, inner, outer, updates, cx)
         }
         QueryBody::Nested(inner) => {
             let inner = plan_query(planner, inner, outer, cx)?;
@@ -239,6 +251,7 @@ fn plan_select_block<'p>(
     select: &ast::Select<'_>,
     query: &ast::Query<'_>,
     outer: Option<&BlockScope<'_, 'p>>,
+    updates: Option<&mut Updates<'_>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
     if !select.windows.is_empty() {
@@ -252,7 +265,7 @@ fn plan_select_block<'p>(
     let scope = BlockScope::new(planner, outer, slots);
     let builder = Builder { planner, scope: &scope, select };
     let locking = Locking { clauses: query.locking, targets: &[] };
-    let (block, columns) = builder.build(query.order_by, query.limit, locking, cx)?;
+    let (block, columns) = builder.build(query.order_by, query.limit, locking, updates, cx)?;
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
     planner.note_uses(from::uses_of(&scope.slots, query.locking));
     let plan = QueryPlan {
@@ -278,6 +291,7 @@ impl Builder<'_, '_, '_> {
         order_by: &[ast::OrderItem<'_>],
         limit: Option<&ast::Limit<'_>>,
         locking: Locking<'_>,
+        updates: Option<&mut Updates<'_>>,
         cx: &mut CompileCx<'_>,
     ) -> SqlResult<(BlockPlan, Vec<ColumnMeta>)> {
         let (scope, select) = (self.scope, self.select);
@@ -293,6 +307,17 @@ impl Builder<'_, '_, '_> {
         let mut order = self.order(order_by, cx)?;
         let limit = plan_limit(limit, scope, cx)?;
         let aggregates = std::mem::take(&mut cx.aggregates);
+        if let Some(updates) = updates
+            && aggregates.is_empty()
+            && keys.is_empty()
+            && !select.options.distinct
+        {
+            scope.clause.set("field list");
+            for (slot, column) in updates.compile_within(scope, cx)? {
+                let expr = compile_column(scope, slot, column, cx)?;
+                scope.items.borrow_mut().push(Item { name: String::new(), expr });
+            }
+        }
         let items: Vec<Expr> = scope.items.borrow().iter().map(|i| i.expr.clone()).collect();
         let group = if aggregates.is_empty() && keys.is_empty() {
             None

@@ -8,6 +8,7 @@
 //! | names: scopes of query blocks | [`names`] |
 //! | GROUP BY | [`group`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
+//! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
 //! | access paths and their costs; join order | [`access`], [`join`], `covered` |
 
 pub(crate) mod access;
@@ -18,5 +19,6 @@ pub(crate) mod group;
 pub(crate) mod join;
 pub mod matching;
 pub mod names;
+pub mod on_duplicate;
 mod union;
 mod work;

@@ -84,7 +84,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     let planner = planner.locking_sources(SourceLock::Always);
     // Variables change from row to row.
     let mut compile_cx = CompileCx { fold: false, ..compile_cx };
-    let scope = TableScope { info: &info, on_duplicate: false, alias: None, planner: &planner };
+    let scope = TableScope { info: &info, planner: &planner };
     let mut targets = Vec::new();
     for target in ast.targets {
         targets.push(match target {
