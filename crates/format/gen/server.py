@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/packed/tables.bin: the tables of character sets and collations that follow from no published rule, as a
+"""Puts into src/packed/tables.bin the tables of character sets and collations that follow from no published rule, as a
 running MySQL 5.6.24 answers for every character. Needs Python 3, the stock client and the server's socket:
 
     python3 gen/server.py /path/to/socket
@@ -14,19 +14,16 @@ running MySQL 5.6.24 answers for every character. Needs Python 3, the stock clie
   collation.czech     weights of latin2_czech_cs and cp1250_czech_cs, and of their `ch`
 
 and src/collation/tests/packed.tsv, its answers to random texts.
-
-Numbers are big-endian. The file begins with the number of sections and, for each, the length of its name, the name, the
-length of its bytes and that of their zlib stream; the streams follow.
 """
 import os
 import random
 import struct
 import subprocess
 import sys
-import zlib
+
+import packed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OUT = os.path.join(HERE, '..', 'src', 'packed', 'tables.bin')
 EAST_ASIAN = ('big5', 'cp932', 'eucjpms', 'euckr', 'gb2312', 'gbk', 'ujis')
 EIGHT_BIT = ('armscii8', 'geostd8', 'keybcs2', 'swe7')
 SCRATCH = 'vaquita_tables'
@@ -298,14 +295,7 @@ def main():
                  ('collation.czech', czech_section())]
     samples()
     ask('drop database %s' % SCRATCH)
-    head, data = bytes([len(sections)]), b''
-    for name, payload in sections:
-        stream = zlib.compress(payload, 9)
-        head += bytes([len(name)]) + name.encode() + struct.pack('>II', len(payload), len(stream))
-        data += stream
-        print('%-20s %6d bytes, %6d packed' % (name, len(payload), len(stream)))
-    with open(OUT, 'wb') as f:
-        f.write(head + data)
+    packed.put(dict(sections))
 
 
 if __name__ == '__main__':

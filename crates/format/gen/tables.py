@@ -3,10 +3,10 @@
 
   src/collation/general_ci.rs   weights of utf8_general_ci, utf8mb4_general_ci, ucs2/utf16/utf32_general_ci
   src/collation/latin.rs        weights of the 8-bit collations
-  src/collation/eight_bit.rs    other 8-bit collations (from eight-bit-orders.tsv)
   src/charset/sjis.rs           Shift_JIS to Unicode
   src/charset/eight_bit.rs      8-bit character sets to Unicode
   src/filename/pairs.rs         two-character codes of table names on disk (from filename-charset.tsv)
+  collation.8bit                of src/packed/tables.bin: other 8-bit collations (from eight-bit-orders.tsv)
 
 Everything follows from the Unicode character database that Python carries, from Python's codecs, and from the rules
 MySQL's manual publishes. Where a real MySQL 5.6.24 answers differently (WEIGHT_STRING(), CONVERT()), the difference
@@ -14,6 +14,8 @@ is listed here with its reason.
 """
 import os
 import unicodedata
+
+import packed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.join(HERE, '..', 'src')
@@ -177,8 +179,9 @@ def latin():
 
 
 def orders():
-    """Collations whose order follows from no published rule: as observed. Weights are ranks."""
-    body, cases = '', ''
+    """Collations whose order follows from no published rule: as observed. Their number; of each its own, and the ranks of all
+    bytes."""
+    tables = []
     with open(os.path.join(HERE, 'eight-bit-orders.tsv'), encoding='ascii') as f:
         for line in f:
             if line.startswith('#'):
@@ -197,11 +200,9 @@ def orders():
                         table[byte] = rank
                     rank += 1
             assert None not in table, name
-            body += '#[rustfmt::skip]\nstatic %s: [u8; 256] = [\n%s];\n\n' % (name.upper(), numbers(table, '0x%02X', 32))
-            cases += '        %s => &%s,\n' % (number, name.upper())
-    body = ('/// Weights of the collation with this number.\npub(super) fn weights(id: u16) -> Option<&\'static [u8; 256]> {\n'
-            '    Some(match id {\n%s        _ => return None,\n    })\n}\n\n' % cases) + body
-    write('collation/eight_bit.rs', 'Orders of 8-bit collations that follow from no rule: weights are ranks.', body.rstrip('\n') + '\n')
+            tables.append(bytes([int(number)]) + bytes(table))
+    packed.put({'collation.8bit': bytes([len(tables)]) + b''.join(tables)})
+
 
 
 # ------------------------------------------------------------------------------------------------ 8-bit sets

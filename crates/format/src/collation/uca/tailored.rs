@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Contraction, POOLED, STARTS, Table, UNKNOWN, v400};
+use super::{Contraction, POOLED, STARTS, Table, UNKNOWN, tables};
 use crate::packed::{Reader, section};
 
 /// Languages, in the order of their collations' numbers; those of `utf8` are 193 to 213 and 215.
@@ -38,11 +38,11 @@ impl Tailoring {
         Tailoring { chars, pairs }
     }
 
-    /// The table of `_unicode_ci` with the differences. It lives as long as the program, as the one it is made from.
+    /// The table of `_unicode_ci` with the differences.
     fn apply(self) -> Table {
-        let base = &v400::TABLE;
+        let base = tables::v400();
         let mut made =
-            Made { page_of: base.page_of.to_vec(), pages: base.pages.to_vec(), pool: base.pool.to_vec() };
+            Made { page_of: base.page_of.clone(), pages: base.pages.clone(), pool: base.pool.clone() };
         for (char, weights) in &self.chars {
             let entry = match weights[..] {
                 [one @ 1..POOLED] => one,
@@ -60,14 +60,9 @@ impl Tailoring {
             }
         }
         contractions.sort_by_key(|c| c.chars);
-        let ascii = std::array::from_fn(|c| made.only_weight(c as u16));
-        Table {
-            ascii: Box::leak(Box::new(ascii)),
-            page_of: made.page_of.leak(),
-            pages: made.pages.leak(),
-            pool: made.pool.leak(),
-            contractions: contractions.leak(),
-        }
+        let ascii = Box::new(std::array::from_fn(|c| made.only_weight(c as u16)));
+        let Made { page_of, pages, pool } = made;
+        Table { ascii, page_of, pages, pool, contractions }
     }
 }
 
