@@ -1,5 +1,6 @@
 //! Functions by name: how many arguments they take, and what compiles them.
 
+mod crypt;
 pub(super) mod date_arith;
 pub(super) mod date_format;
 pub(super) mod date_now;
@@ -80,6 +81,7 @@ const FAMILIES: &[&[Function]] = &[
     substring::FUNCTIONS,
     lists::FUNCTIONS,
     encode::FUNCTIONS,
+    crypt::FUNCTIONS,
     digest::FUNCTIONS,
     math::FUNCTIONS,
     date_now::FUNCTIONS,
@@ -215,16 +217,7 @@ fn later(name: &str) -> Option<&'static str> {
         "x",
         "y",
     ];
-    const CRYPT: &[&str] = &[
-        "aes_decrypt",
-        "aes_encrypt",
-        "decode",
-        "des_decrypt",
-        "des_encrypt",
-        "encode",
-        "encrypt",
-        "old_password",
-    ];
+    const CRYPT: &[&str] = &["decode", "des_decrypt", "des_encrypt", "encode", "encrypt"];
     const REPLICATION: &[&str] = &[
         "gtid_subset",
         "gtid_subtract",

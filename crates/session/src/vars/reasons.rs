@@ -6,7 +6,6 @@ pub(super) const CASE_COUNTS: &str = "names of tables are told apart by their ca
 pub(super) const ENGLISH_MESSAGES: &str = "messages are in English";
 pub(super) const ENGLISH_NAMES: &str = "names of days and months are English";
 pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
-pub(super) const NO_AES: &str = "there is no AES_ENCRYPT here";
 pub(super) const NO_BINLOG: &str = "there is no binary log here";
 pub(super) const NO_COMPRESSION_FIGURES: &str = "there are no figures of compression here";
 pub(super) const NO_CORRUPTED: &str = "damaged tables are not loaded";

@@ -32,7 +32,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("binlog_row_image", Both, Live, Kind::Enum(&["MINIMAL", "NOBLOB", "FULL"]), "FULL", Tuning),
     v("binlog_rows_query_log_events", Both, Live, Kind::Bool, "0", Tuning),
     v("binlog_stmt_cache_size", Global, Live, uint(4096, 18446744073709547520, 4096), "32768", Tuning),
-    v("block_encryption_mode", Both, Live, Kind::Enum(&["aes-128-ecb", "aes-192-ecb", "aes-256-ecb", "aes-128-cbc", "aes-192-cbc", "aes-256-cbc"]), "aes-128-ecb", Refused(NO_AES)),
+    v("block_encryption_mode", Both, Live, Kind::Enum(&["aes-128-ecb", "aes-192-ecb", "aes-256-ecb", "aes-128-cbc", "aes-192-cbc", "aes-256-cbc"]), "aes-128-ecb", Works),
     v("bulk_insert_buffer_size", Both, Live, uint(0, MAX, 1), "8388608", Tuning),
     v("character_set_client", Both, Live, Kind::Charset { nullable: false }, "utf8mb4", Works),
     v("character_set_connection", Both, Live, Kind::Charset { nullable: false }, "utf8mb4", Works),

@@ -27,6 +27,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("completion_type", "variables/values.rs", "transactions_are_what_it_is_said"),
     ("connect_timeout", "../../vaquita/tests/server_variables.rs", "clients_that_say_nothing_are_sent_away_in_time"),
     ("connect_timeout", "../../server/tests/database/limits.rs", "limits_of_the_door_are_the_variables"),
+    ("block_encryption_mode", "variables/values.rs", "texts_are_encrypted_as_it_is_said"),
     ("connection_memory_chunk_size", "../../types/src/memory/account.rs", "what_is_not_tracked_is_not_shown"),
     ("connection_memory_limit", "../../vaquita/tests/memory_limits.rs", "limits_are_variables"),
     ("daemon_memcached_option", "../../vaquita/tests/memcached/start.rs", "options_of_the_plugin"),

@@ -16,6 +16,57 @@ fn play(c: &mut Connection, steps: &[(&str, &str)]) {
     }
 }
 
+/// Answers of MySQL 5.6.24.
+#[test]
+fn texts_are_encrypted_as_it_is_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let ignored = "Warning|1618|<IV> option ignored";
+    let long = "'averylongkeythatexceedssixteenbytes'";
+    play(
+        &mut c,
+        &[
+            ("select @@block_encryption_mode", "aes-128-ecb"),
+            ("select hex(aes_encrypt('abc', 'key'))", "DB5F149A7CAF0CD275CA18C203A212C9"),
+            ("select hex(aes_encrypt(123, 'key'))", "104D770999B4FEC64B12B90B0505B077"),
+            ("select hex(aes_encrypt('x', ''))", "1DD733A04C633C194FDEACF97C59D237"),
+            (
+                &format!("select hex(aes_encrypt('0123456789abcdef', {long}))"),
+                "22B96CAC3DCE69A7CD9AC46F866BF76CB32FC09F431B0B788131CFAB88C233EA",
+            ),
+            ("select aes_decrypt(aes_encrypt('abc', 'key'), 'key')", "abc"),
+            ("select aes_decrypt(aes_encrypt('abc', 'key'), 'kez'), aes_decrypt('xyz', 'key')", "NULL|NULL"),
+            ("select hex(aes_encrypt('abc', 'key', 'iv'))", "DB5F149A7CAF0CD275CA18C203A212C9"),
+            ("show warnings", ignored),
+            ("select aes_encrypt(null, 'key'), aes_encrypt('abc', null)", "NULL|NULL"),
+            (
+                "set block_encryption_mode = 'aes-192-ecb'; select hex(aes_encrypt('abc', 'key'))",
+                "FB8A1E620256F5DFE085C91390EA34FE",
+            ),
+            (
+                "set block_encryption_mode = 'aes-256-cbc'; \
+                 select hex(aes_encrypt('abc', 'key', '0123456789abcdefXX'))",
+                "81C339CBA025C41D812357C7D8BFFA03",
+            ),
+            (
+                "select aes_decrypt(aes_encrypt(repeat('abc', 20), 'key', '0123456789abcdef'), 'key', '0123456789abcdef') \
+                 = repeat('abc', 20)",
+                "1",
+            ),
+            (
+                "select hex(aes_encrypt('abc', 'key'))",
+                "1582 Incorrect parameter count in the call to native function 'aes_encrypt'",
+            ),
+            (
+                "select hex(aes_encrypt('abc', 'key', 'short'))",
+                "1882 The initialization vector supplied to aes_encrypt is too short. Must be at least 16 bytes long",
+            ),
+            ("select hex(aes_encrypt(null, 'key', '0123456789abcdef'))", "NULL"),
+            ("select old_password('abc'), old_password(''), old_password(null)", "7cd2b5942be28759||NULL"),
+        ],
+    );
+}
+
 #[test]
 fn numbers_and_texts_are_calculated_as_it_is_said() {
     let opened = open();
