@@ -127,12 +127,15 @@ impl SlotState {
             others => (SLOTS / (others + 1)).max(SLOTS_MIN),
         };
         let run = Run { first: free.first, len: wanted.min(share).min(free.len) };
+        assert!(run.len > 0, "a batch of no pages wants slots");
+        assert_eq!(self.taken & run.bits(), 0, "I1: {run:?} belongs to another batch");
         self.taken |= run.bits();
         self.active += 1;
         Some(run)
     }
 
     fn give_back(&mut self, run: Run) {
+        assert_eq!(self.taken & run.bits(), run.bits(), "I1: {run:?} is given back by who does not have it");
         self.taken &= !run.bits();
         self.active -= 1;
         self.ended += 1;
@@ -245,6 +248,7 @@ impl Doublewrite {
     /// Writes stamped copies: to the area, then to their places; all durable on return.
     pub(crate) fn write(&self, spaces: &SpaceMap, batch: &Batch) -> Result<()> {
         let copies = &batch.copies;
+        assert!(copies.ids.len() <= batch.run.len, "{} copies for {:?}", copies.ids.len(), batch.run);
         let blocks = *self.blocks.lock();
         if let Some(blocks) = blocks.filter(|_| self.enabled) {
             Self::write_area(spaces, batch, blocks)?;

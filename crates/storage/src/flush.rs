@@ -20,7 +20,7 @@
 //! During the doublewrite: places untouched. During the writes to places: a torn place has a whole copy in the
 //! area. After a failed write or sync nothing is known; the flusher refuses all further work (`poisoned`).
 
-use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter};
+use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter, assert_no_page_latched};
 use crate::doublewrite::{Batch, Doublewrite, PageCopies};
 use crate::error::{Error, Result};
 use crate::live::FlushNeighbors;
@@ -183,6 +183,7 @@ impl Flusher {
     /// # Errors
     /// I/O errors; they poison the flusher.
     pub fn flush_all(&self, pool: &BufferPool, limit: Lsn) -> Result<()> {
+        assert_no_page_latched("all pages are written, whose shared latches are wanted");
         while pool.oldest_modification().is_some_and(|lsn| lsn < limit) {
             if self.flush_oldest(pool, usize::MAX / 2, limit)? == 0 {
                 self.check_usable()?;
@@ -261,6 +262,7 @@ impl Flusher {
         }
         for flight in &flights {
             let frame = pool.frame(flight.frame);
+            debug_assert!(frame.flushing.load(Ordering::Relaxed), "I4: frame {} is another's", flight.frame);
             pool.instances()[usize::from(frame.instance)].flush.lock().end_flush(flight.oldest);
             frame.flushing.store(false, Ordering::Release);
         }
@@ -299,7 +301,13 @@ impl Flusher {
             return Ok(());
         }
         if let Some(log) = self.log.get() {
-            log.flush_up_to(batch.copies.newest_lsn())?;
+            let newest = batch.copies.newest_lsn();
+            log.flush_up_to(newest)?;
+            let durable = log.flushed_lsn();
+            assert!(
+                durable >= newest,
+                "I1: a page of {newest} is written, the log is durable up to {durable}"
+            );
         }
         batch.copies.stamp(self.how.lock().checksum);
         self.doublewrite.write(&self.spaces, batch)

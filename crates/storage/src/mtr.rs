@@ -24,7 +24,7 @@
 //! # How to write a change
 //! 1. Read and check everything that can fail. 2. Latch all pages in order. 3. Call edit functions. 4. Commit.
 
-use crate::buf::{FramePosition, PageReadGuard, PageWriteGuard};
+use crate::buf::{FramePosition, PageReadGuard, PageWriteGuard, assert_no_page_latched};
 use crate::error::{Error, Result};
 use crate::log::Room;
 use crate::storage::Storage;
@@ -142,7 +142,7 @@ impl<'s> Mtr<'s> {
     #[inline]
     pub fn adopt_shared(&mut self, guard: PageReadGuard<'s>) -> PageRef {
         let id = guard.id();
-        debug_assert!(self.find(id).is_none());
+        debug_assert!(self.find(id).is_none(), "I3: page {id} is held already");
         self.hold(id, Hold::Shared(guard))
     }
 
@@ -150,7 +150,7 @@ impl<'s> Mtr<'s> {
     #[inline]
     pub fn adopt_exclusive(&mut self, guard: PageWriteGuard<'s>) -> PageRef {
         let id = guard.id();
-        debug_assert!(self.find(id).is_none());
+        debug_assert!(self.find(id).is_none(), "I3: page {id} is held already");
         self.hold(id, Hold::Exclusive(guard))
     }
 
@@ -259,6 +259,11 @@ impl<'s> Mtr<'s> {
         }
         let logged = self.log.len();
         let out = change(guard.bytes_mut(), &mut self.log);
+        debug_assert!(
+            self.log.len() >= logged,
+            "an edit of page {} takes back what others have logged",
+            slot.id
+        );
         if self.log.len() != logged {
             slot.modified = true;
             #[cfg(feature = "canary")]
@@ -318,7 +323,10 @@ impl<'s> Mtr<'s> {
 
     /// Appends a record that changes no page (file operations).
     pub fn log_record(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        debug_assert!(self.room.is_some(), "a mini-transaction that only reads logs a record");
+        let logged = self.log.len();
         write(&mut self.log);
+        debug_assert!(self.log.len() > logged, "a record without bytes: the group would be one short");
         self.records += 1;
     }
 
@@ -346,6 +354,11 @@ impl<'s> Mtr<'s> {
         let appended = log.append(&self.log);
         let pool = self.storage.pool();
         for slot in &mut self.slots {
+            debug_assert!(
+                !slot.modified || matches!(slot.hold, Hold::Exclusive(_)),
+                "I2: page {} was changed and is not held to the end",
+                slot.id
+            );
             if slot.modified
                 && let Hold::Exclusive(guard) = &mut slot.hold
             {
@@ -409,6 +422,7 @@ impl Storage {
         if self.options().read_only {
             return Err(Error::Config("the folder is open for reading only".into()));
         }
+        assert_no_page_latched("room in the log is reserved");
         self.flusher().check_usable()?;
         match self.log().failure() {
             Some(failure) => Err(Error::Poisoned(failure.to_string())),

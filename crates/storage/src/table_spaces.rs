@@ -61,6 +61,11 @@ impl Storage {
     /// # Crash
     /// The drop is durable in the log before the file goes; recovery finishes it.
     pub fn drop_table_space(&self, id: SpaceId, name: &str) -> Result<()> {
+        if id == SpaceId::SYSTEM {
+            return Err(Error::Folder(format!(
+                "{name}: the system tablespace is no table's, it is not dropped"
+            )));
+        }
         let mut mtr = self.begin()?;
         mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
         let lsn = mtr.commit();

@@ -89,7 +89,12 @@ impl FlushList {
     /// Adds a clean frame whose first change is at `lsn`, in order.
     pub(crate) fn insert(&mut self, frames: &[Frame], frame: u32, lsn: Lsn) {
         assert!(lsn.0 != 0, "LSN 0 means clean");
-        debug_assert!(!self.contains(frame));
+        debug_assert!(!self.contains(frame), "I1: frame {frame} is on the flush list already");
+        debug_assert_eq!(
+            frames[frame as usize].oldest_modification(),
+            0,
+            "I2: frame {frame} is dirty already"
+        );
         let mut newer = NIL;
         let mut older = self.head;
         if let Some(index) = &mut self.index {
@@ -104,6 +109,11 @@ impl FlushList {
             newer = older;
             older = self.links[older].next;
         }
+        debug_assert!(
+            newer == NIL || frames[newer as usize].oldest_modification() >= lsn.0,
+            "I3: frame {frame} with {lsn} behind {}",
+            frames[newer as usize].oldest_modification()
+        );
         self.link_between(frame, newer, older);
         frames[frame as usize].set_oldest_modification(lsn.0);
     }
@@ -130,6 +140,7 @@ impl FlushList {
         if let Some(index) = &mut self.index {
             index.remove(&(Lsn(lsn), frame));
         }
+        assert!(self.contains(frame), "I1: frame {frame} is dirty since {lsn} and not on the flush list");
         let Link { prev, next } = self.links[frame];
         match prev {
             NIL => self.head = next,

@@ -6,30 +6,48 @@ use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use vaquita_base::{Lsn, PageId};
 
-/// How many pages the thread has latched; counted where debug assertions are on.
+/// The frames that the thread has latched, of all its pools; known where debug assertions are on.
 mod held {
-    use std::cell::Cell;
+    use super::BufferPool;
+    use std::cell::RefCell;
+
+    /// A pool, told by its address, and a frame of it.
+    type Held = (usize, u32);
 
     thread_local! {
-        static COUNT: Cell<usize> = const { Cell::new(0) };
+        static FRAMES: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn name(pool: &BufferPool, frame: u32) -> Held {
+        (std::ptr::from_ref(pool).addr(), frame)
     }
 
     #[inline]
-    pub(super) fn enter() {
+    pub(super) fn enter(pool: &BufferPool, frame: u32) {
         if cfg!(debug_assertions) {
-            COUNT.set(COUNT.get() + 1);
+            FRAMES.with(|frames| frames.borrow_mut().push(name(pool, frame)));
         }
     }
 
     #[inline]
-    pub(super) fn leave() {
+    pub(super) fn leave(pool: &BufferPool, frame: u32) {
         if cfg!(debug_assertions) {
-            COUNT.set(COUNT.get().checked_sub(1).expect("a page is released by the thread that latched it"));
+            FRAMES.with(|frames| {
+                let mut frames = frames.borrow_mut();
+                let at = frames.iter().rposition(|&held| held == name(pool, frame));
+                frames.swap_remove(at.expect("a page is released by the thread that latched it"));
+            });
         }
     }
 
     pub(super) fn count() -> usize {
-        COUNT.get()
+        FRAMES.with(|frames| frames.borrow().len())
+    }
+
+    /// Whether one of the frames of a pool is such a one.
+    pub(super) fn any(pool: &BufferPool, is_it: impl Fn(u32) -> bool) -> bool {
+        let pool = name(pool, 0).0;
+        FRAMES.with(|frames| frames.borrow().iter().any(|&(of, frame)| of == pool && is_it(frame)))
     }
 }
 
@@ -45,6 +63,21 @@ pub fn assert_no_page_latched(before: &str) {
     }
 }
 
+impl BufferPool {
+    /// Asserts that the thread has not latched a page that comes later in the order of latches than what it is about to
+    /// wait for. Costs nothing, and finds nothing, where debug assertions are off.
+    ///
+    /// # Panics
+    /// If it has.
+    #[inline]
+    pub fn assert_not_latched(&self, page: PageId, before: &str) {
+        if cfg!(debug_assertions) {
+            let latched = held::any(self, |frame| self.frame(frame).page_id() == page.as_u64());
+            assert!(!latched, "page {page} is latched before {before}");
+        }
+    }
+}
+
 /// A page latched shared.
 #[derive(Debug)]
 pub struct PageReadGuard<'p> {
@@ -54,7 +87,7 @@ pub struct PageReadGuard<'p> {
 
 impl<'p> PageReadGuard<'p> {
     pub(super) fn new(pool: &'p BufferPool, frame: u32) -> Self {
-        held::enter();
+        held::enter(pool, frame);
         Self { pool, frame }
     }
 
@@ -93,7 +126,7 @@ impl Deref for PageReadGuard<'_> {
 impl Drop for PageReadGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        held::leave();
+        held::leave(self.pool, self.frame);
         self.pool.frame(self.frame).latch.unlock_shared(self.pool.lot(), self.frame as usize);
     }
 }
@@ -107,7 +140,8 @@ pub struct PageWriteGuard<'p> {
 
 impl<'p> PageWriteGuard<'p> {
     pub(super) fn new(pool: &'p BufferPool, frame: u32) -> Self {
-        held::enter();
+        debug_assert!(pool.frame(frame).latch.is_exclusive(), "frame {frame} is not latched exclusively");
+        held::enter(pool, frame);
         Self { pool, frame }
     }
 
@@ -141,7 +175,7 @@ impl<'p> PageWriteGuard<'p> {
     /// Gives the guard up, not the latch: somebody else answers for that now.
     #[inline]
     pub(super) fn forget(self) {
-        held::leave();
+        held::leave(self.pool, self.frame);
         std::mem::forget(self);
     }
 
@@ -164,7 +198,7 @@ impl Deref for PageWriteGuard<'_> {
 impl Drop for PageWriteGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        held::leave();
+        held::leave(self.pool, self.frame);
         self.pool.frame(self.frame).latch.unlock_exclusive(self.pool.lot(), self.frame as usize);
     }
 }

@@ -117,6 +117,7 @@ impl LruList {
 
     /// Adds a frame at the head of the old part.
     pub(super) fn insert_midpoint(&mut self, frames: &[Frame], frame: u32) {
+        debug_assert!(!self.contains(frame), "frame {frame} is on the LRU list already");
         if self.midpoint == NIL {
             self.link_before(frame, self.head);
             frames[frame as usize].is_old.store(false, Ordering::Relaxed);

@@ -553,16 +553,24 @@ impl BufferPool {
     fn enlist(&self, frame_no: u32, page: PageId, read_ahead: bool) {
         let instance = self.instance_of(page);
         let frame = self.frame(frame_no);
+        debug_assert_eq!(frame.page_id(), page.as_u64(), "frame {frame_no} is enlisted for page {page}");
         let now = if read_ahead { 0 } else { self.now_ms.load(Ordering::Relaxed) };
         frame.access_ms.store(now, Ordering::Relaxed);
         frame.freed_clock.store(instance.freed_clock.load(Ordering::Relaxed), Ordering::Relaxed);
         instance.lru.lock().insert_midpoint(&self.frames, frame_no);
     }
 
+    /// Asserts that an exclusively latched frame carries no page, and no change that is not in a file.
+    fn assert_vacant(&self, frame_no: u32) {
+        let frame = self.frame(frame_no);
+        debug_assert_eq!(frame.page_id(), NO_PAGE, "frame {frame_no} is free and carries a page");
+        debug_assert!(frame.is_clean(), "frame {frame_no} is free and dirty, or being written");
+    }
+
     /// Returns an exclusively latched frame that carries no page to its free list.
     fn release_free(&self, frame_no: u32) {
         let frame = self.frame(frame_no);
-        debug_assert_eq!(frame.page_id(), NO_PAGE);
+        self.assert_vacant(frame_no);
         frame.latch.unlock_exclusive(&self.lot, frame_no as usize);
         self.instances[usize::from(frame.instance)].free.lock().push(frame_no);
     }
@@ -579,6 +587,7 @@ impl BufferPool {
             if let Some(frame_no) = popped {
                 // A thread that waited for the frame's former page may hold the latch for a moment.
                 self.frame(frame_no).latch.lock_exclusive(&self.lot, frame_no as usize);
+                self.assert_vacant(frame_no);
                 return Ok(frame_no);
             }
             if let Some(frame_no) = self.evict_one(instance) {
@@ -668,9 +677,15 @@ impl BufferPool {
     #[inline]
     pub(crate) fn mark_dirty(&self, frame_no: u32, start: Lsn, end: Lsn) {
         let frame = self.frame(frame_no);
-        debug_assert!(frame.latch.is_exclusive());
+        debug_assert!(frame.latch.is_exclusive(), "frame {frame_no} is changed without its exclusive latch");
+        debug_assert!(start < end, "a change that the log covers as {start}..{end}");
+        let oldest = frame.oldest_modification();
+        debug_assert!(
+            oldest <= start.0,
+            "frame {frame_no} was first changed at {oldest}, now at {start}: the checkpoint could pass the change"
+        );
         frame.newest_modification.store(end.0, Ordering::Relaxed);
-        if frame.oldest_modification() == 0 {
+        if oldest == 0 {
             let instance = &self.instances[usize::from(frame.instance)];
             instance.flush.lock().insert(&self.frames, frame_no, start);
         }

@@ -97,7 +97,8 @@ impl PageMap {
             return false;
         }
         let frame = &frames[frame_no as usize];
-        debug_assert_eq!(frame.page_id(), NO_PAGE);
+        debug_assert_eq!(frame.page_id(), NO_PAGE, "frame {frame_no} has a page and is to get page {page}");
+        debug_assert!(frame.latch.is_exclusive(), "frame {frame_no} gets page {page} without its latch");
         frame.hash_next.store(self.heads[bucket].load(Ordering::Relaxed), Ordering::Release);
         frame.set_page_id(id);
         self.heads[bucket].store(frame_no + 1, Ordering::Release);
@@ -107,7 +108,8 @@ impl PageMap {
     /// Removes an exclusively latched frame and takes its name away.
     pub(super) fn remove(&self, frames: &[Frame], frame_no: u32) {
         let frame = &frames[frame_no as usize];
-        debug_assert!(frame.latch.is_exclusive());
+        debug_assert!(frame.latch.is_exclusive(), "frame {frame_no} loses its page without its latch");
+        debug_assert_ne!(frame.page_id(), NO_PAGE, "frame {frame_no} has no page to lose");
         let bucket = self.bucket(frame.page_id());
         let _shard = self.shard(bucket).lock();
         let next = frame.hash_next.load(Ordering::Relaxed);

@@ -139,7 +139,7 @@ impl LogBuffer {
     /// Reserves `len` record bytes. The caller must fill or abandon them: all later ones wait for it.
     #[inline]
     pub(super) fn reserve(&self, len: usize) -> Reservation {
-        debug_assert!(len > 0);
+        debug_assert!(len > 0, "a mini-transaction without records takes no place in the stream");
         let start = self.reserved.fetch_add(len as u64, Ordering::AcqRel);
         Reservation { start, end: start + len as u64, done: start }
     }
@@ -147,7 +147,11 @@ impl LogBuffer {
     /// Copies as much of the rest of `records` as there is room for. True when all is in.
     #[inline]
     pub(super) fn fill(&self, reservation: &mut Reservation, records: &[u8]) -> bool {
-        debug_assert_eq!(records.len() as u64, reservation.end - reservation.start);
+        debug_assert_eq!(
+            records.len() as u64,
+            reservation.end - reservation.start,
+            "bytes of records, and bytes reserved"
+        );
         let (from, upto) = (reservation.done, reservation.end.min(self.room_end()));
         if upto > from {
             let range = (from - reservation.start) as usize..(upto - reservation.start) as usize;

@@ -62,6 +62,8 @@ impl RedoLog {
             return Ok(());
         }
         self.flush_up_to(lsn)?;
+        let durable = self.flushed_lsn();
+        assert!(lsn <= durable, "checkpoint at {lsn}, but the log is durable only up to {durable}");
         let number = self.checkpoint.next_number();
         let checkpoint = Checkpoint {
             number,

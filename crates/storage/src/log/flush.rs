@@ -154,6 +154,8 @@ impl RedoLog {
             Ok(syncs) => self.stats.syncs.add(syncs),
             Err(error) => return Err(self.fail(error)),
         }
+        let durable = self.flushed_lsn();
+        assert!(written >= durable, "the log was durable up to {durable} and is so up to {written} now");
         self.flushed.store(written.get(), Ordering::Release);
         let now_us = self.clock.now_us();
         self.flushed_at_us.store(now_us, Ordering::Relaxed);

@@ -185,7 +185,8 @@ impl RedoLog {
     /// Gives reserved room back.
     pub fn release_room(&self, room: Room) {
         // Release: whoever reserves after this sees the LSN of what was appended.
-        self.room.reserved.fetch_sub(room.bytes, Ordering::AcqRel);
+        let reserved = self.room.reserved.fetch_sub(room.bytes, Ordering::AcqRel);
+        assert!(reserved >= room.bytes, "{} bytes of room come back, {reserved} are out", room.bytes);
         self.room.wake_all();
     }
 

@@ -136,6 +136,7 @@ impl Waiters {
         let mut next = None;
         {
             let mut state = self.state.lock();
+            assert!(state.leading, "a round ends at {durable} that nobody leads");
             state.durable = state.durable.max(durable);
             let durable = state.durable;
             served.extend(state.seats.extract_if(.., |(lsn, _)| *lsn <= durable));

@@ -179,6 +179,8 @@ impl RedoLog {
         let blocks = writer.seal(from, upto, self.checkpoint.next_number() as u32);
         match self.write_blocks(block_start(from), blocks, good) {
             Ok(()) => {
+                let written = self.written_lsn();
+                assert!(written == from, "written up to {written}, and {from} to {upto} were written next");
                 // Release: whoever sees this LSN sees which files must be synced for it.
                 self.written.store(upto.get(), Ordering::Release);
                 Ok(true)

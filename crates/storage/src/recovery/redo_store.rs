@@ -169,6 +169,8 @@ impl Filling<'_> {
             let first_start = entry.first_start;
             *entry = PageRedo { starts_with_init: true, first_start, ..PageRedo::EMPTY };
         }
+        debug_assert!(start < end, "a record of page {page} at {start}..{end}");
+        debug_assert!(entry.last_end <= end, "I1: page {page}: {end} after {}", entry.last_end);
         entry.first_start = entry.first_start.min(start);
         let len = RECORD_HEADER + body.len();
         if entry.used as usize + len > entry.size as usize {
