@@ -68,11 +68,14 @@ impl Tree {
 
     /// Whether the record of a bookmark is one of this tree with that key.
     fn is_at(&self, leaf: &PageReadGuard<'_>, rec: u16, key: &Tuple<'_>) -> bool {
-        let mut matched = 0;
-        leaf.id().space == self.space()
-            && index_id(leaf) == self.index().id()
+        leaf.id().space == self.space() && self.is_record(leaf, rec, key)
+    }
+
+    /// Whether the record of a leaf of the tablespace is one of this tree with that key.
+    fn is_record(&self, leaf: &[u8], rec: u16, key: &Tuple<'_>) -> bool {
+        index_id(leaf) == self.index().id()
             && is_leaf(leaf)
-            && compare(self.index(), leaf, rec, key, &mut matched) == Ok(Ordering::Equal)
+            && compare(self.index(), leaf, rec, key, &mut 0) == Ok(Ordering::Equal)
     }
 
     /// As [`Tree::search`] with `LessOrEqual` and the exclusive latch, for the record with that key, which the bookmark
@@ -91,6 +94,10 @@ impl Tree {
             && let Some(leaf) = mtr.storage().pool().restore_exclusive(&place)
         {
             let page = mtr.adopt_exclusive(leaf);
+            debug_assert!(
+                self.is_record(mtr.page(page), rec, key),
+                "a bookmark of another record leads to it"
+            );
             let up = self.checked_in(mtr, page, next_rec(mtr.page(page), rec))?;
             let found = Found { rec, low: rec, up, low_matched: key.n_cmp() as u16, up_matched: 0 };
             return Ok(Position::in_leaf(page, found));

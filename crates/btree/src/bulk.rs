@@ -117,6 +117,7 @@ impl<'t> BulkBuilder<'t> {
     }
 
     fn append(&mut self, level: usize, rec: &RecBuf) -> Result<()> {
+        assert!(level <= self.levels.len(), "level {level} of a tree of {} is filled", self.levels.len());
         if level == self.levels.len() {
             self.levels.push(self.start_page(level, PageNo::NULL, None));
         }
@@ -210,6 +211,10 @@ impl<'t> BulkBuilder<'t> {
     fn write_page(&self, level: usize, page_no: PageNo) -> Result<()> {
         let id = self.tree.page_id(page_no);
         let image = &self.levels[level].image;
+        assert_ne!(
+            page_no, self.tree.root,
+            "the root is written last, and not as one of the pages of level {level}"
+        );
         let mut mtr = self.storage.begin()?;
         let mut page = mtr.create_page(id)?;
         mtr.write_u16(page, fil::TYPE, PageType::Index.as_u16());
@@ -246,7 +251,9 @@ impl<'t> BulkBuilder<'t> {
     }
 
     fn write_root(&self, level: usize) -> Result<Lsn> {
+        assert_eq!(level + 1, self.levels.len(), "the root is what is above all");
         let image = &self.levels[level].image;
+        assert_eq!(usize::from(header::level(image)), level, "the level of a page that was filled");
         let id = self.tree.page_id(self.tree.root);
         let mut mtr = self.storage.begin()?;
         let root: PageRef = mtr.get_exclusive(id)?;

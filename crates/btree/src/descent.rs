@@ -179,6 +179,7 @@ impl Tree {
         storage: &'s Storage,
         probe: &Probe<'_>,
     ) -> Result<L::Guard<'s>> {
+        self.assert_space_unlatched(storage.pool());
         for _ in 0..OPTIMISTIC_TRIES {
             match self.leaf_optimistic::<L>(storage.pool(), probe)? {
                 Step::Done(leaf) => return Ok(leaf),

@@ -112,6 +112,7 @@ impl Tree {
 
     /// The change that gives a page at most this code; `None` if it has no more.
     fn limit(&self, mtr: &mut Mtr<'_>, page_no: PageNo, code: u8) -> Result<Option<BitsChange>> {
+        debug_assert!(code <= 3, "I1: code {code} of page {page_no} has more than two bits");
         let size = self.index.page_size();
         let bitmap = self.latch_bitmap(mtr, page_no)?;
         let bits = ibuf::get(size, mtr.page(bitmap), page_no);

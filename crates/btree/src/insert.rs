@@ -35,6 +35,7 @@ impl Tree {
     #[inline]
     pub fn try_insert(&self, mtr: &mut Mtr<'_>, position: &Position, rec: &RecBuf) -> Result<Option<u16>> {
         let (page, low) = (position.page, position.found.low);
+        debug_assert!(mtr.is_exclusive(page), "page {} is searched to insert and held shared", mtr.id(page));
         if split::is_due(&self.index, mtr.page(page), low, rec.len(), true) {
             return Ok(None);
         }
@@ -88,6 +89,7 @@ impl Tree {
             self.reserve(mtr, Reservation::Normal)?;
         }
         debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
+        debug_assert_eq!(path.levels[0].page, position.page, "the path of a position ends in its leaf");
         let mut events = self.events();
         let (page, origin) = self.insert_splitting(mtr, &mut path, 0, low, rec, true, &mut events)?;
         self.push_inserted(mtr, page, origin, &mut events)?;

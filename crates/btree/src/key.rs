@@ -16,6 +16,7 @@ pub struct OwnedKey {
 impl OwnedKey {
     /// Copies the first `n` fields of a record, which has as many.
     pub(crate) fn set(&mut self, page: &[u8], rec: u16, offsets: &Offsets, n: usize) {
+        debug_assert!(offsets.n_fields() >= n, "a key of {n} fields of a record of {}", offsets.n_fields());
         self.clear();
         (0..n).for_each(|i| self.push(offsets.field(page, rec, i)));
     }

@@ -81,6 +81,7 @@ impl Tree {
         keys: &[Tuple<'_>],
         mut found: impl FnMut(usize, Option<RecordRef<'_>>) -> ControlFlow<()>,
     ) -> (usize, ControlFlow<()>) {
+        debug_assert!(keys.len() <= LOOKUP_GROUP, "{} leaves would be latched together", keys.len());
         let mut aims: SmallVec<[Aim<'_>; LOOKUP_GROUP]> = SmallVec::new();
         for key in keys {
             let probe = Probe::key(&self.index, key, SearchMode::LessOrEqual);

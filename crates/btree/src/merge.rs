@@ -80,6 +80,14 @@ impl Tree {
         let index = &self.index;
         let from = mtr.page(right).to_vec();
         let (level, right_id) = (header::level(&from), mtr.id(right));
+        debug_assert_ne!(left, right, "page {right_id} is merged with itself");
+        debug_assert_eq!(header::level(mtr.page(left)), level, "pages of two levels are merged");
+        debug_assert_eq!(fil::next(mtr.page(left)), right_id.page_no, "pages that are merged are neighbours");
+        debug_assert_eq!(
+            far.map(|far| mtr.id(far).page_no),
+            fil::next(&from).some(),
+            "the page behind page {right_id}, whose link changes, is held"
+        );
         let first = self.checked_in(mtr, right, index_page::first_rec(&from))?;
         let tell = events.wanted() && level == 0;
         let old =
@@ -127,6 +135,7 @@ impl Tree {
         if mtr.id(page).page_no == self.root {
             return Err(ops::bad(mtr.id(page), &self.index, "page to be freed", "it is the root"));
         }
+        debug_assert!(mtr.is_exclusive(page), "page {} is freed and held shared", mtr.id(page));
         mtr.write_u16(page, fil::TYPE, PageType::Allocated.as_u16());
         fsp::free_page(mtr, self.segment_of_level(level), mtr.id(page).page_no)?;
         Ok(())
@@ -197,7 +206,9 @@ impl Tree {
             let id = self.page_id(self.root);
             return Err(ops::bad(id, &self.index, "path of a removal", "the root is not held"));
         };
+        debug_assert!(self.has_reserved(mtr), "a branch is discarded before space is reserved");
         let leaf = path.levels[0];
+        debug_assert_eq!(n_recs(mtr.page(leaf.page)), 1, "a leaf goes with its last record");
         if events.wanted() {
             let mut heirs = Vec::new();
             heirs.extend(leaf.left.map(|left| (mtr.id(left), SUPREMUM)));

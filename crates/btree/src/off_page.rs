@@ -216,6 +216,11 @@ impl Tree {
         is_it: impl Fn(&RecordRef<'_>) -> bool,
     ) -> Result<bool> {
         let prefix = self.index.row_format().off_page_prefix() as usize;
+        assert!(
+            value.len() > prefix,
+            "a value of {} bytes has nothing behind its first {prefix}",
+            value.len()
+        );
         let rest = &value[prefix..];
         let len = u32::try_from(rest.len()).expect("lengths of values have 32 bits");
         let capacity = page_capacity(storage.pool().page_len());
@@ -335,6 +340,8 @@ impl Tree {
 
     /// Makes a page with a part of a value.
     fn create_part(&self, mtr: &mut Mtr<'_>, hint: PageNo, part: &[u8]) -> Result<PageRef> {
+        let capacity = page_capacity(mtr.storage().pool().page_len());
+        debug_assert!((1..=capacity).contains(&part.len()), "a part of {} bytes", part.len());
         fsp::reserve_free_extents(mtr, self.space, 1, Reservation::Normal)?;
         let page = fsp::create_page(mtr, self.leaf_segment, hint, Direction::None)?;
         mtr.write_u16(page, fil::TYPE, PageType::Blob.as_u16());

@@ -103,6 +103,12 @@ pub(crate) fn copy_list_end(
     from: &[u8],
     rec: u16,
 ) -> Result<()> {
+    debug_assert_eq!(
+        header::n_recs(mtr.page(page)),
+        0,
+        "records are copied to page {}, which has some",
+        mtr.id(page)
+    );
     edit(mtr, page, index, |bytes, log| logged::copy_list_end(bytes, log, index, from, rec))
 }
 

@@ -143,6 +143,15 @@ impl Tree {
     /// Errors of reading pages, damage. Nothing is changed.
     pub fn search_path(&self, mtr: &mut Mtr<'_>, key: &Tuple<'_>, change: Change<'_>) -> Result<Position> {
         ops::keep_before_images(mtr);
+        debug_assert!(
+            mtr.keeps_before_images(),
+            "a structure change begins in a mini-transaction that cannot take back what it has changed"
+        );
+        debug_assert!(
+            mtr.find(self.page_id(self.root)).is_none(),
+            "T3: pages of the tree are held before its root"
+        );
+        self.assert_space_unlatched(mtr.storage().pool());
         self.stats().structure_descents.add(1);
         if let Ok(position) = self.try_path(mtr, key, change, false)? {
             return Ok(position);

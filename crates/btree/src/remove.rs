@@ -24,6 +24,8 @@ impl Tree {
     /// Damage. The mini-transaction is to be dropped then.
     pub fn try_remove(&self, mtr: &mut Mtr<'_>, position: &Position) -> Result<bool> {
         let (page, rec) = (position.page, position.found.low);
+        debug_assert!(mtr.is_exclusive(page), "page {} is searched to remove and held shared", mtr.id(page));
+        debug_assert_ne!(rec, self.infimum(), "there is no record to remove on page {}", mtr.id(page));
         let underflows = self.underflows(mtr.page(page), rec);
         let is_root = mtr.id(page).page_no == self.root;
         if self.checked_in(mtr, page, underflows)? && !is_root {
@@ -52,6 +54,7 @@ impl Tree {
             return Err(ops::bad(id, &self.index, "path of a removal", "only the leaf is held"));
         };
         debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
+        debug_assert_ne!(rec, self.infimum(), "there is no record to remove on page {}", mtr.id(page));
         let mut events = self.events();
         self.push_removing(mtr, page, rec, &mut events)?;
         let is_root = mtr.id(page).page_no == self.root;

@@ -54,6 +54,13 @@ pub(crate) struct SplitPlan {
 }
 
 impl SplitPlan {
+    /// Whether one of the two pages would get nothing, of `n` records and the one to be inserted.
+    fn leaves_a_page_empty(&self, n: usize) -> bool {
+        let new = usize::from(self.rec_is_lower);
+        let lower = if self.left { new } else { self.at + new };
+        lower == 0 || lower == n + 1
+    }
+
     /// The pointer to the upper page, for the parent. `page` is the page before the split.
     pub(crate) fn separator(
         &self,
@@ -102,8 +109,22 @@ pub(crate) fn choose(
     left_ok: bool,
 ) -> PageResult<SplitPlan> {
     let recs = ops::record_sizes(index, page)?;
-    let n = recs.len();
     let pos = ops::ordinal(page, low)?;
+    let plan = cut(index, page, &recs, (low, pos), len, left_ok)?;
+    debug_assert!(!plan.leaves_a_page_empty(recs.len()), "{plan:?} of {} records", recs.len());
+    Ok(plan)
+}
+
+/// Where a page of these records, with their sizes, is cut for a record after `low`, the `pos`-th of them.
+fn cut(
+    index: &IndexDef,
+    page: &[u8],
+    recs: &[(u16, usize)],
+    (low, pos): (u16, usize),
+    len: usize,
+    left_ok: bool,
+) -> PageResult<SplitPlan> {
+    let n = recs.len();
     let total: usize = recs.iter().map(|r| r.1).sum();
     let before: usize = recs[..pos].iter().map(|r| r.1).sum();
     let fit = |bytes: usize, n: usize| ops::fit_together(index, page.len(), bytes, n);
@@ -173,6 +194,7 @@ impl Tree {
         if !is_due(&self.index, before, low, rec.len(), reserve) {
             return Ok((at.page, self.insert_fitting(mtr, at.page, low, rec, events)?));
         }
+        debug_assert!(self.has_reserved(mtr), "a page of level {level} is split before space is reserved");
         let before = before.to_vec();
         let plan = choose(&self.index, &before, low, rec.len(), self.can_split_left(&before, &at));
         let plan = self.checked_in(mtr, at.page, plan)?;

@@ -15,9 +15,10 @@ use std::sync::Arc;
 use vaquita_base::{FIL_NULL, PageId, PageNo, SpaceId};
 use vaquita_format::flst::{FileAddress, SegmentHeader};
 use vaquita_format::index_def::IndexDef;
-use vaquita_format::index_page::header::{LEAF_SEGMENT, TOP_SEGMENT};
+use vaquita_format::index_page::header::{LEAF_SEGMENT, TOP_SEGMENT, infimum};
 use vaquita_format::tuple::Tuple;
 use vaquita_format::{Corruption, fil};
+use vaquita_storage::buf::BufferPool;
 use vaquita_storage::fsp::{self, HeaderPlace};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
@@ -212,6 +213,23 @@ impl Tree {
     #[inline]
     pub(crate) fn page_id(&self, page: PageNo) -> PageId {
         PageId::new(self.space, page)
+    }
+
+    /// The first record of every page, which is below all keys.
+    pub(crate) fn infimum(&self) -> u16 {
+        infimum(self.index.layout().comp())
+    }
+
+    /// Asserts that the thread may wait for pages of the tree (T6 of `docs/latching.md`): page 0 of the tablespace comes
+    /// after them.
+    #[inline]
+    pub(crate) fn assert_space_unlatched(&self, pool: &BufferPool) {
+        pool.assert_not_latched(self.page_id(PageNo(0)), "pages of a tree are (T6)");
+    }
+
+    /// Whether page 0 of the tablespace is held: who changes the structure has reserved space then.
+    pub(crate) fn has_reserved(&self, mtr: &Mtr<'_>) -> bool {
+        mtr.find(self.page_id(PageNo(0))).is_some_and(|page| mtr.is_exclusive(page))
     }
 
     pub(crate) fn segment_of_level(&self, level: u16) -> SegmentHeader {

@@ -74,6 +74,8 @@ impl Tree {
     /// before-images.
     pub fn try_update(&self, mtr: &mut Mtr<'_>, position: &Position, rec: &RecBuf) -> Result<Option<u16>> {
         let (page, old) = (position.page, position.found.low);
+        debug_assert!(mtr.is_exclusive(page), "page {} is searched to update and held shared", mtr.id(page));
+        debug_assert_ne!(old, self.infimum(), "there is no record to update on page {}", mtr.id(page));
         let bytes = mtr.page(page);
         let size = self.checked_in(mtr, page, RecSize::of(bytes, old, self.index.layout()))?.total();
         let after = data_size(bytes).saturating_sub(size) + rec.len();
@@ -102,6 +104,8 @@ impl Tree {
             let id = mtr.id(position.page);
             return Err(ops::bad(id, &self.index, "path of an update", "only the leaf is held"));
         };
+        debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
+        debug_assert_ne!(position.found.low, self.infimum(), "there is no record to update");
         self.reserve(mtr, Reservation::Normal)?;
         let from = mtr.id(position.page);
         let mut events = self.events();

@@ -100,6 +100,12 @@ impl<'s> Cursor<'s> {
 
     /// A cursor where another one of the same tree was suspended.
     pub fn resume(tree: &'s Tree, storage: &'s Storage, state: CursorState) -> Self {
+        debug_assert!(
+            state.position.as_ref().is_none_or(|place| place.page().space == tree.space()),
+            "a cursor on tree {} was suspended in another tablespace: {:?}",
+            tree.index().name(),
+            state.position
+        );
         Self { tree, storage, leaf: None, state }
     }
 
@@ -124,9 +130,7 @@ impl<'s> Cursor<'s> {
     pub fn first(&mut self) -> Result<bool> {
         self.forget();
         let leaf = self.tree.leaf::<Shared>(self.storage, &Probe::First)?;
-        self.state.rec = infimum(self.comp());
-        self.leaf = Some(leaf);
-        self.state.at = At::Behind;
+        self.stand_behind(leaf, infimum(self.comp()));
         self.next()
     }
 
@@ -151,9 +155,7 @@ impl<'s> Cursor<'s> {
         match mode {
             SearchMode::Less | SearchMode::LessOrEqual => self.settle_left(leaf, found.low),
             SearchMode::GreaterOrEqual | SearchMode::Greater => {
-                self.leaf = Some(leaf);
-                self.state.rec = found.low;
-                self.state.at = At::Behind;
+                self.stand_behind(leaf, found.low);
                 self.next()
             }
         }
@@ -465,6 +467,7 @@ impl<'s> Cursor<'s> {
             return Ok(());
         }
         let fields = self.state.key.fields();
+        debug_assert!(!fields.is_empty(), "a place to come back to has the key of a record");
         let key = Tuple::new(&fields);
         let (leaf, found) = self.find(&key, SearchMode::LessOrEqual)?;
         self.state.at = if usize::from(found.low_matched) == fields.len() { At::Record } else { At::Behind };
@@ -485,9 +488,19 @@ impl<'s> Cursor<'s> {
         Ok(())
     }
 
+    /// Gives the place up, to go to another one.
     fn forget(&mut self) {
         self.leaf = None;
         self.state.position = None;
+    }
+
+    /// Stands behind a record, or the infimum, of a leaf. There is no key to come back by as long as it has been on no
+    /// record.
+    fn stand_behind(&mut self, leaf: PageReadGuard<'s>, rec: u16) {
+        self.leaf = Some(leaf);
+        self.state.rec = rec;
+        self.state.at = At::Behind;
+        self.state.key.clear();
     }
 
     fn comp(&self) -> bool {

@@ -33,9 +33,7 @@ impl<'s> Cursor<'s> {
     pub fn place(&mut self, key: &Tuple<'_>, mode: SearchMode) -> Result<()> {
         self.forget();
         let (leaf, found) = self.find(key, mode)?;
-        self.leaf = Some(leaf);
-        self.state.rec = found.low;
-        self.state.at = At::Behind;
+        self.stand_behind(leaf, found.low);
         Ok(())
     }
 
@@ -45,9 +43,8 @@ impl<'s> Cursor<'s> {
     /// Errors of reading pages, damage.
     pub fn place_first(&mut self) -> Result<()> {
         self.forget();
-        self.leaf = Some(self.tree.leaf::<Shared>(self.storage, &Probe::First)?);
-        self.state.rec = infimum(self.comp());
-        self.state.at = At::Behind;
+        let leaf = self.tree.leaf::<Shared>(self.storage, &Probe::First)?;
+        self.stand_behind(leaf, infimum(self.comp()));
         Ok(())
     }
 
@@ -58,9 +55,8 @@ impl<'s> Cursor<'s> {
     pub fn place_last(&mut self) -> Result<()> {
         self.forget();
         let leaf = self.tree.leaf::<Shared>(self.storage, &Probe::Last)?;
-        self.state.rec = self.tree.checked(leaf.id(), index_page::last_rec(&leaf))?;
-        self.state.at = At::Behind;
-        self.leaf = Some(leaf);
+        let last = self.tree.checked(leaf.id(), index_page::last_rec(&leaf))?;
+        self.stand_behind(leaf, last);
         Ok(())
     }
 
