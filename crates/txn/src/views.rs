@@ -114,7 +114,11 @@ impl Drop for ViewPlace {
     fn drop(&mut self) {
         let mut slots = self.registry.slots.write();
         let position = self.slot.position.load(Ordering::Relaxed);
-        slots.swap_remove(position);
+        let left = slots.swap_remove(position);
+        debug_assert!(
+            Arc::ptr_eq(&left, &self.slot),
+            "another session stood at place {position} of the list"
+        );
         if let Some(moved) = slots.get(position) {
             moved.position.store(position, Ordering::Relaxed);
         }

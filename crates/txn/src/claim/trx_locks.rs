@@ -99,7 +99,8 @@ impl TrxLocks {
     }
 
     pub(crate) fn sub_records(&self, n: usize) {
-        self.records.fetch_sub(n, Ordering::Relaxed);
+        let before = self.records.fetch_sub(n, Ordering::Relaxed);
+        debug_assert!(before >= n, "{n} locks of records go, {before} were counted");
     }
 
     pub(crate) fn add_struct(&self) {
@@ -115,7 +116,8 @@ impl TrxLocks {
     }
 
     pub(crate) fn sub_struct(&self) {
-        self.structs.fetch_sub(1, Ordering::Relaxed);
+        let before = self.structs.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "a lock goes that was not counted");
     }
 
     /// A wait gave this lock.

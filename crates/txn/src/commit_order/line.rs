@@ -15,7 +15,11 @@ pub(crate) struct Line {
 impl Line {
     /// Enters a number greater than all before.
     pub(crate) fn push(&mut self, number: u64) {
-        debug_assert!(self.entries.back().is_none_or(|(last, _)| *last < number));
+        debug_assert!(
+            self.entries.back().is_none_or(|(last, _)| *last < number),
+            "{number} enters behind {:?}",
+            self.entries.back()
+        );
         self.entries.push_back((number, true));
         self.alive += 1;
     }

@@ -158,13 +158,21 @@ impl Order {
 
     /// The id store holds `stored`, and the log has it.
     pub(crate) fn id_store_raised(&self, stored: TrxId) {
-        self.queue.lock().bound = stored.0 + TRX_ID_MARGIN;
+        let mut queue = self.queue.lock();
+        let bound = stored.0 + TRX_ID_MARGIN;
+        debug_assert!(bound >= queue.bound, "the bound of ids goes back from {} to {bound}", queue.bound);
+        queue.bound = bound;
     }
 
     /// Gives an active transaction its transaction number.
     pub(crate) fn draw_number(&self) -> TrxId {
         let mut queue = self.queue.lock();
         let number = self.limits.next.load(Ordering::Relaxed);
+        debug_assert!(
+            number < queue.bound,
+            "I1: number {number} is drawn, ids are given below {}",
+            queue.bound
+        );
         queue.numbers.push(number);
         self.limits.next.store(number + 1, Ordering::Release);
         TrxId(number)
@@ -204,7 +212,12 @@ impl Order {
     /// Opens a session's view.
     #[inline]
     pub(crate) fn open_view(&self, view: &ViewNumbers) -> Numbers {
-        view.open(&self.limits)
+        let opened = view.open(&self.limits);
+        debug_assert!(
+            opened.up_limit <= opened.low_limit && opened.low_limit_no <= opened.low_limit,
+            "a view that sees ids which are not given: {opened:?}"
+        );
+        opened
     }
 
     /// A view that sees nothing that a view of `all` or one to come does not see, and everything that one given before

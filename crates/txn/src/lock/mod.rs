@@ -390,6 +390,11 @@ impl LockSys {
         for (table, modes) in trx.locks.take_tables() {
             self.revoke(trx, table, modes.iter());
         }
+        debug_assert_eq!(
+            (trx.locks.record_locks(), trx.locks.lock_structs()),
+            (0, 0),
+            "L6: locks that outlive their transaction"
+        );
         granted.iter().for_each(|other| other.locks.slot.nudge());
     }
 

@@ -134,7 +134,7 @@ impl Pages {
 
     /// Changes the locks of two pages at once. Of two shards the lower one is locked first.
     pub(super) fn change_two(&self, a: PageId, b: PageId, f: impl FnOnce(&mut PageLocks, &mut PageLocks)) {
-        debug_assert!(a != b);
+        debug_assert_ne!(a, b, "locks go from a page to itself");
         let (i, j) = (spread(a.as_u64(), PAGE_SHARD_BITS), spread(b.as_u64(), PAGE_SHARD_BITS));
         if i == j {
             let mut shard = self.shards[i].lock();
@@ -194,7 +194,7 @@ impl Pages {
         for shard in &self.shards {
             let shard = shard.lock();
             shard.pages.iter().for_each(|(&page, locks)| {
-                assert!(!locks.is_empty());
+                assert!(!locks.is_empty(), "page {page} is in the map without locks");
                 locks.validate(page);
             });
             assert_eq!(shard.n_bits, shard.pages.values().map(|l| l.n_bits).sum::<usize>());

@@ -28,11 +28,13 @@ impl ActiveMap {
     }
 
     pub(super) fn insert(&self, id: TrxId, trx: TrxRef) {
-        self.shard(id).lock().insert(id, trx);
+        let before = self.shard(id).lock().insert(id, trx);
+        debug_assert!(before.is_none(), "id {id} is given twice: {before:?}");
     }
 
     pub(super) fn remove(&self, id: TrxId) {
-        self.shard(id).lock().remove(&id);
+        let left = self.shard(id).lock().remove(&id);
+        debug_assert!(left.is_some(), "transaction {id} leaves and was not among the active ones");
     }
 
     pub(super) fn get(&self, id: TrxId) -> Option<TrxRef> {

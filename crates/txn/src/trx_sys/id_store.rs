@@ -14,7 +14,7 @@ use vaquita_base::counter::ShardedCounter;
 use vaquita_base::{PageId, SpaceId, TrxId};
 use vaquita_format::undo::{XID_DATA_MAX, Xid};
 use vaquita_format::{Corruption, trx_sys};
-use vaquita_storage::Storage;
+use vaquita_storage::{ForceRecovery, Storage};
 
 const PAGE: PageId = PageId::new(SpaceId::SYSTEM, trx_sys::PAGE);
 /// Ids have six bytes. A store beyond half of what they can hold was not written by counting.
@@ -48,7 +48,12 @@ impl TrxSystem {
             options,
             rsegs,
         });
-        let found = found.into_iter().map(|found| system.resurrect(found)).collect();
+        let found: Vec<_> = found.into_iter().map(|found| system.resurrect(found)).collect();
+        // They have their ids already, but each may still draw a number.
+        let options = system.storage.options();
+        if !found.is_empty() && !options.read_only && options.force_recovery < ForceRecovery::NO_TRX_UNDO {
+            system.raise_id_store()?;
+        }
         Ok((system, found))
     }
 

@@ -35,6 +35,7 @@ use vaquita_base::counter::ShardedCounter;
 use vaquita_base::{Lsn, TrxId};
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
+use vaquita_storage::buf::assert_no_page_latched;
 
 mod active;
 mod id_store;
@@ -130,6 +131,9 @@ impl TrxSystem {
     #[inline]
     pub fn start(&self, trx: &mut Trx, isolation: Isolation, access: AccessMode) {
         assert_eq!(trx.state(), TrxState::NotStarted, "a transaction is started once");
+        debug_assert!(trx.view.is_none(), "the view of the transaction before is open: {:?}", trx.view);
+        debug_assert_eq!(trx.undo.next_no(), 0, "undo records of the transaction before are there");
+        debug_assert_eq!(trx.shared.locks.lock_structs(), 0, "locks of the transaction before are there");
         trx.isolation = isolation;
         trx.access = access;
         let shared = &trx.shared;
@@ -152,6 +156,11 @@ impl TrxSystem {
         if let Some(view) = trx.view {
             return view;
         }
+        debug_assert_eq!(
+            trx.state(),
+            TrxState::Active,
+            "a view is of a transaction that runs, and ends with it"
+        );
         let numbers = self.order.open_view(&trx.place.numbers);
         *trx.view.insert(view_of(trx.shared.id(), numbers))
     }
@@ -177,6 +186,7 @@ impl TrxSystem {
             return Ok(known);
         }
         assert_eq!(trx.state(), TrxState::Active, "a transaction that has not begun has no id");
+        assert_no_page_latched("a transaction gets its id");
         if trx.access == AccessMode::ReadOnly || self.storage.options().read_only {
             return Err(Error::ReadOnly);
         }
@@ -221,6 +231,7 @@ impl TrxSystem {
     /// # Errors
     /// As [`TrxSystem::commit`].
     pub fn finish_rollback(&self, trx: &mut Trx) -> Result<Option<Lsn>> {
+        debug_assert!(trx.undo.is_taken_back(), "changes are left that were not taken back: {:?}", trx.undo);
         let lsn = self.finish(trx)?;
         self.rollbacks.add(1);
         Ok(lsn)
@@ -231,9 +242,11 @@ impl TrxSystem {
             TrxState::Active | TrxState::Prepared => {}
             state => panic!("a transaction that is {state:?} cannot end"),
         }
+        assert_no_page_latched("a transaction ends");
         let changed = trx.id() != TrxId(0);
         let mut lsn = None;
         if !changed {
+            debug_assert_eq!(trx.undo_no(), 0, "who has no id has changed nothing");
             let ended = &trx.place.read_only;
             ended.store(ended.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             trx.shared.set_state(TrxState::Committed);
@@ -320,7 +333,8 @@ impl TrxSystem {
     /// # Panics
     /// If it is not prepared.
     pub fn detach_prepared(&self, mut trx: Trx) {
-        assert_eq!(trx.state(), TrxState::Prepared);
+        let state = trx.state();
+        assert_eq!(state, TrxState::Prepared, "what waits for its XID is prepared");
         self.close_view(&mut trx);
         self.prepared.detach(trx);
     }

@@ -3,11 +3,12 @@
 use super::TrxSystem;
 use crate::error::Result;
 use crate::read_view::ReadView;
-use crate::trx::Trx;
+use crate::trx::{Trx, TrxState};
 use crate::undo::{History, PurgeRecord, UndoBuf};
 use std::collections::BTreeSet;
 use vaquita_base::{Lsn, PageId, RollPtr, TableId, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
+use vaquita_storage::buf::assert_no_page_latched;
 
 impl TrxSystem {
     /// Appends an undo record, whose body carries the number [`Trx::undo_no`], in mini-transactions of its own. Assigns
@@ -19,6 +20,9 @@ impl TrxSystem {
     /// # Crash
     /// A record whose change never happened is harmless: rollback finds the row as it was.
     pub fn append_undo(&self, trx: &mut Trx, kind: UndoKind, body: &[u8]) -> Result<RollPtr> {
+        // U2 of `docs/latching.md`; the same below.
+        assert_no_page_latched("an undo record is appended");
+        debug_assert_eq!(trx.state(), TrxState::Active, "a transaction that does not run changes rows");
         let id = match trx.id() {
             TrxId(0) => self.assign_id(trx)?,
             id => id,
@@ -71,6 +75,7 @@ impl TrxSystem {
     /// # Crash
     /// Rollback after the crash repeats what was not forgotten; taking back twice is harmless.
     pub fn forget_undo(&self, trx: &mut Trx, from: u64) -> Result<()> {
+        assert_no_page_latched("undo records are taken back");
         self.rsegs.forget(&mut trx.undo, from)?;
         trx.weigh_undo(trx.undo.next_no());
         Ok(())
@@ -92,6 +97,7 @@ impl TrxSystem {
 
     /// Marks the logs as prepared under an XID.
     pub(crate) fn prepare_undo(&self, trx: &mut Trx, xid: &Xid) -> Result<Option<Lsn>> {
+        assert_no_page_latched("undo logs are prepared");
         self.rsegs.prepare(&mut trx.undo, xid)
     }
 
@@ -125,7 +131,17 @@ impl History {
         max: usize,
         out: &mut Vec<PurgeRecord>,
     ) -> Result<bool> {
-        self.fetch_below(&sys.rsegs, view.low_limit_no, max, out)
+        let before = out.len();
+        let moved = self.fetch_below(&sys.rsegs, view.low_limit_no, max, out)?;
+        debug_assert!(
+            out[before..].iter().all(|record| record.trx_no < view.low_limit_no),
+            "a record is to be purged that a view of {view:?} needs"
+        );
+        debug_assert!(
+            out[before..].is_sorted_by_key(|record| record.trx_no),
+            "H1: not in the order of commit"
+        );
+        Ok(moved)
     }
 
     /// Frees the undo logs whose records have all been fetched before; to be called when the fetched ones are purged.
@@ -136,6 +152,7 @@ impl History {
     /// # Crash
     /// What was fetched and not freed is fetched again: purging twice is harmless.
     pub fn truncate(&mut self, sys: &TrxSystem) -> Result<()> {
+        assert_no_page_latched("undo logs are freed");
         self.truncate_all(&sys.rsegs)
     }
 }

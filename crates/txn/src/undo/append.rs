@@ -55,6 +55,7 @@ impl RollbackSegments {
         let rseg = self.rseg(trx.rseg.expect("a transaction with a log has a rollback segment"));
         let undo_no = trx.next_no;
         let log = trx.log_mut(kind).as_mut().expect("it was begun above");
+        debug_assert_eq!(log.trx_id, id, "a log is one transaction's");
         if dict_operation && !log.dict_operation {
             self.mark_log_of_dict_operation(rseg, log)?;
         }

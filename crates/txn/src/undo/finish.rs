@@ -76,7 +76,7 @@ impl RollbackSegments {
         let lsn = mtr.commit();
         if let (Some(log), Some((trx_no, end))) = (trx.update.take(), committed) {
             if end == SegmentState::Cached {
-                state.cached(log.kind).push(log.segment);
+                state.cache(log.kind, log.segment);
             }
             let UndoLog { header, trx_id, del_marks, .. } = log;
             let page = log.first_page();
@@ -97,7 +97,7 @@ impl RollbackSegments {
         let rseg = self.rseg(no);
         match log.state {
             SegmentState::Cached => {
-                rseg.state.lock().cached(log.kind).push(log.segment);
+                rseg.state.lock().cache(log.kind, log.segment);
                 Ok(())
             }
             SegmentState::ToFree => self.free_segment_in_slot(rseg, log.segment, log.n_pages),

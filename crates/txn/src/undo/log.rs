@@ -75,6 +75,11 @@ impl TrxUndo {
         self.next_no
     }
 
+    /// Whether there is no record that has not been taken back.
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.logs().all(|log| log.top.is_none())
+    }
+
     /// Gives the transaction a rollback segment of the test's choice.
     #[cfg(test)]
     pub(super) fn set_rseg(&mut self, rseg: RsegNo) {
@@ -169,12 +174,12 @@ impl RollbackSegments {
     /// `None` if there is no empty slot.
     fn begin_log_in(&self, rseg: &Rseg, new: NewLog<'_>) -> Result<Option<UndoLog>> {
         let NewLog { trx, dict, kind, .. } = new;
-        let cached = rseg.state.lock().cached(kind).pop();
+        let cached = rseg.state.lock().take_cached(kind);
         let begun = match cached {
             Some(segment) => {
                 let begun = self.reuse_segment(rseg, segment, new);
                 if begun.is_err() {
-                    rseg.state.lock().cached(kind).push(segment);
+                    rseg.state.lock().cache(kind, segment);
                 }
                 let (header, top) = begun?;
                 Some((segment, header, top))

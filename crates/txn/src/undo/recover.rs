@@ -150,7 +150,7 @@ impl RollbackSegments {
             greatest = greatest.max(segment.header.trx_id);
             match segment.state {
                 SegmentState::Active | SegmentState::Prepared => self.resurrect(rseg, segment, found)?,
-                SegmentState::Cached => rseg.state.lock().cached(segment.kind).push(segment.segment),
+                SegmentState::Cached => rseg.state.lock().cache(segment.kind, segment.segment),
                 SegmentState::ToFree if read_only => {}
                 SegmentState::ToFree => self.free_segment_in_slot(rseg, segment.segment, segment.n_pages)?,
                 SegmentState::ToPurge => {

@@ -98,6 +98,18 @@ pub(super) struct HistoryLog {
 }
 
 impl RsegState {
+    /// Keeps a segment for a transaction to come.
+    pub(super) fn cache(&mut self, kind: UndoKind, segment: UndoSegment) {
+        let cached = self.cached(kind);
+        debug_assert!(!cached.contains(&segment), "R2: {segment:?} belongs to nobody already");
+        cached.push(segment);
+    }
+
+    /// Takes a segment off that an earlier transaction has left.
+    pub(super) fn take_cached(&mut self, kind: UndoKind) -> Option<UndoSegment> {
+        self.cached(kind).pop()
+    }
+
     pub(super) fn cached(&mut self, kind: UndoKind) -> &mut Vec<UndoSegment> {
         match kind {
             UndoKind::Insert => &mut self.cached_insert,

@@ -93,7 +93,8 @@ impl RollbackSegments {
         }
         mtr.commit();
         state.oldest = newer;
-        self.history_len.fetch_sub(1, Ordering::Relaxed);
+        let logs = self.history_len.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(logs > 0, "a log is freed of an empty history: {log:?}");
         Ok(())
     }
 
