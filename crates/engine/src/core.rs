@@ -17,8 +17,9 @@ use std::time::Duration;
 use vaquita_base::{Crew, TableId, TrxId};
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::undo::{History, PurgeRecord};
-use vaquita_txn::{Trx, TrxSystem};
+use vaquita_txn::{Trx, TrxState, TrxSystem};
 
 /// The shared state of an engine. Row functions take it as their first argument.
 #[derive(Debug)]
@@ -138,6 +139,11 @@ impl Core {
 
     /// Leaves a transaction to the background: its rows stay locked until its changes are taken back.
     pub(crate) fn roll_back_later(&self, trx: Trx) {
+        let state = trx.state();
+        assert!(
+            matches!(state, TrxState::Active | TrxState::Prepared),
+            "a transaction that is {state:?} has nothing to be rolled back"
+        );
         self.abandoned.lock().push_back(trx);
         self.has_abandoned.notify_one();
     }
@@ -145,6 +151,7 @@ impl Core {
     /// Waits as long as purge wants changes to be delayed (`max_purge_lag`).
     #[inline]
     pub(crate) fn delay_change(&self) {
+        assert_no_page_latched("a change is delayed for purge");
         let delay = self.dml_delay_us.load(Ordering::Relaxed);
         if delay > 0 {
             self.metrics.dml_delay_us.add(delay);

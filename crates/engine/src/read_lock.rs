@@ -169,8 +169,9 @@ impl ReadLockPlace {
     pub(crate) fn give_back(&mut self) -> bool {
         let held = std::mem::take(&mut self.held);
         if held {
-            self.lock.stops_commits.fetch_sub(1, Ordering::SeqCst);
-            self.lock.stops_changes.fetch_sub(1, Ordering::SeqCst);
+            let commits = self.lock.stops_commits.fetch_sub(1, Ordering::SeqCst);
+            let changes = self.lock.stops_changes.fetch_sub(1, Ordering::SeqCst);
+            assert!(commits > 0 && changes > 0, "{commits} sessions stop commits, {changes} stop changes");
             self.lock.wake();
         }
         held

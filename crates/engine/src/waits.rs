@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::wait::{PlainWait, WaitFor, WaitHook};
 use vaquita_txn::{TrxHandle, TrxRef, TrxShared};
 
@@ -141,6 +142,7 @@ impl Waiter {
         timeout: Duration,
         mut ready: impl FnMut(&mut T) -> bool,
     ) -> Woken {
+        assert_no_page_latched("a session sleeps");
         if ready(&mut state.lock()) {
             return Woken::Ready;
         }
@@ -148,7 +150,8 @@ impl Waiter {
         if sleeps {
             self.hook.before(WaitFor::Lock);
         }
-        *self.waits.at.lock() = At::Sleep(what, place.clone());
+        let before = std::mem::replace(&mut *self.waits.at.lock(), At::Sleep(what, place.clone()));
+        debug_assert!(matches!(before, At::Nowhere), "a session waits for {what:?} and for {before:?}");
         let deadline = Instant::now().checked_add(timeout);
         let mut guard = state.lock();
         let woken = loop {
@@ -180,7 +183,8 @@ impl Waiter {
 
     /// Runs what waits for locks, or builds indexes, in a transaction that is not the session's own.
     pub(crate) fn lock_in<R>(&self, trx: &TrxRef, body: impl FnOnce() -> R) -> R {
-        *self.waits.at.lock() = At::Lock(trx.clone());
+        let before = std::mem::replace(&mut *self.waits.at.lock(), At::Lock(trx.clone()));
+        debug_assert!(matches!(before, At::Nowhere), "a session waits for a lock and for {before:?}");
         if self.waits.interrupted.load(Ordering::SeqCst) {
             trx.interrupt();
         }

@@ -92,6 +92,12 @@ impl Batch {
             self.push_value(row.entry_field(i), false);
         }
         self.rows += 1;
+        debug_assert_eq!(
+            self.slots.len(),
+            self.rows * (self.n_columns + self.n_key),
+            "values of {} rows",
+            self.rows
+        );
         self.semi_consistent = row.was_semi_consistent();
         Ok(())
     }

@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use vaquita_btree::{Cursor as Walk, CursorState, OwnedKey, RecordRef, Restored};
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::tuple::Tuple;
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::{Isolation, LockMode, Trx};
 
 fn fields_of(key: &OwnedKey) -> KeyFields<'_> {
@@ -48,6 +49,8 @@ impl Cursor {
         dir: Direction,
         each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<bool> {
+        // Whoever is called for a row runs under its latch and must not read on.
+        assert_no_page_latched("a cursor reads on");
         if self.ended == Some(dir) {
             return Ok(false);
         }
@@ -146,6 +149,7 @@ impl Cursor {
     /// # Errors
     /// Errors of pages, damage.
     pub fn unlock_row(&mut self, core: &Core, trx: &Trx) -> Result<()> {
+        assert_no_page_latched("locks of a row are given back");
         let held = std::mem::take(&mut self.held);
         let mode = match self.lock {
             ReadLock::None => return Ok(()),

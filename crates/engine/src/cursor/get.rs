@@ -22,6 +22,7 @@ use std::sync::Arc;
 use vaquita_btree::{Cursor as Walk, LOOKUP_GROUP};
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::{Isolation, LockMode, Trx};
 
 const NOT_WHOLE: Error = Error::WrongState("rows are read one by one by whole unique keys without NULL only");
@@ -87,6 +88,7 @@ impl PointRead {
         key: &[Field<'_>],
         row: impl FnOnce(&RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
+        assert_no_page_latched("a row is looked for");
         let index = &self.spec.index;
         let key = key_fields(index, key)?;
         if !is_unique_key(index, &key) {
@@ -140,6 +142,7 @@ impl PointRead {
         keys: &[K],
         mut row: impl FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>,
     ) -> Result<()> {
+        assert_no_page_latched("rows are looked for");
         if lock != ReadLock::None || !self.spec.index.is_clustered() {
             for (i, key) in keys.iter().enumerate() {
                 let shown = self.get_with(core, trx, lock, key.as_ref(), |seen| row(i, Some(seen)))?;

@@ -108,6 +108,7 @@ impl Source<'_> {
         held: &mut Held,
         row: impl FnOnce(RowRef<'_>) -> R,
     ) -> Result<Visited<R>> {
+        debug_assert!(!(how.semi_consistent && how.gaps), "others' rows are shown, and gaps kept from them");
         *held = Held::default();
         let clustered = self.index.is_clustered();
         self.parse_all(self.index, &record, &mut scratch.own)?;
@@ -198,20 +199,23 @@ impl Source<'_> {
         how: &LockRead,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        // A gap lock waits for nobody.
         let (core, policy) = (self.core, WaitPolicy::Wait);
         let id = record_id(self.table, self.index, record);
-        if id.heap == SUPREMUM {
-            core.txn.locks().lock_record(trx, id, how.mode, RecordLockKind::NextKey, policy)?;
-            return Ok(());
-        }
-        self.parse_all(self.index, record, &mut scratch.own)?;
-        let claim = (how.mode, RecordLockKind::Gap);
-        if self.index.is_clustered() {
-            lock_clustered(core, trx, self.table, record, &scratch.own, claim, policy)?;
+        let locked = if id.heap == SUPREMUM {
+            core.txn.locks().lock_record(trx, id, how.mode, RecordLockKind::NextKey, policy)?
         } else {
-            lock_secondary(core, trx, (self.table, self.index), record, &scratch.own, claim, policy)?;
-        }
+            self.parse_all(self.index, record, &mut scratch.own)?;
+            let claim = (how.mode, RecordLockKind::Gap);
+            if self.index.is_clustered() {
+                lock_clustered(core, trx, self.table, record, &scratch.own, claim, policy)?
+            } else {
+                lock_secondary(core, trx, (self.table, self.index), record, &scratch.own, claim, policy)?
+            }
+        };
+        assert!(
+            matches!(locked, LockOutcome::Granted(_)),
+            "a gap lock waits for nobody: {locked:?} at {id:?}"
+        );
         Ok(())
     }
 

@@ -80,6 +80,7 @@ impl<'a> Change<'a> {
     /// If the change has rows in the dictionary's tables: others would read them before the commit.
     pub(super) fn unlatched<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         assert_eq!(self.trx.undo_no(), 0, "rows that are not committed are read by nobody");
+        assert!(self.latch.is_some(), "a change gives the dictionary's latch up that it does not hold");
         self.latch = None;
         let done = body(self);
         // What was made is taken back without it, too.
@@ -89,15 +90,21 @@ impl<'a> Change<'a> {
         done
     }
 
+    /// Asserts that others do not read what is about to change.
+    fn assert_may_change(&self, table: &Table) {
+        assert!(table.is_system, "{} is no table of the dictionary", table.name);
+        assert!(self.latch.is_some(), "a row of {} changes without the dictionary's latch", table.name);
+    }
+
     /// Inserts a row into a dictionary table.
     pub(super) fn insert(&mut self, table: &Arc<Table>, values: &Values) -> Result<()> {
-        assert!(table.is_system, "{} is no table of the dictionary", table.name);
+        self.assert_may_change(table);
         row::insert(self.core, self.trx, table, &rows::fields(values), HOW).map(|_| ())
     }
 
     /// Deletes a row of a dictionary table.
     pub(super) fn delete(&mut self, table: &Arc<Table>, key: &[&[u8]]) -> Result<()> {
-        assert!(table.is_system, "{} is no table of the dictionary", table.name);
+        self.assert_may_change(table);
         let key = RowKey::new(key.iter().copied());
         match row::delete(self.core, self.trx, table, &key, HOW)? {
             true => Ok(()),
@@ -112,7 +119,7 @@ impl<'a> Change<'a> {
         key: &[&[u8]],
         changes: &[(usize, Field<'_>)],
     ) -> Result<()> {
-        assert!(table.is_system, "{} is no table of the dictionary", table.name);
+        self.assert_may_change(table);
         let key = RowKey::new(key.iter().copied());
         row::update(self.core, self.trx, table, &key, changes, HOW).map(|_| ())
     }
@@ -169,6 +176,10 @@ impl<'a> Change<'a> {
 
     fn committed(self, lsn: Option<vaquita_base::Lsn>) -> Result<()> {
         let Change { core, latch, left, changed, dropped, .. } = self;
+        assert!(
+            latch.is_some(),
+            "the dictionary's latch was given up before objects that are out of date went"
+        );
         changed.iter().for_each(|name| core.dict.cache.remove_named(name));
         for id in dropped {
             core.dict.cache.forget(id);

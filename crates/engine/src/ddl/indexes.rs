@@ -14,6 +14,7 @@ use crate::dict::{ids, rows};
 use crate::error::{Error, Result};
 use crate::row::entry;
 use crate::row::image::Image;
+use crate::row::lock::parse_clustered;
 use crate::table::{Index, Table};
 use crate::waits::check_interrupt;
 use vaquita_base::{PageNo, TrxId};
@@ -144,7 +145,7 @@ fn scan(core: &Core, trx: &Trx, table: &Table, first: usize, sorters: &mut [Sort
         check_interrupt(trx.shared())?;
         let record = cursor.record().expect("the cursor is on a record");
         if !record.is_deleted() {
-            record.parse(clustered.def(), &mut offsets)?;
+            parse_clustered(table, &record, &mut offsets)?;
             image.read(table, &record, &offsets);
             image.load_external(core, table)?;
             for (index, sorter) in table.indexes[first..].iter().zip(sorters.iter_mut()) {

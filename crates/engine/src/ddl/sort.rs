@@ -76,6 +76,12 @@ impl<'s> Sorter<'s> {
 
     /// Adds an entry.
     pub(super) fn push(&mut self, fields: &[TupleField<'_>]) -> Result<()> {
+        debug_assert_eq!(
+            fields.len(),
+            self.def.n_fields(),
+            "an entry has all fields of index {}",
+            self.def.name()
+        );
         let start = self.bytes.len();
         self.bytes.resize(start + LEN, 0);
         for field in fields {
@@ -265,6 +271,7 @@ impl Run {
 
     /// Adds an entry with its length.
     fn push(&mut self, entry: &[u8]) -> Result<()> {
+        debug_assert_eq!(self.read, 0, "a run is added to that is being read: {}", self.path.display());
         self.buffer.extend_from_slice(entry);
         push_u32(&mut self.buffer, crc32c(entry));
         if self.buffer.len() >= READ { self.write_out() } else { Ok(()) }

@@ -113,6 +113,7 @@ impl TableParts {
     }
 
     fn with_trees(self, trees: Vec<Tree>) -> Result<Table> {
+        assert_eq!(trees.len(), self.indexes.len(), "trees, and indexes, of table {}", self.name);
         let clustered = trees[0].index().clone();
         let position = |f: &FieldDef| self.columns.iter().position(|c| c.def.name == f.column.name);
         let no_column = |f: &FieldDef| {
@@ -137,6 +138,7 @@ impl TableParts {
             let cluster_key = cluster_key.ok_or_else(|| {
                 Error::Corrupt(format!("table {}: index {} lacks the clustered key", self.name, parts.name))
             })?;
+            debug_assert_eq!(parts.id, tree.index().id(), "index {} has the tree of another", parts.name);
             indexes.push(Arc::new(Index {
                 id: parts.id,
                 name: parts.name,

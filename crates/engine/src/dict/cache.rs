@@ -68,7 +68,8 @@ impl Cache {
         self.opened.fetch_add(1, Ordering::Relaxed);
         let table = Arc::new(table);
         let used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
-        maps.by_name.insert(table.name.clone(), table.id);
+        let other = maps.by_name.insert(table.name.clone(), table.id);
+        debug_assert!(other.is_none(), "{} is table {} and was table {other:?}", table.name, table.id);
         maps.by_id.insert(table.id, Entry { table: table.clone(), used });
         if maps.by_id.len() > self.limit {
             maps.shrink(self.limit);
@@ -106,7 +107,8 @@ impl Maps {
     fn remove(&mut self, id: TableId) {
         let Some(entry) = self.by_id.remove(&id) else { return };
         entry.table.gone.store(true, Ordering::Release);
-        self.by_name.remove(&entry.table.name);
+        let named = self.by_name.remove(&entry.table.name);
+        debug_assert_eq!(named, Some(id), "the number found by the name {}", entry.table.name);
         if let Some(next) = *entry.table.auto_inc.next.lock() {
             self.counters.insert(id, next);
         }

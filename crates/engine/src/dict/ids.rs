@@ -46,6 +46,11 @@ impl Ids {
             }
             let given = self.next_row.compare_exchange_weak(id, id + 1, Ordering::Relaxed, Ordering::Relaxed);
             if given.is_ok() {
+                let limit = self.row_limit.load(Ordering::Relaxed);
+                debug_assert!(
+                    id < limit,
+                    "I2: row id {id} is given, the header knows of those below {limit}"
+                );
                 return Ok(id);
             }
         }

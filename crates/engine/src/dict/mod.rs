@@ -44,6 +44,7 @@ use vaquita_base::{PageId, SpaceId, TableId};
 use vaquita_btree::Observer;
 use vaquita_format::dict::{self as layout, DictHeader};
 use vaquita_storage::Storage;
+use vaquita_storage::buf::assert_no_page_latched;
 
 /// The dictionary tables. Of the later ones a folder of an older server may lack some.
 #[derive(Debug)]
@@ -157,6 +158,7 @@ impl Dictionary {
         if let Some(table) = self.sys.all().find(|t| t.name == name) {
             return Ok(Some(table.clone()));
         }
+        assert_no_page_latched("the dictionary's latch is");
         let _latch = self.latch.read_recursive();
         Ok(self.load(storage, name)?.map(|table| self.cache.insert(table)))
     }
@@ -172,6 +174,7 @@ impl Dictionary {
         if let Some(table) = self.sys.all().find(|t| t.id == id) {
             return Ok(Some(table.clone()));
         }
+        assert_no_page_latched("the dictionary's latch is");
         let _latch = self.latch.read_recursive();
         let Some(name) = self.table_name(storage, id)? else { return Ok(None) };
         let loaded = self.load(storage, &name)?.filter(|t| t.id == id);
@@ -215,12 +218,14 @@ impl Dictionary {
     /// does. To be held shortly, not twice by one thread, and taken while no page is latched. Tables can be looked up
     /// under it.
     pub fn freeze(&self) -> RwLockReadGuard<'_, ()> {
+        assert_no_page_latched("the dictionary's latch is");
         // Behind a waiting change: many threads of purge would keep it waiting for ever.
         self.latch.read()
     }
 
     /// The latch for changing definitions.
     pub(crate) fn change(&self) -> RwLockWriteGuard<'_, ()> {
+        assert_no_page_latched("the dictionary's latch is");
         self.latch.write()
     }
 

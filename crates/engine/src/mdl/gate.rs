@@ -78,7 +78,8 @@ impl Gate {
     #[must_use]
     pub(super) fn begin_to_write(&self, stripe: usize) -> bool {
         let more = Use::Write.one() - Use::Read.one();
-        self.stripe(stripe).fetch_add(more, Ordering::AcqRel);
+        let before = self.stripe(stripe).fetch_add(more, Ordering::AcqRel);
+        debug_assert!(before % Use::Write.one() >= Use::Read.one(), "I1: a writer is made of no reader");
         if !self.is_closed() {
             return true;
         }

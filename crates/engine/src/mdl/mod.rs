@@ -123,6 +123,13 @@ impl Object {
 
     /// Opens or closes the gate, after the state has changed.
     fn set_gate(&self, state: &State) {
+        let modes = state.granted.values().chain(state.waiting.iter().map(|(_, mode)| mode));
+        debug_assert_eq!(
+            state.excluding,
+            modes.filter(|mode| mode.at_gate().is_none()).count(),
+            "requests of {} that keep users out",
+            self.name
+        );
         self.gate.set_closed(state.excluding > 0);
     }
 }
@@ -153,6 +160,7 @@ impl State {
     }
 
     fn queue(&mut self, owner: Owner, mode: MdlMode) {
+        debug_assert!(self.waiting.iter().all(|w| w.0 != owner), "session {owner} waits twice for one name");
         self.waiting.push((owner, mode));
         self.excluding += usize::from(mode.at_gate().is_none());
     }
@@ -166,6 +174,11 @@ impl State {
 
     fn grant(&mut self, owner: Owner, mode: MdlMode) {
         self.revoke(owner);
+        debug_assert!(
+            self.granted.values().all(|held| mode.compatible(*held)),
+            "{mode:?} is granted beside {:?}",
+            self.granted
+        );
         self.granted.insert(owner, mode);
         self.excluding += usize::from(mode.at_gate().is_none());
     }
@@ -311,6 +324,7 @@ impl MdlSys {
 
     /// Gives back what was locked after `held` was noted (a savepoint).
     pub fn release_from(&self, context: &mut MdlContext, held: usize) {
+        debug_assert!(held <= context.held.len(), "{held} locks stay of {}", context.held.len());
         while context.held.len() > held
             && let Some(Hold { object, inside, .. }) = context.held.pop()
         {
@@ -419,7 +433,13 @@ impl MdlSys {
         }
         // Who looks for a cycle finds us with all that we hold.
         context.held.iter_mut().for_each(|hold| self.write_down(owner, hold));
-        self.waits.lock().insert(owner, (object.clone(), mode));
+        debug_assert!(
+            context.held.iter().all(|hold| hold.inside.is_none()),
+            "who waits has written down all that it holds: {:?}",
+            context.held
+        );
+        let other = self.waits.lock().insert(owner, (object.clone(), mode));
+        debug_assert!(other.is_none(), "session {owner} waits for {} and for {other:?}", object.name);
         let woken = match self.closes_cycle(owner) {
             true => Woken::TimedOut,
             false => context.waiter.sleep(

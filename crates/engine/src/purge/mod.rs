@@ -16,6 +16,7 @@ use crate::core::Core;
 use crate::error::Result;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::Ordering;
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::ReadView;
 use vaquita_txn::undo::{History, PurgeRecord};
 
@@ -33,6 +34,7 @@ impl Core {
             self.adjust_delay();
             return Ok(false);
         }
+        assert_no_page_latched("a batch is purged");
         let mut history = self.history.lock();
         let view = self.txn.oldest_view();
         let mut records = Vec::new();

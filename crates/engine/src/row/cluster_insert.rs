@@ -83,6 +83,12 @@ fn insert_without_undo(
     fields: &[TupleField<'_>],
     trx_id: TrxId,
 ) -> Result<()> {
+    debug_assert!(
+        trx.undo_no() > 0,
+        "no undo record would tell the end of {}, who fills {}",
+        trx_id,
+        table.name
+    );
     let nowhere = UndoPlace { insert: true, rseg: 0, page: PageNo(0), offset: 0 };
     let sys = SysFields { trx_id, roll_ptr: nowhere.encode() };
     let (rec, moved) = encode(table, fields, sys, LIVE)?;
@@ -142,6 +148,7 @@ fn place(
     exclusive: bool,
 ) -> Result<Placed> {
     let tree = &table.clustered().tree;
+    debug_assert_eq!(key.len(), table.clustered().def().n_uniq(), "a row comes in by its whole key");
     let key = Tuple::new(key);
     loop {
         let mut mtr = core.storage.begin()?;

@@ -147,7 +147,9 @@ pub(super) fn encode(
     put_u48(&mut trx_id, 0, sys.trx_id.get());
     let mut roll_ptr = [0; 7];
     put_u56(&mut roll_ptr, 0, sys.roll_ptr.get());
-    let at = table.clustered().def().n_uniq();
+    let def = table.clustered().def();
+    debug_assert_eq!(fields.len(), def.n_fields(), "a record of {} has all fields of its index", table.name);
+    let at = def.n_uniq();
     let mut whole: smallvec::SmallVec<[TupleField<'_>; 24]> = fields.into();
     whole[at] = TupleField::new(&trx_id);
     whole[at + 1] = TupleField::new(&roll_ptr);
@@ -194,6 +196,14 @@ pub(crate) fn modify(
     change: Modification<'_>,
 ) -> Result<bool> {
     check_fields(table, table.clustered().def(), fields)?;
+    debug_assert_ne!(change.ty, UndoType::Insert, "what is inserted has no version before");
+    debug_assert_eq!(
+        old.is_deleted(),
+        change.ty == UndoType::UpdateDeleted,
+        "a row of {} is changed by {:?}",
+        table.name,
+        change.ty
+    );
     let trx_id = core.txn.assign_id(trx)?;
     let undo_no = trx.undo_no();
     let body = modify_body(undo_no, table, old, change)?;
@@ -345,6 +355,7 @@ pub(crate) fn delete(
     old: &Image,
     ownership: Ownership<'_>,
 ) -> Result<bool> {
+    debug_assert!(!old.is_deleted(), "a row of {} is deleted twice", table.name);
     let trx_id = core.txn.assign_id(trx)?;
     let undo_no = trx.undo_no();
     let change = Modification { ty: UndoType::DeleteMark, fields: &[], order_changes: true };

@@ -29,8 +29,11 @@ pub(crate) fn check(
     exclusive: bool,
 ) -> Result<bool> {
     let (table, index) = of;
+    let n_uniq = index.def().n_uniq();
+    debug_assert!(index.is_unique(), "index {} may have equal entries", index.name);
+    debug_assert!(fields[..n_uniq].iter().all(|f| f.data.is_some()), "NULLs are equal to nothing");
     let mode = duplicate_mode(exclusive);
-    let scan = Scan { core, trx, of, key: &fields[..index.def().n_uniq()], after: None };
+    let scan = Scan { core, trx, of, key: &fields[..n_uniq], after: None };
     scan.run_once(|at, is_equal| {
         let At::Record(record, offsets) = at else {
             // An equal entry may come in here, or on the next page.

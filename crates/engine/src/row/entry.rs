@@ -137,6 +137,7 @@ pub fn bytes_needed(table: &Table, column: usize) -> usize {
 
 /// Whether two entries hold the same bytes.
 pub fn same_bytes(a: &[TupleField<'_>], b: &[TupleField<'_>]) -> bool {
+    debug_assert_eq!(a.len(), b.len(), "entries of one index are compared");
     a.iter().zip(b).all(|(a, b)| a.data == b.data)
 }
 

@@ -299,7 +299,12 @@ pub(crate) fn parent_updated(
         let what = Event { key, columns: &columns, gone: &gone, action: key.on_update, new: Some(&new) };
         see_to_children(core, trx, table, &what, how, cascade)?;
     }
-    cascade.updating.pop();
+    let updated = cascade.updating.pop();
+    debug_assert_eq!(
+        updated,
+        Some(table.id),
+        "cascades end in the order in which they began, the last first"
+    );
     Ok(())
 }
 
@@ -351,6 +356,7 @@ fn see_to_children(
         let done = match what.new {
             None => delete::delete(core, trx, &child, &row.key, how, cascade),
             Some(new) => {
+                debug_assert_eq!(columns.len(), new.len(), "columns of {}, and their values", what.key.id);
                 let changes: Vec<(usize, Field<'_>)> =
                     columns.iter().copied().zip(new.iter().copied()).collect();
                 update::update(core, trx, &child, &row.key, &changes, how, cascade)

@@ -57,6 +57,11 @@ impl Image {
     /// Replaces the content by a copy of a record.
     pub fn read(&mut self, table: &Table, record: &RecordRef<'_>, offsets: &Offsets) {
         let def = table.clustered().def();
+        debug_assert_eq!(
+            offsets.n_fields(),
+            def.n_fields(),
+            "a record is copied that was not looked at whole"
+        );
         self.sys = def.n_uniq();
         self.place = None;
         self.info_bits = info_bits(record.page, record.rec, def.layout().comp());
@@ -163,6 +168,9 @@ impl Image {
 
     /// Sets the system fields.
     pub fn set_sys(&mut self, sys: SysFields) {
+        let len = |slot: Slot| (slot.end - slot.start) as usize;
+        debug_assert_eq!(len(self.slots[self.sys]), TRX_ID_LEN, "bytes of DB_TRX_ID in a copy");
+        debug_assert_eq!(len(self.slots[self.sys + 1]), ROLL_PTR_LEN, "bytes of DB_ROLL_PTR in a copy");
         let at = self.slots[self.sys].start as usize;
         put_uint(&mut self.bytes, at, TRX_ID_LEN, sys.trx_id.get());
         let at = self.slots[self.sys + 1].start as usize;
@@ -285,7 +293,8 @@ impl Image {
         };
         for (pos, value) in undo.updates() {
             let pos = pos as usize;
-            if pos >= self.slots.len() {
+            let is_sys = pos == self.sys || pos == self.sys + 1;
+            if pos >= self.slots.len() || is_sys {
                 return Err(damaged_undo(format!("field {pos} of {}", self.slots.len())));
             }
             self.set_undo_value(pos, value)?;

@@ -21,8 +21,9 @@ use vaquita_btree::observer::SUPREMUM;
 use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
 use vaquita_format::index_page::header::max_trx_id;
 use vaquita_format::record::Offsets;
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::lock::{LockOutcome, RecordId, WaitPolicy};
-use vaquita_txn::{LockMode, RecordLockKind, Trx};
+use vaquita_txn::{LockMode, RecordLockKind, Trx, TrxState};
 
 /// Waits for the transaction's queued request.
 ///
@@ -45,11 +46,23 @@ pub fn wait_unless_granted(core: &Core, trx: &Trx) -> Result<bool> {
 /// # Errors
 /// Timeout, deadlock, no memory for locks.
 pub fn lock_table(core: &Core, trx: &Trx, table: &Table, mode: LockMode) -> Result<()> {
+    assert_no_page_latched("a table is locked");
+    debug_assert_ne!(
+        trx.state(),
+        TrxState::NotStarted,
+        "locks of {} that nothing would give back",
+        table.name
+    );
     match core.txn.locks().lock_table(trx, table.id, mode, WaitPolicy::Wait)? {
         LockOutcome::MustWait => wait(core, trx)?,
         LockOutcome::Granted(_) | LockOutcome::Skipped => {}
     }
     if mode == LockMode::IntentionExclusive {
+        debug_assert!(
+            core.txn.locks().is_being_changed(table.id),
+            "a watch would not see changes of {}",
+            table.name
+        );
         table.mark.set();
     }
     Ok(())

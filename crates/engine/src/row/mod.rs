@@ -43,13 +43,14 @@ pub mod versions;
 pub(crate) use rollback::roll_back_or_later;
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::{Field, RowKey, Table};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_format::tuple::TupleField;
-use vaquita_txn::Trx;
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_txn::wait::{WaitFor, tell_around};
+use vaquita_txn::{Trx, TrxState};
 
 /// How a change is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +85,22 @@ pub(crate) fn key_fields(key: &RowKey) -> KeyFields<'_> {
     key.fields().map(TupleField::new).collect()
 }
 
+/// Asserts that a change is made in a transaction that runs, and under no latch.
+#[inline]
+fn assert_runs(trx: &Trx) {
+    debug_assert_eq!(trx.state(), TrxState::Active, "rows are changed in a transaction that runs");
+    assert_no_page_latched("a row is changed");
+}
+
+/// A key that is not whole would be that of several rows.
+#[inline]
+fn check_key(table: &Table, key: &RowKey) -> Result<()> {
+    match key.len() == table.clustered().def().n_uniq() {
+        true => Ok(()),
+        false => Err(Error::WrongState("a row is changed by its whole clustered key")),
+    }
+}
+
 /// Inserts a row: clustered record first, then the entries of all secondary indexes. The clustered key of the row, which
 /// is new for tables keyed by DB_ROW_ID.
 ///
@@ -97,6 +114,7 @@ pub fn insert(
     row: &[Field<'_>],
     how: WriteOptions,
 ) -> Result<RowKey> {
+    assert_runs(trx);
     let key = insert::insert(core, trx, table, row, how)?;
     table.stats.row_changed(1);
     Ok(key)
@@ -115,6 +133,8 @@ pub fn update(
     changes: &[(usize, Field<'_>)],
     how: WriteOptions,
 ) -> Result<bool> {
+    assert_runs(trx);
+    check_key(table, key)?;
     let changed = update::update(core, trx, table, key, changes, how, &mut foreign::Cascade::default())?;
     if changed {
         table.stats.row_changed(0);
@@ -133,6 +153,8 @@ pub fn delete(
     key: &RowKey,
     how: WriteOptions,
 ) -> Result<bool> {
+    assert_runs(trx);
+    check_key(table, key)?;
     let deleted = delete::delete(core, trx, table, key, how, &mut foreign::Cascade::default())?;
     if deleted {
         table.stats.row_changed(-1);

@@ -78,6 +78,13 @@ impl Scan<'_> {
     /// Walks until it is to be stopped or to wait; holds nothing then.
     fn walk(&self, each: &mut impl FnMut(At<'_, '_>, bool) -> Result<Next>) -> Result<Next> {
         let (_, index) = self.of;
+        let n_ordering = index.def().n_uniq_in_tree();
+        debug_assert!(self.key.len() <= n_ordering, "{} fields of {n_ordering} that order", self.key.len());
+        debug_assert!(
+            self.after.is_none_or(|after| after.len() == n_ordering),
+            "a walk goes on behind one record, known by all that orders it: {:?}",
+            self.after
+        );
         let comp = index.def().layout().comp();
         let mut mtr = self.core.storage.begin_read();
         let (key, mode) = match self.after {

@@ -273,6 +273,8 @@ fn mark_before(
     follower: Option<&[TupleField<'_>]>,
 ) -> Result<bool> {
     let (table, index) = of;
+    debug_assert_eq!(fields.len(), index.def().n_fields(), "an entry has all fields of its index");
+    debug_assert!(trx.id().0 != 0, "who marks has an id, which is the entry's implicit lock");
     let key = Tuple::new(fields);
     loop {
         let mut mtr = core.storage.begin()?;
@@ -353,6 +355,8 @@ pub fn settle(
 ) -> Result<bool> {
     let key = Tuple::new(fields);
     let n = index.def().n_fields();
+    debug_assert!(!index.is_clustered(), "the fate of a clustered record is not that of an entry");
+    debug_assert_eq!(fields.len(), n, "an entry has all fields of its index");
     let mut mtr = core.storage.begin()?;
     let position = index.tree.search(&mut mtr, &key, SearchMode::LessOrEqual, LatchMode::Exclusive)?;
     if usize::from(position.found().low_matched) != n {

@@ -17,6 +17,7 @@ use vaquita_format::undo::record::{
 
 /// The body for the insert of a row with this clustered key.
 pub fn insert_body(undo_no: u64, table: &Table, key: &[TupleField<'_>]) -> Vec<u8> {
+    debug_assert_eq!(key.len(), table.clustered().def().n_uniq(), "rollback finds the row by its whole key");
     let mut out = Vec::with_capacity(64);
     push_insert(
         &mut out,
@@ -43,6 +44,18 @@ pub struct Modification<'m> {
 /// # Errors
 /// The columns that indexes are ordered by do not fit.
 pub fn modify_body(undo_no: u64, table: &Table, old: &Image, change: Modification<'_>) -> Result<Vec<u8>> {
+    debug_assert_ne!(change.ty, UndoType::Insert, "what is inserted has no version before");
+    debug_assert!(
+        change.ty != UndoType::DeleteMark || change.fields.is_empty(),
+        "a row that is deleted changes in fields {:?}",
+        change.fields
+    );
+    let n_key = table.clustered().def().n_uniq();
+    debug_assert!(
+        change.fields.iter().all(|&i| i != n_key && i != n_key + 1 && i < old.n_fields()),
+        "fields {:?} change, system fields among them",
+        change.fields
+    );
     let mut out = Vec::with_capacity(128);
     let sys = old.sys();
     let header = UndoHeader {

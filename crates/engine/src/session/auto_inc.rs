@@ -71,10 +71,15 @@ impl Statement<'_> {
                 from
             }
         };
+        let before = from;
         let mut from = from;
         let limit = limit_of(&table.columns[column].def);
         let range = AutoInc::take(&mut from, count, step.max(1), offset, limit)
             .ok_or_else(|| Error::AutoIncrementExhausted(table.name.clone()))?;
+        debug_assert!(
+            before <= range.first && range.first <= from,
+            "{range:?} of the values from {before} on"
+        );
         *next = Some(from);
         Ok(range)
     }

@@ -165,6 +165,10 @@ impl Session {
         names: &[String],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
     ) -> Result<Result<()>> {
+        debug_assert!(
+            names.iter().all(|name| self.core.mdl.holds(&self.mdl, name, MdlMode::Exclusive)),
+            "definitions change that others may use: {names:?}"
+        );
         let core = self.core.clone();
         let mut trx = core.txn.new_trx();
         trx.set_wait_hook(self.waiter.hook.clone());

@@ -235,6 +235,7 @@ impl Session {
     /// # Errors
     /// The lock was not granted in time.
     pub fn lock_table_name(&mut self, name: &str, mode: MdlMode) -> Result<()> {
+        debug_assert!(self.used.is_empty(), "locks of a transaction that is open would stay when it ends");
         let timeout = self.metadata_patience();
         if mode >= MdlMode::SharedNoReadWrite {
             self.read_lock.begin(Work::Locked, &self.waiter, timeout)?;
@@ -457,6 +458,11 @@ impl Session {
     }
 
     fn leave_transaction(&mut self) {
+        assert_eq!(
+            self.trx.state(),
+            TrxState::NotStarted,
+            "definitions may change under a transaction that has not ended"
+        );
         self.explicit = false;
         self.part = false;
         self.savepoints.clear();
@@ -472,6 +478,10 @@ impl Session {
     #[inline]
     fn durability(&self, lsn: Option<vaquita_base::Lsn>) -> Durability {
         let Some(lsn) = lsn else { return Durability::default() };
+        debug_assert!(
+            lsn <= self.core.storage.log().current_lsn(),
+            "the log has no {lsn} yet: nobody would wake"
+        );
         let policy = CommitPolicy::from_number(self.settings.flush_log_at_trx_commit).unwrap_or_default();
         Durability::new(self.core.storage.clone(), self.waiter.hook.clone(), lsn, policy)
     }
@@ -487,6 +497,11 @@ impl Session {
         // a statement before it has used already.
         let held = self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || table.is_system;
         if held && !table.is_gone() {
+            debug_assert!(
+                table.is_system || self.core.mdl.holds(&self.mdl, &table.name, mode),
+                "{} is used and its definition may change: {mode:?} is not held",
+                table.name
+            );
             return Ok(());
         }
         self.begin_use(table, mode)
@@ -499,6 +514,7 @@ impl Session {
         if table.is_gone() {
             return Err(Error::TableChanged(table.name.clone()));
         }
+        debug_assert!(self.trx.state() != TrxState::NotStarted, "nothing would give {} back", table.name);
         self.used.push((table.id, mode));
         Ok(())
     }

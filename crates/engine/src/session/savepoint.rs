@@ -52,6 +52,7 @@ impl Session {
     /// What it may have left could not be taken back; a background service tries again.
     pub fn end_look(&mut self, look: Look) -> Result<()> {
         self.leave_statement();
+        debug_assert!(!look.started || self.trx.undo_no() == 0, "a look has changed rows");
         let done = if look.started { self.roll_back_trx() } else { Ok(()) };
         self.release_names(look.names);
         done
@@ -81,6 +82,7 @@ impl Session {
     }
 
     fn release_names(&mut self, names: Names) {
+        debug_assert!(names.used <= self.used.len(), "tables were forgotten since {names:?} was noted");
         self.used.truncate(names.used);
         self.core.mdl.release_from(&mut self.mdl, names.locked.max(self.kept_locks));
     }
@@ -93,9 +95,15 @@ impl Session {
             return;
         }
         self.savepoints.retain(|s| !s.name.eq_ignore_ascii_case(name));
+        let undo_no = self.trx.undo_no();
+        debug_assert!(
+            self.savepoints.iter().all(|before| before.undo_no <= undo_no),
+            "savepoint {name} at {undo_no} comes behind {:?}",
+            self.savepoints
+        );
         self.savepoints.push(Savepoint {
             name: name.to_owned(),
-            undo_no: self.trx.undo_no(),
+            undo_no,
             unchanged: self.trx.unchanged(),
             names: self.names(),
             takes_part: self.takes_part(false),
@@ -112,6 +120,7 @@ impl Session {
         let Savepoint { undo_no, unchanged, names, takes_part, .. } = self.savepoints[at];
         self.savepoints.truncate(at + 1);
         if takes_part {
+            debug_assert!(undo_no <= self.trx.undo_no(), "savepoint {name} at {undo_no} is yet to come");
             row::rollback_to(&self.core, &mut self.trx, undo_no)?;
             self.trx.set_unchanged(unchanged);
         } else if self.trx.state() != TrxState::NotStarted {

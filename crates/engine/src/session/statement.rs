@@ -7,7 +7,7 @@ use crate::mdl::MdlMode;
 use crate::row::{self, WriteOptions};
 use crate::table::{Field, RowKey, Table};
 use std::sync::Arc;
-use vaquita_txn::{AccessMode, LockMode, Trx};
+use vaquita_txn::{AccessMode, LockMode, Trx, TrxState};
 
 /// A statement of a session.
 #[derive(Debug)]
@@ -24,6 +24,11 @@ impl Statement<'_> {
     /// What works on rows: the shared state and the transaction.
     #[inline]
     pub(crate) fn parts(&mut self) -> (&Core, &mut Trx) {
+        debug_assert_ne!(
+            self.session.trx.state(),
+            TrxState::NotStarted,
+            "a statement is part of a transaction"
+        );
         (&self.session.core, &mut self.session.trx)
     }
 
