@@ -1,5 +1,5 @@
 //! Ground of Vaquita: ids, codecs, checksums, clock, random numbers, sharded counters, threads that
-//! help.
+//! help and serve.
 //!
 //! Nothing here knows InnoDB's structures; the names of ids are the only words borrowed from it. Every other
 //! crate may use this one, and this one uses none of them.
@@ -12,6 +12,7 @@ pub mod counter;
 pub mod crew;
 pub mod ids;
 pub mod rng;
+pub mod service;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use counter::ShardedCounter;
@@ -20,3 +21,4 @@ pub use ids::{
     FIL_NULL, HeapNo, IndexId, Lsn, PageId, PageNo, PageOffset, RollPtr, SegmentId, SpaceId, TableId, TrxId,
 };
 pub use rng::Rng;
+pub use service::{ServiceThreads, Stop};

@@ -2,10 +2,9 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
+use vaquita_base::{ServiceThreads, Stop};
 use vaquita_storage::Storage;
 
 /// How long rollback rests between looks.
@@ -16,44 +15,20 @@ const PURGE_REST: Duration = Duration::from_millis(10);
 /// How long rollback waits before it tries again what failed.
 const RETRY: Duration = Duration::from_secs(1);
 
-#[derive(Debug, Default)]
-struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Stop {
-    fn is_set(&self) -> bool {
-        *self.stopped.lock()
-    }
-
-    /// Sleeps; true when it is time to end.
-    fn wait(&self, period: Duration) -> bool {
-        let mut stopped = self.stopped.lock();
-        if !*stopped {
-            self.changed.wait_for(&mut stopped, period);
-        }
-        *stopped
-    }
-}
-
 /// The running services of an engine; they end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Services {
+    /// They end before those of the storage, which they need.
+    threads: ServiceThreads<Error>,
     storage: vaquita_storage::Services,
-    stop: Arc<Stop>,
-    threads: Vec<JoinHandle<()>>,
-    failure: Arc<Mutex<Option<Error>>>,
 }
 
 impl Services {
     /// Starts those of the storage.
     pub(crate) fn start_storage(storage: &Arc<Storage>) -> Result<Services> {
         Ok(Services {
+            threads: ServiceThreads::default(),
             storage: vaquita_storage::Services::start(storage)?,
-            stop: Arc::default(),
-            threads: Vec::new(),
-            failure: Arc::default(),
         })
     }
 
@@ -73,41 +48,18 @@ impl Services {
     }
 
     fn spawn(&mut self, name: &str, core: &Arc<Core>, run: fn(&Core, &Stop) -> Result<()>) -> Result<()> {
-        let (core, stop, failure) = (core.clone(), self.stop.clone(), self.failure.clone());
-        let body = move || {
-            if let Err(e) = run(&core, &stop) {
-                failure.lock().get_or_insert(e);
-            }
-        };
-        let thread = std::thread::Builder::new()
-            .name(format!("vaquita-{name}"))
-            .spawn(body)
-            .map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))?;
-        self.threads.push(thread);
-        Ok(())
+        let started = self.threads.spawn(name, core, run);
+        started.map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))
     }
 
     /// How many handles of the core the threads have.
     pub(crate) fn core_handles(&self) -> usize {
-        self.threads.iter().filter(|t| !t.is_finished()).count()
+        self.threads.running()
     }
 
     /// The first failure of a service.
     pub(crate) fn failure(&self) -> Option<Error> {
-        self.failure.lock().clone().or_else(|| self.storage.failure().map(Error::Storage))
-    }
-}
-
-impl Drop for Services {
-    fn drop(&mut self) {
-        *self.stop.stopped.lock() = true;
-        self.stop.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            thread.thread().unpark();
-            if thread.join().is_err() {
-                eprintln!("vaquita: a service thread panicked");
-            }
-        }
+        self.threads.failure().or_else(|| self.storage.failure().map(Error::Storage))
     }
 }
 

@@ -3,11 +3,9 @@
 use crate::error::Error;
 use crate::page_cleaner::PageCleaner;
 use crate::storage::Storage;
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
-use vaquita_base::Lsn;
+use vaquita_base::{Lsn, ServiceThreads, Stop};
 
 /// Threads of the page cleaner: one for each instance of the pool, up to this many.
 const CLEANERS_MAX: usize = 4;
@@ -20,30 +18,11 @@ const TICK: Duration = Duration::from_millis(5);
 /// How long the log service sleeps when nobody wakes it.
 const LOG_PERIOD: Duration = Duration::from_millis(100);
 
-#[derive(Debug, Default)]
-struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Stop {
-    /// Sleeps; true when it is time to end.
-    fn wait(&self, period: Duration) -> bool {
-        let mut stopped = self.stopped.lock();
-        if !*stopped {
-            self.changed.wait_for(&mut stopped, period);
-        }
-        *stopped
-    }
-}
-
 /// The running services of a storage instance; they end when this is dropped.
 #[derive(Debug)]
 pub struct Services {
     storage: Arc<Storage>,
-    stop: Arc<Stop>,
-    threads: Vec<JoinHandle<()>>,
-    failure: Arc<Mutex<Option<Error>>>,
+    threads: ServiceThreads<Error>,
 }
 
 impl Services {
@@ -52,12 +31,7 @@ impl Services {
     /// # Errors
     /// [`Error::Config`] if the system gives no threads.
     pub fn start(storage: &Arc<Storage>) -> crate::Result<Services> {
-        let mut services = Services {
-            storage: storage.clone(),
-            stop: Arc::default(),
-            threads: Vec::new(),
-            failure: Arc::default(),
-        };
+        let mut services = Services { storage: storage.clone(), threads: ServiceThreads::default() };
         services.spawn("page-cleaner", run_cleaner)?;
         for _ in 1..storage.pool().instances().len().min(CLEANERS_MAX) {
             services.spawn("page-cleaner-helper", run_cleaner_helper)?;
@@ -73,38 +47,21 @@ impl Services {
     }
 
     fn spawn(&mut self, name: &str, run: fn(&Storage, &Stop) -> crate::Result<()>) -> crate::Result<()> {
-        let (storage, stop, failure) = (self.storage.clone(), self.stop.clone(), self.failure.clone());
-        let body = move || {
-            if let Err(e) = run(&storage, &stop) {
-                failure.lock().get_or_insert(e);
-            }
-        };
-        let thread = std::thread::Builder::new()
-            .name(format!("vaquita-{name}"))
-            .spawn(body)
-            .map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))?;
-        self.threads.push(thread);
-        Ok(())
+        let started = self.threads.spawn(name, &self.storage, run);
+        started.map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))
     }
 
     /// The first failure of a service, which has then stopped. Writers meet the same failure by themselves.
     pub fn failure(&self) -> Option<Error> {
-        self.failure.lock().clone()
+        self.threads.failure()
     }
 }
 
 impl Drop for Services {
     fn drop(&mut self) {
-        *self.stop.stopped.lock() = true;
-        self.stop.changed.notify_all();
+        self.threads.ask_to_end();
         self.storage.room_service.end();
         self.storage.log().wake();
-        for thread in self.threads.drain(..) {
-            thread.thread().unpark();
-            if thread.join().is_err() {
-                eprintln!("vaquita: a service thread panicked");
-            }
-        }
     }
 }
 
@@ -125,7 +82,7 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
 }
 
 fn run_cleaner_helper(storage: &Storage, stop: &Stop) -> crate::Result<()> {
-    storage.cleaners.help(|| *stop.stopped.lock(), |share| share.clean(storage.pool(), storage.flusher()));
+    storage.cleaners.help(|| stop.is_set(), |share| share.clean(storage.pool(), storage.flusher()));
     Ok(())
 }
 
