@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use vaquita_base::Lsn;
 use vaquita_storage::Storage;
+use vaquita_storage::buf::assert_no_page_latched;
 use vaquita_storage::log::{CommitPolicy, LogError};
 use vaquita_txn::wait::{WaitFor, WaitHook, tell_around};
 
@@ -93,9 +94,26 @@ impl Durability {
     /// the folder is opened again.
     pub fn wait(self) -> Result<()> {
         let Some(commit) = self.commit.filter(Commit::is_to_be_waited_for) else { return Ok(()) };
+        assert_no_page_latched("a commit waits for the log");
         let wait = || commit.storage.log().commit_wait(commit.lsn, commit.policy);
         let done = tell_around(&*commit.hook, WaitFor::Log, wait);
         done.map_err(|e| vaquita_storage::Error::from(e).into())
+    }
+
+    /// Asks after a commit for which an answer is held back: ready when that may go, with what became of the commit if there
+    /// was one.
+    pub fn poll_held(held: &mut Option<Durability>, waker: &Waker) -> Poll<Option<Result<()>>> {
+        let Some(durability) = held else { return Poll::Ready(None) };
+        let polled = Pin::new(durability).poll(&mut Context::from_waker(waker));
+        if polled.is_ready() {
+            *held = None;
+        }
+        polled.map(Some)
+    }
+
+    /// Waits for a commit for which an answer is held back: what became of it, if there is one.
+    pub fn wait_held(held: &mut Option<Durability>) -> Option<Result<()>> {
+        held.take().map(Durability::wait)
     }
 
     /// Waits until the commit is durable, whatever `flush_log_at_trx_commit` says.

@@ -5,10 +5,9 @@ use super::{ClientStore, Keeper, Shared};
 use crate::conn::{self, Conn};
 use crate::store::{Peer, Store, now_s};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use vaquita_engine::{BeforeWait, Durability};
 use vaquita_net::{Buffer, Channel, Next, Received, hand_over, hand_over_if_busy};
 
@@ -326,14 +325,8 @@ impl<K: Keeper> vaquita_net::Connection for Client<K> {
     }
 
     fn poll_durable(&mut self, waker: &Waker) -> Poll<()> {
-        let Some(durable) = &mut self.durable else { return Poll::Ready(()) };
-        match Pin::new(durable).poll(&mut Context::from_waker(waker)) {
-            Poll::Ready(done) => {
-                self.set_durable(done);
-                Poll::Ready(())
-            }
-            Poll::Pending => Poll::Pending,
-        }
+        Durability::poll_held(&mut self.durable, waker)
+            .map(|done| done.into_iter().for_each(|done| self.set_durable(done)))
     }
 
     fn waits_shortly(&self) -> bool {
@@ -341,8 +334,7 @@ impl<K: Keeper> vaquita_net::Connection for Client<K> {
     }
 
     fn wait_durable(&mut self) {
-        if let Some(durable) = self.durable.take() {
-            let done = durable.wait();
+        if let Some(done) = Durability::wait_held(&mut self.durable) {
             self.set_durable(done);
         }
     }

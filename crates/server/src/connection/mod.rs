@@ -25,7 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use vaquita_engine::BeforeWait;
 use vaquita_net::{Accepted, Next, Place, Received, hand_over, hand_over_if_busy, tls};
 use vaquita_sql::{Durability, SqlError, Transport};
@@ -478,14 +478,8 @@ impl vaquita_net::Connection for Connection {
     }
 
     fn poll_durable(&mut self, waker: &Waker) -> Poll<()> {
-        let Some(durable) = &mut self.durable else { return Poll::Ready(()) };
-        match std::pin::Pin::new(durable).poll(&mut Context::from_waker(waker)) {
-            Poll::Ready(done) => {
-                self.set_durable(done);
-                Poll::Ready(())
-            }
-            Poll::Pending => Poll::Pending,
-        }
+        Durability::poll_held(&mut self.durable, waker)
+            .map(|done| done.into_iter().for_each(|done| self.set_durable(done)))
     }
 
     fn waits_shortly(&self) -> bool {
@@ -493,8 +487,7 @@ impl vaquita_net::Connection for Connection {
     }
 
     fn wait_durable(&mut self) {
-        if let Some(durable) = self.durable.take() {
-            let done = durable.wait();
+        if let Some(done) = Durability::wait_held(&mut self.durable) {
             self.set_durable(done);
         }
     }
