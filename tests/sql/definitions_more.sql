@@ -55,3 +55,21 @@ create index i_3 on moments (u(7));
 create index i_3 on moments (i(5));
 create index i_3 on moments (f(4));
 show create table moments;
+
+-- Columns of a query keep their character sets, labels too.
+create table labels_of (e enum('é', 'b') character set latin1, s set('ü', 'a') character set latin1, v varchar(3) character set latin1 collate latin1_bin);
+insert into labels_of values ('é', 'ü,a', 'é');
+create table labels_copied select * from labels_of;
+show create table labels_copied;
+select * from labels_copied;
+
+-- A constant is stored as the row format has it.
+create table constants (a char(10) character set utf8 default 'é', b int) row_format=compact;
+insert into constants (b) values (1);
+alter table constants row_format=redundant, algorithm=copy;
+insert into constants (b) values (2);
+select * from constants;
+show create table constants;
+alter table constants row_format=dynamic, algorithm=copy;
+insert into constants (b) values (3);
+select a, length(a), b from constants;

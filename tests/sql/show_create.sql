@@ -42,3 +42,10 @@ show create procedure nothing;
 create table m (a bit(5) default b'101', b float(7,3), c double(9,2) default 1.5);
 select column_name, column_default, numeric_precision, numeric_scale from information_schema.columns where table_schema = 'sql_show_create' and table_name = 'm';
 select column_name, column_default from information_schema.columns where table_schema = 'information_schema' and table_name = 'ROUTINES' and column_name in ('CREATED', 'ROUTINE_COMMENT', 'ROUTINE_NAME');
+
+-- What a type is called, and labels of bytes.
+create table called (p point, g geometry, e enum('a', 'b') character set binary, l enum('a', 'b') character set latin1 collate latin1_bin);
+show create table called;
+select column_name, data_type, column_type from information_schema.columns where table_schema = database() and table_name = 'called' order by ordinal_position;
+alter table called add i int first;
+show create table called;

@@ -1,16 +1,16 @@
 //! Types of columns: from the engine's description and the declared text, and as text (`int(10) unsigned`).
 
-use super::extra::Extra;
 use vaquita_engine::Column;
 use vaquita_engine::lower::charset::{self, Charset};
 use vaquita_engine::lower::column::{ColumnDef, MType, mysql_type};
 use vaquita_types::sql_type::{BINARY, NOT_FIXED};
 use vaquita_types::{Kind, SqlType};
 
-/// The SQL type of a column. What the declared text does not tell comes from the dictionary's description.
-pub(super) fn sql_type(column: &Column, table_collation: u16, extra: &Extra) -> SqlType {
+/// The SQL type of a column. What the declared text does not tell comes from the dictionary's description, which knows nothing of
+/// the collation of labels.
+pub(super) fn sql_type(column: &Column, declared: &str, labels_in: u16) -> SqlType {
     let def = &column.def;
-    let text = Declared::parse(&extra.head);
+    let text = Declared::parse(declared);
     let kind = kind_of(column, &text);
     let mut ty = SqlType::new(kind);
     ty.nullable = def.is_nullable();
@@ -18,9 +18,7 @@ pub(super) fn sql_type(column: &Column, table_collation: u16, extra: &Extra) -> 
     ty.zerofill = text.zerofill || kind == Kind::Year;
     ty.collation = match kind {
         _ if kind.is_string() => text_collation(def),
-        Kind::Enum | Kind::Set => {
-            extra.number("collate").and_then(|n| u16::try_from(n).ok()).unwrap_or(table_collation)
-        }
+        Kind::Enum | Kind::Set => labels_in,
         _ => BINARY,
     };
     if matches!(kind, Kind::Enum | Kind::Set) {
@@ -68,6 +66,10 @@ fn kind_of(column: &Column, text: &Declared<'_>) -> Kind {
         (MType::Int, mysql_type::YEAR) => Kind::Year,
         (MType::Int, mysql_type::STRING) if text.name.eq_ignore_ascii_case("set") => Kind::Set,
         (MType::Int, mysql_type::STRING) => Kind::Enum,
+        // Of tables from before MySQL 5.6.4.
+        (MType::Int, mysql_type::TIME) => Kind::Time,
+        (MType::Int, mysql_type::DATETIME) => Kind::DateTime,
+        (MType::Int, mysql_type::TIMESTAMP) => Kind::Timestamp,
         (MType::Int | MType::Sys, _) => match def.len {
             1 => Kind::TinyInt,
             2 => Kind::SmallInt,
@@ -109,6 +111,7 @@ fn decimals_of(column: &Column, kind: Kind, text: &Declared<'_>) -> u8 {
     // Two digits to a byte, if nothing else is known.
     let fraction = |whole: u32| arg(0).unwrap_or(2 * column.def.len.saturating_sub(whole).min(3) as u8);
     match kind {
+        Kind::Time | Kind::DateTime | Kind::Timestamp if column.def.mtype == MType::Int => 0,
         Kind::Decimal => column.decimal.map_or(0, |(_, scale)| scale as u8),
         Kind::Float | Kind::Double => arg(1).unwrap_or(NOT_FIXED),
         Kind::Time => fraction(3),
@@ -166,6 +169,16 @@ pub fn encode_label(label: &str, collation: u16) -> Box<[u8]> {
     out.into()
 }
 
+/// The labels of a type in Unicode; none of a type without labels.
+pub fn labels_of(ty: &SqlType) -> Vec<String> {
+    let charset = Charset::of_collation(ty.collation);
+    let label = |bytes: &[u8]| {
+        let decoded = charset.and_then(|charset| charset.decode(bytes));
+        decoded.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |text| text.into_owned())
+    };
+    ty.labels.iter().flat_map(|labels| labels.iter()).map(|bytes| label(bytes)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,7 +192,7 @@ mod tests {
         if declared.starts_with("enum") || declared.starts_with("set") {
             column.labels = vec!["a".into(), "é".into()];
         }
-        sql_type(&column, 8, &Extra::new(declared))
+        sql_type(&column, declared, 8)
     }
 
     /// What MySQL prints comes back as it was.
@@ -216,6 +229,21 @@ mod tests {
         }
     }
 
+    /// Times of tables older than MySQL 5.6.4 are numbers to the dictionary.
+    #[test]
+    fn old_times_are_times() {
+        for (code, len, text) in [
+            (mysql_type::TIME, 3, "time"),
+            (mysql_type::DATETIME, 8, "datetime"),
+            (mysql_type::TIMESTAMP, 4, "timestamp"),
+        ] {
+            let def = ColumnDef::new("a", MType::Int, u32::from(code), len);
+            for declared in [text, ""] {
+                assert_eq!(of(def.clone(), declared).column_type(), text);
+            }
+        }
+    }
+
     #[test]
     fn types_without_a_declared_text() {
         assert_eq!(of(ColumnDef::int("a", 4, true), "").length, 10);
@@ -226,5 +254,6 @@ mod tests {
         assert_eq!((ty.decimals, ty.length), (4, 24));
         let ty = of(ColumnDef::enumeration("a", 2), "enum('a','é')");
         assert_eq!(ty.labels.as_deref(), Some(&[Box::from(*b"a"), Box::from(*b"\xe9")][..]));
+        assert_eq!(labels_of(&ty), ["a", "é"]);
     }
 }

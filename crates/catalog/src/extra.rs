@@ -61,9 +61,9 @@ impl Extra {
         }
     }
 
-    /// All options.
-    pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    /// Keeps the options with these names only.
+    pub(crate) fn retain(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.options.retain(|(name, _)| wanted(name));
     }
 
     /// The text.
@@ -79,9 +79,17 @@ impl Extra {
     }
 }
 
+/// What names of options of indexes begin with.
+const OF_INDEX: &str = "index/";
+
+/// Whether an option of a table's extra is one of its indexes.
+pub(crate) fn is_of_index(option: &str) -> bool {
+    option.starts_with(OF_INDEX)
+}
+
 /// Name of an option of an index in a table's extra.
-pub fn index_option(index: &str, option: &str) -> String {
-    let mut out = String::from("index/");
+pub(crate) fn index_option(index: &str, option: &str) -> String {
+    let mut out = OF_INDEX.to_owned();
     for c in index.chars() {
         match c {
             '%' | '=' | '/' | '\n' => out.push_str(&format!("%{:02x}", u32::from(c))),

@@ -1,11 +1,15 @@
-//! Tables as SQL sees them: the engine's table with the SQL types of its columns, made once per engine table object.
+//! What a table is in SQL.
 //!
 //! | part | file |
 //! |---|---|
+//! | the definition: columns, keys, foreign keys, options | [`definition`] |
+//! | what a definition may be; keys; columns that are changed | [`limits`], [`keys`], `edit` |
+//! | definitions from and to the engine's descriptions | [`stored`] |
+//! | definitions as text | [`show_create`] |
 //! | what the engine keeps for this layer as text | [`extra`] |
-//! | types of columns, to and from their declared text | [`declared`] |
+//! | types of columns from their declared text | [`declared`] |
 //! | names of tables and databases; what a database is by default | `names`, `database` |
-//! | tables and columns themselves | [`table`] |
+//! | tables in use: a definition with what queries need of it | [`table`] |
 //! | defaults | `defaults` |
 //! | the engine's errors in MySQL's words | [`error`] |
 //!
@@ -17,12 +21,22 @@
 mod database;
 pub mod declared;
 mod defaults;
+pub mod definition;
+mod edit;
 pub mod error;
 pub mod extra;
+pub mod keys;
+pub mod limits;
 mod names;
+pub mod show_create;
+pub mod stored;
 pub mod table;
 
 pub use database::database_options;
 pub use defaults::{default_value, has_own_default, no_default};
+pub use definition::{
+    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart, TableOption,
+    TableOptions,
+};
 pub use names::{check_database, engine_name, file_name, is_virtual_database, same_name, sql_name};
 pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_table};

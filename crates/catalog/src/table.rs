@@ -1,14 +1,14 @@
-//! Tables, columns, and where they are kept once they are made.
+//! Tables in use: their definitions with what queries need of them, and where they are kept once they are made.
 
-use crate::declared;
+use crate::definition::{ColumnDefinition, Definition, KeyDefinition, KeyPart};
 use crate::error;
-use crate::extra::Extra;
-use crate::names::{engine_name, same_name, sql_name};
+use crate::names::{engine_name, same_name};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
+use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{MdlMode, Statement, Table};
+use vaquita_engine::{Column, MdlMode, Statement, Table};
 use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
 
 /// Flags of a column in the protocol.
@@ -32,29 +32,27 @@ pub mod flag {
     pub const NUM: u16 = 32768;
 }
 
-/// A column.
+/// A column with what queries need of it, which is derived from its definition once.
 #[derive(Debug)]
 pub struct ColumnInfo {
-    /// Name as declared.
-    pub name: String,
-    /// SQL type and codec.
+    /// What it is.
+    pub definition: Arc<ColumnDefinition>,
+    /// Its type with the codec of its stored form.
     pub ty: ColumnType,
-    /// Type as SHOW COLUMNS prints it.
-    pub declared: String,
-    /// Its default; constants are in stored form.
+    /// Its default; a constant is in the stored form of this table.
     pub default: DefaultValue,
     /// What it gets in lax mode if it has no default and NULL is not allowed: stored form of 0, '' and the like.
     pub implicit: Box<[u8]>,
-    /// AUTO_INCREMENT.
-    pub auto_increment: bool,
-    /// ON UPDATE CURRENT_TIMESTAMP.
-    pub on_update_now: bool,
     /// Flags of the protocol.
     pub flags: u16,
-    /// Options; see [`extra`].
-    pub extra: Extra,
-    /// No statement sees it: neither by name nor in `*`, SHOW and information_schema.
-    pub hidden: bool,
+}
+
+impl std::ops::Deref for ColumnInfo {
+    type Target = ColumnDefinition;
+
+    fn deref(&self) -> &ColumnDefinition {
+        &self.definition
+    }
 }
 
 impl ColumnInfo {
@@ -78,73 +76,59 @@ pub struct KeyPartInfo {
     pub prefix: Option<u32>,
 }
 
-/// A key.
+/// A key with the positions of its columns.
 #[derive(Debug)]
 pub struct KeyInfo {
-    /// Name.
-    pub name: String,
+    /// What it is.
+    pub definition: Arc<KeyDefinition>,
     /// Position in [`Table::indexes`].
     pub index: usize,
-    /// Whether it is unique.
-    pub unique: bool,
-    /// Whether it is the primary key.
-    pub primary: bool,
     /// Its columns.
     pub parts: Vec<KeyPartInfo>,
 }
 
-/// A table with the SQL types of its columns; made once per engine table object.
+impl std::ops::Deref for KeyInfo {
+    type Target = KeyDefinition;
+
+    fn deref(&self) -> &KeyDefinition {
+        &self.definition
+    }
+}
+
+/// A table in use: the engine's object, its definition, and what queries need of that, derived once per engine object.
 #[derive(Debug)]
 pub struct TableInfo {
-    /// Database.
-    pub database: String,
-    /// Name.
-    pub name: String,
     /// The engine's object.
     pub table: Arc<Table>,
+    /// What the table is.
+    pub definition: Definition,
     /// Columns in order: those of the engine's table, hidden ones too.
     pub columns: Vec<ColumnInfo>,
-    /// Keys as SHOW INDEX lists them, those of hidden columns and the hidden clustered index left out.
+    /// Keys in the order of the definition.
     pub keys: Vec<KeyInfo>,
     /// Position of the AUTO_INCREMENT column.
     pub auto_increment: Option<usize>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: Vec<usize>,
-    /// Options; see [`extra`].
-    pub extra: Extra,
 }
 
 impl TableInfo {
     /// The SQL view of an engine table.
     ///
     /// # Errors
-    /// Its name is not of this engine's form; a column's stored form contradicts its type (1105).
+    /// 1105 its keys are not those of the engine's table.
     pub fn new(table: Arc<Table>) -> SqlResult<TableInfo> {
-        let (database, name) = sql_name(&table.name);
-        let mut columns = Vec::with_capacity(table.columns.len());
-        for column in &table.columns {
-            columns.push(column_info(column, &table)?);
-        }
-        let keys = keys_of(&table);
-        let primary = shown_as_primary(&keys, &columns);
-        for (at, key) in keys.iter().enumerate() {
-            for (i, part) in key.parts.iter().enumerate() {
-                let flags = &mut columns[part.column].flags;
-                *flags |= flag::PART_KEY;
-                *flags |= match (primary == Some(at), key.unique && key.parts.len() == 1) {
-                    (true, _) => flag::PRI_KEY,
-                    (false, true) => flag::UNIQUE_KEY,
-                    (false, false) if i == 0 => flag::MULTIPLE_KEY,
-                    (false, false) => 0,
-                };
-            }
-        }
+        let definition = Definition::of(&table);
+        let columns = definition.columns.iter().zip(&table.columns);
+        let mut columns: Vec<ColumnInfo> =
+            columns.map(|(c, stored)| column_info(c, stored, table.row_format)).collect();
+        let keys = definition.keys.iter().map(|key| key_info(key, &table, &columns));
+        let keys = keys.collect::<SqlResult<Vec<_>>>()?;
+        flag_keys(&keys, &mut columns);
         Ok(TableInfo {
             auto_increment: columns.iter().position(|c| c.auto_increment),
             on_update_now: (0..columns.len()).filter(|&i| columns[i].on_update_now).collect(),
-            extra: Extra::parse(&table.extra),
-            database,
-            name,
+            definition,
             columns,
             keys,
             table,
@@ -153,7 +137,7 @@ impl TableInfo {
 
     /// Position of a column that can be named, by name without case.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| !c.hidden && same_name(&c.name, name))
+        self.definition.column(name)
     }
 
     /// The same, with `_rowid` as another name of [`TableInfo::row_id`].
@@ -164,7 +148,7 @@ impl TableInfo {
     /// The column that `_rowid` names: the only one of the primary key, or else of the first unique key without NULL, if it is an
     /// integer, YEAR or BIT.
     pub fn row_id(&self) -> Option<usize> {
-        let key = self.keys.first().filter(|key| key.unique)?;
+        let key = self.keys.first().filter(|key| key.is_unique())?;
         let [KeyPartInfo { column, prefix: None }] = key.parts[..] else { return None };
         let kind = self.columns[column].sql_type().kind;
         let is_number = kind.is_integer() || matches!(kind, Kind::Year | Kind::Bit);
@@ -180,11 +164,6 @@ impl TableInfo {
     pub fn key(&self, name: &str) -> Option<&KeyInfo> {
         self.keys.iter().find(|k| same_name(&k.name, name))
     }
-
-    /// The primary key.
-    pub fn primary_key(&self) -> Option<&KeyInfo> {
-        self.keys.iter().find(|k| k.primary)
-    }
 }
 
 /// Whether it is the name that every table with a key of one integer has for it, unless a column is called so.
@@ -192,33 +171,22 @@ pub fn is_row_id(name: &str) -> bool {
     name.eq_ignore_ascii_case("_rowid")
 }
 
-fn column_info(column: &vaquita_engine::Column, table: &Table) -> SqlResult<ColumnInfo> {
-    let extra = Extra::parse(&column.extra);
-    let sql_type = declared::sql_type(column, table.collation, &extra);
-    let declared = match extra.head.as_str() {
-        "" => sql_type.column_type(),
-        head => head.to_owned(),
-    };
-    let flags = flags_of(column, &sql_type);
-    let ty = ColumnType::of_def(sql_type, &column.def, table.row_format);
+fn column_info(definition: &Arc<ColumnDefinition>, stored: &Column, format: RowFormat) -> ColumnInfo {
+    let ty = ColumnType::of_def(definition.ty.clone(), &stored.def, format);
     let mut implicit = Vec::new();
     ty.push_implicit_default(&mut implicit);
-    Ok(ColumnInfo {
-        name: column.def.name.clone(),
+    ColumnInfo {
+        definition: definition.clone(),
         ty,
-        declared,
-        default: column.default.clone(),
+        default: stored.default.clone(),
         implicit: implicit.into(),
-        auto_increment: column.auto_increment,
-        on_update_now: column.on_update_now,
-        flags,
-        extra,
-        hidden: column.hidden,
-    })
+        flags: flags_of(definition),
+    }
 }
 
 /// Flags that follow from the type, and those that only a table's column has.
-fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
+fn flags_of(column: &ColumnDefinition) -> u16 {
+    let ty = &column.ty;
     let no_default = !ty.nullable && column.default == DefaultValue::None && !column.auto_increment;
     [
         (flag::AUTO_INCREMENT, column.auto_increment),
@@ -232,46 +200,42 @@ fn flags_of(column: &vaquita_engine::Column, ty: &SqlType) -> u16 {
     .fold(ty.protocol_flags(), |flags, (bit, _)| flags | bit)
 }
 
+fn key_info(key: &Arc<KeyDefinition>, table: &Table, columns: &[ColumnInfo]) -> SqlResult<KeyInfo> {
+    let lost = || SqlError::new(1105, format!("key '{}' of {} is not the engine's", key.name, table.name));
+    let index = table.indexes.iter().position(|index| index.name == key.name).ok_or_else(lost)?;
+    let part = |part: &KeyPart| {
+        let column = columns.iter().position(|c| c.name == part.column)?;
+        Some(KeyPartInfo { column, prefix: part.prefix })
+    };
+    let parts = key.parts.iter().map(part).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
+    Ok(KeyInfo { definition: key.clone(), index, parts })
+}
+
+/// Flags that columns have by the keys they are in.
+fn flag_keys(keys: &[KeyInfo], columns: &mut [ColumnInfo]) {
+    let primary = shown_as_primary(keys, columns);
+    for (at, key) in keys.iter().enumerate() {
+        for (i, part) in key.parts.iter().enumerate() {
+            let flags = &mut columns[part.column].flags;
+            *flags |= flag::PART_KEY;
+            *flags |= match (primary == Some(at), key.is_unique() && key.parts.len() == 1) {
+                (true, _) => flag::PRI_KEY,
+                (false, true) => flag::UNIQUE_KEY,
+                (false, false) if i == 0 => flag::MULTIPLE_KEY,
+                (false, false) => 0,
+            };
+        }
+    }
+}
+
 /// The key whose columns are `PRI`: the primary key, else the first unique one of whole columns without NULL.
 fn shown_as_primary(keys: &[KeyInfo], columns: &[ColumnInfo]) -> Option<usize> {
     let identifies = |key: &KeyInfo| {
         let mut parts = key.parts.iter();
-        key.unique && parts.all(|p| p.prefix.is_none() && !columns[p.column].is_nullable())
+        key.is_unique() && parts.all(|p| p.prefix.is_none() && !columns[p.column].is_nullable())
     };
-    let declared = keys.iter().position(|key| key.primary);
+    let declared = keys.iter().position(|key| key.is_primary());
     declared.or_else(|| keys.iter().position(identifies))
-}
-
-fn keys_of(table: &Table) -> Vec<KeyInfo> {
-    let mut keys = Vec::new();
-    for (i, index) in table.indexes.iter().enumerate() {
-        if index.parts.is_empty() || index.hidden {
-            continue;
-        }
-        let part = |p: &vaquita_engine::lower::KeyPart| {
-            let width = u32::from(table.columns[p.column].def.mbmaxlen.max(1));
-            KeyPartInfo { column: p.column, prefix: (p.prefix_len > 0).then(|| p.prefix_len / width) }
-        };
-        keys.push(KeyInfo {
-            name: index.name.clone(),
-            index: i,
-            unique: index.is_unique(),
-            primary: index.name == "PRIMARY",
-            parts: index.parts.iter().map(part).collect(),
-        });
-    }
-    // As MySQL sorts them: the primary key, unique keys without NULL, other unique ones, the rest.
-    let class = |k: &KeyInfo| {
-        let nullable = k.parts.iter().any(|p| table.columns[p.column].def.is_nullable());
-        match (k.primary, k.unique, nullable) {
-            (true, _, _) => 0,
-            (_, true, false) => 1,
-            (_, true, true) => 2,
-            _ => 3,
-        }
-    };
-    keys.sort_by_key(class);
-    keys
 }
 
 /// Table objects of a folder, by name.

@@ -379,7 +379,7 @@ fn references(block: &BlockPlan, key: &[crate::tree::KeyValue]) -> String {
                 let read = &block.reads[slot];
                 match &read.source {
                     Source::Stored(info) => {
-                        format!("{}.{}.{}", info.database, read.alias, info.columns[column].name)
+                        format!("{}.{}.{}", info.definition.database, read.alias, info.columns[column].name)
                     }
                     _ => format!("{}.{column}", read.alias),
                 }

@@ -70,6 +70,11 @@ impl ColumnType {
         ColumnType { ty, storage }
     }
 
+    /// Whether a value that both have has the same stored form in both: row formats and old tables differ there.
+    pub fn stores_like(&self, other: &ColumnType) -> bool {
+        self.storage == other.storage
+    }
+
     pub(crate) fn storage(&self) -> Storage {
         self.storage
     }

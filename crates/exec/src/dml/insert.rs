@@ -217,14 +217,14 @@ fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlRes
 /// What is asked for on columns of the table that is inserted into.
 fn want(info: &TableInfo, privilege: Priv, columns: &[usize]) -> Wanted {
     let names = columns.iter().map(|&c| info.columns[c].name.as_str());
-    Wanted::columns(&info.database, &info.name, privilege, names)
+    Wanted::columns(&info.definition.database, &info.definition.name, privilege, names)
 }
 
 /// What an INSERT does to its own table as far as rows come in: it sets columns, and REPLACE deletes rows.
 fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize]) -> Vec<Wanted> {
     let mut wants = vec![want(info, Priv::INSERT, targets)];
     if ast.replace {
-        wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
+        wants.push(Wanted::table(&info.definition.database, &info.definition.name, Priv::DELETE));
     }
     wants
 }

@@ -113,7 +113,9 @@ fn matching(cx: &mut PlanCx<'_>, request: &MatchRequest<'_>) -> SqlResult<(Match
     if one {
         // Who may change a table is told of the column they may not read.
         let targets = &matching.targets;
-        let is_target = |w: &Wanted| targets.iter().any(|t| w.is_of_table(&t.info.database, &t.info.name));
+        let is_target = |w: &Wanted| {
+            targets.iter().any(|t| w.is_of_table(&t.info.definition.database, &t.info.definition.name))
+        };
         wants.iter_mut().filter(|w| is_target(w)).for_each(|w| w.by_column = true);
     }
     Ok((matching, wants))

@@ -26,7 +26,9 @@ impl TableScope<'_, '_> {
     pub(crate) fn position(&self, name: &ast::ColumnRef<'_>) -> SqlResult<usize> {
         let is = |ident: Option<ast::Ident<'_>>, text: &str| ident.is_none_or(|i| i.name == text.as_bytes());
         let column = name.name.to_string();
-        let found = match is(name.schema, &self.info.database) && is(name.table, &self.info.name) {
+        let found = match is(name.schema, &self.info.definition.database)
+            && is(name.table, &self.info.definition.name)
+        {
             true => self.info.named_column(&column),
             false => None,
         };

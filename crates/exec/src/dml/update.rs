@@ -307,7 +307,7 @@ fn told(found: u64, changed: u64, warnings: u64) -> Cow<'static, str> {
 
 fn wanted(info: &TableInfo, set: &[usize]) -> Wanted {
     let names = set.iter().map(|&c| info.columns[c].name.as_str());
-    Wanted::columns(&info.database, &info.name, Priv::UPDATE, names)
+    Wanted::columns(&info.definition.database, &info.definition.name, Priv::UPDATE, names)
 }
 
 /// Whether a row has a column.

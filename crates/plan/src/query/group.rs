@@ -224,7 +224,7 @@ fn unique_keys(scope: &BlockScope<'_, '_>, tree: &Tree, fixed: &mut Vec<(usize, 
         let determined = TableSet::of(slot as u16).is_subset(tables)
             && info.keys.iter().any(|key| {
                 let mut parts = key.parts.iter();
-                key.unique
+                key.is_unique()
                     && parts.all(|p| {
                         p.prefix.is_none()
                             && !info.columns[p.column].is_nullable()

@@ -116,8 +116,11 @@ pub fn plan_match(
     }
     let limit = plan_limit(request.limit, &scope, cx)?;
     for target in &targets {
-        let reads =
-            |u: &TableUse| u.database == target.info.database && u.table == target.info.name && !u.derived;
+        let reads = |u: &TableUse| {
+            u.database == target.info.definition.database
+                && u.table == target.info.definition.name
+                && !u.derived
+        };
         if planner.uses.borrow().iter().any(reads) {
             let message = format!(
                 "You can't specify target table '{}' for update in FROM clause",
@@ -129,7 +132,8 @@ pub fn plan_match(
     let mut uses = from::uses_of(&scope.slots, &[]);
     // Who changes all rows of a table need not be allowed to read it.
     uses.retain(|u| {
-        let is_target = |t: &TargetTable| u.database == t.info.database && u.table == t.info.name;
+        let is_target =
+            |t: &TargetTable| u.database == t.info.definition.database && u.table == t.info.definition.name;
         !(u.columns.is_empty() && (update || !several) && targets.iter().any(is_target))
     });
     planner.note_uses(uses);

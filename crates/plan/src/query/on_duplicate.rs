@@ -121,7 +121,7 @@ impl<'t, 's, 'p> UpdateScope<'t, 's, 'p> {
         alias: Option<&'t ast::RowAlias<'t>>,
         select: Option<&BlockScope<'_, '_>>,
     ) -> Self {
-        let target = slot_of_table(info, &info.name);
+        let target = slot_of_table(info, &info.definition.name);
         // Nothing is called so: the new row is named by VALUES() and its alias.
         let mut slots = vec![target, slot_of_table(info, "")];
         let shown = slots[0].shown().map(|column| Visible { slot: 0, column });
@@ -139,7 +139,8 @@ impl<'t, 's, 'p> UpdateScope<'t, 's, 'p> {
     /// Position of a column that is set: one of the table.
     fn position(&self, name: &ast::ColumnRef<'_>) -> SqlResult<usize> {
         let is = |ident: Option<ast::Ident<'_>>, text: &str| ident.is_none_or(|i| i.name == text.as_bytes());
-        let is_ours = is(name.schema, &self.info.database) && is(name.table, &self.info.name);
+        let is_ours =
+            is(name.schema, &self.info.definition.database) && is(name.table, &self.info.definition.name);
         let found = is_ours.then(|| self.info.named_column(&name.name.to_string())).flatten();
         found.ok_or_else(|| unknown_column(name, "field list"))
     }
@@ -169,8 +170,8 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         hidden: c.hidden,
     });
     Slot {
-        database: if alias.is_empty() { String::new() } else { info.database.clone() },
-        name: info.name.clone(),
+        database: if alias.is_empty() { String::new() } else { info.definition.database.clone() },
+        name: info.definition.name.clone(),
         alias: alias.to_owned(),
         source: Source::Stored(info.clone()),
         columns: columns.collect(),

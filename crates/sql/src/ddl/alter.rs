@@ -5,12 +5,13 @@
 
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
-use super::definition::{ColumnDefinition, Definition, KeyDefinition, KeyKind};
 use super::{columns, keys, limits, look_at, names_of, options, tables, types};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
-use vaquita_catalog::{TableInfo, engine_name, same_name};
+use vaquita_catalog::{
+    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, TableInfo, engine_name, same_name,
+};
 use vaquita_engine::Error;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
 use vaquita_exec::Outcome;
@@ -103,7 +104,7 @@ fn as_alter<'a>(name: ast::ObjectName<'a>, actions: &'a [AlterAction<'a>]) -> as
 /// Applies the actions to the definition: drops first, then columns, then keys, as MySQL does.
 fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo) -> SqlResult<Change> {
     let mut change = Change {
-        definition: Definition::of(info),
+        definition: info.definition.to_edit(),
         in_place: true,
         added_indexes: Vec::new(),
         dropped_indexes: Vec::new(),
@@ -132,8 +133,8 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
             limits::settle_row_format(cx, &mut change.definition, true)?;
         }
     }
-    limits::check_row_bytes(&change.definition)?;
-    limits::check_key_columns(&change.definition)?;
+    change.definition.check_row_bytes()?;
+    change.definition.check_key_columns()?;
     if change.definition.columns.is_empty() {
         return Err(SqlError::new(
             1090,
@@ -143,7 +144,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if !alter.actions.iter().all(|action| matches!(action, AlterAction::Rename(_) | AlterAction::Force)) {
         check_primary_key(cx, &change.definition)?;
     }
-    keys::check_auto_increment(&change.definition)?;
+    change.definition.check_auto_increment()?;
     change.compare_indexes(info);
     check_foreign_keys(info, &change.definition)?;
     if change.definition.auto_increment.is_none() {
@@ -158,33 +159,14 @@ impl Change {
         match action {
             AlterAction::DropColumn(name) => {
                 let name = name.to_string();
-                let at = self.definition.column(&name).ok_or_else(|| SqlError::cannot_drop(&name))?;
-                let name = self.definition.columns.remove(at).name;
+                self.definition.drop_column(&name)?;
                 self.in_place = false;
-                // Keys lose the column; those that have no other go.
-                for key in &mut self.definition.keys {
-                    key.parts.retain(|(part, _)| !same_name(part, &name));
-                }
-                self.definition.keys.retain(|key| !key.parts.is_empty());
-                let key = |k: &super::definition::ForeignKeyDefinition| {
-                    k.columns.iter().any(|c| same_name(c, &name))
-                };
-                let used = self.definition.foreign_keys.iter().find(|k| key(k));
-                if let Some(used) = used {
-                    let constraint = used.name.clone().unwrap_or_default();
-                    return Err(SqlError::new(
-                        1828,
-                        format!(
-                            "Cannot drop column '{name}': needed in a foreign key constraint '{constraint}'"
-                        ),
-                    ));
-                }
             }
             AlterAction::DropIndex(name) => {
                 let name = name.to_string();
                 let at = self.definition.key(&name).ok_or_else(|| SqlError::cannot_drop(&name))?;
                 let key = self.definition.keys.remove(at);
-                self.in_place &= key.kind != KeyKind::Primary;
+                self.in_place &= !key.is_primary();
             }
             AlterAction::DropPrimaryKey => {
                 let at = self.definition.key("PRIMARY").ok_or_else(|| SqlError::cannot_drop("PRIMARY"))?;
@@ -193,9 +175,7 @@ impl Change {
             }
             AlterAction::DropForeignKey(name) => {
                 let name = name.to_string();
-                let is = |k: &super::definition::ForeignKeyDefinition| {
-                    k.name.as_ref().is_some_and(|n| same_name(n, &name))
-                };
+                let is = |k: &ForeignKeyDefinition| k.name.as_ref().is_some_and(|n| same_name(n, &name));
                 let at = self.definition.foreign_keys.iter().position(is);
                 let at = at.ok_or_else(|| SqlError::cannot_drop(&name))?;
                 let key = self.definition.foreign_keys.remove(at);
@@ -221,7 +201,7 @@ impl Change {
                 change_column(cx, definition, &column.name.to_string(), column, place)?;
             }
             AlterAction::RenameColumn { old, new } => {
-                rename_column(definition, &old.to_string(), &new.to_string())?;
+                definition.rename_column(&old.to_string(), &new.to_string())?;
             }
             AlterAction::SetDefault { column, default } => set_default(cx, definition, column, default)?,
             AlterAction::ConvertCharset { charset, collation } => {
@@ -267,7 +247,7 @@ impl Change {
                 keys::add(cx, &mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
                     // How a key was declared is kept with the table, which is written anew for it.
-                    self.in_place &= key.kind != KeyKind::Primary && key.using.is_none();
+                    self.in_place &= !key.is_primary() && key.using.is_none();
                 }
             }
             AlterAction::AddForeignKey(key) => {
@@ -280,7 +260,7 @@ impl Change {
                 if !same_name(&old, &new) && self.definition.key(&new).is_some() {
                     return Err(SqlError::duplicate_key_name(&new));
                 }
-                self.definition.keys[at].name = new;
+                Arc::make_mut(&mut self.definition.keys[at]).name = new;
                 self.in_place = false;
             }
             AlterAction::IndexVisibility { index, visible } => {
@@ -351,15 +331,15 @@ impl Change {
 
     /// What of the indexes is to be added and dropped, if that is all there is to do.
     fn compare_indexes(&mut self, info: &TableInfo) {
-        let before = Definition::of(info).keys;
+        let before = &info.definition.keys;
         let is = |a: &KeyDefinition, b: &KeyDefinition| {
             a.name == b.name && a.kind == b.kind && a.parts == b.parts && a.comment == b.comment
         };
-        let names = |from: &[KeyDefinition], without: &[KeyDefinition]| -> Vec<String> {
+        let names = |from: &[Arc<KeyDefinition>], without: &[Arc<KeyDefinition>]| -> Vec<String> {
             from.iter().filter(|a| !without.iter().any(|b| is(a, b))).map(|k| k.name.clone()).collect()
         };
-        self.dropped_indexes = names(&before, &self.definition.keys);
-        self.added_indexes = names(&self.definition.keys, &before);
+        self.dropped_indexes = names(before, &self.definition.keys);
+        self.added_indexes = names(&self.definition.keys, before);
     }
 }
 
@@ -428,20 +408,20 @@ fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
 
 /// 1553 if no key begins with the columns any more.
 fn check_key_index(info: &TableInfo, to: &Definition, columns: &[String]) -> SqlResult<()> {
-    let before = Definition::of(info);
+    let before = &info.definition;
     // Columns that are renamed keep their indexes.
     let now: Vec<String> = columns
         .iter()
         .map(|name| {
             let from = before.column(name);
-            let kept = to.columns.iter().find(|c| c.source.is_some() && c.source == from);
+            let kept = to.columns.iter().find(|c| c.origin.is_some() && c.origin == from);
             kept.map_or_else(|| name.clone(), |c| c.name.clone())
         })
         .collect();
-    if to.keys.iter().any(|k| keys::begins_with(k, &now)) {
+    if to.keys.iter().any(|k| k.begins_with(&now)) {
         return Ok(());
     }
-    match before.keys.iter().find(|k| keys::begins_with(k, columns)) {
+    match before.keys.iter().find(|k| k.begins_with(columns)) {
         Some(lost) => Err(SqlError::new(
             1553,
             format!("Cannot drop index '{}': needed in a foreign key constraint", lost.name),
@@ -460,7 +440,7 @@ enum Kept<'d> {
 
 fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d> {
     let Some(from) = info.column(name) else { return Kept::Gone };
-    let Some(column) = to.columns.iter().find(|c| c.source == Some(from)) else { return Kept::Gone };
+    let Some(column) = to.columns.iter().find(|c| c.origin == Some(from)) else { return Kept::Gone };
     let (old, new) = (info.columns[from].sql_type(), &column.ty);
     // Of texts the length may differ.
     let text = matches!(old.kind, Kind::Char | Kind::VarChar);
@@ -476,10 +456,6 @@ fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d>
     }
 }
 
-fn unknown_column(definition: &Definition, name: &str) -> SqlError {
-    SqlError::new(1054, format!("Unknown column '{name}' in '{}'", definition.name))
-}
-
 /// Moves a column to its place.
 fn place_column(definition: &mut Definition, from: usize, place: &ColumnPlace<'_>) -> SqlResult<()> {
     let column = definition.columns.remove(from);
@@ -488,7 +464,7 @@ fn place_column(definition: &mut Definition, from: usize, place: &ColumnPlace<'_
         ColumnPlace::First => 0,
         ColumnPlace::After(after) => {
             let after = after.to_string();
-            definition.column(&after).ok_or_else(|| unknown_column(definition, &after))? + 1
+            definition.column(&after).ok_or_else(|| definition.unknown_column(&after))? + 1
         }
     };
     definition.columns.insert(to, column);
@@ -502,73 +478,14 @@ fn change_column(
     written: &ast::ColumnDef<'_>,
     place: &ColumnPlace<'_>,
 ) -> SqlResult<()> {
-    let at = definition.column(old).ok_or_else(|| unknown_column(definition, old))?;
+    let at = definition.column(old).ok_or_else(|| definition.unknown_column(old))?;
     let first = !definition.columns[..at].iter().any(|c| c.ty.kind == Kind::Timestamp);
-    let new = columns::define(cx, written, definition.collation, definition.row_format, first)?;
+    let new = columns::define(cx, written, definition.collation, first)?;
     if !same_name(&new.name, old) && definition.column(&new.name).is_some() {
         return Err(SqlError::duplicate_column(&new.name));
     }
-    let name = new.name.clone();
-    let before = std::mem::replace(&mut definition.columns[at], new);
-    definition.columns[at].source = before.source;
-    rename_in_keys(definition, &before.name, &name)?;
-    check_parts(definition, &name)?;
+    definition.replace_column(at, new)?;
     place_column(definition, at, place)
-}
-
-/// A column of the primary key stays NOT NULL; prefixes that are longer than the column go.
-fn check_parts(definition: &mut Definition, column: &str) -> SqlResult<()> {
-    let Some(at) = definition.column(column) else { return Ok(()) };
-    for key in &mut definition.keys {
-        for (part, prefix) in &mut key.parts {
-            if !same_name(part, column) {
-                continue;
-            }
-            let ColumnDefinition { ty, default, .. } = &mut definition.columns[at];
-            if key.kind == KeyKind::Primary && ty.nullable {
-                ty.nullable = false;
-                if *default == DefaultValue::Null {
-                    *default = DefaultValue::None;
-                }
-            }
-            let text = matches!(ty.kind, Kind::Char | Kind::VarChar);
-            let long = matches!(ty.kind, Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText);
-            if long && prefix.is_none() {
-                let message =
-                    format!("BLOB/TEXT column '{column}' used in key specification without a key length");
-                return Err(SqlError::new(1170, message));
-            }
-            *prefix = prefix.filter(|n| long || text && *n < ty.length);
-        }
-    }
-    Ok(())
-}
-
-fn rename_column(definition: &mut Definition, old: &str, new: &str) -> SqlResult<()> {
-    let at = definition.column(old).ok_or_else(|| unknown_column(definition, old))?;
-    columns::check_name(new)?;
-    if !same_name(old, new) && definition.column(new).is_some() {
-        return Err(SqlError::duplicate_column(new));
-    }
-    let before = std::mem::replace(&mut definition.columns[at].name, new.to_owned());
-    rename_in_keys(definition, &before, new)
-}
-
-fn rename_in_keys(definition: &mut Definition, old: &str, new: &str) -> SqlResult<()> {
-    if old == new {
-        return Ok(());
-    }
-    for (part, _) in definition.keys.iter_mut().flat_map(|k| &mut k.parts) {
-        if same_name(part, old) {
-            *part = new.to_owned();
-        }
-    }
-    // The dictionary names the columns of foreign keys, in which this would have to be changed, too.
-    let used = definition.foreign_keys.iter().any(|k| k.columns.iter().any(|c| same_name(c, old)));
-    if used && !same_name(old, new) {
-        return Err(SqlError::unsupported("renaming columns of foreign keys"));
-    }
-    Ok(())
 }
 
 fn set_default(
@@ -578,11 +495,12 @@ fn set_default(
     default: &Option<ast::DefaultValue<'_>>,
 ) -> SqlResult<()> {
     let name = column.to_string();
-    let at = definition.column(&name).ok_or_else(|| unknown_column(definition, &name))?;
-    definition.columns[at].default = match default {
-        Some(default) => columns::default(cx, default, &definition.columns[at], definition.row_format)?,
+    let at = definition.column(&name).ok_or_else(|| definition.unknown_column(&name))?;
+    let default = match default {
+        Some(default) => columns::default(cx, default, &definition.columns[at])?,
         None => DefaultValue::None,
     };
+    definition.column_mut(at).default = default;
     Ok(())
 }
 
@@ -597,11 +515,8 @@ fn convert_charset(
     let (charset, collation) = (charset.map(|c| c.to_string()), collation.map(|c| c.to_string()));
     let id = types::collation_of(charset.as_deref(), collation.as_deref(), default)?;
     definition.collation = id;
-    for column in &mut definition.columns {
-        let text = column.ty.kind.is_string() || matches!(column.ty.kind, Kind::Enum | Kind::Set);
-        if !text || column.ty.collation == vaquita_types::sql_type::BINARY {
-            continue;
-        }
+    for column in definition.columns.iter_mut().filter(|column| column.is_text()) {
+        let column = Arc::make_mut(column);
         let ty = std::mem::replace(&mut column.ty, SqlType::new(Kind::Null));
         column.ty = types::with_collation(ty, &column.labels, id);
     }

@@ -1,52 +1,18 @@
 //! Columns as written.
 
-use super::definition::ColumnDefinition;
 use super::types;
 use crate::statement::StmtCx;
-use vaquita_catalog::extra::Extra;
-use vaquita_engine::lower::RowFormat;
+use vaquita_catalog::{ColumnDefinition, limits};
 use vaquita_engine::table::DefaultValue;
 use vaquita_expr::scope::NoTables;
 use vaquita_expr::{CompileCx, EvalCx, Row, compile};
 use vaquita_parser::ast;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
-use vaquita_types::{ColumnType, Cx, Date, Kind, Level, SqlError, SqlMode, SqlResult, SqlType, Warnings};
+use vaquita_types::{Cx, Date, Kind, Level, SqlError, SqlMode, SqlResult, SqlType, Warnings};
 
 /// Most characters of a column's comment.
 const COMMENT_MAX: usize = 1_024;
-
-/// Names of the columns that every table has besides its own.
-const SYSTEM_COLUMNS: [&str; 3] = ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"];
-
-/// Checks the name of a new column.
-///
-/// # Errors
-/// 1166.
-pub(super) fn check_name(name: &str) -> SqlResult<()> {
-    let is_system = SYSTEM_COLUMNS.iter().any(|system| system.eq_ignore_ascii_case(name));
-    if name.is_empty() || name.ends_with(' ') || is_system {
-        return Err(incorrect(name));
-    }
-    Ok(())
-}
-
-/// Checks the column of a new table that InnoDB would number documents by: FULLTEXT indexes need it to be a BIGINT NOT NULL, and
-/// written like that.
-///
-/// # Errors
-/// 1166.
-pub(super) fn check_doc_id(columns: &[ColumnDefinition]) -> SqlResult<()> {
-    let Some(column) = columns.iter().find(|c| c.name.eq_ignore_ascii_case("FTS_DOC_ID")) else {
-        return Ok(());
-    };
-    let fits = column.name == "FTS_DOC_ID" && column.ty.kind == Kind::BigInt && !column.ty.nullable;
-    if fits { Ok(()) } else { Err(incorrect(&column.name)) }
-}
-
-fn incorrect(name: &str) -> SqlError {
-    SqlError::new(1166, format!("Incorrect column name '{name}'"))
-}
 
 /// The definition of a column, `first_timestamp`: no TIMESTAMP column before it. A key that its attributes ask for is
 /// the caller's business.
@@ -57,7 +23,6 @@ pub(super) fn define(
     cx: &mut StmtCx<'_>,
     written: &ast::ColumnDef<'_>,
     collation: u16,
-    row_format: RowFormat,
     first_timestamp: bool,
 ) -> SqlResult<ColumnDefinition> {
     let name = written.name.to_string();
@@ -70,11 +35,12 @@ pub(super) fn define(
     if written.srid.is_some() {
         return Err(SqlError::unsupported("SRID"));
     }
-    check_name(&name)?;
+    limits::check_column_name(&name)?;
     if name.chars().count() > 64 {
         return Err(SqlError::too_long_name(&name));
     }
-    let types::Resolved { mut ty, labels } = types::resolve(&written.data_type, &name, collation, cx.state)?;
+    let types::Resolved { mut ty, labels, spelled } =
+        types::resolve(&written.data_type, &name, collation, cx.state)?;
     let serial = matches!(written.data_type.kind, ast::TypeKind::Serial);
     let auto_increment = written.auto_increment || serial;
     let silent_timestamp = ty.kind == Kind::Timestamp
@@ -89,17 +55,8 @@ pub(super) fn define(
         let message = format!("Comment for field '{name}' is too long (max = {COMMENT_MAX})");
         return Err(SqlError::new(1629, message));
     }
-    let mut column = ColumnDefinition {
-        name,
-        ty,
-        labels,
-        default: DefaultValue::None,
-        on_update_now: false,
-        auto_increment,
-        comment,
-        extra: Extra::default(),
-        source: None,
-    };
+    let new = ColumnDefinition::new(name, ty, labels);
+    let mut column = ColumnDefinition { spelled, auto_increment, comment, ..new };
     if auto_increment
         && !(column.ty.kind.is_integer() || matches!(column.ty.kind, Kind::Float | Kind::Double))
     {
@@ -108,12 +65,12 @@ pub(super) fn define(
     }
     on_update(&mut column, written)?;
     column.default = match &written.default {
-        Some(default) => self::default(cx, default, &column, row_format)?,
+        Some(default) => self::default(cx, default, &column)?,
         None if silent_timestamp && first_timestamp && !column.on_update_now => {
             column.on_update_now = true;
             DefaultValue::Now
         }
-        None if silent_timestamp => zero_timestamp(cx, &column, row_format)?,
+        None if silent_timestamp => zero_timestamp(cx, &column)?,
         None if column.ty.nullable => DefaultValue::Null,
         None => DefaultValue::None,
     };
@@ -132,17 +89,13 @@ fn on_update(column: &mut ColumnDefinition, written: &ast::ColumnDef<'_>) -> Sql
 }
 
 /// What a TIMESTAMP gets that says nothing, all but the first.
-fn zero_timestamp(
-    cx: &StmtCx<'_>,
-    column: &ColumnDefinition,
-    row_format: RowFormat,
-) -> SqlResult<DefaultValue> {
+fn zero_timestamp(cx: &StmtCx<'_>, column: &ColumnDefinition) -> SqlResult<DefaultValue> {
     let mode = cx.state.vars.sql_mode;
     if mode.is_strict() && mode.has(SqlMode::NO_ZERO_DATE) {
         return Err(SqlError::invalid_default(&column.name));
     }
     let mut out = Vec::new();
-    ColumnType::new(column.ty.clone(), row_format).push_implicit_default(&mut out);
+    column.codec().push_implicit_default(&mut out);
     Ok(DefaultValue::Stored(out))
 }
 
@@ -154,7 +107,6 @@ pub(super) fn default(
     cx: &mut StmtCx<'_>,
     written: &ast::DefaultValue<'_>,
     column: &ColumnDefinition,
-    row_format: RowFormat,
 ) -> SqlResult<DefaultValue> {
     let invalid = || SqlError::invalid_default(&column.name);
     if column.auto_increment {
@@ -188,7 +140,7 @@ pub(super) fn default(
         cx.state.warnings.warn(1101, message);
         return Ok(if column.ty.nullable { DefaultValue::Null } else { DefaultValue::Stored(Vec::new()) });
     }
-    let stored = stored_default(cx, column, &value, compiled.ty(), row_format)?;
+    let stored = stored_default(cx, column, &value, compiled.ty())?;
     Ok(DefaultValue::Stored(stored))
 }
 
@@ -198,13 +150,12 @@ fn stored_default(
     column: &ColumnDefinition,
     value: &vaquita_types::Value<'_>,
     from: &SqlType,
-    row_format: RowFormat,
 ) -> SqlResult<Vec<u8>> {
     let mut warnings = Warnings::new(8);
     let date = DateContext { mode: cx.state.vars.sql_mode, today: Date::default() };
     let mut convert = Cx { date, time_zone: &cx.state.vars.time_zone, warnings: &mut warnings };
     let mode = StoreMode { strict: true, null_is_error: true, row: 1 };
-    let ty = ColumnType::new(column.ty.clone(), row_format);
+    let ty = column.codec();
     let mut out = Vec::new();
     let done = store(&ty, &column.name, value, from, mode, &mut convert, &mut out);
     let warned = warnings.list().iter().any(|w| w.level != Level::Note);

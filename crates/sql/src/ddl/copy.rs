@@ -1,12 +1,11 @@
 //! ALTER TABLE by writing the rows anew.
 
-use super::definition::Definition;
 use super::numbers::Numbers;
 use crate::statement::StmtCx;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_catalog::error;
-use vaquita_catalog::{TableInfo, engine_name, file_name};
+use vaquita_catalog::{Definition, TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
 use vaquita_types::convert::store::{StoreMode, store};
@@ -62,8 +61,8 @@ pub(super) fn rebuild(
     dropped_keys: &[String],
     ignore: bool,
 ) -> SqlResult<Copied> {
-    let name = engine_name(&old.database, &old.name)?;
-    let temporary = format!("{}/#sql-vq{:x}", file_name(&old.database)?, old.table.id.get());
+    let name = engine_name(&old.definition.database, &old.definition.name)?;
+    let temporary = format!("{}/#sql-vq{:x}", file_name(&old.definition.database)?, old.table.id.get());
     let mut spec = definition.to_spec(Some(&temporary))?;
     // A table of a format that is not for the system tablespace stays where it is.
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
@@ -119,10 +118,10 @@ impl<'t> Rows<'t> {
             duplicates: 0,
         };
         for (i, column) in definition.columns.iter().enumerate() {
-            let source = match column.source {
+            let source = match column.origin {
                 Some(from) if same_storage(&old.columns[from].ty, &new.columns[i].ty) => Source::Same(from),
                 Some(from) => Source::Converted(from),
-                None => rows.constant(i, &column.default, state)?,
+                None => rows.constant(i, state)?,
             };
             rows.sources.push(source);
         }
@@ -130,14 +129,9 @@ impl<'t> Rows<'t> {
     }
 
     /// What rows that are there get in a new column: its default, or that of its type.
-    fn constant(
-        &self,
-        column: usize,
-        default: &DefaultValue,
-        state: &mut vaquita_session::SessionState,
-    ) -> SqlResult<Source> {
+    fn constant(&self, column: usize, state: &mut vaquita_session::SessionState) -> SqlResult<Source> {
         let info = &self.new.columns[column];
-        Ok(Source::Constant(match default {
+        Ok(Source::Constant(match &info.default {
             DefaultValue::Stored(bytes) => Some(bytes.clone().into()),
             DefaultValue::Now => {
                 let mut out = Vec::new();
@@ -303,12 +297,13 @@ fn same_storage(old: &ColumnType, new: &ColumnType) -> bool {
         return false;
     }
     match a.kind {
+        Kind::Char if !old.stores_like(new) => false,
         Kind::Char | Kind::VarChar | Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => {
             a.length == b.length && a.collation == b.collation
         }
         Kind::Decimal | Kind::Bit => a.length == b.length && a.decimals == b.decimals,
         Kind::Float | Kind::Double => a.decimals == b.decimals,
-        Kind::Time | Kind::DateTime | Kind::Timestamp => old == new,
+        Kind::Time | Kind::DateTime | Kind::Timestamp => old.stores_like(new),
         _ => true,
     }
 }

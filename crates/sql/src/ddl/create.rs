@@ -1,19 +1,16 @@
 //! CREATE TABLE.
 
-use super::definition::{ColumnDefinition, Definition, KeyKind};
 use super::{check_database_exists, columns, keys, limits, look_at, names_of, options};
 use crate::statement::StmtCx;
+use std::sync::Arc;
+use vaquita_catalog::declared::labels_of;
 use vaquita_catalog::error;
-use vaquita_catalog::extra::Extra;
-use vaquita_catalog::{engine_name, file_name};
+use vaquita_catalog::{ColumnDefinition, Definition, KeyKind, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
 use vaquita_session::sink::Collected;
 use vaquita_types::{Kind, Level, SqlError, SqlResult};
-
-/// Columns of a table at most.
-const COLUMNS_MAX: usize = 1017;
 
 /// CREATE TABLE in all its forms.
 pub(super) fn create_table(
@@ -49,12 +46,12 @@ pub(super) fn create_table(
     if definition.columns.is_empty() {
         return Err(SqlError::new(1113, "A table must have at least 1 column"));
     }
-    columns::check_doc_id(&definition.columns)?;
+    definition.check_doc_id()?;
     check_primary_key(cx, &definition)?;
-    definition.extra.set("create_time", Some((cx.state.now_us / 1_000_000).to_string()));
-    limits::check_row_bytes(&definition)?;
+    definition.options.set_created(cx.state.now_us / 1_000_000);
+    definition.check_row_bytes()?;
     limits::settle_row_format(cx, &mut definition, false)?;
-    limits::check_key_columns(&definition)?;
+    definition.check_key_columns()?;
     let mut spec = definition.to_spec(None)?;
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     limits::settle_row_size(cx, &mut spec)?;
@@ -80,7 +77,7 @@ pub(super) fn create_table(
 /// 3750.
 pub(super) fn check_primary_key(cx: &StmtCx<'_>, definition: &Definition) -> SqlResult<()> {
     let required = cx.state.vars.get(vaquita_session::vars::id::SQL_REQUIRE_PRIMARY_KEY).uint() != 0;
-    if !required || definition.keys.iter().any(|key| key.kind == KeyKind::Primary) {
+    if !required || definition.keys.iter().any(|key| key.is_primary()) {
         return Ok(());
     }
     Err(SqlError::new(
@@ -120,18 +117,8 @@ pub(super) fn creation_error(e: &vaquita_engine::Error, definition: &Definition)
 
 /// A definition without columns.
 fn empty(cx: &StmtCx<'_>, database: &str, name: &str) -> SqlResult<Definition> {
-    Ok(Definition {
-        database: database.to_owned(),
-        name: name.to_owned(),
-        columns: Vec::new(),
-        keys: Vec::new(),
-        foreign_keys: Vec::new(),
-        collation: database_collation(cx, database)?,
-        comment: String::new(),
-        row_format: limits::default_row_format(cx),
-        auto_increment: None,
-        extra: Extra::default(),
-    })
+    let collation = database_collation(cx, database)?;
+    Ok(Definition::new(database, name, collation, limits::default_row_format(cx)))
 }
 
 /// A database's default collation.
@@ -148,7 +135,7 @@ fn like_definition(
 ) -> SqlResult<Definition> {
     let (like_database, like_name) = names_of(cx, like)?;
     let info = look_at(cx, &like_database, &like_name)?;
-    let mut definition = Definition::of(&info);
+    let mut definition = info.definition.to_edit();
     definition.database = database.to_owned();
     definition.name = name.to_owned();
     // As MySQL: foreign keys are not copied.
@@ -167,9 +154,9 @@ fn definition_of(
     options::apply(cx, &mut definition, written.options, default_collation)?;
     // Before anything is looked at that takes longer with each of them.
     let columns = written.elements.iter().filter(|e| matches!(e, TableElement::Column(_))).count();
-    check_column_count(columns)?;
+    vaquita_catalog::limits::check_column_count(columns)?;
     let keys = written.elements.iter().filter(|e| matches!(e, TableElement::Index(_))).count();
-    keys::check_count(keys)?;
+    vaquita_catalog::keys::check_key_count(keys)?;
     for element in written.elements {
         if let TableElement::Column(column) = element {
             add_column(cx, &mut definition, column)?;
@@ -179,14 +166,6 @@ fn definition_of(
         keys_as_written(cx, &mut definition, written)?;
     }
     Ok(definition)
-}
-
-/// 1117: more columns than a table may have.
-pub(super) fn check_column_count(columns: usize) -> SqlResult<()> {
-    if columns > COLUMNS_MAX {
-        return Err(SqlError::new(1117, "Too many columns"));
-    }
-    Ok(())
 }
 
 /// Appends a column as written.
@@ -199,12 +178,12 @@ pub(super) fn add_column(
     written: &ast::ColumnDef<'_>,
 ) -> SqlResult<()> {
     let first_timestamp = !definition.columns.iter().any(|c| c.ty.kind == Kind::Timestamp);
-    let column = columns::define(cx, written, definition.collation, definition.row_format, first_timestamp)?;
+    let column = columns::define(cx, written, definition.collation, first_timestamp)?;
     if definition.column(&column.name).is_some() {
         return Err(SqlError::duplicate_column(&column.name));
     }
-    check_column_count(definition.columns.len() + 1)?;
-    definition.columns.push(column);
+    vaquita_catalog::limits::check_column_count(definition.columns.len() + 1)?;
+    definition.columns.push(Arc::new(column));
     Ok(())
 }
 
@@ -234,7 +213,7 @@ fn keys_as_written(
         }
     }
     // Unnamed keys are numbered after the named ones are known; the order of keys is that of the statement.
-    keys::check_auto_increment(definition)
+    definition.check_auto_increment()
 }
 
 /// Keys that a column's attributes ask for.
@@ -283,18 +262,21 @@ fn add_selected(
 ) -> SqlResult<Vec<Box<[u8]>>> {
     let look = cx.engine.begin_look();
     let stmt = Stmt::Query(query);
+    // The columns are what they are, whatever a client would get of them.
+    let results = cx.state.vars.character_set_results.take();
     let planned = vaquita_exec::plan(&mut cx.planning(&[], &[], sql), &stmt);
+    cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
     cx.state.check_privileges(planned.wants())?;
     let columns = planned.columns().map_or(&[][..], |c| c);
-    check_column_count(columns.len())?;
+    vaquita_catalog::limits::check_column_count(columns.len())?;
     for column in columns {
         let name = String::from_utf8_lossy(&column.name).into_owned();
         if definition.column(&name).is_some() {
             continue;
         }
-        columns::check_name(&name)?;
+        vaquita_catalog::limits::check_column_name(&name)?;
         let mut ty = column.ty.clone();
         if ty.kind == Kind::Null {
             ty = vaquita_types::SqlType { kind: Kind::Char, length: 0, ..ty };
@@ -303,36 +285,24 @@ fn add_selected(
             ty.kind = Kind::LongText;
             ty.length = u32::MAX;
         }
-        let labels = ty.labels.iter().flat_map(|l| l.iter()).map(|l| String::from_utf8_lossy(l).into_owned());
-        definition.columns.push(ColumnDefinition {
-            name,
-            labels: labels.collect(),
-            default: selected_default(&ty),
-            ty,
-            on_update_now: false,
-            auto_increment: false,
-            comment: String::new(),
-            extra: Extra::default(),
-            source: None,
-        });
+        let labels = labels_of(&ty);
+        let mut column = ColumnDefinition::new(name, ty, labels);
+        column.default = selected_default(&column);
+        definition.columns.push(Arc::new(column));
     }
     Ok(columns.iter().map(|c| c.name.clone()).collect())
 }
 
 /// MySQL gives columns of a query that cannot be NULL the default 0 or ''.
-fn selected_default(ty: &vaquita_types::SqlType) -> DefaultValue {
-    if ty.nullable {
+fn selected_default(column: &ColumnDefinition) -> DefaultValue {
+    if column.ty.nullable {
         return DefaultValue::Null;
     }
-    if matches!(
-        ty.kind,
-        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
-    ) {
+    if column.ty.kind.is_blob() {
         return DefaultValue::None;
     }
     let mut out = Vec::new();
-    vaquita_types::ColumnType::new(ty.clone(), vaquita_engine::lower::RowFormat::Dynamic)
-        .push_implicit_default(&mut out);
+    column.codec().push_implicit_default(&mut out);
     DefaultValue::Stored(out)
 }
 

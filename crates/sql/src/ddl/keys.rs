@@ -1,23 +1,26 @@
 //! Keys and foreign keys as written.
 
-use super::definition::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind};
 use super::{limits, names_of};
 use crate::statement::StmtCx;
-use vaquita_catalog::same_name;
-use vaquita_engine::table::{DefaultValue, ReferentialAction};
+use vaquita_catalog::keys::KeyRules;
+use vaquita_catalog::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart};
+use vaquita_engine::table::ReferentialAction;
 use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
-use vaquita_types::{Kind, SqlError, SqlResult};
-
-/// Keys of a table at most.
-const KEYS_MAX: usize = 64;
+use vaquita_types::{SqlError, SqlResult};
 
 /// Most characters of an index's comment.
 const COMMENT_MAX: usize = 1_024;
 
+/// What the session says of keys.
+fn rules<'s>(cx: &'s mut StmtCx<'_>) -> KeyRules<'s> {
+    let (column_max, strict) = (limits::key_column_max(cx), cx.state.vars.sql_mode.is_strict());
+    KeyRules { column_max, strict, warnings: &mut cx.state.warnings }
+}
+
 /// Adds a key to a definition whose columns are complete.
 ///
 /// # Errors
-/// 1061, 1068, 1069, 1070, 1071, 1072, 1089, 1170, 1171, 1280, 1688; 1235 kinds that are not there yet.
+/// As [`Definition::add_key`]; 1688 comment; 1235 kinds that are not there yet.
 pub(super) fn add(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
@@ -38,12 +41,12 @@ pub(super) fn add(
         let KeyTarget::Column(column) = part.target else {
             return Err(SqlError::unsupported("indexes on expressions"));
         };
-        parts.push((column.to_string(), part.prefix));
+        parts.push(KeyPart { column: column.to_string(), prefix: part.prefix });
     }
     let name = match (kind, written.name.or(written.constraint)) {
         (KeyKind::Primary, _) => "PRIMARY".to_owned(),
         (_, Some(name)) => name.to_string(),
-        (_, None) => free_name(definition, &parts[0].0),
+        (_, None) => definition.free_key_name(&parts[0].column),
     };
     let comment =
         written.options.comment.map(|c| cx.state.vars.client_text(c).into_owned()).unwrap_or_default();
@@ -56,8 +59,8 @@ pub(super) fn add(
         IndexAlgorithm::BTree | IndexAlgorithm::RTree => "BTREE",
     });
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
-    let key = KeyDefinition { kind, name, parts, comment, using, key_block_size, generated: false };
-    add_key(cx, definition, key)
+    let key = KeyDefinition { comment, using, key_block_size, ..KeyDefinition::new(kind, name, parts) };
+    definition.add_key(key, &mut rules(cx))
 }
 
 /// Adds a key on one column, as its attributes ask for.
@@ -72,175 +75,10 @@ pub(super) fn add_on_column(
 ) -> SqlResult<()> {
     let name = match kind {
         KeyKind::Primary => "PRIMARY".to_owned(),
-        _ => free_name(definition, column),
+        _ => definition.free_key_name(column),
     };
-    let parts = vec![(column.to_owned(), None)];
-    let comment = String::new();
-    let key =
-        KeyDefinition { kind, name, parts, comment, using: None, key_block_size: None, generated: false };
-    add_key(cx, definition, key)
-}
-
-/// Adds the key that a new foreign key needs, unless there is one that begins with its columns. It is named like the
-/// constraint, or as the statement says, or like the first column.
-fn add_for_foreign_key(definition: &mut Definition, columns: &[String], name: Option<String>) {
-    if definition.keys.iter().any(|key| begins_with(key, columns)) {
-        return;
-    }
-    let name = match name {
-        Some(name) if definition.key(&name).is_none() => name,
-        name => free_name(definition, &name.unwrap_or_else(|| columns[0].clone())),
-    };
-    definition.keys.push(KeyDefinition {
-        kind: KeyKind::Plain,
-        name,
-        parts: columns.iter().map(|column| (column.clone(), None)).collect(),
-        comment: String::new(),
-        using: None,
-        key_block_size: None,
-        generated: true,
-    });
-}
-
-/// Whether a key begins with these columns, whole.
-pub(super) fn begins_with(key: &KeyDefinition, columns: &[String]) -> bool {
-    key.parts.len() >= columns.len()
-        && key.parts.iter().zip(columns).all(|((part, prefix), c)| prefix.is_none() && same_name(part, c))
-}
-
-/// A generated key makes room for one that was given its name.
-fn free_generated_name(definition: &mut Definition, name: &str) {
-    if let Some(at) = definition.key(name) {
-        let free = free_name(definition, name);
-        definition.keys[at].name = free;
-    }
-}
-
-fn free_name(definition: &Definition, column: &str) -> String {
-    let taken = |name: &str| definition.key(name).is_some() || same_name(name, "PRIMARY");
-    if !taken(column) {
-        return column.to_owned();
-    }
-    let mut n = 2_u32;
-    loop {
-        let name = format!("{column}_{n}");
-        if !taken(&name) {
-            return name;
-        }
-        n += 1;
-    }
-}
-
-/// 1069: more keys than a table may have.
-///
-/// # Errors
-/// That one.
-pub(super) fn check_count(keys: usize) -> SqlResult<()> {
-    if keys > KEYS_MAX {
-        let message = format!("Too many keys specified; max {KEYS_MAX} keys allowed");
-        return Err(SqlError::new(1069, message));
-    }
-    Ok(())
-}
-
-fn add_key(cx: &mut StmtCx<'_>, definition: &mut Definition, mut key: KeyDefinition) -> SqlResult<()> {
-    check_count(definition.keys.iter().filter(|key| !key.generated).count() + 1)?;
-    if key.kind == KeyKind::Primary && definition.keys.iter().any(|k| k.kind == KeyKind::Primary) {
-        return Err(SqlError::new(1068, "Multiple primary key defined"));
-    }
-    let reserved = key.kind != KeyKind::Primary && same_name(&key.name, "PRIMARY")
-        || same_name(&key.name, "GEN_CLUST_INDEX")
-        || key.name.ends_with(' ');
-    if reserved {
-        let name = if same_name(&key.name, "GEN_CLUST_INDEX") { "GEN_CLUST_INDEX" } else { &key.name };
-        return Err(SqlError::new(1280, format!("Incorrect index name '{name}'")));
-    }
-    if key.name.chars().count() > 64 {
-        return Err(SqlError::too_long_name(&key.name));
-    }
-    if definition.key(&key.name).is_some_and(|at| !definition.keys[at].generated) {
-        return Err(SqlError::duplicate_key_name(&key.name));
-    }
-    free_generated_name(definition, &key.name);
-    if key.parts.len() > 16 {
-        return Err(SqlError::new(1070, "Too many key parts specified; max 16 parts allowed"));
-    }
-    for i in 0..key.parts.len() {
-        let name = key.parts[i].0.clone();
-        if key.parts[..i].iter().any(|(other, _)| same_name(other, &name)) {
-            return Err(SqlError::duplicate_column(&name));
-        }
-        key.parts[i].1 = part(cx, definition, &key, i)?;
-    }
-    // Nobody asked for the keys of foreign keys that this one serves as well.
-    definition.keys.retain(|other| {
-        let columns: Vec<String> = other.parts.iter().map(|(name, _)| name.clone()).collect();
-        !(other.generated && begins_with(&key, &columns))
-    });
-    definition.keys.push(key);
-    Ok(())
-}
-
-fn wrong_prefix() -> SqlError {
-    SqlError::new(
-        1089,
-        "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the \
-         storage engine doesn't support unique prefix keys",
-    )
-}
-
-/// Checks a part; its prefix, none if it is as long as the column. A column that is too long for a key that is not unique
-/// is cut, unless the mode is strict.
-fn part(
-    cx: &mut StmtCx<'_>,
-    definition: &mut Definition,
-    key: &KeyDefinition,
-    i: usize,
-) -> SqlResult<Option<u32>> {
-    let (name, prefix) = &key.parts[i];
-    let at = definition.column(name).ok_or_else(|| SqlError::key_column_missing(name))?;
-    let column = &mut definition.columns[at];
-    if key.kind == KeyKind::Primary && column.ty.nullable {
-        // Columns that say nothing become NOT NULL; one that says NULL was checked by the caller.
-        column.ty.nullable = false;
-        if column.default == DefaultValue::Null {
-            column.default = DefaultValue::None;
-        }
-    }
-    let long = matches!(
-        column.ty.kind,
-        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText | Kind::Json | Kind::Geometry
-    );
-    if column.ty.kind == Kind::Json {
-        let message = format!("JSON column '{name}' cannot be used in key specification.");
-        return Err(SqlError::new(3152, message));
-    }
-    let text = long || matches!(column.ty.kind, Kind::Char | Kind::VarChar);
-    let prefix = match *prefix {
-        None | Some(0) if long => {
-            let message = format!("BLOB/TEXT column '{name}' used in key specification without a key length");
-            return Err(SqlError::new(1170, message));
-        }
-        // A number or moment has no beginning: a prefix is as long as all of its bytes. Labels take none.
-        Some(_) if matches!(column.ty.kind, Kind::Enum | Kind::Set) => return Err(wrong_prefix()),
-        Some(n) if !text && n != column.ty.to_def(name).len => return Err(wrong_prefix()),
-        Some(_) if !text => None,
-        Some(n) if !long && n > column.ty.length => return Err(wrong_prefix()),
-        Some(n) if !long && n == column.ty.length => None,
-        other => other.filter(|n| *n > 0),
-    };
-    let chars = prefix.unwrap_or(if text { column.ty.length } else { 0 });
-    let most = limits::key_column_max(cx);
-    let width = super::definition::width_of(&definition.columns[at].ty);
-    if chars.saturating_mul(width) > most {
-        let message = format!("Specified key was too long; max key length is {most} bytes");
-        if key.kind != KeyKind::Plain || cx.state.vars.sql_mode.is_strict() {
-            return Err(SqlError::new(1071, message));
-        }
-        cx.state.warnings.warn(1071, message);
-        return Ok(Some(most / width));
-    }
-    Ok(prefix)
+    let key = KeyDefinition::new(kind, name, vec![KeyPart::whole(column)]);
+    definition.add_key(key, &mut rules(cx))
 }
 
 /// The definition of a foreign key.
@@ -280,7 +118,7 @@ pub(super) fn foreign_key(
         // As the manual warns: what the rows do is the default then.
         Some(_) => (ReferentialAction::Restrict, ReferentialAction::Restrict),
     };
-    add_for_foreign_key(definition, &columns, name);
+    definition.add_key_of_constraint(&columns, name);
     Ok(ForeignKeyDefinition {
         name: written.constraint.map(|c| c.to_string()),
         columns,
@@ -300,21 +138,4 @@ fn action(written: Option<ReferenceAction>) -> SqlResult<ReferentialAction> {
         Some(ReferenceAction::SetNull) => Ok(ReferentialAction::SetNull),
         Some(ReferenceAction::SetDefault) => Err(SqlError::new(1215, "Cannot add foreign key constraint")),
     }
-}
-
-/// After all keys are there: an AUTO_INCREMENT column must be the only one and the first of a key.
-///
-/// # Errors
-/// 1075.
-pub(super) fn check_auto_increment(definition: &Definition) -> SqlResult<()> {
-    let mut auto = definition.columns.iter().filter(|c| c.auto_increment);
-    let Some(column) = auto.next() else { return Ok(()) };
-    let keyed = definition.keys.iter().any(|k| same_name(&k.parts[0].0, &column.name));
-    if auto.next().is_some() || !keyed {
-        return Err(SqlError::new(
-            1075,
-            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
-        ));
-    }
-    Ok(())
 }

@@ -1,16 +1,12 @@
-//! What a definition may be: row formats of files, sizes of rows and of columns in keys. Rules and words are MySQL 5.6's.
+//! What a definition may be by the settings: row formats of files, sizes of rows and of columns in keys.
 
-use super::definition::{self, Definition};
 use crate::statement::StmtCx;
 use vaquita_catalog::error;
+use vaquita_catalog::limits::OLD_KEY_COLUMN_MAX;
+use vaquita_catalog::{Definition, TableOption};
 use vaquita_engine::TableSpec;
 use vaquita_engine::lower::RowFormat;
-use vaquita_types::{Kind, SqlError, SqlResult};
-
-/// Bytes of one column in a key, if the row format keeps prefixes of long values.
-const OLD_KEY_COLUMN_MAX: u32 = 767;
-/// Bytes of a row as SQL counts them: long values count with their lengths and addresses.
-const ROW_MAX: u32 = 65_535;
+use vaquita_types::{SqlError, SqlResult};
 
 /// Bytes of one column in a key of any table (`innodb_large_prefix`).
 pub(super) fn key_column_max(cx: &StmtCx<'_>) -> u32 {
@@ -52,7 +48,7 @@ pub(super) fn settle_row_format(
     definition: &mut Definition,
     alter: bool,
 ) -> SqlResult<()> {
-    let asked = definition.extra.get("row_format").map(str::to_owned);
+    let asked = definition.options.get(TableOption::RowFormat).map(str::to_owned);
     let dynamic = definition.row_format == RowFormat::Dynamic;
     let complaint = match (asked.as_deref(), against_dynamic(cx)) {
         (Some("FIXED"), _) if is_strict(cx) => Some("InnoDB: invalid ROW_FORMAT specifier.".to_owned()),
@@ -84,48 +80,6 @@ pub(super) fn settle_row_format(
             SqlError::new(1031, text)
         }
     })
-}
-
-/// 1709: columns that are too long for a key of the table's row format.
-pub(super) fn check_key_columns(definition: &Definition) -> SqlResult<()> {
-    if !matches!(definition.row_format, RowFormat::Redundant | RowFormat::Compact) {
-        return Ok(());
-    }
-    let too_long = |(name, prefix): &(String, Option<u32>)| {
-        let Some(column) = definition.column(name).map(|at| &definition.columns[at]) else { return false };
-        let chars = prefix.unwrap_or(match column.ty.kind {
-            Kind::Char | Kind::VarChar => column.ty.length,
-            _ => 0,
-        });
-        chars.saturating_mul(definition::width_of(&column.ty)) > OLD_KEY_COLUMN_MAX
-    };
-    if definition.keys.iter().flat_map(|key| &key.parts).any(too_long) {
-        let text =
-            format!("Index column size too large. The maximum column size is {OLD_KEY_COLUMN_MAX} bytes.");
-        return Err(SqlError::new(1709, text));
-    }
-    Ok(())
-}
-
-/// 1118: rows of more bytes than SQL knows rows of.
-pub(super) fn check_row_bytes(definition: &Definition) -> SqlResult<()> {
-    let bytes = definition.columns.iter().fold(0_u32, |sum, column| {
-        let len = column.ty.to_def(&column.name).len;
-        let length_bytes = match column.ty.kind {
-            Kind::VarChar => 1 + u32::from(len > 255),
-            _ => 0,
-        };
-        sum.saturating_add(len).saturating_add(length_bytes)
-    });
-    let nullable = definition.columns.iter().filter(|column| column.ty.nullable).count() as u32;
-    if bytes.saturating_add(nullable.div_ceil(8)) > ROW_MAX {
-        let text = format!(
-            "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {ROW_MAX}. This includes \
-             storage overhead, check the manual. You have to change some columns to TEXT or BLOBs"
-        );
-        return Err(SqlError::new(1118, text));
-    }
-    Ok(())
 }
 
 /// Has a table be taken whose rows may not fit a page, with a warning, unless `innodb_strict_mode` is on or its row format

@@ -1,8 +1,7 @@
-//! Definitions: CREATE, ALTER, DROP, RENAME, TRUNCATE; SHOW CREATE.
+//! Statements about definitions: CREATE, ALTER, DROP, RENAME, TRUNCATE; SHOW CREATE. What a definition is: `vaquita_catalog::definition`.
 //!
 //! | part | module |
 //! |---|---|
-//! | a table's definition in SQL's terms, to and from the engine's | [`definition`] |
 //! | types as written | [`types`] |
 //! | columns, keys and foreign keys, table options as written | [`columns`], [`keys`], [`options`] |
 //! | row formats of files, sizes of rows and keys | [`limits`] |
@@ -19,7 +18,6 @@ mod columns;
 mod copy;
 mod create;
 mod databases;
-mod definition;
 mod keys;
 mod limits;
 mod numbers;
@@ -37,7 +35,7 @@ use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult};
 
 pub(crate) use alter::recreate;
-pub(crate) use show_create::{Style as ShowStyle, show_create_table};
+pub(crate) use show_create::{show_create_table, style as show_style};
 
 /// Executes a definition. Privileges are checked, what was open is committed; whatever it commits itself is durable when
 /// it returns.

@@ -1,8 +1,8 @@
 //! Table options as written.
 
-use super::definition::Definition;
 use super::types;
 use crate::statement::StmtCx;
+use vaquita_catalog::{Definition, TableOption as Kept};
 use vaquita_engine::lower::RowFormat;
 use vaquita_parser::ast::{RowFormatOption, TableOption};
 use vaquita_types::{SqlError, SqlMode, SqlResult};
@@ -45,9 +45,13 @@ fn one(
     option: &TableOption<'_>,
     words: &mut CharsetWords,
 ) -> SqlResult<()> {
-    let keep =
-        |definition: &mut Definition, name: &str, value: Option<String>| definition.extra.set(name, value);
-    let number = |n: &Option<u64>| n.map(|n| n.to_string());
+    let keep = |definition: &mut Definition, option: Kept, value: &Option<u64>| {
+        definition.options.set(option, value.map(|n| n.to_string()));
+    };
+    // Of these 0 is what a table has of which nothing is said.
+    let keep_positive = |definition: &mut Definition, option: Kept, value: u64| {
+        keep(definition, option, &Some(value).filter(|n| *n > 0));
+    };
     match option {
         TableOption::Engine(engine) => self::engine(cx, &definition.name, &engine.to_string())?,
         TableOption::AutoIncrement(n) => definition.auto_increment = Some((*n).max(1)),
@@ -70,21 +74,17 @@ fn one(
             let default = super::limits::default_row_format(cx);
             row_format(definition, *format, default)?;
         }
-        TableOption::KeyBlockSize(0) => keep(definition, "key_block_size", None),
+        TableOption::KeyBlockSize(0) => keep(definition, Kept::KeyBlockSize, &None),
         TableOption::KeyBlockSize(_) => return Err(SqlError::unsupported("KEY_BLOCK_SIZE")),
-        TableOption::StatsPersistent(n) => keep(definition, "stats_persistent", number(n)),
-        TableOption::StatsAutoRecalc(n) => keep(definition, "stats_auto_recalc", number(n)),
-        TableOption::StatsSamplePages(n) => keep(definition, "stats_sample_pages", number(n)),
-        TableOption::AvgRowLength(n) => {
-            keep(definition, "avg_row_length", number(&Some(*n).filter(|n| *n > 0)))
-        }
-        TableOption::MaxRows(n) => keep(definition, "max_rows", number(&Some(*n).filter(|n| *n > 0))),
-        TableOption::MinRows(n) => keep(definition, "min_rows", number(&Some(*n).filter(|n| *n > 0))),
-        TableOption::Checksum(n) => keep(definition, "checksum", number(&Some(*n).filter(|n| *n > 0))),
-        TableOption::DelayKeyWrite(n) => {
-            keep(definition, "delay_key_write", number(&Some(*n).filter(|n| *n > 0)))
-        }
-        TableOption::PackKeys(n) => keep(definition, "pack_keys", number(n)),
+        TableOption::StatsPersistent(n) => keep(definition, Kept::StatsPersistent, n),
+        TableOption::StatsAutoRecalc(n) => keep(definition, Kept::StatsAutoRecalc, n),
+        TableOption::StatsSamplePages(n) => keep(definition, Kept::StatsSamplePages, n),
+        TableOption::AvgRowLength(n) => keep_positive(definition, Kept::AvgRowLength, *n),
+        TableOption::MaxRows(n) => keep_positive(definition, Kept::MaxRows, *n),
+        TableOption::MinRows(n) => keep_positive(definition, Kept::MinRows, *n),
+        TableOption::Checksum(n) => keep_positive(definition, Kept::Checksum, *n),
+        TableOption::DelayKeyWrite(n) => keep_positive(definition, Kept::DelayKeyWrite, *n),
+        TableOption::PackKeys(n) => keep(definition, Kept::PackKeys, n),
         TableOption::DataDirectory(_) => return Err(SqlError::unsupported("DATA DIRECTORY")),
         TableOption::Tablespace(_) => return Err(SqlError::unsupported("TABLESPACE")),
         TableOption::Compression(_) => return Err(SqlError::unsupported("COMPRESSION")),
@@ -129,6 +129,6 @@ fn row_format(definition: &mut Definition, format: RowFormatOption, default: Row
         RowFormatOption::Compressed => return Err(SqlError::unsupported("ROW_FORMAT=COMPRESSED")),
     };
     definition.row_format = format;
-    definition.extra.set("row_format", text.map(str::to_owned));
+    definition.options.set(Kept::RowFormat, text.map(str::to_owned));
     Ok(())
 }

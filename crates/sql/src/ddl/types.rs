@@ -18,6 +18,8 @@ const CHAR_MAX: u32 = 255;
 pub(super) struct Resolved {
     pub(super) ty: SqlType,
     pub(super) labels: Vec<String>,
+    /// See [`vaquita_catalog::ColumnDefinition::spelled`].
+    pub(super) spelled: Option<Box<str>>,
 }
 
 /// The collation that `CHARACTER SET` and `COLLATE` name together; `default` without either.
@@ -79,7 +81,12 @@ pub(super) fn resolve(
         },
     };
     ty.zerofill = written.zerofill;
-    Ok(Resolved { ty, labels })
+    // POINT and the like are stored alike.
+    let spelled = match written.kind {
+        TypeKind::Geometry(name) => Some(name.to_string().to_lowercase()).filter(|name| name != "geometry"),
+        _ => None,
+    };
+    Ok(Resolved { ty, labels, spelled: spelled.map(Into::into) })
 }
 
 fn text_collation(written: &ast::ColumnType<'_>, table: u16) -> SqlResult<u16> {

@@ -583,7 +583,7 @@ fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) ->
         false => format!(" COLLATE {}", vars::collation_name(collation)),
     };
     let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
-    let quoted = crate::ddl::ShowStyle::of(&cx.state.vars).name(&name);
+    let quoted = crate::ddl::show_style(&cx.state.vars).name(&name);
     let mut listing = Listing::new(CREATE_DATABASE);
     let sql =
         format!("CREATE DATABASE {exists}{quoted} /*!40100 DEFAULT CHARACTER SET {charset}{collate} */");

@@ -121,7 +121,7 @@ impl Making<'_, '_> {
             };
             for name in names {
                 if let Some(info) = self.info(&name)?
-                    && self.may_use(&info.database, &info.name)
+                    && self.may_use(&info.definition.database, &info.definition.name)
                 {
                     out.push(info);
                 }

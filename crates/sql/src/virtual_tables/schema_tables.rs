@@ -2,7 +2,7 @@
 
 use super::making::{Cells, Making, number_or_null, text, text_or_null, yes_no};
 use std::sync::Arc;
-use vaquita_catalog::{ColumnInfo, KeyInfo, TableInfo, flag};
+use vaquita_catalog::{ColumnInfo, KeyInfo, TableInfo, TableOption, flag};
 use vaquita_engine::lower::filename;
 use vaquita_engine::stats::Statistics;
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
@@ -83,11 +83,11 @@ fn table_row(m: &mut Making<'_, '_>, info: &TableInfo) -> Cells {
         None => None,
         Some(_) => m.cx.engine.as_mut().and_then(|e| e.statement().next_auto_inc(&info.table).ok().flatten()),
     };
-    let created = info.extra.number("create_time").map_or(Value::Null, |at| m.local(at as i64));
+    let created = info.definition.options.created().map_or(Value::Null, |at| m.local(at as i64));
     vec![
         text("def"),
-        text(&info.database),
-        text(&info.name),
+        text(&info.definition.database),
+        text(&info.definition.name),
         text("BASE TABLE"),
         text("InnoDB"),
         Value::UInt(10),
@@ -102,17 +102,20 @@ fn table_row(m: &mut Making<'_, '_>, info: &TableInfo) -> Cells {
         created,
         Value::Null,
         Value::Null,
-        text(vars::collation_name(info.table.collation)),
+        text(vars::collation_name(info.definition.collation)),
         Value::Null,
         text(create_options(info)),
-        found.as_ref().map_or_else(text, |_| text(&info.table.comment)),
+        found.as_ref().map_or_else(text, |_| text(&info.definition.comment)),
     ]
 }
 
 fn create_options(info: &TableInfo) -> String {
-    let known = ["row_format", "key_block_size", "stats_persistent", "max_rows", "min_rows", "checksum"];
-    let of = |name: &&str| info.extra.get(name).map(|value| format!("{name}={value}"));
-    known.iter().filter_map(of).collect::<Vec<_>>().join(" ")
+    use TableOption::{Checksum, KeyBlockSize, MaxRows, MinRows, RowFormat, StatsPersistent};
+    let known = [RowFormat, KeyBlockSize, StatsPersistent, MaxRows, MinRows, Checksum];
+    let of = |option: TableOption| {
+        info.definition.options.get(option).map(|value| format!("{}={value}", option.name()))
+    };
+    known.into_iter().filter_map(of).collect::<Vec<_>>().join(" ")
 }
 
 /// Name of a type without its lengths.
@@ -240,20 +243,21 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
             let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set))
                 && ty.collation != vaquita_types::sql_type::BINARY;
             let [chars, bytes, digits, scale, seconds] = measures(ty);
-            let privileges = privileges_text(m, &info.database, &info.name, &column.name);
+            let privileges =
+                privileges_text(m, &info.definition.database, &info.definition.name, &column.name);
             // A column that one may do nothing to is not told of.
             if privileges.is_empty() {
                 continue;
             }
             m.push(vec![
                 text("def"),
-                text(&info.database),
-                text(&info.name),
+                text(&info.definition.database),
+                text(&info.definition.name),
                 text(&column.name),
                 Value::UInt(at as u64 + 1),
                 default_text(m, column),
                 yes_no(column.is_nullable()),
-                text(data_type(&column.declared)),
+                text(data_type(&column.declared())),
                 chars,
                 bytes,
                 digits,
@@ -261,11 +265,11 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 seconds,
                 text_or_null(is_text.then(|| vars::charset_name(ty.collation))),
                 text_or_null(is_text.then(|| vars::collation_name(ty.collation))),
-                text(&column.declared),
+                text(&*column.declared()),
                 text(key_text(column)),
                 text(extra_text(column)),
                 text(privileges),
-                text(&info.table.columns[at].comment),
+                text(&column.comment),
                 text(""),
             ]);
         }
@@ -342,13 +346,12 @@ pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 let distinct =
                     known.as_ref().and_then(|s| s.indexes.get(key.index)?.distinct.get(at).copied());
                 let column = &info.columns[part.column];
-                let comment = &info.table.indexes[key.index].comment;
                 m.push(vec![
                     text("def"),
-                    text(&info.database),
-                    text(&info.name),
-                    Value::UInt(u64::from(!key.unique)),
-                    text(&info.database),
+                    text(&info.definition.database),
+                    text(&info.definition.name),
+                    Value::UInt(u64::from(!key.is_unique())),
+                    text(&info.definition.database),
                     text(&key.name),
                     Value::UInt(at as u64 + 1),
                     text(&column.name),
@@ -359,7 +362,7 @@ pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
                     text(if column.is_nullable() { "YES" } else { "" }),
                     text("BTREE"),
                     text(""),
-                    text(comment),
+                    text(&key.comment),
                 ]);
             }
         }
@@ -389,15 +392,15 @@ fn parent(key: &ForeignKey) -> (String, String) {
 
 pub(super) fn key_column_usage(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(4, 5)? {
-        for key in info.keys.iter().filter(|k| k.unique) {
+        for key in info.keys.iter().filter(|k| k.is_unique()) {
             for (at, part) in key.parts.iter().enumerate() {
                 m.push(vec![
                     text("def"),
-                    text(&info.database),
+                    text(&info.definition.database),
                     text(&key.name),
                     text("def"),
-                    text(&info.database),
-                    text(&info.name),
+                    text(&info.definition.database),
+                    text(&info.definition.name),
                     text(&info.columns[part.column].name),
                     Value::UInt(at as u64 + 1),
                     Value::Null,
@@ -412,11 +415,11 @@ pub(super) fn key_column_usage(m: &mut Making<'_, '_>) -> SqlResult<()> {
             for (at, (child, referenced)) in key.child_columns.iter().zip(&key.parent_columns).enumerate() {
                 m.push(vec![
                     text("def"),
-                    text(&info.database),
+                    text(&info.definition.database),
                     text(constraint_name(&key)),
                     text("def"),
-                    text(&info.database),
-                    text(&info.name),
+                    text(&info.definition.database),
+                    text(&info.definition.name),
                     text(child),
                     Value::UInt(at as u64 + 1),
                     Value::UInt(at as u64 + 1),
@@ -435,15 +438,15 @@ pub(super) fn table_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
         let mut push = |name: &str, kind: &str| {
             m.rows.push(vec![
                 text("def"),
-                text(&info.database),
+                text(&info.definition.database),
                 text(name),
-                text(&info.database),
-                text(&info.name),
+                text(&info.definition.database),
+                text(&info.definition.name),
                 text(kind),
             ]);
         };
-        for key in info.keys.iter().filter(|k| k.unique) {
-            push(&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" });
+        for key in info.keys.iter().filter(|k| k.is_unique()) {
+            push(&key.name, if key.is_primary() { "PRIMARY KEY" } else { "UNIQUE" });
         }
         for key in foreign_keys(&info) {
             push(constraint_name(&key), "FOREIGN KEY");
@@ -480,7 +483,7 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
             });
             m.push(vec![
                 text("def"),
-                text(&info.database),
+                text(&info.definition.database),
                 text(constraint_name(&key)),
                 text("def"),
                 text(&parent_database),
@@ -488,7 +491,7 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 text("NONE"),
                 text(rule(key.on_update)),
                 text(rule(key.on_delete)),
-                text(&info.name),
+                text(&info.definition.name),
                 text(&parent_table),
             ]);
         }
@@ -499,7 +502,7 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
 pub(super) fn partitions(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(1, 2)? {
         let of_table = table_row(m, &info);
-        let mut row = vec![text("def"), text(&info.database), text(&info.name)];
+        let mut row = vec![text("def"), text(&info.definition.database), text(&info.definition.name)];
         row.resize(12, Value::Null);
         // From TABLE_ROWS to CHECK_TIME as the whole table has them.
         row.extend(of_table[7..13].iter().cloned());

@@ -157,9 +157,9 @@ fn check_fixed_width(info: &TableInfo, targets: &[Target]) -> SqlResult<()> {
 /// `read`: tables that subqueries of SET read.
 fn wants(ast: &ast::LoadData<'_>, info: &TableInfo, read: &[TableUse]) -> Box<[Wanted]> {
     let mut wants = wanted_of(read);
-    wants.push(Wanted::table(&info.database, &info.name, Priv::INSERT));
+    wants.push(Wanted::table(&info.definition.database, &info.definition.name, Priv::INSERT));
     if ast.duplicates == ast::LoadDuplicates::Replace {
-        wants.push(Wanted::table(&info.database, &info.name, Priv::DELETE));
+        wants.push(Wanted::table(&info.definition.database, &info.definition.name, Priv::DELETE));
     }
     if !ast.local {
         wants.push(Wanted::global(Priv::FILE));
