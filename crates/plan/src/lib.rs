@@ -35,6 +35,7 @@ pub use file_format::FileFormat;
 pub use planner::{Planner, Runnable};
 pub use query::matching::{MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match};
 pub use query::on_duplicate::{PlannedUpdates, SELECTED, Updates};
+pub use query::plan_subquery;
 pub use select::{SelectPlan, plan_select, plan_select_for};
 pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 pub use tree::{

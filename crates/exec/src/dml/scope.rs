@@ -1,13 +1,10 @@
 //! Names in INSERT: the columns of its table.
 
-use std::sync::Arc;
 use vaquita_catalog::{TableInfo, default_value};
 use vaquita_expr::scope::unknown_column;
-use vaquita_expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope};
+use vaquita_expr::{CompileCx, CompiledSubquery, Expr, Resolved, ResolvedColumn, Scope};
 use vaquita_parser::ast;
-use vaquita_plan::Planner;
-use vaquita_plan::SubqueryPlan;
-use vaquita_plan::query::block::plan_query;
+use vaquita_plan::{Planner, plan_subquery};
 use vaquita_types::SqlResult;
 
 /// The columns of one table, as table 0.
@@ -44,19 +41,7 @@ impl Scope for TableScope<'_, '_> {
     }
 
     fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
-        let aggregates = std::mem::take(&mut cx.aggregates);
-        let planned = plan_query(self.planner, query, None, cx);
-        cx.aggregates = aggregates;
-        let planned = planned?;
-        Ok(CompiledSubquery {
-            columns: planned.plan.types.clone(),
-            plan: (self.planner.runnable)(Arc::new(SubqueryPlan {
-                plan: planned.plan,
-                correlated: planned.correlated,
-            })),
-            outer_tables: planned.outer_tables,
-            constness: Constness::Execution,
-        })
+        plan_subquery(self.planner, query, None, cx).map(|(_, compiled)| compiled)
     }
 
     fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {

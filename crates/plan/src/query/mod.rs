@@ -6,6 +6,7 @@
 //! | query blocks, unions | [`block`], `union` |
 //! | FROM: tables, the tree of joins | [`from`] |
 //! | names: scopes of query blocks | [`names`] |
+//! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
 //! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
@@ -20,5 +21,8 @@ pub(crate) mod join;
 pub mod matching;
 pub mod names;
 pub mod on_duplicate;
+mod subquery;
 mod union;
 mod work;
+
+pub use subquery::plan_subquery;

@@ -4,7 +4,7 @@
 //! but of columns that NATURAL or USING merge only one. Which are visible differs from clause to clause (ON sees its own
 //! operands), as does whether select aliases count and which come first.
 
-use super::block;
+use super::subquery::plan_subquery;
 use crate::columns::column_of;
 use crate::planner::Planner;
 use crate::tree::{Source, SubqueryPlan};
@@ -311,19 +311,10 @@ impl Scope for BlockScope<'_, '_> {
     }
 
     fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {
-        let aggregates = std::mem::take(&mut cx.aggregates);
-        let planned = block::plan_query(self.planner, query, Some(self), cx);
-        cx.aggregates = aggregates;
-        let planned = planned?;
-        let columns = planned.plan.types.clone();
-        let plan = Arc::new(SubqueryPlan { plan: planned.plan, correlated: planned.correlated });
-        self.subqueries.borrow_mut().push((plan.clone(), planned.correlated));
-        Ok(CompiledSubquery {
-            columns,
-            plan: (self.planner.runnable)(plan),
-            outer_tables: planned.outer_tables,
-            constness: if planned.correlated { Constness::Row } else { Constness::Execution },
-        })
+        let (plan, compiled) = plan_subquery(self.planner, query, Some(self), cx)?;
+        let correlated = plan.correlated;
+        self.subqueries.borrow_mut().push((plan, correlated));
+        Ok(compiled)
     }
 
     fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
