@@ -26,4 +26,4 @@ pub mod subquery;
 
 pub use planned::plan;
 pub use select::is_stale;
-pub use statement::{Outcome, PlanCx, Planned, RunCx};
+pub use statement::{Outcome, PlanCx, Planned};

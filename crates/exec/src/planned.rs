@@ -2,10 +2,11 @@
 
 use crate::dml;
 use crate::select;
-use crate::statement::{Outcome, PlanCx, Planned, RunCx};
+use crate::statement::{Outcome, PlanCx, Planned};
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_plan::{SelectPlan, plan_select as plan_query, wanted_of};
+use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_types::{SqlResult, Value};
@@ -32,7 +33,12 @@ impl Planned for Select {
         !self.plan.uses().is_empty()
     }
 
-    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn run(
+        &self,
+        cx: &mut SessionCx<'_>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         let done = select::run(&self.plan, &mut cx.eval(), params, sink)?;
         Ok(Outcome {
             affected_rows: done.rows,
@@ -67,7 +73,7 @@ fn plan_select(cx: &mut PlanCx<'_>, query: &ast::Query<'_>) -> SqlResult<Arc<dyn
         matches!(query.into, Some(ast::IntoClause::OutFile { .. } | ast::IntoClause::DumpFile(_)));
     if into_file {
         // Before anything is said of tables.
-        cx.stmt.state.check_privileges(&[Wanted::global(Priv::FILE)])?;
+        cx.session.state.check_privileges(&[Wanted::global(Priv::FILE)])?;
     }
     let (planner, mut compile) = cx.planning();
     let plan = plan_query(&planner, query, &mut compile)?;

@@ -3,38 +3,18 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
-use vaquita_engine::Session;
-use vaquita_expr::{CompileCx, EvalCx};
+use vaquita_expr::CompileCx;
 use vaquita_plan::{Planner, VirtualTables};
-use vaquita_session::SessionState;
-use vaquita_session::Shared;
+use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_types::{SqlResult, SqlType, Value};
-
-/// What planning and running a statement need.
-#[derive(Debug)]
-pub struct RunCx<'c> {
-    /// The folder.
-    pub db: &'c Shared,
-    /// The engine's session. Its statement is started and ended by the caller: use [`Session::statement`].
-    pub engine: &'c mut Session,
-    /// The session.
-    pub state: &'c mut SessionState,
-}
-
-impl RunCx<'_> {
-    /// For evaluating expressions and reading rows.
-    pub fn eval(&mut self) -> EvalCx<'_> {
-        EvalCx { db: Some(self.db), state: &mut *self.state, engine: Some(&mut *self.engine) }
-    }
-}
 
 /// What planning needs besides.
 #[derive(Debug)]
 pub struct PlanCx<'c> {
     /// The session.
-    pub stmt: RunCx<'c>,
+    pub session: SessionCx<'c>,
     /// Values of the parameters of the first execution; empty if they are not known.
     pub params: &'c [Value<'c>],
     /// Types of the parameters: literals that were lifted out, or `?` (text until they are known).
@@ -48,7 +28,7 @@ pub struct PlanCx<'c> {
 impl PlanCx<'_> {
     /// What planning the parts of the statement needs: of names and plans, of expressions.
     pub fn planning(&mut self) -> (Planner<'_>, CompileCx<'_>) {
-        let RunCx { db, engine, state } = &mut self.stmt;
+        let SessionCx { db, engine, state } = &mut self.session;
         let planner =
             Planner::new(db, engine, self.sql, self.params, self.virtual_tables, crate::subquery::runnable);
         let compile = CompileCx { param_types: self.param_types, ..CompileCx::new(Some(*db), state) };
@@ -63,7 +43,7 @@ pub struct Outcome {
     pub affected_rows: u64,
     /// Whether rows were sent: ROW_COUNT() is -1 then.
     pub has_result: bool,
-    /// What the client is told as insert id; 0: none. LAST_INSERT_ID() is in [`SessionState::new_insert_id`].
+    /// What the client is told as insert id; 0: none. LAST_INSERT_ID() is in [`vaquita_session::SessionState::new_insert_id`].
     pub insert_id: u64,
     /// FOUND_ROWS(), of a SELECT.
     pub found_rows: Option<u64>,
@@ -87,7 +67,12 @@ pub trait Planned: Debug + Send + Sync {
     ///
     /// # Errors
     /// Of the statement, of the sink. The caller takes its changes back.
-    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<Outcome>;
+    fn run(
+        &self,
+        cx: &mut SessionCx<'_>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome>;
 
     /// Whether it uses tables, those of information_schema too.
     fn uses_tables(&self) -> bool {

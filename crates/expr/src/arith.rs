@@ -107,10 +107,11 @@ pub(super) enum Arith {
 pub(super) fn arith(cx: &mut CompileCx<'_>, op: Arith, a: Expr, b: Expr) -> Expr {
     let (ta, tb) = (&a.ty, &b.ty);
     let how = together(ta, tb);
-    let no_unsigned = op == Arith::Sub && env::sql_mode(cx.state).has(SqlMode::NO_UNSIGNED_SUBTRACTION);
+    let no_unsigned =
+        op == Arith::Sub && env::sql_mode(cx.session.state).has(SqlMode::NO_UNSIGNED_SUBTRACTION);
     let unsigned = (ta.unsigned || tb.unsigned) && !no_unsigned;
     let scale = decimals(ta).max(decimals(tb));
-    let increment = env::div_precision_increment(cx.state);
+    let increment = env::div_precision_increment(cx.session.state);
     let digits = int_digits_of(&a).max(int_digits_of(&b));
     let (name, ty, eval, nullable): (_, _, EvalFn, _) = match op {
         Arith::Add | Arith::Sub => {

@@ -82,7 +82,7 @@ impl New {
             self.call.name,
             "" | "case" | "if" | "coalesce" | "ifnull" | "greatest" | "least" | "@" | ":=" | "@@"
         );
-        let strict = self.is_text() && !chosen && env::sql_mode(cx.state).is_strict();
+        let strict = self.is_text() && !chosen && env::sql_mode(cx.session.state).is_strict();
         self.ty.nullable = nullable || strict;
         let own =
             Info { derivation: self.derivation, ascii: self.ascii, constness: self.constness, ..Info::CONST };
@@ -117,7 +117,7 @@ impl Collated {
 
     /// ASCII text that the function makes itself, in the connection's collation.
     pub(super) fn connection(cx: &CompileCx<'_>) -> Collated {
-        let collation = env::collation_connection(cx.state);
+        let collation = env::collation_connection(cx.session.state);
         Collated { collation, derivation: Derivation::Coercible, ascii: true }
     }
 
@@ -196,7 +196,8 @@ impl Expr {
 
     /// Bytes of its text form, at most.
     pub(super) fn bytes(&self, cx: &CompileCx<'_>) -> u32 {
-        let collation = if self.is_text() { self.ty.collation } else { env::collation_connection(cx.state) };
+        let collation =
+            if self.is_text() { self.ty.collation } else { env::collation_connection(cx.session.state) };
         self.chars().saturating_mul(mb_max(collation))
     }
 
@@ -212,7 +213,7 @@ impl Expr {
             let collation = if self.ty.kind == Kind::Null || self.ty.kind == Kind::Bit {
                 BINARY
             } else {
-                env::collation_connection(cx.state)
+                env::collation_connection(cx.session.state)
             };
             Collated { collation, derivation: self.info.derivation, ascii: true }
         }
@@ -343,14 +344,14 @@ impl CompileCx<'_> {
             e.info.constness = Constness::Execution;
             return e;
         }
-        let kept = std::mem::take(&mut self.state.warnings);
+        let kept = std::mem::take(&mut self.session.state.warnings);
         let row = Row::default();
         let value = {
-            let mut cx = EvalCx::new(None, self.state, None);
+            let mut cx = EvalCx::new(None, self.session.state, None);
             e.eval(&mut cx, &row).map(Value::into_owned)
         };
-        let noisy = self.state.warnings.count() > 0;
-        self.state.warnings = kept;
+        let noisy = self.session.state.warnings.count() > 0;
+        self.session.state.warnings = kept;
         match value {
             Ok(Value::Bytes(bytes)) if bytes.len() > FOLDED_MAX => {
                 e.info.constness = Constness::Execution;
@@ -358,7 +359,7 @@ impl CompileCx<'_> {
             }
             Ok(v) if !noisy => {
                 if matches!(&v, Value::Bytes(bytes) if bytes.len() > KEPT_CONSTANT) {
-                    self.state.noted.for_once();
+                    self.session.state.noted.for_once();
                 }
                 let nullable = e.ty.nullable || v.is_null();
                 let ty = SqlType { nullable, ..e.ty };

@@ -39,7 +39,7 @@ pub(super) fn cast_to(cx: &mut CompileCx<'_>, mut x: Expr, to: &CastType<'_>) ->
         CastType::Char { len, charset } => {
             let collation = match charset {
                 Some(name) => charset_named(name)?.default_collation(),
-                None => env::collation_connection(cx.state),
+                None => env::collation_connection(cx.session.state),
             };
             cx.convert_in_place(&mut x, collation);
             Target::Char(len, collation)
@@ -155,7 +155,7 @@ pub(super) fn binary(cx: &mut CompileCx<'_>, x: Expr) -> Expr {
 /// 1115.
 pub(super) fn convert_using(cx: &mut CompileCx<'_>, x: Expr, charset: Ident<'_>) -> SqlResult<Expr> {
     let charset = if charset.is("DEFAULT") {
-        charset_of(env::collation_connection(cx.state))
+        charset_of(env::collation_connection(cx.session.state))
     } else {
         charset_named(charset)?
     };

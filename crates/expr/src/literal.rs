@@ -2,9 +2,9 @@
 
 use super::build::{Collated, charset_of, date_type, datetime_type, int_type, time_type};
 use super::cast::charset_named;
+use super::env;
 use super::node::{Constness, Expr, Info, Node};
 use super::scope::CompileCx;
-use super::{EvalCx, env};
 use vaquita_engine::text::charset;
 use vaquita_parser::ast::{self, Literal, TemporalKind};
 use vaquita_types::temporal::parse::{parse_datetime, parse_time};
@@ -23,7 +23,7 @@ pub fn literal(cx: &mut CompileCx<'_>, of: &Literal<'_>) -> SqlResult<Expr> {
         Literal::Float(digits) => float(digits)?,
         Literal::String(text) => {
             let collation = Collated::connection(cx).collation;
-            match cx.state.vars.of_literals() {
+            match cx.session.state.vars.of_literals() {
                 None => string(text, collation),
                 Some((from, to)) => {
                     let mut out = Vec::with_capacity(text.len());
@@ -129,10 +129,7 @@ pub(super) fn escaped(cx: &mut CompileCx<'_>, word: ast::Ident<'_>, value: &ast:
 }
 
 fn temporal(cx: &mut CompileCx<'_>, kind: TemporalKind, text: &[u8]) -> SqlResult<Expr> {
-    let date = {
-        let mut eval = EvalCx::new(None, cx.state, None);
-        eval.convert_strictly().date
-    };
+    let date = cx.session.convert_strictly().date;
     let wrong = |what: &str| {
         let text = String::from_utf8_lossy(text);
         SqlError::new(1525, format!("Incorrect {what} value: '{text}'"))
@@ -178,7 +175,7 @@ fn fraction_digits(text: &[u8]) -> u8 {
 
 /// A parameter: of the type given for this execution; text if none is known.
 pub(super) fn param(cx: &mut CompileCx<'_>, no: u32) -> Expr {
-    let collation = env::collation_connection(cx.state);
+    let collation = env::collation_connection(cx.session.state);
     let ty = cx.param_types.get(no as usize).cloned();
     let ty = ty.unwrap_or_else(|| SqlType::varchar(0, collation));
     param_of(no, ty)

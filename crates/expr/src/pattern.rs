@@ -27,7 +27,7 @@ pub(super) fn like(
     let [a, b] = &mut args;
     let by = cx.unify("like", &mut [a, b], Purpose::Compare)?;
     let escape = match escape {
-        None if env::sql_mode(cx.state).has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
+        None if env::sql_mode(cx.session.state).has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
         None => Some(u32::from(b'\\')),
         Some(e) => escape_code(cx, &e, by.collation)?,
     };
@@ -40,7 +40,7 @@ fn text_of(cx: &mut CompileCx<'_>, e: Expr) -> Expr {
     if e.is_text() || e.ty.kind == vaquita_types::Kind::Null {
         return e;
     }
-    let collation = env::collation_connection(cx.state);
+    let collation = env::collation_connection(cx.session.state);
     cx.converted(e, collation)
 }
 
@@ -57,7 +57,7 @@ fn escape_code(cx: &mut CompileCx<'_>, e: &Expr, collation: u16) -> SqlResult<Op
     }
     let text = v.to_text(&e.ty);
     let charset = charset_of(collation);
-    let no_backslash = env::sql_mode(cx.state).has(SqlMode::NO_BACKSLASH_ESCAPES);
+    let no_backslash = env::sql_mode(cx.session.state).has(SqlMode::NO_BACKSLASH_ESCAPES);
     match charset.char_count(&text) {
         0 if no_backslash => Err(wrong()),
         0 => Ok(None),

@@ -4,8 +4,7 @@ use super::aggregate::Aggregate;
 use super::node::Expr;
 use super::query::CompiledSubquery;
 use vaquita_parser::ast;
-use vaquita_session::SessionState;
-use vaquita_session::Shared;
+use vaquita_session::{EvalCx, SessionState, Shared};
 use vaquita_types::{SqlError, SqlResult, SqlType};
 
 /// A column that a name stands for.
@@ -121,10 +120,9 @@ pub fn unknown_column(name: &ast::ColumnRef<'_>, clause: &str) -> SqlError {
 /// What is the same for all expressions of a statement while it is compiled.
 #[derive(Debug)]
 pub struct CompileCx<'c> {
-    /// The folder.
-    pub db: Option<&'c Shared>,
-    /// The session: connection collation, sql_mode; warnings of calculating constants go there.
-    pub state: &'c mut SessionState,
+    /// The session: connection collation, sql_mode; warnings of calculating constants go there. The engine's part of it
+    /// belongs to the planner.
+    pub session: EvalCx<'c>,
     /// Types of the parameters (`?`), known when the statement is executed; text if unknown.
     pub param_types: &'c [SqlType],
     /// The aggregates of the present query block. A block takes those of the outer one away and puts them back.
@@ -137,6 +135,11 @@ pub struct CompileCx<'c> {
 impl<'c> CompileCx<'c> {
     /// For a statement without parameters.
     pub fn new(db: Option<&'c Shared>, state: &'c mut SessionState) -> CompileCx<'c> {
-        CompileCx { db, state, param_types: &[], aggregates: Vec::new(), fold: true }
+        CompileCx {
+            session: EvalCx::new(db, state, None),
+            param_types: &[],
+            aggregates: Vec::new(),
+            fold: true,
+        }
     }
 }

@@ -12,9 +12,9 @@ use vaquita_types::{Kind, SqlResult, SqlType, Value, memory};
 
 /// `@name`: of the type it has while the statement is compiled.
 pub(super) fn user(cx: &mut CompileCx<'_>, name: Ident<'_>) -> Expr {
-    let connection = env::collation_connection(cx.state);
-    cx.state.noted.user_var(name.name, &cx.state.user_vars);
-    let ty = match cx.state.user_vars.get(name.name) {
+    let connection = env::collation_connection(cx.session.state);
+    cx.session.state.noted.user_var(name.name, &cx.session.state.user_vars);
+    let ty = match cx.session.state.user_vars.get(name.name) {
         Some(var) if var.ty.kind != Kind::Null => var.ty.clone(),
         _ => SqlType::varchar(16_777_215, connection),
     };
@@ -43,10 +43,10 @@ pub(super) fn assign(cx: &mut CompileCx<'_>, name: Ident<'_>, value: Expr) -> Sq
     let ty = value.ty.clone();
     let by = Collated { derivation: Derivation::Implicit, ..value.collated(cx) };
     let text = ty.kind.is_string();
-    cx.state.noted.user_var(name.name, &cx.state.user_vars);
+    cx.session.state.noted.user_var(name.name, &cx.session.state.user_vars);
     // So that names later in the statement have the type that is assigned here.
-    if cx.state.user_vars.get(name.name).is_none() {
-        cx.state.user_vars.set(name.name, Value::Null, variable_type(&value))?;
+    if cx.session.state.user_vars.get(name.name).is_none() {
+        cx.session.state.user_vars.set(name.name, Value::Null, variable_type(&value))?;
     }
     let new = New::call(":=", ty, vec![value], eval_assign)
         .data(Data::Bytes(name.name.into()))

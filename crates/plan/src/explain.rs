@@ -111,17 +111,16 @@ pub fn explain(
 }
 
 fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>) -> SqlResult<Vec<Line>> {
-    let db = planner.db;
     let mut lines = Lines { lines: Vec::new(), ids: 0 };
     match stmt {
         Stmt::Query(query) => {
             let Planned { plan, .. } = block::plan_query(planner, query, None, compile)?;
-            lines.query(&plan, top_type(&plan), &mut EvalCx::new(Some(db), &mut *compile.state, None));
+            lines.query(&plan, top_type(&plan), &mut compile.session);
         }
         Stmt::Insert(insert) => match insert.source {
             ast::InsertSource::Query(query) => {
                 let Planned { plan, .. } = block::plan_query(planner, query, None, compile)?;
-                lines.query(&plan, top_type(&plan), &mut EvalCx::new(Some(db), &mut *compile.state, None));
+                lines.query(&plan, top_type(&plan), &mut compile.session);
             }
             ast::InsertSource::Values(_) => {
                 let id = lines.next_id();
@@ -138,7 +137,7 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
                 assignments,
             };
             let plan = plan_match(planner, &request, compile)?;
-            lines.block(plan.block(), "SIMPLE", &mut EvalCx::new(Some(db), &mut *compile.state, None));
+            lines.block(plan.block(), "SIMPLE", &mut compile.session);
         }
         Stmt::Delete(ast::Delete { from, filter, order_by, limit, targets, .. }) => {
             let request = MatchRequest {
@@ -150,7 +149,7 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
                 assignments: &[],
             };
             let plan = plan_match(planner, &request, compile)?;
-            lines.block(plan.block(), "SIMPLE", &mut EvalCx::new(Some(db), &mut *compile.state, None));
+            lines.block(plan.block(), "SIMPLE", &mut compile.session);
         }
         _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
     }

@@ -58,7 +58,7 @@ pub fn plan_select_for(
     let planned = block::plan_query_for(planner, query, None, updates, cx)?;
     let into = query.into.map(|into| Into::new(into, planned.columns.len(), cx)).transpose()?;
     let mut columns = planned.columns;
-    let results = cx.state.vars.character_set_results.filter(|_| into.is_none());
+    let results = cx.session.state.vars.character_set_results.filter(|_| into.is_none());
     let mut conversions = vec![None; columns.len()];
     if let Some((to, results)) = results.and_then(|id| Some((Charset::of_collation(id)?, id))) {
         for (column, conversion) in columns.iter_mut().zip(&mut conversions) {

@@ -4,6 +4,7 @@
 //! | part | module |
 //! |---|---|
 //! | what a session remembers | [`state`](mod@state) |
+//! | what code gets that runs for a session | [`SessionCx`] |
 //! | what all sessions share, as far as running statements needs it | [`shared`] |
 //! | system variables | [`vars`] |
 //! | `@@name` in expressions | [`var_ref`] |
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod cx;
 pub mod password;
 pub mod privilege;
 pub mod process;
@@ -31,6 +33,7 @@ pub mod vars;
 /// What `@@version` and the greeting say: clients look for features by the number.
 pub const VERSION: &str = concat!("5.7.44-vaquita-", env!("CARGO_PKG_VERSION"));
 
+pub use cx::{EvalCx, SessionCx};
 pub use shared::Shared;
 pub use state::SessionState;
 pub use transport::Transport;

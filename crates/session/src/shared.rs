@@ -31,6 +31,12 @@ impl std::fmt::Debug for Shared {
     }
 }
 
+impl AsRef<Shared> for Shared {
+    fn as_ref(&self) -> &Shared {
+        self
+    }
+}
+
 impl Shared {
     /// Of an engine, with these variables; `opened`: when, in seconds since 1970.
     pub fn new(engine: Engine, globals: Globals, opened: u64) -> Shared {

@@ -168,7 +168,7 @@ impl Shard {
 mod tests {
     use super::*;
     use vaquita_exec::Outcome;
-    use vaquita_exec::RunCx;
+    use vaquita_session::SessionCx;
     use vaquita_session::sink::{ColumnMeta, ResultSink};
     use vaquita_types::{SqlResult, Value};
 
@@ -184,7 +184,7 @@ mod tests {
             &[]
         }
 
-        fn run(&self, _: &mut RunCx<'_>, _: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        fn run(&self, _: &mut SessionCx<'_>, _: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
             Ok(Outcome::default())
         }
     }

@@ -3,11 +3,12 @@
 use super::message::failure;
 use super::writer::engine;
 use crate::matching::{self, Matched};
-use crate::statement::{Outcome, Planned, RunCx};
+use crate::statement::{Outcome, Planned};
 use std::sync::Arc;
 use vaquita_engine::Error;
 use vaquita_expr::EvalCx;
 use vaquita_plan::MatchPlan;
+use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_types::{Level, SqlResult, Value};
@@ -62,7 +63,12 @@ impl Planned for DeletePlan {
         &self.wants
     }
 
-    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn run(
+        &self,
+        cx: &mut SessionCx<'_>,
+        params: &[Value<'_>],
+        _: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         let mut affected_rows = 0;
         let mut eval = cx.eval();
         matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {

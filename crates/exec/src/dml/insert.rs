@@ -9,17 +9,16 @@ use super::scope::TableScope;
 use super::store::must_be_given;
 use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::select;
-use crate::statement::{Outcome, PlanCx, Planned, RunCx};
+use crate::statement::{Outcome, PlanCx, Planned};
 use std::sync::Arc;
 use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_expr::{EvalCx, Expr, Row, TableRow, compile};
 use vaquita_parser::ast;
-use vaquita_plan::wanted_of;
-use vaquita_plan::{PlannedUpdates, Planner, SelectPlan, SourceLock, Updates, plan_select_for};
-use vaquita_session::SessionState;
+use vaquita_plan::{PlannedUpdates, Planner, SelectPlan, SourceLock, Updates, plan_select_for, wanted_of};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_session::{SessionCx, SessionState};
 use vaquita_types::{SqlError, SqlResult, Value};
 
 /// A value of a row: `None` is DEFAULT.
@@ -129,7 +128,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     if !ast.partitions.is_empty() {
         return Err(SqlError::unsupported("PARTITION"));
     }
-    let info = open_for_change(&ast.table, &mut cx.stmt)?;
+    let info = open_for_change(&ast.table, &mut cx.session)?;
     let (planner, mut compile_cx) = cx.planning();
     let planner = planner.locking_sources(SourceLock::Always);
     let scope = TableScope { info: &info, planner: &planner };
@@ -185,7 +184,10 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
 ///
 /// # Errors
 /// 1046, 1146.
-pub(crate) fn open_for_change(name: &ast::ObjectName<'_>, cx: &mut RunCx<'_>) -> SqlResult<Arc<TableInfo>> {
+pub(crate) fn open_for_change(
+    name: &ast::ObjectName<'_>,
+    cx: &mut SessionCx<'_>,
+) -> SqlResult<Arc<TableInfo>> {
     let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
     let table = name.name.to_string();
     if vaquita_catalog::is_virtual_database(&database) {
@@ -405,9 +407,9 @@ impl InsertPlan {
         let ast::InsertSource::Values(rows) = ast.source else {
             return Err(SqlError::unsupported("INSERT ... SELECT"));
         };
-        let mut writer = self.writer(cx.stmt.state, Some(rows.len() as u64));
+        let mut writer = self.writer(cx.session.state, Some(rows.len() as u64));
         let done = self.write_bulk(&mut writer, rows, cx);
-        self.outcome(&writer, cx.stmt.state, done)
+        self.outcome(&writer, cx.session.state, done)
     }
 
     fn write_bulk(
@@ -416,17 +418,17 @@ impl InsertPlan {
         rows: &[&[ast::Expr<'_>]],
         cx: &mut PlanCx<'_>,
     ) -> SqlResult<()> {
-        let literals = Literals::new(cx.stmt.state);
-        self.check_missing(writer, cx.stmt.state)?;
+        let literals = Literals::new(cx.session.state);
+        self.check_missing(writer, cx.session.state)?;
         for &row in rows {
-            writer.begin_row(&self.missing, cx.stmt.state);
+            writer.begin_row(&self.missing, cx.session.state);
             for (cell, &column) in row.iter().zip(&self.targets) {
                 if matches!(cell.kind, ast::ExprKind::Default) {
-                    writer.set_default(column, cx.stmt.state)?;
+                    writer.set_default(column, cx.session.state)?;
                     continue;
                 }
                 if let Some((value, ty)) = literals.value(cell) {
-                    writer.set_value(column, &value, ty, cx.stmt.state)?;
+                    writer.set_value(column, &value, ty, cx.session.state)?;
                     continue;
                 }
                 let expr = {
@@ -434,13 +436,13 @@ impl InsertPlan {
                     let planner = planner.locking_sources(SourceLock::Always);
                     let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
                     let uses = planner.take_uses();
-                    cx.stmt.state.check_privileges(&wanted_of(&uses))?;
+                    cx.session.state.check_privileges(&wanted_of(&uses))?;
                     expr
                 };
-                let mut eval = cx.stmt.eval();
+                let mut eval = cx.session.eval();
                 self.set_expr(writer, column, &expr, &mut eval, cx.params)?;
             }
-            let mut eval = cx.stmt.eval();
+            let mut eval = cx.session.eval();
             writer.write(&mut eval, cx.params)?;
         }
         Ok(())
@@ -502,7 +504,12 @@ impl Planned for InsertPlan {
         &self.wants
     }
 
-    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn run(
+        &self,
+        cx: &mut SessionCx<'_>,
+        params: &[Value<'_>],
+        _: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         let mut eval = cx.eval();
         match &self.source {
             Source::Rows(rows) => self.run_rows(rows, &mut eval, params),

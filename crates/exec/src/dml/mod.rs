@@ -68,7 +68,7 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
             };
             let (matching, wants) = matching(cx, &request)?;
             Ok(Arc::new(UpdatePlan::new(
-                cx.stmt.db.next_plan(),
+                cx.session.db.next_plan(),
                 matching,
                 update.ignore,
                 update.is_multi_table(),
@@ -132,6 +132,6 @@ pub fn load_data(
 ) -> SqlResult<Outcome> {
     let plan = plan_load(ast, cx)?;
     // The table and the file have been asked for, what subqueries read has not.
-    cx.stmt.state.check_privileges(plan.wants())?;
-    plan.run(&mut cx.stmt, &[], sink)
+    cx.session.state.check_privileges(plan.wants())?;
+    plan.run(&mut cx.session, &[], sink)
 }

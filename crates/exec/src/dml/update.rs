@@ -9,7 +9,7 @@ use super::row::RowBuffer;
 use super::store::Store;
 use super::writer::engine;
 use crate::matching::{self, Matched};
-use crate::statement::{Outcome, Planned, RunCx};
+use crate::statement::{Outcome, Planned};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,6 +19,7 @@ use vaquita_catalog::error;
 use vaquita_engine::{Error, Field, RowKey};
 use vaquita_expr::{ColumnMap, EvalCx, Node, Row, TableRow};
 use vaquita_plan::{MatchPlan, MatchedAssignment};
+use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_types::{SqlError, SqlResult, TimeZone, Value};
@@ -351,7 +352,12 @@ impl Planned for UpdatePlan {
         &self.wants
     }
 
-    fn run(&self, cx: &mut RunCx<'_>, params: &[Value<'_>], _: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn run(
+        &self,
+        cx: &mut SessionCx<'_>,
+        params: &[Value<'_>],
+        _: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         let mut stores: SmallVec<[Store<'_>; 1]> =
             self.targets.iter().map(|t| Store::new(&t.info, cx.state, self.ignore)).collect();
         let mut own: Box<Scratch> = cx.state.workspaces.take(self.id).unwrap_or_default();

@@ -85,7 +85,7 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
         distinct: of.distinct && !matches!(of.kind, AggregateKind::Min | AggregateKind::Max),
         args: args.into(),
         order_by: order_by.into(),
-        separator: separator(of.separator, cx.state.vars.character_set_client, ty.collation),
+        separator: separator(of.separator, cx.session.state.vars.character_set_client, ty.collation),
         ty: ty.clone(),
         info,
         double,
@@ -135,7 +135,7 @@ fn result_of(
     }
     if kind == K::GroupConcat {
         let by = cx.unify_all("group_concat", args, Purpose::Text)?;
-        let limit = env::group_concat_max_len(cx.state) as u64;
+        let limit = env::group_concat_max_len(cx.session.state) as u64;
         let ty = nullable(text_type(limit / u64::from(build::mb_max(by.collation)), by));
         let info = Info { derivation: by.derivation, ascii: by.ascii, ..plain };
         return Ok((ty, info, false));
@@ -152,7 +152,7 @@ fn result_of(
             (nullable(SqlType::decimal(precision, scale)), plain, false)
         }
         K::Avg => {
-            let increment = env::div_precision_increment(cx.state);
+            let increment = env::div_precision_increment(cx.session.state);
             if double {
                 (nullable(double_type(scale.saturating_add(increment))), plain, true)
             } else {

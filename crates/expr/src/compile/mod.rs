@@ -71,7 +71,7 @@ impl Compiler<'_, '_, '_> {
     pub(crate) fn expr(&mut self, of: &ast::Expr<'_>) -> SqlResult<Expr> {
         memory::check(0)?;
         // Constants are calculated, however long that takes.
-        self.cx.state.poll()?;
+        self.cx.session.state.poll()?;
         Ok(match &of.kind {
             ExprKind::Literal(literal) => literal::literal(self.cx, literal)?,
             ExprKind::Lifted { no, literal } => literal::lifted(self.cx, *no, literal)?,
@@ -324,7 +324,8 @@ impl Compiler<'_, '_, '_> {
             return Err(SqlError::unsupported("window functions"));
         }
         let name = of.name.to_string().to_ascii_lowercase();
-        let schema = of.schema.map_or_else(|| self.cx.state.database.clone(), |schema| schema.to_string());
+        let schema =
+            of.schema.map_or_else(|| self.cx.session.state.database.clone(), |schema| schema.to_string());
         if of.taken && !schema.is_empty() {
             let message = format!(
                 "FUNCTION {schema}.{} does not exist. Check the 'Function Name Parsing and Resolution' section in \

@@ -31,7 +31,7 @@ type Block = [u8; BLOCK];
 fn old_password(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>) -> SqlResult<Expr> {
     const OLD: &str =
         "'OLD_PASSWORD' is deprecated and will be removed in a future release. Please use PASSWORD instead";
-    cx.state.warnings.warn(1287, OLD);
+    cx.session.warn(1287, OLD);
     let by = Collated::connection(cx);
     Ok(New::call(name, text_type(16, by), args, eval_old_password).collated(by).build(cx))
 }

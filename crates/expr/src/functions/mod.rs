@@ -146,7 +146,7 @@ pub(super) fn build(cx: &mut CompileCx<'_>, call: FunctionCall<'_>) -> SqlResult
         if let Some(feature) = later(call.name) {
             return Err(SqlError::unsupported(feature));
         }
-        let database = &cx.state.database;
+        let database = &cx.session.state.database;
         let dot = if database.is_empty() { "" } else { "." };
         let message = format!("FUNCTION {database}{dot}{} does not exist", call.written);
         return Err(SqlError::new(1305, message));

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::{Field, Index};
 use vaquita_expr::node::CmpOp;
-use vaquita_expr::{CompileCx, EvalCx, Expr, Node, Row, TableSet};
+use vaquita_expr::{CompileCx, Expr, Node, Row, TableSet};
 
 /// Cost of a row fetched by way of a secondary index.
 const LOOKUP: f64 = 8.0;
@@ -136,10 +136,9 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         if !known {
             return Known::Unknown;
         }
-        let warnings = std::mem::take(&mut cx.state.warnings);
-        let mut eval = EvalCx::new(Some(self.planner.db), cx.state, None);
-        let ranges = ranges_of(info, index, sarg, &Row::constant(self.planner.params), &mut eval);
-        cx.state.warnings = warnings;
+        let warnings = std::mem::take(&mut cx.session.state.warnings);
+        let ranges = ranges_of(info, index, sarg, &Row::constant(self.planner.params), &mut cx.session);
+        cx.session.state.warnings = warnings;
         match ranges {
             Ok(Some(ranges)) => Known::Ranges(ranges),
             Ok(None) => Known::All,

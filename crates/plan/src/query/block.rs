@@ -323,7 +323,7 @@ impl Builder<'_, '_, '_> {
             None
         } else {
             let all = group::Checked { items: &items, having: having.as_ref(), order: &order, keys: &keys };
-            if cx.state.vars.sql_mode.has(vaquita_types::sql_mode::SqlMode::ONLY_FULL_GROUP_BY) {
+            if cx.session.state.vars.sql_mode.has(vaquita_types::sql_mode::SqlMode::ONLY_FULL_GROUP_BY) {
                 group::check(scope, &all, &tree, &filter, self.planner.known())?;
             }
             let carried = group::carried(scope, &all);
@@ -357,7 +357,7 @@ impl Builder<'_, '_, '_> {
                 .collect();
         }
         if self.planner.by_values.get() {
-            cx.state.noted.for_once();
+            cx.session.state.noted.for_once();
         }
         let distinct = select.options.distinct;
         let mut block =
@@ -405,9 +405,12 @@ impl Builder<'_, '_, '_> {
                     let compiled = compile(expr, scope, cx)?;
                     let name: Vec<u8> = match alias {
                         Some(alias) => alias.name.to_vec(),
-                        None => {
-                            default_name(own_name(expr, &compiled), *span, self.planner.sql, &cx.state.vars)
-                        }
+                        None => default_name(
+                            own_name(expr, &compiled),
+                            *span,
+                            self.planner.sql,
+                            &cx.session.state.vars,
+                        ),
                     };
                     columns.push(self.meta(&compiled, &name));
                     let name = match (alias, &expr.kind) {
@@ -477,7 +480,7 @@ impl Builder<'_, '_, '_> {
                 }
                 None => {
                     let expr = compile(&key.expr, scope, cx)?;
-                    (expr, cx.state.vars.client_text(key.expr.span.of(self.planner.sql)).into_owned())
+                    (expr, cx.session.state.vars.client_text(key.expr.span.of(self.planner.sql)).into_owned())
                 }
             };
             if expr.info().has_aggregate {

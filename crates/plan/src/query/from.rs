@@ -122,7 +122,7 @@ fn open_named(
     mode: MdlMode,
 ) -> SqlResult<Slot> {
     let name = named.name.name.to_string();
-    let database = named.name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    let database = named.name.schema.map_or_else(|| cx.session.state.database.clone(), |s| s.to_string());
     let alias = named.alias.map_or_else(|| name.clone(), |a| a.to_string());
     if !named.partitions.is_empty() {
         return Err(SqlError::new(1747, "PARTITION () clause on non partitioned table"));
@@ -138,7 +138,7 @@ fn open_named(
         MdlMode::SharedRead => Priv::SELECT,
         _ => planner.changing,
     };
-    cx.state.check_known(&database, &name, one_of)?;
+    cx.session.state.check_known(&database, &name, one_of)?;
     let info = {
         let mut session = planner.session.borrow_mut();
         open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?

@@ -91,7 +91,7 @@ fn find_generated(
     conditions: &mut Vec<Expr>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<()> {
-    if !cx.state.vars.sql_auto_is_null {
+    if !cx.session.state.vars.sql_auto_is_null {
         return Ok(());
     }
     let [condition] = &conditions[..] else { return Ok(()) };
@@ -101,9 +101,9 @@ fn find_generated(
     if info.auto_increment != Some(column) || operand.ty().nullable {
         return Ok(());
     }
-    cx.state.noted.for_once();
-    if std::mem::take(&mut cx.state.generated) {
-        let id = Expr::constant(Value::UInt(cx.state.last_insert_id), SqlType::bigint(true));
+    cx.session.state.noted.for_once();
+    if std::mem::take(&mut cx.session.state.generated) {
+        let id = Expr::constant(Value::UInt(cx.session.state.last_insert_id), SqlType::bigint(true));
         *conditions = vec![equal(operand.as_ref().clone(), id, cx)?];
     }
     Ok(())
@@ -278,7 +278,7 @@ impl Planning<'_, '_, '_> {
     fn goes_on(&self, cx: &mut CompileCx<'_>) -> bool {
         let mut ended = self.ended.borrow_mut();
         if ended.is_none() {
-            *ended = cx.state.poll_now().err();
+            *ended = cx.session.state.poll_now().err();
         }
         ended.is_none()
     }
@@ -617,7 +617,7 @@ impl Planning<'_, '_, '_> {
             if !known {
                 return None;
             }
-            let mut eval = EvalCx::new(None, cx.state, None);
+            let mut eval = EvalCx::new(None, cx.session.state, None);
             match e.eval(&mut eval, &Row::constant(params)) {
                 Ok(Value::Int(v)) => Some(v as f64),
                 Ok(Value::UInt(v)) => Some(v as f64),

@@ -142,7 +142,7 @@ pub fn plan_match(
     let mut block = BlockPlan::new(planner.db.next_plan(), Vec::new(), None, None, false, order, limit);
     let locking = Locking { clauses: &[], targets: &aliases };
     join::plan(planner, &scope, tree, filter, locking, false, &mut block, cx)?;
-    if cx.state.vars.sql_safe_updates {
+    if cx.session.state.vars.sql_safe_updates {
         refuse_unsafe(&block, several, request)?;
     }
     let collects =

@@ -1,5 +1,5 @@
 //! Who may come in and what they may do: the accounts of a folder in memory, looked at by every check. Statements change them
-//! ([`crate::dcl`], which keeps them in the tables of database `mysql`).
+//! (`dcl`, which keeps them in the tables of database `mysql`).
 //!
 //! | part | file |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! From a syntax tree to who executes it.
 
 use super::Connection;
-use crate::statement::StmtCx;
+use crate::statement::{StmtCx, planning};
 use vaquita_engine::AccessMode;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
@@ -227,7 +227,7 @@ impl Connection {
         self.in_statement(|connection| {
             connection.check_folder()?;
             vaquita_catalog::error::of_engine(connection.engine.begin_change())?;
-            vaquita_exec::dml::load_data(&mut connection.cx().planning(&[], &[], &[]), load, sink)
+            vaquita_exec::dml::load_data(&mut planning(&mut connection.cx(), &[], &[], &[]), load, sink)
         })
     }
 
@@ -253,7 +253,7 @@ impl Connection {
                 connection.state.generated = generated;
             }
             let mut stmt = connection.cx();
-            let mut cx = stmt.planning(params, &types, sql);
+            let mut cx = planning(&mut stmt, params, &types, sql);
             let (planner, mut compile) = cx.planning();
             let rows = vaquita_plan::explain(&planner, explain, &mut compile, sink)?;
             Ok(Outcome { has_result: true, affected_rows: rows, ..Outcome::default() })

@@ -3,6 +3,7 @@
 use super::Connection;
 use super::values::type_of;
 use crate::plan_cache::Cached;
+use crate::statement::planning;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_exec::{Outcome, Planned};
@@ -72,12 +73,13 @@ impl Connection {
         param_types: &[SqlType],
     ) -> SqlResult<Outcome> {
         self.refresh_privileges();
-        let plan = vaquita_exec::dml::plan_bulk(insert, &mut self.cx().planning(params, param_types, sql))?;
+        let plan =
+            vaquita_exec::dml::plan_bulk(insert, &mut planning(&mut self.cx(), params, param_types, sql))?;
         self.check_wanted(plan.wants())?;
         self.check_log_tables(plan.wants())?;
         self.check_locked(plan.wants())?;
         vaquita_catalog::error::of_engine(self.engine.begin_change())?;
-        let done = plan.run_bulk(insert, &mut self.cx().planning(params, param_types, sql));
+        let done = plan.run_bulk(insert, &mut planning(&mut self.cx(), params, param_types, sql));
         done.map_err(|e| vaquita_expr::with_values(e, params))
     }
 
@@ -92,7 +94,7 @@ impl Connection {
         self.state.status.plans_made += 1;
         self.state.noted = Noted::default();
         self.refresh_privileges();
-        let plan = vaquita_exec::plan(&mut self.cx().planning(params, param_types, sql), stmt)?;
+        let plan = vaquita_exec::plan(&mut planning(&mut self.cx(), params, param_types, sql), stmt)?;
         let mut noted = std::mem::take(&mut self.state.noted);
         // The estimates that are limited are those of this moment.
         if self.state.vars.join_size_max != u64::MAX {

@@ -38,7 +38,7 @@ pub struct Database {
     shared: Shared,
     /// The tables of information_schema.
     pub(crate) virtual_tables: Box<dyn VirtualTables>,
-    /// For statements of its own.
+    /// Sessions for statements of its own.
     insiders: Arc<dyn Insiders>,
     /// Users and grants.
     pub(crate) accounts: Accounts,
@@ -71,6 +71,12 @@ impl std::ops::Deref for Database {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl AsRef<Shared> for Database {
+    fn as_ref(&self) -> &Shared {
         &self.shared
     }
 }

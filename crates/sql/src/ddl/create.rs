@@ -1,7 +1,7 @@
 //! CREATE TABLE.
 
 use super::{check_database_exists, columns, keys, limits, look_at, names_of, options};
-use crate::statement::StmtCx;
+use crate::statement::{StmtCx, planning};
 use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;
 use vaquita_catalog::error;
@@ -264,7 +264,7 @@ fn add_selected(
     let stmt = Stmt::Query(query);
     // The columns are what they are, whatever a client would get of them.
     let results = cx.state.vars.character_set_results.take();
-    let planned = vaquita_exec::plan(&mut cx.planning(&[], &[], sql), &stmt);
+    let planned = vaquita_exec::plan(&mut planning(cx, &[], &[], sql), &stmt);
     cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
@@ -330,7 +330,7 @@ fn fill(
         on_duplicate: &[],
     };
     let from = cx.engine.start_statement();
-    let done = vaquita_exec::dml::plan(&mut cx.planning(&[], &[], sql), &Stmt::Insert(&insert))
+    let done = vaquita_exec::dml::plan(&mut planning(cx, &[], &[], sql), &Stmt::Insert(&insert))
         // INSERT has no result: the sink stays empty.
         .and_then(|plan| plan.run(&mut cx.run(), &[], &mut Collected::default()));
     match done {

@@ -250,6 +250,6 @@ pub(crate) fn table(name: &str) -> Option<&'static InfoTable> {
 
 /// Rows of a table, for SHOW.
 pub(crate) fn rows_of(name: &str, cx: &mut StmtCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
-    let db = cx.db.clone();
-    table(name).map_or(Ok(Vec::new()), |t| t.rows(&db, &mut cx.eval(), wanted))
+    let db = cx.db;
+    table(name).map_or(Ok(Vec::new()), |t| t.rows(db, &mut cx.eval(), wanted))
 }

@@ -12,7 +12,7 @@ use super::scope::TableScope;
 use super::store::must_be_given;
 use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::files::{display_width, server_file};
-use crate::statement::{Outcome, PlanCx, Planned, RunCx};
+use crate::statement::{Outcome, PlanCx, Planned};
 use reader::{Next, Reader, Record};
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ use vaquita_parser::ast;
 use vaquita_plan::FileFormat;
 use vaquita_plan::wanted_of;
 use vaquita_plan::{SourceLock, TableUse};
+use vaquita_session::SessionCx;
 use vaquita_session::SessionState;
 use vaquita_session::Shared;
 use vaquita_session::privilege::{Priv, Wanted};
@@ -74,12 +75,12 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     }
     let format = FileFormat::of(&ast.format)?;
     let collation = match ast.charset {
-        None => cx.stmt.state.vars.collation_database,
+        None => cx.session.state.vars.collation_database,
         Some(name) => Charset::by_name(&name.to_string())
             .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{name}'")))?
             .default_collation(),
     };
-    let info = open_for_change(&ast.table, &mut cx.stmt)?;
+    let info = open_for_change(&ast.table, &mut cx.session)?;
     let (planner, compile_cx) = cx.planning();
     let planner = planner.locking_sources(SourceLock::Always);
     // Variables change from row to row.
@@ -331,7 +332,7 @@ impl Planned for LoadPlan {
         &self.wants
     }
 
-    fn run(&self, cx: &mut RunCx<'_>, _: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn run(&self, cx: &mut SessionCx<'_>, _: &[Value<'_>], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         if self.local && !cx.db.globals().is_on("local_infile") {
             return Err(SqlError::new(1148, "The used command is not allowed with this MySQL version"));
         }
