@@ -10,7 +10,7 @@
 //! | SELECT, and where its rows go | [`select`], [`into`], [`file_format`] |
 //! | queries: blocks, names, joins, access paths | [`query`] |
 //! | conditions an index can help with | `sarg` |
-//! | bounds and intervals of indexes | [`bound`], [`ranges`] |
+//! | bounds and intervals of indexes | [`bound`], `intervals`, [`ranges`] |
 //! | EXPLAIN | `explain` |
 //! | virtual tables | [`source`] |
 //! | rows for UPDATE and DELETE, ON DUPLICATE KEY UPDATE | [`query::matching`], [`query::on_duplicate`] |
@@ -20,6 +20,7 @@ pub mod bound;
 pub mod columns;
 mod explain;
 pub mod file_format;
+mod intervals;
 pub mod into;
 pub mod planner;
 pub mod query;

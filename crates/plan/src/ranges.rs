@@ -4,6 +4,7 @@
 //! follow. What comes out covers all rows for which the arguments hold, perhaps more.
 
 use crate::bound::{Bounded, bound, follows_index};
+use crate::intervals::{Interval, both, united};
 use crate::sarg::{Leaf, Sarg, Test};
 use std::cmp::Ordering;
 use vaquita_catalog::TableInfo;
@@ -17,8 +18,7 @@ use vaquita_expr::{EvalCx, Expr, Row};
 use vaquita_types::SqlResult;
 use vaquita_types::compare::CompareAs;
 
-/// A field of a key; `None`: NULL.
-pub type KeyField = Option<Vec<u8>>;
+pub use crate::intervals::KeyField;
 
 /// Most intervals of a range; beyond, only the key parts before count.
 const RANGES_MAX: usize = 8192;
@@ -43,23 +43,6 @@ impl KeyRange {
     /// Whether it holds the records equal to one key.
     pub fn is_point(&self) -> bool {
         self.lower_inclusive && self.upper_inclusive && !self.lower.is_empty() && self.lower == self.upper
-    }
-}
-
-/// An interval of the values of one column: `None` is no bound; the flag says whether the bound belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Interval {
-    low: Option<(KeyField, bool)>,
-    high: Option<(KeyField, bool)>,
-}
-
-impl Interval {
-    fn point(value: KeyField) -> Interval {
-        Interval { low: Some((value.clone(), true)), high: Some((value, true)) }
-    }
-
-    fn is_point(&self) -> bool {
-        matches!((&self.low, &self.high), (Some((a, true)), Some((b, true))) if a == b)
     }
 }
 
@@ -144,17 +127,14 @@ struct Column<'c> {
 type Intervals = Option<Vec<Interval>>;
 
 impl Column<'_> {
-    fn order(&self, a: &KeyField, b: &KeyField) -> Ordering {
-        match (a, b) {
-            (None, None) => Ordering::Equal,
-            (None, Some(_)) => Ordering::Less,
-            (Some(_), None) => Ordering::Greater,
-            (Some(a), Some(b)) => match self.index.def().compare_plan()[self.part] {
-                FieldCmp::Bytes | FieldCmp::Unknown(_) => a.cmp(b),
-                FieldCmp::Text(collation) => collation.compare(a, b),
-                FieldCmp::Float => float(a).total_cmp(&float(b)),
-                FieldCmp::Double => double(a).total_cmp(&double(b)),
-            },
+    /// The order of the key part's values.
+    fn order(&self) -> impl Fn(&[u8], &[u8]) -> Ordering {
+        let by = self.index.def().compare_plan()[self.part];
+        move |a, b| match by {
+            FieldCmp::Bytes | FieldCmp::Unknown(_) => a.cmp(b),
+            FieldCmp::Text(collation) => collation.compare(a, b),
+            FieldCmp::Float => float(a).total_cmp(&float(b)),
+            FieldCmp::Double => double(a).total_cmp(&double(b)),
         }
     }
 
@@ -171,7 +151,7 @@ impl Column<'_> {
                 // Two by two: the first would be gone through again and again.
                 while all.len() > 1 {
                     let pair = |pair: &[Vec<Interval>]| match pair {
-                        [a, b] => self.both(a, b),
+                        [a, b] => both(a, b, &self.order()),
                         alone => alone.concat(),
                     };
                     all = all.chunks(2).map(pair).collect();
@@ -186,7 +166,7 @@ impl Column<'_> {
                         None => return Ok(None),
                     }
                 }
-                Ok(Some(self.united(all)))
+                Ok(Some(united(all, &self.order())))
             }
         }
     }
@@ -201,7 +181,7 @@ impl Column<'_> {
                 let low = self.compare(CmpOp::Ge, *how, low, cx)?;
                 let high = self.compare(CmpOp::Le, *how, high, cx)?;
                 match (low, high) {
-                    (Some(a), Some(b)) => Some(self.both(&a, &b)),
+                    (Some(a), Some(b)) => Some(both(&a, &b, &self.order())),
                     (a, b) => a.or(b),
                 }
             }
@@ -213,7 +193,7 @@ impl Column<'_> {
                         None => return Ok(None),
                     }
                 }
-                Some(self.united(all))
+                Some(united(all, &self.order()))
             }
             Test::Like { pattern, escape, collation } => self.like(pattern, *escape, *collation, cx)?,
         })
@@ -331,95 +311,6 @@ impl Column<'_> {
             high: above.map(|above| (Some(short(&above)), true)),
         }]))
     }
-
-    /// What is in both; each is in order, and none of its intervals overlap.
-    fn both(&self, a: &[Interval], b: &[Interval]) -> Vec<Interval> {
-        let mut out = Vec::new();
-        let (mut i, mut j) = (0, 0);
-        while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-            let low = self.tighter(Ordering::Greater, &x.low, &y.low);
-            let high = self.tighter(Ordering::Less, &x.high, &y.high);
-            // What ends first meets nothing that comes later.
-            match (&x.high, &y.high) {
-                (_, None) => i += 1,
-                (None, _) => j += 1,
-                (Some(x), Some(y)) if self.order(&x.0, &y.0) == Ordering::Less => i += 1,
-                _ => j += 1,
-            }
-            if self.is_possible(&low, &high) {
-                out.push(Interval { low, high });
-            }
-        }
-        self.united(out)
-    }
-
-    fn is_possible(&self, low: &Option<(KeyField, bool)>, high: &Option<(KeyField, bool)>) -> bool {
-        match (low, high) {
-            (Some((a, a_in)), Some((b, b_in))) => match self.order(a, b) {
-                Ordering::Less => true,
-                Ordering::Equal => *a_in && *b_in,
-                Ordering::Greater => false,
-            },
-            _ => true,
-        }
-    }
-
-    /// The tighter of two bounds: the one that stands in `order` to the other (`Greater` for low bounds, `Less` for high
-    /// ones); of equal ones the exclusive one.
-    fn tighter(
-        &self,
-        order: Ordering,
-        a: &Option<(KeyField, bool)>,
-        b: &Option<(KeyField, bool)>,
-    ) -> Option<(KeyField, bool)> {
-        match (a, b) {
-            (None, other) | (other, None) => other.clone(),
-            (Some(x), Some(y)) => Some(match self.order(&x.0, &y.0) {
-                Ordering::Equal => (x.0.clone(), x.1 && y.1),
-                found if found == order => x.clone(),
-                _ => y.clone(),
-            }),
-        }
-    }
-
-    /// Sorted, with those that touch made one.
-    fn united(&self, mut list: Vec<Interval>) -> Vec<Interval> {
-        list.sort_by(|a, b| match (&a.low, &b.low) {
-            (None, None) => Ordering::Equal,
-            (None, _) => Ordering::Less,
-            (_, None) => Ordering::Greater,
-            (Some((x, x_in)), Some((y, y_in))) => self.order(x, y).then(y_in.cmp(x_in)),
-        });
-        let mut out: Vec<Interval> = Vec::with_capacity(list.len());
-        for next in list {
-            let Some(last) = out.last_mut() else {
-                out.push(next);
-                continue;
-            };
-            let touches = match (&last.high, &next.low) {
-                (None, _) | (_, None) => true,
-                (Some((high, high_in)), Some((low, low_in))) => match self.order(low, high) {
-                    Ordering::Less => true,
-                    Ordering::Equal => *high_in || *low_in,
-                    Ordering::Greater => false,
-                },
-            };
-            if !touches {
-                out.push(next);
-                continue;
-            }
-            let further = match (&last.high, &next.high) {
-                (None, _) | (_, None) => None,
-                (Some(x), Some(y)) => Some(match self.order(&x.0, &y.0) {
-                    Ordering::Greater => x.clone(),
-                    Ordering::Less => y.clone(),
-                    Ordering::Equal => (x.0.clone(), x.1 || y.1),
-                }),
-            };
-            last.high = further;
-        }
-        out
-    }
 }
 
 /// The part of a pattern before the first wildcard, escapes resolved.
@@ -456,4 +347,52 @@ fn float(b: &[u8]) -> f32 {
 fn double(b: &[u8]) -> f64 {
     let v = b.first_chunk().map_or(0.0, |b| f64::from_le_bytes(*b));
     if v == 0.0 { 0.0 } else { v }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_begins_with_what_stands_before_its_first_wildcard() {
+        let prefix = |pattern: &str, escape: char| {
+            let prefix = literal_prefix(pattern.as_bytes(), Some(escape.into()));
+            String::from_utf8(prefix).expect("text")
+        };
+        assert_eq!(prefix("abc%", '\\'), "abc");
+        assert_eq!(prefix("a_c%", '\\'), "a");
+        assert_eq!(prefix("%abc", '\\'), "");
+        assert_eq!(prefix("abc", '\\'), "abc");
+        assert_eq!(prefix("a\\%b\\_c%", '\\'), "a%b_c");
+        assert_eq!(prefix("a|%b%", '|'), "a%b");
+        // An escape character at the end stands for nothing.
+        assert_eq!(prefix("ab|", '|'), "ab");
+        assert_eq!(literal_prefix(b"a\\%", None), b"a\\");
+    }
+
+    /// The key parts before the last one that counts are points.
+    #[test]
+    fn keys_of_several_parts_are_prefixes_with_the_bounds_of_the_last() {
+        let field = |b: u8| Some(vec![b]);
+        let prefixes = [vec![field(1)], vec![field(2)]];
+        let above_five = Interval { low: Some((field(5), false)), high: None };
+        let ranges = compose(&prefixes, &[Interval::point(None), above_five]);
+        let point = |key: Vec<KeyField>| KeyRange {
+            lower: key.clone(),
+            lower_inclusive: true,
+            upper: key,
+            upper_inclusive: true,
+        };
+        let from = |first: u8| KeyRange {
+            lower: vec![field(first), field(5)],
+            lower_inclusive: false,
+            // No bound of the last part is the end of the prefix.
+            upper: vec![field(first)],
+            upper_inclusive: true,
+        };
+        assert_eq!(ranges, [point(vec![field(1), None]), from(1), point(vec![field(2), None]), from(2)]);
+        assert_eq!(points(prefixes.to_vec()), [point(vec![field(1)]), point(vec![field(2)])]);
+        assert!(ranges[0].is_point() && !ranges[1].is_point());
+        assert!(!KeyRange::default().is_point(), "no bound is the whole index");
+    }
 }
