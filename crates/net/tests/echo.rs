@@ -619,14 +619,20 @@ fn the_end_finds_those_on_the_way() {
     for round in 0..10 {
         let open = open(3);
         let mut talks: Vec<Talk> = (0..9).map(|_| open.connect()).collect();
+        let heard = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for talk in &mut talks {
-                scope
-                    .spawn(|| while talk.0.get_mut().write_all(b"t\n").is_ok() && !talk.hear().is_empty() {});
+                scope.spawn(|| {
+                    while talk.0.get_mut().write_all(b"t\n").is_ok() && !talk.hear().is_empty() {
+                        heard.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
             }
             for n in 0..20 + round {
                 open.loops.spread(n % 3 + 1);
-                std::thread::sleep(Duration::from_micros(200));
+                // They go on talking on other loops.
+                let before = heard.load(Ordering::SeqCst);
+                until(|| heard.load(Ordering::SeqCst) > before);
             }
             assert!(open.loops.stop(Duration::from_secs(60)));
         });

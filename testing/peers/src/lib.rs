@@ -34,6 +34,7 @@ mod options;
 mod paths;
 mod server;
 mod session;
+mod wait;
 
 pub use error::PeerError;
 pub use install::install;
@@ -41,3 +42,4 @@ pub use options::Options;
 pub use paths::{Paths, scratch_dir};
 pub use server::{Flavour, MariaDb, Mysql56, Server};
 pub use session::Session;
+pub use wait::until;

@@ -15,7 +15,7 @@ use vaquita_memcached::cache::{Cache, CacheStore, Seconds};
 use vaquita_memcached::conn::{Conn, Next};
 use vaquita_memcached::service::Service;
 use vaquita_memcached::store::Store;
-use vaquita_peers::Paths;
+use vaquita_peers::{Paths, until};
 
 /// Seconds since 1970.
 pub(crate) fn now() -> u32 {
@@ -116,11 +116,7 @@ impl Memcached {
         }
         let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("memcached starts");
         let running = Memcached { child, port };
-        let listens = (0..200).any(|_| {
-            std::thread::sleep(Duration::from_millis(20));
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-        assert!(listens, "memcached does not listen");
+        until("memcached listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         running
     }
 
