@@ -193,6 +193,12 @@ pub fn escape_batch(text: &str, out: &mut String) {
 /// Appends a quoted SQL string literal.
 pub fn quote_sql(text: &str, out: &mut String) {
     out.push('\'');
+    push_sql_string(text, out);
+    out.push('\'');
+}
+
+/// Appends the inside of a quoted SQL string literal.
+pub fn push_sql_string(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '\'' => out.push_str("''"),
@@ -204,7 +210,6 @@ pub fn quote_sql(text: &str, out: &mut String) {
             c => out.push(c),
         }
     }
-    out.push('\'');
 }
 
 /// Appends a number as MySQL prints a DOUBLE: the shortest digits that read back the same; with an exponent below

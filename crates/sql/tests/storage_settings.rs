@@ -3,8 +3,7 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
-use support::{Opened, root, run, try_open_new};
+use support::{Opened, root, run, try_open_new, until};
 use vaquita_sql::Connection;
 
 const SMALL: (&str, &str) = ("innodb_buffer_pool_size", "16M");
@@ -323,16 +322,13 @@ fn what_is_dynamic_counts_at_once() {
 
 /// Waits until a status variable has what `is_it` looks for, and gives it.
 fn wait_for_status(c: &mut Connection, name: &str, is_it: impl Fn(&str) -> bool) -> String {
-    let start = Instant::now();
-    loop {
+    let mut value = String::new();
+    until(&format!("{name} changes"), || {
         let answer = run(c, &format!("show status like '{name}'"));
-        let value = answer.split_once('|').expect("a value").1.to_owned();
-        if is_it(&value) {
-            return value;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "{name} is {value}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+        answer.split_once('|').expect("a value").1.clone_into(&mut value);
+        is_it(&value)
+    });
+    value
 }
 
 const DUMP: &str = "Innodb_buffer_pool_dump_status";
@@ -389,10 +385,7 @@ fn the_pool_is_dumped_and_loaded_when_asked() {
     );
     assert_eq!(run(&mut c, "set global innodb_buffer_pool_dump_now = 1"), "");
     let some = opened.path().join("some");
-    let start = Instant::now();
-    while !some.exists() && start.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    until("the list is written", || some.exists());
     let lines = |text: &str| text.lines().count();
     assert!(lines(&std::fs::read_to_string(&some).unwrap()) * 9 < lines(&list));
     drop(c);

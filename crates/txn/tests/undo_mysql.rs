@@ -4,14 +4,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use vaquita_base::{PageId, SpaceId, SystemClock, TableId, TrxId};
 use vaquita_format::rseg::RollbackSegment;
 use vaquita_format::trx_sys;
 use vaquita_format::undo::record::{OldVersion, UndoHeader, UndoType, UndoValue, UpdateWriter, push_insert};
 use vaquita_format::undo::{UndoKind, UndoPlace, Xid};
 use vaquita_io::real::{RealDisk, RealDiskOptions};
-use vaquita_peers::{Mysql56, Options, Server};
+use vaquita_peers::{Mysql56, Options, Server, until};
 use vaquita_storage::Storage;
 use vaquita_txn::trx_sys::Resurrected;
 use vaquita_txn::undo::{History, UndoBuf};
@@ -81,14 +80,6 @@ fn history_pages(storage: &Storage) -> u32 {
     let page = |no| storage.pool().get_shared(PageId::new(SpaceId::SYSTEM, no)).unwrap();
     let headers: Vec<_> = (0..128).map(|n| trx_sys::rseg(&page(trx_sys::PAGE), n).unwrap().1).collect();
     headers.into_iter().map(|no| RollbackSegment::new(&page(no)).history_size()).sum()
-}
-
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < Duration::from_secs(120), "{what} does not happen");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// A server with an active and a prepared transaction, and a history that a read view keeps; killed. The id of the
@@ -198,7 +189,7 @@ fn what_a_killed_server_left_is_found_and_given_back() {
     // The server takes over.
     let mut server_again = Mysql56::open(&dir, Options::new()).unwrap();
     let server = &mut server_again;
-    wait_for("the rollback of active transactions", || {
+    until("the rollback of active transactions", || {
         let rows = server.rows("select trx_state from information_schema.innodb_trx").unwrap();
         rows.len() == 2
     });

@@ -1,9 +1,10 @@
 //! What system variables do to a server: where it listens, whom it lets in, what it writes, how it waits for clients.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use vaquita_clients::Vaquita;
 use vaquita_clients::wire::{Answer, Wire};
+use vaquita_peers::until;
 
 /// A folder of the test's own, with a server. Both go when it is dropped.
 struct Bed {
@@ -44,14 +45,6 @@ impl Drop for Bed {
 
 fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_vaquita"))
-}
-
-fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

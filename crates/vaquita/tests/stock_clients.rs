@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use vaquita_clients::Vaquita;
-use vaquita_peers::{Mysql56, Options, Server};
+use vaquita_peers::{Mysql56, Options, Server, until};
 
 /// Both servers and a folder for the clients' files.
 struct Both {
@@ -368,12 +368,13 @@ fn kill_by_number(both: &Both) {
     let statement = "begin; insert into kept.t values (2); select 'about to sleep', sleep(600)";
     client.args(["--execute", statement]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let sleeper = client.spawn().expect("the client runs");
-    let id = loop {
+    let mut id = String::new();
+    until("the session is on the list", || {
         let list = String::from_utf8_lossy(&both.ours("mariadb-admin", &["processlist"]).stdout).into_owned();
-        if let Some(line) = list.lines().find(|line| line.contains("sleep(600)")) {
-            break line.split('|').nth(1).expect("a column").trim().to_owned();
-        }
-    };
+        let Some(line) = list.lines().find(|line| line.contains("sleep(600)")) else { return false };
+        id = line.split('|').nth(1).expect("a column").trim().to_owned();
+        true
+    });
     let killed = both.ours("mariadb-admin", &["kill", &id]);
     assert!(killed.status.success(), "{}", shown(&killed));
     let text = shown(&sleeper.wait_with_output().expect("the client ends"));

@@ -6,9 +6,8 @@ mod common;
 
 use common::{Scratch, vaquita};
 use std::path::Path;
-use std::time::{Duration, Instant};
 use vaquita_engine::hot_set::Progress;
-use vaquita_peers::{Mysql56, Options};
+use vaquita_peers::{Mysql56, Options, until};
 
 const TABLES: &str = "create database w default character set latin1; use w;
     create table a (id int primary key, v varchar(200), t text, key (v)) engine=innodb row_format=compact;
@@ -80,15 +79,11 @@ fn tables_of_the_system_tablespace_go_to_mysql_and_back() {
     assert!(rows.len() == 3 && rows.iter().all(|row| row[3] == "OK"), "{rows:?}");
     let counted = server.rows("select count(*), sum(length(t)), sum(v = 'changed') from w.a").unwrap();
     assert_eq!(counted, [["15", "160007", "12"]]);
-    let start = Instant::now();
-    loop {
+    until("the pages of the list are loaded", || {
         let status = server.rows("show status like 'Innodb_buffer_pool_load_status'").unwrap();
-        if status[0][1].contains("load completed at") {
-            break;
-        }
-        assert!(!status[0][1].contains("rror") && start.elapsed() < Duration::from_secs(60), "{status:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        assert!(!status[0][1].contains("rror"), "{status:?}");
+        status[0][1].contains("load completed at")
+    });
     server
         .sql("insert into w.a values (100, 'by mysql', repeat('q', 30000)); update w.b set u = concat(u, '!');
               insert into w.c values (2, 100); create table w.made (id int primary key, v varchar(20)) engine=innodb;
@@ -115,16 +110,13 @@ fn loads_what_mysql_listed(dir: &Path) {
         variables: variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
     })
     .unwrap();
-    let start = Instant::now();
-    loop {
-        let (_, load) = db.engine().core().hot_set.progress();
-        match load {
-            Progress::Completed { .. } => break,
-            Progress::Said(text) => assert!(!text.contains("not loaded"), "{text}"),
-            Progress::NotStarted => {}
+    until("the pages of the list are loaded", || match db.engine().core().hot_set.progress().1 {
+        Progress::Completed { .. } => true,
+        Progress::Said(text) => {
+            assert!(!text.contains("not loaded"), "{text}");
+            false
         }
-        assert!(start.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        Progress::NotStarted => false,
+    });
     db.close().unwrap();
 }

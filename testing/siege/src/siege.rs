@@ -141,18 +141,25 @@ fn one(abuse: &Abuse, target: &Target) -> Result<(), Failure> {
     (abuse.run)(target).map_err(|Failure(why)| Failure(format!("{}: {why}", abuse.name)))
 }
 
+/// So many looks in a row that see the same files and threads mean that nobody is at work any more.
+const SAME_LOOKS: u32 = 4;
+
 /// Waits until all sessions have ended, and what they left is cleaned up; then looks.
 fn at_rest(server: &Vaquita) -> Result<Vitals, Failure> {
     let mut root = Wire::connect(server.port(), "root")?;
     let end = Instant::now() + Duration::from_secs(60);
+    let (mut seen, mut looks) = (None, 0);
     loop {
         let sessions = root.query("select count(*) from information_schema.processlist")?;
         let sessions = sessions.value().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX);
-        if sessions == 1 || Instant::now() > end {
-            std::thread::sleep(Duration::from_millis(500));
-            let pid = server.pid().ok_or_else(|| Failure("the server is gone".into()))?;
-            return Vitals::of(pid, sessions);
+        let pid = server.pid().ok_or_else(|| Failure("the server is gone".into()))?;
+        let vitals = Vitals::of(pid, sessions)?;
+        let now = Some((vitals.files, vitals.threads));
+        looks = if sessions == 1 && now == seen { looks + 1 } else { 0 };
+        if looks == SAME_LOOKS || Instant::now() > end {
+            return Ok(vitals);
         }
+        seen = now;
         std::thread::sleep(Duration::from_millis(50));
     }
 }

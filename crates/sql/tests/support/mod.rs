@@ -3,8 +3,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 use vaquita_sql::sink::Collected;
 use vaquita_sql::{ConnectInfo, Connection, Database, Options, SqlError};
+
+/// Waits until something is so, looking again and again.
+#[track_caller]
+pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
 
 /// A folder that goes when the value goes.
 pub(crate) struct Folder(std::path::PathBuf);

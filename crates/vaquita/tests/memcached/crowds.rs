@@ -3,7 +3,7 @@
 use crate::{Bed, Talk};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use vaquita_peers::until;
 
 fn descriptors(bed: &Bed) -> usize {
     let pid = bed.server.pid().expect("it runs");
@@ -38,9 +38,7 @@ fn ten_thousand_come_and_go_and_leave_nothing() {
             before = (descriptors(&bed), memory(&bed));
         }
     }
-    while bed.stat("curr_connections") > 1 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the others have left", || bed.stat("curr_connections") == 1);
     assert!(bed.stat("total_connections") > 10_000);
     assert!(descriptors(&bed) < before.0, "descriptors");
     // Nine thousand connections later: less than 200 bytes of each are left.

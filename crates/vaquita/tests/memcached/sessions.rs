@@ -1,6 +1,7 @@
 //! The example sessions of the articles: several tables, bind, another delimiter; SQL and memcached on the same rows.
 
 use crate::Bed;
+use vaquita_peers::until;
 
 const TABLES: &str = "
 create database my_database;
@@ -107,9 +108,7 @@ fn another_delimiter() {
     let mut talk = bed.connect();
     let mut get = || talk.ask("get @@setup_3::key_a\r\nmn\r\n", "MN");
     // Seen within a second.
-    while !get().contains("of the third") {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until("the new delimiter is seen", || get().contains("of the third"));
     assert_eq!(get(), "VALUE @@setup_3::key_a 0 12\r\nof the third\r\nEND\r\nMN\r\n");
 }
 
@@ -134,16 +133,12 @@ fn batches_are_seen_by_sql_when_they_are_committed() {
     set("d");
     assert_eq!(seen(), "3");
     bed.sql("set global innodb_api_bk_commit_interval = 1");
-    while seen() != "4" {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("what is idle is committed", || seen() == "4");
     assert_eq!(bed.stat("innodb_idle_commits"), 1);
     // Who leaves has said all there is.
     set("e");
     drop(talk);
-    while seen() != "5" {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("what a connection left is committed", || seen() == "5");
 }
 
 #[test]

@@ -10,7 +10,7 @@
 use std::io::{self, Write};
 
 use vaquita_format::frm::show_create;
-use vaquita_format::text::{TextType, escape_batch};
+use vaquita_format::text::{TextType, escape_batch, push_sql_string};
 
 use crate::workshop::metadata::{ShownColumn, TableInfo};
 
@@ -200,7 +200,7 @@ impl<'a, 'w> RowWriter<'a, 'w> {
                 self.buffer.push(c);
             }),
             Format::Json => json_string(text, &mut self.buffer),
-            Format::Sql => sql_string(text, &mut self.buffer),
+            Format::Sql => push_sql_string(text, &mut self.buffer),
         }
         self.out.write_all(self.buffer.as_bytes())
     }
@@ -230,21 +230,6 @@ fn json_string(text: &str, out: &mut String) {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-}
-
-/// Appends the inside of an SQL string.
-fn sql_string(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str("''"),
-            '\\' => out.push_str("\\\\"),
-            '\0' => out.push_str("\\0"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\x1A' => out.push_str("\\Z"),
             c => out.push(c),
         }
     }
