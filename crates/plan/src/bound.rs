@@ -160,3 +160,93 @@ fn integer(ty: &SqlType, value: &Value<'_>, out: &mut Vec<u8>) -> Option<Bounded
         Ordering::Less => Bounded::Below,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTEGERS: [(Kind, u32); 5] = [
+        (Kind::TinyInt, 8),
+        (Kind::SmallInt, 16),
+        (Kind::MediumInt, 24),
+        (Kind::Int, 32),
+        (Kind::BigInt, 64),
+    ];
+
+    fn value(v: i128) -> Value<'static> {
+        match i64::try_from(v) {
+            Ok(v) => Value::Int(v),
+            Err(_) => Value::UInt(u64::try_from(v).expect("an integer of SQL")),
+        }
+    }
+
+    /// Stored integers order as bytes do; what no column of the type holds is bounded by its least or greatest value, which
+    /// lies on the other side of all that it is compared with.
+    #[test]
+    fn integers_are_bounds_in_the_order_of_their_columns() {
+        for (kind, bits) in INTEGERS {
+            for unsigned in [false, true] {
+                let ty = SqlType { unsigned, ..SqlType::new(kind) };
+                let half = 1i128 << (bits - 1);
+                let (least, greatest) = if unsigned { (0, 2 * half - 1) } else { (-half, half - 1) };
+                let mut before: Option<Vec<u8>> = None;
+                for v in [least, least + 1, greatest / 2, greatest - 1, greatest] {
+                    let mut stored = Vec::new();
+                    assert_eq!(integer(&ty, &value(v), &mut stored), Some(Bounded::Exact), "{kind:?} {v}");
+                    assert_eq!(stored.len() as u32 * 8, bits, "{kind:?} {v}");
+                    assert!(before.as_ref().is_none_or(|before| *before < stored), "{kind:?} {v}");
+                    before = Some(stored);
+                }
+                let mut ends = Vec::new();
+                for (v, is) in [(least - 1, Bounded::Above), (greatest + 1, Bounded::Below)] {
+                    // SQL has no integers beyond these.
+                    if i64::try_from(v).is_ok() || u64::try_from(v).is_ok() {
+                        assert_eq!(integer(&ty, &value(v), &mut ends), Some(is), "{kind:?} {v}");
+                    }
+                }
+                assert!(
+                    greatest == i128::from(u64::MAX)
+                        || Some(&ends[ends.len() - bits as usize / 8..]) == before.as_deref()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn comparisons_follow_an_index_only_where_they_order_as_it_does() {
+        const CI: u16 = 8;
+        const BIN: u16 = 47;
+        let (int, double) = (SqlType::bigint(false), SqlType::double());
+        for how in [CompareAs::Int, CompareAs::Decimal, CompareAs::Double] {
+            assert!(follows_index(&int, how, false), "{how:?}");
+            // '10' and ' 10' and '1e1' are all equal to 10, and lie anywhere.
+            assert!(!follows_index(&SqlType::varchar(10, CI), how, true), "{how:?}");
+        }
+        assert!(!follows_index(&int, CompareAs::Text(CI), true), "numbers as text order otherwise");
+        assert!(follows_index(&double, CompareAs::Double, false));
+        assert!(!follows_index(&double, CompareAs::Decimal, true));
+        // Two decimals of many digits may be one DOUBLE.
+        assert!(follows_index(&SqlType::decimal(10, 2), CompareAs::Double, false));
+        assert!(!follows_index(&SqlType::decimal(30, 2), CompareAs::Double, true));
+        let text = SqlType::varchar(10, CI);
+        assert!(follows_index(&text, CompareAs::Text(CI), false));
+        assert!(!follows_index(&text, CompareAs::Text(BIN), true), "another collation");
+        // An ENUM lies in the order of its numbers, not of its labels.
+        let label = SqlType { collation: CI, ..SqlType::new(Kind::Enum) };
+        assert!(follows_index(&label, CompareAs::Int, false));
+        assert!(follows_index(&label, CompareAs::Text(CI), true));
+        assert!(!follows_index(&label, CompareAs::Text(CI), false));
+        let (date, time) = (SqlType::new(Kind::Date), SqlType::new(Kind::Time));
+        assert!(
+            follows_index(&date, CompareAs::Date, false) && follows_index(&date, CompareAs::DateTime, false)
+        );
+        assert!(
+            !follows_index(&date, CompareAs::LooseDateTime, false),
+            "text that is no date is the zero date"
+        );
+        assert!(!follows_index(&SqlType::new(Kind::DateTime), CompareAs::Date, true));
+        assert!(
+            follows_index(&time, CompareAs::Time, false) && !follows_index(&time, CompareAs::DateTime, true)
+        );
+    }
+}
