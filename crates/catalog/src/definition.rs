@@ -3,6 +3,7 @@
 //! | view | where |
 //! |---|---|
 //! | what the engine is told to make, and keeps | [`stored`](crate::stored) |
+//! | a `.frm` of a MySQL server | [`frm`](crate::frm) |
 //! | SHOW CREATE TABLE | [`show_create`](crate::show_create) |
 //! | what queries look at for every row | [`table`](crate::table) |
 //!
@@ -13,10 +14,10 @@
 //! [`show_create`](crate::show_create); nothing else has to learn of it. A temporary table is one whose definition a session has; a
 //! view is no table and has none.
 
-use crate::extra::Extra;
 use crate::names::same_name;
 use std::borrow::Cow;
 use std::sync::Arc;
+use vaquita_engine::kept::{Extra, option};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
@@ -186,17 +187,17 @@ impl TableOption {
     /// Its name in lower case: in information_schema, and where it is kept.
     pub fn name(self) -> &'static str {
         match self {
-            TableOption::MinRows => "min_rows",
-            TableOption::MaxRows => "max_rows",
-            TableOption::AvgRowLength => "avg_row_length",
-            TableOption::PackKeys => "pack_keys",
-            TableOption::StatsPersistent => "stats_persistent",
-            TableOption::StatsAutoRecalc => "stats_auto_recalc",
-            TableOption::StatsSamplePages => "stats_sample_pages",
-            TableOption::Checksum => "checksum",
-            TableOption::DelayKeyWrite => "delay_key_write",
-            TableOption::RowFormat => "row_format",
-            TableOption::KeyBlockSize => "key_block_size",
+            TableOption::MinRows => option::MIN_ROWS,
+            TableOption::MaxRows => option::MAX_ROWS,
+            TableOption::AvgRowLength => option::AVG_ROW_LENGTH,
+            TableOption::PackKeys => option::PACK_KEYS,
+            TableOption::StatsPersistent => option::STATS_PERSISTENT,
+            TableOption::StatsAutoRecalc => option::STATS_AUTO_RECALC,
+            TableOption::StatsSamplePages => option::STATS_SAMPLE_PAGES,
+            TableOption::Checksum => option::CHECKSUM,
+            TableOption::DelayKeyWrite => option::DELAY_KEY_WRITE,
+            TableOption::RowFormat => option::ROW_FORMAT,
+            TableOption::KeyBlockSize => option::KEY_BLOCK_SIZE,
         }
     }
 }
@@ -204,7 +205,7 @@ impl TableOption {
 /// The options of a table that were declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableOptions {
-    /// As the engine keeps them, those of keys left out: see [`crate::extra`].
+    /// As the engine keeps them, those of keys left out: see [`vaquita_engine::kept`].
     pub(crate) kept: Extra,
 }
 
@@ -342,6 +343,11 @@ impl KeyDefinition {
     /// Whether no two rows may have equal values.
     pub fn is_unique(&self) -> bool {
         matches!(self.kind, KeyKind::Primary | KeyKind::Unique)
+    }
+
+    /// Whether it is an index of its columns' order.
+    pub fn has_tree(&self) -> bool {
+        matches!(self.kind, KeyKind::Primary | KeyKind::Unique | KeyKind::Plain)
     }
 
     /// Whether it is the primary key.

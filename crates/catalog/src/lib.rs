@@ -5,8 +5,8 @@
 //! | the definition: columns, keys, foreign keys, options | [`definition`] |
 //! | what a definition may be; keys; columns that are changed | [`limits`], [`keys`], `edit` |
 //! | definitions from and to the engine's descriptions | [`stored`] |
+//! | definitions from `.frm` files | [`frm`] |
 //! | definitions as text | [`show_create`] |
-//! | what the engine keeps for this layer as text | [`extra`] |
 //! | types of columns from their declared text | [`declared`] |
 //! | names of tables and databases; what a database is by default | `names`, `database` |
 //! | tables in use: a definition with what queries need of it | [`table`] |
@@ -24,7 +24,7 @@ mod defaults;
 pub mod definition;
 mod edit;
 pub mod error;
-pub mod extra;
+pub mod frm;
 pub mod keys;
 pub mod limits;
 mod names;

@@ -2,7 +2,7 @@
 //! definition is read from a table of the engine here and nowhere else.
 //!
 //! The engine has columns, keys and constraints in InnoDB's terms; what it keeps without understanding it is text: see
-//! [`extra`](crate::extra).
+//! [`vaquita_engine::kept`].
 
 use crate::declared;
 use crate::definition::{
@@ -10,9 +10,9 @@ use crate::definition::{
     width_of,
 };
 use crate::error::constraint_name;
-use crate::extra::{self, Extra, index_option};
 use crate::names::{engine_name, same_name, sql_name};
 use std::sync::Arc;
+use vaquita_engine::kept::{self, Extra, index_option};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
 use vaquita_engine::{Column, ForeignKeySpec, Index, IndexSpec, Table, TableSpec};
@@ -29,7 +29,7 @@ impl Definition {
         let (database, name) = sql_name(&table.name);
         let mut extra = Extra::parse(&table.extra);
         let keys = keys_of(table, &extra);
-        extra.retain(|name| !extra::is_of_index(name));
+        extra.retain(|name| !kept::is_of_index(name));
         let columns = table.columns.iter().enumerate();
         Definition {
             database,
@@ -169,7 +169,12 @@ fn in_form(default: &DefaultValue, from: &ColumnType, to: &ColumnType) -> Defaul
     }
 }
 
-fn column_of(column: &Column, at: usize, table_collation: u16, format: RowFormat) -> ColumnDefinition {
+pub(crate) fn column_of(
+    column: &Column,
+    at: usize,
+    table_collation: u16,
+    format: RowFormat,
+) -> ColumnDefinition {
     let mut kept = Extra::parse(&column.extra);
     let labels_in = kept.number(COLLATE).and_then(|n| u16::try_from(n).ok());
     let ty = declared::sql_type(column, &kept.head, labels_in.unwrap_or(table_collation));
@@ -203,7 +208,12 @@ fn keys_of(table: &Table, extra: &Extra) -> Vec<KeyDefinition> {
         keys.push((class(key.is_primary(), index.is_unique(), nullable), key));
     }
     keys.sort_by_key(|(class, _)| *class);
-    keys.into_iter().map(|(_, key)| key).collect()
+    // Those of a MySQL server have no tree that the engine knows.
+    let words = extra.of_indexes("fulltext").map(|(name, columns)| {
+        let parts = kept::split_names(columns).into_iter().map(KeyPart::whole).collect();
+        KeyDefinition::new(KeyKind::FullText, name, parts)
+    });
+    keys.into_iter().map(|(_, key)| key).chain(words).collect()
 }
 
 /// The place of a key among others: the primary key, unique keys without NULL, other unique ones, the rest.
@@ -229,9 +239,7 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
             && f.child_columns.len() == parts.len()
             && f.child_columns.iter().zip(&parts).all(|(a, b)| same_name(a, &b.column))
     };
-    let option = |name: &str| extra.get(&index_option(&index.name, name));
-    let generated = option("generated").is_some() || table.foreign_keys.iter().any(is_of_constraint);
-    KeyDefinition {
+    let key = KeyDefinition {
         kind: match index.is_unique() {
             _ if index.name == PRIMARY => KeyKind::Primary,
             true => KeyKind::Unique,
@@ -239,11 +247,22 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
         },
         name: index.name.clone(),
         comment: index.comment.clone(),
-        using: option("using").map(|u| if u == "HASH" { "HASH" } else { "BTREE" }),
-        key_block_size: option("key_block_size").and_then(|n| n.parse().ok()),
-        generated: generated && !index.is_unique(),
+        using: None,
+        key_block_size: None,
+        generated: table.foreign_keys.iter().any(is_of_constraint),
         parts,
-    }
+    };
+    with_options(key, extra)
+}
+
+/// A key with what is kept of it as options of the table.
+pub(crate) fn with_options(mut key: KeyDefinition, extra: &Extra) -> KeyDefinition {
+    let option = |name: &str| extra.get(&index_option(&key.name, name));
+    let generated = key.generated || option("generated").is_some();
+    let using = option("using").map(|u| if u == "HASH" { "HASH" } else { "BTREE" });
+    let key_block_size = option("key_block_size").and_then(|n| n.parse().ok());
+    key.generated = generated && !key.is_unique();
+    KeyDefinition { using, key_block_size, ..key }
 }
 
 fn foreign_key_of(key: &ForeignKey) -> ForeignKeyDefinition {

@@ -104,7 +104,7 @@ pub struct TableInfo {
     pub definition: Definition,
     /// Columns in order: those of the engine's table, hidden ones too.
     pub columns: Vec<ColumnInfo>,
-    /// Keys in the order of the definition.
+    /// Keys that have trees, in the order of the definition.
     pub keys: Vec<KeyInfo>,
     /// Position of the AUTO_INCREMENT column.
     pub auto_increment: Option<usize>,
@@ -122,7 +122,8 @@ impl TableInfo {
         let columns = definition.columns.iter().zip(&table.columns);
         let mut columns: Vec<ColumnInfo> =
             columns.map(|(c, stored)| column_info(c, stored, table.row_format)).collect();
-        let keys = definition.keys.iter().map(|key| key_info(key, &table, &columns));
+        let trees = definition.keys.iter().filter(|key| key.has_tree());
+        let keys = trees.map(|key| key_info(key, &table, &columns));
         let keys = keys.collect::<SqlResult<Vec<_>>>()?;
         flag_keys(&keys, &mut columns);
         Ok(TableInfo {

@@ -37,6 +37,7 @@ pub mod dict;
 pub mod engine;
 pub mod error;
 pub mod hot_set;
+pub mod kept;
 mod lock_data;
 mod mark;
 pub mod mdl;
@@ -70,7 +71,7 @@ pub mod text {
 pub mod lower {
     pub use vaquita_format::checksum::ChecksumAlgorithm;
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
-    pub use vaquita_format::{PageSize, charset, collation, column, filename, value};
+    pub use vaquita_format::{Corruption, PageSize, charset, collation, column, filename, frm, value};
     pub use vaquita_io::FlushMethod;
     pub use vaquita_storage::{FlushNeighbors, ForceRecovery, LiveSettings, SystemFile};
     pub use vaquita_txn::TrxState;
@@ -79,6 +80,7 @@ pub mod lower {
 
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{ForeignKeySpec, IndexSpec, TableSpec};
+pub use crate::dict::server_files::{columns_of_frm, options_of_frm};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};
 pub use crate::mdl::MdlMode;

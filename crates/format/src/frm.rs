@@ -16,15 +16,15 @@
 //! from before MySQL 5.0's VARCHAR.
 
 mod columns;
-mod create;
 mod extras;
 mod keys;
+mod spelling;
 mod table_def;
 
 pub use columns::{ColumnDefault, FrmColumn};
-pub use create::{column_type, show_create};
 pub use extras::Extras;
 pub use keys::{FrmKey, FrmKeyPart, key_flags};
+pub use spelling::column_type;
 pub use table_def::{FrmTable, FullTextIndex};
 
 use crate::error::{Corruption, Result};

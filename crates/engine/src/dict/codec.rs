@@ -11,7 +11,7 @@
 //! Counts and lengths are InnoDB's compressed numbers; texts are a length and UTF-8. A default is a tag and, for a
 //! constant or an expression, its bytes. Bytes behind the last part are ignored: a later version may add parts.
 
-use crate::table::DefaultValue;
+use crate::table::{Column, DefaultValue};
 use vaquita_base::IndexId;
 use vaquita_base::codec::{Reader, Truncated, push_compressed, push_u16, push_u64};
 use vaquita_format::Corruption;
@@ -49,6 +49,19 @@ pub struct ColumnExtra {
     pub comment: String,
     /// What the layer above wants kept.
     pub extra: String,
+}
+
+impl ColumnExtra {
+    /// Adds it to what the dictionary says of a column.
+    pub(crate) fn apply(self, column: &mut Column) {
+        column.decimal = self.decimal;
+        column.labels = self.labels;
+        column.default = self.default;
+        column.on_update_now = self.on_update_now;
+        column.auto_increment = self.auto_increment;
+        column.comment = self.comment;
+        column.extra = self.extra;
+    }
 }
 
 /// What is kept of a table.

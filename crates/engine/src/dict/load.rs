@@ -1,7 +1,7 @@
 //! Table objects from the rows of the SYS tables.
 
 use crate::dict::build::{IndexParts, TableParts};
-use crate::dict::codec::{ColumnExtra, TableExtra};
+use crate::dict::codec::TableExtra;
 use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
@@ -221,7 +221,7 @@ impl Dictionary {
         parts.extra = extra.extra;
         parts.auto_inc_from = extra.auto_inc_from;
         for (column, kept) in parts.columns.iter_mut().zip(extra.columns) {
-            apply(column, kept);
+            kept.apply(column);
         }
         for (id, comment) in extra.index_comments {
             if let Some(index) = parts.indexes.iter_mut().find(|i| i.id == id) {
@@ -329,16 +329,6 @@ fn hide_doc_id(storage: &Storage, parts: &mut TableParts, row: &TableRow) -> Res
     let index = parts.indexes.iter_mut().find(|index| index.name == DOC_ID_INDEX);
     index.into_iter().for_each(|index| index.hidden = hidden || lacks_key);
     Ok(())
-}
-
-fn apply(column: &mut Column, kept: ColumnExtra) {
-    column.decimal = kept.decimal;
-    column.labels = kept.labels;
-    column.default = kept.default;
-    column.on_update_now = kept.on_update_now;
-    column.auto_increment = kept.auto_increment;
-    column.comment = kept.comment;
-    column.extra = kept.extra;
 }
 
 fn column_def(row: &SysRow) -> vaquita_format::Result<ColumnDef> {

@@ -2,11 +2,15 @@
 
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
-use crate::error::Result;
+use crate::error::Result as EngineResult;
+use crate::kept::{Extra, index_option, join_names, option};
 use crate::table::{Column, DefaultValue};
 use std::path::{Path, PathBuf};
+use vaquita_format::Corruption;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
-use vaquita_format::frm::{ColumnDefault, Frm, FrmColumn, column_type};
+use vaquita_format::frm::{
+    ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
+};
 use vaquita_format::index_def::RowFormat;
 use vaquita_io::{OpenMode, OpenOptions};
 use vaquita_storage::Storage;
@@ -22,12 +26,12 @@ pub(crate) fn is_of_a_server(storage: &Storage) -> bool {
 }
 
 /// What the table's `.frm` tells, if there is one that can be read.
-pub(crate) fn read_extra(storage: &Storage, table: &TableParts) -> Result<Option<TableExtra>> {
+pub(crate) fn read_extra(storage: &Storage, table: &TableParts) -> EngineResult<Option<TableExtra>> {
     Ok(read_frm(storage, &table.name)?.map(|frm| extra_of(&frm, table)))
 }
 
 /// The table's `.frm`, if there is one that can be read.
-pub(crate) fn read_frm(storage: &Storage, table: &str) -> Result<Option<Frm>> {
+pub(crate) fn read_frm(storage: &Storage, table: &str) -> EngineResult<Option<Frm>> {
     // The partitions of a table share its `.frm`.
     let name = table.split("#P#").next().unwrap_or_default();
     let name = name.split("#p#").next().unwrap_or_default();
@@ -50,14 +54,92 @@ fn extra_of(frm: &Frm, table: &TableParts) -> TableExtra {
         collation: frm.collation,
         auto_inc_from: 0,
         comment: frm.comment.clone(),
-        extra: String::new(),
+        extra: options_of_frm(frm).to_text(),
         columns: table.columns.iter().map(column).collect(),
         index_comments: table.indexes.iter().filter_map(comment).collect(),
     }
 }
 
+/// The columns that a `.frm` describes, in the row format that it declares.
+///
+/// # Errors
+/// A type or a collation that is not known.
+pub fn columns_of_frm(frm: &Frm) -> Result<Vec<Column>, Corruption> {
+    let format = frm.default_row_format();
+    let column = |described: &FrmColumn| {
+        let mut column = Column::new(described.to_def()?);
+        let extra = column_extra(described, &column.def, format);
+        extra.apply(&mut column);
+        Ok(column)
+    };
+    frm.columns.iter().map(column).collect()
+}
+
+/// What a `.frm` says of a table and its keys that the dictionary does not, as it is kept of tables made here.
+pub fn options_of_frm(frm: &Frm) -> Extra {
+    let mut out = Extra::default();
+    let number = |n: u64| (n != 0).then(|| n.to_string());
+    let either = |on: u16, off: u16| match (frm.options & on != 0, frm.options & off != 0) {
+        (true, _) => Some("1".to_owned()),
+        (_, true) => Some("0".to_owned()),
+        _ => None,
+    };
+    out.set(option::MIN_ROWS, number(frm.min_rows.into()));
+    out.set(option::MAX_ROWS, number(frm.max_rows.into()));
+    out.set(option::AVG_ROW_LENGTH, number(frm.avg_row_length.into()));
+    out.set(option::PACK_KEYS, either(table_options::PACK_KEYS, table_options::NO_PACK_KEYS));
+    out.set(
+        option::STATS_PERSISTENT,
+        either(table_options::STATS_PERSISTENT, table_options::NO_STATS_PERSISTENT),
+    );
+    let recalc = match frm.stats_auto_recalc {
+        1 => Some("1".to_owned()),
+        2 => Some("0".to_owned()),
+        _ => None,
+    };
+    out.set(option::STATS_AUTO_RECALC, recalc);
+    out.set(option::STATS_SAMPLE_PAGES, number(frm.stats_sample_pages.into()));
+    out.set(option::CHECKSUM, either(table_options::CHECKSUM, 0));
+    out.set(option::DELAY_KEY_WRITE, either(table_options::DELAY_KEY_WRITE, 0));
+    out.set(option::ROW_FORMAT, row_format(frm.row_format).map(str::to_owned));
+    out.set(option::KEY_BLOCK_SIZE, number(frm.key_block_size.into()));
+    frm.keys.iter().for_each(|key| key_options(frm, key, &mut out));
+    out
+}
+
+fn row_format(declared: DeclaredFormat) -> Option<&'static str> {
+    match declared {
+        DeclaredFormat::Default => None,
+        DeclaredFormat::Fixed => Some("FIXED"),
+        DeclaredFormat::Dynamic => Some("DYNAMIC"),
+        DeclaredFormat::Compressed => Some("COMPRESSED"),
+        DeclaredFormat::Redundant => Some("REDUNDANT"),
+        DeclaredFormat::Compact => Some("COMPACT"),
+    }
+}
+
+fn key_options(frm: &Frm, key: &FrmKey, out: &mut Extra) {
+    let mut set = |option, value: Option<String>| out.set(&index_option(&key.name, option), value);
+    set(
+        "using",
+        match key.algorithm {
+            1 => Some("BTREE".to_owned()),
+            3 => Some("HASH".to_owned()),
+            _ => None,
+        },
+    );
+    // A key of which nothing is said has that of the table.
+    let own = key.block_size != 0 && key.block_size != frm.key_block_size;
+    set("key_block_size", own.then(|| key.block_size.to_string()));
+    set("generated", (key.flags & key_flags::GENERATED != 0).then(|| "1".to_owned()));
+    let columns = key.parts.iter().map(|part| frm.columns[part.column].name.as_str());
+    set("fulltext", key.is_fulltext().then(|| join_names(columns)));
+}
+
 fn column_extra(frm: &FrmColumn, def: &ColumnDef, format: RowFormat) -> ColumnExtra {
     let decimal = def.mysql_type() == mysql_type::NEWDECIMAL;
+    let mut extra = Extra::new(column_type(frm));
+    extra.set("collate", (!frm.labels.is_empty()).then(|| frm.collation.to_string()));
     ColumnExtra {
         decimal: decimal.then(|| (frm.precision(), u32::from(frm.decimals.unwrap_or(0)))),
         labels: frm.labels.clone(),
@@ -72,7 +154,7 @@ fn column_extra(frm: &FrmColumn, def: &ColumnDef, format: RowFormat) -> ColumnEx
         on_update_now: frm.on_update_now,
         auto_increment: frm.auto_increment,
         comment: frm.comment.clone(),
-        extra: column_type(frm),
+        extra: extra.to_text(),
     }
 }
 
@@ -89,13 +171,13 @@ fn stored_default(mut value: Vec<u8>, def: &ColumnDef, format: RowFormat) -> Def
 }
 
 /// Where the table's `.isl` points, if there is one.
-pub(crate) fn read_link(storage: &Storage, name: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn read_link(storage: &Storage, name: &str) -> EngineResult<Option<PathBuf>> {
     let path = storage.options().dir.join(format!("{name}.isl"));
     let Some(text) = read(storage, &path, LINK_MAX)? else { return Ok(None) };
     Ok(Some(PathBuf::from(String::from_utf8_lossy(&text).trim().to_owned())))
 }
 
-fn read(storage: &Storage, path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
+fn read(storage: &Storage, path: &Path, max: u64) -> EngineResult<Option<Vec<u8>>> {
     let fs = storage.fs();
     if !fs.exists(path) {
         return Ok(None);

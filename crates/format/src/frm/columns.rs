@@ -143,7 +143,7 @@ impl FrmColumn {
     /// The constant of its DEFAULT as InnoDB stores it; of CHAR with all its padding.
     pub fn stored_default(&self) -> Option<Vec<u8>> {
         match &self.default {
-            ColumnDefault::Row(bytes) => Some(super::create::stored_form(self, bytes)),
+            ColumnDefault::Row(bytes) => Some(super::spelling::stored_form(self, bytes)),
             ColumnDefault::None | ColumnDefault::Null | ColumnDefault::Now => None,
         }
     }

@@ -23,7 +23,7 @@
 use std::collections::BTreeSet;
 
 use super::columns::{FrmColumn, code};
-use super::create::has_collation;
+use super::spelling::has_collation;
 use super::{Frm, Le};
 use crate::collation;
 use crate::error::{Corruption, Result};

@@ -62,7 +62,7 @@ impl Frm {
         ids: &[IndexId],
         kept_doc_id: bool,
     ) -> Result<FrmTable> {
-        let mut columns = self.columns.iter().map(column_def).collect::<Result<Vec<_>>>()?;
+        let mut columns = self.columns.iter().map(FrmColumn::to_def).collect::<Result<Vec<_>>>()?;
         let fulltext: Vec<FullTextIndex> =
             self.keys.iter().filter(|k| k.is_fulltext()).map(full_text).collect();
         let has_doc_id = columns.iter().any(|c| c.name == FTS_DOC_ID);
@@ -106,7 +106,7 @@ impl Frm {
     fn key_parts(&self, key: &FrmKey) -> Vec<KeyPart> {
         let part = |p: &super::FrmKeyPart| {
             let column = &self.columns[p.column];
-            if is_prefix(column, p.length) {
+            if column.is_prefix(p.length) {
                 KeyPart::prefix(p.column, u32::from(p.length))
             } else {
                 KeyPart::whole(p.column)
@@ -116,13 +116,16 @@ impl Frm {
     }
 }
 
-/// Whether a key part of this length is a prefix of the column: only text and bytes have prefixes, and a BLOB in a key
-/// always is one.
-pub(super) fn is_prefix(column: &FrmColumn, length: u16) -> bool {
-    match column.type_code {
-        code::VARCHAR | code::STRING => u32::from(length) < column.length,
-        code::TINY_BLOB | code::BLOB | code::MEDIUM_BLOB | code::LONG_BLOB | code::GEOMETRY => true,
-        _ => false,
+impl FrmColumn {
+    /// Whether a key part of this length is a prefix of the column: only text and bytes have prefixes, and a BLOB in a key
+    /// always is one.
+    pub fn is_prefix(&self, length: u16) -> bool {
+        let column = self;
+        match column.type_code {
+            code::VARCHAR | code::STRING => u32::from(length) < column.length,
+            code::TINY_BLOB | code::BLOB | code::MEDIUM_BLOB | code::LONG_BLOB | code::GEOMETRY => true,
+            _ => false,
+        }
     }
 }
 
@@ -130,52 +133,61 @@ fn full_text(key: &FrmKey) -> FullTextIndex {
     FullTextIndex { name: key.name.clone(), columns: key.parts.iter().map(|p| p.column).collect() }
 }
 
-fn column_def(c: &FrmColumn) -> Result<ColumnDef> {
-    let name = c.name.as_str();
-    let fsp = u32::from(c.fsp());
-    let old = |code: u8, len: u32, flags: u32| {
-        ColumnDef::new(name, MType::Int, u32::from(code) | prtype::BINARY_TYPE | flags, len)
-    };
-    let def = match c.type_code {
-        code::TINY => ColumnDef::int(name, 1, c.unsigned),
-        code::SHORT => ColumnDef::int(name, 2, c.unsigned),
-        code::INT24 => ColumnDef::int(name, 3, c.unsigned),
-        code::LONG => ColumnDef::int(name, 4, c.unsigned),
-        code::LONGLONG => ColumnDef::int(name, 8, c.unsigned),
-        code::FLOAT => ColumnDef::float(name),
-        code::DOUBLE => ColumnDef::double(name),
-        code::NEWDECIMAL => ColumnDef::decimal(name, c.precision(), u32::from(c.decimals.unwrap_or(0))),
-        code::BIT => ColumnDef::bit(name, c.length),
-        code::YEAR => ColumnDef::year(name),
-        code::DATE => ColumnDef::date(name),
-        code::TIME => ColumnDef::time(name, fsp),
-        code::DATETIME => ColumnDef::datetime(name, fsp),
-        code::TIMESTAMP => ColumnDef::timestamp(name, fsp),
-        code::OLD_TIME => old(mysql_type::TIME, 3, 0),
-        code::OLD_DATETIME => old(mysql_type::DATETIME, 8, 0),
-        code::OLD_TIMESTAMP => old(mysql_type::TIMESTAMP, 4, prtype::UNSIGNED),
-        code::ENUM => ColumnDef::enumeration(name, c.labels.len() as u32),
-        code::SET => ColumnDef::set(name, c.labels.len() as u32),
-        code::TINY_BLOB => blob(c, 1)?,
-        code::BLOB => blob(c, 2)?,
-        code::MEDIUM_BLOB => blob(c, 3)?,
-        code::LONG_BLOB => blob(c, 4)?,
-        code::GEOMETRY => {
-            let bits = u32::from(column::BINARY_COLLATION) << prtype::COLLATION_SHIFT | prtype::BINARY_TYPE;
-            ColumnDef::new(name, MType::Blob, u32::from(mysql_type::GEOMETRY) | bits, 12).with_mbminmaxlen(6)
-        }
-        code::VARCHAR => match charset(c)? {
-            Some(cs) => ColumnDef::varchar(name, c.length / u32::from(cs.mbmaxlen), cs),
-            None => ColumnDef::varbinary(name, c.length),
-        },
-        code::STRING => match charset(c)? {
-            Some(cs) => ColumnDef::char(name, c.length / u32::from(cs.mbmaxlen), cs),
-            None => ColumnDef::binary(name, c.length),
-        },
-        other => return Err(Corruption::new(".frm column type", format!("{other} of {name}"))),
-    };
-    let def = if c.unsigned && is_number(c.type_code) { def.unsigned() } else { def };
-    Ok(if c.nullable { def } else { def.not_null() })
+impl FrmColumn {
+    /// InnoDB's description of the column.
+    ///
+    /// # Errors
+    /// A type InnoDB does not store, a collation that does not exist.
+    pub fn to_def(&self) -> Result<ColumnDef> {
+        let c = self;
+        let name = c.name.as_str();
+        let fsp = u32::from(c.fsp());
+        let old = |code: u8, len: u32, flags: u32| {
+            ColumnDef::new(name, MType::Int, u32::from(code) | prtype::BINARY_TYPE | flags, len)
+        };
+        let def = match c.type_code {
+            code::TINY => ColumnDef::int(name, 1, c.unsigned),
+            code::SHORT => ColumnDef::int(name, 2, c.unsigned),
+            code::INT24 => ColumnDef::int(name, 3, c.unsigned),
+            code::LONG => ColumnDef::int(name, 4, c.unsigned),
+            code::LONGLONG => ColumnDef::int(name, 8, c.unsigned),
+            code::FLOAT => ColumnDef::float(name),
+            code::DOUBLE => ColumnDef::double(name),
+            code::NEWDECIMAL => ColumnDef::decimal(name, c.precision(), u32::from(c.decimals.unwrap_or(0))),
+            code::BIT => ColumnDef::bit(name, c.length),
+            code::YEAR => ColumnDef::year(name),
+            code::DATE => ColumnDef::date(name),
+            code::TIME => ColumnDef::time(name, fsp),
+            code::DATETIME => ColumnDef::datetime(name, fsp),
+            code::TIMESTAMP => ColumnDef::timestamp(name, fsp),
+            code::OLD_TIME => old(mysql_type::TIME, 3, 0),
+            code::OLD_DATETIME => old(mysql_type::DATETIME, 8, 0),
+            code::OLD_TIMESTAMP => old(mysql_type::TIMESTAMP, 4, prtype::UNSIGNED),
+            code::ENUM => ColumnDef::enumeration(name, c.labels.len() as u32),
+            code::SET => ColumnDef::set(name, c.labels.len() as u32),
+            code::TINY_BLOB => blob(c, 1)?,
+            code::BLOB => blob(c, 2)?,
+            code::MEDIUM_BLOB => blob(c, 3)?,
+            code::LONG_BLOB => blob(c, 4)?,
+            code::GEOMETRY => {
+                let bits =
+                    u32::from(column::BINARY_COLLATION) << prtype::COLLATION_SHIFT | prtype::BINARY_TYPE;
+                ColumnDef::new(name, MType::Blob, u32::from(mysql_type::GEOMETRY) | bits, 12)
+                    .with_mbminmaxlen(6)
+            }
+            code::VARCHAR => match charset(c)? {
+                Some(cs) => ColumnDef::varchar(name, c.length / u32::from(cs.mbmaxlen), cs),
+                None => ColumnDef::varbinary(name, c.length),
+            },
+            code::STRING => match charset(c)? {
+                Some(cs) => ColumnDef::char(name, c.length / u32::from(cs.mbmaxlen), cs),
+                None => ColumnDef::binary(name, c.length),
+            },
+            other => return Err(Corruption::new(".frm column type", format!("{other} of {name}"))),
+        };
+        let def = if c.unsigned && is_number(c.type_code) { def.unsigned() } else { def };
+        Ok(if c.nullable { def } else { def.not_null() })
+    }
 }
 
 fn blob(c: &FrmColumn, length_bytes: u32) -> Result<ColumnDef> {

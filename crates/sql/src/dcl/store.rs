@@ -213,7 +213,7 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     // Long texts have no defaults; the password is NULL in accounts made by others.
     let ty = if word == "text" || nullable { ty } else { ty.not_null() };
     let mut column = Column::new(ty.to_def(name));
-    let mut extra = vaquita_catalog::extra::Extra::new(declared);
+    let mut extra = vaquita_engine::kept::Extra::new(declared);
     if matches!(ty.kind, Kind::Enum | Kind::Set) {
         column.labels = labels(declared);
         extra.set("collate", Some(GENERAL.to_string()));

@@ -1,10 +1,11 @@
 //! Files beside the tablespace: `.cfg` and `.frm`; values as text.
 
 use vaquita_base::ids::IndexId;
+use vaquita_catalog::frm::show_create_frm;
 use vaquita_format::PageSize;
 use vaquita_format::cfg::TableMeta;
 use vaquita_format::column::{ColumnDef, MType};
-use vaquita_format::frm::{Frm, show_create};
+use vaquita_format::frm::Frm;
 use vaquita_format::index_def::RowFormat;
 use vaquita_format::text::TextType;
 use vaquita_format::value::ValueType;
@@ -26,7 +27,7 @@ pub(super) fn cfg_seeds() -> Vec<Vec<u8>> {
 /// What parses can be shown and turned into a table.
 pub(super) fn frm(data: &[u8]) {
     let Ok(frm) = Frm::parse(data) else { return };
-    let _ = show_create(&frm, "t", 7);
+    let _ = show_create_frm(&frm, "t", 7);
     for format in [RowFormat::Redundant, RowFormat::Compact, RowFormat::Dynamic, frm.default_row_format()] {
         let _ = frm.table_def(PageSize::DEFAULT, format, &[IndexId(1)]);
     }

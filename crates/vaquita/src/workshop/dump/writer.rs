@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use vaquita_format::frm::show_create;
+use vaquita_catalog::frm::show_create_frm;
 use vaquita_format::text::{TextType, escape_batch, push_sql_string};
 
 use crate::workshop::metadata::{ShownColumn, TableInfo};
@@ -71,10 +71,10 @@ impl<'a, 'w> RowWriter<'a, 'w> {
             Format::Csv => self.names(",", csv_name),
             Format::Json => Ok(()),
             Format::Sql => match &self.table.frm {
-                Some(frm) => {
-                    let statement = show_create(frm, &self.table.name, self.table.autoinc);
-                    writeln!(self.out, "{statement};")
-                }
+                Some(frm) => match show_create_frm(frm, &self.table.name, self.table.autoinc) {
+                    Ok(statement) => writeln!(self.out, "{statement};"),
+                    Err(e) => writeln!(self.out, "-- no CREATE TABLE: {e}"),
+                },
                 None => Ok(()),
             },
         }

@@ -1,19 +1,38 @@
-//! What the engine keeps for this layer without understanding it: `Column::extra` and `Table::extra`.
+//! What the layer above has kept with columns and tables: [`Column::extra`](crate::Column::extra) and
+//! [`Table::extra`](crate::Table::extra). Nothing here is understood by the engine; of tables of a MySQL server it finds the same in their
+//! `.frm` files.
 //!
 //! Lines of UTF-8 text. The first line of a column's is its type as SHOW COLUMNS prints it (`int(10) unsigned zerofill`,
-//! `enum('a','b')`; see [`super::declared`]); that of a table's is empty. Each further line is an option, `name=value`,
+//! `enum('a','b')`); that of a table's is empty. Each further line is an option, `name=value`,
 //! in which `\n` stands for a line break and `\\` for a backslash. Names that are not known are kept and ignored.
 //!
 //! | where | option | value |
 //! |---|---|---|
 //! | column | `collate` | number of the collation of an ENUM or SET (of other types the engine knows it) |
 //! | column | `column_format`, `storage` | as declared |
-//! | table | `row_format`, `key_block_size`, `avg_row_length`, `max_rows`, `min_rows`, `pack_keys`, `checksum`, `delay_key_write`, `stats_persistent`, `stats_auto_recalc`, `stats_sample_pages`, `data_directory` | as declared |
+//! | table | those of [`option`], `data_directory` | as declared |
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
+//! | table | `index/NAME/fulltext` | columns of a FULLTEXT key, which has no tree; only of tables of a MySQL server |
 //!
-//! A table made by the engine's API or by MySQL has no options; one made by the engine's API has no type line either.
+//! A table made by the engine's API has no options, and its columns no type line.
+
+/// Options of tables, by name.
+pub mod option {
+    #![allow(missing_docs, reason = "named as in SQL")]
+    pub const MIN_ROWS: &str = "min_rows";
+    pub const MAX_ROWS: &str = "max_rows";
+    pub const AVG_ROW_LENGTH: &str = "avg_row_length";
+    pub const PACK_KEYS: &str = "pack_keys";
+    pub const STATS_PERSISTENT: &str = "stats_persistent";
+    pub const STATS_AUTO_RECALC: &str = "stats_auto_recalc";
+    pub const STATS_SAMPLE_PAGES: &str = "stats_sample_pages";
+    pub const CHECKSUM: &str = "checksum";
+    pub const DELAY_KEY_WRITE: &str = "delay_key_write";
+    pub const ROW_FORMAT: &str = "row_format";
+    pub const KEY_BLOCK_SIZE: &str = "key_block_size";
+}
 
 /// The parsed text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,8 +81,16 @@ impl Extra {
     }
 
     /// Keeps the options with these names only.
-    pub(crate) fn retain(&mut self, wanted: impl Fn(&str) -> bool) {
+    pub fn retain(&mut self, wanted: impl Fn(&str) -> bool) {
         self.options.retain(|(name, _)| wanted(name));
+    }
+
+    /// The indexes that have an option, with its value.
+    pub fn of_indexes<'e>(&'e self, option: &'e str) -> impl Iterator<Item = (String, &'e str)> {
+        self.options.iter().filter_map(move |(name, value)| {
+            let (index, which) = name.strip_prefix(OF_INDEX)?.rsplit_once('/')?;
+            (which == option).then(|| (plain_name(index), value.as_str()))
+        })
     }
 
     /// The text.
@@ -83,21 +110,54 @@ impl Extra {
 const OF_INDEX: &str = "index/";
 
 /// Whether an option of a table's extra is one of its indexes.
-pub(crate) fn is_of_index(option: &str) -> bool {
+pub fn is_of_index(option: &str) -> bool {
     option.starts_with(OF_INDEX)
 }
 
 /// Name of an option of an index in a table's extra.
-pub(crate) fn index_option(index: &str, option: &str) -> String {
-    let mut out = OF_INDEX.to_owned();
-    for c in index.chars() {
+pub fn index_option(index: &str, option: &str) -> String {
+    format!("{OF_INDEX}{}/{option}", safe_name(index))
+}
+
+/// Names as the value of one option.
+pub fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().map(safe_name).collect::<Vec<_>>().join(",")
+}
+
+/// The names of such a value.
+pub fn split_names(value: &str) -> Vec<String> {
+    value.split(',').map(plain_name).collect()
+}
+
+/// A name without the characters that have a meaning in names of options and lists of names.
+fn safe_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
         match c {
-            '%' | '=' | '/' | '\n' => out.push_str(&format!("%{:02x}", u32::from(c))),
+            '%' | '=' | '/' | '\n' | ',' => out.push_str(&format!("%{:02x}", u32::from(c))),
             c => out.push(c),
         }
     }
-    out.push('/');
-    out.push_str(option);
+    out
+}
+
+/// The name that [`safe_name`] was given.
+fn plain_name(safe: &str) -> String {
+    let mut parts = safe.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(u8::is_ascii) {
+            Some(code) => {
+                out.push(char::from(code));
+                out.push_str(&part[2..]);
+            }
+            None => {
+                out.push('%');
+                out.push_str(part);
+            }
+        }
+    }
     out
 }
 
@@ -148,8 +208,16 @@ mod tests {
         assert_eq!(read, extra);
         assert_eq!(read.number("collate"), Some(33));
         assert_eq!(read.get("gone"), None);
+        assert_eq!(read.of_indexes("using").collect::<Vec<_>>(), [("we=ird/%".to_owned(), "HASH")]);
         // The first line of folders that MySQL made, and of tables made without SQL.
         assert_eq!(Extra::parse("set('a','b')"), Extra::new("set('a','b')"));
         assert_eq!(Extra::parse(""), Extra::default());
+    }
+
+    #[test]
+    fn lists_of_names() {
+        let names = ["a,b", "50%", "é", "%2c"];
+        assert_eq!(split_names(&join_names(names)), names);
+        assert_eq!(split_names("%zz,%"), ["%zz", "%"]);
     }
 }
