@@ -4,6 +4,7 @@ use super::{Connection, lock_tables, prepared, text, transaction, xa};
 use crate::accounts::{Priv, Privileges, seconds_now};
 use crate::database::Database;
 use crate::insider::Insider;
+use crate::plan_cache::OwnPlans;
 use bumpalo::Bump;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -90,6 +91,7 @@ impl Connection {
         state.use_account(Arc::new(Account::new(db.memory.clone())));
         let process = db.processes.enter(id, &info.user, &info.host, state.interrupt.clone());
         *process.waits.lock() = Some(engine.handle());
+        let own_plans = OwnPlans::new(&db.plans);
         // From here on dropping the connection takes it off the list again.
         let mut connection = Connection {
             db,
@@ -97,6 +99,7 @@ impl Connection {
             state,
             process,
             prepared: prepared::Statements::default(),
+            own_plans,
             transaction: transaction::Characteristics::default(),
             xa: xa::XaState::default(),
             locked: lock_tables::LockedTables::default(),

@@ -32,6 +32,7 @@ pub use connect::ConnectInfo;
 use crate::accounts::Priv;
 use crate::accounts::limits::Usage;
 use crate::database::Database;
+use crate::plan_cache::OwnPlans;
 use crate::statement::StmtCx;
 use bumpalo::Bump;
 use std::borrow::Cow;
@@ -79,6 +80,8 @@ pub struct Connection {
     pub(crate) state: SessionState,
     process: Arc<Process>,
     prepared: prepared::Statements,
+    /// Plans of texts it has run.
+    own_plans: OwnPlans,
     transaction: transaction::Characteristics,
     xa: xa::XaState,
     locked: lock_tables::LockedTables,

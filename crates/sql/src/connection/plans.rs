@@ -56,7 +56,7 @@ impl Connection {
                 Err(e) => return Err(e),
                 Ok((Fresh { plan, kept }, outcome)) => {
                     if let (Some(key), Some(conditions)) = (key, kept) {
-                        self.db.plans.insert(key, Cached::new(plan, self.kind, conditions));
+                        self.db.plans.insert(Cached::new(key, plan, self.kind, conditions));
                     }
                     return Ok(outcome);
                 }

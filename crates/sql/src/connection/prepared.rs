@@ -172,7 +172,7 @@ impl Connection {
         self.state.generated = generated;
         let Fresh { plan, kept } = looked?;
         if let (Some(key), None, Some(conditions)) = (&key, found, &kept) {
-            self.db.plans.insert(key, Cached::new(plan.clone(), Com::of(stmt), conditions.clone()));
+            self.db.plans.insert(Cached::new(key, plan.clone(), Com::of(stmt), conditions.clone()));
         }
         let made = self.made_for(&[]);
         let kept = kept.map(|conditions| Kept { plan: plan.clone(), made, conditions, literals });
@@ -271,7 +271,7 @@ impl Connection {
         };
         match self.run_kept(&kept, params, sink) {
             Err(e) if vaquita_exec::is_stale(&e) => {
-                self.db.plans.remove(key);
+                self.db.plans.remove(&found);
                 self.plan_and_keep(id, &sql, params, planning, sink)
             }
             done => {
@@ -310,7 +310,7 @@ impl Connection {
         let done = match vaquita_parser::digest(sql, mode, digest) {
             true => {
                 let mut key = Vec::with_capacity(digest.key.len() + 64);
-                self.plan_key(&[], &mut key);
+                self.plan_key(&[]).push(&mut key);
                 digest.push_key(|n| params.map_or(values::UNKNOWN, |params| tag(&params[n])), &mut key);
                 self.literal_values(&digest.literals, sql, mode).map(|literals| Planning {
                     key: Some(key),
@@ -354,8 +354,8 @@ impl Connection {
                     if let Some(conditions) = kept {
                         if let Some(key) = &key {
                             let kind = Com::of(&parsed.stmt);
-                            let cached = Cached::new(plan.clone(), kind, conditions.clone());
-                            self.db.plans.insert(key, cached);
+                            let cached = Cached::new(key, plan.clone(), kind, conditions.clone());
+                            self.db.plans.insert(cached);
                         }
                         let made = self.made_for(params);
                         let literals = literals.clone();

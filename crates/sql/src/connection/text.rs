@@ -3,10 +3,11 @@
 use super::values::{self, Values};
 use super::{Connection, flag};
 use crate::accounts::limits;
-use crate::plan_cache::Cached;
+use crate::plan_cache::{Cached, Key};
 use bumpalo::Bump;
 use std::sync::Arc;
 use vaquita_parser::{Digest, LiftedLiteral, ParseError, ParseErrorKind, ParseMode, ast};
+use vaquita_session::SessionState;
 use vaquita_session::sink::ResultSink;
 use vaquita_session::status::Com;
 use vaquita_types::{Decimal, SqlError, SqlResult, Value, memory};
@@ -89,23 +90,28 @@ impl Connection {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let mode = self.parse_mode(true);
-        let found = match vaquita_parser::digest(sql, mode, &mut scratch.digest) {
-            true if scratch.digest.params == 0 => {
-                self.plan_key(&scratch.digest.key, &mut scratch.key);
-                self.db.plans.find(&scratch.key, &self.state.user_vars)
-            }
+        scratch.key.clear();
+        let has_key = vaquita_parser::digest(sql, mode, &mut scratch.digest) && scratch.digest.params == 0;
+        let found = match has_key {
             true => {
-                scratch.key.clear();
-                None
+                let key = plan_key(&self.state, &scratch.digest.key);
+                let found = self.own_plans.find(key, &self.state.user_vars);
+                let grown = self.own_plans.grown();
+                if grown > 0 {
+                    self.state.memory.keep(grown as i64);
+                }
+                found
             }
-            false => {
-                scratch.key.clear();
-                None
-            }
+            false => None,
         };
         let done = match found {
-            Some(cached) => self.run_cached(&cached, sql, mode, &scratch, sink).map(|()| None),
-            None => self.parse_and_run(sql, &scratch, sink),
+            Some(cached) => self.run_cached(&cached, sql, mode, &mut scratch, sink).map(|()| None),
+            None => {
+                if has_key {
+                    self.plan_key(&scratch.digest.key).push(&mut scratch.key);
+                }
+                self.parse_and_run(sql, &scratch, sink)
+            }
         };
         self.scratch = scratch;
         done
@@ -117,7 +123,7 @@ impl Connection {
         cached: &Arc<Cached>,
         sql: &[u8],
         mode: ParseMode,
-        scratch: &Scratch,
+        scratch: &mut Scratch,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
         let literals = self.literal_values(&scratch.digest.literals, sql, mode)?;
@@ -130,10 +136,11 @@ impl Connection {
         let done = match done {
             // Whoever changed the definition has not thrown the plan away yet, or did so this moment.
             Err(e) if vaquita_exec::is_stale(&e) => {
-                self.db.plans.remove(&scratch.key);
+                self.db.plans.remove(cached);
                 if let Some(usage) = &self.usage {
                     usage.forget_last(limits::is_update(cached.kind));
                 }
+                self.plan_key(&scratch.digest.key).push(&mut scratch.key);
                 return self.parse_and_run(sql, scratch, sink).map(|_| ());
             }
             done => done,
@@ -225,13 +232,13 @@ impl Connection {
     }
 
     /// What plans of a text depend on besides the text.
-    pub(super) fn plan_key(&self, text: &[u8], key: &mut Vec<u8>) {
-        key.clear();
-        key.extend_from_slice(&self.state.vars.plan_fingerprint().to_le_bytes());
-        key.extend_from_slice(self.state.database.as_bytes());
-        key.push(0);
-        key.extend_from_slice(text);
+    pub(super) fn plan_key<'k>(&'k self, text: &'k [u8]) -> Key<'k> {
+        plan_key(&self.state, text)
     }
+}
+
+fn plan_key<'k>(state: &'k SessionState, text: &'k [u8]) -> Key<'k> {
+    Key { fingerprint: state.vars.plan_fingerprint(), database: &state.database, text }
 }
 
 /// The words that clients begin and end transactions with, which need no parser.

@@ -49,7 +49,7 @@ pub struct Database {
     /// The folder.
     pub(crate) dir: PathBuf,
     /// Plans by text.
-    pub(crate) plans: PlanCache,
+    pub(crate) plans: Arc<PlanCache>,
     /// When it was opened.
     pub(crate) opened: Instant,
     /// `innodb_flush_log_at_trx_commit`.
@@ -105,7 +105,7 @@ impl Database {
             logs: StatementLogs::default(),
             monitors: Monitors::default(),
             dir,
-            plans: PlanCache::default(),
+            plans: Arc::default(),
             opened: Instant::now(),
             flush_at_commit: AtomicU8::new(flush_at_commit),
             read_only: AtomicBool::new(false),
