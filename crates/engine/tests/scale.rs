@@ -199,3 +199,30 @@ fn changes_are_delayed_when_purge_lags() {
     session.run(|s| s.update(&table, &key, &[(1, Some(&stored::int(0)))])).unwrap();
     assert_eq!(engine.core().metrics.dml_delay_us.get(), 4_000);
 }
+
+/// Threads of this process that help to purge; those of other tests have no helpers.
+fn purge_helpers() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").expect("a list of threads");
+    let name = |thread: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(thread.ok()?.path().join("comm")).ok()
+    };
+    // Of names 15 bytes are kept.
+    threads.filter_map(name).filter(|name| name.trim() == "vaquita-purge-h").count()
+}
+
+#[test]
+fn as_many_threads_purge_as_are_asked_for() {
+    for threads in [1, 2, 4] {
+        let mut options = Options::new("/db");
+        options.storage.buffer_pool_size = 16 << 20;
+        options.purge_threads = threads;
+        let clock = Arc::new(ManualClock::new());
+        let engine = Engine::open_with(Arc::new(disk()), clock, options).expect("it opens");
+        // One leads, the others help. A thread gives itself its name when it begins to run.
+        while purge_helpers() != threads - 1 {
+            std::thread::yield_now();
+        }
+        engine.close().expect("it closes");
+        assert_eq!(purge_helpers(), 0);
+    }
+}

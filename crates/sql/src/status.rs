@@ -61,7 +61,6 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
         ("Innodb_buffer_pool_dump_status", &dump),
         ("Innodb_buffer_pool_load_status", &load),
         ("Innodb_have_atomic_builtins", "ON"),
-        ("Last_query_cost", "0.000000"),
         ("Rpl_status", "AUTH_MASTER"),
         ("Slave_running", "OFF"),
         ("Ssl_cipher", tls.map_or("", |(cipher, _)| cipher)),

@@ -233,3 +233,34 @@ fn hexadecimal_literals_of_more_than_64_bits() {
         cast(0x414243444546474849 as unsigned), 0x414243444546474849 = 'ABCDEFGHI', repeat('a', 0x000000000000000003)";
     assert_eq!(run(&mut connection, numbers), "4|73|9549470188530733202|65|4774735094265366601|1|aaa");
 }
+
+/// The load of a list of pages is ended between two of its parts by who asks for that.
+#[test]
+fn a_load_of_the_pool_is_ended() {
+    let mut c = on_disk(&SimDisk::new(9));
+    with_rows(&mut c);
+    let db = c.database().clone();
+    let core = db.engine().core();
+    let status = "show status like 'Innodb_buffer_pool_load_status'";
+    let load = |during: &dyn Fn()| {
+        assert!(core.hot_set_step(&|| false), "the list is written");
+        let over = || {
+            during();
+            false
+        };
+        assert!(core.hot_set_step(&over), "it is loaded");
+    };
+    let ask = "set global innodb_buffer_pool_dump_now = 1, global innodb_buffer_pool_load_now = 1";
+    let asking = std::cell::RefCell::new(c);
+    let run_now = |sql: &str| run(&mut asking.borrow_mut(), sql);
+    assert_eq!(run_now(ask), "");
+    load(&|| ());
+    assert!(run_now(status).contains("Buffer pool(s) load completed at "), "{}", run_now(status));
+    assert_eq!(run_now(ask), "");
+    load(&|| assert_eq!(run_now("set global innodb_buffer_pool_load_abort = 1"), ""));
+    assert!(run_now(status).ends_with("|Buffer pool(s) load aborted on request"), "{}", run_now(status));
+    // Whoever asks for the next one wants it.
+    assert_eq!(run_now(ask), "");
+    load(&|| ());
+    assert!(run_now(status).contains("Buffer pool(s) load completed at "), "{}", run_now(status));
+}

@@ -344,3 +344,20 @@ fn a_page_that_is_held_shared_is_not_latched_exclusively() {
     let page = mtr.get_exclusive(id).unwrap();
     assert!(mtr.is_exclusive(page));
 }
+
+/// The page cleaner keeps so many frames free.
+#[test]
+fn as_many_frames_are_kept_free_as_are_asked_for() {
+    for depth in [3, 7, 12] {
+        let disk = clean_folder(12);
+        let live = LiveSettings { lru_scan_depth: depth, ..options().live };
+        let storage = open_with(&disk, Options { buffer_pool_size: 128 * 4096, live, ..options() });
+        let segment = create_space(&storage, SpaceId(8), "u");
+        for _ in 0..300 {
+            let page = PageId::new(SpaceId(8), allocate(&storage, segment));
+            add(&storage, page, 1);
+        }
+        PageCleaner::new().step(&storage, false).unwrap();
+        assert_eq!(storage.pool().free_count(), depth as usize);
+    }
+}

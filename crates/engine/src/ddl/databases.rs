@@ -78,15 +78,25 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
     storage.fs().sync_dir(&dir).map_err(io)
 }
 
-/// Drops all tables of a database, one after the other, its `db.opt`, and its folder if nothing else is in it. A crash leaves
+/// Drops a database: its tables, which the caller has listed and locked, one after the other, its `db.opt`, and its folder if
+/// nothing else is in it. If it has got another table meanwhile, that one stays, and the database. A crash leaves
 /// the database with the tables that are left, or the empty folder, which is no database.
 ///
 /// # Errors
 /// Tables of other databases refer to one of them; files. Those before it are dropped then.
-pub fn drop_database(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
+pub fn drop_database(
+    core: &Core,
+    trx: &mut Trx,
+    name: &str,
+    tables: &[String],
+    foreign_key_checks: bool,
+) -> Result<()> {
     let references = if foreign_key_checks { References::FromElsewhere(name) } else { References::Ignored };
-    for table in core.dict.tables(&core.storage, name)? {
-        Change::run(core, trx, |change| drop::drop_table(change, &table, references))?;
+    for table in tables {
+        Change::run(core, trx, |change| drop::drop_table(change, table, references))?;
+    }
+    if !core.dict.tables(&core.storage, name)?.is_empty() {
+        return Ok(());
     }
     let _folder = core.dict.change_folders();
     let dir = core.storage.options().dir.join(name);

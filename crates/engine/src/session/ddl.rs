@@ -31,15 +31,16 @@ impl Session {
         self.change_definition(&[name], |core, trx| ddl::drop_table(core, trx, name, checks))
     }
 
-    /// Drops a database with its tables.
+    /// Drops a database with its tables; which these were. Tables that others make meanwhile stay, and so does the database then.
     ///
     /// # Errors
     /// Tables of other databases refer to its tables; files.
-    pub fn drop_database(&mut self, name: &str) -> Result<()> {
+    pub fn drop_database(&mut self, name: &str) -> Result<Vec<String>> {
         let tables = self.core.dict.tables(&self.core.storage, name)?;
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
         let checks = self.settings.foreign_key_checks;
-        self.change_definition(&names, |core, trx| ddl::drop_database(core, trx, name, checks))
+        self.change_definition(&names, |core, trx| ddl::drop_database(core, trx, name, &tables, checks))?;
+        Ok(tables)
     }
 
     /// Renames a table, also to another database.

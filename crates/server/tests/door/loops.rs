@@ -137,3 +137,18 @@ fn idle_clients_are_sent_away() {
     assert_eq!(client.answer(), Answer::Gone);
     until(|| door.house.aborted_clients.load(Ordering::Relaxed) == 1);
 }
+
+/// Who has begun a command has `net_read_timeout` for the rest of it, however long idle clients may stay.
+#[test]
+fn clients_that_stop_within_a_command_are_sent_away() {
+    use std::io::Write;
+    let door = Door::open();
+    door.house.session.lock().net_read_timeout_s = 1;
+    let mut idle = door.client();
+    let mut client = door.client();
+    // Of a packet of nine bytes the first two.
+    client.stream.write_all(&[9, 0, 0, 0, 3, b's']).expect("it is sent");
+    assert_eq!(client.answer(), Answer::Gone);
+    until(|| door.house.aborted_clients.load(Ordering::Relaxed) == 1);
+    assert_eq!(idle.query("ECHO a"), text("a"));
+}

@@ -289,9 +289,10 @@ impl Processes {
         self.sessions.read().values().filter(|p| !p.is_idle()).count()
     }
 
-    /// Sessions of that user.
-    pub fn of_user(&self, user: &str) -> usize {
-        self.sessions.read().values().filter(|p| p.doing.lock().user == user).count()
+    /// Sessions that came in by that account.
+    pub fn of_account(&self, user: &str, host: &str) -> usize {
+        let is = |account: &(String, String)| account.0 == user && account.1 == host;
+        self.sessions.read().values().filter(|p| is(&p.account.lock())).count()
     }
 
     /// Named locks: GET_LOCK and its kin.

@@ -145,13 +145,6 @@ impl Connection {
     /// Takes over who somebody is, and what they start with.
     pub(super) fn become_user(&mut self, info: ConnectInfo) -> SqlResult<()> {
         let accounts = self.db.accounts();
-        let limit = accounts.max_connections(&info.user, &info.account_host);
-        let general = self.db.globals.get(id::MAX_USER_CONNECTIONS).uint();
-        let limit = if limit == 0 { general } else { limit };
-        if limit != 0 && self.db.processes.of_user(&info.user) as u64 > limit {
-            let text = format!("User '{}' has exceeded the 'max_user_connections' resource", info.user);
-            return Err(SqlError::new(1226, format!("{text} (current value: {limit})")));
-        }
         let address = match info.transport {
             Transport::Tcp(at) | Transport::Tls(at) => format!("{}:{}", info.host, at.port()),
             Transport::Embedded | Transport::Socket => info.host.clone(),
@@ -168,10 +161,11 @@ impl Connection {
             false => accounts.privileges(&self.state.account_user, &self.state.account_host, self.login_at),
         };
         self.process.set_account(&self.state.account_user, &self.state.account_host);
+        self.limit_connections()?;
         let now = Instant::now();
         self.usage = match self.has_everything {
             true => None,
-            false => accounts.usage(&self.state.account_user, &self.state.account_host, now),
+            false => self.db.accounts().usage(&self.state.account_user, &self.state.account_host, now),
         };
         if let Some(usage) = &self.usage {
             usage.connect(now)?;
@@ -198,6 +192,32 @@ impl Connection {
             Some(name) if !name.is_empty() => self.use_database(&name),
             _ => Ok(()),
         }
+    }
+
+    /// MAX_USER_CONNECTIONS of the account, or else `max_user_connections`: of those that came in by the same account, whatever
+    /// they call themselves. Which of them counts is what the session's variable says.
+    fn limit_connections(&mut self) -> SqlResult<()> {
+        let (user, host) = (&self.state.account_user, &self.state.account_host);
+        let own = self.db.accounts().max_connections(user, host);
+        let general = self.db.globals.get(id::MAX_USER_CONNECTIONS).uint();
+        let limit = if own == 0 { general } else { own };
+        // Number 0 is nobody: a session of this layer.
+        if limit != 0 && self.id() != 0 && self.db.processes.of_account(user, host) as u64 > limit {
+            return Err(match own {
+                0 => {
+                    let text = "already has more than 'max_user_connections' active connections";
+                    SqlError::new(1203, format!("User {user} {text}"))
+                }
+                _ => {
+                    let text = format!("User '{user}' has exceeded the 'max_user_connections' resource");
+                    SqlError::new(1226, format!("{text} (current value: {own})"))
+                }
+            });
+        }
+        if own != 0 {
+            self.state.vars.put(id::MAX_USER_CONNECTIONS, VarValue::UInt(own));
+        }
+        Ok(())
     }
 
     /// Runs the statements of `init_connect`, except for SUPER. Doors call it when they have told the session how to wait.

@@ -417,6 +417,7 @@ fn wishes_of(cx: &StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<Wishes> {
         GrantWhat::Everything => {
             return Ok(Wishes { everything: true, privileges: Priv::ALL | Priv::GRANT, ..Wishes::default() });
         }
+        GrantWhat::Proxy(_) if grant.revoke => return Err(SqlError::unsupported("REVOKE PROXY")),
         GrantWhat::Proxy(_) => return Err(SqlError::unsupported("GRANT PROXY")),
         GrantWhat::All(level) => (None, level),
         GrantWhat::Privileges(items, level) => (Some(items), level),

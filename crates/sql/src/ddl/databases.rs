@@ -74,15 +74,12 @@ pub(super) fn drop(cx: &mut StmtCx<'_>, written: &ast::DropDatabase<'_>) -> SqlR
         return Ok(Outcome::default());
     }
     let file = file_name(&name)?;
-    let core = cx.db.engine.core().clone();
-    let tables = error::of_engine(core.dict.tables(&core.storage, &file))?;
-    let affected_rows = tables.len() as u64;
-    cx.engine.drop_database(&file).map_err(|e| match e {
+    let dropped = cx.engine.drop_database(&file).map_err(|e| match e {
         vaquita_engine::Error::ForeignKey(_) => {
             SqlError::new(1217, "Cannot delete or update a parent row: a foreign key constraint fails")
         }
         e => error::engine(&e),
     })?;
-    tables.iter().for_each(|table| cx.db.catalog.forget(table));
-    Ok(Outcome { affected_rows, ..Outcome::default() })
+    dropped.iter().for_each(|table| cx.db.catalog.forget(table));
+    Ok(Outcome { affected_rows: dropped.len() as u64, ..Outcome::default() })
 }

@@ -88,9 +88,24 @@ fn connections_are_counted() {
     run(&mut c, "set global max_connections = 100, global max_user_connections = 1");
     let web = connect_as(&opened.db, "web", "%").expect("the first");
     let refused = connect_as(&opened.db, "web", "%").expect_err("the second");
-    assert_eq!(refused.code, 1226);
-    assert!(refused.message.contains("'max_user_connections'"), "{}", refused.message);
-    drop(web);
+    // As 5.6.24 says it.
+    let more = "already has more than 'max_user_connections' active connections";
+    assert_eq!((refused.code, &*refused.message), (1203, format!("User web {more}").as_str()));
+    // Another account is counted by itself, and an anonymous one for all who use it.
+    assert_eq!(run(&mut c, "create user web@localhost, ''@localhost"), "");
+    let by_other = connect_as(&opened.db, "web", "localhost").expect("the first of another account");
+    let anybody = connect_as(&opened.db, "x", "localhost").expect("the first without a name");
+    let refused = connect_as(&opened.db, "y", "localhost").expect_err("the second without a name");
+    assert_eq!((refused.code, &*refused.message), (1203, format!("User  {more}").as_str()));
+    drop((anybody, by_other));
+    // The limit of the account goes before that of all.
+    assert_eq!(run(&mut c, "grant usage on *.* to web@'%' with max_user_connections 2"), "");
+    let mut second = connect_as(&opened.db, "web", "%").expect("the second");
+    assert_eq!(run(&mut second, "select @@max_user_connections, @@global.max_user_connections"), "2|1");
+    let refused = connect_as(&opened.db, "web", "%").expect_err("the third");
+    let exceeded = "User 'web' has exceeded the 'max_user_connections' resource (current value: 2)";
+    assert_eq!((refused.code, &*refused.message), (1226, exceeded));
+    drop((web, second));
     assert!(connect_as(&opened.db, "web", "%").is_ok());
 }
 

@@ -16,8 +16,8 @@ use vaquita_sql::vars::{Access, Effect, Globals, Kind, Scope, VarDef, all};
 /// Nothing to be said.
 const NOTHING: [&str; 0] = [];
 
-/// Variables whose every value says how things are: there is no binary log to write or not.
-const SILENT: [&str; 2] = ["pseudo_slave_mode", "sql_log_bin"];
+/// Variables whose every value says how things are: there is no binary log to write or not, and one engine.
+const SILENT: [&str; 3] = ["default_tmp_storage_engine", "pseudo_slave_mode", "sql_log_bin"];
 
 /// A value that the variable does not have by default.
 fn another(def: &VarDef) -> String {
