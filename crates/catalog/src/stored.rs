@@ -380,7 +380,7 @@ mod tests {
         let mut old = Column::new(ColumnDef::new("t", MType::Int, flags, 8));
         old.extra = "datetime".to_owned();
         let number = 20_140_709_123_456_u64 | 1 << 63;
-        old.default = DefaultValue::Stored(number.to_be_bytes().to_vec());
+        old.default = DefaultValue::Stored((0..8).rev().map(|n| (number >> (8 * n)) as u8).collect());
         let read = column_of(&old, 0, 8, RowFormat::Compact);
         let stored = to_column(&read, RowFormat::Compact);
         let DefaultValue::Stored(constant) = &stored.default else { panic!("{:?}", stored.default) };
