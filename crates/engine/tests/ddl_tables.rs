@@ -477,6 +477,29 @@ fn a_table_that_is_written_anew_may_refer_to_itself() {
     engine.close().unwrap();
 }
 
+/// Who lists the tables and who drops them are not one moment.
+#[test]
+fn a_table_that_a_database_gets_meanwhile_keeps_it() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let core = engine.core();
+    let mut session = engine.session();
+    vaquita_engine::ddl::create_database(core, "a", "default-character-set=utf8\n").unwrap();
+    session.create_table(&spec("a/t")).unwrap();
+    session.create_table(&spec("a/u")).unwrap();
+    let mut trx = core.txn.new_trx();
+    let mut drop_listed =
+        |tables: &[String]| vaquita_engine::ddl::drop_database(core, &mut trx, "a", tables, true).unwrap();
+    assert!(!drop_listed(&["a/t".to_owned()]), "a/u is there");
+    assert_eq!(core.user_tables().unwrap(), ["a/u"]);
+    assert!(disk.exists("/db/a/db.opt".as_ref()));
+    assert!(drop_listed(&["a/u".to_owned()]));
+    assert!(!disk.exists("/db/a".as_ref()));
+    drop(trx);
+    drop(session);
+    engine.close().unwrap();
+}
+
 #[test]
 fn a_database_goes_with_its_folder() {
     let disk = new_disk();

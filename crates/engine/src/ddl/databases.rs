@@ -79,7 +79,7 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
 }
 
 /// Drops a database: its tables, which the caller has listed and locked, one after the other, its `db.opt`, and its folder if
-/// nothing else is in it. If it has got another table meanwhile, that one stays, and the database. A crash leaves
+/// nothing else is in it. If it has got another table meanwhile, that one stays, and the database: `false`. A crash leaves
 /// the database with the tables that are left, or the empty folder, which is no database.
 ///
 /// # Errors
@@ -90,13 +90,13 @@ pub fn drop_database(
     name: &str,
     tables: &[String],
     foreign_key_checks: bool,
-) -> Result<()> {
+) -> Result<bool> {
     let references = if foreign_key_checks { References::FromElsewhere(name) } else { References::Ignored };
     for table in tables {
         Change::run(core, trx, |change| drop::drop_table(change, table, references))?;
     }
     if !core.dict.tables(&core.storage, name)?.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let _folder = core.dict.change_folders();
     let dir = core.storage.options().dir.join(name);
@@ -105,7 +105,7 @@ pub fn drop_database(
         fs.remove_file(&path).map_err(io)?;
     }
     if !fs.is_dir(&dir) {
-        return Ok(());
+        return Ok(true);
     }
     fs.sync_dir(&dir).map_err(io)?;
     // MySQL takes every folder for a database. What somebody else has put into it stays, and so does the folder then.
@@ -113,5 +113,5 @@ pub fn drop_database(
         fs.remove_dir(&dir).map_err(io)?;
         fs.sync_dir(&core.storage.options().dir).map_err(io)?;
     }
-    Ok(())
+    Ok(true)
 }

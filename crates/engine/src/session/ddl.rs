@@ -31,16 +31,21 @@ impl Session {
         self.change_definition(&[name], |core, trx| ddl::drop_table(core, trx, name, checks))
     }
 
-    /// Drops a database with its tables; which these were. Tables that others make meanwhile stay, and so does the database then.
+    /// Drops a database with its tables; which these were, and whether the database is gone: tables that others make meanwhile
+    /// stay, and so does it then.
     ///
     /// # Errors
     /// Tables of other databases refer to its tables; files.
-    pub fn drop_database(&mut self, name: &str) -> Result<Vec<String>> {
+    pub fn drop_database(&mut self, name: &str) -> Result<(Vec<String>, bool)> {
         let tables = self.core.dict.tables(&self.core.storage, name)?;
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
         let checks = self.settings.foreign_key_checks;
-        self.change_definition(&names, |core, trx| ddl::drop_database(core, trx, name, &tables, checks))?;
-        Ok(tables)
+        let mut gone = false;
+        self.change_definition(&names, |core, trx| {
+            gone = ddl::drop_database(core, trx, name, &tables, checks)?;
+            Ok(())
+        })?;
+        Ok((tables, gone))
     }
 
     /// Renames a table, also to another database.

@@ -74,12 +74,16 @@ pub(super) fn drop(cx: &mut StmtCx<'_>, written: &ast::DropDatabase<'_>) -> SqlR
         return Ok(Outcome::default());
     }
     let file = file_name(&name)?;
-    let dropped = cx.engine.drop_database(&file).map_err(|e| match e {
+    let (dropped, gone) = cx.engine.drop_database(&file).map_err(|e| match e {
         vaquita_engine::Error::ForeignKey(_) => {
             SqlError::new(1217, "Cannot delete or update a parent row: a foreign key constraint fails")
         }
         e => error::engine(&e),
     })?;
     dropped.iter().for_each(|table| cx.db.catalog.forget(table));
+    if !gone {
+        let text = format!("Error dropping database (can't rmdir './{file}', errno: 39)");
+        return Err(SqlError::new(1010, text));
+    }
     Ok(Outcome { affected_rows: dropped.len() as u64, ..Outcome::default() })
 }
