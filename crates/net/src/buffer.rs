@@ -18,6 +18,8 @@ pub struct Buffer {
     buf: Vec<u8>,
     start: usize,
     end: usize,
+    /// Length that the memory had when it was lent; `None`: it is the buffer's own.
+    lent: Option<usize>,
 }
 
 impl Buffer {
@@ -75,18 +77,26 @@ impl Buffer {
         if self.is_empty() {
             std::mem::swap(&mut self.buf, buf);
             (self.start, self.end) = (0, 0);
+            self.lent = Some(self.buf.len());
         }
     }
 
-    /// Takes the lent memory back; what has not been taken moves to memory of its own, which is given up when it is not
-    /// needed any more.
+    /// Takes lent memory back, no longer than it was. What has not been taken stays in memory of the buffer's own, which is
+    /// given up when it is not needed any more.
     pub fn give_back(&mut self, lent: &mut Vec<u8>) {
-        let rest = if self.is_empty() { Vec::new() } else { self.bytes().to_vec() };
-        if self.buf.len() > lent.len() {
-            *lent = std::mem::take(&mut self.buf);
+        match self.lent.take() {
+            // Much has come: what is left of it stays where it is, not copied for every piece that comes.
+            Some(len) if self.buf.len() > len => *lent = vec![0; len],
+            Some(_) => {
+                let rest = if self.is_empty() { Vec::new() } else { self.bytes().to_vec() };
+                *lent = std::mem::replace(&mut self.buf, rest);
+                (self.start, self.end) = (0, self.buf.len());
+            }
+            None => {}
         }
-        (self.start, self.end) = (0, rest.len());
-        self.buf = rest;
+        if self.is_empty() {
+            (self.buf, self.start, self.end) = (Vec::new(), 0, 0);
+        }
     }
 
     /// Free space to receive into; follow with [`Buffer::received`].
@@ -167,5 +177,25 @@ mod tests {
         let _ = buffer.take(2);
         buffer.give_back(&mut lent);
         assert_eq!((lent.len(), buffer.capacity(), buffer.bytes()), (65_536, 3, &b"gun"[..]));
+    }
+
+    #[test]
+    fn a_long_packet_leaves_the_lender_what_it_lent() {
+        let mut lent = vec![0; 65_536];
+        let mut buffer = Buffer::default();
+        buffer.lend(&mut lent);
+        buffer.push(&vec![7; 1 << 20]);
+        let _ = buffer.take(100);
+        let at = buffer.bytes().as_ptr();
+        buffer.give_back(&mut lent);
+        assert_eq!((lent.len(), buffer.len()), (65_536, (1 << 20) - 100));
+        buffer.lend(&mut lent);
+        assert_eq!(buffer.bytes().as_ptr(), at, "not copied");
+        buffer.give_back(&mut lent);
+        assert_eq!(buffer.bytes().as_ptr(), at, "not copied");
+        buffer.lend(&mut lent);
+        let _ = buffer.take(usize::MAX >> 1);
+        buffer.give_back(&mut lent);
+        assert_eq!((lent.len(), buffer.capacity()), (65_536, 0));
     }
 }

@@ -140,6 +140,24 @@ fn a_session_that_passes_its_limit_is_told_and_lives() {
 }
 
 #[test]
+fn what_others_have_sent_is_not_a_sessions() {
+    let place = Place::start("others", &[]);
+    let limit = "SET SESSION connection_memory_limit = 4194304";
+    let long = format!("DO '{}'", "x".repeat(5_000_000));
+    for _ in 0..16 {
+        // On the thread that serves the next one, too: they take turns.
+        let mut other = place.wire();
+        does(&mut other, limit);
+        // Refused while it is sent: the answer may be lost.
+        assert!(other.query(&long).map_or(true, |answer| answer.code() == 4082));
+        assert!(other.is_closed());
+        let mut wire = place.wire();
+        does(&mut wire, limit);
+        assert_eq!(value(&mut wire, "SELECT 'lives'"), "lives");
+    }
+}
+
+#[test]
 fn what_a_session_keeps_is_counted_until_it_gives_it_up() {
     let place = Place::start("kept", &[]);
     let mut other = place.wire();

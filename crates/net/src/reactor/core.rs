@@ -4,7 +4,7 @@ use super::handover::{Berth, Running};
 use super::loops::Group;
 use super::slots::{Slot, Slots};
 use super::width::{Load, coarse_now};
-use super::{Connection, Door, Inbox, Message, Next, Place, Trouble};
+use super::{Connection, Door, Inbox, Message, Next, Place, Scratch, Trouble};
 use crate::{Accepted, Listener};
 use rustix::event::{Timespec, epoll};
 use std::collections::VecDeque;
@@ -662,6 +662,7 @@ fn serve<D: Door>(
     take_up: impl FnOnce() -> Option<Box<Core<D>>>,
 ) -> Option<Box<Core<D>>> {
     let mut next = member.connection.serve(scratch);
+    scratch.shrink();
     if let Some(mut core) = take_up() {
         core.settle(member, next);
         return Some(core);
@@ -669,6 +670,7 @@ fn serve<D: Door>(
     if next == Next::Durable {
         member.connection.wait_durable();
         next = member.connection.serve(scratch);
+        scratch.shrink();
     }
     let inbox = member.place.inbox();
     // A loop does not end before all its connections have come back.

@@ -93,7 +93,7 @@ pub trait Connection: Send + 'static {
 
 /// Working memory of a thread.
 pub trait Scratch: Default {
-    /// Gives back what was needed once only.
+    /// Gives back what a connection has needed and the next one need not; called when it has been served.
     fn shrink(&mut self);
 }
 

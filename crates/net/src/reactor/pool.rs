@@ -1,6 +1,6 @@
 //! The threads of a door: those that run its loops, those that wait for something, and spare ones.
 
-use super::{Connection, Core, Door, Scratch};
+use super::{Connection, Core, Door};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,7 +83,6 @@ impl<D: Door> Pool<D> {
         let mut scratch = <D::Connection as Connection>::Scratch::default();
         while let Some(core) = seat.wait() {
             super::core::run(core, &mut scratch);
-            scratch.shrink();
             let mut state = self.state.lock();
             if state.stopping || state.spare.len() >= SPARE_MAX {
                 break;
