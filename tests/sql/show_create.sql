@@ -49,3 +49,26 @@ show create table called;
 select column_name, data_type, column_type from information_schema.columns where table_schema = database() and table_name = 'called' order by ordinal_position;
 alter table called add i int first;
 show create table called;
+
+-- What is said of keys.
+create table said (a int not null, b varchar(9) not null, primary key (a) comment 'the key', unique key u using hash (b) comment 'hashed', key (b(3)) comment 'it''s');
+show create table said;
+alter table said engine = innodb;
+show create table said;
+select index_name, index_type, index_comment from information_schema.statistics where table_schema = database() and table_name = 'said' order by index_name;
+alter table said drop primary key;
+show create table said;
+alter table said add primary key (a, b);
+show create table said;
+alter table said drop primary key, add primary key (a) comment 'another';
+show create table said;
+create table said2 like said;
+show create table said2;
+select table_name, create_options from information_schema.tables where table_schema = database() and table_name like 'said%';
+
+-- Options, as they are listed.
+create table opted (a int) row_format = compact stats_sample_pages = 5 stats_auto_recalc = 1 stats_persistent = 0 pack_keys = 0 checksum = 1 delay_key_write = 1 min_rows = 2 max_rows = 9 avg_row_length = 33;
+create table opted2 (a int) row_format = redundant pack_keys = default stats_auto_recalc = default checksum = 0 min_rows = 0;
+select table_name, create_options from information_schema.tables where table_schema = database() and table_name like 'opted%';
+create table lengths (a tinytext character set utf16, b mediumtext character set utf32, c longtext character set ucs2, d text character set utf8mb4, e tinyblob, f text character set sjis, g varchar(10) character set ucs2, h enum('x', 'yy') character set utf32);
+select column_name, character_maximum_length, character_octet_length from information_schema.columns where table_schema = database() and table_name = 'lengths' order by ordinal_position;

@@ -102,6 +102,8 @@ impl Definition {
             keep("using", key.using.map(str::to_owned));
             keep("key_block_size", key.key_block_size.map(|n| n.to_string()));
             keep("generated", key.generated.then(|| "1".to_owned()));
+            // The engine keeps those of the others.
+            keep("comment", Some(key.comment.clone()).filter(|c| key.is_primary() && !c.is_empty()));
         }
         extra.to_text()
     }
@@ -211,7 +213,7 @@ fn keys_of(table: &Table, extra: &Extra) -> Vec<KeyDefinition> {
     // Those of a MySQL server have no tree that the engine knows.
     let words = extra.of_indexes("fulltext").map(|(name, columns)| {
         let parts = kept::split_names(columns).into_iter().map(KeyPart::whole).collect();
-        KeyDefinition::new(KeyKind::FullText, name, parts)
+        with_options(KeyDefinition::new(KeyKind::FullText, name, parts), extra)
     });
     keys.into_iter().map(|(_, key)| key).chain(words).collect()
 }
@@ -262,6 +264,9 @@ pub(crate) fn with_options(mut key: KeyDefinition, extra: &Extra) -> KeyDefiniti
     let using = option("using").map(|u| if u == "HASH" { "HASH" } else { "BTREE" });
     let key_block_size = option("key_block_size").and_then(|n| n.parse().ok());
     key.generated = generated && !key.is_unique();
+    if let Some(comment) = option("comment") {
+        key.comment = comment.to_owned();
+    }
     KeyDefinition { using, key_block_size, ..key }
 }
 

@@ -126,6 +126,7 @@ impl TableInfo {
         let keys = trees.map(|key| key_info(key, &table, &columns));
         let keys = keys.collect::<SqlResult<Vec<_>>>()?;
         flag_keys(&keys, &mut columns);
+        flag_other_keys(&definition, &mut columns);
         Ok(TableInfo {
             auto_increment: columns.iter().position(|c| c.auto_increment),
             on_update_now: (0..columns.len()).filter(|&i| columns[i].on_update_now).collect(),
@@ -225,6 +226,17 @@ fn flag_keys(keys: &[KeyInfo], columns: &mut [ColumnInfo]) {
                 (false, false) if i == 0 => flag::MULTIPLE_KEY,
                 (false, false) => 0,
             };
+        }
+    }
+}
+
+/// The same by keys that have no tree (FULLTEXT).
+fn flag_other_keys(definition: &Definition, columns: &mut [ColumnInfo]) {
+    for key in definition.keys.iter().filter(|key| !key.has_tree()) {
+        for (i, part) in key.parts.iter().enumerate() {
+            if let Some(column) = definition.column(&part.column) {
+                columns[column].flags |= flag::PART_KEY | if i == 0 { flag::MULTIPLE_KEY } else { 0 };
+            }
         }
     }
 }

@@ -342,6 +342,56 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
     assert_eq!(theirs.rows(all).unwrap(), [["2"], ["3"], ["1"], ["1"], ["1"]]);
 }
 
+/// What the server says of its tables is said of them here, word for word.
+#[test]
+fn tables_are_described_as_they_were() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    theirs
+        .sql(
+            "create database f; use f; set names utf8;
+             create table one (a int) engine=innodb row_format=compact stats_sample_pages=5 stats_auto_recalc=1
+               stats_persistent=0 pack_keys=0 checksum=1 delay_key_write=1 min_rows=2 max_rows=9 avg_row_length=33;
+             create table two (a int) engine=innodb row_format=dynamic pack_keys=default checksum=0 min_rows=0;
+             create table three (a int) engine=innodb row_format=redundant key_block_size=8;
+             create table words (id int auto_increment comment 'dér key', t text, u varchar(50) not null,
+               w varchar(20) character set gbk, primary key (id) comment 'the key', fulltext key ftx (t) comment 'full',
+               fulltext ft2 (u, t), key h using hash (u(10)) comment 'some',
+               unique key b using btree (w) key_block_size=4)
+               engine=innodb comment='tä''ble' row_format=compact default charset=utf8;
+             create table texts (a tinytext character set utf16, b mediumtext character set utf32,
+               c longtext character set ucs2, d text character set utf8mb4, e tinyblob, f text character set sjis,
+               g varchar(10) character set ucs2, h enum('x', 'yy') character set utf32) engine=innodb;",
+        )
+        .unwrap();
+    let mut asked: Vec<String> = ["one", "two", "three", "words", "texts"]
+        .iter()
+        .flat_map(|table| {
+            [format!("show create table f.{table}"), format!("show full columns from f.{table}")]
+        })
+        .collect();
+    asked.push(
+        "select table_name, create_options from information_schema.tables where table_schema = 'f'".into(),
+    );
+    let schema = "from information_schema.columns where table_schema = 'f'";
+    asked.push(format!(
+        "select column_name, character_maximum_length, character_octet_length, column_key {schema}"
+    ));
+    asked.push(
+        "select index_name, seq_in_index, column_name, non_unique, collation, sub_part, packed, nullable, index_type,
+         comment, index_comment from information_schema.statistics where table_schema = 'f'"
+            .into(),
+    );
+    let said = |sql: &String| theirs.sql(&format!("set names utf8; {sql}")).unwrap();
+    let said: Vec<String> = asked.iter().map(said).collect();
+    theirs.shutdown().unwrap();
+    let mut ours = start(theirs.datadir(), &["--skip-grant-tables"]);
+    for (sql, said) in asked.iter().zip(&said) {
+        let (_headings, said) = said.split_once('\n').unwrap();
+        assert_eq!(ours.sql(&format!("set names utf8; {sql}")).unwrap(), said, "{sql}");
+    }
+    ours.stop().unwrap();
+}
+
 /// InnoDB numbers the documents of FULLTEXT indexes in a column of its own, which outlives them. Nobody sees it, unless he has
 /// declared it.
 #[test]

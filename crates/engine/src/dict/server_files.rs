@@ -134,6 +134,8 @@ fn key_options(frm: &Frm, key: &FrmKey, out: &mut Extra) {
     set("generated", (key.flags & key_flags::GENERATED != 0).then(|| "1".to_owned()));
     let columns = key.parts.iter().map(|part| frm.columns[part.column].name.as_str());
     set("fulltext", key.is_fulltext().then(|| join_names(columns)));
+    // Those of the others are kept with the index.
+    set("comment", (key.is_fulltext() && !key.comment.is_empty()).then(|| key.comment.clone()));
 }
 
 fn column_extra(frm: &FrmColumn, def: &ColumnDef, format: RowFormat) -> ColumnExtra {

@@ -2,7 +2,7 @@
 
 use super::making::{Cells, Making, number_or_null, text, text_or_null, yes_no};
 use std::sync::Arc;
-use vaquita_catalog::{ColumnInfo, KeyInfo, TableInfo, TableOption, flag};
+use vaquita_catalog::{ColumnInfo, KeyDefinition, KeyInfo, KeyKind, KeyPart, TableInfo, TableOption, flag};
 use vaquita_engine::lower::filename;
 use vaquita_engine::stats::Statistics;
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
@@ -110,12 +110,15 @@ fn table_row(m: &mut Making<'_, '_>, info: &TableInfo) -> Cells {
 }
 
 fn create_options(info: &TableInfo) -> String {
-    use TableOption::{Checksum, KeyBlockSize, MaxRows, MinRows, RowFormat, StatsPersistent};
-    let known = [RowFormat, KeyBlockSize, StatsPersistent, MaxRows, MinRows, Checksum];
     let of = |option: TableOption| {
-        info.definition.options.get(option).map(|value| format!("{}={value}", option.name()))
+        let value = info.definition.options.get(option)?;
+        // MySQL writes the name of this one in capitals.
+        Some(match option {
+            TableOption::KeyBlockSize => format!("KEY_BLOCK_SIZE={value}"),
+            _ => format!("{}={value}", option.name()),
+        })
     };
-    known.into_iter().filter_map(of).collect::<Vec<_>>().join(" ")
+    TableOption::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(" ")
 }
 
 /// Name of a type without its lengths.
@@ -180,10 +183,8 @@ fn extra_text(column: &ColumnInfo) -> String {
 fn measures(ty: &SqlType) -> [Value<'static>; 5] {
     let mut out = [const { Value::Null }; 5];
     let set = |at: usize, n: u64, out: &mut [Value<'static>; 5]| out[at] = Value::UInt(n);
-    let width = || {
-        let charset = vaquita_engine::lower::charset::Charset::of_collation(ty.collation);
-        charset.map_or(1, |c| u64::from(c.mb_max_len))
-    };
+    let charset = vaquita_engine::lower::charset::Charset::of_collation(ty.collation);
+    let width = || charset.map_or(1, |c| u64::from(c.mb_max_len));
     match ty.kind {
         Kind::TinyInt => set(2, 3, &mut out),
         Kind::SmallInt => set(2, 5, &mut out),
@@ -212,11 +213,16 @@ fn measures(ty: &SqlType) -> [Value<'static>; 5] {
                 Kind::MediumText => 0xFF_FFFF,
                 _ => 0xFFFF_FFFF,
             };
-            set(0, bytes, &mut out);
+            set(0, bytes / charset.map_or(1, |c| u64::from(c.mb_min_len).max(1)), &mut out);
             set(1, bytes, &mut out);
         }
         Kind::Enum | Kind::Set => {
-            let lengths = ty.labels.iter().flat_map(|l| l.iter()).map(|l| l.len() as u64);
+            // Labels are in the character set of the column.
+            let length = |label: &[u8]| match charset.and_then(|c| c.decode(label)) {
+                Some(label) => label.chars().count() as u64,
+                None => label.len() as u64,
+            };
+            let lengths = ty.labels.iter().flat_map(|l| l.iter()).map(|l| length(l));
             let chars = match ty.kind {
                 Kind::Enum => lengths.max().unwrap_or(0),
                 _ => lengths.clone().sum::<u64>() + (lengths.count() as u64).saturating_sub(1),
@@ -341,33 +347,49 @@ fn privileges_text(m: &Making<'_, '_>, database: &str, table: &str, column: &str
 pub(super) fn statistics(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(1, 2)? {
         let known = statistics_of(m, &info).ok().flatten();
-        for key in &info.keys {
+        for key in &info.definition.keys {
+            let tree = info.keys.iter().find(|k| Arc::ptr_eq(&k.definition, key));
             for (at, part) in key.parts.iter().enumerate() {
-                let distinct =
-                    known.as_ref().and_then(|s| s.indexes.get(key.index)?.distinct.get(at).copied());
-                let column = &info.columns[part.column];
-                m.push(vec![
-                    text("def"),
-                    text(&info.definition.database),
-                    text(&info.definition.name),
-                    Value::UInt(u64::from(!key.is_unique())),
-                    text(&info.definition.database),
-                    text(&key.name),
-                    Value::UInt(at as u64 + 1),
-                    text(&column.name),
-                    text("A"),
-                    number_or_null(distinct),
-                    number_or_null(part.prefix.map(u64::from)),
-                    Value::Null,
-                    text(if column.is_nullable() { "YES" } else { "" }),
-                    text("BTREE"),
-                    text(""),
-                    text(&key.comment),
-                ]);
+                let row = statistics_row(&info, key, (at, part), tree, known.as_deref());
+                m.push(row);
             }
         }
     }
     Ok(())
+}
+
+/// A part of a key; without a tree if the engine keeps none (FULLTEXT).
+fn statistics_row(
+    info: &TableInfo,
+    key: &KeyDefinition,
+    (at, part): (usize, &KeyPart),
+    tree: Option<&KeyInfo>,
+    known: Option<&Statistics>,
+) -> Cells {
+    let words = key.kind == KeyKind::FullText;
+    let distinct = match tree {
+        Some(tree) => known.and_then(|s| s.indexes.get(tree.index)?.distinct.get(at).copied()),
+        None => known.map(|s| s.rows),
+    };
+    let column = info.column(&part.column).map(|at| &info.columns[at]);
+    vec![
+        text("def"),
+        text(&info.definition.database),
+        text(&info.definition.name),
+        Value::UInt(u64::from(!key.is_unique())),
+        text(&info.definition.database),
+        text(&key.name),
+        Value::UInt(at as u64 + 1),
+        text(column.map_or(&part.column, |column| &column.name)),
+        if words { Value::Null } else { text("A") },
+        number_or_null(distinct),
+        number_or_null(part.prefix.map(u64::from)),
+        Value::Null,
+        text(if column.is_some_and(ColumnInfo::is_nullable) { "YES" } else { "" }),
+        text(if words { "FULLTEXT" } else { "BTREE" }),
+        text(""),
+        text(&key.comment),
+    ]
 }
 
 fn plain(name: &str) -> String {
