@@ -45,6 +45,7 @@ mod show;
 mod statement;
 mod status;
 mod virtual_tables;
+mod xa_branches;
 
 pub use connection::{ConnectInfo, Connection, Prepared};
 pub use database::{Database, DoorFlush};

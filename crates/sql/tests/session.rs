@@ -145,6 +145,52 @@ fn xa_goes_through_its_states() {
     }
 }
 
+/// What MySQL 5.6.24 answered to the same, but for a session that goes: there its prepared branch goes with it.
+#[test]
+fn a_branch_has_its_name_alone() {
+    let opened = open();
+    let (mut a, mut b) = (root(&opened.db), Some(root(&opened.db)));
+    let in_state = |state: &str| {
+        format!(
+            "1399 XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state"
+        )
+    };
+    let exists = "1440 XAER_DUPID: The XID already exists";
+    let unknown = "1397 XAER_NOTA: Unknown XID";
+    let ok = String::new;
+    for (is_b, sql, answer) in [
+        (true, "xa start 'a', 'b', 1", ok()),
+        (false, "xa start 'a', 'b', 1", exists.into()),
+        (false, "xa start 'a', 'b', 2", exists.into()),
+        (false, "xa start 'ab', '', 1", ok()),
+        (true, "xa end 'a', 'b', 1", ok()),
+        (false, "xa start 'a', 'b', 1", in_state("ACTIVE")),
+        (true, "xa prepare 'a', 'b', 1", ok()),
+        (false, "xa commit 'a', 'b', 1", unknown.into()),
+        (true, "xa end 'a', 'b', 2", in_state("PREPARED")),
+        (true, "xa commit 'a', 'b', 1", ok()),
+        (false, "xa end 'ab', '', 1", ok()),
+        (false, "xa rollback 'ab'", ok()),
+        (false, "xa commit 'ab'", unknown.into()),
+        (true, "xa start 'a', 'b', 1", ok()),
+        (true, "xa end 'a', 'b', 2", ok()),
+        (true, "xa end 'a', 'b'", in_state("IDLE")),
+        (true, "xa prepare 'a', 'b', 7", ok()),
+        (true, "xa commit 'a', 'b', 7 one phase", in_state("PREPARED")),
+        (false, "xa start 'a', 'b'", exists.into()),
+        (false, "xa commit 'a', 'b'", unknown.into()),
+        (false, "xa rollback 'a', 'b'", unknown.into()),
+    ] {
+        let session = if is_b { b.as_mut().unwrap() } else { &mut a };
+        assert_eq!(run(session, sql), answer, "{sql}");
+    }
+    drop(b.take());
+    assert_eq!(run(&mut a, "xa start 'a', 'b'"), exists);
+    assert_eq!(run(&mut a, "xa recover"), "1|1|1|ab");
+    assert_eq!(run(&mut a, "xa commit 'a', 'b', 3"), "");
+    assert_eq!(run(&mut a, "xa start 'a', 'b'; xa end 'a', 'b'; xa rollback 'a', 'b'"), "");
+}
+
 /// A transaction that is left from before holds no name, but its rows may still be taken back.
 #[test]
 fn a_table_is_checked_when_nobody_changes_it() {

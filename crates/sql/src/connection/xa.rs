@@ -1,6 +1,7 @@
 //! XA: the states of a session's branch, and what is allowed in them.
 
 use super::Connection;
+use crate::xa_branches::{Branch, is_same};
 use std::sync::Arc;
 use vaquita_catalog::error;
 use vaquita_engine::Xid;
@@ -16,13 +17,13 @@ pub(super) enum XaState {
     #[default]
     None,
     /// Between XA START and XA END.
-    Active(Xid),
+    Active(Branch),
     /// After XA END.
-    Idle(Xid),
+    Idle(Branch),
     /// After XA PREPARE: the transaction has left the session.
-    Prepared(Xid),
+    Prepared(Branch),
     /// Rolled back by a deadlock or the like: only XA ROLLBACK is allowed.
-    RolledBack(Xid),
+    RolledBack(Branch),
 }
 
 impl XaState {
@@ -72,11 +73,11 @@ impl XaState {
         self.check_statement()
     }
 
-    fn xid(&self) -> Option<&Xid> {
+    fn is_of(&self, xid: &Xid) -> bool {
         match self {
-            XaState::None => None,
-            XaState::Active(xid) | XaState::Idle(xid) | XaState::Prepared(xid) | XaState::RolledBack(xid) => {
-                Some(xid)
+            XaState::None => false,
+            XaState::Active(own) | XaState::Idle(own) | XaState::Prepared(own) | XaState::RolledBack(own) => {
+                own.is(xid)
             }
         }
     }
@@ -97,7 +98,7 @@ impl Connection {
         match xa {
             Xa::Start { xid, option } => self.xa_start(xid_of(xid)?, *option)?,
             Xa::End { xid, suspend } => self.xa_end(&xid_of(xid)?, *suspend)?,
-            Xa::Prepare(xid) => self.xa_prepare(xid_of(xid)?)?,
+            Xa::Prepare(xid) => self.xa_prepare(&xid_of(xid)?)?,
             Xa::Commit { xid, one_phase } => self.xa_commit(&xid_of(xid)?, *one_phase)?,
             Xa::Rollback(xid) => self.xa_rollback(&xid_of(xid)?)?,
             Xa::Recover { convert } => return self.xa_recover(*convert, sink),
@@ -109,10 +110,10 @@ impl Connection {
     fn xa_start(&mut self, xid: Xid, option: XaStartOption) -> SqlResult<()> {
         match (option, &self.xa) {
             (XaStartOption::Resume, XaState::Idle(own)) => {
-                if *own != xid {
+                if !own.is(&xid) {
                     return Err(not_found());
                 }
-                self.xa = XaState::Active(xid);
+                self.move_branch(XaState::Active);
                 return Ok(());
             }
             (XaStartOption::Join | XaStartOption::Resume, _) => {
@@ -124,13 +125,22 @@ impl Connection {
         if self.locked.is_active() || self.engine.in_transaction() {
             return Err(SqlError::new(1400, "XAER_OUTSIDE: Some work is done outside global transaction"));
         }
-        if self.db.engine.xa_recover().contains(&xid) {
-            return Err(SqlError::new(1440, "XAER_DUPID: The XID already exists"));
-        }
+        let branch = self.db.xa_branches.enter(xid, || self.db.engine.xa_recover());
+        let branch = branch.ok_or_else(|| SqlError::new(1440, "XAER_DUPID: The XID already exists"))?;
         let access = self.engine.settings.access;
         error::of_engine(self.engine.begin(access, false))?;
-        self.xa = XaState::Active(xid);
+        self.xa = XaState::Active(branch);
         Ok(())
+    }
+
+    /// The session's branch gets into another state.
+    fn move_branch(&mut self, state: impl FnOnce(Branch) -> XaState) {
+        self.xa = match std::mem::take(&mut self.xa) {
+            XaState::None => XaState::None,
+            XaState::Active(own) | XaState::Idle(own) | XaState::Prepared(own) | XaState::RolledBack(own) => {
+                state(own)
+            }
+        };
     }
 
     fn xa_end(&mut self, xid: &Xid, suspend: bool) -> SqlResult<()> {
@@ -138,8 +148,8 @@ impl Connection {
             return Err(SqlError::new(1398, "XAER_INVAL: Invalid arguments (or unsupported command)"));
         }
         match &self.xa {
-            XaState::Active(own) if own == xid => {
-                self.xa = XaState::Idle(*xid);
+            XaState::Active(own) if own.is(xid) => {
+                self.move_branch(XaState::Idle);
                 Ok(())
             }
             XaState::Active(_) => Err(not_found()),
@@ -147,41 +157,59 @@ impl Connection {
         }
     }
 
-    fn xa_prepare(&mut self, xid: Xid) -> SqlResult<()> {
-        match &self.xa {
-            XaState::Idle(own) if *own == xid => {}
+    fn xa_prepare(&mut self, xid: &Xid) -> SqlResult<()> {
+        let own = match &self.xa {
+            XaState::Idle(own) if own.is(xid) => own.xid(),
             XaState::Idle(_) => return Err(not_found()),
             state => return Err(state.wrong()),
-        }
+        };
         self.state.status.handler_prepare += 1;
-        let durability = error::of_engine(self.engine.xa_prepare(xid))?;
+        let durability = error::of_engine(self.engine.xa_prepare(own))?;
         self.committed(durability);
         *self.process.waits.lock() = Some(self.engine.handle());
         self.engine.set_tag(u64::from(self.state.connection_id));
-        self.xa = XaState::Prepared(xid);
+        self.move_branch(XaState::Prepared);
         Ok(())
     }
 
     fn xa_commit(&mut self, xid: &Xid, one_phase: bool) -> SqlResult<()> {
+        let is_own = self.xa.is_of(xid);
         match &self.xa {
-            XaState::Idle(own) if own == xid && one_phase => {
-                self.xa = XaState::None;
+            // The name is free when the work is done.
+            XaState::Idle(_) if is_own && one_phase => {
+                let _branch = std::mem::take(&mut self.xa);
                 self.commit()
             }
-            XaState::Prepared(own) if own == xid && !one_phase => {
-                self.xa = XaState::None;
-                self.xa_commit_prepared(xid)
+            XaState::Prepared(own) if is_own && !one_phase => {
+                let xid = own.xid();
+                let _branch = std::mem::take(&mut self.xa);
+                self.xa_commit_prepared(&xid)
             }
-            XaState::None if !one_phase => self.xa_commit_prepared(xid),
-            XaState::None => Err(not_found()),
-            state => Err(self.of_other(xid, state)),
+            XaState::None if !one_phase => {
+                let xid = self.left_alone(xid)?;
+                self.xa_commit_prepared(&xid)
+            }
+            state if is_own => Err(state.wrong()),
+            _ => Err(self.of_other(xid)),
         }
     }
 
-    /// Why a command about a branch cannot be done while the session is in a state.
-    fn of_other(&self, xid: &Xid, state: &XaState) -> SqlError {
-        let other = state.xid() != Some(xid) && !self.db.engine.xa_recover().contains(xid);
-        if other { not_found() } else { state.wrong() }
+    /// A prepared branch whose session has gone.
+    fn left_alone(&self, xid: &Xid) -> SqlResult<Xid> {
+        if self.db.xa_branches.contains(xid) {
+            return Err(not_found());
+        }
+        let mut prepared = self.db.engine.xa_recover().into_iter().filter(|other| is_same(other, xid));
+        let exact = prepared.clone().find(|other| other == xid);
+        exact.or_else(|| prepared.next()).ok_or_else(not_found)
+    }
+
+    /// Why nothing becomes of a branch that is not the session's own, while it has one or asks for one phase.
+    fn of_other(&self, xid: &Xid) -> SqlError {
+        match (&self.xa, self.left_alone(xid)) {
+            (XaState::None, _) | (_, Err(_)) => not_found(),
+            (state, Ok(_)) => state.wrong(),
+        }
     }
 
     fn xa_commit_prepared(&mut self, xid: &Xid) -> SqlResult<()> {
@@ -192,25 +220,27 @@ impl Connection {
     }
 
     fn xa_rollback(&mut self, xid: &Xid) -> SqlResult<()> {
-        let own = self.xa.xid() == Some(xid);
+        let is_own = self.xa.is_of(xid);
         match &self.xa {
-            XaState::Idle(_) | XaState::RolledBack(_) if own => {
-                self.xa = XaState::None;
+            XaState::Idle(_) | XaState::RolledBack(_) if is_own => {
+                let _branch = std::mem::take(&mut self.xa);
                 error::of_engine(self.engine.rollback())
             }
-            XaState::Prepared(_) if own => {
-                self.xa = XaState::None;
-                error::of_engine(self.db.engine.xa_rollback(xid))
+            XaState::Prepared(own) if is_own => {
+                let xid = own.xid();
+                let _branch = std::mem::take(&mut self.xa);
+                error::of_engine(self.db.engine.xa_rollback(&xid))
             }
-            XaState::None => error::of_engine(self.db.engine.xa_rollback(xid)),
-            state => Err(self.of_other(xid, state)),
+            XaState::None => error::of_engine(self.db.engine.xa_rollback(&self.left_alone(xid)?)),
+            state if is_own => Err(state.wrong()),
+            _ => Err(self.of_other(xid)),
         }
     }
 
     /// A deadlock took the branch's work: it can only be rolled back.
     pub(super) fn xa_lost(&mut self) {
-        if let XaState::Active(xid) | XaState::Idle(xid) = &self.xa {
-            self.xa = XaState::RolledBack(*xid);
+        if let XaState::Active(_) | XaState::Idle(_) = &self.xa {
+            self.move_branch(XaState::RolledBack);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::insider::{Insider, Insiders};
 use crate::logs::StatementLogs;
 use crate::monitors::Monitors;
 use crate::plan_cache::PlanCache;
+use crate::xa_branches::Branches;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub struct Database {
     pub(crate) read_only: AtomicBool,
     /// `super_read_only`.
     pub(crate) super_read_only: AtomicBool,
+    /// The branches of distributed transactions that sessions have.
+    pub(crate) xa_branches: Arc<Branches>,
     /// What all sessions take of the memory.
     pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
@@ -110,6 +113,7 @@ impl Database {
             flush_at_commit: AtomicU8::new(flush_at_commit),
             read_only: AtomicBool::new(false),
             super_read_only: AtomicBool::new(false),
+            xa_branches: Arc::default(),
             memory: Arc::default(),
             prepared_count: AtomicU64::new(0),
             start_notes: Mutex::default(),
