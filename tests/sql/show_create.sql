@@ -72,3 +72,48 @@ create table opted2 (a int) row_format = redundant pack_keys = default stats_aut
 select table_name, create_options from information_schema.tables where table_schema = database() and table_name like 'opted%';
 create table lengths (a tinytext character set utf16, b mediumtext character set utf32, c longtext character set ucs2, d text character set utf8mb4, e tinyblob, f text character set sjis, g varchar(10) character set ucs2, h enum('x', 'yy') character set utf32);
 select column_name, character_maximum_length, character_octet_length from information_schema.columns where table_schema = database() and table_name = 'lengths' order by ordinal_position;
+
+-- A key that comes by the name of another.
+create table named (a int primary key, b int, c int, key i using hash (b) comment 'one', key k (c) key_block_size = 2);
+alter table named drop index i, add index i (c);
+show create table named;
+alter table named drop index i;
+alter table named add index i (b);
+show create table named;
+drop index i on named;
+create index i using hash on named (b) comment 'c';
+show create table named;
+alter table named drop index k, add unique index k using btree (c) comment 'uu';
+show create table named;
+alter table named drop index i, add index i using btree (b) comment 'x', drop index k, add index k (b, c);
+show create table named;
+drop index k on named;
+create unique index K on named (b);
+alter table named add index i2 (c) key_block_size = 4;
+alter table named add index i3 using hash (c, b) comment 'three';
+show create table named;
+
+-- Keys that are there already.
+create table dup (a int, b varchar(20), key (a), key (a));
+create table dup2 (a int primary key, b varchar(20), unique key (a), key (a), key k1 (b), key k2 (b), key k3 (b(3)), key k4 (b(3)), key k5 (b(20)), unique u1 (b), unique u2 (b), key c1 (a, b), key c2 (b, a), key c3 (a, b));
+create table dup3 (a int, key x using hash (a), key y using btree (a), key z (a), key zz using btree (a), key h2 using hash (a));
+create table dup4 (a int, key x (a) comment 'l', key y (a) key_block_size = 2);
+alter table dup add key n (b);
+alter table dup add key n2 (b), add key n3 (b);
+alter table dup drop key n, add key n4 (b);
+alter table dup engine = innodb;
+create index n5 on dup (b);
+create unique index n6 on dup (b);
+alter table dup add column c int, add key (c), add key (c);
+create table dup5 like dup2;
+create table dup6 (a int unique, unique (a), unique key q (a));
+create table dup7 (a int unique key, b int, key (A));
+alter table dup7 modify b int unique, add unique (b);
+create table parent (id int primary key);
+create table child (a int, b int, constraint f foreign key (a) references parent (id), key k (b), key k2 (b));
+alter table child drop key k, drop key k2, add key nn (a), add key nn2 (a);
+create table dup8 (a int, key (a));
+alter table dup8 drop key a, add key b (a);
+alter table dup8 modify a bigint, add key c (a);
+alter table dup8 drop key b, add key b (a);
+alter table dup8 drop key c, add key b2 (a), drop key b;

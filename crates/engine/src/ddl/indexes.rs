@@ -12,6 +12,7 @@ use crate::core::Core;
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::{ids, rows};
 use crate::error::{Error, Result};
+use crate::kept::{Extra, index_option};
 use crate::row::entry;
 use crate::row::image::Image;
 use crate::row::lock::parse_clustered;
@@ -236,6 +237,11 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str) -> Result<(
     change.leaves_tree(parts.space, gone.id, gone.root, name)?;
     definition::delete_all(change, &sys.core.fields, &[&index_id])?;
     change.delete(&sys.core.indexes, &[&table_id, &index_id])?;
+    // How it was declared goes with it: another one may come by its name.
+    let mut extra = Extra::parse(&parts.extra);
+    let of_gone = index_option(&gone.name, "");
+    extra.retain(|option| !option.starts_with(&of_gone));
+    parts.extra = extra.to_text();
     definition::replace_extra(change, &parts)?;
     change.changes(name);
     Ok(())

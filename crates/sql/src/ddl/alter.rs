@@ -247,7 +247,8 @@ impl Change {
                 keys::add(cx, &mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
                     // How a key was declared is kept with the table, which is written anew for it.
-                    self.in_place &= !key.is_primary() && key.using.is_none();
+                    let is_plain = key.using.is_none() && key.key_block_size.is_none();
+                    self.in_place &= !key.is_primary() && is_plain;
                 }
             }
             AlterAction::AddForeignKey(key) => {

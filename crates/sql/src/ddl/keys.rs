@@ -3,10 +3,10 @@
 use super::{limits, names_of};
 use crate::statement::StmtCx;
 use vaquita_catalog::keys::KeyRules;
-use vaquita_catalog::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart};
+use vaquita_catalog::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart, same_name};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_parser::ast::{self, IndexAlgorithm, IndexKind, KeyTarget, ReferenceAction};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{Level, SqlError, SqlResult};
 
 /// Most characters of an index's comment.
 const COMMENT_MAX: usize = 1_024;
@@ -60,7 +60,32 @@ pub(super) fn add(
     });
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
     let key = KeyDefinition { comment, using, key_block_size, ..KeyDefinition::new(kind, name, parts) };
-    definition.add_key(key, &mut rules(cx))
+    definition.add_key(key, &mut rules(cx))?;
+    note_duplicate(cx, definition, written.parts.iter().any(|part| part.prefix.is_some()));
+    Ok(())
+}
+
+/// Note 1831: the key that was added last is one that was there. As in MySQL 5.6, a prefix as long as its column is another
+/// key than the column, and a key with USING another than one without.
+fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool) {
+    let Some((added, others)) = definition.keys.split_last() else { return };
+    let same_part = |(a, b): (&KeyPart, &KeyPart)| same_name(&a.column, &b.column) && a.prefix == b.prefix;
+    let is_same = |key: &KeyDefinition| {
+        (key.kind, key.using, key.parts.len()) == (added.kind, added.using, added.parts.len())
+            && !key.generated
+            && key.parts.iter().zip(&added.parts).all(same_part)
+    };
+    if has_prefix && added.parts.iter().all(|part| part.prefix.is_none()) {
+        return;
+    }
+    if others.iter().any(|key| is_same(key)) {
+        let (key, database, table) = (&added.name, &definition.database, &definition.name);
+        let message = format!(
+            "Duplicate index '{key}' defined on the table '{database}.{table}'. This is deprecated and will be \
+             disallowed in a future release."
+        );
+        cx.state.warnings.push(Level::Note, 1831, message);
+    }
 }
 
 /// Adds a key on one column, as its attributes ask for.
@@ -78,7 +103,9 @@ pub(super) fn add_on_column(
         _ => definition.free_key_name(column),
     };
     let key = KeyDefinition::new(kind, name, vec![KeyPart::whole(column)]);
-    definition.add_key(key, &mut rules(cx))
+    definition.add_key(key, &mut rules(cx))?;
+    note_duplicate(cx, definition, false);
+    Ok(())
 }
 
 /// The definition of a foreign key.
