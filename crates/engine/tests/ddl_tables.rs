@@ -525,6 +525,34 @@ fn a_database_goes_with_its_folder() {
     engine.close().unwrap();
 }
 
+/// A table of another database refers to the one that would be dropped last: the others stay as well.
+#[test]
+fn a_database_that_is_needed_stays_as_it_is() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let mut session = engine.session();
+    for name in ["a/t", "a/u", "a/z", "b/t"] {
+        session.create_table(&spec(name)).unwrap();
+    }
+    let refers = |parent: &str| ForeignKeySpec {
+        name: None,
+        columns: vec!["id".into()],
+        parent: parent.into(),
+        parent_columns: vec!["id".into()],
+        on_delete: ReferentialAction::Restrict,
+        on_update: ReferentialAction::Restrict,
+    };
+    session.add_foreign_keys("b/t", &[refers("a/z")]).unwrap();
+    session.add_foreign_keys("a/t", &[refers("a/u")]).unwrap();
+    assert!(matches!(session.drop_database("a"), Err(Error::ForeignKey(_))));
+    assert_eq!(engine.core().user_tables().unwrap(), ["a/t", "a/u", "a/z", "b/t"]);
+    session.settings.foreign_key_checks = false;
+    assert!(session.drop_database("a").unwrap().1);
+    assert_eq!(engine.core().user_tables().unwrap(), ["b/t"]);
+    drop(session);
+    engine.close().unwrap();
+}
+
 /// Whatever operation the power goes at: the database is there with the tables that are left, or it is gone, and can be dropped or
 /// made again.
 #[test]

@@ -83,7 +83,7 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
 /// the database with the tables that are left, or the empty folder, which is no database.
 ///
 /// # Errors
-/// Tables of other databases refer to one of them; files. Those before it are dropped then.
+/// Tables of other databases refer to one of them: nothing is dropped. Files: those before it are.
 pub fn drop_database(
     core: &Core,
     trx: &mut Trx,
@@ -92,6 +92,10 @@ pub fn drop_database(
     foreign_key_checks: bool,
 ) -> Result<bool> {
     let references = if foreign_key_checks { References::FromElsewhere(name) } else { References::Ignored };
+    // All of them first: what is refused has dropped nothing. Whoever adds a foreign key locks the parent as well.
+    for table in tables {
+        drop::referring(core, table, references)?;
+    }
     for table in tables {
         Change::run(core, trx, |change| drop::drop_table(change, table, references))?;
     }

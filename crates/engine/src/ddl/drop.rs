@@ -2,7 +2,10 @@
 
 use super::change::Change;
 use super::{definition, foreign};
+use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::table::ForeignKey;
+use std::sync::Arc;
 
 /// Which references from other tables keep a table from being dropped.
 #[derive(Debug, Clone, Copy)]
@@ -15,23 +18,33 @@ pub(super) enum References<'a> {
     FromElsewhere(&'a str),
 }
 
+/// The foreign keys of other tables that refer to a table which is to be dropped, and its own to itself.
+///
+/// # Errors
+/// One of them keeps it from that.
+pub(super) fn referring(core: &Core, name: &str, references: References<'_>) -> Result<Vec<Arc<ForeignKey>>> {
+    let keys = core.dict.foreign_keys(&core.storage, foreign::BY_PARENT, name)?;
+    let keeps = |key: &&Arc<ForeignKey>| match references {
+        _ if key.child == name => false,
+        References::Ignored => false,
+        References::Checked => true,
+        References::FromElsewhere(database) => {
+            key.child.rsplit_once('/').is_none_or(|(child, _)| child != database)
+        }
+    };
+    if let Some(key) = keys.iter().find(keeps) {
+        let text = format!("cannot drop {name}: {} refers to it by foreign key {}", key.child, key.id);
+        return Err(Error::ForeignKey(text));
+    }
+    Ok(keys)
+}
+
 /// Drops a table.
 pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: References<'_>) -> Result<()> {
     let dict = &change.core.dict;
     let row = dict.table_row(change.storage(), name)?.filter(|_| name.contains('/'));
     let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
-    for key in dict.foreign_keys(change.storage(), foreign::BY_PARENT, name)? {
-        let counts = match references {
-            References::Ignored => false,
-            References::Checked => true,
-            References::FromElsewhere(database) => {
-                key.child.rsplit_once('/').is_none_or(|(child, _)| child != database)
-            }
-        };
-        if counts && key.child != name {
-            let text = format!("cannot drop {name}: {} refers to it by foreign key {}", key.child, key.id);
-            return Err(Error::ForeignKey(text));
-        }
+    for key in referring(change.core, name, references)? {
         change.changes(&key.child);
     }
     for key in dict.foreign_keys(change.storage(), foreign::BY_CHILD, name)? {
