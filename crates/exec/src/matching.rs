@@ -94,6 +94,7 @@ fn collect(
     }
     let mut keys = Vec::new();
     sorter.finish(|_, body| {
+        cx.state.poll()?;
         if limit.is_over() || !limit.shows() {
             return Ok(!limit.is_over());
         }

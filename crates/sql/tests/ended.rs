@@ -5,6 +5,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use support::{open, root, run};
 use vaquita_base::ManualClock;
 use vaquita_engine::{Engine, Options};
@@ -138,7 +139,8 @@ fn long_statements_on_tables_look_who_ends_them() {
         assert_eq!(run(&mut session, "use d"), "");
         let (db, id, asked) = (Arc::downgrade(&opened.db), session.id(), Arc::new(AtomicU32::new(0)));
         let seen = asked.clone();
-        // A server is told after a millisecond that the statement goes on: that is when it is ended.
+        // A server is told after a millisecond that the statement goes on, this one at once: that is when it is ended.
+        session.set_yield_after(Duration::ZERO);
         session.set_yield_hook(Arc::new(move || {
             if seen.fetch_add(1, Ordering::Relaxed) == 0
                 && let Some(db) = db.upgrade()
@@ -155,6 +157,64 @@ fn long_statements_on_tables_look_who_ends_them() {
     }
     assert_eq!(run(&mut connection, "select count(*), count(distinct s) from t"), "2000|1");
     assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
+}
+
+/// Rows may be collected before any is written: who ends the statement later is heard, too.
+#[test]
+fn writing_rows_is_ended() {
+    let opened = support::open_with(&[("sort_buffer_size", "32768")]);
+    let mut connection = support::root(&opened.db);
+    with_rows(&mut connection);
+    let rows: Vec<String> = (5_000..10_000).map(|n| format!("({n}, 1, 'y')")).collect();
+    let values = format!("insert into t values {}", rows.join(", "));
+    for sql in [
+        "insert into t select id + 5000, a, s from t",
+        "insert into t select id + 5000, a, s from t order by id desc",
+        "replace into t select id, a + 1, 'y' from t",
+        "update t set id = id + 10000",
+        "update t set s = 'y' order by s, id",
+        &values[..],
+    ] {
+        let mut session = support::root(&opened.db);
+        assert_eq!(run(&mut session, "use d"), "");
+        let (db, id, asked) = (Arc::downgrade(&opened.db), session.id(), AtomicU32::new(0));
+        session.set_yield_after(Duration::ZERO);
+        session.set_yield_hook(Arc::new(move || {
+            // The rows are collected by then.
+            if asked.fetch_add(1, Ordering::Relaxed) == 10
+                && let Some(db) = db.upgrade()
+            {
+                db.processes().kill(id, true);
+            }
+        }));
+        let answer = run(&mut session, sql);
+        assert!(answer.starts_with("1317 "), "{sql:.80}: {answer}");
+    }
+    let all = "select count(*), count(distinct s), min(id), max(id) from t";
+    assert_eq!(run(&mut connection, all), "2000|1|0|1999");
+    // What is not ended does its work, in the order of its rows.
+    let sql = "insert into t select id + 5000, a, s from t order by a, id";
+    assert_eq!(run(&mut connection, sql), "");
+    assert_eq!(run(&mut connection, all), "4000|1|0|6999");
+    assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
+    let made = "create table n (k int auto_increment primary key, id int, s varchar(500)); \
+                insert into n (id, s) select id, s from t where id < 2000; \
+                insert into n (id, s) select -id, s from n order by id desc";
+    assert_eq!(run(&mut connection, made), "");
+    assert_eq!(
+        run(
+            &mut connection,
+            "select count(*) from n a join n b on a.k + 1 = b.k where a.id < 0 and b.id < a.id"
+        ),
+        "0"
+    );
+    assert_eq!(
+        run(
+            &mut connection,
+            "select count(*) from n a join n b on a.k + 1 = b.k where a.id < 0 and b.id > a.id"
+        ),
+        "1999"
+    );
 }
 
 #[test]

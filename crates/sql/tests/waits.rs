@@ -422,6 +422,7 @@ fn the_copy_that_an_alter_writes_is_in_no_list() {
     std::thread::scope(|scope| {
         // The hook has to own what it uses: it asks, and the looker answers from here.
         let (ask, asked) = channel::<Sender<()>>();
+        c.set_yield_after(Duration::ZERO);
         c.set_yield_hook(Arc::new(move || {
             let (answered, answer) = channel();
             if ask.send(answered).is_ok() {

@@ -18,6 +18,8 @@ use vaquita_parser::ast;
 use vaquita_plan::{PlannedUpdates, Planner, SelectPlan, SourceLock, Updates, plan_select_for, wanted_of};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_session::temp::sort::Sorter;
+use vaquita_session::temp::values::{Values, push_value};
 use vaquita_session::{SessionCx, SessionState};
 use vaquita_types::{SqlError, SqlResult, Value};
 
@@ -388,12 +390,19 @@ impl InsertPlan {
             writer.write(cx, params)
         };
         if select.reads_target {
-            let mut rows: Vec<Box<[Value<'static>]>> = Vec::new();
+            // Without a key rows stay in the order in which they came.
+            let mut rows = Sorter::new(cx.state.vars.sort_room(), None);
+            let mut body = Vec::new();
             select::for_each(&select.plan, cx, params, &mut |_, values| {
-                rows.push(values.iter().map(|v| v.borrowed().into_owned()).collect());
-                Ok(())
+                body.clear();
+                values.iter().for_each(|value| push_value(value, &mut body));
+                rows.push_and_spill(&[], &body)
             })?;
-            rows.iter().try_for_each(|row| write(cx, row))
+            rows.finish(|_, body| {
+                let values: Vec<Value<'_>> = Values::new(body).collect();
+                write(cx, &values)?;
+                Ok(true)
+            })
         } else {
             select::for_each(&select.plan, cx, params, &mut write)
         }

@@ -147,6 +147,7 @@ impl<'p> Writer<'p> {
     /// # Errors
     /// Of the engine.
     pub(crate) fn write(&mut self, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<()> {
+        cx.state.poll()?;
         self.counts.records += 1;
         if let Some(auto) = &mut self.auto_inc {
             let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };

@@ -19,7 +19,7 @@ use crate::status::SessionStatus;
 use crate::vars::{SessionVars, id};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use vaquita_types::memory::account::{Account, Rules};
 use vaquita_types::temporal::{DateContext, calendar};
 use vaquita_types::{DateTime, SqlError, SqlResult, Warnings, memory};
@@ -87,8 +87,10 @@ pub struct SessionState {
     pub interrupt: Arc<Interrupt>,
     /// When the present statement is to end (`max_execution_time`).
     pub deadline: Option<Instant>,
-    /// Told about every millisecond of a statement.
+    /// Told of a statement that goes on, every [`SessionState::yield_after`].
     pub yield_hook: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// A millisecond.
+    pub yield_after: Duration,
     /// Of the statement that is being planned.
     pub noted: Noted,
     /// Results of subqueries of the present statement.
@@ -165,6 +167,7 @@ impl SessionState {
             workspaces: Workspaces::default(),
             deadline: None,
             yield_hook: None,
+            yield_after: Duration::from_millis(1),
             kept_most: 0,
             begun: Vec::new(),
             examined: 0,
@@ -281,7 +284,7 @@ impl SessionState {
             ));
         }
         if let Some(hook) = &self.yield_hook
-            && now.duration_since(self.last_poll).as_micros() >= 1_000
+            && now.duration_since(self.last_poll) >= self.yield_after
         {
             self.last_poll = now;
             hook();

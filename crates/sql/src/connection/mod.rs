@@ -37,7 +37,7 @@ use crate::statement::StmtCx;
 use bumpalo::Bump;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use vaquita_catalog::error;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::{Durability, Session};
@@ -316,6 +316,11 @@ impl Connection {
     /// first call. No latch is held.
     pub fn set_yield_hook(&mut self, hook: Arc<dyn Fn() + Send + Sync>) {
         self.state.yield_hook = Some(hook);
+    }
+
+    /// Lets the hook be called after that time instead; after none whenever a statement looks whether it is to end.
+    pub fn set_yield_after(&mut self, time: Duration) {
+        self.state.yield_after = time;
     }
 
     /// An error's message as the client reads it: in `character_set_results`.
