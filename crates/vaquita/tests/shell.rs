@@ -77,6 +77,15 @@ impl Terminal {
         }
     }
 
+    /// Takes what is shown until nothing has been for so long, or for ten times as long.
+    fn listen(&mut self, quiet: Duration) {
+        let end = Instant::now() + 10 * quiet;
+        while Instant::now() < end {
+            let Ok(piece) = self.shown.recv_timeout(quiet) else { return };
+            self.seen += &String::from_utf8_lossy(&piece);
+        }
+    }
+
     /// Leaves; the exit code.
     fn leave(mut self) -> i32 {
         self.type_in("\\q\r");
@@ -110,20 +119,19 @@ fn interrupt(terminal: &mut Terminal) {
         terminal.press("select sleep(1000) as s;\r");
         for _ in 0..20 {
             terminal.press("\x03");
-            if let Ok(piece) = terminal.shown.recv_timeout(Duration::from_millis(50)) {
-                terminal.seen += &String::from_utf8_lossy(&piece);
-            }
+            terminal.listen(Duration::from_millis(50));
             if ended(terminal) {
                 break;
             }
         }
     }
-    // A key pressed once more may make the line editor forget what is typed behind it.
+    // A key pressed once more may make the line editor forget what is typed behind it; and the statement may have been typed
+    // once more, before it was seen that it had ended: then it runs now.
     while !terminal.seen.contains("| 42 |") {
         assert!(begun.elapsed() < 2 * PATIENCE, "the shell does not go on: {:?}", terminal.seen);
-        terminal.press("select 6 * 7 as n;\r");
-        while let Ok(piece) = terminal.shown.recv_timeout(Duration::from_millis(500)) {
-            terminal.seen += &String::from_utf8_lossy(&piece);
+        for keys in ["\x03", "select 6 * 7 as n;\r"] {
+            terminal.press(keys);
+            terminal.listen(Duration::from_millis(500));
         }
     }
 }
