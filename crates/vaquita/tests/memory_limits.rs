@@ -109,13 +109,15 @@ fn a_session_that_passes_its_limit_is_told_and_lives() {
     ];
     let before = taken(&mut other);
     for sql in statements {
-        let answer = wire.query(&sql);
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(e) => panic!("{sql:.100}: {e}"),
-        };
-        assert_eq!(answer.code(), 4082, "{sql:.100}: {:.200}", format!("{answer:?}"));
-        if sql.len() > 4_000_000 {
+        let is_too_long = sql.len() > 4_000_000;
+        match wire.query(&sql) {
+            Ok(answer) => {
+                assert_eq!(answer.code(), 4082, "{sql:.100}: {:.200}", format!("{answer:?}"));
+            }
+            // Refused while it is sent: the connection may be reset before the answer is read.
+            Err(e) => assert!(is_too_long, "{sql:.100}: {e}"),
+        }
+        if is_too_long {
             // The packet itself: what else the client has said is not read.
             assert!(wire.is_closed());
             wire = place.wire();
