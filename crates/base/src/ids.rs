@@ -84,6 +84,8 @@ id!(
 impl SpaceId {
     /// The system tablespace (`ibdata1` and its followers).
     pub const SYSTEM: SpaceId = SpaceId(0);
+    /// The tablespace of temporary tables, whose changes are not logged; the number that MySQL 8 has for it.
+    pub const TEMPORARY: SpaceId = SpaceId(0xFFFF_FFFD);
 }
 
 impl PageNo {

@@ -245,12 +245,13 @@ impl Doublewrite {
         on_the_way
     }
 
-    /// Writes stamped copies: to the area, then to their places; all durable on return.
-    pub(crate) fn write(&self, spaces: &SpaceMap, batch: &Batch) -> Result<()> {
+    /// Writes stamped copies: to the area, then to their places; all durable on return. Those of pages that are not logged go
+    /// to their places only, and need not be durable.
+    pub(crate) fn write(&self, spaces: &SpaceMap, batch: &Batch, logged: bool) -> Result<()> {
         let copies = &batch.copies;
         assert!(copies.ids.len() <= batch.run.len, "{} copies for {:?}", copies.ids.len(), batch.run);
         let blocks = *self.blocks.lock();
-        if let Some(blocks) = blocks.filter(|_| self.enabled) {
+        if let Some(blocks) = blocks.filter(|_| self.enabled && logged) {
             Self::write_area(spaces, batch, blocks)?;
         }
         let mut places: Vec<(usize, PageLocation)> = Vec::with_capacity(copies.ids.len());
@@ -272,13 +273,15 @@ impl Doublewrite {
             .collect();
         let mut outcome = Ok(());
         spaces.fs().run_batch(&mut ops, &mut |i, _, result| {
-            places[i].1.mark_written();
+            if logged {
+                places[i].1.mark_written();
+            }
             if let Err(e) = result {
                 outcome = Err(e);
             }
         });
         outcome?;
-        match self.sync_data {
+        match self.sync_data && logged {
             true => Self::sync_places(spaces, &places),
             false => Ok(()),
         }

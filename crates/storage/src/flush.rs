@@ -11,6 +11,8 @@
 //! - I2: slots of the doublewrite area are not reused before the places of the batch that had them have been synced.
 //! - I3: the checkpoint is held back by a page from its first change to the sync of the copy with that change.
 //! - I4: one batch at most writes a page: who sets its frame's `flushing` is the one.
+//! - I5: pages whose changes are not logged ([`UNLOGGED`]) go in batches of their own, straight to their places: nobody reads
+//!   them after a crash.
 //!
 //! # Latching
 //! Slots may be waited for with page latches held, because who has slots only tries page latches: a thread may flush
@@ -20,7 +22,7 @@
 //! During the doublewrite: places untouched. During the writes to places: a torn place has a whole copy in the
 //! area. After a failed write or sync nothing is known; the flusher refuses all further work (`poisoned`).
 
-use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter, assert_no_page_latched};
+use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter, UNLOGGED, assert_no_page_latched};
 use crate::doublewrite::{Batch, Doublewrite, PageCopies};
 use crate::error::{Error, Result};
 use crate::live::FlushNeighbors;
@@ -236,25 +238,41 @@ impl Flusher {
     /// # Errors
     /// I/O errors; they poison the flusher.
     pub(crate) fn flush_frames(&self, pool: &BufferPool, frames: &[u32]) -> Result<usize> {
+        let is_unlogged = |&frame: &u32| pool.frame(frame).oldest_modification() == UNLOGGED.0;
+        if !frames.iter().any(is_unlogged) {
+            return self.flush_alike(pool, frames, true);
+        }
+        let (unlogged, logged): (Vec<u32>, Vec<u32>) = frames.iter().partition(|&frame| is_unlogged(frame));
+        Ok(self.flush_alike(pool, &unlogged, false)? + self.flush_alike(pool, &logged, true)?)
+    }
+
+    /// The same for frames that are all logged, or all not.
+    fn flush_alike(&self, pool: &BufferPool, frames: &[u32], logged: bool) -> Result<usize> {
         let (mut written, mut rest) = (0, frames);
         while !rest.is_empty() {
             let wanted = rest.len().min(PageCopies::capacity_of(pool));
             let batch = self.doublewrite.begin(wanted, pool.page_len(), || self.check_usable())?;
             let (chunk, later) = rest.split_at(batch.capacity());
-            written += self.flush_batch(pool, chunk, batch)?;
+            written += self.flush_batch(pool, chunk, batch, logged)?;
             rest = later;
         }
         Ok(written)
     }
 
-    fn flush_batch(&self, pool: &BufferPool, frames: &[u32], mut batch: Batch) -> Result<usize> {
+    fn flush_batch(
+        &self,
+        pool: &BufferPool,
+        frames: &[u32],
+        mut batch: Batch,
+        logged: bool,
+    ) -> Result<usize> {
         let mut flights = Vec::with_capacity(frames.len());
         for &frame in frames {
-            if let Some(oldest) = self.copy_out(pool, frame, &mut batch.copies) {
+            if let Some(oldest) = self.copy_out(pool, frame, &mut batch.copies, logged) {
                 flights.push(Flight { frame, oldest });
             }
         }
-        if let Err(e) = self.write_batch(&mut batch) {
+        if let Err(e) = self.write_batch(&mut batch, logged) {
             // The in-flight marks stay: no checkpoint passes these pages any more.
             self.poison(&e.to_string());
             self.doublewrite.fail(batch);
@@ -273,9 +291,20 @@ impl Flusher {
     }
 
     /// Copies one dirty page; from here on the frame is off the flush list and in flight.
-    fn copy_out(&self, pool: &BufferPool, frame_no: u32, copies: &mut PageCopies) -> Option<Lsn> {
+    fn copy_out(
+        &self,
+        pool: &BufferPool,
+        frame_no: u32,
+        copies: &mut PageCopies,
+        logged: bool,
+    ) -> Option<Lsn> {
         let frame = pool.frame(frame_no);
         if frame.oldest_modification() == 0 || !frame.latch.try_shared() {
+            return None;
+        }
+        if (frame.oldest_modification() == UNLOGGED.0) == logged {
+            // Another page has the frame by now.
+            frame.latch.unlock_shared(pool.lot(), frame_no as usize);
             return None;
         }
         // Set before the page leaves the flush list: a frame that is neither is taken for clean by eviction. Who finds
@@ -296,7 +325,7 @@ impl Flusher {
         oldest
     }
 
-    fn write_batch(&self, batch: &mut Batch) -> Result<()> {
+    fn write_batch(&self, batch: &mut Batch, logged: bool) -> Result<()> {
         if batch.copies.is_empty() {
             return Ok(());
         }
@@ -310,7 +339,7 @@ impl Flusher {
             );
         }
         batch.copies.stamp(self.how.lock().checksum);
-        self.doublewrite.write(&self.spaces, batch)
+        self.doublewrite.write(&self.spaces, batch, logged)
     }
 }
 

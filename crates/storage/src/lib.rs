@@ -32,6 +32,7 @@ mod storage;
 mod sync;
 mod system;
 mod table_spaces;
+pub mod temporary;
 
 pub use error::{Error, Result};
 pub use frames::{OptimisticBytes, WINDOW};

@@ -11,6 +11,8 @@
 //! - I2: no page that carries a change leaves the exclusive latch before its LSN is set.
 //! - I3: a page is held once: asking again for a held page gives the same [`PageRef`].
 //! - I4: what is appended to the log is no more than was reserved for it.
+//! - I5: pages of [`SpaceId::TEMPORARY`] are changed by the same functions, and what these log is thrown away: nobody repeats
+//!   the changes, and their pages have no LSN. A mini-transaction may change such pages and others.
 //!
 //! # Latching
 //! Latches are kept until the end, except for unchanged pages released early. The order among pages is the
@@ -31,7 +33,7 @@ use crate::storage::Storage;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use vaquita_base::codec;
-use vaquita_base::{Lsn, PageId};
+use vaquita_base::{Lsn, PageId, SpaceId};
 use vaquita_format::Corruption;
 use vaquita_format::fil;
 use vaquita_format::redo_rec::encode;
@@ -69,6 +71,8 @@ pub struct Mtr<'s> {
     slots: SmallVec<[Slot<'s>; 8]>,
     log: Vec<u8>,
     records: u32,
+    /// Pages whose changes are not logged have been changed.
+    unlogged: bool,
     before: Option<Vec<(u32, Box<[u8]>)>>,
     room: Option<Room>,
 }
@@ -77,7 +81,7 @@ impl<'s> Mtr<'s> {
     pub(crate) fn new(storage: &'s Storage, room: Option<Room>) -> Self {
         let log = SPARE_LOG.with(|spare| std::mem::take(&mut *spare.borrow_mut()));
         debug_assert!(log.is_empty());
-        Self { storage, slots: SmallVec::new(), log, records: 0, before: None, room }
+        Self { storage, slots: SmallVec::new(), log, records: 0, unlogged: false, before: None, room }
     }
 
     /// The storage it works on.
@@ -89,7 +93,7 @@ impl<'s> Mtr<'s> {
     /// Keeps a copy of each page before its first change, so that dropping the mini-transaction undoes it. For
     /// changes of several pages in which a read may fail half-way.
     pub fn keep_before_images(&mut self) {
-        assert_eq!(self.records, 0, "before-images are kept from the first change on");
+        assert!(self.records == 0 && !self.unlogged, "before-images are kept from the first change on");
         self.before.get_or_insert_with(Vec::new);
     }
 
@@ -266,6 +270,11 @@ impl<'s> Mtr<'s> {
         );
         if self.log.len() != logged {
             slot.modified = true;
+            if slot.id.space == SpaceId::TEMPORARY {
+                self.log.truncate(logged);
+                self.unlogged = true;
+                return out;
+            }
             #[cfg(feature = "canary")]
             if self.records > 0 && self.storage.canary().skips_redo_record() {
                 self.log.truncate(logged);
@@ -339,6 +348,9 @@ impl<'s> Mtr<'s> {
     ///
     /// Returns the LSN up to which the log must be durable for the changes to last.
     pub fn commit(mut self) -> Lsn {
+        if self.unlogged {
+            self.keep_unlogged();
+        }
         if self.records == 0 {
             self.slots_release();
             return self.storage.log().current_lsn();
@@ -370,6 +382,19 @@ impl<'s> Mtr<'s> {
         self.records = 0;
         self.slots_release();
         appended.end
+    }
+
+    /// Changes of pages that have no log take effect; their latches are kept with the others.
+    #[cold]
+    fn keep_unlogged(&mut self) {
+        let pool = self.storage.pool();
+        for slot in self.slots.iter_mut().filter(|s| s.modified && s.id.space == SpaceId::TEMPORARY) {
+            if let Hold::Exclusive(guard) = &slot.hold {
+                pool.mark_dirty_unlogged(guard.frame());
+                slot.modified = false;
+            }
+        }
+        self.unlogged = false;
     }
 
     fn slots_release(&mut self) {
@@ -454,7 +479,7 @@ impl Storage {
 
 impl Drop for Mtr<'_> {
     fn drop(&mut self) {
-        if self.records > 0 {
+        if self.records > 0 || self.unlogged {
             self.roll_back();
             if self.slots.iter().any(|s| s.modified) {
                 // Releasing the latches would publish half a change; no error path may lead here.

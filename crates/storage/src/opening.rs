@@ -231,6 +231,7 @@ impl Storage {
             return Ok(self);
         }
         self.mark_in_use()?;
+        self.remove_temporary_file()?;
         if known.is_none() {
             system::mark(&self, folder)?;
             self.report.taken_over = true;

@@ -307,6 +307,7 @@ impl Storage {
         if self.options.read_only || self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.drop_temporary_space()?;
         self.make_clean()
     }
 

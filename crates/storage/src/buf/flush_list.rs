@@ -3,7 +3,9 @@
 //! Decides how far a checkpoint may advance. It does not choose victims (see `lru`) and does no I/O.
 //!
 //! # Invariants
-//! - I1: a frame is on the list exactly when its `oldest_modification` is set.
+//! - I1: a frame is on the list exactly when its `oldest_modification` is set, to an LSN. A page whose changes are not logged
+//!   has [`UNLOGGED`] there when it is dirty: no checkpoint waits for it, so it is on no list. It is written when its frame is
+//!   wanted.
 //! - I2: `oldest_modification` does not change while the frame stays on the list.
 //! - I3: the tail has the smallest LSN. A checkpoint at or below it, and at or below every in-flight LSN, is safe
 //!   for this instance.
@@ -24,6 +26,9 @@ use std::ops::Range;
 use vaquita_base::Lsn;
 
 const NIL: u32 = u32::MAX;
+
+/// Stands for the LSN of the first change of a page whose changes are not logged.
+pub(crate) const UNLOGGED: Lsn = Lsn(u64::MAX);
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
@@ -88,7 +93,7 @@ impl FlushList {
 
     /// Adds a clean frame whose first change is at `lsn`, in order.
     pub(crate) fn insert(&mut self, frames: &[Frame], frame: u32, lsn: Lsn) {
-        assert!(lsn.0 != 0, "LSN 0 means clean");
+        assert!(lsn.0 != 0 && lsn != UNLOGGED, "LSN 0 means clean, the greatest one a page without log");
         debug_assert!(!self.contains(frame), "I1: frame {frame} is on the flush list already");
         debug_assert_eq!(
             frames[frame as usize].oldest_modification(),
@@ -137,6 +142,10 @@ impl FlushList {
         if lsn == 0 {
             return None;
         }
+        if lsn == UNLOGGED.0 {
+            frames[frame as usize].set_oldest_modification(0);
+            return Some(UNLOGGED);
+        }
         if let Some(index) = &mut self.index {
             index.remove(&(Lsn(lsn), frame));
         }
@@ -159,12 +168,17 @@ impl FlushList {
     /// Takes a frame off the list because a copy of it is going to be written.
     pub(crate) fn start_flush(&mut self, frames: &[Frame], frame: u32) -> Option<Lsn> {
         let lsn = self.remove(frames, frame)?;
-        self.in_flight.push(lsn);
+        if lsn != UNLOGGED {
+            self.in_flight.push(lsn);
+        }
         Some(lsn)
     }
 
     /// Notes that the copy whose first change was at `lsn` is durable.
     pub(crate) fn end_flush(&mut self, lsn: Lsn) {
+        if lsn == UNLOGGED {
+            return;
+        }
         let i = self.in_flight.iter().position(|&l| l == lsn).expect("the copy is in flight");
         self.in_flight.swap_remove(i);
     }

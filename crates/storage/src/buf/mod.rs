@@ -36,7 +36,7 @@ mod reader;
 
 pub(crate) use arena::ArenaFrame;
 pub use dump::read_hot_set;
-pub(crate) use flush_list::FlushList;
+pub(crate) use flush_list::{FlushList, UNLOGGED};
 pub(crate) use frame::{Frame, NO_PAGE};
 pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard, assert_no_page_latched};
 use lru::LruList;
@@ -691,6 +691,18 @@ impl BufferPool {
         }
     }
 
+    /// Notes a change of an exclusively latched page that no log covers.
+    pub(crate) fn mark_dirty_unlogged(&self, frame_no: u32) {
+        let frame = self.frame(frame_no);
+        debug_assert!(frame.latch.is_exclusive(), "frame {frame_no} is changed without its exclusive latch");
+        let oldest = frame.oldest_modification();
+        debug_assert!(
+            oldest == 0 || oldest == UNLOGGED.0,
+            "frame {frame_no} has logged changes, too: {oldest}"
+        );
+        frame.set_oldest_modification(UNLOGGED.0);
+    }
+
     /// Checks I2–I4 for every frame. For tests, at rest.
     ///
     /// # Panics
@@ -712,7 +724,7 @@ impl BufferPool {
                 assert_eq!(named, lru.contains(i), "frame {i}: named and on the LRU list");
                 assert_eq!(!named, free.contains(&i), "frame {i}: unnamed and free");
                 assert_eq!(
-                    frame.oldest_modification() != 0,
+                    !matches!(frame.oldest_modification(), 0 | u64::MAX),
                     flush.contains(i),
                     "frame {i}: dirty and listed"
                 );
