@@ -88,6 +88,17 @@ impl SpaceId {
     pub const TEMPORARY: SpaceId = SpaceId(0xFFFF_FFFD);
 }
 
+impl TableId {
+    /// The first of temporary tables: their numbers are a process's own, and no dictionary's.
+    pub const FIRST_TEMPORARY: TableId = TableId(1 << 62);
+
+    /// Whether it is a temporary table's.
+    #[inline]
+    pub const fn is_temporary(self) -> bool {
+        self.0 >= Self::FIRST_TEMPORARY.0
+    }
+}
+
 impl PageNo {
     /// "No page", as it is stored.
     pub const NULL: PageNo = PageNo(FIL_NULL);

@@ -255,6 +255,8 @@ fn shown_as_primary(keys: &[KeyInfo], columns: &[ColumnInfo]) -> Option<usize> {
 #[derive(Debug, Default)]
 pub struct Catalog {
     shards: [RwLock<Shard>; 16],
+    /// Those of temporary tables, by number.
+    temporary: RwLock<HashMap<u64, Arc<TableInfo>>>,
 }
 
 type Shard = HashMap<String, Arc<TableInfo>, foldhash::fast::RandomState>;
@@ -268,6 +270,9 @@ impl Catalog {
     /// # Errors
     /// As [`TableInfo::new`].
     pub fn info(&self, table: &Arc<Table>) -> SqlResult<Arc<TableInfo>> {
+        if table.is_temporary() {
+            return self.info_of_temporary(table);
+        }
         let shard = self.shard(&table.name);
         if let Some(info) = shard.read().get(&table.name)
             && Arc::ptr_eq(&info.table, table)
@@ -280,6 +285,20 @@ impl Catalog {
             tables.retain(|_, info| Arc::strong_count(info) > 1);
         }
         tables.insert(table.name.clone(), info.clone());
+        Ok(info)
+    }
+
+    fn info_of_temporary(&self, table: &Arc<Table>) -> SqlResult<Arc<TableInfo>> {
+        if let Some(info) = self.temporary.read().get(&table.id.get())
+            && Arc::ptr_eq(&info.table, table)
+        {
+            return Ok(info.clone());
+        }
+        let info = Arc::new(TableInfo::new(table.clone())?);
+        let mut tables = self.temporary.write();
+        // Those that went have nobody else who has them.
+        tables.retain(|_, info| Arc::strong_count(&info.table) > 1);
+        tables.insert(table.id.get(), info.clone());
         Ok(info)
     }
 

@@ -9,6 +9,7 @@ use crate::notes::Notes;
 use crate::options::{Live, Options};
 use crate::read_lock::ReadLock;
 use crate::table::Table;
+use crate::temporaries::Temporaries;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Core {
     pub txn: Arc<TrxSystem>,
     /// Tables.
     pub dict: Dictionary,
+    /// The temporary tables of all sessions.
+    pub(crate) temporaries: Temporaries,
     /// Metadata locks.
     pub mdl: MdlSys,
     /// FLUSH TABLES WITH READ LOCK.
@@ -77,6 +80,7 @@ impl Core {
             storage,
             txn,
             dict,
+            temporaries: Temporaries::default(),
             mdl: MdlSys::default(),
             read_lock: Arc::default(),
             metrics: Metrics::default(),
@@ -104,6 +108,9 @@ impl Core {
     /// # Errors
     /// It cannot be used.
     pub fn table_by_id(&self, id: TableId) -> Result<Option<Arc<Table>>> {
+        if id.is_temporary() {
+            return Ok(self.temporaries.get(id));
+        }
         self.dict.table_by_id(&self.storage, id)
     }
 

@@ -56,6 +56,7 @@ pub mod session;
 pub mod stats;
 pub mod stored;
 pub mod table;
+mod temporaries;
 mod unmaintained;
 pub mod version;
 mod waits;

@@ -9,6 +9,7 @@ pub use crate::unmaintained::Unmaintained;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use vaquita_txn::undo::UndoOf;
 use vaquita_base::{IndexId, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::collation;
@@ -216,6 +217,18 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether it is a session's own, in the temporary tablespace and in no dictionary.
+    #[inline]
+    pub fn is_temporary(&self) -> bool {
+        self.id.is_temporary()
+    }
+
+    /// Which undo logs have the records of its rows.
+    #[inline]
+    pub(crate) fn undo_of(&self) -> UndoOf {
+        if self.is_temporary() { UndoOf::Temporary } else { UndoOf::Tables }
+    }
+
     /// Whether it is no more the one of its name. Who holds a metadata lock on the name knows that it stays as it is.
     #[inline]
     pub(crate) fn is_gone(&self) -> bool {

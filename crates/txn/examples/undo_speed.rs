@@ -10,7 +10,7 @@ use vaquita_format::undo::UndoKind;
 use vaquita_format::undo::record::{OldVersion, UndoHeader, UndoType, UndoValue, UpdateWriter};
 use vaquita_io::real::{RealDisk, RealDiskOptions};
 use vaquita_storage::{Options, Services, Storage};
-use vaquita_txn::undo::{History, UndoBuf};
+use vaquita_txn::undo::{History, UndoBuf, UndoOf};
 use vaquita_txn::{AccessMode, Isolation, Result, Trx, TrxSystem};
 
 const RECORDS: u64 = 1_000_000;
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
         (0..RECORDS).try_for_each(|_| append(&system, &mut trx).map(|place| places.push(place)))
     })?;
     let mut out = UndoBuf::default();
-    time("read", RECORDS, || places.iter().try_for_each(|place| system.read_undo(*place, &mut out)))?;
+    time("read", RECORDS, || places.iter().try_for_each(|place| system.read_undo(UndoOf::Tables, *place, &mut out)))?;
     time("take back", RECORDS, || {
         while system.newest_undo(&trx, 0, &mut out)?.is_some() {
             let no = trx.undo_no() - 1;
@@ -84,7 +84,7 @@ fn append(system: &TrxSystem, trx: &mut Trx) -> Result<RollPtr> {
     writer
         .ordering([(0, UndoValue::Inline(&[7; 8])), (3, UndoValue::Inline(&[8; 12]))])
         .expect("it is short");
-    system.append_undo(trx, UndoKind::Update, &body)
+    system.append_undo(trx, UndoOf::Tables, UndoKind::Update, &body)
 }
 
 fn time(name: &str, n: u64, work: impl FnOnce() -> Result<()>) -> Result<()> {

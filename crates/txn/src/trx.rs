@@ -27,6 +27,8 @@ pub struct Trx {
     pub(crate) access: AccessMode,
     pub(crate) view: Option<ReadView>,
     pub(crate) undo: TrxUndo,
+    /// Those of rows of temporary tables.
+    pub(crate) temporary: TrxUndo,
     /// Rows that were to be changed and had the new values already.
     pub(crate) unchanged: u64,
     pub(crate) xid: Option<Xid>,
@@ -48,6 +50,7 @@ impl Trx {
             access: AccessMode::default(),
             view: None,
             undo: TrxUndo::default(),
+            temporary: TrxUndo::default(),
             unchanged: 0,
             xid: None,
             dict_operation: false,
@@ -93,7 +96,18 @@ impl Trx {
 
     /// Number of the next undo record: a savepoint is this number.
     pub fn undo_no(&self) -> u64 {
-        self.undo.next_no()
+        self.undo.next_no().max(self.temporary.next_no())
+    }
+
+    /// Takes off it the undo logs of rows of temporary tables, when it ends or is prepared:
+    /// [`crate::TrxSystem::end_temporary`] ends them.
+    pub fn take_temporary(&mut self) -> Option<TrxUndo> {
+        self.temporary.has_logs().then(|| std::mem::take(&mut self.temporary))
+    }
+
+    /// Gives them back: it did not end.
+    pub fn give_back_temporary(&mut self, undo: Option<TrxUndo>) {
+        self.temporary = undo.unwrap_or_default();
     }
 
     /// Says how many undo records count when the victim of a deadlock is chosen. One that is written ahead of a change
@@ -112,7 +126,7 @@ impl Trx {
     /// Says how many such rows there are: one more, or as many as there were when changes are taken back.
     pub fn set_unchanged(&mut self, rows: u64) {
         self.unchanged = rows;
-        self.weigh_undo(self.undo.next_no());
+        self.weigh_undo(self.undo_no());
     }
 
     /// Seconds and less to wait for a lock, in microseconds (`lock_wait_timeout`).

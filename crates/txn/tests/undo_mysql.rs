@@ -13,7 +13,7 @@ use vaquita_io::real::{RealDisk, RealDiskOptions};
 use vaquita_peers::{Mysql56, Options, Server, until};
 use vaquita_storage::Storage;
 use vaquita_txn::trx_sys::Resurrected;
-use vaquita_txn::undo::{History, UndoBuf};
+use vaquita_txn::undo::{History, UndoBuf, UndoOf};
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxSystem};
 
 /// A table that no dictionary knows: the server passes over its undo records.
@@ -58,7 +58,7 @@ fn append(system: &TrxSystem, trx: &mut Trx, kind: UndoKind, len: usize) {
         writer.key([UndoValue::Inline(&value)]);
         writer.ordering([(0, UndoValue::Inline(b"key"))]).unwrap();
     }
-    system.append_undo(trx, kind, &body).unwrap();
+    system.append_undo(trx, UndoOf::Tables, kind, &body).unwrap();
 }
 
 fn begin(system: &TrxSystem) -> Trx {

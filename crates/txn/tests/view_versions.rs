@@ -13,7 +13,7 @@ use vaquita_format::undo::UndoKind;
 use vaquita_format::undo::record::{
     NO_ORDER_CHANGE, OldVersion, UndoHeader, UndoRecord, UndoType, UndoValue, UpdateWriter,
 };
-use vaquita_txn::undo::{History, UndoBuf};
+use vaquita_txn::undo::{History, UndoBuf, UndoOf};
 use vaquita_txn::{AccessMode, Isolation, ReadView, Trx, TrxSystem};
 
 const ACCOUNTS: usize = 5;
@@ -74,7 +74,7 @@ impl Bank {
         let mut writer = UpdateWriter::new(&mut body, header, version);
         writer.key([UndoValue::Inline(&[account as u8])]);
         writer.updates([(3, UndoValue::Inline(&old.balance.to_le_bytes()))]);
-        let roll_ptr = self.sys.append_undo(trx, UndoKind::Update, &body).unwrap();
+        let roll_ptr = self.sys.append_undo(trx, UndoOf::Tables, UndoKind::Update, &body).unwrap();
         *self.rows[account].lock().unwrap() = Row { trx_id: trx.id(), roll_ptr, balance: old.balance + by };
     }
 
@@ -109,7 +109,7 @@ impl Bank {
         let mut row = *latched;
         while !view.sees(&self.sys, row.trx_id) {
             assert_ne!(row.roll_ptr, INSERTED, "the first version is everyone's");
-            self.sys.read_undo(row.roll_ptr, out).unwrap_or_else(|e| panic!("{e}: {row:?} under {view:?}"));
+            self.sys.read_undo(UndoOf::Tables, row.roll_ptr, out).unwrap_or_else(|e| panic!("{e}: {row:?} under {view:?}"));
             row = old_version(out);
         }
         row.balance

@@ -26,7 +26,7 @@ const VARIABLE_LEN: u32 = 20;
 /// # Errors
 /// [`Error::ViewTooOld`]; errors of pages, damage.
 pub fn count(core: &Core, trx: &mut Trx, table: &Arc<Table>) -> Result<u64> {
-    let snapshot = snapshot(core, trx);
+    let snapshot = snapshot(core, trx, table);
     if !is_old_enough(core, table.clustered(), &snapshot) {
         return Err(Error::ViewTooOld(table.name.clone()));
     }

@@ -78,7 +78,7 @@ impl Cursor {
     ) -> Result<bool> {
         match self.lock {
             ReadLock::None => {
-                let snapshot = snapshot(core, trx);
+                let snapshot = snapshot(core, trx, &self.spec.table);
                 if !is_old_enough(core, &self.spec.index, &snapshot) {
                     return Err(Error::ViewTooOld(self.spec.table.name.clone()));
                 }

@@ -103,7 +103,7 @@ impl PointRead {
             core.metrics.rows_read.add(u64::from(found.is_some()));
             return Ok(found);
         }
-        let snapshot = snapshot(core, trx);
+        let snapshot = snapshot(core, trx, &self.spec.table);
         if !is_old_enough(core, index, &snapshot) {
             return Err(Error::ViewTooOld(self.spec.table.name.clone()));
         }
@@ -153,7 +153,7 @@ impl PointRead {
             return Ok(());
         }
         let index = &self.spec.index;
-        let snapshot = snapshot(core, trx);
+        let snapshot = snapshot(core, trx, &self.spec.table);
         if !is_old_enough(core, index, &snapshot) {
             return Err(Error::ViewTooOld(self.spec.table.name.clone()));
         }

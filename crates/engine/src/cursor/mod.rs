@@ -401,10 +401,11 @@ impl Cursor {
     }
 }
 
-/// What reads without locks see in a transaction.
+/// What reads of a table without locks see in a transaction. A temporary table has no other versions than its session's.
 #[inline]
-fn snapshot(core: &Core, trx: &mut Trx) -> Snapshot {
+fn snapshot(core: &Core, trx: &mut Trx, table: &Table) -> Snapshot {
     match trx.isolation() {
+        _ if table.is_temporary() => Snapshot::Dirty,
         Isolation::ReadUncommitted => Snapshot::Dirty,
         _ => Snapshot::View(core.txn.read_view(trx)),
     }
@@ -417,6 +418,7 @@ fn snapshot(core: &Core, trx: &mut Trx) -> Snapshot {
 #[inline]
 fn check_view(core: &Core, trx: &Trx, table: &Table, index: &Index) -> Result<()> {
     match trx.view() {
+        _ if table.is_temporary() => Ok(()),
         Some(view) if !view.sees(&core.txn, index.trx_id) => Err(Error::ViewTooOld(table.name.clone())),
         _ => Ok(()),
     }

@@ -47,7 +47,7 @@ pub fn parallel_scan(
     let spec = Spec::new(table.clone(), options.index, options.columns.as_deref())?;
     let threads = threads.max(1);
     let keys = spec.index.tree.split_points(&core.storage, threads * RANGES_PER_THREAD - 1)?;
-    let snapshot = snapshot(core, trx);
+    let snapshot = snapshot(core, trx, table);
     if !is_old_enough(core, &spec.index, &snapshot) {
         return Err(Error::ViewTooOld(table.name.clone()));
     }

@@ -23,6 +23,14 @@ use vaquita_txn::undo::{History, PurgeRecord};
 /// Records from which on a batch is worth other threads.
 const WORTH_THREADS: usize = 256;
 
+/// Purges a record of a temporary table, when its transaction is over.
+///
+/// # Errors
+/// Errors of pages, damage.
+pub(crate) fn purge_now(core: &Core, record: &PurgeRecord) -> Result<()> {
+    record::purge(core, record)
+}
+
 impl Core {
     /// Purges one batch; whether there was anything to do.
     ///

@@ -111,8 +111,12 @@ impl<'u> Row<'u> {
     /// Whether the row, or an older version of it that a view may see, needs an entry, whose page is held.
     ///
     /// A row that every view sees as it is has no older version that counts. What it was is what it is, as long as its
-    /// page has not changed.
+    /// page has not changed. Of a temporary table there are no views.
     fn needs_entry(&mut self, core: &Core, (table, index): Of<'_>, entry: &[TupleField<'_>]) -> Result<bool> {
+        if table.is_temporary() {
+            let image = self.image.as_mut();
+            return image.map_or(Ok(false), |image| has_entry(core, (table, index), image, entry));
+        }
         if let Some(image) = &mut self.image
             && is_seen_by_all(core, image.sys().trx_id)
         {
@@ -202,7 +206,7 @@ fn free_old_values(core: &Core, table: &Table, record: &PurgeRecord, undo: &Undo
     if !undo.header.external_updated {
         return Ok(());
     }
-    let holder = core.txn.undo_page(record.place)?;
+    let holder = core.txn.undo_page(table.undo_of(), record.place)?;
     let start = usize::from(UndoPlace::decode(record.place).offset) + 2;
     let body = record.undo.body();
     for (_, value) in undo.updates().filter(|(_, v)| v.is_external()) {

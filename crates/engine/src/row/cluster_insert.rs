@@ -50,14 +50,14 @@ pub(crate) fn insert(
     let def = table.clustered().def();
     check_fields(table, def, fields)?;
     let n = def.n_uniq();
-    let trx_id = core.txn.assign_id(trx)?;
+    let trx_id = core.txn.assign_id_for(trx, table.undo_of())?;
     if how.without_undo {
         return insert_without_undo(core, trx, table, fields, trx_id);
     }
     loop {
         let undo_no = trx.undo_no();
         let body = insert_body(undo_no, table, &fields[..n]);
-        let roll_ptr = core.txn.append_undo(trx, UndoKind::Insert, &body)?;
+        let roll_ptr = core.txn.append_undo(trx, table.undo_of(), UndoKind::Insert, &body)?;
         // Nothing is changed while it waits behind others.
         trx.weigh_undo(undo_no);
         let sys = SysFields { trx_id, roll_ptr };

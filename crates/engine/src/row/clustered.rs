@@ -204,10 +204,10 @@ pub(crate) fn modify(
         table.name,
         change.ty
     );
-    let trx_id = core.txn.assign_id(trx)?;
+    let trx_id = core.txn.assign_id_for(trx, table.undo_of())?;
     let undo_no = trx.undo_no();
     let body = modify_body(undo_no, table, old, change)?;
-    let roll_ptr = core.txn.append_undo(trx, UndoKind::Update, &body)?;
+    let roll_ptr = core.txn.append_undo(trx, table.undo_of(), UndoKind::Update, &body)?;
     let sys = SysFields { trx_id, roll_ptr };
     let done = replace(core, table, old, fields, change.fields, info_bits, sys)?;
     if !done {
@@ -356,11 +356,11 @@ pub(crate) fn delete(
     ownership: Ownership<'_>,
 ) -> Result<bool> {
     debug_assert!(!old.is_deleted(), "a row of {} is deleted twice", table.name);
-    let trx_id = core.txn.assign_id(trx)?;
+    let trx_id = core.txn.assign_id_for(trx, table.undo_of())?;
     let undo_no = trx.undo_no();
     let change = Modification { ty: UndoType::DeleteMark, fields: &[], order_changes: true };
     let body = modify_body(undo_no, table, old, change)?;
-    let roll_ptr = core.txn.append_undo(trx, UndoKind::Update, &body)?;
+    let roll_ptr = core.txn.append_undo(trx, table.undo_of(), UndoKind::Update, &body)?;
     let done = mark(core, table, old, true, SysFields { trx_id, roll_ptr }, ownership)?;
     if !done {
         core.txn.forget_undo(trx, undo_no)?;

@@ -327,7 +327,7 @@ impl Image {
         if UndoPlace::decode(ptr).insert {
             return Ok(false);
         }
-        match core.txn.read_undo(ptr, undo) {
+        match core.txn.read_undo(table.undo_of(), ptr, undo) {
             Ok(()) => {}
             Err(vaquita_txn::Error::NoSuchUndo(_)) => return Ok(false),
             Err(e) => return Err(e.into()),

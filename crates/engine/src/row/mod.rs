@@ -204,6 +204,11 @@ fn take_back(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
 /// As [`rollback_step`]; errors of writing undo pages. The transaction is still open then.
 pub fn roll_back(core: &Core, trx: &mut Trx) -> Result<()> {
     take_back(core, trx, 0)?;
+    let temporary = trx.take_temporary();
     core.txn.finish_rollback(trx)?;
+    if let Some(undo) = temporary {
+        // All of it has been taken back: nothing is to be purged.
+        core.txn.end_temporary::<crate::error::Error>(undo, |_| Ok(()))?;
+    }
     Ok(())
 }

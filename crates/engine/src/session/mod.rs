@@ -17,6 +17,7 @@ mod durability;
 mod rebuild;
 mod savepoint;
 mod statement;
+mod temporary;
 mod xa;
 
 pub use durability::Durability;
@@ -24,6 +25,7 @@ pub use savepoint::Look;
 pub use statement::Statement;
 
 use crate::core::Core;
+use crate::ddl::Temporary;
 use crate::error::{Error, Result};
 use crate::mdl::{MdlContext, MdlMode};
 use crate::read_lock::{ReadLockPlace, Work};
@@ -92,6 +94,10 @@ pub struct Session {
     unchanged_before: u64,
     /// The statement has taken AUTO-INC locks.
     auto_inc_locked: bool,
+    /// Its temporary tables.
+    temporary: Vec<Temporary>,
+    /// Another one with every change of these; 0 without any.
+    temporary_generation: u64,
 }
 
 impl Session {
@@ -129,6 +135,8 @@ impl Session {
             kept_locks: 0,
             unchanged_before: 0,
             auto_inc_locked: false,
+            temporary: Vec::new(),
+            temporary_generation: 0,
         }
     }
 
@@ -419,15 +427,21 @@ impl Session {
 
     fn commit_trx(&mut self) -> Result<Option<vaquita_base::Lsn>> {
         // Without changes there is nothing to keep from others; a change that has begun keeps the lock away itself.
+        let temporary = self.trx.take_temporary();
         let guarded =
             self.trx.undo_no() != 0 && !self.read_lock.does(Work::Change) && self.settings.obeys_read_lock;
         if guarded && let Err(e) = self.read_lock.begin(Work::Commit, &self.waiter, self.metadata_patience())
         {
+            self.trx.give_back_temporary(temporary);
             self.rollback()?;
             return Err(e);
         }
         let done = self.core.txn.commit(&mut self.trx);
         self.read_lock.end(Work::Commit);
+        match (&done, temporary) {
+            (Ok(_), Some(undo)) => temporary::end(&self.core, undo),
+            (_, undo) => self.trx.give_back_temporary(undo),
+        }
         Ok(done?)
     }
 
@@ -495,10 +509,11 @@ impl Session {
     pub(crate) fn use_table(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
         // The lock is on the name: a statement that was prepared earlier may come with an older object of the table that
         // a statement before it has used already.
-        let held = self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || table.is_system;
+        let is_known = table.is_system || table.is_temporary();
+        let held = self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || is_known;
         if held && !table.is_gone() {
             debug_assert!(
-                table.is_system || self.core.mdl.holds(&self.mdl, &table.name, mode),
+                is_known || self.core.mdl.holds(&self.mdl, &table.name, mode),
                 "{} is used and its definition may change: {mode:?} is not held",
                 table.name
             );
@@ -508,6 +523,9 @@ impl Session {
     }
 
     fn begin_use(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
+        if table.is_temporary() {
+            return Err(Error::TableChanged(table.name.clone()));
+        }
         let timeout = self.metadata_patience();
         self.core.mdl.acquire(&mut self.mdl, &table.name, mode, timeout)?;
         // The object knows whether it is the present one: looking the name up would write to what all sessions share.
@@ -533,5 +551,6 @@ impl Drop for Session {
         // Nobody is there to be told; what cannot be taken back now is taken back later.
         let _ = self.rollback();
         self.unlock_tables();
+        self.drop_temporary_tables();
     }
 }

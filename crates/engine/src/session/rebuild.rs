@@ -30,6 +30,9 @@ impl Session {
     ) -> std::result::Result<R, E> {
         self.check_changeable()?;
         self.commit()?.wait()?;
+        if self.temporary_table(name).is_some() {
+            return self.rebuild_temporary(name, spec, copy);
+        }
         let mut names = vec![name, spec.name.as_str()];
         names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
         self.as_change(|session| {
@@ -40,6 +43,32 @@ impl Session {
             session.leave_transaction();
             done
         })
+    }
+
+    /// The same with a temporary table.
+    fn rebuild_temporary<R, E: From<Error>>(
+        &mut self,
+        name: &str,
+        spec: &TableSpec,
+        copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let from = self.temporary_table(name).ok_or_else(|| Error::NoSuchTable(name.to_owned()))?.clone();
+        let made = ddl::create_temporary_table(&self.core, &TableSpec { name: name.to_owned(), ..spec.clone() })?;
+        self.start(AccessMode::ReadWrite);
+        let copied = copy(&mut Statement { session: self }, &from, &made.table);
+        self.leave_statement();
+        let ended = copied.and_then(|r| {
+            self.commit()?.wait()?;
+            Ok(r)
+        });
+        match &ended {
+            Ok(_) => self.replace_temporary(name, made)?,
+            Err(_) => {
+                self.rollback()?;
+                ddl::drop_temporary_table(&self.core, &made.table)?;
+            }
+        }
+        ended
     }
 
     fn rebuild_locked<R, E: From<Error>>(

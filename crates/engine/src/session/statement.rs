@@ -45,6 +45,17 @@ impl Statement<'_> {
     /// # Errors
     /// As [`Statement::table`].
     pub fn table_for(&mut self, name: &str, mode: MdlMode) -> Result<Arc<Table>> {
+        match self.session.temporary_table(name) {
+            Some(table) => Ok(table.clone()),
+            None => self.base_table_for(name, mode),
+        }
+    }
+
+    /// The same, whatever temporary table hides it.
+    ///
+    /// # Errors
+    /// As [`Statement::table`].
+    pub fn base_table_for(&mut self, name: &str, mode: MdlMode) -> Result<Arc<Table>> {
         let session = &mut *self.session;
         let timeout = session.metadata_patience();
         session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
@@ -56,6 +67,11 @@ impl Statement<'_> {
     /// What every change does first.
     fn before_change(&mut self, table: &Arc<Table>) -> Result<WriteOptions> {
         let session = &mut *self.session;
+        if table.is_temporary() {
+            // Nobody else is concerned: neither the global read lock nor a transaction that only reads is in the way.
+            session.use_table(table, MdlMode::SharedWrite)?;
+            return Ok(WriteOptions { unique_checks: true, ..WriteOptions::default() });
+        }
         if session.trx.access() == AccessMode::ReadOnly {
             return Err(Error::ReadOnly);
         }

@@ -18,6 +18,10 @@ impl Session {
         if self.core.txn.prepared_xids().contains(&xid) {
             return Err(Error::WrongState("XA PREPARE: the XID is in use"));
         }
+        // Temporary tables are the session's: what it did to them is done, whatever becomes of the rest.
+        if let Some(undo) = self.trx.take_temporary() {
+            super::temporary::end(&self.core, undo);
+        }
         let lsn = self.core.txn.prepare(&mut self.trx, xid)?;
         let mut trx = self.core.txn.new_trx();
         trx.set_wait_hook(self.waiter.hook.clone());

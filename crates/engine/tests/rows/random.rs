@@ -123,6 +123,19 @@ impl World {
         }
     }
 
+    /// One client, half of whose tables are temporary.
+    fn with_temporary_tables(seed: u64) -> World {
+        let mut world = World::new(seed, 1);
+        let session = &mut world.clients[0].session;
+        for (table, spec) in world.tables.iter_mut().zip(&world.specs).step_by(2) {
+            // They hide the others.
+            *table = session.create_temporary_table(spec).unwrap();
+            let seen = session.run(|s| s.table(&spec.name)).unwrap();
+            assert!(Arc::ptr_eq(&seen, table));
+        }
+        world
+    }
+
     pub(crate) fn row(&mut self, table: usize) -> Row {
         let shape = self.shape;
         let columns = &self.specs[table].columns;
@@ -426,7 +439,10 @@ impl World {
 }
 
 fn run(seed: u64, n_clients: usize, steps: usize) {
-    let mut world = World::new(seed, n_clients);
+    run_in(World::new(seed, n_clients), seed, steps);
+}
+
+fn run_in(mut world: World, seed: u64, steps: usize) {
     for n in 0..steps {
         world.step();
         if n % 200 == 199 {
@@ -473,5 +489,27 @@ fn one_transaction_at_a_time() {
 fn four_transactions_at_once() {
     for seed in 10..20 {
         run(seed, 4, 1_500);
+    }
+}
+
+/// In one transaction with the others, and alone.
+#[test]
+fn temporary_tables() {
+    for seed in 40..46 {
+        run_in(World::with_temporary_tables(seed), seed, 1_500);
+    }
+}
+
+#[test]
+fn many_rows_of_temporary_tables() {
+    let mut world = World::with_temporary_tables(47);
+    world.shape = WIDE;
+    world.compare_every = 50;
+    for _ in 0..3 {
+        for _ in 0..1_500 {
+            world.step();
+        }
+        world.settle();
+        world.empty_half();
     }
 }

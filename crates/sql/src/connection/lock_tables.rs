@@ -46,6 +46,10 @@ impl Connection {
                 None => self.state.database.clone(),
             };
             let name = text_of(lock.name.name);
+            if self.has_temporary(&database, &name) {
+                // Nobody else uses it.
+                continue;
+            }
             self.check_wanted(&[
                 Wanted::table(&database, "", Priv::LOCK_TABLES),
                 Wanted::table(&database, &name, Priv::SELECT),
@@ -112,7 +116,7 @@ impl Connection {
         if !self.locked.active {
             return Ok(());
         }
-        for want in wanted.iter().filter(|w| !w.table.is_empty()) {
+        for want in wanted.iter().filter(|w| !w.table.is_empty() && !self.is_temporary(w)) {
             let found =
                 self.locked.tables.iter().find(|t| *t.name == *want.table && *t.database == *want.database);
             let changes = want.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);

@@ -200,6 +200,7 @@ impl Connection {
         self.engine.unlock_globally();
         self.unlock_tables();
         self.xa = xa::XaState::default();
+        self.engine.drop_temporary_tables();
         self.close_all_statements();
         self.transaction = transaction::Characteristics::default();
         self.db.processes.locks().release_all(self.id());

@@ -65,6 +65,8 @@ struct Made {
     database: String,
     params: SmallVec<[ValueTag; 8]>,
     generation: u64,
+    /// Of the session's temporary tables.
+    temporaries: u64,
 }
 
 impl Connection {
@@ -156,7 +158,7 @@ impl Connection {
             let collation = self.state.vars.collation_connection;
             types.resize(params.into(), values::unknown_type(collation));
         }
-        let found = key.as_deref().and_then(|key| self.db.plans.find(key, &self.state.user_vars));
+        let found = key.as_deref().and_then(|key| self.shared_plan(key));
         let generated = self.state.generated;
         let looked = self.in_look(|c| {
             let fresh = match &found {
@@ -172,11 +174,26 @@ impl Connection {
         self.state.generated = generated;
         let Fresh { plan, kept } = looked?;
         if let (Some(key), None, Some(conditions)) = (&key, found, &kept) {
-            self.db.plans.insert(Cached::new(key, plan.clone(), Com::of(stmt), conditions.clone()));
+            self.share_plan(Cached::new(key, plan.clone(), Com::of(stmt), conditions.clone()));
         }
         let made = self.made_for(&[]);
         let kept = kept.map(|conditions| Kept { plan: plan.clone(), made, conditions, literals });
         Ok((plan, kept))
+    }
+
+    /// A plan of the cache, unless temporary tables of the session might hide its tables.
+    fn shared_plan(&self, key: &[u8]) -> Option<Arc<Cached>> {
+        match self.engine.temporary_generation() {
+            0 => self.db.plans.find(key, &self.state.user_vars),
+            _ => None,
+        }
+    }
+
+    /// Puts a plan into the cache, unless it might be one on temporary tables.
+    pub(super) fn share_plan(&self, plan: Cached) {
+        if self.engine.temporary_generation() == 0 {
+            self.db.plans.insert(plan);
+        }
     }
 
     /// Runs a prepared statement.
@@ -259,7 +276,7 @@ impl Connection {
         }
         let planning = self.planning(&sql, Some(params))?;
         let Some(key) = &planning.key else { return self.plan_and_keep(id, &sql, params, planning, sink) };
-        let Some(found) = self.db.plans.find(key, &self.state.user_vars) else {
+        let Some(found) = self.shared_plan(key) else {
             return self.plan_and_keep(id, &sql, params, planning, sink);
         };
         let made = self.made_for(params);
@@ -355,7 +372,7 @@ impl Connection {
                         if let Some(key) = &key {
                             let kind = Com::of(&parsed.stmt);
                             let cached = Cached::new(key, plan.clone(), kind, conditions.clone());
-                            self.db.plans.insert(cached);
+                            self.share_plan(cached);
                         }
                         let made = self.made_for(params);
                         let literals = literals.clone();
@@ -374,6 +391,7 @@ impl Connection {
             database: self.state.database.clone(),
             params: params.iter().map(tag).collect(),
             generation: self.db.plans.generation(),
+            temporaries: self.engine.temporary_generation(),
         }
     }
 
@@ -381,6 +399,7 @@ impl Connection {
         let made = &kept.made;
         made.fingerprint == self.state.vars.plan_fingerprint()
             && made.generation == self.db.plans.generation()
+            && made.temporaries == self.engine.temporary_generation()
             && made.database == self.state.database
             && kept.conditions.hold(&self.state.user_vars)
             // NULL is of every type.

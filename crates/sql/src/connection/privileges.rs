@@ -54,7 +54,22 @@ impl Connection {
         if wanted.iter().all(|w| global.has(w.privileges | w.any_of)) {
             return Ok(());
         }
-        wanted.iter().try_for_each(|w| self.check_one(w))
+        wanted.iter().try_for_each(|w| match self.is_temporary(w) {
+            true => Ok(()),
+            false => self.check_one(w),
+        })
+    }
+
+    /// Whether what is wanted is a temporary table of the session: it may do with that what it likes.
+    #[inline]
+    pub(super) fn is_temporary(&self, wanted: &Wanted) -> bool {
+        self.engine.temporary_generation() != 0 && self.has_temporary(&wanted.database, &wanted.table)
+    }
+
+    /// Whether the session has a temporary table of that name.
+    pub(super) fn has_temporary(&self, database: &str, table: &str) -> bool {
+        let name = vaquita_catalog::engine_name(database, table);
+        name.is_ok_and(|name| self.engine.temporary_table(&name).is_some())
     }
 
     /// What the session may do in a database. That of the last one asked for is kept: it is mostly the same.

@@ -91,7 +91,9 @@ impl Connection {
         let mut scratch = std::mem::take(&mut self.scratch);
         let mode = self.parse_mode(true);
         scratch.key.clear();
-        let has_key = vaquita_parser::digest(sql, mode, &mut scratch.digest) && scratch.digest.params == 0;
+        // Others have no use for plans on a session's temporary tables, nor it for those on tables that these hide.
+        let has_key = self.engine.temporary_generation() == 0
+            && vaquita_parser::digest(sql, mode, &mut scratch.digest) && scratch.digest.params == 0;
         let found = match has_key {
             true => {
                 let key = plan_key(&self.state, &scratch.digest.key);

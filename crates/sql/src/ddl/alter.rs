@@ -57,7 +57,7 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
         if let Some(to) = rename_to
             && to != (database.clone(), name.clone())
         {
-            tables::rename_table(cx, &(database, name), &to)?;
+            tables::rename_table(cx, &(database, name), &to, info.table.is_temporary())?;
         }
         return Ok(outcome);
     }
@@ -146,6 +146,13 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     }
     change.definition.check_auto_increment()?;
     change.compare_indexes(info);
+    if info.table.is_temporary() {
+        // Its rows are written anew for whatever is more than a name.
+        change.in_place &= change.added_indexes.is_empty() && change.dropped_indexes.is_empty();
+        if !change.definition.foreign_keys.is_empty() {
+            return Err(SqlError::new(1215, "Cannot add foreign key constraint"));
+        }
+    }
     check_foreign_keys(info, &change.definition)?;
     if change.definition.auto_increment.is_none() {
         // A table that is written anew goes on counting where it was.

@@ -18,16 +18,17 @@ pub(super) fn create_table(
     written: &ast::CreateTable<'_>,
     sql: &[u8],
 ) -> SqlResult<Outcome> {
-    if written.temporary {
-        return Err(SqlError::unsupported("TEMPORARY tables"));
-    }
     if written.partitioning.is_some() {
         return Err(SqlError::unsupported("PARTITION BY"));
     }
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let engine_name = engine_name(&database, &name)?;
-    if look_at(cx, &database, &name).is_ok() {
+    let is_there = match written.temporary {
+        true => cx.engine.temporary_table(&engine_name).is_some(),
+        false => super::base_table_exists(cx, &engine_name)?,
+    };
+    if is_there {
         if !written.if_not_exists {
             return Err(SqlError::table_exists(&name));
         }
@@ -55,6 +56,15 @@ pub(super) fn create_table(
     let mut spec = definition.to_spec(None)?;
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     limits::settle_row_size(cx, &mut spec)?;
+    if written.temporary {
+        cx.engine.create_temporary_table(&spec).map_err(|e| creation_error(&e, &definition))?;
+        return match selected {
+            None => Ok(Outcome::default()),
+            Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
+                let _ = cx.engine.drop_temporary_table(&engine_name);
+            }),
+        };
+    }
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
     if cx.db.engine().core().is_folder_of_a_server() {
         let message = format!(
@@ -335,12 +345,14 @@ fn fill(
         .and_then(|plan| plan.run(&mut cx.run(), &[], &mut Collected::default()));
     match done {
         Ok(outcome) => {
-            let committed = error::of_engine(cx.engine.commit())?;
-            error::of_engine(committed.wait())?;
+            // The rows of a temporary table belong to the transaction that goes on.
+            let ended = if written.temporary { cx.engine.end_statement() } else { cx.engine.commit() };
+            error::of_engine(error::of_engine(ended)?.wait())?;
             Ok(outcome)
         }
         Err(e) => {
-            error::of_engine(cx.engine.take_back(from, true))?;
+            let whole = !written.temporary || matches!(e.code, 1213 | 1206);
+            error::of_engine(cx.engine.take_back(from, whole))?;
             Err(e)
         }
     }

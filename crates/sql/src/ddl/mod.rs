@@ -100,6 +100,14 @@ fn names_of(cx: &StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<(String, S
     Ok((database, name.name.to_string()))
 }
 
+/// Whether there is a table of that name which is not the session's own.
+fn base_table_exists(cx: &mut StmtCx<'_>, engine_name: &str) -> SqlResult<bool> {
+    let look = cx.engine.begin_look();
+    let found = cx.engine.statement().base_table_for(engine_name, MdlMode::SharedRead).is_ok();
+    vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
+    Ok(found)
+}
+
 /// A table's present definition. It may change before it is used: whoever relies on it compares the engine's object.
 fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<TableInfo>> {
     let look = cx.engine.begin_look();

@@ -14,7 +14,11 @@ pub(crate) fn show_create_table(cx: &mut StmtCx<'_>, database: &str, table: &str
     let info = look_at(cx, database, table)?;
     let next = super::next_auto_increment(cx, &info)?;
     let vars = &cx.state.vars;
-    Ok(show_create(&info.definition, next, &vars.time_zone, style(vars)))
+    let text = show_create(&info.definition, next, &vars.time_zone, style(vars));
+    Ok(match info.table.is_temporary() {
+        true => text.replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1),
+        false => text,
+    })
 }
 
 /// What SHOW CREATE writes and leaves out, by `sql_mode` and `sql_quote_show_create`.

@@ -16,12 +16,17 @@ pub(super) fn drop_tables(cx: &mut StmtCx<'_>, drop: &ast::DropTables<'_>) -> Sq
     for name in drop.names {
         let (database, table) = names_of(cx, name)?;
         let full = format!("{database}.{table}");
+        let name = engine_name(&database, &table)?;
+        // One that hides another goes first.
+        if error::of_engine(cx.engine.drop_temporary_table(&name))? {
+            continue;
+        }
         if drop.temporary {
             unknown.push(full);
             continue;
         }
-        match cx.engine.drop_table(&engine_name(&database, &table)?) {
-            Ok(()) => cx.db.catalog.forget(&engine_name(&database, &table)?),
+        match cx.engine.drop_table(&name) {
+            Ok(()) => cx.db.catalog.forget(&name),
             Err(Error::NoSuchTable(_)) => unknown.push(full),
             Err(Error::ForeignKey(_)) => {
                 failure = Some(SqlError::new(
@@ -74,10 +79,10 @@ fn rename_one(
     to: &ast::ObjectName<'_>,
 ) -> SqlResult<(String, String)> {
     let (from, to) = (names_of(cx, from)?, names_of(cx, to)?);
-    rename_table(cx, &from, &to)
+    rename_table(cx, &from, &to, false)
 }
 
-/// Renames a table; the engine's names.
+/// Renames a table; the engine's names. RENAME TABLE knows no temporary tables, ALTER TABLE does.
 ///
 /// # Errors
 /// 1146, 1050, 1049.
@@ -85,9 +90,17 @@ pub(super) fn rename_table(
     cx: &mut StmtCx<'_>,
     from: &(String, String),
     to: &(String, String),
+    of_temporary: bool,
 ) -> SqlResult<(String, String)> {
     check_database_exists(cx, &to.0)?;
     let (old, new) = (engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?);
+    if of_temporary && cx.engine.temporary_table(&old).is_some() {
+        cx.engine.rename_temporary_table(&old, &new).map_err(|e| match e {
+            Error::TableExists(_) => SqlError::table_exists(&to.1),
+            e => error::engine(&e),
+        })?;
+        return Ok((old, new));
+    }
     cx.engine.rename_table(&old, &new).map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&from.0, &from.1),
         Error::TableExists(_) => SqlError::table_exists(&to.1),
@@ -110,7 +123,11 @@ fn truncate_refused(cx: &mut StmtCx<'_>, database: &str, table: &str, otherwise:
 /// TRUNCATE TABLE.
 pub(super) fn truncate(cx: &mut StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<Outcome> {
     let (database, table) = names_of(cx, name)?;
-    let done = cx.engine.truncate_table(&engine_name(&database, &table)?);
+    let engine_name = engine_name(&database, &table)?;
+    let done = match cx.engine.temporary_table(&engine_name) {
+        Some(_) => cx.engine.truncate_temporary_table(&engine_name),
+        None => cx.engine.truncate_table(&engine_name),
+    };
     done.map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&database, &table),
         Error::ForeignKey(text) => truncate_refused(cx, &database, &table, &text),

@@ -225,9 +225,17 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
             None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
         };
     }
-    cx.state.check_shown(&database, &table)?;
-    exists(cx, &database, &table)?;
+    if !is_temporary(cx, &database, &table) {
+        cx.state.check_shown(&database, &table)?;
+        exists(cx, &database, &table)?;
+    }
     Ok((database, table))
+}
+
+/// Whether it is the session's own table.
+fn is_temporary(cx: &StmtCx<'_>, database: &str, table: &str) -> bool {
+    let name = vaquita_catalog::engine_name(database, table);
+    name.is_ok_and(|name| cx.engine.temporary_table(&name).is_some())
 }
 
 fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
@@ -546,8 +554,10 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
     }
     let privileges = &cx.state.privileges;
     let of_tables = Priv::TABLE | Priv::GRANT;
+    let own = is_temporary(cx, &database, &table);
     // Of some columns is not enough to see all of them.
-    if !(privileges.global | privileges.in_database(&database)).any(of_tables)
+    if !own
+        && !(privileges.global | privileges.in_database(&database)).any(of_tables)
         && !privileges.on_table(&database, &table).is_some_and(|g| g.privileges.any(of_tables))
     {
         let (user, host) = (&cx.state.account_user, &cx.state.host);
@@ -556,7 +566,9 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
             format!("SHOW command denied to user '{user}'@'{host}' for table '{table}'"),
         ));
     }
-    exists(cx, &database, &table)?;
+    if !own {
+        exists(cx, &database, &table)?;
+    }
     let sql = crate::ddl::show_create_table(cx, &database, &table)?;
     listing.rows.push(vec![text(&table), text(sql)]);
     Ok(listing)

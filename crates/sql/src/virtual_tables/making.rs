@@ -67,6 +67,8 @@ pub(super) struct Making<'m, 'c> {
     pub(super) cx: &'m mut EvalCx<'c>,
     pub(super) db: &'m Database,
     pub(super) wanted: &'m Wanted,
+    /// For SHOW, which sees the session's temporary tables; information_schema does not.
+    of_session: bool,
     pub(super) rows: Vec<Cells>,
 }
 
@@ -109,6 +111,13 @@ impl Making<'_, '_> {
         let core = self.db.engine.core();
         let mut out = Vec::new();
         let one = self.wanted.text(table_column).map(|name| String::from_utf8_lossy(name).into_owned());
+        let in_one = self.wanted.text(database_column).map(String::from_utf8_lossy);
+        if self.of_session
+            && let (Some(database), Some(table)) = (in_one, &one)
+            && let Some(own) = self.temporary(&database, table)?
+        {
+            return Ok(vec![own]);
+        }
         for (database, file_name) in self.databases(database_column)? {
             let names = match &one {
                 // MySQL compares these names with the file system's case, so a filter is exact.
@@ -128,6 +137,13 @@ impl Making<'_, '_> {
             }
         }
         Ok(out)
+    }
+
+    /// The session's own table of that name.
+    fn temporary(&self, database: &str, table: &str) -> SqlResult<Option<Arc<vaquita_catalog::TableInfo>>> {
+        let name = vaquita_catalog::engine_name(database, table)?;
+        let own = self.cx.engine.as_ref().and_then(|engine| engine.temporary_table(&name));
+        own.map(|table| self.db.catalog.info(table)).transpose()
     }
 
     fn may_use(&self, database: &str, table: &str) -> bool {
@@ -170,9 +186,15 @@ impl InfoTable {
         self.name
     }
 
-    fn rows(&self, db: &Database, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
+    fn rows(
+        &self,
+        db: &Database,
+        cx: &mut EvalCx<'_>,
+        wanted: &Wanted,
+        of_session: bool,
+    ) -> SqlResult<Vec<Cells>> {
         let Some(make) = self.make else { return Ok(Vec::new()) };
-        let mut making = Making { cx, db, wanted, rows: Vec::new() };
+        let mut making = Making { cx, db, wanted, of_session, rows: Vec::new() };
         make(&mut making)?;
         let mut rows = making.rows;
         for row in &mut rows {
@@ -205,7 +227,7 @@ impl VirtualTable for OfFolder {
 
     fn rows(&self, cx: &mut EvalCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
         let Some(db) = self.db.upgrade() else { return Err(SqlError::new(1105, "no database is open")) };
-        self.table.rows(&db, cx, wanted)
+        self.table.rows(&db, cx, wanted, false)
     }
 }
 
@@ -251,5 +273,5 @@ pub(crate) fn table(name: &str) -> Option<&'static InfoTable> {
 /// Rows of a table, for SHOW.
 pub(crate) fn rows_of(name: &str, cx: &mut StmtCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
     let db = cx.db;
-    table(name).map_or(Ok(Vec::new()), |t| t.rows(db, &mut cx.eval(), wanted))
+    table(name).map_or(Ok(Vec::new()), |t| t.rows(db, &mut cx.eval(), wanted, true))
 }

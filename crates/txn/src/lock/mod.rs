@@ -132,7 +132,8 @@ impl LockSys {
         self.deadlock_detect.store(on, Ordering::Relaxed);
     }
 
-    /// Asks for a lock on a record, whose page the caller has latched.
+    /// Asks for a lock on a record, whose page the caller has latched. Records of temporary tables are their session's
+    /// alone: they are never locked, here and below.
     ///
     /// # Errors
     /// Refusal by policy, no memory for locks.
@@ -148,6 +149,9 @@ impl LockSys {
         kind: RecordLockKind,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
+        if rec.table.is_temporary() {
+            return Ok(LockOutcome::Granted(false));
+        }
         let claim = Claim::on(mode, kind, rec.heap);
         self.patiently(trx, policy, |policy| self.ask_record(trx.shared(), rec, claim, policy, true))
     }
@@ -164,6 +168,9 @@ impl LockSys {
         mode: LockMode,
         kind: RecordLockKind,
     ) -> Result<LockOutcome> {
+        if rec.table.is_temporary() {
+            return Ok(LockOutcome::Granted(false));
+        }
         let claim = Claim::on(mode, kind, rec.heap);
         // Who never waits is in no cycle.
         let queues = self.deadlock_detect.load(Ordering::Relaxed) && trx.lock_wait_timeout_us > 0;
@@ -181,6 +188,9 @@ impl LockSys {
     /// As [`LockSys::lock_record`].
     #[inline]
     pub fn lock_for_change(&self, trx: &Trx, rec: RecordId, policy: WaitPolicy) -> Result<LockOutcome> {
+        if rec.table.is_temporary() {
+            return Ok(LockOutcome::Granted(false));
+        }
         let claim = Claim { mode: LockMode::Exclusive, kind: RecordLockKind::Record };
         self.patiently(trx, policy, |policy| self.ask_record(trx.shared(), rec, claim, policy, false))
     }
@@ -263,6 +273,9 @@ impl LockSys {
         mode: LockMode,
         policy: WaitPolicy,
     ) -> Result<LockOutcome> {
+        if table.is_temporary() {
+            return Ok(LockOutcome::Granted(false));
+        }
         self.patiently(trx, policy, |policy| self.ask_table(trx.shared(), table, mode, policy))
     }
 
@@ -313,6 +326,9 @@ impl LockSys {
     /// # Errors
     /// No memory for locks.
     pub fn make_explicit(&self, owner: &TrxRef, rec: RecordId) -> Result<()> {
+        if rec.table.is_temporary() {
+            return Ok(());
+        }
         let claim = Claim { mode: LockMode::Exclusive, kind: RecordLockKind::Record };
         let mut shard = self.pages.lock(rec.page);
         if shard.get_mut(rec.page).is_some_and(|locks| locks.holds(owner, rec.heap, claim)) {

@@ -8,7 +8,7 @@ use crate::trx::{AccessMode, Isolation, TrxState};
 use crate::undo::{FoundTrx, RollbackSegments};
 use crate::wait::PlainWait;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::counter::ShardedCounter;
 use vaquita_base::{PageId, SpaceId, TrxId};
@@ -47,6 +47,8 @@ impl TrxSystem {
             storage,
             options,
             rsegs,
+            temporary: OnceLock::new(),
+            making_temporary: Mutex::new(()),
         });
         let found: Vec<_> = found.into_iter().map(|found| system.resurrect(found)).collect();
         // They have their ids already, but each may still draw a number.

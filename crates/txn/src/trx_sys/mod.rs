@@ -25,11 +25,11 @@ use crate::lock::LockSys;
 use crate::options::Options;
 use crate::read_view::ReadView;
 use crate::trx::{AccessMode, Isolation, Trx, TrxRef, TrxShared, TrxState};
-use crate::undo::RollbackSegments;
+use crate::undo::{RollbackSegments, UndoOf};
 use crate::views::Registry;
 use crate::wait::WaitHook;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::counter::ShardedCounter;
 use vaquita_base::{Lsn, TrxId};
@@ -61,6 +61,9 @@ pub struct TrxSystem {
     pub(crate) options: Options,
     pub(crate) locks: Arc<LockSys>,
     pub(crate) rsegs: RollbackSegments,
+    /// Those of temporary tables, once there has been one.
+    temporary: OnceLock<RollbackSegments>,
+    making_temporary: Mutex<()>,
     order: Order,
     active: ActiveMap,
     sessions: Arc<Registry>,
@@ -132,7 +135,7 @@ impl TrxSystem {
     pub fn start(&self, trx: &mut Trx, isolation: Isolation, access: AccessMode) {
         assert_eq!(trx.state(), TrxState::NotStarted, "a transaction is started once");
         debug_assert!(trx.view.is_none(), "the view of the transaction before is open: {:?}", trx.view);
-        debug_assert_eq!(trx.undo.next_no(), 0, "undo records of the transaction before are there");
+        debug_assert_eq!(trx.undo_no(), 0, "undo records of the transaction before are there");
         debug_assert_eq!(trx.shared.locks.lock_structs(), 0, "locks of the transaction before are there");
         trx.isolation = isolation;
         trx.access = access;
@@ -181,13 +184,25 @@ impl TrxSystem {
     /// # Latching
     /// The caller holds no latch.
     pub fn assign_id(&self, trx: &mut Trx) -> Result<TrxId> {
+        self.assign_id_for(trx, UndoOf::Tables)
+    }
+
+    /// The same; a transaction that only reads may change temporary tables.
+    ///
+    /// # Errors
+    /// As [`TrxSystem::assign_id`].
+    ///
+    /// # Latching
+    /// As there.
+    pub fn assign_id_for(&self, trx: &mut Trx, of: UndoOf) -> Result<TrxId> {
         let known = trx.id();
         if known != TrxId(0) {
             return Ok(known);
         }
         assert_eq!(trx.state(), TrxState::Active, "a transaction that has not begun has no id");
         assert_no_page_latched("a transaction gets its id");
-        if trx.access == AccessMode::ReadOnly || self.storage.options().read_only {
+        let refused = trx.access == AccessMode::ReadOnly && of == UndoOf::Tables;
+        if refused || self.storage.options().read_only {
             return Err(Error::ReadOnly);
         }
         let id = loop {
@@ -231,7 +246,12 @@ impl TrxSystem {
     /// # Errors
     /// As [`TrxSystem::commit`].
     pub fn finish_rollback(&self, trx: &mut Trx) -> Result<Option<Lsn>> {
-        debug_assert!(trx.undo.is_taken_back(), "changes are left that were not taken back: {:?}", trx.undo);
+        debug_assert!(
+            trx.undo.is_taken_back() && trx.temporary.is_taken_back(),
+            "changes are left that were not taken back: {:?}, {:?}",
+            trx.undo,
+            trx.temporary
+        );
         let lsn = self.finish(trx)?;
         self.rollbacks.add(1);
         Ok(lsn)

@@ -1,10 +1,10 @@
 //! Undo records of transactions: who writes one gets an id, and how logs end with their transaction.
 
 use super::TrxSystem;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::read_view::ReadView;
 use crate::trx::{Trx, TrxState};
-use crate::undo::{History, PurgeRecord, UndoBuf};
+use crate::undo::{History, PurgeRecord, RollbackSegments, TrxUndo, UndoBuf, UndoOf};
 use std::collections::BTreeSet;
 use vaquita_base::{Lsn, PageId, RollPtr, TableId, TrxId};
 use vaquita_format::undo::{UndoKind, Xid};
@@ -19,17 +19,75 @@ impl TrxSystem {
     ///
     /// # Crash
     /// A record whose change never happened is harmless: rollback finds the row as it was.
-    pub fn append_undo(&self, trx: &mut Trx, kind: UndoKind, body: &[u8]) -> Result<RollPtr> {
+    pub fn append_undo(&self, trx: &mut Trx, of: UndoOf, kind: UndoKind, body: &[u8]) -> Result<RollPtr> {
         // U2 of `docs/latching.md`; the same below.
         assert_no_page_latched("an undo record is appended");
         debug_assert_eq!(trx.state(), TrxState::Active, "a transaction that does not run changes rows");
         let id = match trx.id() {
-            TrxId(0) => self.assign_id(trx)?,
+            TrxId(0) => self.assign_id_for(trx, of)?,
             id => id,
         };
-        let ptr = self.rsegs.append(&mut trx.undo, id, trx.dict_operation, kind, body)?;
-        trx.weigh_undo(trx.undo.next_no());
+        let undo_no = trx.undo_no();
+        let ptr = match of {
+            UndoOf::Tables => {
+                trx.undo.go_on_from(undo_no);
+                self.rsegs.append(&mut trx.undo, id, trx.dict_operation, kind, body)?
+            }
+            UndoOf::Temporary => {
+                trx.temporary.go_on_from(undo_no);
+                self.rsegs_of(of)?.append(&mut trx.temporary, id, false, kind, body)?
+            }
+        };
+        trx.weigh_undo(trx.undo_no());
         Ok(ptr)
+    }
+
+    /// Makes the temporary tablespace and its rollback segments, unless they are there: before the first temporary table.
+    ///
+    /// # Errors
+    /// Errors of making the file.
+    pub fn make_temporary_space(&self) -> Result<()> {
+        let _one = self.making_temporary.lock();
+        if self.temporary.get().is_some() {
+            return Ok(());
+        }
+        assert_no_page_latched("the temporary tablespace is made");
+        self.storage.make_temporary_space()?;
+        match RollbackSegments::make_temporary(&self.storage) {
+            Ok(rsegs) => {
+                assert!(self.temporary.set(rsegs).is_ok(), "they are made once");
+                Ok(())
+            }
+            Err(e) => {
+                // The error that made it necessary is what counts.
+                let _ = self.storage.drop_temporary_space();
+                Err(e)
+            }
+        }
+    }
+
+    fn rsegs_of(&self, of: UndoOf) -> Result<&RollbackSegments> {
+        match of {
+            UndoOf::Tables => Ok(&self.rsegs),
+            // Without temporary tables there is nothing that leads here but a damaged page.
+            UndoOf::Temporary => self.temporary.get().ok_or(Error::NoSuchUndo(RollPtr(0))),
+        }
+    }
+
+    /// Shows what purge has to look at of a transaction that has ended, to whoever purges it, and frees the logs.
+    ///
+    /// # Errors
+    /// Those of `purge`; errors of reading and writing pages. What is left is the temporary tables' until they go.
+    pub fn end_temporary<E: From<Error>>(
+        &self,
+        undo: TrxUndo,
+        purge: impl FnMut(&PurgeRecord) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        assert_no_page_latched("undo logs of temporary tables end");
+        let rsegs = self.rsegs_of(UndoOf::Temporary)?;
+        let purged = rsegs.for_each_to_purge(&undo, purge);
+        rsegs.end_temporary(undo)?;
+        purged
     }
 
     /// Copies the undo record at a roll pointer.
@@ -39,24 +97,30 @@ impl TrxSystem {
     ///
     /// # Latching
     /// Latches the undo page, shared; the caller may hold a page of an index.
-    pub fn read_undo(&self, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
-        self.rsegs.read(ptr, out)
+    pub fn read_undo(&self, of: UndoOf, ptr: RollPtr, out: &mut UndoBuf) -> Result<()> {
+        self.rsegs_of(of)?.read(ptr, out)
     }
 
     /// The page of the undo record at a roll pointer.
     ///
     /// # Errors
     /// [`crate::Error::NoSuchUndo`] if there is no such rollback segment.
-    pub fn undo_page(&self, ptr: RollPtr) -> Result<PageId> {
-        self.rsegs.page_of(ptr)
+    pub fn undo_page(&self, of: UndoOf, ptr: RollPtr) -> Result<PageId> {
+        self.rsegs_of(of)?.page_of(ptr)
     }
 
-    /// The newest record not taken back yet, of both logs, if its number is at least `from`: copied, with its place.
+    /// The newest record not taken back yet, of all logs, if its number is at least `from`: copied, with its place among
+    /// those of its kind of tables.
     ///
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn newest_undo(&self, trx: &Trx, from: u64, out: &mut UndoBuf) -> Result<Option<RollPtr>> {
-        self.rsegs.newest(&trx.undo, from, out)
+        match trx.temporary.newest_no() {
+            Some(no) if trx.undo.newest_no().is_none_or(|other| other < no) => {
+                self.rsegs_of(UndoOf::Temporary)?.newest(&trx.temporary, from, out)
+            }
+            _ => self.rsegs.newest(&trx.undo, from, out),
+        }
     }
 
     /// The tables that the transaction's records not taken back yet belong to.
@@ -77,7 +141,10 @@ impl TrxSystem {
     pub fn forget_undo(&self, trx: &mut Trx, from: u64) -> Result<()> {
         assert_no_page_latched("undo records are taken back");
         self.rsegs.forget(&mut trx.undo, from)?;
-        trx.weigh_undo(trx.undo.next_no());
+        if trx.temporary.has_logs() {
+            self.rsegs_of(UndoOf::Temporary)?.forget(&mut trx.temporary, from)?;
+        }
+        trx.weigh_undo(trx.undo_no());
         Ok(())
     }
 

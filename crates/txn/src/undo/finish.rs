@@ -186,7 +186,7 @@ impl RollbackSegments {
     }
 
     /// Latches the first page of a log and checks that it is its transaction's.
-    fn latch_first_page(&self, mtr: &mut Mtr<'_>, rseg: &Rseg, log: &UndoLog) -> Result<PageRef> {
+    pub(super) fn latch_first_page(&self, mtr: &mut Mtr<'_>, rseg: &Rseg, log: &UndoLog) -> Result<PageRef> {
         let id = rseg.page(log.first_page());
         let page = mtr.get_exclusive(id)?;
         let view = undo_page(mtr, page)?;
@@ -199,7 +199,7 @@ impl RollbackSegments {
     }
 
     /// The state a segment gets at commit.
-    fn state_at_end(&self, mtr: &Mtr<'_>, page: PageRef, log: &UndoLog) -> SegmentState {
+    pub(super) fn state_at_end(&self, mtr: &Mtr<'_>, page: PageRef, log: &UndoLog) -> SegmentState {
         let free = undo_page(mtr, page).map_or(usize::MAX, |view| view.free().into());
         if log.n_pages == 1 && free < 3 * self.page_len() / 4 {
             SegmentState::Cached

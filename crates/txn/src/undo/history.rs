@@ -161,7 +161,7 @@ fn newer_log(rsegs: &RollbackSegments, rseg: &Rseg, log: &HistoryLog) -> Result<
 }
 
 /// Reads a page of a log and gives the next one, `None` at the end of the log.
-fn read_page(
+pub(super) fn read_page(
     rsegs: &RollbackSegments,
     rseg: &Rseg,
     reading: &Reading,

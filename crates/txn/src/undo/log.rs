@@ -75,6 +75,22 @@ impl TrxUndo {
         self.next_no
     }
 
+    /// Says what the next record's number is: records of other logs are numbered with these.
+    pub(crate) fn go_on_from(&mut self, no: u64) {
+        debug_assert!(no >= self.next_no, "numbers grow");
+        self.next_no = no;
+    }
+
+    /// Whether a log has begun.
+    pub(crate) fn has_logs(&self) -> bool {
+        self.logs().next().is_some()
+    }
+
+    /// Number of the newest record that has not been taken back.
+    pub(crate) fn newest_no(&self) -> Option<u64> {
+        self.logs().filter_map(|log| Some(log.top?.undo_no)).max()
+    }
+
     /// Whether there is no record that has not been taken back.
     pub(crate) fn is_taken_back(&self) -> bool {
         self.logs().all(|log| log.top.is_none())

@@ -20,6 +20,7 @@
 //! | prepare, commit | states change; the update log enters the history | `finish` |
 //! | purge | the history is read in the order of commit, then freed | `history`, `truncate` |
 //! | opening | unfinished transactions are found | `recover` |
+//! | rows of temporary tables | logs of their own, which end otherwise | `temporary` |
 //!
 //! # Invariants
 //! - U1: records of a transaction are numbered from 0 over both logs; within a log the numbers grow.
@@ -42,6 +43,7 @@ mod recover;
 mod rollback;
 mod rseg;
 mod tables;
+mod temporary;
 #[cfg(test)]
 mod tests;
 mod truncate;
@@ -51,3 +53,4 @@ pub use log::TrxUndo;
 pub use read::UndoBuf;
 pub(crate) use rseg::FoundTrx;
 pub use rseg::{RollbackSegments, create_first_rollback_segment};
+pub use temporary::UndoOf;

@@ -236,17 +236,22 @@ pub(super) fn create_rollback_segment(storage: &Storage, no: RsegNo) -> Result<P
     let mut mtr = storage.begin()?;
     mtr.keep_before_images();
     let sys = mtr.get_exclusive(PageId::new(SpaceId::SYSTEM, trx_sys::PAGE))?;
-    let place = HeaderPlace::OnFirstPage { offset: rseg::SEGMENT as u16 };
-    let page = fsp::create_segment(&mut mtr, SpaceId::SYSTEM, place)?.page;
-    let id = mtr.id(page);
-    mtr.write_u16(page, fil::TYPE, PageType::Sys.as_u16());
-    mtr.write_u32(page, rseg::MAX_SIZE, rseg::MAX_SIZE_VALUE);
-    mtr.write_u32(page, rseg::HISTORY_SIZE, 0);
-    list::init(&mut mtr, Place { page, offset: rseg::HISTORY });
-    let slots = vec![0xFF; 4 * rseg::n_slots(mtr.page(page).len())];
-    mtr.write_bytes(page, rseg::SLOTS, &slots);
+    let id = init_rollback_segment(&mut mtr, SpaceId::SYSTEM)?;
     let slot = trx_sys::encode_rseg(Some((id.space, id.page_no)));
     mtr.write_bytes(sys, trx_sys::rseg_offset(no.0.into()), &slot);
     mtr.commit();
     Ok(id)
+}
+
+/// Makes the header page of a rollback segment.
+pub(super) fn init_rollback_segment(mtr: &mut Mtr<'_>, space: SpaceId) -> Result<PageId> {
+    let place = HeaderPlace::OnFirstPage { offset: rseg::SEGMENT as u16 };
+    let page = fsp::create_segment(mtr, space, place)?.page;
+    mtr.write_u16(page, fil::TYPE, PageType::Sys.as_u16());
+    mtr.write_u32(page, rseg::MAX_SIZE, rseg::MAX_SIZE_VALUE);
+    mtr.write_u32(page, rseg::HISTORY_SIZE, 0);
+    list::init(mtr, Place { page, offset: rseg::HISTORY });
+    let slots = vec![0xFF; 4 * rseg::n_slots(mtr.page(page).len())];
+    mtr.write_bytes(page, rseg::SLOTS, &slots);
+    Ok(mtr.id(page))
 }

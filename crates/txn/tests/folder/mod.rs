@@ -11,7 +11,7 @@ use vaquita_io::FileSystem;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::{LiveSettings, Storage, SystemFile};
 use vaquita_txn::trx_sys::Resurrected;
-use vaquita_txn::undo::UndoBuf;
+use vaquita_txn::undo::{UndoBuf, UndoOf};
 use vaquita_txn::{Options, Trx, TrxSystem};
 
 /// An empty disk with the folder's parent.
@@ -61,7 +61,7 @@ pub(crate) fn change(sys: &TrxSystem, trx: &mut Trx, kind: UndoKind) -> Option<R
         writer.key([UndoValue::Inline(&key)]);
         writer.updates([(4, UndoValue::Null)]);
     }
-    sys.append_undo(trx, kind, &body).ok()
+    sys.append_undo(trx, UndoOf::Tables, kind, &body).ok()
 }
 
 /// Takes all records back; how many there were.
