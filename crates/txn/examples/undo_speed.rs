@@ -35,7 +35,9 @@ fn main() -> Result<()> {
         (0..RECORDS).try_for_each(|_| append(&system, &mut trx).map(|place| places.push(place)))
     })?;
     let mut out = UndoBuf::default();
-    time("read", RECORDS, || places.iter().try_for_each(|place| system.read_undo(UndoOf::Tables, *place, &mut out)))?;
+    time("read", RECORDS, || {
+        places.iter().try_for_each(|place| system.read_undo(UndoOf::Tables, *place, &mut out))
+    })?;
     time("take back", RECORDS, || {
         while system.newest_undo(&trx, 0, &mut out)?.is_some() {
             let no = trx.undo_no() - 1;

@@ -109,7 +109,9 @@ impl Bank {
         let mut row = *latched;
         while !view.sees(&self.sys, row.trx_id) {
             assert_ne!(row.roll_ptr, INSERTED, "the first version is everyone's");
-            self.sys.read_undo(UndoOf::Tables, row.roll_ptr, out).unwrap_or_else(|e| panic!("{e}: {row:?} under {view:?}"));
+            self.sys
+                .read_undo(UndoOf::Tables, row.roll_ptr, out)
+                .unwrap_or_else(|e| panic!("{e}: {row:?} under {view:?}"));
             row = old_version(out);
         }
         row.balance

@@ -53,7 +53,8 @@ impl Session {
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         let from = self.temporary_table(name).ok_or_else(|| Error::NoSuchTable(name.to_owned()))?.clone();
-        let made = ddl::create_temporary_table(&self.core, &TableSpec { name: name.to_owned(), ..spec.clone() })?;
+        let made =
+            ddl::create_temporary_table(&self.core, &TableSpec { name: name.to_owned(), ..spec.clone() })?;
         self.start(AccessMode::ReadWrite);
         let copied = copy(&mut Statement { session: self }, &from, &made.table);
         self.leave_statement();

@@ -93,7 +93,8 @@ impl Connection {
         scratch.key.clear();
         // Others have no use for plans on a session's temporary tables, nor it for those on tables that these hide.
         let has_key = self.engine.temporary_generation() == 0
-            && vaquita_parser::digest(sql, mode, &mut scratch.digest) && scratch.digest.params == 0;
+            && vaquita_parser::digest(sql, mode, &mut scratch.digest)
+            && scratch.digest.params == 0;
         let found = match has_key {
             true => {
                 let key = plan_key(&self.state, &scratch.digest.key);
