@@ -78,6 +78,9 @@ pub fn engine(e: &Error) -> SqlError {
         Error::TableExists(name) => {
             SqlError::new(1050, format!("Table '{}' already exists", crate::names::sql_name(name).1))
         }
+        Error::ObjectExists(name) => SqlError::new(1304, format!("{name} already exists")),
+        Error::NoSuchObject(name) => SqlError::new(1305, format!("{name} does not exist")),
+        Error::TriggerInWrongDatabase => SqlError::new(1435, "Trigger in wrong schema"),
         Error::TableChanged(_) => SqlError::new(1412, STALE),
         Error::ViewTooOld(_) => SqlError::new(1412, "Table definition has changed, please retry transaction"),
         Error::NoSuchIndex { table, index } => SqlError::new(

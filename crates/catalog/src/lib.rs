@@ -10,6 +10,7 @@
 //! | types of columns from their declared text | [`declared`] |
 //! | names of tables and databases; what a database is by default | `names`, `database` |
 //! | tables in use: a definition with what queries need of it | [`table`] |
+//! | views, routines, triggers, events: what SQL keeps of them | [`object`] |
 //! | defaults | `defaults` |
 //! | the engine's errors in MySQL's words | [`error`] |
 //!
@@ -28,6 +29,7 @@ pub mod frm;
 pub mod keys;
 pub mod limits;
 mod names;
+pub mod object;
 pub mod show_create;
 pub mod stored;
 pub mod table;
@@ -39,4 +41,5 @@ pub use definition::{
     TableOptions,
 };
 pub use names::{check_database, engine_name, file_name, is_virtual_database, same_name, sql_name};
+pub use object::{ObjectBody, Security};
 pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_table};

@@ -1,6 +1,7 @@
 //! What all sessions and services of a folder share.
 
 use crate::dict::Dictionary;
+use crate::dict::objects::Objects;
 use crate::error::{Error, Result};
 use crate::hot_set::HotSet;
 use crate::mdl::{MdlContext, MdlSys};
@@ -101,6 +102,17 @@ impl Core {
     /// There is none, or it cannot be used.
     pub fn table(&self, name: &str) -> Result<Arc<Table>> {
         self.dict.table(&self.storage, name)
+    }
+
+    /// The views, routines, triggers and events of the folder at this moment.
+    pub fn objects(&self) -> Arc<Objects> {
+        self.dict.objects.now()
+    }
+
+    /// A number that changes whenever one of [`Core::objects`] does.
+    #[inline]
+    pub fn objects_generation(&self) -> u64 {
+        self.dict.objects.generation()
     }
 
     /// The table of that number: [`Dictionary::table_by_id`].

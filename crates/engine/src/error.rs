@@ -78,6 +78,12 @@ pub enum Error {
     NoSuchTable(String),
     /// The table exists.
     TableExists(String),
+    /// An object that is not a table exists; its name as the caller gave it.
+    ObjectExists(String),
+    /// No such object.
+    NoSuchObject(String),
+    /// A table with triggers goes to another database, to which they do not belong.
+    TriggerInWrongDatabase,
     /// The definition changed since the table was opened: open it again.
     TableChanged(String),
     /// The table, or the index to be read, is younger than the transaction's read view: what it held then is not there.
@@ -177,6 +183,9 @@ impl fmt::Display for Error {
             Error::ForcedRecovery => f.write_str("cannot change anything while force_recovery is not 0"),
             Error::NoSuchTable(name) => write!(f, "table {name} does not exist"),
             Error::TableExists(name) => write!(f, "table {name} already exists"),
+            Error::ObjectExists(name) => write!(f, "{name} already exists"),
+            Error::NoSuchObject(name) => write!(f, "{name} does not exist"),
+            Error::TriggerInWrongDatabase => f.write_str("a trigger belongs to the database of its table"),
             Error::ViewTooOld(name) => {
                 write!(f, "the definition of {name} has changed since the transaction's read view was opened")
             }

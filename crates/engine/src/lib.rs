@@ -80,7 +80,8 @@ pub mod lower {
 }
 
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
-pub use crate::ddl::{ForeignKeySpec, IndexSpec, TableSpec};
+pub use crate::ddl::{ForeignKeySpec, IndexSpec, Put, TableSpec};
+pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::server_files::{columns_of_frm, options_of_frm};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};

@@ -27,7 +27,7 @@ const TOLD_MAX: usize = 16;
 /// Errors of pages, damage.
 pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()> {
     if core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO || core.storage.options().read_only {
-        return Ok(());
+        return load_objects(core);
     }
     tell(core, &resurrected);
     let (dictionary, others): (Vec<_>, Vec<_>) = resurrected.into_iter().partition(|r| r.dict_operation);
@@ -37,6 +37,7 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
         core.notes.say(format!("recovery: Rollback of trx with id {id} completed"));
     }
     ddl::recover(core)?;
+    load_objects(core)?;
     for found in others {
         lock_tables(core, &found.trx)?;
         match found.xid {
@@ -51,6 +52,13 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
         }
     }
     ddl::find_leftovers(core)
+}
+
+/// Reads views, routines, triggers and events: tables that are opened from now on know their triggers.
+fn load_objects(core: &Core) -> Result<()> {
+    core.dict.load_objects(&core.storage)?;
+    core.objects().damaged().iter().for_each(|text| core.notes.say(format!("damaged: {text}")));
+    Ok(())
 }
 
 /// Says what the crash left, as MySQL 5.6 says it.

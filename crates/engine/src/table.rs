@@ -2,6 +2,7 @@
 //! counters; a changed definition is a new object.
 
 use crate::auto_inc::AutoInc;
+use crate::dict::objects::Object;
 use crate::error::{Error, Result};
 use crate::mark::Mark;
 use crate::stats::TableStats;
@@ -9,12 +10,12 @@ pub use crate::unmaintained::Unmaintained;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vaquita_txn::undo::UndoOf;
 use vaquita_base::{IndexId, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::collation;
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, KeyPart, RowFormat};
+use vaquita_txn::undo::UndoOf;
 
 /// A column value in stored form; `None` is NULL.
 pub type Field<'a> = Option<&'a [u8]>;
@@ -208,6 +209,8 @@ pub struct Table {
     pub unknown_collation: Option<u16>,
     /// Something of a MySQL server's that is not kept up here: the table can only be read.
     pub unmaintained: Option<Unmaintained>,
+    /// Its triggers, in the order of their making.
+    pub triggers: Vec<Arc<Object>>,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
     pub is_system: bool,
     /// Whether it is no more the one of its name: its definition has changed, or it was let go.

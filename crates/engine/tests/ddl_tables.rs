@@ -157,7 +157,7 @@ fn indexes_are_added_to_rows_and_dropped() {
     session.drop_table("a/t").unwrap();
     used(&core);
     let trees = core.dict.sys_indexes(&core.storage).unwrap();
-    assert!(trees.iter().all(|i| i.space == SpaceId::SYSTEM && i.id.get() <= 18), "{trees:?}");
+    assert!(trees.iter().all(|i| i.space == SpaceId::SYSTEM && i.id.get() <= 19), "{trees:?}");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn definitions_that_cannot_be_are_refused() {
     }
     assert_eq!(ibd(&disk), [""; 0]);
     let core = engine.core();
-    assert!(core.dict.sys_columns(&core.storage).unwrap().iter().all(|c| c.table.get() <= 16));
+    assert!(core.dict.sys_columns(&core.storage).unwrap().iter().all(|c| c.table.get() <= 17));
     assert!(core.dict.sys_datafiles(&core.storage).unwrap().is_empty());
 }
 

@@ -3,6 +3,7 @@
 
 use super::log::{self, Entry, HOW};
 use crate::core::Core;
+use crate::dict::objects::ObjectChange;
 use crate::dict::rows::{self, Values};
 use crate::error::{Error, Result};
 use crate::row;
@@ -33,6 +34,8 @@ pub(super) struct Change<'a> {
     /// Tables whose objects are out of date after the commit.
     changed: Vec<String>,
     dropped: Vec<TableId>,
+    /// Objects that are not tables.
+    objects: Vec<ObjectChange>,
 }
 
 impl<'a> Change<'a> {
@@ -57,8 +60,8 @@ impl<'a> Change<'a> {
     ) -> Result<R> {
         begin(core, trx)?;
         let latch = Some(latch(core)?);
-        let (left, changed, dropped) = Default::default();
-        let mut change = Change { core, trx, latch, undo, left, changed, dropped };
+        let (left, changed, dropped, objects) = Default::default();
+        let mut change = Change { core, trx, latch, undo, left, changed, dropped, objects };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
         match done {
             Ok((r, lsn)) => change.committed(lsn).map(|()| r),
@@ -166,6 +169,11 @@ impl<'a> Change<'a> {
         self.dropped.push(id);
     }
 
+    /// An object that is not a table is another one, or none, after the commit.
+    pub(super) fn changes_object(&mut self, object: ObjectChange) {
+        self.objects.push(object);
+    }
+
     /// Commits. What undoes the making is taken away with it.
     fn end(&mut self) -> Result<Option<vaquita_base::Lsn>> {
         for &id in &self.undo {
@@ -175,11 +183,12 @@ impl<'a> Change<'a> {
     }
 
     fn committed(self, lsn: Option<vaquita_base::Lsn>) -> Result<()> {
-        let Change { core, latch, left, changed, dropped, .. } = self;
+        let Change { core, latch, left, changed, dropped, objects, .. } = self;
         assert!(
             latch.is_some(),
             "the dictionary's latch was given up before objects that are out of date went"
         );
+        core.dict.objects.apply(&objects);
         changed.iter().for_each(|name| core.dict.cache.remove_named(name));
         for id in dropped {
             core.dict.cache.forget(id);

@@ -96,9 +96,7 @@ pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bo
     let mut spec = spec.clone();
     let keys = foreign::plan(&mut spec)?;
     check::table(storage, &spec)?;
-    if dict.table_row(storage, &spec.name)?.is_some() {
-        return Err(Error::TableExists(spec.name.clone()));
-    }
+    super::rename::check_is_free(change, &spec.name)?;
     let mut parts = parts_of(storage, &spec);
     foreign::check_all(change.core, &parts, &keys, checks)?;
     parts.id = ids::table_id(storage)?;

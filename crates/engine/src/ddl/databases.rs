@@ -78,7 +78,8 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
     storage.fs().sync_dir(&dir).map_err(io)
 }
 
-/// Drops a database: its tables, which the caller has listed and locked, one after the other, its `db.opt`, and its folder if
+/// Drops a database: its tables, which the caller has listed and locked, one after the other, then everything else that has
+/// a name in it, in one change; its `db.opt`, and its folder if
 /// nothing else is in it. If it has got another table meanwhile, that one stays, and the database: `false`. A crash leaves
 /// the database with the tables that are left, or the empty folder, which is no database.
 ///
@@ -102,6 +103,7 @@ pub fn drop_database(
     if !core.dict.tables(&core.storage, name)?.is_empty() {
         return Ok(false);
     }
+    Change::run(core, trx, |change| super::objects::drop_all(change, name))?;
     let _folder = core.dict.change_folders();
     let dir = core.storage.options().dir.join(name);
     let (fs, path) = (core.storage.fs(), dir.join("db.opt"));

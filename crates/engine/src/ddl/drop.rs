@@ -1,7 +1,7 @@
 //! DROP TABLE.
 
 use super::change::Change;
-use super::{definition, foreign};
+use super::{definition, foreign, objects};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::table::ForeignKey;
@@ -39,7 +39,7 @@ pub(super) fn referring(core: &Core, name: &str, references: References<'_>) -> 
     Ok(keys)
 }
 
-/// Drops a table.
+/// Drops a table with its triggers.
 pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: References<'_>) -> Result<()> {
     let dict = &change.core.dict;
     let row = dict.table_row(change.storage(), name)?.filter(|_| name.contains('/'));
@@ -51,6 +51,7 @@ pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: Refere
         foreign::delete(change, &key.id)?;
         change.changes(&key.parent);
     }
+    objects::drop_triggers(change, name)?;
     definition::leave_data(change, &row, name)?;
     definition::delete(change, &row)?;
     change.drops(row.id);

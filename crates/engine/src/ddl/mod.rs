@@ -7,6 +7,7 @@
 //! | a change as a transaction, with its files and trees | [`change`](mod@change), [`log`](mod@log) |
 //! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
 //! | rows of a definition | [`definition`] |
+//! | views, routines, triggers, events | [`objects`](mod@objects) |
 //! | sorting the entries of an index to be built | [`sort`] |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
@@ -23,6 +24,7 @@ mod foreign;
 mod indexes;
 mod leftovers;
 mod log;
+mod objects;
 mod recover;
 mod rename;
 mod replace;
@@ -33,11 +35,12 @@ mod truncate;
 pub use check::row_size;
 pub use databases::{alter_database, create_database, database_options, drop_database};
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
+pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
+pub use objects::{Put, drop_object, put_object};
 pub(crate) use temporary::{
     Temporary, create_like as create_temporary_like, create_table as create_temporary_table,
     drop_table as drop_temporary_table, rename as rename_temporary_table,
 };
-pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
 
 use crate::core::Core;
 use crate::error::Result;

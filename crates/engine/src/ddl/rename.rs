@@ -3,7 +3,7 @@
 use super::change::Change;
 use super::definition::path_value;
 use super::log::Entry;
-use super::{check, foreign, make_database_dir};
+use super::{check, foreign, make_database_dir, objects};
 use crate::dict::load::TableRow;
 use crate::dict::rows;
 use crate::error::{Error, Result};
@@ -16,20 +16,25 @@ pub(super) struct Renaming<'n> {
     to: &'n str,
 }
 
-/// Gives a table another name; foreign keys go with it.
+/// Gives a table another name; foreign keys and triggers go with it. Or a view.
 pub(super) fn rename(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
+    if objects::is_view(change, from) {
+        return objects::rename_view(change, from, to);
+    }
     check_is_free(change, to)?;
     let renaming = Renaming::of(change, from, to)?;
     rename_files(change, &[&renaming])?;
     rename_rows(change, &renaming)?;
+    objects::rename_triggers(change, from, to)?;
     foreign::rename_table(change, from, to)
 }
 
-/// Whether a table may have that name, and no table has it.
+/// Whether a table may have that name, and no table or view has it.
 pub(super) fn check_is_free(change: &Change<'_>, name: &str) -> Result<()> {
     check::table_name(name)?;
     match change.core.dict.table_row(change.storage(), name)? {
         Some(_) => Err(Error::TableExists(name.to_owned())),
+        None if objects::is_view(change, name) => Err(Error::TableExists(name.to_owned())),
         None => Ok(()),
     }
 }

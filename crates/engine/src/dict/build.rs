@@ -181,6 +181,7 @@ impl TableParts {
             extra: self.extra,
             unknown_collation,
             unmaintained: None,
+            triggers: Vec::new(),
             is_system: self.is_system,
             gone: AtomicBool::new(false),
             mark: Mark::default(),

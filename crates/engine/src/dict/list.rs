@@ -183,7 +183,6 @@ impl Dictionary {
     /// Errors of reading the dictionary.
     pub fn sys_tables(&self, storage: &Storage) -> Result<Vec<SysTableRow>> {
         let all = self.list(storage, Some(&self.sys.core.tables))?;
-        let ours = [sys_tables::SYS_VAQUITA_TABLES.name, sys_tables::SYS_VAQUITA_DDL_LOG.name];
         let row = |row: &SysRow| {
             let row = TableRow::of(row);
             SysTableRow {
@@ -196,7 +195,7 @@ impl Dictionary {
                 name: row.name,
             }
         };
-        Ok(all.iter().map(row).filter(|r| !ours.contains(&r.name.as_str())).collect())
+        Ok(all.iter().map(row).filter(|r| !sys_tables::OURS.contains(&r.name.as_str())).collect())
     }
 
     /// SYS_COLUMNS.

@@ -107,6 +107,7 @@ impl Dictionary {
         (table.foreign_keys, table.referenced_by) = (foreign_keys, referenced_by);
         if !table.is_system {
             table.unmaintained = self.unmaintained(storage, &row, &table.columns)?;
+            table.triggers = self.objects.now().triggers_of(name).to_vec();
         }
         Ok(Some(table))
     }

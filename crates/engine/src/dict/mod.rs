@@ -13,6 +13,7 @@
 //! | table objects in memory | [`cache`] |
 //! | numbers | [`ids`] |
 //! | what there is | [`list`] |
+//! | objects of SQL that are not tables | [`objects`] |
 //!
 //! # Latching
 //! One latch, taken before any page: shared while a definition is read, and by purge while it works on a row
@@ -28,6 +29,7 @@ pub mod codec;
 pub(crate) mod ids;
 pub mod list;
 pub(crate) mod load;
+pub mod objects;
 pub(crate) mod rows;
 pub(crate) mod server_files;
 pub(crate) mod sys_tables;
@@ -58,13 +60,15 @@ pub(crate) struct SysTables {
     pub(crate) extra: Option<Arc<Table>>,
     /// SYS_VAQUITA_DDL_LOG.
     pub(crate) ddl_log: Option<Arc<Table>>,
+    /// SYS_VAQUITA_OBJECTS.
+    pub(crate) objects: Option<Arc<Table>>,
 }
 
 impl SysTables {
     fn all(&self) -> impl Iterator<Item = &Arc<Table>> {
-        let later =
-            [&self.foreign, &self.foreign_cols, &self.spaces, &self.files, &self.extra, &self.ddl_log];
-        self.core.all().into_iter().chain(later.into_iter().flatten())
+        let innodb = [&self.foreign, &self.foreign_cols, &self.spaces, &self.files];
+        let ours = [&self.extra, &self.ddl_log, &self.objects];
+        self.core.all().into_iter().chain(innodb.into_iter().chain(ours).flatten())
     }
 }
 
@@ -74,6 +78,7 @@ pub struct Dictionary {
     pub(crate) sys: SysTables,
     observer: Option<Arc<dyn Observer>>,
     pub(crate) cache: cache::Cache,
+    pub(crate) objects: objects::ObjectCache,
     ids: ids::Ids,
     /// The next number of an entry of the DDL log.
     next_log_id: AtomicU64,
@@ -107,6 +112,7 @@ impl Dictionary {
             files: None,
             extra: None,
             ddl_log: None,
+            objects: None,
         };
         let cache = cache::Cache::new(table_definition_cache);
         let next_log_id = AtomicU64::new(1);
@@ -114,6 +120,7 @@ impl Dictionary {
             sys,
             observer,
             cache,
+            objects: objects::ObjectCache::default(),
             ids,
             next_log_id,
             latch: RwLock::default(),
@@ -127,11 +134,17 @@ impl Dictionary {
         let extra = load(sys_tables::SYS_VAQUITA_TABLES.name)?;
         let ddl_log = load(sys_tables::SYS_VAQUITA_DDL_LOG.name)?;
         let core = dict.sys.core.clone();
-        dict.sys = SysTables { core, foreign, foreign_cols, spaces, files, extra, ddl_log };
+        let objects = load(sys_tables::SYS_VAQUITA_OBJECTS.name)?;
+        dict.sys = SysTables { core, foreign, foreign_cols, spaces, files, extra, ddl_log, objects };
         if let Some(log) = &dict.sys.ddl_log {
             *dict.next_log_id.get_mut() = rows::last_number(storage, log.clustered())? + 1;
         }
         Ok(dict)
+    }
+
+    /// Reads what objects there are: when no transaction of the dictionary is open any more.
+    pub(crate) fn load_objects(&self, storage: &Storage) -> Result<()> {
+        self.objects.load(storage, self.sys.objects.as_ref())
     }
 
     /// A number for an entry of the DDL log: above all that are there.

@@ -1,15 +1,16 @@
 //! The tables of the dictionary itself.
 //!
 //! SYS_TABLES, SYS_COLUMNS, SYS_INDEXES and SYS_FIELDS describe themselves in [`vaquita_format::dict`]; the others are
-//! rows in these, made when a folder is. Two are ours; a MySQL server that opens the folder leaves them alone:
+//! rows in these, made when a folder is. Three are ours; a MySQL server that opens the folder leaves them alone:
 //!
 //! | table | key | holds |
 //! |---|---|---|
 //! | SYS_VAQUITA_TABLES | TABLE_ID, PART | what MySQL keeps in `.frm` files ([`super::codec`]), in pieces |
 //! | SYS_VAQUITA_DDL_LOG | ID | what is left to do, or to undo, of definitions being changed ([`crate::ddl::log`]) |
+//! | SYS_VAQUITA_OBJECTS | ID, PART | views, procedures, functions, triggers, events ([`super::objects`]), in pieces |
 //!
 //! # Crash
-//! In a folder that another program made ours are created at the first opening for writing, one mini-transaction per
+//! In a folder that another program made, or one of ours from before a table came to be, they are created at the first opening for writing, one mini-transaction per
 //! row; the row of SYS_TABLES, which makes the table known, comes last. A crash before leaks an empty tree.
 
 use crate::dict::bootstrap::create_tree;
@@ -74,14 +75,36 @@ pub(crate) const SYS_VAQUITA_DDL_LOG: SysTable = SysTable {
     secondary: &[],
 };
 
+/// Objects of SQL that are not tables.
+pub(crate) const SYS_VAQUITA_OBJECTS: SysTable = SysTable {
+    name: "SYS_VAQUITA_OBJECTS",
+    id: None,
+    columns: &[
+        column("ID", SysType::U64),
+        column("PART", SysType::U32),
+        column("DB_TRX_ID", SysType::TrxId),
+        column("DB_ROLL_PTR", SysType::RollPtr),
+        column("DATA", SysType::Name),
+    ],
+    n_key: 2,
+    clustered: "SYS_VAQUITA_OBJECTS_ID",
+    clustered_id: None,
+    secondary: &[],
+};
+
+/// Those that are ours: lists of InnoDB's dictionary leave them out.
+pub(crate) const OURS: [&str; 3] =
+    [SYS_VAQUITA_TABLES.name, SYS_VAQUITA_DDL_LOG.name, SYS_VAQUITA_OBJECTS.name];
+
 /// The tables that are rows in the four core tables, in the order of their making.
-pub(crate) const LATER: [&SysTable; 6] = [
+pub(crate) const LATER: [&SysTable; 7] = [
     &SYS_FOREIGN,
     &SYS_FOREIGN_COLS,
     &SYS_TABLESPACES,
     &SYS_DATAFILES,
     &SYS_VAQUITA_TABLES,
     &SYS_VAQUITA_DDL_LOG,
+    &SYS_VAQUITA_OBJECTS,
 ];
 
 /// Whether a name is that of a dictionary table.

@@ -4,6 +4,7 @@
 use super::Session;
 use crate::core::Core;
 use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
+use crate::dict::objects::ObjectKind;
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::read_lock::Work;
@@ -38,7 +39,10 @@ impl Session {
     /// Tables of other databases refer to its tables; files.
     pub fn drop_database(&mut self, name: &str) -> Result<(Vec<String>, bool)> {
         let tables = self.core.dict.tables(&self.core.storage, name)?;
-        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        let now = self.core.objects();
+        let objects = ObjectKind::ALL.into_iter().flat_map(|kind| now.list(kind, name));
+        let objects: Vec<String> = objects.map(|object| object.lock_name()).collect();
+        let names: Vec<&str> = tables.iter().chain(&objects).map(String::as_str).collect();
         let checks = self.settings.foreign_key_checks;
         let mut gone = false;
         self.change_definition(&names, |core, trx| {
@@ -48,7 +52,7 @@ impl Session {
         Ok((tables, gone))
     }
 
-    /// Renames a table, also to another database.
+    /// Renames a table or a view, also to another database.
     ///
     /// # Errors
     /// No such table, the new name is taken; [`Error::ForcedRecovery`].
@@ -122,7 +126,7 @@ impl Session {
         }
     }
 
-    fn change_definition(
+    pub(super) fn change_definition(
         &mut self,
         names: &[&str],
         change: impl FnOnce(&Core, &mut Trx) -> Result<()>,

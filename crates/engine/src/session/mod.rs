@@ -14,6 +14,7 @@
 mod auto_inc;
 mod ddl;
 mod durability;
+mod objects;
 mod rebuild;
 mod savepoint;
 mod statement;

@@ -9,8 +9,8 @@ use vaquita_sql::Database;
 pub(super) fn announce_take_over(dir: &Path, log: &ErrorLog) {
     let dir = dir.display();
     log.warning(&format!(
-        "{dir} was made by another server and is taken over: made in it are the tables SYS_VAQUITA_TABLES and \
-         SYS_VAQUITA_DDL_LOG in the system tablespace, a mark on its page 5, a label in the log files, the file \
+        "{dir} was made by another server and is taken over: made in it are the tables SYS_VAQUITA_TABLES, \
+         SYS_VAQUITA_DDL_LOG and SYS_VAQUITA_OBJECTS in the system tablespace, a mark on its page 5, a label in the log files, the file \
          vaquita.lock, and InnoDB tables user, db, tables_priv, columns_priv and proxies_priv of database mysql, without any \
          account"
     ));

@@ -1,0 +1,44 @@
+//! Objects of SQL that are not tables, as a session makes them and looks them up.
+
+use super::Session;
+use crate::ddl::{self, Put};
+use crate::dict::objects::{Object, ObjectKind};
+use crate::error::Result;
+
+impl Session {
+    /// Makes an object, or puts it in the place of the one of its name, while nobody uses either it or, if it is a trigger, its
+    /// table. A transaction of its own, as all changes of definitions.
+    ///
+    /// # Errors
+    /// [`crate::Error::ObjectExists`], [`crate::Error::NoSuchObject`]; [`crate::Error::TableExists`] for a view that has the name
+    /// of a table; [`crate::Error::NoSuchTable`] for a trigger of a table that is not there.
+    pub fn put_object(&mut self, object: &Object, put: Put) -> Result<()> {
+        self.check_changeable()?;
+        let (own, table) = (object.lock_name(), object.table_name());
+        let mut names = vec![own.as_str()];
+        names.extend(table.as_deref());
+        self.change_definition(&names, |core, trx| ddl::put_object(core, trx, object, put))
+    }
+
+    /// Drops an object; whether there was one.
+    ///
+    /// # Errors
+    /// It is in use for too long; errors of writing.
+    pub fn drop_object(&mut self, kind: ObjectKind, database: &str, name: &str) -> Result<bool> {
+        let own = kind.lock_name(database, name);
+        let table = match kind {
+            ObjectKind::Trigger => {
+                self.core.objects().get(kind, database, name).and_then(|object| object.table_name())
+            }
+            _ => None,
+        };
+        let mut names = vec![own.as_str()];
+        names.extend(table.as_deref());
+        let mut found = false;
+        self.change_definition(&names, |core, trx| {
+            found = ddl::drop_object(core, trx, kind, database, name)?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
