@@ -37,6 +37,8 @@ pub struct Definition {
     pub keys: Vec<Arc<KeyDefinition>>,
     /// Foreign keys in which it is the child.
     pub foreign_keys: Vec<ForeignKeyDefinition>,
+    /// CHECK constraints, by name.
+    pub checks: Vec<CheckDefinition>,
     /// Default collation of new columns.
     pub collation: u16,
     /// Comment.
@@ -141,6 +143,19 @@ pub struct ForeignKeyDefinition {
     pub exists: bool,
 }
 
+/// A CHECK constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckDefinition {
+    /// Name.
+    pub name: String,
+    /// The condition as text that means the same in every session.
+    pub clause: String,
+    /// The columns in it.
+    pub columns: Vec<String>,
+    /// Rows are held against it.
+    pub enforced: bool,
+}
+
 /// Options of a table that are kept as declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableOption {
@@ -243,6 +258,7 @@ impl Definition {
             columns: Vec::new(),
             keys: Vec::new(),
             foreign_keys: Vec::new(),
+            checks: Vec::new(),
             collation,
             comment: String::new(),
             row_format,
@@ -267,6 +283,16 @@ impl Definition {
     /// Position of a key, by name without case.
     pub fn key(&self, name: &str) -> Option<usize> {
         self.keys.iter().position(|k| same_name(&k.name, name))
+    }
+
+    /// Position of a CHECK constraint.
+    pub fn check(&self, name: &str) -> Option<usize> {
+        self.checks.iter().position(|c| c.name == name)
+    }
+
+    /// Whether rows have to be held against something, or made complete, beyond what their types ask for.
+    pub fn has_rules(&self) -> bool {
+        self.checks.iter().any(|check| check.enforced)
     }
 
     /// A column, to change it.

@@ -19,6 +19,7 @@ impl Definition {
             Arc::make_mut(key).parts.retain(|part| !is_it(part));
         }
         self.keys.retain(|key| !key.parts.is_empty());
+        self.drop_from_checks(&name)?;
         let needing = self.foreign_keys.iter().find(|key| key.columns.iter().any(|c| same_name(c, &name)));
         let Some(key) = needing else { return Ok(()) };
         let constraint = key.name.as_deref().unwrap_or_default();
@@ -56,6 +57,9 @@ impl Definition {
     fn rename_in_keys(&mut self, old: &str, new: &str) -> SqlResult<()> {
         if old == new {
             return Ok(());
+        }
+        if !same_name(old, new) {
+            self.refuse_in_checks(old)?;
         }
         let is_it = |part: &KeyPart| same_name(&part.column, old);
         for key in self.keys.iter_mut().filter(|key| key.parts.iter().any(is_it)) {

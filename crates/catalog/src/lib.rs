@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the definition: columns, keys, foreign keys, options | [`definition`] |
 //! | what a definition may be; keys; columns that are changed | [`limits`], [`keys`], `edit` |
+//! | CHECK constraints: their names and columns | [`checks`] |
 //! | definitions from and to the engine's descriptions | [`stored`] |
 //! | definitions from `.frm` files | [`frm`] |
 //! | definitions as text | [`show_create`] |
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod checks;
 mod database;
 pub mod declared;
 mod defaults;
@@ -37,8 +39,8 @@ pub mod table;
 pub use database::database_options;
 pub use defaults::{default_value, has_own_default, no_default};
 pub use definition::{
-    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart, TableOption,
-    TableOptions,
+    CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart,
+    TableOption, TableOptions,
 };
 pub use names::{check_database, engine_name, file_name, is_virtual_database, same_name, sql_name};
 pub use object::{ObjectBody, Security};

@@ -1,7 +1,7 @@
 //! Definitions as text: SHOW CREATE TABLE.
 
 use crate::definition::{
-    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableOption,
+    CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableOption,
 };
 use std::fmt::Write as _;
 use vaquita_engine::lower::charset::Charset;
@@ -70,6 +70,9 @@ pub fn show_create(table: &Definition, next_number: Option<u64>, zone: &TimeZone
     let mut foreign_keys: Vec<&ForeignKeyDefinition> = table.foreign_keys.iter().collect();
     foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     lines.extend(foreign_keys.into_iter().map(|f| foreign_key(f, &table.database, style)));
+    if !style.old {
+        lines.extend(table.checks.iter().map(|c| check(c, style)));
+    }
     let mut out = format!("CREATE TABLE {} (\n  {}\n)", style.name(&table.name), lines.join(",\n  "));
     if style.table_options {
         options(&mut out, table, next_number, style);
@@ -239,6 +242,11 @@ fn foreign_key(key: &ForeignKeyDefinition, database: &str, style: Style) -> Stri
         put(&mut out, format_args!(" ON {event} {action}"));
     }
     out
+}
+
+fn check(check: &CheckDefinition, style: Style) -> String {
+    let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+    format!("CONSTRAINT {} CHECK ({}){enforced}", style.name(&check.name), check.clause)
 }
 
 fn options(out: &mut String, table: &Definition, next_number: Option<u64>, style: Style) {

@@ -4,6 +4,7 @@
 //! The engine has columns, keys and constraints in InnoDB's terms; what it keeps without understanding it is text: see
 //! [`vaquita_engine::kept`].
 
+use crate::checks;
 use crate::declared;
 use crate::definition::{
     ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart, TableOptions,
@@ -29,7 +30,8 @@ impl Definition {
         let (database, name) = sql_name(&table.name);
         let mut extra = Extra::parse(&table.extra);
         let keys = keys_of(table, &extra);
-        extra.retain(|name| !kept::is_of_index(name));
+        let checks = checks::of_extra(&name, &extra);
+        extra.retain(|name| !kept::is_of_index(name) && !kept::is_of_check(name));
         let columns = table.columns.iter().enumerate();
         Definition {
             database,
@@ -39,6 +41,7 @@ impl Definition {
                 .collect(),
             keys: keys.into_iter().map(Arc::new).collect(),
             foreign_keys: table.foreign_keys.iter().map(|key| foreign_key_of(key)).collect(),
+            checks,
             collation: table.collation,
             comment: table.comment.clone(),
             row_format: table.row_format,
@@ -105,6 +108,7 @@ impl Definition {
             // The engine keeps those of the others.
             keep("comment", Some(key.comment.clone()).filter(|c| key.is_primary() && !c.is_empty()));
         }
+        checks::keep(&self.name, &self.checks, &mut extra);
         extra.to_text()
     }
 

@@ -14,6 +14,7 @@
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
+//! | table | `check/NAME/clause`, `check/NAME/columns`, `check/NAME/unenforced` | of a CHECK constraint: its condition, the columns in it, `1` if it is not enforced; NAME is `%nN` for one that is named after the table, `TABLE_chk_N` |
 //! | table | `index/NAME/fulltext` | columns of a FULLTEXT key, which has no tree; only of tables of a MySQL server |
 //!
 //! A table made by the engine's API has no options, and its columns no type line.
@@ -93,6 +94,14 @@ impl Extra {
         })
     }
 
+    /// The CHECK constraints, by the names they are kept under, with their conditions.
+    pub fn of_checks(&self) -> impl Iterator<Item = (CheckName, &str)> {
+        self.options.iter().filter_map(|(name, value)| {
+            let name = name.strip_prefix(OF_CHECK)?.strip_suffix("/clause")?;
+            Some((CheckName::parse(name), value.as_str()))
+        })
+    }
+
     /// The text.
     pub fn to_text(&self) -> String {
         let mut out = self.head.clone();
@@ -117,6 +126,40 @@ pub fn is_of_index(option: &str) -> bool {
 /// Name of an option of an index in a table's extra.
 pub fn index_option(index: &str, option: &str) -> String {
     format!("{OF_INDEX}{}/{option}", safe_name(index))
+}
+
+/// What names of options of CHECK constraints begin with.
+const OF_CHECK: &str = "check/";
+
+/// Whether an option of a table's extra is one of its CHECK constraints.
+pub fn is_of_check(option: &str) -> bool {
+    option.starts_with(OF_CHECK)
+}
+
+/// What a CHECK constraint is kept under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckName {
+    /// Its name.
+    Given(String),
+    /// It is named after its table, whatever that is called: the number behind.
+    Numbered(u32),
+}
+
+impl CheckName {
+    fn parse(kept: &str) -> CheckName {
+        match kept.strip_prefix("%n").and_then(|number| number.parse().ok()) {
+            Some(number) => CheckName::Numbered(number),
+            None => CheckName::Given(plain_name(kept)),
+        }
+    }
+
+    /// Name of an option of the constraint in a table's extra.
+    pub fn option(&self, option: &str) -> String {
+        match self {
+            CheckName::Given(name) => format!("{OF_CHECK}{}/{option}", safe_name(name)),
+            CheckName::Numbered(number) => format!("{OF_CHECK}%n{number}/{option}"),
+        }
+    }
 }
 
 /// Names as the value of one option.
@@ -212,6 +255,20 @@ mod tests {
         // The first line of folders that MySQL made, and of tables made without SQL.
         assert_eq!(Extra::parse("set('a','b')"), Extra::new("set('a','b')"));
         assert_eq!(Extra::parse(""), Extra::default());
+    }
+
+    #[test]
+    fn checks_have_names_or_numbers() {
+        let names = [CheckName::Given("%n7".into()), CheckName::Numbered(7), CheckName::Given("a/b".into())];
+        let mut extra = Extra::default();
+        for (i, name) in names.iter().enumerate() {
+            extra.set(&name.option("clause"), Some(i.to_string()));
+            extra.set(&name.option("columns"), Some("a".into()));
+        }
+        let read = Extra::parse(&extra.to_text());
+        let found: Vec<_> = read.of_checks().map(|(name, _)| name).collect();
+        assert_eq!(found, names);
+        assert_eq!(read.get(&names[1].option("clause")), Some("1"));
     }
 
     #[test]

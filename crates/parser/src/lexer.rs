@@ -279,7 +279,7 @@ impl<'a> Lexer<'a> {
         let version = self.sql[digits_start..digits_start + digits]
             .iter()
             .fold(0, |number: u32, &digit| number * 10 + u32::from(digit - b'0'));
-        if version <= self.version {
+        if version <= self.version || self.is_of_what_is_here(digits_start + digits) {
             self.pos = digits_start + digits;
             self.executing = true;
             self.executable = true;
@@ -287,6 +287,14 @@ impl<'a> Lexer<'a> {
             self.pos = self.end_of_comment(digits_start, true)?;
         }
         Some(())
+    }
+
+    /// Whether a comment of a later version says no more than what dumps of definitions say so and is here: the content at `pos`.
+    fn is_of_what_is_here(&self, pos: usize) -> bool {
+        const WORDS: [&[u8]; 2] = [b"NOT ENFORCED", b"INVISIBLE"];
+        let rest = self.sql.get(pos..).unwrap_or_default();
+        let content = rest.windows(2).position(|pair| pair == b"*/").map_or(rest, |end| &rest[..end]);
+        WORDS.contains(&content.trim_ascii())
     }
 
     /// End of the name that starts or goes on at `pos`.

@@ -13,6 +13,7 @@ mod lexer;
 mod lift;
 mod mode;
 mod parser;
+mod print;
 mod text;
 mod token;
 
@@ -22,6 +23,7 @@ pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest, param_position
 pub use error::{ParseError, ParseErrorKind};
 pub use keyword::needs_quotes;
 pub use mode::{Names, ParseMode, SqlMode, TwoByte};
+pub use print::{NotPrinted, Printed, print_expression, push_quoted};
 
 /// One statement of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,4 +49,15 @@ pub struct Parsed<'a> {
 /// [`ParseErrorKind::Empty`] if there is nothing, not even a comment; otherwise what is wrong, and where.
 pub fn parse<'a>(sql: &'a [u8], arena: &'a Bump, mode: ParseMode) -> Result<Parsed<'a>, ParseError> {
     parser::Parser::new(sql, arena, mode).statement()
+}
+
+/// Reads the text of an expression as [`print_expression`] writes it, UTF-8, whatever modes a session has; `read` gets the tree.
+///
+/// # Errors
+/// It is none.
+pub fn with_expression<R>(text: &str, read: impl FnOnce(&ast::Expr<'_>) -> R) -> Result<R, ParseError> {
+    let arena = Bump::new();
+    let mode = ParseMode { params: false, ..ParseMode::default() };
+    let expr = parser::Parser::new(text.as_bytes(), &arena, mode).expression()?;
+    Ok(read(&expr))
 }

@@ -25,6 +25,7 @@ pub mod into;
 pub mod planner;
 pub mod query;
 pub mod ranges;
+pub mod rules;
 pub mod sarg;
 pub mod select;
 pub mod source;
@@ -37,6 +38,7 @@ pub use planner::{Planner, Runnable};
 pub use query::matching::{MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match};
 pub use query::on_duplicate::{PlannedUpdates, SELECTED, Updates};
 pub use query::plan_subquery;
+pub use rules::{CheckRule, TableRules};
 pub use select::{SelectPlan, plan_select, plan_select_for};
 pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 pub use tree::{

@@ -15,7 +15,9 @@ use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_expr::{EvalCx, Expr, Row, TableRow, compile};
 use vaquita_parser::ast;
-use vaquita_plan::{PlannedUpdates, Planner, SelectPlan, SourceLock, Updates, plan_select_for, wanted_of};
+use vaquita_plan::{
+    PlannedUpdates, Planner, SelectPlan, SourceLock, TableRules, Updates, plan_select_for, wanted_of,
+};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_session::temp::sort::Sorter;
@@ -65,6 +67,7 @@ pub struct InsertPlan {
     /// Values look at columns of the row.
     reads_row: bool,
     on_duplicate: Box<[Assigned]>,
+    rules: Option<Arc<TableRules>>,
     wants: Vec<Wanted>,
 }
 
@@ -162,6 +165,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         }
         ast::InsertSource::Query(_) => None,
     };
+    let rules = TableRules::of(&info.definition, &mut compile_cx)?;
     let mut wants = wants(ast, &info, &targets);
     wants.extend(wanted_of(&planner.take_uses()));
     let mut plan = InsertPlan {
@@ -173,6 +177,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         source: Source::Caller,
         reads_row: false,
         on_duplicate: Box::default(),
+        rules,
         wants,
         info,
     };
@@ -295,7 +300,8 @@ impl InsertPlan {
             (_, _, true) => OnDuplicate::Ignore,
             _ => OnDuplicate::Fail,
         };
-        Writer::new(&self.info, state, rows, self.ignore, on_duplicate)
+        let writer = Writer::new(&self.info, state, rows, self.ignore, on_duplicate);
+        writer.with_rules(self.rules.as_deref())
     }
 
     /// Columns that must be given and are not: once for the statement.

@@ -6,6 +6,7 @@
 
 use super::message::{failure, row_failure};
 use super::row::RowBuffer;
+use super::rules;
 use super::store::Store;
 use super::writer::engine;
 use crate::matching::{self, Matched};
@@ -18,7 +19,7 @@ use vaquita_catalog::TableInfo;
 use vaquita_catalog::error;
 use vaquita_engine::{Error, Field, RowKey};
 use vaquita_expr::{ColumnMap, EvalCx, Node, Row, TableRow};
-use vaquita_plan::{MatchPlan, MatchedAssignment};
+use vaquita_plan::{MatchPlan, MatchedAssignment, TableRules};
 use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
@@ -52,6 +53,8 @@ struct Target {
     on_update_now: Box<[usize]>,
     /// The columns that are set were read, so that MySQL sees whether a row changes.
     compares: bool,
+    /// What the table asks of the rows that are made.
+    rules: Option<Arc<TableRules>>,
     /// An assignment looks at a column that one before it sets: these columns are looked at.
     sequential: Option<Box<[usize]>>,
 }
@@ -109,6 +112,7 @@ impl UpdatePlan {
                 compares: joined || set.iter().all(|&column| matching.reads(at, column)),
                 set: set.into(),
                 on_update_now: now,
+                rules: target.rules.clone(),
                 sequential: sequential(&matching.assignments, at, target.slot),
                 info,
             });
@@ -182,6 +186,12 @@ impl UpdatePlan {
             with_now = target.set.iter().chain(&target.on_update_now).copied().collect();
             set = &with_now;
         }
+        if let Some(rules) = &target.rules {
+            let refused = self.refused(rules, set, info, &row.tables[usize::from(target.slot)], own, cx)?;
+            if rules::leave_out(refused, self.ignore, cx.state)? {
+                return Ok(false);
+            }
+        }
         let changes: smallvec::SmallVec<[(usize, Field<'_>); 8]> =
             set.iter().map(|&c| (c, own.made.field(info, c))).collect();
         let mut statement = engine(cx)?.statement();
@@ -198,6 +208,26 @@ impl UpdatePlan {
             }
             Err(e) => Err(self.failed(&e, target, row, &changes, &tz)),
         }
+    }
+
+    /// What the row that was made is refused with by a constraint on a column that is set.
+    fn refused(
+        &self,
+        rules: &TableRules,
+        set: &[usize],
+        info: &TableInfo,
+        row: &TableRow<'_>,
+        own: &mut Scratch,
+        cx: &mut EvalCx<'_>,
+    ) -> SqlResult<Option<SqlError>> {
+        let zone = cx.state.vars.time_zone.clone();
+        own.old.reset(info.columns.len());
+        for &column in rules.columns.iter().filter(|column| !set.contains(column)) {
+            own.old.put(column, |out| push_stored(row, info, column, &zone, out))?;
+        }
+        let from = |column: usize| if set.contains(&column) { &own.made } else { &own.old };
+        let values = rules::values_of(rules, info, cx, |column| from(column).field(info, column));
+        rules::refused(&rules.checks, |check| check.concerns(set), &values, cx)
     }
 
     /// Assignments that look at what those before them have set.

@@ -4,10 +4,12 @@ use super::auto_inc::AutoInc;
 use super::conflict::{Existing, Finder};
 use super::message::{failure, row_failure};
 use super::row::RowBuffer;
+use super::rules;
 use super::store::Store;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::{Error, Field, Session};
 use vaquita_expr::{EvalCx, Expr, Row, TableRow};
+use vaquita_plan::TableRules;
 use vaquita_session::SessionState;
 use vaquita_types::{SqlError, SqlResult, Value};
 
@@ -66,6 +68,9 @@ pub(crate) struct Writer<'p> {
     pub(crate) selected: Vec<Vec<Value<'static>>>,
     on_duplicate: OnDuplicate<'p>,
     finder: Finder,
+    rules: Option<&'p TableRules>,
+    /// A row that a constraint refuses is left out with a warning.
+    ignore: bool,
 }
 
 impl<'p> Writer<'p> {
@@ -88,7 +93,15 @@ impl<'p> Writer<'p> {
             selected: Vec::new(),
             on_duplicate,
             finder: Finder::default(),
+            rules: None,
+            ignore,
         }
+    }
+
+    /// The same for a table that asks something of its rows.
+    #[must_use]
+    pub(crate) fn with_rules(self, rules: Option<&'p TableRules>) -> Writer<'p> {
+        Writer { rules, ..self }
     }
 
     /// Begins a row: columns that `missing` names get their defaults, the others must be set.
@@ -149,6 +162,12 @@ impl<'p> Writer<'p> {
     pub(crate) fn write(&mut self, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<()> {
         cx.state.poll()?;
         self.counts.records += 1;
+        if let Some(rules) = self.rules
+            && self.refuses(rules, cx)?
+        {
+            self.store.row += 1;
+            return Ok(());
+        }
         if let Some(auto) = &mut self.auto_inc {
             let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
             auto.generate(engine, cx.state, &self.store, &mut self.row)?;
@@ -185,6 +204,16 @@ impl<'p> Writer<'p> {
         }
         self.store.row += 1;
         Ok(())
+    }
+
+    /// Whether a constraint refuses the row at hand and it is to be left out.
+    ///
+    /// # Errors
+    /// 3819 it is not to be left out; those of evaluating a condition.
+    fn refuses(&self, rules: &TableRules, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
+        let values = rules::values_of(rules, self.info, cx, |column| self.row.field(self.info, column));
+        let refused = rules::refused(&rules.checks, |_| true, &values, cx)?;
+        rules::leave_out(refused, self.ignore, cx.state)
     }
 
     /// Deals with the row that is in the way; whether the insert is to be tried again.
@@ -311,6 +340,15 @@ impl<'p> Writer<'p> {
         for &column in info.on_update_now.iter().filter(|c| !assignments.iter().any(|a| a.column == **c)) {
             self.store.now(column, cx.state, &mut made);
             set.push(column);
+        }
+        if let Some(rules) = self.rules.filter(|rules| rules.concern(&set)) {
+            let field =
+                |c: usize| if set.contains(&c) { made.field(info, c) } else { old.row.field(info, c) };
+            let values = rules::values_of(rules, info, cx, field);
+            let refused = rules::refused(&rules.checks, |check| check.concerns(&set), &values, cx)?;
+            if rules::leave_out(refused, ignore, cx.state)? {
+                return Ok(());
+            }
         }
         let changes: Vec<(usize, Field<'_>)> = set.iter().map(|&c| (c, made.field(info, c))).collect();
         let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };

@@ -44,7 +44,7 @@ pub enum TableElement<'a> {
     Index(&'a IndexDef<'a>),
     /// `FOREIGN KEY`.
     ForeignKey(&'a ForeignKey<'a>),
-    /// `CHECK (…)`: parsed and without effect before 8.0.16.
+    /// `CHECK (…)`.
     Check(&'a Check<'a>),
 }
 
@@ -73,8 +73,8 @@ pub struct ColumnDef<'a> {
     pub generated: Option<&'a Generated<'a>>,
     /// `REFERENCES …` after a column: parsed and without effect on InnoDB tables.
     pub references: Option<&'a References<'a>>,
-    /// `CHECK (…)`, parsed and without effect before 8.0.16.
-    pub check: Option<&'a Check<'a>>,
+    /// `CHECK (…)`, any number of them.
+    pub checks: &'a [&'a Check<'a>],
     /// `INVISIBLE` (8.0.23).
     pub invisible: bool,
     /// `SRID n` (8.0).
@@ -446,8 +446,19 @@ pub enum AlterAction<'a> {
     DropPrimaryKey,
     /// `DROP FOREIGN KEY f`.
     DropForeignKey(Ident<'a>),
-    /// `DROP CHECK | CONSTRAINT c` (8.0).
+    /// `DROP CHECK c` (8.0).
     DropCheck(Ident<'a>),
+    /// `DROP CONSTRAINT c` (8.0): of any kind.
+    DropConstraint(Ident<'a>),
+    /// `ALTER CHECK | CONSTRAINT c [NOT] ENFORCED` (8.0).
+    EnforceCheck {
+        /// The constraint.
+        name: Ident<'a>,
+        /// `CONSTRAINT` was written, which may be of any kind.
+        any_kind: bool,
+        /// False for `NOT ENFORCED`.
+        enforced: bool,
+    },
     /// `CHANGE old new …`.
     ChangeColumn {
         /// Its name until now.

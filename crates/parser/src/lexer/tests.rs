@@ -156,6 +156,10 @@ fn executable_comments_go_by_their_version() {
     for sql in ["1 /*!50745 + 9 */ + 2", "1 /*!99999 + /* 8 */ 9 */ + 2", "1 /*!800000 '*/ + 2"] {
         assert_eq!(kinds_in(sql, mode), sum, "{sql}");
     }
+    // Later versions hide what is here from earlier ones.
+    for sql in ["/*!80016 NOT ENFORCED */ /*!80016 NOT NULL */", "/*!80016 NOT ENFORCED*/"] {
+        assert_eq!(kinds_in(sql, mode), [(T::Word, "NOT"), (T::Word, "ENFORCED")], "{sql}");
+    }
     // Less than five digits are no version, but what is executed.
     assert_eq!(kinds_in("/*!1234 */", mode), [(T::Int, "1234")]);
 }

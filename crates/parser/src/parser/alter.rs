@@ -193,9 +193,14 @@ impl<'a> Parser<'a> {
                 self.advance();
                 AlterAction::DropIndex(self.index_name()?)
             }
-            Kw::Check | Kw::Constraint => {
+            Kw::Check => {
                 self.advance();
                 AlterAction::DropCheck(self.ident()?)
+            }
+            Kw::Constraint => {
+                self.advance();
+                // The primary key is named by a word.
+                AlterAction::DropConstraint(self.index_name()?)
             }
             _ => {
                 self.eat_kw(Kw::Column);
@@ -220,6 +225,15 @@ impl<'a> Parser<'a> {
             }
             self.advance();
             return Ok(AlterAction::IndexVisibility { index, visible });
+        }
+        if matches!(self.kw(), Kw::Check | Kw::Constraint) {
+            let any_kind = self.at_kw(Kw::Constraint);
+            self.advance();
+            let name = self.ident()?;
+            return match self.enforcement() {
+                Some(enforced) => Ok(AlterAction::EnforceCheck { name, any_kind, enforced }),
+                None => self.fail(),
+            };
         }
         self.eat_kw(Kw::Column);
         let column = self.ident()?;

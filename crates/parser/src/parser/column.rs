@@ -34,7 +34,7 @@ impl<'a> Parser<'a> {
             comment: None,
             generated: None,
             references: None,
-            check: None,
+            checks: &[],
             invisible: false,
             srid: None,
             ndb: (0, 0),
@@ -98,7 +98,12 @@ impl<'a> Parser<'a> {
             }
             Kw::Generated | Kw::As => column.generated = Some(self.generated()?),
             Kw::References => column.references = Some(self.references_ref()?),
-            Kw::Constraint | Kw::Check => column.check = Some(self.check()?),
+            Kw::Constraint | Kw::Check => {
+                let check = self.check()?;
+                let mut checks = column.checks.to_vec();
+                checks.push(check);
+                column.checks = self.arena.alloc_slice_copy(&checks);
+            }
             Kw::Invisible | Kw::Visible => {
                 column.invisible = self.at_kw(Kw::Invisible);
                 self.advance();
@@ -236,15 +241,18 @@ impl<'a> Parser<'a> {
         self.expect(T::LParen)?;
         let expr = self.expr()?;
         self.expect(T::RParen)?;
-        let mut enforced = true;
+        let enforced = self.enforcement().unwrap_or(true);
+        Ok(self.alloc(Check { name, expr, enforced }))
+    }
+
+    /// `[NOT] ENFORCED`, if it is there.
+    pub(super) fn enforcement(&mut self) -> Option<bool> {
         if self.at_kw(Kw::Not) && self.peek().kw == Kw::Enforced {
             self.advance();
             self.advance();
-            enforced = false;
-        } else {
-            self.eat_kw(Kw::Enforced);
+            return Some(false);
         }
-        Ok(self.alloc(Check { name, expr, enforced }))
+        self.eat_kw(Kw::Enforced).then_some(true)
     }
 
     fn references_ref(&mut self) -> R<&'a References<'a>> {

@@ -142,6 +142,18 @@ impl<'a> Parser<'a> {
         Ok(Parsed { stmt, span, next, params, lifted: numbered.saturating_sub(params) })
     }
 
+    /// Parses an expression, and nothing more.
+    pub(crate) fn expression(mut self) -> Result<Expr<'a>, ParseError> {
+        self.advance();
+        let expr = match self.expr() {
+            Ok(expr) if self.s.tok.kind == T::Eof => return Ok(expr),
+            Ok(_) => self.fail::<Expr<'a>>(),
+            Err(fail) => Err(fail),
+        };
+        debug_assert!(expr.is_err());
+        Err(self.into_error())
+    }
+
     /// Comments are a statement that does nothing; nothing at all is an error.
     fn no_statement(self) -> Result<Parsed<'a>, ParseError> {
         if !self.s.lexer.comments {

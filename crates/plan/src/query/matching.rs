@@ -5,6 +5,7 @@ use super::from::{self, conjuncts, join_tree, open_tables};
 use super::join;
 use super::names::BlockScope;
 use crate::planner::Planner;
+use crate::rules::TableRules;
 use crate::tree::Source;
 use crate::tree::{BlockPlan, OrderKey, Path, SortValue, TableUse};
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct TargetTable {
     pub slot: u16,
     /// The table.
     pub info: Arc<TableInfo>,
+    /// What it asks of rows that an UPDATE makes; the columns that they are looked at by are fetched.
+    pub rules: Option<Arc<TableRules>>,
 }
 
 /// An assignment of an UPDATE.
@@ -71,7 +74,7 @@ pub struct MatchPlan {
 impl MatchPlan {
     /// Whether reading the rows fetches a column of a target; where rows are collected first, their keys are among them.
     pub fn reads(&self, target: usize, column: usize) -> bool {
-        let TargetTable { slot, info } = &self.targets[target];
+        let TargetTable { slot, info, .. } = &self.targets[target];
         let in_key = || info.table.clustered().parts.iter().any(|part| part.column == column);
         self.block.reads[usize::from(*slot)].columns.contains(&column) || self.collects && in_key()
     }
@@ -137,6 +140,9 @@ pub fn plan_match(
         !(u.columns.is_empty() && (update || !several) && targets.iter().any(is_target))
     });
     planner.note_uses(uses);
+    if update {
+        add_rules(&scope, &mut targets, &assignments, cx)?;
+    }
     let aliases: Vec<&str> =
         targets.iter().map(|t| scope.slots[usize::from(t.slot)].alias.as_str()).collect();
     let mut block = BlockPlan::new(planner.db.next_plan(), Vec::new(), None, None, false, order, limit);
@@ -152,13 +158,35 @@ pub fn plan_match(
 
 fn target_of(scope: &BlockScope<'_, '_>, slot: usize, update: bool) -> SqlResult<TargetTable> {
     match &scope.slots[slot].source {
-        Source::Stored(info) => Ok(TargetTable { slot: slot as u16, info: info.clone() }),
+        Source::Stored(info) => Ok(TargetTable { slot: slot as u16, info: info.clone(), rules: None }),
         _ => {
             let statement = if update { "UPDATE" } else { "DELETE" };
             let alias = &scope.slots[slot].alias;
             Err(SqlError::new(1288, format!("The target table {alias} of the {statement} is not updatable")))
         }
     }
+}
+
+/// Compiles what the targets ask of their rows, as far as the assignments can break it, and has the columns fetched.
+fn add_rules(
+    scope: &BlockScope<'_, '_>,
+    targets: &mut [TargetTable],
+    assignments: &[MatchedAssignment],
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<()> {
+    for (at, target) in targets.iter_mut().enumerate() {
+        let Some(rules) = TableRules::of(&target.info.definition, cx)? else { continue };
+        let mut set: Vec<usize> = assignments.iter().filter(|a| a.target == at).map(|a| a.column).collect();
+        set.extend(&target.info.on_update_now);
+        if !rules.concern(&set) {
+            continue;
+        }
+        let mut used = scope.slots[usize::from(target.slot)].used.borrow_mut();
+        rules.columns.iter().for_each(|&column| used[column] = true);
+        drop(used);
+        target.rules = Some(rules);
+    }
+    Ok(())
 }
 
 fn delete_targets(

@@ -5,7 +5,7 @@
 
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
-use super::{columns, keys, limits, look_at, names_of, options, tables, types};
+use super::{checks, columns, keys, limits, look_at, names_of, options, tables, types};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
@@ -113,6 +113,9 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         ignore: alter.ignore,
     };
     for action in alter.actions {
+        change.drop_constraint(action)?;
+    }
+    for action in alter.actions {
         change.drop(action)?;
     }
     let mut table_options = Vec::new();
@@ -145,6 +148,10 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         check_primary_key(cx, &change.definition)?;
     }
     change.definition.check_auto_increment()?;
+    change.definition.check_actions()?;
+    if !info.table.is_temporary() {
+        checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
+    }
     change.compare_indexes(info);
     if info.table.is_temporary() {
         // Its rows are written anew for whatever is more than a name.
@@ -162,6 +169,59 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
 }
 
 impl Change {
+    /// Constraints by their names, before columns go that CHECK constraints look at.
+    fn drop_constraint(&mut self, action: &AlterAction<'_>) -> SqlResult<()> {
+        let (name, any_kind) = match action {
+            AlterAction::DropCheck(name) => (name.to_string(), false),
+            AlterAction::DropConstraint(name) => (name.to_string(), true),
+            _ => return Ok(()),
+        };
+        let definition = &self.definition;
+        let check = definition.check(&name);
+        if !any_kind {
+            let at = check.ok_or_else(|| checks::not_found(&name))?;
+            self.definition.checks.remove(at);
+            self.in_place = false;
+            return Ok(());
+        }
+        let unique = |at: &usize| definition.keys[*at].is_unique();
+        let key = definition.key(&name).filter(unique).is_some();
+        let is = |k: &ForeignKeyDefinition| k.name.as_ref().is_some_and(|n| same_name(n, &name));
+        let foreign = definition.foreign_keys.iter().any(is);
+        match (check, key, foreign) {
+            (Some(at), false, false) => {
+                self.definition.checks.remove(at);
+                self.in_place = false;
+                Ok(())
+            }
+            (None, true, false) => self.drop_key(&name),
+            (None, false, true) => self.drop_foreign_key(&name),
+            (None, false, false) => Err(SqlError::new(3940, format!("Constraint '{name}' does not exist."))),
+            _ => Err(SqlError::new(
+                3939,
+                format!(
+                    "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
+                ),
+            )),
+        }
+    }
+
+    fn drop_key(&mut self, name: &str) -> SqlResult<()> {
+        let at = self.definition.key(name).ok_or_else(|| SqlError::cannot_drop(name))?;
+        let key = self.definition.keys.remove(at);
+        self.in_place &= !key.is_primary();
+        Ok(())
+    }
+
+    fn drop_foreign_key(&mut self, name: &str) -> SqlResult<()> {
+        let is = |k: &ForeignKeyDefinition| k.name.as_ref().is_some_and(|n| same_name(n, name));
+        let at = self.definition.foreign_keys.iter().position(is);
+        let at = at.ok_or_else(|| SqlError::cannot_drop(name))?;
+        let key = self.definition.foreign_keys.remove(at);
+        self.dropped_keys.extend(key.name);
+        Ok(())
+    }
+
     fn drop(&mut self, action: &AlterAction<'_>) -> SqlResult<()> {
         match action {
             AlterAction::DropColumn(name) => {
@@ -169,25 +229,13 @@ impl Change {
                 self.definition.drop_column(&name)?;
                 self.in_place = false;
             }
-            AlterAction::DropIndex(name) => {
-                let name = name.to_string();
-                let at = self.definition.key(&name).ok_or_else(|| SqlError::cannot_drop(&name))?;
-                let key = self.definition.keys.remove(at);
-                self.in_place &= !key.is_primary();
-            }
+            AlterAction::DropIndex(name) => self.drop_key(&name.to_string())?,
             AlterAction::DropPrimaryKey => {
                 let at = self.definition.key("PRIMARY").ok_or_else(|| SqlError::cannot_drop("PRIMARY"))?;
                 self.definition.keys.remove(at);
                 self.in_place = false;
             }
-            AlterAction::DropForeignKey(name) => {
-                let name = name.to_string();
-                let is = |k: &ForeignKeyDefinition| k.name.as_ref().is_some_and(|n| same_name(n, &name));
-                let at = self.definition.foreign_keys.iter().position(is);
-                let at = at.ok_or_else(|| SqlError::cannot_drop(&name))?;
-                let key = self.definition.foreign_keys.remove(at);
-                self.dropped_keys.extend(key.name);
-            }
+            AlterAction::DropForeignKey(name) => self.drop_foreign_key(&name.to_string())?,
             _ => {}
         }
         Ok(())
@@ -246,10 +294,15 @@ impl Change {
 
     fn keys(&mut self, cx: &mut StmtCx<'_>, action: &AlterAction<'_>) -> SqlResult<()> {
         match action {
-            AlterAction::AddColumn { column, .. } | AlterAction::ModifyColumn { column, .. } => {
+            AlterAction::AddColumn { column, .. }
+            | AlterAction::ModifyColumn { column, .. }
+            | AlterAction::ChangeColumn { column, .. } => {
                 column_keys(cx, &mut self.definition, column)?;
+                let name = column.name.to_string();
+                for check in column.checks {
+                    checks::add_one(cx, &mut self.definition, check, Some(&name))?;
+                }
             }
-            AlterAction::ChangeColumn { column, .. } => column_keys(cx, &mut self.definition, column)?,
             AlterAction::AddIndex(index) => {
                 keys::add(cx, &mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
@@ -277,10 +330,12 @@ impl Change {
                     return Err(SqlError::unsupported("INVISIBLE indexes"));
                 }
             }
-            AlterAction::DropCheck(name) => {
-                let table = &self.definition.name;
-                let message = format!("Check constraint '{name}' is not found in the table '{table}'.");
-                return Err(SqlError::new(3821, message));
+            AlterAction::AddCheck(check) => {
+                checks::add_one(cx, &mut self.definition, check, None)?;
+                self.in_place = false;
+            }
+            AlterAction::EnforceCheck { name, any_kind, enforced } => {
+                self.enforce(&name.to_string(), *any_kind, *enforced)?;
             }
             AlterAction::Rename(name) => {
                 let to = names_of(cx, name)?;
@@ -288,6 +343,30 @@ impl Change {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// ALTER CHECK, ALTER CONSTRAINT.
+    fn enforce(&mut self, name: &str, any_kind: bool, enforced: bool) -> SqlResult<()> {
+        let definition = &mut self.definition;
+        let Some(at) = definition.check(name) else {
+            let is = |k: &ForeignKeyDefinition| k.name.as_ref().is_some_and(|n| same_name(n, name));
+            let is_other = definition.key(name).is_some_and(|at| definition.keys[at].is_unique())
+                || definition.foreign_keys.iter().any(is);
+            return Err(match (any_kind, is_other) {
+                (false, _) => checks::not_found(name),
+                (true, false) => SqlError::new(3940, format!("Constraint '{name}' does not exist.")),
+                (true, true) => SqlError::new(
+                    3941,
+                    format!(
+                        "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement \
+                         state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints."
+                    ),
+                ),
+            });
+        };
+        self.in_place &= definition.checks[at].enforced == enforced;
+        definition.checks[at].enforced = enforced;
         Ok(())
     }
 

@@ -8,6 +8,10 @@ use vaquita_catalog::error;
 use vaquita_catalog::{Definition, TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
+use vaquita_exec::dml::check_row;
+use vaquita_expr::{CompileCx, EvalCx};
+use vaquita_plan::TableRules;
+use vaquita_session::Shared;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
 use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, SqlType, Value};
@@ -68,13 +72,17 @@ pub(super) fn rebuild(
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
         || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
     super::limits::settle_row_size(cx, &mut spec)?;
-    let StmtCx { db: _, engine, state } = cx;
+    let StmtCx { db, engine, state } = cx;
+    let shared: &Shared = (*db).as_ref();
     let done = engine.rebuild_table(&name, &spec, dropped_keys, |statement, from, to| {
         if !Arc::ptr_eq(from, &old.table) {
             return Err(Failure::Stale);
         }
         let to_info = TableInfo::new(to.clone())?;
+        let rules = TableRules::of(definition, &mut CompileCx::new(Some(shared), state))?;
         let mut rows = Rows::new(old, &to_info, definition, state, ignore)?;
+        rows.shared = Some(shared);
+        rows.rules = rules;
         rows.copy(statement, from, to, state)?;
         Ok(Copied::Done { rows: rows.copied, duplicates: rows.duplicates })
     });
@@ -94,6 +102,9 @@ struct Rows<'t> {
     mode: StoreMode,
     date: DateContext,
     ignore: bool,
+    /// What the new table asks of its rows.
+    rules: Option<Arc<TableRules>>,
+    shared: Option<&'t Shared>,
     copied: u64,
     duplicates: u64,
 }
@@ -114,6 +125,8 @@ impl<'t> Rows<'t> {
             mode: StoreMode { strict, null_is_error: strict, row: 1 },
             date: state.date_context(),
             ignore,
+            rules: None,
+            shared: None,
             copied: 0,
             duplicates: 0,
         };
@@ -190,6 +203,10 @@ impl<'t> Rows<'t> {
                 let (value, from) = (Value::UInt(value), SqlType::bigint(true));
                 store(&info.ty, &info.name, &value, &from, self.mode, &mut cx, &mut number)?;
                 fields[numbers.column()] = Some(&number);
+            }
+            if let Some(rules) = &self.rules {
+                let mut eval = EvalCx::new(self.shared, state, None);
+                check_row(rules, self.new, &mut eval, |column| fields[column])?;
             }
             self.insert(statement, to, &fields, numbers.as_mut())?;
             self.mode.row += 1;

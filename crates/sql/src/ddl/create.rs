@@ -48,6 +48,7 @@ pub(super) fn create_table(
         return Err(SqlError::new(1113, "A table must have at least 1 column"));
     }
     definition.check_doc_id()?;
+    definition.check_actions()?;
     check_primary_key(cx, &definition)?;
     definition.options.set_created(cx.state.now_us / 1_000_000);
     definition.check_row_bytes()?;
@@ -65,6 +66,7 @@ pub(super) fn create_table(
             }),
         };
     }
+    super::checks::refuse_taken(cx, &definition, None, &engine_name)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
     if cx.db.engine().core().is_folder_of_a_server() {
         let message = format!(
@@ -150,6 +152,7 @@ fn like_definition(
     definition.name = name.to_owned();
     // As MySQL: foreign keys are not copied.
     definition.foreign_keys.clear();
+    definition.number_checks();
     Ok(definition)
 }
 
@@ -218,10 +221,10 @@ fn keys_as_written(
                 let key = keys::foreign_key(cx, definition, key)?;
                 definition.foreign_keys.push(key);
             }
-            // Parsed and without effect, as in 5.6.
             TableElement::Column(_) | TableElement::Check(_) => {}
         }
     }
+    super::checks::as_written(cx, definition, written)?;
     // Unnamed keys are numbered after the named ones are known; the order of keys is that of the statement.
     definition.check_auto_increment()
 }

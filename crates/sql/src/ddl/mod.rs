@@ -4,6 +4,7 @@
 //! |---|---|
 //! | types as written | [`types`] |
 //! | columns, keys and foreign keys, table options as written | [`columns`], [`keys`], [`options`] |
+//! | CHECK constraints as written; expressions in definitions | [`checks`], [`expressions`] |
 //! | row formats of files, sizes of rows and keys | [`limits`] |
 //! | CREATE TABLE, also LIKE and SELECT | [`create`] |
 //! | ALTER TABLE, CREATE and DROP INDEX: in place, or by copying the rows, which may get numbers | [`alter`], [`copy`], [`numbers`] |
@@ -14,10 +15,12 @@
 //! Every change of one table is atomic over a crash; a statement that names several tables changes them one by one.
 
 mod alter;
+mod checks;
 mod columns;
 mod copy;
 mod create;
 mod databases;
+mod expressions;
 mod keys;
 mod limits;
 mod numbers;

@@ -1,4 +1,4 @@
-//! Columns of the tables of information_schema, as MySQL 5.6.24 has them (`COLUMNS.GENERATION_EXPRESSION` is of 5.7).
+//! Columns of the tables of information_schema, as MySQL 5.6.24 has them (`COLUMNS.GENERATION_EXPRESSION` is of 5.7, CHECK_CONSTRAINTS of 8.0).
 
 /// Name of a table with names and types of its columns; `!`: NOT NULL.
 pub(super) type Definition = (&'static str, &'static [(&'static str, &'static str)]);
@@ -50,6 +50,10 @@ pub(super) const TABLES: &[Definition] = &[
         ("CONSTRAINT_CATALOG", "varchar(512)!"), ("CONSTRAINT_SCHEMA", "varchar(64)!"),
         ("CONSTRAINT_NAME", "varchar(64)!"), ("TABLE_SCHEMA", "varchar(64)!"), ("TABLE_NAME", "varchar(64)!"),
         ("CONSTRAINT_TYPE", "varchar(64)!"),
+    ]),
+    ("CHECK_CONSTRAINTS", &[
+        ("CONSTRAINT_CATALOG", "varchar(64)!"), ("CONSTRAINT_SCHEMA", "varchar(64)!"),
+        ("CONSTRAINT_NAME", "varchar(64)!"), ("CHECK_CLAUSE", "longtext!"),
     ]),
     ("REFERENTIAL_CONSTRAINTS", &[
         ("CONSTRAINT_CATALOG", "varchar(512)!"), ("CONSTRAINT_SCHEMA", "varchar(64)!"),

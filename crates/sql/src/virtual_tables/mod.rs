@@ -45,6 +45,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "STATISTICS" => schema_tables::statistics,
         "KEY_COLUMN_USAGE" => schema_tables::key_column_usage,
         "TABLE_CONSTRAINTS" => schema_tables::table_constraints,
+        "CHECK_CONSTRAINTS" => schema_tables::check_constraints,
         "REFERENTIAL_CONSTRAINTS" => schema_tables::referential_constraints,
         "PARTITIONS" => schema_tables::partitions,
         "ENGINES" => server_tables::engines,

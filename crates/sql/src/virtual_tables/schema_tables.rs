@@ -473,8 +473,32 @@ pub(super) fn table_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
         for key in foreign_keys(&info) {
             push(constraint_name(&key), "FOREIGN KEY");
         }
+        for check in &info.definition.checks {
+            push(&check.name, "CHECK");
+        }
     }
     Ok(())
+}
+
+pub(super) fn check_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    for info in m.tables(1, usize::MAX)? {
+        for check in &info.definition.checks {
+            m.rows.push(vec![
+                text("def"),
+                text(&info.definition.database),
+                text(&check.name),
+                text(escaped(&check.clause)),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+/// The text of an expression as later servers show it: within a string, though without its quotes.
+fn escaped(expression: &str) -> String {
+    let mut quoted = String::new();
+    vaquita_parser::push_quoted(expression, &mut quoted);
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 fn rule(action: ReferentialAction) -> &'static str {

@@ -23,7 +23,7 @@ use vaquita_expr::{CompileCx, EvalCx, Row, TableRow, compile};
 use vaquita_parser::ast;
 use vaquita_plan::FileFormat;
 use vaquita_plan::wanted_of;
-use vaquita_plan::{SourceLock, TableUse};
+use vaquita_plan::{SourceLock, TableRules, TableUse};
 use vaquita_session::SessionCx;
 use vaquita_session::SessionState;
 use vaquita_session::Shared;
@@ -59,6 +59,7 @@ pub struct LoadPlan {
     text: SqlType,
     /// An assignment looks at columns of the row.
     reads_row: bool,
+    rules: Option<Arc<TableRules>>,
     wants: Box<[Wanted]>,
 }
 
@@ -115,6 +116,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !given(c)).collect();
     let without_default = missing.iter().copied().filter(|&c| must_be_given(&info.columns[c])).collect();
     let reads_row = assignments.iter().filter_map(|a| a.value.as_ref()).any(|e| !e.tables().is_empty());
+    let rules = TableRules::of(&info.definition, &mut compile_cx)?;
     let wants = wants(ast, &info, &planner.take_uses());
     Ok(LoadPlan {
         file: ast.file.into(),
@@ -128,6 +130,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         without_default,
         text: SqlType::varchar(u32::MAX, collation),
         reads_row,
+        rules,
         wants,
         info,
     })
@@ -183,7 +186,8 @@ impl LoadPlan {
             (ast::LoadDuplicates::Ignore, _) | (_, true) => (OnDuplicate::Ignore, true),
             _ => (OnDuplicate::Fail, false),
         };
-        let mut writer = Writer::new(&self.info, state, None, ignore, on_duplicate);
+        let writer = Writer::new(&self.info, state, None, ignore, on_duplicate);
+        let mut writer = writer.with_rules(self.rules.as_deref());
         // Never an error here.
         let strict = std::mem::take(&mut writer.store.strict);
         for &column in &self.without_default {
