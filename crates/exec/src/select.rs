@@ -5,7 +5,7 @@ use crate::query::{Flow, Output, in_statement, run_query};
 use vaquita_catalog::error;
 use vaquita_engine::text::charset::{self, Charset};
 use vaquita_expr::{EvalCx, Row, converted_len_max};
-use vaquita_plan::{Body, SelectPlan};
+use vaquita_plan::SelectPlan;
 use vaquita_session::sink::ResultSink;
 use vaquita_types::{SqlError, SqlResult, Value, memory};
 
@@ -131,10 +131,7 @@ fn run_held(
         return Ok(Selected { rows, found_rows: if count_all { found_rows } else { rows }, stored: true });
     }
     sink.columns(&plan.columns)?;
-    let limited = match &plan.query.body {
-        Body::Block(block) => block.limit.is_some(),
-        Body::Union { .. } => plan.query.limit.is_some(),
-    };
+    let limited = plan.query.last_limit().is_some();
     let rows_max = if limited { u64::MAX } else { cx.state.vars.sql_select_limit };
     let mut out = ToSink { sink, plan, rows: 0, rows_max };
     let found_rows = run_query(&plan.query, cx, &row, count_all, &mut out)?;

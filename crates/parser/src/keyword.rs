@@ -22,7 +22,7 @@ macro_rules! keywords {
     };
 }
 
-const COUNT: usize = 652;
+const COUNT: usize = 653;
 
 /// Slots of the table; a power of two, sparse enough that most words are found or excluded at their first slot.
 const SLOTS: usize = 4096;
@@ -433,6 +433,7 @@ keywords! {
     Int4 "INT4" true,
     Int8 "INT8" true,
     Integer "INTEGER" true,
+    Intersect "INTERSECT" false,
     Interval "INTERVAL" true,
     Into "INTO" true,
     Invisible "INVISIBLE" false,

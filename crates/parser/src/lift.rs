@@ -114,7 +114,7 @@ impl Lifter {
     fn word(&mut self, kw: Kw) {
         if self.statement == Statement::Unknown {
             self.statement = match kw {
-                Kw::Select => Statement::Query,
+                Kw::Select | Kw::With => Statement::Query,
                 Kw::Insert | Kw::Replace => Statement::Insert,
                 Kw::Update | Kw::Delete => Statement::Change,
                 _ => Statement::Other,
@@ -183,6 +183,8 @@ fn is_before_group(kw: Kw) -> bool {
             | Kw::Select
             | Kw::Distinct
             | Kw::Union
+            | Kw::Intersect
+            | Kw::Except
             | Kw::Case
             | Kw::When
             | Kw::Then

@@ -5,7 +5,7 @@ use crate::query::access::is_covering;
 use crate::query::block::{self, Planned};
 use crate::query::matching::{MatchRequest, plan_match};
 use crate::tree::Source;
-use crate::tree::{BlockPlan, Body, KeyTest, Path, QueryPlan, Read, Step};
+use crate::tree::{BlockPlan, Body, KeyTest, Making, Path, QueryPlan, Read, Step, SubqueryPlan};
 use std::fmt::Write;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
@@ -111,7 +111,7 @@ pub fn explain(
 }
 
 fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>) -> SqlResult<Vec<Line>> {
-    let mut lines = Lines { lines: Vec::new(), ids: 0 };
+    let mut lines = Lines { lines: Vec::new(), ids: 0, made: Vec::new() };
     match stmt {
         Stmt::Query(query) => {
             let Planned { plan, .. } = block::plan_query(planner, query, None, compile)?;
@@ -127,8 +127,9 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
                 lines.push_message(id, "SIMPLE", "No tables used");
             }
         },
-        Stmt::Update(ast::Update { tables, filter, order_by, limit, assignments, .. }) => {
+        Stmt::Update(ast::Update { with, tables, filter, order_by, limit, assignments, .. }) => {
             let request = MatchRequest {
+                with: *with,
                 from: tables,
                 filter: *filter,
                 order_by,
@@ -139,8 +140,9 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
             let plan = plan_match(planner, &request, compile)?;
             lines.block(plan.block(), "SIMPLE", &mut compile.session);
         }
-        Stmt::Delete(ast::Delete { from, filter, order_by, limit, targets, .. }) => {
+        Stmt::Delete(ast::Delete { with, from, filter, order_by, limit, targets, .. }) => {
             let request = MatchRequest {
+                with: *with,
                 from,
                 filter: *filter,
                 order_by,
@@ -159,7 +161,8 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
 /// The type of the outermost SELECT.
 fn top_type(plan: &QueryPlan) -> &'static str {
     match &plan.body {
-        Body::Union { .. } => "PRIMARY",
+        Body::Union { .. } | Body::SetOperation(_) => "PRIMARY",
+        Body::Values { .. } | Body::Recursive(_) => "SIMPLE",
         Body::Block(block) => {
             let derived = block.reads.iter().any(|r| matches!(r.source, Source::Derived(_)));
             if derived || !block.subqueries.is_empty() { "PRIMARY" } else { "SIMPLE" }
@@ -170,6 +173,8 @@ fn top_type(plan: &QueryPlan) -> &'static str {
 struct Lines {
     lines: Vec<Line>,
     ids: u32,
+    /// Tables of WITH that are there already, with their numbers.
+    made: Vec<(Arc<QueryPlan>, u32)>,
 }
 
 impl Lines {
@@ -192,24 +197,61 @@ impl Lines {
         match &plan.body {
             Body::Block(block) => self.block(block, select_type, cx),
             Body::Union { parts } => {
-                let mut ids = Vec::new();
-                for (i, part) in parts.iter().enumerate() {
-                    ids.push((self.ids + 1).to_string());
-                    self.query(&part.plan, if i == 0 { select_type } else { "UNION" }, cx);
-                }
-                let mut extra = vec!["Using temporary"];
-                if !plan.order.is_empty() {
-                    extra.push("Using filesort");
-                }
-                self.lines.push(Line {
-                    select_type: "UNION RESULT",
-                    table: Some(format!("<union{}>", ids.join(","))),
-                    access: Some("ALL"),
-                    filtered: 0.0,
-                    extra,
-                    ..Line::default()
-                });
+                let parts: Vec<&QueryPlan> = parts.iter().map(|part| &part.plan).collect();
+                self.combined(&parts, ["UNION", "UNION RESULT", "union"], plan, select_type, cx);
             }
+            Body::SetOperation(op) => {
+                let names = match op.intersect {
+                    true => ["INTERSECT", "INTERSECT RESULT", "intersect"],
+                    false => ["EXCEPT", "EXCEPT RESULT", "except"],
+                };
+                self.combined(&[&op.left, &op.right], names, plan, select_type, cx);
+            }
+            Body::Values { subqueries, .. } => {
+                let id = self.next_id();
+                self.push_message(id, select_type, "No tables used");
+                self.subqueries(subqueries, cx);
+            }
+            Body::Recursive(recursion) => {
+                self.query(&recursion.first, select_type, cx);
+                recursion.next.iter().for_each(|part| self.query(part, "UNION", cx));
+            }
+        }
+    }
+
+    /// Several queries and the line of what becomes of their rows; `names`: types of the further ones and of that line, name
+    /// of its table.
+    fn combined(
+        &mut self,
+        parts: &[&QueryPlan],
+        names: [&'static str; 3],
+        plan: &QueryPlan,
+        select_type: &'static str,
+        cx: &mut EvalCx<'_>,
+    ) {
+        let mut ids = Vec::new();
+        for (i, part) in parts.iter().enumerate() {
+            ids.push((self.ids + 1).to_string());
+            self.query(part, if i == 0 { select_type } else { names[0] }, cx);
+        }
+        let mut extra = vec!["Using temporary"];
+        if !plan.order.is_empty() {
+            extra.push("Using filesort");
+        }
+        self.lines.push(Line {
+            select_type: names[1],
+            table: Some(format!("<{}{}>", names[2], ids.join(","))),
+            access: Some("ALL"),
+            filtered: 0.0,
+            extra,
+            ..Line::default()
+        });
+    }
+
+    fn subqueries(&mut self, subqueries: &[(Arc<SubqueryPlan>, bool)], cx: &mut EvalCx<'_>) {
+        for (subquery, correlated) in subqueries {
+            let select_type = if *correlated { "DEPENDENT SUBQUERY" } else { "SUBQUERY" };
+            self.query(&subquery.plan, select_type, cx);
         }
     }
 
@@ -243,18 +285,19 @@ impl Lines {
                     line.extra.push("Using filesort");
                 }
             }
-            for (line, plan) in derived {
-                let id = self.ids + 1;
+            for (line, plan, making) in derived {
+                let made = self.made.iter().find(|(made, _)| Arc::ptr_eq(made, &plan)).map(|(_, id)| *id);
+                let id = made.unwrap_or(self.ids + 1);
                 if let Some(line) = self.lines.get_mut(line) {
                     line.table = Some(format!("<derived{id}>"));
                 }
-                self.query(&plan, "DERIVED", cx);
+                if made.is_none() {
+                    self.made.push((plan.clone(), id));
+                    self.query(&plan, if making.level == 0 { "DEPENDENT DERIVED" } else { "DERIVED" }, cx);
+                }
             }
         }
-        for (subquery, correlated) in &block.subqueries {
-            let select_type = if *correlated { "DEPENDENT SUBQUERY" } else { "SUBQUERY" };
-            self.query(&subquery.plan, select_type, cx);
-        }
+        self.subqueries(&block.subqueries, cx);
     }
 
     fn steps(
@@ -263,14 +306,14 @@ impl Lines {
         steps: &[Step],
         id: u32,
         select_type: &'static str,
-        derived: &mut Vec<(usize, Arc<QueryPlan>)>,
+        derived: &mut Vec<(usize, Arc<QueryPlan>, Making)>,
     ) {
         for step in steps {
             match step {
                 Step::Table { slot, filter, .. } => {
                     let read = &block.reads[*slot];
                     if let Source::Derived(plan) = &read.source {
-                        derived.push((self.lines.len(), plan.clone()));
+                        derived.push((self.lines.len(), plan.clone(), read.making));
                     }
                     let mut line = line_of(block, read, filter);
                     line.id = Some(id);
@@ -294,6 +337,9 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
         line.access = Some("ALL");
         if matches!(read.source, Source::Virtual(_)) {
             line.rows = None;
+        }
+        if matches!(read.source, Source::Recursive(_)) {
+            line.extra.push("Recursive");
         }
         if !filter.is_empty() {
             line.extra.push("Using where");

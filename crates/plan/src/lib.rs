@@ -18,6 +18,7 @@
 
 pub mod bound;
 pub mod columns;
+mod common;
 mod explain;
 pub mod file_format;
 mod intervals;
@@ -42,7 +43,8 @@ pub use rules::{CheckRule, TableRules};
 pub use select::{SelectPlan, plan_select, plan_select_for};
 pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 pub use tree::{
-    BlockPlan, Body, GroupPlan, HashKey, KeyTest, KeyValue, LimitPlan, OrderKey, Path, QueryPlan, Read,
-    SortValue, Source, SourceLock, Step, SubqueryPlan, TableUse, UnionPart, Work,
+    BlockPlan, Body, GroupPlan, HashKey, KeyTest, KeyValue, LastRows, LimitPlan, Making, OrderKey, Path,
+    QueryPlan, Read, Recursion, SetOperation, SortValue, Source, SourceLock, Step, SubqueryPlan, TableUse,
+    UnionPart, Work,
 };
 pub use wanted::wanted_of;

@@ -1,5 +1,6 @@
 //! What planning a statement needs, and what it notes.
 
+use crate::common::Common;
 use crate::source::VirtualTables;
 use crate::tree::{SourceLock, SubqueryPlan, TableUse};
 use std::cell::{Cell, RefCell};
@@ -46,6 +47,10 @@ pub struct Planner<'p> {
     pub changing: Priv,
     /// Tables and columns that were used so far.
     pub uses: RefCell<Vec<TableUse>>,
+    /// Common table expressions that can be named, the innermost last.
+    pub(crate) common: RefCell<Vec<Common>>,
+    /// Query blocks that are being planned, one in the other.
+    pub(crate) blocks: Cell<u32>,
 }
 
 impl<'p> Planner<'p> {
@@ -70,6 +75,8 @@ impl<'p> Planner<'p> {
             sources: SourceLock::None,
             changing: Priv::NONE,
             uses: RefCell::default(),
+            common: RefCell::default(),
+            blocks: Cell::new(0),
         }
     }
 

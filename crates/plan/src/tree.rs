@@ -66,6 +66,52 @@ pub enum Body {
         /// Two or more.
         parts: Vec<UnionPart>,
     },
+    /// VALUES.
+    Values {
+        /// The rows.
+        rows: Vec<Box<[Expr]>>,
+        /// Subqueries in them, and whether they refer to rows around them.
+        subqueries: Vec<(Arc<SubqueryPlan>, bool)>,
+    },
+    /// INTERSECT, EXCEPT.
+    SetOperation(Box<SetOperation>),
+    /// A common table expression that refers to itself.
+    Recursive(Box<Recursion>),
+}
+
+/// INTERSECT or EXCEPT.
+#[derive(Debug)]
+pub struct SetOperation {
+    /// Rows of the left side stay that are on the right side too (INTERSECT), or that are not (EXCEPT).
+    pub intersect: bool,
+    /// ALL: every row on the right side counts for one on the left.
+    pub all: bool,
+    /// The left side.
+    pub left: QueryPlan,
+    /// The right side.
+    pub right: QueryPlan,
+}
+
+/// A recursive common table expression.
+#[derive(Debug)]
+pub struct Recursion {
+    /// Names of its columns, for messages.
+    pub columns: Vec<String>,
+    /// Its first rows.
+    pub first: QueryPlan,
+    /// What becomes of the rows that came last.
+    pub next: Vec<QueryPlan>,
+    /// A row comes once only.
+    pub distinct: bool,
+    /// Stands for the rows that came last.
+    pub last: Arc<LastRows>,
+}
+
+/// Stands for the rows that came last in a recursion; told apart by its address.
+#[derive(Debug)]
+pub struct LastRows {
+    /// Name of the table.
+    pub name: String,
 }
 
 /// A part of a union.
@@ -235,6 +281,23 @@ pub enum Source {
     Derived(Arc<QueryPlan>),
     /// Made when asked.
     Virtual(Arc<dyn VirtualTable>),
+    /// The rows that came last in the recursion around it.
+    Recursive(Arc<LastRows>),
+}
+
+/// How often the rows of a derived table are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Making {
+    /// The row that it may refer to: that of so many blocks out. 0 is LATERAL: it is made for each row of the tables before.
+    pub level: u16,
+    /// Once in a statement, for all that name it.
+    pub once: bool,
+}
+
+impl Default for Making {
+    fn default() -> Making {
+        Making { level: 1, once: false }
+    }
 }
 
 /// How a table is read.
@@ -270,6 +333,8 @@ pub struct Read {
     pub covering: bool,
     /// With other values another path might be better.
     pub depends_on_values: bool,
+    /// Of derived tables: when they are made.
+    pub making: Making,
 }
 
 /// A pair of values by which rows of a hash join meet.
@@ -400,35 +465,49 @@ pub struct SubqueryPlan {
 }
 
 impl QueryPlan {
+    /// The queries that it consists of, if it is no block.
+    pub fn parts(&self) -> Vec<&QueryPlan> {
+        match &self.body {
+            Body::Union { parts } => parts.iter().map(|part| &part.plan).collect(),
+            Body::SetOperation(op) => vec![&op.left, &op.right],
+            Body::Recursive(recursion) => std::iter::once(&recursion.first).chain(&recursion.next).collect(),
+            Body::Values { subqueries, .. } => subqueries.iter().map(|(s, _)| &s.plan).collect(),
+            Body::Block(_) => Vec::new(),
+        }
+    }
+
+    /// The LIMIT of its rows.
+    pub fn last_limit(&self) -> Option<&LimitPlan> {
+        match &self.body {
+            Body::Block(block) => block.limit.as_ref(),
+            _ => self.limit.as_ref(),
+        }
+    }
+
     /// Whether executions with other values should use it.
     pub fn is_reusable(&self) -> bool {
-        match &self.body {
-            Body::Union { parts } => parts.iter().all(|p| p.plan.is_reusable()),
-            Body::Block(block) => {
-                block.subqueries.iter().all(|(s, _)| s.plan.is_reusable())
-                    && block.reads.iter().all(|read| match &read.source {
-                        Source::Derived(plan) => plan.is_reusable(),
-                        _ => !read.depends_on_values,
-                    })
-            }
-        }
+        let Body::Block(block) = &self.body else {
+            return self.parts().iter().all(|part| part.is_reusable());
+        };
+        block.subqueries.iter().all(|(s, _)| s.plan.is_reusable())
+            && block.reads.iter().all(|read| match &read.source {
+                Source::Derived(plan) => plan.is_reusable(),
+                _ => !read.depends_on_values,
+            })
     }
 
     /// All stored tables it reads, those of subqueries too.
     pub fn tables(&self, out: &mut Vec<Arc<TableInfo>>) {
-        match &self.body {
-            Body::Union { parts } => parts.iter().for_each(|p| p.plan.tables(out)),
-            Body::Block(block) => {
-                block.subqueries.iter().for_each(|(subquery, _)| subquery.plan.tables(out));
-                for read in &block.reads {
-                    match &read.source {
-                        Source::Stored(info) if !out.iter().any(|t| Arc::ptr_eq(t, info)) => {
-                            out.push(info.clone());
-                        }
-                        Source::Derived(plan) => plan.tables(out),
-                        _ => {}
-                    }
-                }
+        let Body::Block(block) = &self.body else {
+            self.parts().iter().for_each(|part| part.tables(out));
+            return;
+        };
+        block.subqueries.iter().for_each(|(subquery, _)| subquery.plan.tables(out));
+        for read in &block.reads {
+            match &read.source {
+                Source::Stored(info) if !out.iter().any(|t| Arc::ptr_eq(t, info)) => out.push(info.clone()),
+                Source::Derived(plan) => plan.tables(out),
+                _ => {}
             }
         }
     }

@@ -58,10 +58,8 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
     match stmt {
         Stmt::Insert(insert) => Ok(Arc::new(plan_insert(insert, cx)?)),
         Stmt::Update(update) => {
-            if update.with.is_some() {
-                return Err(SqlError::unsupported("WITH"));
-            }
             let request = MatchRequest {
+                with: update.with,
                 from: update.tables,
                 filter: update.filter,
                 order_by: update.order_by,
@@ -79,10 +77,8 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
             )))
         }
         Stmt::Delete(delete) => {
-            if delete.with.is_some() {
-                return Err(SqlError::unsupported("WITH"));
-            }
             let request = MatchRequest {
+                with: delete.with,
                 from: delete.from,
                 filter: delete.filter,
                 order_by: delete.order_by,

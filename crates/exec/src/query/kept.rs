@@ -13,24 +13,32 @@ use vaquita_session::temp::TmpFolders;
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::spill::{FileRows, RowFile};
 use vaquita_session::temp::values::{Values, memory_of, push_key, push_value};
-use vaquita_types::{SqlResult, Value};
+use vaquita_types::{SqlError, SqlResult, Value};
 
 /// Bytes of a row's place, and of that in the table of keys.
 const PLACE: usize = 96;
 
-/// Rows of a table, and where those of a key are.
+/// Rows of a table.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    pub(super) rows: Vec<Box<[Value<'static>]>>,
+pub(crate) struct Rows {
+    list: Vec<Box<[Value<'static>]>>,
     /// Bytes that they take, and may take.
     memory: usize,
     limit: usize,
     folders: Arc<TmpFolders>,
     /// All rows, if they are not in memory.
     file: Option<RowFile>,
+    scratch: Vec<u8>,
+}
+
+/// Rows of a table, and where those of a key are.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    rows: Arc<Rows>,
     /// Rows by key, of a hash join with keys.
     by_key: Option<HashMap<Box<[u8]>, Vec<u32>, foldhash::fast::RandomState>>,
-    scratch: Vec<u8>,
+    /// The same where they are not in memory.
+    keyed: Option<RowFile>,
 }
 
 /// Rows that may meet a row of the tables before.
@@ -44,7 +52,7 @@ pub(super) enum Found<'k> {
 }
 
 /// All rows of a derived table.
-struct Collect<'k>(&'k mut Kept);
+struct Collect<'k>(&'k mut Rows);
 
 impl Output for Collect<'_> {
     fn row(&mut self, _: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
@@ -60,13 +68,18 @@ impl Output for Collect<'_> {
     }
 }
 
-impl Kept {
-    /// No rows, with so many bytes of memory, and files in these folders.
-    pub(super) fn new(limit: usize, folders: Arc<TmpFolders>) -> Kept {
-        Kept { rows: Vec::new(), memory: 0, limit, folders, file: None, by_key: None, scratch: Vec::new() }
+impl Rows {
+    /// None, with so many bytes of memory, and files in these folders.
+    pub(super) fn new(limit: usize, folders: Arc<TmpFolders>) -> Rows {
+        Rows { list: Vec::new(), memory: 0, limit, folders, file: None, scratch: Vec::new() }
     }
 
-    /// Takes a row. [`Flow::Pause`]: [`Kept::relieve`] is to be called without latches.
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.file.is_none()
+    }
+
+    /// Takes a row. [`Flow::Pause`]: [`Rows::relieve`] is to be called without latches.
     pub(super) fn push<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) -> Flow {
         if let Some(file) = &mut self.file {
             self.scratch.clear();
@@ -76,7 +89,7 @@ impl Kept {
         }
         let row: Box<[Value<'static>]> = values.map(Value::into_owned).collect();
         self.memory += PLACE + row.iter().map(memory_of).sum::<usize>();
-        self.rows.push(row);
+        self.list.push(row);
         if self.memory > self.limit { Flow::Pause } else { Flow::Go }
     }
 
@@ -84,7 +97,7 @@ impl Kept {
     pub(super) fn relieve(&mut self) -> SqlResult<()> {
         if self.memory > self.limit && self.file.is_none() {
             let file = self.file.insert(RowFile::new(&self.folders)?);
-            for row in std::mem::take(&mut self.rows) {
+            for row in std::mem::take(&mut self.list) {
                 self.scratch.clear();
                 row.iter().for_each(|value| push_value(value, &mut self.scratch));
                 file.push(&[], &self.scratch);
@@ -103,7 +116,62 @@ impl Kept {
         Ok(())
     }
 
-    /// The rows of a derived or virtual table.
+    /// The rows of a table that is not the engine's.
+    fn of_source(
+        read: &Read,
+        slot: usize,
+        filter: &[Expr],
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<Arc<Rows>> {
+        let mut rows = Rows::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
+        match &read.source {
+            Source::Derived(plan) => {
+                let place = Arc::as_ptr(plan).addr();
+                let once = read.making.once && cx.state.subqueries.are_kept();
+                if let Some(made) = cx.state.subqueries.get::<Rows>(place).filter(|_| once) {
+                    return Ok(made);
+                }
+                let mut outer = Some(row);
+                for _ in 0..read.making.level {
+                    outer = outer.and_then(|row| row.outer);
+                }
+                let inner = Row { params: row.params, outer, ..Row::default() };
+                run_query(plan, cx, &inner, false, &mut Collect(&mut rows))?;
+                rows.complete(cx)?;
+                let rows = Arc::new(rows);
+                if once {
+                    cx.state.subqueries.put(place, rows.clone());
+                }
+                return Ok(rows);
+            }
+            Source::Recursive(last) => {
+                let rows = cx.state.subqueries.get::<Rows>(Arc::as_ptr(last).addr());
+                return rows
+                    .ok_or_else(|| SqlError::new(1105, "A recursive table is read outside of itself"));
+            }
+            Source::Virtual(table) => {
+                let wanted = wanted(slot, filter, cx, row)?;
+                for row in table.rows(cx, &wanted)? {
+                    if rows.push(row.into_iter()) == Flow::Pause {
+                        rows.relieve()?;
+                    }
+                }
+            }
+            Source::Stored(_) => {}
+        }
+        rows.complete(cx)?;
+        Ok(Arc::new(rows))
+    }
+}
+
+impl Kept {
+    /// Those rows.
+    pub(super) fn new(rows: Arc<Rows>) -> Kept {
+        Kept { rows, by_key: None, keyed: None }
+    }
+
+    /// The rows of a table that is not the engine's.
     pub(super) fn of_source(
         read: &Read,
         slot: usize,
@@ -111,24 +179,12 @@ impl Kept {
         cx: &mut EvalCx<'_>,
         row: &Row<'_>,
     ) -> SqlResult<Kept> {
-        let mut kept = Kept::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
-        match &read.source {
-            Source::Derived(plan) => {
-                let constant = Row { params: row.params, ..Row::default() };
-                run_query(plan, cx, &constant, false, &mut Collect(&mut kept))?;
-            }
-            Source::Virtual(table) => {
-                let wanted = wanted(slot, filter, cx, row)?;
-                for row in table.rows(cx, &wanted)? {
-                    if kept.push(row.into_iter()) == Flow::Pause {
-                        kept.relieve()?;
-                    }
-                }
-            }
-            Source::Stored(_) => {}
-        }
-        kept.complete(cx)?;
-        Ok(kept)
+        Rows::of_source(read, slot, filter, cx, row).map(Kept::new)
+    }
+
+    /// Those that are in memory.
+    pub(super) fn list(&self) -> &[Box<[Value<'static>]>] {
+        &self.rows.list
     }
 
     /// Sorts the rows by keys.
@@ -142,8 +198,8 @@ impl Kept {
         if keys.is_empty() {
             return Ok(());
         }
-        if let Some(file) = &self.file {
-            self.file = Some(by_key(file, keys, slot, cx, row)?);
+        if let Some(file) = &self.rows.file {
+            self.keyed = Some(by_key(file, keys, slot, cx, row)?);
             // There are keys; what is in memory of them, the file knows.
             self.by_key = Some(HashMap::default());
             return Ok(());
@@ -152,7 +208,7 @@ impl Kept {
             HashMap::with_hasher(foldhash::fast::RandomState::default());
         let mut bytes = Vec::new();
         let mut tables = vec![TableRow::None; slot + 1];
-        for (i, values) in self.rows.iter().enumerate() {
+        for (i, values) in self.rows.list.iter().enumerate() {
             tables[slot] = TableRow::Values(values);
             let row = Row { tables: &tables, ..*row };
             if key_of(keys, |k| &k.inner, cx, &row, &mut bytes)? {
@@ -171,7 +227,7 @@ impl Kept {
     /// The rows that may meet a row of the tables before.
     pub(super) fn find(&self, keys: &[HashKey], cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Found<'_>> {
         let Some(by_key) = &self.by_key else {
-            return Ok(match &self.file {
+            return Ok(match &self.rows.file {
                 Some(file) => Found::File(file.rows(), None),
                 None => Found::All,
             });
@@ -180,7 +236,7 @@ impl Kept {
         if !key_of(keys, |k| &k.outer, cx, row, &mut bytes)? {
             return Ok(Found::Some(&[]));
         }
-        Ok(match &self.file {
+        Ok(match &self.keyed {
             Some(file) => Found::File(file.starting_at(&bytes), Some(bytes)),
             None => Found::Some(by_key.get(&bytes[..]).map_or(&[], Vec::as_slice)),
         })

@@ -15,6 +15,7 @@
 //! | reading tables, joins | `scan` |
 //! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
+//! | INTERSECT and EXCEPT, WITH RECURSIVE | `set_operation`, `recursive` |
 //! | what may be read, what is counted | `begin` |
 
 mod begin;
@@ -22,7 +23,9 @@ mod group;
 mod kept;
 pub(crate) mod members;
 mod pipeline;
+mod recursive;
 mod scan;
+mod set_operation;
 
 use smallvec::SmallVec;
 use vaquita_expr::{EvalCx, Expr, Row, converted_len_max};
@@ -76,7 +79,33 @@ pub(crate) fn run_query(
     match &plan.body {
         Body::Block(block) => pipeline::run_block(block, cx, row, count_all, out),
         Body::Union { .. } => run_union(plan, cx, row, count_all, out),
+        Body::Values { rows, .. } => run_values(plan, rows, cx, row, out),
+        Body::SetOperation(op) => set_operation::run(plan, op, cx, row, count_all, out),
+        Body::Recursive(recursion) => recursive::run(plan, recursion, cx, row, count_all, out),
     }
+}
+
+/// The rows of VALUES.
+fn run_values(
+    plan: &QueryPlan,
+    rows: &[Box<[Expr]>],
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+    out: &mut dyn Output,
+) -> SqlResult<u64> {
+    let mut limit = Limit { skip: 0, take: u64::MAX, count_all: false, seen: 0 };
+    for values in rows {
+        cx.state.poll()?;
+        let mut converted = Vec::with_capacity(values.len());
+        for (e, to) in values.iter().zip(plan.types.iter()) {
+            let value = e.eval(cx, row)?;
+            converted.push(convert(&value, e.ty(), to, cx)?.into_owned());
+        }
+        if !give(&converted, &mut limit, cx, out)? {
+            break;
+        }
+    }
+    Ok(limit.seen)
 }
 
 /// Runs a whole statement: subqueries' results are kept until it ends.

@@ -2,7 +2,7 @@
 
 use super::Flow;
 use super::all_true;
-use super::kept::{Found, Kept};
+use super::kept::{Found, Kept, Rows};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -204,7 +204,9 @@ impl<'p> Exec<'p> {
                 }
                 _ => self.scan(read, info, reader, at, cx, row, next),
             },
-            Source::Derived(_) | Source::Virtual(_) => self.kept(read, reader, at, cx, row, next),
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => {
+                self.kept(read, reader, at, cx, row, next)
+            }
         }
     }
 
@@ -484,7 +486,9 @@ impl<'p> Exec<'p> {
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
-        let kept = match reader.kept.take() {
+        // LATERAL: of this row.
+        let again = read.making.level == 0;
+        let kept = match reader.kept.take().filter(|_| !again) {
             Some(kept) => kept,
             None => self.keep(read, reader, at, cx, row)?,
         };
@@ -505,11 +509,11 @@ impl<'p> Exec<'p> {
     ) -> SqlResult<Flow> {
         let (mut rows, wanted) = match kept.find(keys, cx, row)? {
             Found::All => {
-                let all = kept.rows.iter();
+                let all = kept.list().iter();
                 return self.meet(all.map(|values| &**values), at, cx, row, next);
             }
             Found::Some(list) => {
-                let some = list.iter().map(|&i| &*kept.rows[i as usize]);
+                let some = list.iter().map(|&i| &*kept.list()[i as usize]);
                 return self.meet(some, at, cx, row, next);
             }
             Found::File(rows, wanted) => (rows, wanted),
@@ -582,11 +586,11 @@ impl<'p> Exec<'p> {
                     in_place: false,
                     ..*at
                 };
-                let kept = Kept::new(cx.state.vars.join_memory(), cx.state.vars.tmp_folders.clone());
-                let mut collect = CollectRows { slot: at.slot, read, kept };
+                let rows = Rows::new(cx.state.vars.join_memory(), cx.state.vars.tmp_folders.clone());
+                let mut collect = CollectRows { slot: at.slot, read, rows };
                 self.scan(read, info, reader, &alone, cx, row, &mut collect)?;
-                collect.kept.complete(cx)?;
-                collect.kept
+                collect.rows.complete(cx)?;
+                Kept::new(Arc::new(collect.rows))
             }
             _ => Kept::of_source(read, at.slot, at.filter, cx, row)?,
         };
@@ -649,7 +653,7 @@ impl Consumer for OuterNext<'_> {
 struct CollectRows<'c> {
     slot: usize,
     read: &'c Read,
-    kept: Kept,
+    rows: Rows,
 }
 
 impl Consumer for CollectRows<'_> {
@@ -658,11 +662,11 @@ impl Consumer for CollectRows<'_> {
         for &column in &self.read.columns {
             values[column] = super::column(row, self.slot, column, cx)?;
         }
-        Ok(self.kept.push(values.into_iter()))
+        Ok(self.rows.push(values.into_iter()))
     }
 
     fn pause(&mut self, _: &mut EvalCx<'_>) -> SqlResult<()> {
-        self.kept.relieve()
+        self.rows.relieve()
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Query<'a> {
 pub enum QueryBody<'a> {
     /// `SELECT …`.
     Select(&'a Select<'a>),
-    /// `a UNION [ALL | DISTINCT] b`, left-associative.
+    /// `a UNION | INTERSECT | EXCEPT [ALL | DISTINCT] b`, left-associative; INTERSECT binds tighter.
     SetOperation(&'a SetOperation<'a>),
     /// `( query )` with its own ORDER BY and LIMIT.
     Nested(&'a Query<'a>),
@@ -56,6 +56,10 @@ pub struct SetOperation<'a> {
 pub enum SetOp {
     /// `UNION`.
     Union,
+    /// `INTERSECT` (8.0).
+    Intersect,
+    /// `EXCEPT` (8.0).
+    Except,
 }
 
 /// `WITH [RECURSIVE] …`.
@@ -124,9 +128,14 @@ impl<'a> Select<'a> {
 impl<'a> Query<'a> {
     /// A query expression that is one SELECT.
     pub fn of_select(select: &'a Select<'a>) -> Query<'a> {
+        Query::of_body(QueryBody::Select(select))
+    }
+
+    /// A query expression without clauses for its whole result.
+    pub fn of_body(body: QueryBody<'a>) -> Query<'a> {
         Query {
             with: None,
-            body: QueryBody::Select(select),
+            body,
             order_by: &[],
             limit: None,
             locking: &[],

@@ -302,6 +302,7 @@ impl<'a> Parser<'a> {
         match self.s.tok.kind {
             T::Word if self.kw() == Kw::Other => true,
             T::Word if self.kw().is_reserved() => false,
+            T::Word if matches!(self.kw(), Kw::Intersect | Kw::Except) => self.set_op().is_none(),
             T::Word => !self.kw().is_function() || !self.calls(),
             T::Quoted | T::Introducer => true,
             _ => false,

@@ -35,6 +35,20 @@ impl<'a> Parser<'a> {
     /// Whether what follows a query in parentheses makes it part of a larger one.
     pub(super) fn continues_query(&self) -> bool {
         matches!(self.kw(), Kw::Union | Kw::Order | Kw::Limit | Kw::Into | Kw::For | Kw::Lock)
+            || self.set_op().is_some()
+    }
+
+    /// The set operator here. INTERSECT and EXCEPT are names unless an operand follows.
+    pub(super) fn set_op(&self) -> Option<SetOp> {
+        let op = match self.kw() {
+            Kw::Union => return Some(SetOp::Union),
+            Kw::Intersect => SetOp::Intersect,
+            Kw::Except => SetOp::Except,
+            _ => return None,
+        };
+        let next = self.peek();
+        let operand = matches!(next.kw, Kw::Select | Kw::All | Kw::Distinct | Kw::Values | Kw::Table);
+        (operand || next.kind == T::LParen).then_some(op)
     }
 
     /// A query expression.
@@ -67,8 +81,11 @@ impl<'a> Parser<'a> {
         start: u32,
     ) -> R<&'a Query<'a>> {
         let mut tail = self.tail()?;
-        while self.at_kw(Kw::Union) {
+        while let Some(op) = self.set_op() {
             self.count_join()?;
+            if op != SetOp::Union && (tail.limit.is_some() || !tail.order_by.is_empty()) {
+                return self.fail();
+            }
             body = self.left_of_union(body, tail, into, start)?;
             self.advance();
             let all = self.eat_kw(Kw::All);
@@ -76,12 +93,7 @@ impl<'a> Parser<'a> {
                 self.eat_kw(Kw::Distinct);
             }
             let (right, right_into) = self.query_term()?;
-            body = QueryBody::SetOperation(self.alloc(SetOperation {
-                op: SetOp::Union,
-                all,
-                left: body,
-                right,
-            }));
+            body = self.set_operation(op, all, body, right);
             into = right_into;
             tail = self.tail()?;
         }
@@ -96,6 +108,23 @@ impl<'a> Parser<'a> {
             span: self.span_from(start),
         };
         Ok(self.alloc(query))
+    }
+
+    /// `left op right`, where INTERSECT takes the last operand of what stands before it.
+    fn set_operation(
+        &self,
+        op: SetOp,
+        all: bool,
+        left: QueryBody<'a>,
+        right: QueryBody<'a>,
+    ) -> QueryBody<'a> {
+        let operation = match left {
+            QueryBody::SetOperation(&before) if op == SetOp::Intersect && before.op != SetOp::Intersect => {
+                SetOperation { right: self.set_operation(op, all, before.right, right), ..before }
+            }
+            _ => SetOperation { op, all, left, right },
+        };
+        QueryBody::SetOperation(self.alloc(operation))
     }
 
     /// Clauses before UNION: LIMIT belongs to the SELECT before it, others must stand in parentheses.

@@ -53,7 +53,7 @@ impl<'a> Parser<'a> {
         while token.kind == T::LParen {
             token = lexer.next();
         }
-        token.kw == Kw::Select
+        matches!(token.kw, Kw::Select | Kw::With)
     }
 
     /// `[IGNORE | REPLACE] [AS] SELECT …`.

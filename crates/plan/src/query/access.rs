@@ -74,7 +74,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         let rows = self.rows_now(slot);
         match &self.scope.slots[slot].source {
             Source::Stored(_) => rows.max(ROWS_MIN),
-            Source::Derived(_) | Source::Virtual(_) => rows,
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => rows,
         }
     }
 
@@ -89,7 +89,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
                 // An estimate that fails is none: whoever reads the table will see the error.
                 session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| n as f64)
             }
-            Source::Derived(_) | Source::Virtual(_) => 100.0,
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => 100.0,
         };
         self.rows.borrow_mut().insert(slot, rows);
         rows

@@ -6,13 +6,16 @@ use super::join;
 use super::names::{Aliases, BlockScope, Item};
 use super::on_duplicate::Updates;
 use super::union;
+use super::with;
 use crate::columns::column_of;
 use crate::planner::Planner;
-use crate::tree::{BlockPlan, Body, GroupPlan, LimitPlan, OrderKey, QueryPlan, SortValue, UnionPart};
+use crate::tree::{
+    BlockPlan, Body, GroupPlan, LimitPlan, OrderKey, QueryPlan, SetOperation, SortValue, Source, UnionPart,
+};
 use vaquita_catalog::same_name;
 use vaquita_engine::{MdlMode, ReadLock, WaitPolicy};
 use vaquita_expr::{CompileCx, Expr, Resolved, Scope, TableSet, compile, compile_condition};
-use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem};
+use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem, SetOp};
 use vaquita_session::sink::ColumnMeta;
 use vaquita_session::vars::SessionVars;
 use vaquita_types::compare::CompareAs;
@@ -84,9 +87,20 @@ pub(crate) fn plan_query_for<'p>(
     updates: Option<&mut Updates<'_>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
-    if query.with.is_some() {
-        return Err(SqlError::unsupported("WITH"));
+    match query.with {
+        None => plan_body(planner, query, outer, updates, cx),
+        with => with::within(planner, with, outer, cx, |cx| plan_body(planner, query, outer, updates, cx)),
     }
+}
+
+/// The same without WITH.
+pub(crate) fn plan_body<'p>(
+    planner: &Planner<'p>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    updates: Option<&mut Updates<'_>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
     match query.body {
         QueryBody::Select(select) => plan_select_block(planner, select, query, outer, updates, cx),
         QueryBody::Nested(inner) if query.order_by.is_empty() && query.limit.is_none() => {
@@ -96,14 +110,153 @@ pub(crate) fn plan_query_for<'p>(
             let inner = plan_query(planner, inner, outer, cx)?;
             finish_union(planner, vec![(inner, false)], query, outer, cx)
         }
+        QueryBody::SetOperation(op) if op.op != SetOp::Union => {
+            let whole = plan_set_operation(planner, op, query, outer, cx)?;
+            finish_whole(planner, whole, query, outer, cx)
+        }
         QueryBody::SetOperation(_) => {
             let mut parts = Vec::new();
             union_parts(planner, &query.body, false, query, outer, cx, &mut parts)?;
             finish_union(planner, parts, query, outer, cx)
         }
-        QueryBody::Values(_) => Err(SqlError::unsupported("VALUES")),
-        QueryBody::Table(_) => Err(SqlError::unsupported("TABLE")),
+        QueryBody::Values(rows) => {
+            let whole = plan_values(planner, rows, outer, cx)?;
+            finish_whole(planner, whole, query, outer, cx)
+        }
+        QueryBody::Table(name) => {
+            let table = ast::NamedTable { name, partitions: &[], alias: None, hints: &[] };
+            let from = [ast::TableRef::Table(&table)];
+            let select = ast::Select { from: &from, ..ast::Select::of_items(&[SelectItem::Wildcard]) };
+            plan_select_block(planner, &select, query, outer, updates, cx)
+        }
     }
+}
+
+/// ORDER BY and LIMIT of rows that have none of their own.
+fn finish_whole<'p>(
+    planner: &Planner<'p>,
+    whole: Planned,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    match query.order_by.is_empty() && query.limit.is_none() {
+        true => Ok(whole),
+        false => finish_union(planner, vec![(whole, false)], query, outer, cx),
+    }
+}
+
+/// INTERSECT, EXCEPT.
+fn plan_set_operation<'p>(
+    planner: &Planner<'p>,
+    op: &ast::SetOperation<'_>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    let mut side = |body: QueryBody<'_>| {
+        let part = ast::Query { locking: query.locking, ..ast::Query::of_body(body) };
+        plan_query(planner, &part, outer, cx)
+    };
+    let (left, right) = (side(op.left)?, side(op.right)?);
+    let (types, columns) = combined(&[&left, &right])?;
+    let outer_tables = left.outer_tables.union(right.outer_tables);
+    let correlated = left.correlated || right.correlated;
+    let intersect = op.op == SetOp::Intersect;
+    let body = SetOperation { intersect, all: op.all, left: left.plan, right: right.plan };
+    let plan = QueryPlan {
+        body: Body::SetOperation(Box::new(body)),
+        order: Vec::new(),
+        limit: None,
+        types: types.into(),
+        calc_found_rows: false,
+    };
+    Ok(Planned { plan, columns, outer_tables, correlated })
+}
+
+/// Error 1222.
+pub(crate) fn different_columns() -> SqlError {
+    SqlError::new(1222, "The used SELECT statements have a different number of columns")
+}
+
+/// The columns of several queries' rows together, in the types that can hold them all.
+fn combined(parts: &[&Planned]) -> SqlResult<(Vec<SqlType>, Vec<ColumnMeta>)> {
+    let Some((first, others)) = parts.split_first() else { return Ok((Vec::new(), Vec::new())) };
+    if others.iter().any(|part| part.columns.len() != first.columns.len()) {
+        return Err(different_columns());
+    }
+    let mut types: Vec<SqlType> = first.plan.types.to_vec();
+    for part in others {
+        for (ty, other) in types.iter_mut().zip(part.plan.types.iter()) {
+            *ty = union::common_type(ty, other)?;
+        }
+    }
+    let mut columns = Vec::with_capacity(types.len());
+    for (column, ty) in first.columns.iter().zip(&types) {
+        let mut column = ColumnMeta { ty: ty.clone(), ..column.clone() };
+        if !others.is_empty() {
+            for name in [&mut column.schema, &mut column.table, &mut column.org_table, &mut column.org_name] {
+                *name = Box::default();
+            }
+            column.flags = ty.protocol_flags();
+        }
+        columns.push(column);
+    }
+    Ok((types, columns))
+}
+
+/// `VALUES ROW(…), …`: columns are called `column_0` and so on.
+fn plan_values<'p>(
+    planner: &Planner<'p>,
+    rows: &[&[ast::Expr<'_>]],
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    let scope = BlockScope::new(planner, outer, Vec::new());
+    let width = rows.first().map_or(0, |row| row.len());
+    let mut types: Vec<SqlType> = Vec::new();
+    let mut list = Vec::with_capacity(rows.len());
+    for (i, row) in rows.iter().enumerate() {
+        if row.is_empty() {
+            return Err(SqlError::new(
+                3942,
+                "Each row of a VALUES clause must have at least one column, unless when used as source in an \
+                 INSERT statement.",
+            ));
+        }
+        if row.len() != width {
+            let message = format!("Column count doesn't match value count at row {}", i + 1);
+            return Err(SqlError::new(1136, message));
+        }
+        let row: Vec<Expr> = row.iter().map(|e| compile(e, &scope, cx)).collect::<SqlResult<_>>()?;
+        match types.is_empty() {
+            true => types = row.iter().map(|e| e.ty().clone()).collect(),
+            false => {
+                for (ty, e) in types.iter_mut().zip(&row) {
+                    *ty = union::common_type(ty, e.ty())?;
+                }
+            }
+        }
+        list.push(row.into());
+    }
+    let column = |(i, ty): (usize, &SqlType)| ColumnMeta {
+        schema: Box::default(),
+        table: Box::default(),
+        org_table: Box::default(),
+        name: format!("column_{i}").into_bytes().into(),
+        org_name: Box::default(),
+        ty: ty.clone(),
+        flags: ty.protocol_flags(),
+    };
+    let columns = types.iter().enumerate().map(column).collect();
+    let plan = QueryPlan {
+        body: Body::Values { rows: list, subqueries: scope.subqueries.take() },
+        order: Vec::new(),
+        limit: None,
+        types: types.into(),
+        calc_found_rows: false,
+    };
+    Ok(Planned { plan, columns, outer_tables: scope.outer_tables.get(), correlated: scope.correlated.get() })
 }
 
 /// The parts of a union from left to right; `distinct`: duplicates go when this part has been added.
@@ -116,52 +269,26 @@ fn union_parts<'p>(
     cx: &mut CompileCx<'_>,
     parts: &mut Vec<(Planned, bool)>,
 ) -> SqlResult<()> {
-    if let QueryBody::SetOperation(op) = body {
+    if let QueryBody::SetOperation(op) = body
+        && op.op == SetOp::Union
+    {
         union_parts(planner, &op.left, false, query, outer, cx, parts)?;
         return union_parts(planner, &op.right, !op.all, query, outer, cx, parts);
     }
-    let part = ast::Query {
-        with: None,
-        body: *body,
-        order_by: &[],
-        limit: None,
-        locking: query.locking,
-        procedure: None,
-        into: None,
-        span: query.span,
-    };
+    let part = ast::Query { locking: query.locking, span: query.span, ..ast::Query::of_body(*body) };
     parts.push((plan_query(planner, &part, outer, cx)?, distinct));
     Ok(())
 }
 
-fn finish_union<'p>(
+pub(crate) fn finish_union<'p>(
     planner: &Planner<'p>,
     parts: Vec<(Planned, bool)>,
     query: &ast::Query<'_>,
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
-    let n = parts[0].0.columns.len();
-    if parts.iter().any(|(p, _)| p.columns.len() != n) {
-        return Err(SqlError::new(1222, "The used SELECT statements have a different number of columns"));
-    }
-    let mut types: Vec<SqlType> = parts[0].0.plan.types.to_vec();
-    for (part, _) in &parts[1..] {
-        for (ty, other) in types.iter_mut().zip(part.plan.types.iter()) {
-            *ty = union::common_type(ty, other)?;
-        }
-    }
-    let mut columns = Vec::with_capacity(n);
-    for (column, ty) in parts[0].0.columns.iter().zip(&types) {
-        let mut column = ColumnMeta { ty: ty.clone(), ..column.clone() };
-        if parts.len() > 1 {
-            for name in [&mut column.schema, &mut column.table, &mut column.org_table, &mut column.org_name] {
-                *name = Box::default();
-            }
-            column.flags = ty.protocol_flags();
-        }
-        columns.push(column);
-    }
+    let all: Vec<&Planned> = parts.iter().map(|(part, _)| part).collect();
+    let (types, columns) = combined(&all)?;
     let mut order = Vec::new();
     for key in query.order_by {
         let at = union_order_column(&columns, &key.expr)?;
@@ -181,8 +308,8 @@ fn finish_union<'p>(
         correlated |= part.correlated;
         list.push(UnionPart { plan: part.plan, distinct });
     }
+    let calc_found_rows = list[0].plan.calc_found_rows;
     let body = Body::Union { parts: list };
-    let calc_found_rows = matches!(&body, Body::Union { parts } if parts[0].plan.calc_found_rows);
     let plan = QueryPlan { body, order, limit, types: types.into(), calc_found_rows };
     Ok(Planned { plan, columns, outer_tables, correlated })
 }
@@ -260,12 +387,15 @@ fn plan_select_block<'p>(
     if query.procedure.is_some() {
         return Err(SqlError::unsupported("PROCEDURE ANALYSE"));
     }
+    planner.blocks.set(planner.blocks.get() + 1);
     let mut slots = Vec::new();
-    open_tables(planner, select.from, cx, MdlMode::SharedRead, &mut slots)?;
+    open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut slots)?;
     let scope = BlockScope::new(planner, outer, slots);
     let builder = Builder { planner, scope: &scope, select };
     let locking = Locking { clauses: query.locking, targets: &[] };
     let (block, columns) = builder.build(query.order_by, query.limit, locking, updates, cx)?;
+    check_recursive(&scope, select, query, &block)?;
+    planner.blocks.set(planner.blocks.get() - 1);
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
     planner.note_uses(from::uses_of(&scope.slots, query.locking));
     let plan = QueryPlan {
@@ -276,6 +406,48 @@ fn plan_select_block<'p>(
         calc_found_rows: select.options.sql_calc_found_rows,
     };
     Ok(Planned { plan, columns, outer_tables: scope.outer_tables.get(), correlated: scope.correlated.get() })
+}
+
+/// What may not be in a block that reads the rows that came last in a recursion.
+///
+/// # Errors
+/// 3575, 3576; 1235 clauses for the whole of them.
+fn check_recursive(
+    scope: &BlockScope<'_, '_>,
+    select: &ast::Select<'_>,
+    query: &ast::Query<'_>,
+    block: &BlockPlan,
+) -> SqlResult<()> {
+    let recursive = scope.slots.iter().enumerate().find_map(|(i, slot)| match &slot.source {
+        Source::Recursive(last) => Some((i, slot, &last.name)),
+        _ => None,
+    });
+    let Some((at, slot, name)) = recursive else { return Ok(()) };
+    if block.group.is_some() {
+        return Err(SqlError::new(
+            3575,
+            format!(
+                "Recursive Common Table Expression '{name}' can contain neither aggregation nor window functions \
+                 in recursive query block"
+            ),
+        ));
+    }
+    if slot.nullable.get() || select.options.straight_join && at > 0 {
+        return Err(SqlError::new(
+            3576,
+            format!(
+                "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must \
+                 neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order \
+                 hints"
+            ),
+        ));
+    }
+    if select.options.distinct || !query.order_by.is_empty() || query.limit.is_some() {
+        return Err(SqlError::unsupported(
+            "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression",
+        ));
+    }
+    Ok(())
 }
 
 /// Builds the plan of one SELECT.

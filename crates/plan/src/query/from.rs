@@ -1,11 +1,13 @@
 //! FROM: opens the tables, builds the tree of joins.
 
 use super::block;
-use super::names::{BlockScope, Slot, SlotColumn, TABLES_MAX, Visible};
+use super::names::{BlockScope, Depends, Slot, SlotColumn, TABLES_MAX, Visible};
+use super::with::named_columns;
+use crate::common::{CommonColumn, CommonRows, CommonTable};
 use crate::planner::Planner;
 use crate::source::VirtualColumn;
-use crate::tree::Source;
 use crate::tree::TableUse;
+use crate::tree::{Making, Source};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use vaquita_catalog::table::open_table;
@@ -38,10 +40,11 @@ impl Tree {
     }
 }
 
-/// Opens all tables of FROM, in the order of the text.
-pub(crate) fn open_tables(
-    planner: &Planner<'_>,
+/// Opens all tables of FROM, in the order of the text. `outer` is the block around this one.
+pub(crate) fn open_tables<'p>(
+    planner: &Planner<'p>,
     from: &[TableRef<'_>],
+    outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
     mode: MdlMode,
     slots: &mut Vec<Slot>,
@@ -49,28 +52,139 @@ pub(crate) fn open_tables(
     for table in from {
         match table {
             TableRef::Table(named) => {
-                let slot = open_named(planner, named, cx, mode)?;
+                let slot = match common_slot(planner, named, outer)? {
+                    Some(slot) => slot,
+                    None => open_named(planner, named, cx, mode)?,
+                };
                 push_slot(slots, slot)?;
             }
             TableRef::Derived(derived) => {
-                if derived.lateral {
-                    return Err(SqlError::unsupported("LATERAL"));
-                }
-                let aggregates = std::mem::take(&mut cx.aggregates);
-                // A derived table sees nothing of the blocks around it.
-                planner.derived.set(planner.derived.get() + 1);
-                let planned = block::plan_query(planner, derived.query, None, cx);
-                planner.derived.set(planner.derived.get() - 1);
-                cx.aggregates = aggregates;
-                push_slot(slots, derived_slot(derived, planned?)?)?;
+                let slot = open_derived(planner, derived, outer, cx, slots)?;
+                push_slot(slots, slot)?;
             }
             TableRef::Join(join) => {
-                open_tables(planner, &[join.left, join.right], cx, mode, slots)?;
+                open_tables(planner, &[join.left, join.right], outer, cx, mode, slots)?;
             }
-            TableRef::List(list) => open_tables(planner, list, cx, mode, slots)?,
+            TableRef::List(list) => open_tables(planner, list, outer, cx, mode, slots)?,
         }
     }
     Ok(())
+}
+
+/// A derived table. It sees nothing of its own block, unless it is LATERAL: then the tables before it, which are `slots`.
+fn open_derived<'p>(
+    planner: &Planner<'p>,
+    derived: &ast::DerivedTable<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+    slots: &mut Vec<Slot>,
+) -> SqlResult<Slot> {
+    let aggregates = std::mem::take(&mut cx.aggregates);
+    planner.derived.set(planner.derived.get() + 1);
+    let (planned, depends) = match derived.lateral {
+        false => {
+            let planned = block::plan_query(planner, derived.query, outer, cx);
+            let depends = planned.as_ref().map_or(Depends::default(), |planned| Depends {
+                outer_tables: planned.outer_tables,
+                correlated: planned.correlated,
+                ..Depends::default()
+            });
+            (planned, depends)
+        }
+        true => plan_lateral(planner, derived, outer, cx, slots),
+    };
+    planner.derived.set(planner.derived.get() - 1);
+    cx.aggregates = aggregates;
+    let planned = planned?;
+    let columns = named_columns(&planned, derived.columns)?;
+    let source = Source::Derived(Arc::new(planned.plan));
+    let slot =
+        slot_of(derived.alias.to_string(), String::new(), String::new(), source, slot_columns(columns));
+    Ok(Slot { depends, ..slot })
+}
+
+fn plan_lateral<'p>(
+    planner: &Planner<'p>,
+    derived: &ast::DerivedTable<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+    slots: &mut Vec<Slot>,
+) -> (SqlResult<block::Planned>, Depends) {
+    let before = BlockScope::new(planner, outer, std::mem::take(slots));
+    let visible = |(slot, table): (usize, &Slot)| {
+        table.shown().map(|column| Visible { slot, column }).collect::<Vec<_>>()
+    };
+    *before.visible.borrow_mut() = before.slots.iter().enumerate().flat_map(visible).collect();
+    let planned = block::plan_query(planner, derived.query, Some(&before), cx);
+    let lateral = planned.as_ref().map_or(TableSet::default(), |planned| planned.outer_tables);
+    let is_alone = lateral.is_empty() && !before.correlated.get();
+    let making = if is_alone { Making::default() } else { Making { level: 0, once: false } };
+    let outer_tables = before.outer_tables.get();
+    let depends = Depends { making, lateral, outer_tables, correlated: before.correlated.get() };
+    *slots = before.slots;
+    (planned, depends)
+}
+
+/// A table of WITH, if the name is one's.
+fn common_slot<'p>(
+    planner: &Planner<'p>,
+    named: &ast::NamedTable<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+) -> SqlResult<Option<Slot>> {
+    if named.name.schema.is_some() || planner.common.borrow().is_empty() {
+        return Ok(None);
+    }
+    let name = named.name.name.to_string();
+    let found = planner.common.borrow().iter().rev().find(|common| common.name == name).cloned();
+    let Some(common) = found else { return Ok(None) };
+    if !named.partitions.is_empty() {
+        return Err(SqlError::new(1747, "PARTITION () clause on non partitioned table"));
+    }
+    let alias = named.alias.map_or(name, |alias| alias.to_string());
+    if let Some(index) = named.hints.iter().flat_map(|hint| hint.indexes).next() {
+        return Err(SqlError::new(1176, format!("Key '{index}' doesn't exist in table '{alias}'")));
+    }
+    let new = |source: Source, columns: Vec<CommonColumn>| {
+        slot_of(alias, String::new(), String::new(), source, slot_columns(columns))
+    };
+    match common.rows {
+        CommonRows::Failed(e) => Err(e),
+        CommonRows::Recursive(recursing) => {
+            let columns = recursing.name_it(planner.blocks.get())?;
+            Ok(Some(new(Source::Recursive(recursing.last.clone()), columns)))
+        }
+        CommonRows::Planned(table) => {
+            planner.uses.borrow_mut().extend(table.uses.iter().cloned());
+            let slot = new(Source::Derived(table.plan.clone()), table.columns.clone());
+            Ok(Some(Slot { depends: depends_of(&table, outer), ..slot }))
+        }
+    }
+}
+
+/// What naming a table of WITH makes a block depend on. The blocks between refer to the same row.
+fn depends_of(table: &CommonTable, outer: Option<&BlockScope<'_, '_>>) -> Depends {
+    if !table.correlated {
+        return Depends { making: Making { level: 1, once: true }, ..Depends::default() };
+    }
+    let depth = outer.map_or(0, BlockScope::depth);
+    let mut between = outer;
+    while let Some(scope) = between.filter(|scope| scope.depth() > table.depth) {
+        scope.correlated.set(true);
+        if scope.depth() == table.depth + 1 {
+            scope.outer_tables.set(scope.outer_tables.get().union(table.outer_tables));
+        }
+        between = scope.outer;
+    }
+    Depends {
+        making: Making { level: 1 + depth - table.depth, once: false },
+        lateral: TableSet::default(),
+        outer_tables: if depth == table.depth { table.outer_tables } else { TableSet::default() },
+        correlated: true,
+    }
+}
+
+fn slot_columns(columns: Vec<CommonColumn>) -> Vec<SlotColumn> {
+    columns.into_iter().map(|(name, ty)| SlotColumn { name, ty, hidden: false }).collect()
 }
 
 fn push_slot(slots: &mut Vec<Slot>, slot: Slot) -> SqlResult<()> {
@@ -87,32 +201,11 @@ fn push_slot(slots: &mut Vec<Slot>, slot: Slot) -> SqlResult<()> {
     Ok(())
 }
 
-fn derived_slot(derived: &ast::DerivedTable<'_>, planned: block::Planned) -> SqlResult<Slot> {
-    let mut columns: Vec<SlotColumn> = Vec::new();
-    let plan = planned.plan;
-    for (i, ty) in plan.types.iter().enumerate() {
-        let name = match derived.columns.get(i) {
-            Some(name) => name.to_string(),
-            None => String::from_utf8_lossy(&planned.columns[i].name).into_owned(),
-        };
-        if columns.iter().any(|c| same_name(&c.name, &name)) {
-            return Err(SqlError::new(1060, format!("Duplicate column name '{name}'")));
-        }
-        columns.push(SlotColumn { name, ty: ty.clone(), hidden: false });
-    }
-    Ok(slot_of(
-        derived.alias.to_string(),
-        String::new(),
-        String::new(),
-        Source::Derived(Arc::new(plan)),
-        columns,
-    ))
-}
-
 fn slot_of(alias: String, database: String, name: String, source: Source, columns: Vec<SlotColumn>) -> Slot {
     let used = RefCell::new(vec![false; columns.len()]);
     let nullable = Cell::new(false);
-    Slot { database, name, alias, source, columns, nullable, used, allowed: None, force: false }
+    let depends = Depends::default();
+    Slot { database, name, alias, source, columns, nullable, used, allowed: None, force: false, depends }
 }
 
 fn open_named(
@@ -278,6 +371,13 @@ fn joined(
             Tree::Left { outer: Box::new(left), inner: Box::new(right), on }
         }
         JoinKind::Right => {
+            let tables = right.tables();
+            let inside = |slot: usize| TableSet::of(slot as u16).is_subset(tables);
+            let mut derived = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
+            if derived.any(|(_, slot)| slot.depends.lateral.0 & left.tables().0 != 0) {
+                let message = "Cross dependency found in OUTER JOIN; examine your ON conditions";
+                return Err(SqlError::new(1120, message));
+            }
             set_nullable(&left);
             Tree::Left { outer: Box::new(right), inner: Box::new(left), on }
         }

@@ -61,7 +61,7 @@ pub(crate) fn plan<'p>(
     let rejected = filter.iter().fold(TableSet::default(), |s, c| s.union(rejects_null(c)));
     let tree = simplify(tree, rejected);
     let (mut units, mut conditions) = (Vec::new(), filter);
-    flatten(tree, &mut units, &mut conditions, straight);
+    flatten(scope, tree, &mut units, &mut conditions, straight);
     find_generated(scope, &mut conditions, cx)?;
     let (constant, conditions): (Vec<Expr>, Vec<Expr>) =
         conditions.into_iter().partition(|c| c.tables().is_empty() && !is_random(c));
@@ -217,14 +217,21 @@ fn simplify(tree: Tree, rejected: TableSet) -> Tree {
     }
 }
 
-fn flatten(tree: Tree, units: &mut Vec<Unit>, conditions: &mut Vec<Expr>, straight: bool) {
+fn flatten(
+    scope: &BlockScope<'_, '_>,
+    tree: Tree,
+    units: &mut Vec<Unit>,
+    conditions: &mut Vec<Expr>,
+    straight: bool,
+) {
     match tree {
         Tree::Table(slot) => {
             let before = units.iter().fold(TableSet::default(), |s, u| s.union(u.tables));
             units.push(Unit {
                 kind: UnitKind::Table(slot),
                 tables: TableSet::of(slot as u16),
-                needs: if straight { before } else { TableSet::default() },
+                needs: if straight { before } else { TableSet::default() }
+                    .union(scope.slots[slot].depends.lateral),
             });
         }
         Tree::Inner { parts, on, straight: here } => {
@@ -232,7 +239,7 @@ fn flatten(tree: Tree, units: &mut Vec<Unit>, conditions: &mut Vec<Expr>, straig
             for part in parts {
                 let first = units.len();
                 let tables = part.tables();
-                flatten(part, units, conditions, straight);
+                flatten(scope, part, units, conditions, straight);
                 if here {
                     for unit in &mut units[first..] {
                         unit.needs = unit.needs.union(before);
@@ -244,15 +251,19 @@ fn flatten(tree: Tree, units: &mut Vec<Unit>, conditions: &mut Vec<Expr>, straig
         }
         Tree::Left { outer, inner, on } => {
             let outer_tables = outer.tables();
-            flatten(*outer, units, conditions, straight);
+            flatten(scope, *outer, units, conditions, straight);
             let tables = inner.tables();
             let named = on.iter().fold(TableSet::default(), |s, c| s.union(c.tables()));
             let mut needs = TableSet(named.0 & !tables.0);
             if needs.is_empty() {
                 needs = outer_tables;
             }
+            let inside = |slot: usize| TableSet::of(slot as u16).is_subset(tables);
+            let derived = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
+            let lateral = derived.fold(TableSet::default(), |s, (_, t)| s.union(t.depends.lateral));
+            needs = needs.union(TableSet(lateral.0 & !tables.0));
             let (mut inner_units, mut inner_on) = (Vec::new(), on);
-            flatten(*inner, &mut inner_units, &mut inner_on, straight);
+            flatten(scope, *inner, &mut inner_units, &mut inner_on, straight);
             units.push(Unit { kind: UnitKind::Outer { units: inner_units, on: inner_on }, tables, needs });
         }
     }
@@ -455,7 +466,9 @@ impl Planning<'_, '_, '_> {
         cx: &mut CompileCx<'_>,
     ) -> Access {
         let mut all = self.accesses(slot, known, conditions, cx);
-        if !known.is_empty() && self.locking.of(&self.scope.slots[slot].alias).0 == ReadLock::None {
+        let table = &self.scope.slots[slot];
+        let is_free = table.depends.lateral.is_empty() && self.locking.of(&table.alias).0 == ReadLock::None;
+        if !known.is_empty() && is_free {
             let scans = all.iter().filter(|a| reads_constant(&a.path)).cloned().collect::<Vec<_>>();
             let keys = self.estimator.hash_keys(slot, known, conditions);
             for scan in scans {
@@ -515,6 +528,7 @@ impl Planning<'_, '_, '_> {
             selectivity: (access.fanout / access.rows.max(0.0001)).min(1.0),
             covering: access.covering,
             depends_on_values,
+            making: table.depends.making,
         });
     }
 

@@ -4,6 +4,7 @@ use super::block::{Locking, order_of, plan_limit};
 use super::from::{self, conjuncts, join_tree, open_tables};
 use super::join;
 use super::names::BlockScope;
+use super::with::within;
 use crate::planner::Planner;
 use crate::rules::TableRules;
 use crate::tree::Source;
@@ -18,6 +19,8 @@ use vaquita_types::{SqlError, SqlResult};
 /// What is to be matched.
 #[derive(Debug, Clone, Copy)]
 pub struct MatchRequest<'a> {
+    /// WITH.
+    pub with: Option<&'a ast::With<'a>>,
     /// Tables of UPDATE or FROM.
     pub from: &'a [ast::TableRef<'a>],
     /// WHERE.
@@ -89,8 +92,16 @@ pub fn plan_match(
     request: &MatchRequest<'_>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<MatchPlan> {
+    within(planner, request.with, None, cx, |cx| plan_rows(planner, request, cx))
+}
+
+fn plan_rows(
+    planner: &Planner<'_>,
+    request: &MatchRequest<'_>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<MatchPlan> {
     let mut slots = Vec::new();
-    open_tables(planner, request.from, cx, MdlMode::SharedWrite, &mut slots)?;
+    open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut slots)?;
     let several = slots.len() > 1 || !request.delete_from.is_empty();
     let update = !request.assignments.is_empty();
     for (given, clause) in [(!request.order_by.is_empty(), "ORDER BY"), (request.limit.is_some(), "LIMIT")] {

@@ -6,6 +6,7 @@
 //! | query blocks, unions | [`block`], `union` |
 //! | FROM: tables, the tree of joins | [`from`] |
 //! | names: scopes of query blocks | [`names`] |
+//! | WITH: common table expressions | `with` |
 //! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
@@ -23,6 +24,7 @@ pub mod names;
 pub mod on_duplicate;
 mod subquery;
 mod union;
+pub(crate) mod with;
 mod work;
 
 pub use subquery::plan_subquery;

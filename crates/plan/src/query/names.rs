@@ -7,7 +7,7 @@
 use super::subquery::plan_subquery;
 use crate::columns::column_of;
 use crate::planner::Planner;
-use crate::tree::{Source, SubqueryPlan};
+use crate::tree::{Making, Source, SubqueryPlan};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use vaquita_catalog::{is_row_id, same_name};
@@ -51,6 +51,21 @@ pub struct Slot {
     pub allowed: Option<Vec<usize>>,
     /// FORCE INDEX: a full scan is a last resort.
     pub force: bool,
+    /// Of a derived table: what it refers to.
+    pub depends: Depends,
+}
+
+/// What a derived table refers to outside of itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Depends {
+    /// When it is made.
+    pub making: Making,
+    /// Tables of its own block, of LATERAL.
+    pub lateral: TableSet,
+    /// Tables of the block around its own.
+    pub(crate) outer_tables: TableSet,
+    /// Some row of a block around its own.
+    pub(crate) correlated: bool,
 }
 
 impl Slot {
@@ -58,7 +73,7 @@ impl Slot {
     fn row_id(&self) -> Option<usize> {
         match &self.source {
             Source::Stored(info) => info.row_id(),
-            Source::Derived(_) | Source::Virtual(_) => None,
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => None,
         }
     }
 
@@ -120,6 +135,8 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         outer: Option<&'s BlockScope<'s, 'p>>,
         slots: Vec<Slot>,
     ) -> Self {
+        let outer_tables = slots.iter().fold(TableSet::default(), |s, t| s.union(t.depends.outer_tables));
+        let correlated = slots.iter().any(|t| t.depends.correlated);
         BlockScope {
             planner,
             outer,
@@ -130,10 +147,15 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             aliases: Cell::new(Aliases::Ignored),
             items: RefCell::default(),
             nameable: RefCell::default(),
-            outer_tables: Cell::default(),
-            correlated: Cell::new(false),
+            outer_tables: Cell::new(outer_tables),
+            correlated: Cell::new(correlated),
             subqueries: RefCell::default(),
         }
+    }
+
+    /// How many blocks there are from the outermost one to this one.
+    pub(crate) fn depth(&self) -> u16 {
+        1 + self.outer.map_or(0, BlockScope::depth)
     }
 
     /// Which columns are looked at so far, by slot.
@@ -347,5 +369,6 @@ fn default_of(source: &Source, column: usize) -> SqlResult<Expr> {
             }
         }
         Source::Virtual(_) => Err(SqlError::unsupported("DEFAULT() in information_schema")),
+        Source::Recursive(_) => Err(SqlError::unsupported("DEFAULT() of a recursive table's column")),
     }
 }

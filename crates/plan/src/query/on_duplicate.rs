@@ -179,6 +179,7 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         used: RefCell::new(vec![false; info.columns.len()]),
         allowed: None,
         force: false,
+        depends: super::names::Depends::default(),
     }
 }
 
@@ -194,6 +195,7 @@ fn same_slot(slot: &Slot) -> Slot {
         used: RefCell::new(vec![false; slot.columns.len()]),
         allowed: None,
         force: false,
+        depends: super::names::Depends::default(),
     }
 }
 

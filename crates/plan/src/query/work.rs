@@ -40,7 +40,9 @@ fn constant(node: &Node) -> f64 {
 fn gives(query: &QueryPlan) -> f64 {
     match &query.body {
         Body::Block(block) => block.work.gives,
-        Body::Union { parts } => parts.iter().map(|part| gives(&part.plan)).sum(),
+        Body::Values { rows, .. } => rows.len() as f64,
+        Body::SetOperation(op) => gives(&op.left),
+        Body::Union { .. } | Body::Recursive(_) => query.parts().into_iter().map(gives).sum(),
     }
 }
 
@@ -77,7 +79,7 @@ impl Walk<'_> {
         let rows = match &read.source {
             Source::Stored(_) => Some(read.rows),
             Source::Derived(query) => Some(gives(query)),
-            Source::Virtual(_) => None,
+            Source::Virtual(_) | Source::Recursive(_) => None,
         };
         if let Some(rows) = rows {
             let found = self.combinations * rows * read.selectivity;

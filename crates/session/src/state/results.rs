@@ -54,4 +54,9 @@ impl SubqueryResults {
     pub fn put<T: Any + Send + Sync>(&mut self, place: usize, kept: Arc<T>) {
         self.results.insert(place, kept);
     }
+
+    /// Forgets what was kept at a place.
+    pub fn remove(&mut self, place: usize) {
+        self.results.remove(&place);
+    }
 }

@@ -61,6 +61,8 @@ pub struct SessionVars {
     pub max_error_count: usize,
     /// `max_execution_time` in milliseconds; 0: no limit.
     pub max_execution_time: u64,
+    /// `cte_max_recursion_depth`.
+    pub cte_max_recursion_depth: u64,
     /// `net_read_timeout`, seconds.
     pub net_read_timeout: u32,
     /// `net_write_timeout`, seconds.
@@ -136,7 +138,7 @@ macro_rules! ids {
 ids! {
     AUTO_INCREMENT_INCREMENT AUTO_INCREMENT_OFFSET AUTOCOMMIT CHARACTER_SET_CLIENT CHARACTER_SET_CONNECTION
     CHARACTER_SET_DATABASE CHARACTER_SET_FILESYSTEM CHARACTER_SET_RESULTS CHARACTER_SET_SERVER COLLATION_CONNECTION COLLATION_DATABASE
-    COLLATION_SERVER COMPLETION_TYPE DEFAULT_WEEK_FORMAT DIV_PRECISION_INCREMENT
+    COLLATION_SERVER COMPLETION_TYPE CTE_MAX_RECURSION_DEPTH DEFAULT_WEEK_FORMAT DIV_PRECISION_INCREMENT
     ERROR_COUNT EXPLICIT_DEFAULTS_FOR_TIMESTAMP FOREIGN_KEY_CHECKS GROUP_CONCAT_MAX_LEN IDENTITY INSERT_ID
     INNODB_FLUSH_LOG_AT_TRX_COMMIT INNODB_LOCK_WAIT_TIMEOUT INTERACTIVE_TIMEOUT JOIN_BUFFER_SIZE LAST_INSERT_ID
     LOCK_WAIT_TIMEOUT LONG_QUERY_TIME MAX_ALLOWED_PACKET MAX_CONNECTIONS MAX_ERROR_COUNT MAX_EXECUTION_TIME MAX_JOIN_SIZE
@@ -203,6 +205,7 @@ impl SessionVars {
             max_allowed_packet: 0,
             max_error_count: 0,
             max_execution_time: 0,
+            cte_max_recursion_depth: 0,
             net_read_timeout: 0,
             net_write_timeout: 0,
             sort_buffer_size: 0,
@@ -314,6 +317,7 @@ impl SessionVars {
             id::SQL_LOG_OFF => self.sql_log_off = on,
             id::MAX_ALLOWED_PACKET => self.max_allowed_packet = number,
             id::MAX_ERROR_COUNT => self.max_error_count = small as usize,
+            id::CTE_MAX_RECURSION_DEPTH => self.cte_max_recursion_depth = number,
             id::MAX_EXECUTION_TIME => self.max_execution_time = number,
             id::NET_READ_TIMEOUT => self.net_read_timeout = small,
             id::NET_WRITE_TIMEOUT => self.net_write_timeout = small,

@@ -52,6 +52,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("connection_memory_chunk_size", Both, Live, uint(0, 536870912, 1), "8192", Works),
     v("connection_memory_limit", Both, Live, uint(2097152, MAX, 1), "18446744073709551615", Works),
     v("core_file", Global, Fixed, Kind::Bool, "0", Tuning),
+    v("cte_max_recursion_depth", Both, Live, uint(0, 4294967295, 1), "1000", Works),
     v("daemon_memcached_enable_binlog", Global, Fixed, Kind::Bool, "0", Refused(NO_BINLOG)),
     v("daemon_memcached_engine_lib_name", Global, Fixed, Kind::Text, "innodb_engine.so", Tuning),
     v("daemon_memcached_engine_lib_path", Global, Fixed, Kind::Text, "\0", Tuning),

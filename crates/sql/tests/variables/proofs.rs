@@ -30,6 +30,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("block_encryption_mode", "variables/values.rs", "texts_are_encrypted_as_it_is_said"),
     ("connection_memory_chunk_size", "../../types/src/memory/account.rs", "what_is_not_tracked_is_not_shown"),
     ("connection_memory_limit", "../../vaquita/tests/memory_limits.rs", "limits_are_variables"),
+    ("cte_max_recursion_depth", "queries.rs", "recursion_ends"),
     ("daemon_memcached_option", "../../vaquita/tests/memcached/start.rs", "options_of_the_plugin"),
     ("daemon_memcached_r_batch_size", "../../vaquita/tests/memcached/settings.rs", "reads_see_what_trx_level_and_their_batch_let_them_see"),
     ("daemon_memcached_w_batch_size", "../../vaquita/tests/memcached/sessions.rs", "batches_are_seen_by_sql_when_they_are_committed"),

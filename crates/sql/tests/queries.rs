@@ -1,0 +1,300 @@
+//! Queries of MySQL 8: WITH, VALUES, TABLE, LATERAL, INTERSECT and EXCEPT. What MariaDB answers too is in `tests/sql`; here is
+//! what only MySQL 8 has, or has otherwise, as its manual says.
+
+mod support;
+
+use support::{open, root, run};
+use vaquita_sql::Connection;
+
+fn tables(c: &mut Connection) {
+    let made = "create database d; use d; create table t (id int primary key, a int, b varchar(10)); \
+                insert into t values (1, 10, 'one'), (2, 20, 'two'), (3, 20, 'three'), (4, null, 'four'); \
+                create table u (id int primary key, t int, v int, key (t)); \
+                insert into u values (1, 1, 5), (2, 1, 7), (3, 2, 9), (4, 3, 1), (5, 3, 2), (6, 3, 3)";
+    assert_eq!(run(c, made), "");
+}
+
+#[track_caller]
+fn all(c: &mut Connection, cases: &[(&str, &str)]) {
+    for (sql, answer) in cases {
+        assert_eq!(run(c, sql), *answer, "{sql}");
+    }
+}
+
+#[test]
+fn common_tables_as_mysql_8_has_them() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    tables(&mut c);
+    all(
+        &mut c,
+        &[
+            ("with x as (select 1), x as (select 2) select * from x", "1066 Not unique table/alias: 'x'"),
+            // What nobody names may be wrong.
+            ("with x as (select * from nosuch) select 1", "1"),
+            ("with x as (select * from nosuch) select * from x", "1146 Table 'd.nosuch' doesn't exist"),
+            (
+                "with x as (select 1 as n) select (with x as (select n + 10 as n from x) select n from x) i, n from x",
+                "11|1",
+            ),
+            (
+                "with x (p, q) as (select 1) select * from x",
+                "1353 In definition of view, derived table or common table expression, SELECT list and column names \
+                 list have different column counts",
+            ),
+            ("with x as (select 1 as n) select m from x", "1054 Unknown column 'm' in 'field list'"),
+            ("with x as (select 1 as n) select * from d.x", "1146 Table 'd.x' doesn't exist"),
+            (
+                "with x as (select 1 as id) update x set id = 2",
+                "1288 The target table x of the UPDATE is not updatable",
+            ),
+            // Of rows around them.
+            (
+                "select id, (with x as (select o.a + 1 as v) select v from x) v from t o",
+                "1|11\n2|21\n3|21\n4|NULL",
+            ),
+            (
+                "select id, (with x as (select max(i.id) m from t i where i.a = o.a) select y.m from x y, x z) v from t o",
+                "1|1\n2|3\n3|3\n4|NULL",
+            ),
+            (
+                "select id from t o where exists (with x as (select i.id from t i where i.a = o.a) \
+                 select 1 from x where x.id <> o.id)",
+                "2\n3",
+            ),
+            (
+                "select (with recursive n as (select o.id as i union all select i + 1 from n where i < 4) \
+                 select sum(i) from n) from t o",
+                "10\n9\n7\n4",
+            ),
+            ("select id, (select v from (select o.a + 1 as v) d) from t o", "1|11\n2|21\n3|21\n4|NULL"),
+            // The same rows for all who name them.
+            ("with r as (select rand() as x from t) select count(*) from r l join r m on l.x = m.x", "4"),
+            ("with x as (select id from t where a = 20) update t, x set t.b = 'new' where t.id = x.id", ""),
+            ("with x as (select 4 as id) delete from t where id in (select id from x)", ""),
+            ("select * from t", "1|10|one\n2|20|new\n3|20|new"),
+            ("with x as (select * from t), y as (select * from x) select count(*) from y for update", "3"),
+        ],
+    );
+}
+
+#[test]
+fn recursion_has_its_rules() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    tables(&mut c);
+    let first = "3574 Recursive Common Table Expression 'n' should have one or more non-recursive query blocks \
+                 followed by one or more recursive ones";
+    let once = "3577 In recursive query block of Recursive Common Table Expression 'n', the recursive table must be \
+                referenced only once, and not in any subquery";
+    let group = "3575 Recursive Common Table Expression 'n' can contain neither aggregation nor window functions in \
+                 recursive query block";
+    let join = "3576 In recursive query block of Recursive Common Table Expression 'n', the recursive table must \
+                neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
+    let n = |parts: &str| format!("with recursive n as ({parts}) select * from n");
+    for (parts, answer) in [
+        ("select 1 as i from n", "3573 Recursive Common Table Expression 'n' should contain a UNION"),
+        ("select i from n union all select 1", first),
+        ("select 1 as i union all select i + 1 from n where i < 3 union all select 7", first),
+        ("select 1 as i union all select l.i from n l join n r", once),
+        ("select 1 as i union all select 1 from t where id in (select i from n)", once),
+        ("select 1 as i union all select * from (select i + 1 from n) d", once),
+        ("select 1 as i union all select max(i) from n", group),
+        ("select 1 as i union all select i + 1 from n group by i", group),
+        ("select 1 as i union all select 1 from t left join n on n.i = t.id", join),
+        (
+            "select 1 as i union all select 1, 2 from n",
+            "1222 The used SELECT statements have a different number of columns",
+        ),
+        (
+            "select 1 as i union all select i + 1 from n where i < 3 order by i",
+            "1235 This version of Vaquita doesn't yet support 'ORDER BY over UNION in recursive Common Table Expression'",
+        ),
+        // The first rows say what the columns are.
+        (
+            "select 'ab' as s union all select concat(s, s) from n",
+            "1406 Data too long for column 's' at row 2",
+        ),
+        (
+            "select id from t where id = 1 union all select id * 100000 from n",
+            "1264 Out of range value for column 'id' at row 3",
+        ),
+        // LIMIT ends what would not end.
+        ("select 1 as i union all select i + 1 from n limit 4", "1\n2\n3\n4"),
+        ("select 1 as i union all select i * 2 from n limit 3 offset 5", "32\n64\n128"),
+        ("select 1 as i union all select i + 1 from n limit 0", ""),
+    ] {
+        assert_eq!(run(&mut c, &n(parts)), answer, "{parts}");
+    }
+    let cut = "set sql_mode = ''; with recursive n as (select 'abc' as s, 1 as i union all select concat(s, s), i + 1 \
+               from n where i < 3) select s from n; show warnings";
+    assert_eq!(
+        run(&mut c, cut),
+        "Warning|1265|Data truncated for column 's' at row 2\nWarning|1265|Data truncated for column 's' at row 3"
+    );
+}
+
+/// A recursion goes as deep as `cte_max_recursion_depth` says, and looks at its time.
+#[test]
+fn recursion_ends() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let endless = "with recursive n as (select 1 as i union all select i + 1 from n) select count(*) from n";
+    let up_to = |n: u32| {
+        format!(
+            "with recursive n as (select 1 as i union all select i + 1 from n where i < {n}) select count(*) from n"
+        )
+    };
+    let aborted = |n: u32| {
+        format!(
+            "3636 Recursive query aborted after {n} iterations. Try increasing @@cte_max_recursion_depth to a larger \
+             value."
+        )
+    };
+    assert_eq!(run(&mut c, endless), aborted(1001));
+    assert_eq!(run(&mut c, &up_to(1000)), "1000");
+    assert_eq!(run(&mut c, &up_to(1001)), aborted(1001));
+    assert_eq!(run(&mut c, "set cte_max_recursion_depth = 3"), "");
+    assert_eq!(run(&mut c, &up_to(3)), "3");
+    assert_eq!(run(&mut c, &up_to(4)), aborted(4));
+    assert_eq!(run(&mut c, "set cte_max_recursion_depth = 4294967295, max_execution_time = 50"), "");
+    let late = "3024 Query execution was interrupted, maximum statement execution time exceeded";
+    assert_eq!(run(&mut c, endless), late);
+    assert_eq!(run(&mut c, &endless.replace("all select", "select")), late);
+}
+
+/// Rows that have no place in memory go to files, with the same result.
+#[test]
+fn recursion_in_little_memory() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "set cte_max_recursion_depth = 100000"), "");
+    let many = "with recursive n as (select 1 as i union all select i * 2 from n where i < 3000 union all \
+                select i * 2 + 1 from n where i < 3000) select count(*), count(distinct i), sum(i), max(i) from n";
+    let distinct = "with recursive n as (select 1 as i union select i * 7 % 10007 from n union select \
+                    i * 5 % 10007 from n) select count(*), sum(i), max(i) from n";
+    let wanted = (run(&mut c, many), run(&mut c, distinct));
+    assert_eq!(wanted.1, "10006|50065021|10006");
+    assert_eq!(
+        run(&mut c, "set tmp_table_size = 16384, max_heap_table_size = 16384, sort_buffer_size = 32768"),
+        ""
+    );
+    assert_eq!((run(&mut c, many), run(&mut c, distinct)), wanted);
+}
+
+#[test]
+fn lateral_tables_see_those_before_them() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    tables(&mut c);
+    all(
+        &mut c,
+        &[
+            (
+                "select t.id, d.v from t, lateral (select v from u where u.t = t.id order by v desc limit 1) d",
+                "1|7\n2|9\n3|3",
+            ),
+            (
+                "select t.id, d.s from t left join lateral (select sum(v) s from u where u.t = t.id having s > 5) d \
+                 on true order by id",
+                "1|12\n2|9\n3|6\n4|NULL",
+            ),
+            (
+                "select t.id, x.n, y.m from t, lateral (select t.id * 10 as n) x, lateral (select x.n + 1 as m) y \
+                 where y.m < 30",
+                "1|10|11\n2|20|21",
+            ),
+            ("select id, n from t join lateral (select a + 1) as d (n) on n = 21", "2|21\n3|21"),
+            (
+                "select id from t o where 12 = (select sum(d.v) from u, lateral (select u.v where u.t = o.id) d)",
+                "1",
+            ),
+            ("select * from t, (select t.id) d", "1054 Unknown column 't.id' in 'field list'"),
+            ("select * from lateral (select t.id) d, t", "1054 Unknown column 't.id' in 'field list'"),
+            (
+                "select * from t right join lateral (select t.id) d on true",
+                "1120 Cross dependency found in OUTER JOIN; examine your ON conditions",
+            ),
+            ("select * from (select 1, 2) d (x, y)", "1|2"),
+            ("select y from (select 1, 2) d (x, y) where x = 1", "2"),
+            ("select * from (select 1, 2) d (x, x)", "1060 Duplicate column name 'x'"),
+            (
+                "select * from (select 1, 2) d (x)",
+                "1353 In definition of view, derived table or common table expression, SELECT list and column names \
+                 list have different column counts",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn values_and_table_are_queries() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    tables(&mut c);
+    all(
+        &mut c,
+        &[
+            ("values row(1, 'a'), row(2, 'b')", "1|a\n2|b"),
+            ("values row(3), row(1), row(2) order by column_0 desc limit 2", "3\n2"),
+            ("values row(1), row(2) union select 2 union values row(5) order by 1", "1\n2\n5"),
+            ("select x + y from (values row(1, 2), row(3, 4)) d (x, y)", "3\n7"),
+            ("select column_1 from (values row(1, 2), row(3, 4)) d where column_0 > 1", "4"),
+            ("select id from t where (id, a) in (values row(1, 10), row(2, 10))", "1"),
+            ("select id, (values row(t.a + 1)) from t", "1|11\n2|21\n3|21\n4|NULL"),
+            ("values row(1, 2), row(3)", "1136 Column count doesn't match value count at row 2"),
+            ("values row(1), row('x'), row(null)", "1\nx\nNULL"),
+            ("insert into u values row(10, 4, 1), row(11, 4, 2); select count(*) from u", "8"),
+            ("table t order by id desc limit 1", "4|NULL|four"),
+            ("select * from (table t) d where id = 2", "2|20|two"),
+            ("create table w table t; table w limit 1 offset 1", "2|20|two"),
+            ("select count(*) from t where (id, a, b) in (table w)", "3"),
+            (
+                "table t intersect table w except values row(1, 10, 'one') order by id",
+                "2|20|two\n3|20|three\n4|NULL|four",
+            ),
+            ("with x as (values row(1, 2)) table x", "1|2"),
+        ],
+    );
+}
+
+#[test]
+fn explained() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    tables(&mut c);
+    let mut told = |sql: &str| -> Vec<String> {
+        let lines = run(&mut c, &format!("explain {sql}"));
+        let one = |line: &str| {
+            let columns: Vec<&str> = line.split('|').collect();
+            [columns[0], columns[1], columns[2], columns[9]].join(" ")
+        };
+        lines.lines().map(one).collect()
+    };
+    assert_eq!(
+        told("with x as (select id from t) select * from x l join x r"),
+        ["1 PRIMARY <derived2> NULL", "1 PRIMARY <derived2> NULL", "2 DERIVED t NULL"],
+    );
+    assert_eq!(
+        told("with recursive n as (select 1 as i union all select i + 1 from n where i < 5) select * from n"),
+        ["1 PRIMARY <derived2> NULL", "2 DERIVED NULL No tables used", "3 UNION n Recursive; Using where"],
+    );
+    assert_eq!(
+        told("select * from t, lateral (select t.id) d"),
+        ["1 PRIMARY t NULL", "1 PRIMARY <derived2> NULL", "2 DEPENDENT DERIVED NULL No tables used"],
+    );
+    assert_eq!(
+        told("select id from t intersect select id from u"),
+        [
+            "1 PRIMARY t NULL",
+            "2 INTERSECT u Using index",
+            "NULL INTERSECT RESULT <intersect1,2> Using temporary"
+        ],
+    );
+    assert_eq!(told("values row(1), row(2)"), ["1 SIMPLE NULL No tables used"]);
+    assert_eq!(
+        told("with x as (select 4 as id) delete from t where id in (select id from x)").len(),
+        3,
+        "the subquery and its table"
+    );
+}

@@ -1,0 +1,63 @@
+create table t (id int primary key, a int, b varchar(10));
+insert into t values (1, 10, 'one'), (2, 20, 'two'), (3, 20, 'three'), (4, null, 'four'), (5, 50, null);
+create table tree (id int primary key, parent int, name varchar(20), key (parent));
+insert into tree values (1, null, 'root'), (2, 1, 'a'), (3, 1, 'b'), (4, 2, 'aa'), (5, 2, 'ab'), (6, 4, 'aaa'), (7, 3, 'ba');
+-- named once, twice, with columns, one by the other
+with x as (select a, count(*) n from t group by a) select * from x order by a;
+with x (p, q) as (select a, count(*) from t group by a) select q, p from x order by p;
+with x as (select * from t where a = 20) select l.id, r.id from x l join x r on l.id < r.id order by 1, 2;
+with x as (select id, a from t), y as (select id + 1 as id2, a as a2 from x) select x.id, y.a2 from x join y on x.id = y.id2 order by 1;
+with x as (select 1 as n), y as (select n + 1 as n from x), z as (select n + 1 as n from y) select x.n, y.n, z.n from x, y, z;
+with x as (select max(a) m from t) select id from t where a = (select m from x) or id = (select m / 50 from x) order by id;
+with x as (select a from t where a is not null) select id, exists (select 1 from x where x.a = t.a) e from t order by id;
+with x as (select a from t where id < 3) select id from t where a in (select a from x) order by id;
+with x as (select id, a from t) select * from x where a > 15 order by id desc limit 1;
+with x as (select id from t) select count(*) from x union all select sum(id) from x;
+with x as (select id from t union select 100) select sum(id) from x;
+-- names hide
+with t as (select 7 as seven) select * from t;
+with x as (select 1 as n) select * from (with x as (select 2 as n) select * from x) d, x;
+with x as (select 1 as n) (select * from x) order by n;
+select * from (with x as (select id from t where id > 3) select * from x) d order by id;
+select id, (with x as (select a from t where id = 2) select a from x) v from t order by id;
+-- duplicates, wrong names, wrong numbers of columns
+with x as (select 1 as a, 2 as a) select * from x;
+with x as (select 1 as n) select * from y;
+with x as (select n from y), y as (select 1 as n) select * from x;
+-- in what changes rows and makes tables
+insert into t with x as (select 6 as id, 60 as a) select id, a, 'six' from x;
+replace into t with x as (select 6 as id) select id, 66, 'six' from x;
+create table u with x as (select id, a from t where a > 20) select * from x;
+create table v as with x (k, l) as (select id, b from t) select k, l from x where k < 3;
+select * from u order by id;
+select * from v order by k;
+-- recursion
+with recursive n (i) as (select 1 union all select i + 1 from n where i < 5) select * from n;
+with recursive n as (select 1 as i union all select i + 1 from n where i < 100) select count(*), sum(i), min(i), max(i) from n;
+with recursive n as (select 1 as i union select i % 7 + 1 from n) select * from n order by i;
+with recursive n as (select 1 as i union all select i + 1 from n where i < 3) select l.i, r.i from n l, n r order by 1, 2;
+with recursive f as (select cast(0 as signed) as a, cast(1 as signed) as b union all select b, a + b from f where b < 100) select a from f;
+with recursive d as (select id, parent, name, cast(name as char(100)) as path, 0 as level from tree where parent is null union all select c.id, c.parent, c.name, concat(d.path, '/', c.name), d.level + 1 from tree c join d on c.parent = d.id) select * from d order by path;
+with recursive up as (select id, parent from tree where id = 6 union all select p.id, p.parent from tree p, up where p.id = up.parent) select id from up order by id;
+with recursive d as (select id from tree where id = 1 union all select c.id from d join tree c on c.parent = d.id) select t.name from d left join tree t on t.id = d.id order by t.id;
+with recursive n as (select 1 as i union all select 2 union all select i + 2 from n where i < 9) select * from n order by i;
+with recursive n as (select 1 as i union all select i + 1 from n where i < 4 union all select i + 10 from n where i < 3) select * from n order by i;
+with recursive n as (select id as i from t where id < 3 union all select i + 100 from n where i < 200), m as (select i * 2 as j from n) select * from m order by j;
+with recursive n as (select 1 as i), m as (select i from n union all select i + 1 from m where i < 3) select * from m;
+with recursive n as (select 5 as i union all select i - 1 from n where i > 0) select id, (select count(*) from n where n.i < t.id) c from t order by id;
+with recursive n as (select 1 as i union all select i + 1 from n where i < 3) select id from t where id in (select i from n) order by id;
+with recursive n as (select 1 as i where 1 = 0 union all select i + 1 from n where i < 5) select * from n;
+with recursive reach (a) as (select 1 union select case when a = 1 then 2 when a = 2 then 3 when a = 3 then 1 end from reach) select * from reach order by a;
+create table w as with recursive n as (select 1 as i union all select i + 1 from n where i < 4) select i, i * i as q from n;
+select * from w order by i;
+insert into w with recursive n as (select 10 as i union all select i + 1 from n where i < 12) select i, 0 from n;
+select * from w order by i;
+delete from w where i in (with recursive n as (select 10 as i union all select i + 1 from n where i < 12) select i from n);
+select count(*) from w;
+prepare s from 'with recursive n as (select ? as i union all select i + 1 from n where i < ?) select count(*), max(i) from n';
+set @a = 3, @b = 9;
+execute s using @a, @b;
+set @b = 20;
+execute s using @a, @b;
+deallocate prepare s;
+drop table t, tree, u, v, w;
