@@ -67,7 +67,7 @@ commit;
 select b from x order by b;
 
 -- As of SELECT and LIKE.
-create temporary table s select id, v, length(v) as n from h;
+create temporary table s select id, v, strcmp(v, 'x') as n from h;
 select * from s order by id;
 show create table s;
 create temporary table s2 (k int auto_increment primary key) select v from h order by id;
@@ -75,17 +75,15 @@ select * from s2 order by k;
 create temporary table l like s2;
 show create table l;
 insert into l (v) select v from s2;
-select count(*) from l a join l b on a.k = b.k;
 
 -- Changed.
 alter table x add c varchar(10) default 'c', add key (c);
 select * from x order by a;
 show create table x;
 create index i on x (b, c);
-alter table x rename to xx;
+alter table x rename to xx, add d int;
 select count(*) from xx;
 select count(*) from x;
-rename table xx to xxx;
 truncate table xx;
 insert into xx (b) values (7);
 select * from xx;
@@ -107,6 +105,50 @@ update xx, h set xx.b = h.id where h.id = 1;
 delete xx from xx join h on h.id = xx.b;
 select * from xx;
 select v from h where id in (select n from s);
-select * from s union select * from s order by 1;
 drop table s, s2, l, xx;
 drop table h;
+
+-- What a column of a query takes along.
+create table o (id int auto_increment primary key comment 'the id', v varchar(10) default 'x', w int not null default 3,
+  ts timestamp not null default current_timestamp, nn int not null, e enum('a', 'b') not null);
+create temporary table c1 select id, v, w, ts, nn, e, strcmp(v, 'x') as l, id + 1 as n, 1 as one, 12345678901 as big from o;
+show create table c1;
+create table c2 select o.w, p.w as pw from o left join o p on o.id = p.w;
+show create table c2;
+drop table c1, c2, o;
+
+-- Autocommit off; definitions commit, those of temporary tables do not.
+create table b (i int primary key);
+set autocommit = 0;
+insert into b values (1);
+create temporary table tt (i int);
+insert into tt values (1);
+rollback;
+select * from b;
+select * from tt;
+insert into b values (2);
+alter table tt add j int;
+rollback;
+select * from b;
+insert into b values (3);
+truncate table tt;
+rollback;
+select * from b;
+insert into b values (4);
+drop temporary table tt;
+rollback;
+select * from b;
+set autocommit = 1;
+create temporary table tt (i int, key (i)) engine = innodb;
+explain select * from tt where i = 1;
+lock tables b read;
+insert into tt values (1);
+select * from tt;
+create temporary table t3 (i int);
+insert into b values (9);
+unlock tables;
+show create table t3;
+show tables like 't%';
+describe tt;
+drop table if exists tt, t3, nothing;
+drop table b;

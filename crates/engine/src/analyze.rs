@@ -55,9 +55,17 @@ impl Core {
         }
         // Files and trees stay where they are as long as this is held.
         let _latch = self.dict.freeze();
-        match self.dict.in_memory(table.id) {
-            Some(_) => self.analyze(table).map(Some),
-            None => Ok(None),
+        match self.is_in_use(table) {
+            true => self.analyze(table).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether its trees are still there.
+    fn is_in_use(&self, table: &Table) -> bool {
+        match table.is_temporary() {
+            true => self.temporaries.get(table.id).is_some(),
+            false => self.dict.in_memory(table.id).is_some(),
         }
     }
 
@@ -67,7 +75,7 @@ impl Core {
     /// Errors of reading pages, damage.
     pub fn free_bytes(&self, table: &Table) -> Result<u64> {
         let _latch = self.dict.freeze();
-        if self.dict.in_memory(table.id).is_none() {
+        if !self.is_in_use(table) {
             return Ok(0);
         }
         let page_size = self.storage.options().page_size;

@@ -51,8 +51,18 @@ impl Connection {
                 self.checksum(maintain, sink)
             }
             // These are no part of what definitions commit.
-            Stmt::CreateTable(create) if create.temporary => self.define_in_transaction(stmt, sql),
-            Stmt::DropTable(drop) if drop.temporary => self.define_in_transaction(stmt, sql),
+            Stmt::CreateTable(create) if create.temporary => {
+                let before = self.engine.temporary_generation();
+                let done = self.define_in_transaction(stmt, sql)?;
+                self.transaction.temporaries.created |= before != self.engine.temporary_generation();
+                Ok(done)
+            }
+            Stmt::DropTable(drop) if drop.temporary => {
+                let before = self.engine.temporary_generation();
+                let done = self.define_in_transaction(stmt, sql);
+                self.transaction.temporaries.dropped |= before != self.engine.temporary_generation();
+                done
+            }
             Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => self.define_in_transaction(stmt, sql),
             Stmt::CreateTable(_)
             | Stmt::AlterTable(_)

@@ -18,6 +18,15 @@ pub(super) struct Characteristics {
     access: Option<AccessMode>,
     /// A transaction has begun with them: they end with it.
     in_use: bool,
+    /// What a rollback of the transaction does not take back.
+    pub(super) temporaries: TemporaryMarks,
+}
+
+/// Temporary tables that came and went in a transaction.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct TemporaryMarks {
+    pub(super) created: bool,
+    pub(super) dropped: bool,
 }
 
 fn isolation_of(level: u8) -> Isolation {
@@ -68,6 +77,8 @@ impl Connection {
                 self.state.status.handler_rollback += 1;
                 self.uses_characteristics();
                 let access = self.present_access();
+                self.say_temporaries_stay();
+                self.transaction.temporaries = TemporaryMarks::default();
                 error::of_engine(self.engine.rollback())?;
                 self.complete(how, access)
             }
@@ -81,6 +92,7 @@ impl Connection {
                 self.xa.check_savepoint()?;
                 self.state.status.handler_savepoint_rollback += 1;
                 error::of_engine(self.engine.rollback_to_savepoint(&text_of(*name)))?;
+                self.say_temporaries_stay();
                 done()
             }
             Txn::Release(name) => {
@@ -106,6 +118,20 @@ impl Connection {
         }
     }
 
+    /// Temporary tables are no part of a transaction that is rolled back, as the client is told.
+    fn say_temporaries_stay(&mut self) {
+        let TemporaryMarks { created, dropped } = self.transaction.temporaries;
+        if !self.engine.in_transaction() {
+            return;
+        }
+        let stay = "The creation of some temporary tables could not be rolled back.";
+        let gone = "Some temporary tables were dropped, but these operations could not be rolled back.";
+        for (code, text) in created.then_some((1751, stay)).into_iter().chain(dropped.then_some((1752, gone)))
+        {
+            self.state.warnings.push(Level::Warning, code, text);
+        }
+    }
+
     fn start_transaction(&mut self, snapshot: bool, access: Option<AccessMode>) -> SqlResult<Outcome> {
         if access == Some(AccessMode::ReadWrite) {
             self.check_read_only()?;
@@ -127,6 +153,7 @@ impl Connection {
     /// Commits; what is not durable yet is remembered.
     pub(super) fn commit(&mut self) -> SqlResult<()> {
         self.uses_characteristics();
+        self.transaction.temporaries = TemporaryMarks::default();
         self.state.status.handler_commit += 1;
         let durability = error::of_engine(self.engine.commit())?;
         self.committed(durability);

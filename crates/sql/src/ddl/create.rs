@@ -9,7 +9,7 @@ use vaquita_catalog::{ColumnDefinition, Definition, KeyKind, engine_name, file_n
 use vaquita_engine::table::DefaultValue;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
-use vaquita_session::sink::Collected;
+use vaquita_session::sink::{Collected, ColumnMeta};
 use vaquita_types::{Kind, Level, SqlError, SqlResult};
 
 /// CREATE TABLE in all its forms.
@@ -146,6 +146,9 @@ fn like_definition(
     name: &str,
 ) -> SqlResult<Definition> {
     let (like_database, like_name) = names_of(cx, like)?;
+    if (like_database.as_str(), like_name.as_str()) == (database, name) {
+        return Err(SqlError::new(1066, format!("Not unique table/alias: '{name}'")));
+    }
     let info = look_at(cx, &like_database, &like_name)?;
     let mut definition = info.definition.to_edit();
     definition.database = database.to_owned();
@@ -298,12 +301,41 @@ fn add_selected(
             ty.kind = Kind::LongText;
             ty.length = u32::MAX;
         }
+        if ty.kind == Kind::BigInt && column.org_name.is_empty() && ty.length <= 9 {
+            // As 5.6, which does so up to 11 digits where it knows that they fit.
+            ty.kind = Kind::Int;
+        }
         let labels = labels_of(&ty);
-        let mut column = ColumnDefinition::new(name, ty, labels);
-        column.default = selected_default(&column);
-        definition.columns.push(Arc::new(column));
+        let mut made = ColumnDefinition::new(name, ty, labels);
+        made.default = selected_default(&made);
+        if let Some(origin) = selected_column(cx, column)? {
+            made.comment.clone_from(&origin.comment);
+            let has_default = made.ty.nullable <= origin.ty.nullable || origin.default != DefaultValue::None;
+            if !origin.auto_increment && has_default {
+                made.default = origin.default.clone();
+                made.on_update_now = origin.on_update_now;
+            }
+        }
+        definition.columns.push(Arc::new(made));
     }
     Ok(columns.iter().map(|c| c.name.clone()).collect())
+}
+
+/// The column of a table that a column of a query is, if it is one as it stands there.
+fn selected_column(cx: &mut StmtCx<'_>, column: &ColumnMeta) -> SqlResult<Option<Arc<ColumnDefinition>>> {
+    let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    let database = text(&column.schema);
+    if column.org_name.is_empty() || database.is_empty() || vaquita_catalog::is_virtual_database(&database) {
+        return Ok(None);
+    }
+    let info = match look_at(cx, &database, &text(&column.org_table)) {
+        Ok(info) => info,
+        // It comes from a derived table.
+        Err(e) if e.code == 1146 => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let found = info.definition.columns.iter().find(|c| c.name.as_bytes() == &*column.org_name);
+    Ok(found.filter(|c| c.ty.kind == column.ty.kind).cloned())
 }
 
 /// MySQL gives columns of a query that cannot be NULL the default 0 or ''.
