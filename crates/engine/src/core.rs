@@ -126,6 +126,11 @@ impl Core {
         self.dict.table_by_id(&self.storage, id)
     }
 
+    /// How many temporary tables the sessions have.
+    pub fn temporary_tables(&self) -> usize {
+        self.temporaries.count()
+    }
+
     /// Names of all tables but the dictionary's own: [`Dictionary::user_tables`].
     ///
     /// # Errors

@@ -25,6 +25,10 @@ impl Temporaries {
         self.tables.read().get(&id).cloned()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.tables.read().len()
+    }
+
     /// A number for a table to come.
     pub(crate) fn table_id(&self) -> TableId {
         TableId(self.number())

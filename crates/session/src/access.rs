@@ -3,15 +3,25 @@
 use crate::privilege::{OF_PARENTS, Priv, Wanted};
 use crate::state::SessionState;
 use vaquita_catalog::is_virtual_database;
+use vaquita_engine::Session;
 use vaquita_types::{SqlError, SqlResult};
 
+/// Whether the session has a temporary table of that name.
+#[inline]
+pub fn has_temporary(session: &Session, database: &str, table: &str) -> bool {
+    let has = |name: String| session.temporary_table(&name).is_some();
+    session.temporary_generation() != 0 && vaquita_catalog::engine_name(database, table).is_ok_and(has)
+}
+
 impl SessionState {
-    /// Whether the session has what a part of a statement wants that is known only while the statement runs.
+    /// Whether the session has what a part of a statement wants that is known only while the statement runs. With temporary
+    /// tables of its own it may do what it likes.
     ///
     /// # Errors
     /// 1142 of a table, 1143 of a column, 1044 of a database.
-    pub fn check_privileges(&self, wanted: &[Wanted]) -> SqlResult<()> {
-        wanted.iter().try_for_each(|want| {
+    pub fn check_privileges(&self, session: &Session, wanted: &[Wanted]) -> SqlResult<()> {
+        let others = wanted.iter().filter(|want| !has_temporary(session, &want.database, &want.table));
+        others.into_iter().try_for_each(|want| {
             self.check_one(want, self.privileges.global | self.privileges.in_database(&want.database))
         })
     }
@@ -85,7 +95,7 @@ impl SessionState {
     ///
     /// # Errors
     /// 1142.
-    pub fn check_known(&self, database: &str, table: &str, one_of: Priv) -> SqlResult<()> {
+    pub fn check_known(&self, session: &Session, database: &str, table: &str, one_of: Priv) -> SqlResult<()> {
         let privileges = &self.privileges;
         let on_table = || {
             let grant = privileges.on_table(database, table)?;
@@ -95,7 +105,7 @@ impl SessionState {
             || on_table().is_some_and(|has| has.any(one_of));
         // Without a database there is another error; who has been asked already wants nothing more.
         let no_table = database.is_empty() || is_virtual_database(database);
-        match known || no_table || one_of.is_none() {
+        match known || no_table || one_of.is_none() || has_temporary(session, database, table) {
             true => Ok(()),
             false => Err(self.denied_table(one_of.first(), table)),
         }

@@ -16,7 +16,7 @@
 //! | rows that are kept for a while: sorts, DISTINCT, temporary files | [`temp`] |
 #![forbid(unsafe_code)]
 
-mod access;
+pub mod access;
 mod cx;
 pub mod password;
 pub mod privilege;

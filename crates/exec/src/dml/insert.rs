@@ -201,7 +201,7 @@ pub(crate) fn open_for_change(
         let (user, host) = (&cx.state.account_user, &cx.state.account_host);
         return Err(SqlError::database_denied(user, host, &database));
     }
-    cx.state.check_known(&database, &table, Priv::INSERT)?;
+    cx.state.check_known(cx.engine, &database, &table, Priv::INSERT)?;
     vaquita_catalog::open_table(
         &cx.db.catalog,
         &mut cx.engine.statement(),
@@ -451,7 +451,7 @@ impl InsertPlan {
                     let planner = planner.locking_sources(SourceLock::Always);
                     let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
                     let uses = planner.take_uses();
-                    cx.session.state.check_privileges(&wanted_of(&uses))?;
+                    cx.session.state.check_privileges(cx.session.engine, &wanted_of(&uses))?;
                     expr
                 };
                 let mut eval = cx.session.eval();

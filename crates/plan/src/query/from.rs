@@ -231,7 +231,7 @@ fn open_named(
         MdlMode::SharedRead => Priv::SELECT,
         _ => planner.changing,
     };
-    cx.session.state.check_known(&database, &name, one_of)?;
+    cx.session.state.check_known(&planner.session.borrow(), &database, &name, one_of)?;
     let info = {
         let mut session = planner.session.borrow_mut();
         open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?

@@ -46,7 +46,7 @@ impl Connection {
                 None => self.state.database.clone(),
             };
             let name = text_of(lock.name.name);
-            if self.has_temporary(&database, &name) {
+            if vaquita_session::access::has_temporary(&self.engine, &database, &name) {
                 // Nobody else uses it.
                 continue;
             }

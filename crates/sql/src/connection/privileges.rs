@@ -3,6 +3,7 @@
 use super::Connection;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
+use vaquita_session::access::has_temporary;
 use vaquita_session::privilege::{OF_PARENTS, Priv, Privileges, Wanted};
 use vaquita_types::SqlResult;
 
@@ -63,13 +64,7 @@ impl Connection {
     /// Whether what is wanted is a temporary table of the session: it may do with that what it likes.
     #[inline]
     pub(super) fn is_temporary(&self, wanted: &Wanted) -> bool {
-        self.engine.temporary_generation() != 0 && self.has_temporary(&wanted.database, &wanted.table)
-    }
-
-    /// Whether the session has a temporary table of that name.
-    pub(super) fn has_temporary(&self, database: &str, table: &str) -> bool {
-        let name = vaquita_catalog::engine_name(database, table);
-        name.is_ok_and(|name| self.engine.temporary_table(&name).is_some())
+        has_temporary(&self.engine, &wanted.database, &wanted.table)
     }
 
     /// What the session may do in a database. That of the last one asked for is kept: it is mostly the same.
@@ -105,8 +100,9 @@ impl Connection {
         };
         match stmt {
             Stmt::CreateTable(create) => {
-                let on_table = if create.temporary { Priv::CREATE_TMP } else { Priv::CREATE };
-                want(&create.name, on_table);
+                if !create.temporary {
+                    want(&create.name, Priv::CREATE);
+                }
                 if let Some(like) = &create.like {
                     want(like, Priv::SELECT);
                 }
@@ -114,6 +110,11 @@ impl Connection {
                     want(&create.name, Priv::INSERT);
                 }
                 parents.extend(create.elements.iter().filter_map(parent_of).map(|p| (p, &create.name)));
+                if create.temporary {
+                    // A privilege of databases: no table can be granted it.
+                    let database = create.name.schema.map_or_else(|| current.clone(), |s| s.to_string());
+                    wanted.push(Wanted::table(&database, "", Priv::CREATE_TMP));
+                }
             }
             Stmt::AlterTable(alter) => {
                 want(&alter.name, Priv::ALTER);

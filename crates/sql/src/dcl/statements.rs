@@ -534,7 +534,7 @@ fn may_grant(cx: &StmtCx<'_>, wishes: &Wishes) -> SqlResult<()> {
         columns: wishes.columns.iter().map(|(c, p)| (c.as_str().into(), *p)).collect(),
         ..Wanted::table(&wishes.database, &wishes.table, on_columns)
     };
-    cx.state.check_privileges(&[of_columns])
+    cx.state.check_privileges(cx.engine, &[of_columns])
 }
 
 /// PASSWORD EXPIRE, in the words of 5.7: what expires a password now says nothing about its lifetime.

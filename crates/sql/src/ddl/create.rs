@@ -284,7 +284,7 @@ fn add_selected(
     cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
-    cx.state.check_privileges(planned.wants())?;
+    cx.state.check_privileges(cx.engine, planned.wants())?;
     let columns = planned.columns().map_or(&[][..], |c| c);
     vaquita_catalog::limits::check_column_count(columns.len())?;
     for column in columns {

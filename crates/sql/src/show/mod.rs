@@ -19,6 +19,7 @@ use std::sync::Arc;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Ident, ObjectName, Show, ShowEngine, ShowFilter, VarScope};
 use vaquita_plan::Wanted;
+use vaquita_session::access::has_temporary;
 use vaquita_session::privilege::Priv;
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_session::vars;
@@ -225,17 +226,11 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
             None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
         };
     }
-    if !is_temporary(cx, &database, &table) {
+    if !has_temporary(cx.engine, &database, &table) {
         cx.state.check_shown(&database, &table)?;
         exists(cx, &database, &table)?;
     }
     Ok((database, table))
-}
-
-/// Whether it is the session's own table.
-fn is_temporary(cx: &StmtCx<'_>, database: &str, table: &str) -> bool {
-    let name = vaquita_catalog::engine_name(database, table);
-    name.is_ok_and(|name| cx.engine.temporary_table(&name).is_some())
 }
 
 fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
@@ -554,7 +549,7 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
     }
     let privileges = &cx.state.privileges;
     let of_tables = Priv::TABLE | Priv::GRANT;
-    let own = is_temporary(cx, &database, &table);
+    let own = has_temporary(cx.engine, &database, &table);
     // Of some columns is not enough to see all of them.
     if !own
         && !(privileges.global | privileges.in_database(&database)).any(of_tables)

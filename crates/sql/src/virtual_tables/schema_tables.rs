@@ -249,8 +249,7 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
             let is_text = (ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set))
                 && ty.collation != vaquita_types::sql_type::BINARY;
             let [chars, bytes, digits, scale, seconds] = measures(ty);
-            let privileges =
-                privileges_text(m, &info.definition.database, &info.definition.name, &column.name);
+            let privileges = privileges_text(m, &info, &column.name);
             // A column that one may do nothing to is not told of.
             if privileges.is_empty() {
                 continue;
@@ -333,9 +332,14 @@ fn virtual_columns(m: &mut Making<'_, '_>) {
     }
 }
 
-fn privileges_text(m: &Making<'_, '_>, database: &str, table: &str, column: &str) -> String {
+fn privileges_text(m: &Making<'_, '_>, info: &TableInfo, column: &str) -> String {
     let privileges = &m.state().privileges;
+    let (database, table) = (&info.definition.database, &info.definition.name);
     let mut has = privileges.global | privileges.in_database(database);
+    if info.table.is_temporary() {
+        // It is the session's own.
+        has |= Priv::SELECT | Priv::INSERT | Priv::UPDATE | Priv::REFERENCES;
+    }
     if let Some(grant) = privileges.on_table(database, table) {
         has |= grant.privileges;
         let of_column = grant.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
