@@ -66,6 +66,10 @@ pub struct ColumnDefinition {
     pub labels: Vec<String>,
     /// Its default; constants are in the stored form of [`ColumnDefinition::codec`], whatever the table's row format.
     pub default: DefaultValue,
+    /// What it is calculated by.
+    pub generated: Option<Generated>,
+    /// Columns that this expression, or the one of the default, looks at.
+    pub uses: Vec<String>,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
     /// AUTO_INCREMENT.
@@ -79,6 +83,15 @@ pub struct ColumnDefinition {
     /// Position in the table that the definition was read from, which gives the values if the table is written anew; `None`: the
     /// column is new, its default does.
     pub origin: Option<usize>,
+}
+
+/// `GENERATED ALWAYS AS`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generated {
+    /// The expression as text that means the same in every session.
+    pub clause: String,
+    /// STORED; otherwise VIRTUAL. The row has the value in both cases.
+    pub stored: bool,
 }
 
 /// Kinds of keys.
@@ -292,7 +305,9 @@ impl Definition {
 
     /// Whether rows have to be held against something, or made complete, beyond what their types ask for.
     pub fn has_rules(&self) -> bool {
-        self.checks.iter().any(|check| check.enforced)
+        let calculated =
+            |c: &Arc<ColumnDefinition>| c.generated.is_some() || matches!(c.default, DefaultValue::Text(_));
+        self.checks.iter().any(|check| check.enforced) || self.columns.iter().any(calculated)
     }
 
     /// A column, to change it.
@@ -310,6 +325,8 @@ impl ColumnDefinition {
             ty,
             spelled: None,
             labels,
+            generated: None,
+            uses: Vec::new(),
             on_update_now: false,
             auto_increment: false,
             comment: String::new(),

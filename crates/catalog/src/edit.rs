@@ -20,6 +20,7 @@ impl Definition {
         }
         self.keys.retain(|key| !key.parts.is_empty());
         self.drop_from_checks(&name)?;
+        self.refuse_in_expressions(&name)?;
         let needing = self.foreign_keys.iter().find(|key| key.columns.iter().any(|c| same_name(c, &name)));
         let Some(key) = needing else { return Ok(()) };
         let constraint = key.name.as_deref().unwrap_or_default();
@@ -60,6 +61,7 @@ impl Definition {
         }
         if !same_name(old, new) {
             self.refuse_in_checks(old)?;
+            self.refuse_in_expressions(old)?;
         }
         let is_it = |part: &KeyPart| same_name(&part.column, old);
         for key in self.keys.iter_mut().filter(|key| key.parts.iter().any(is_it)) {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the definition: columns, keys, foreign keys, options | [`definition`] |
 //! | what a definition may be; keys; columns that are changed | [`limits`], [`keys`], `edit` |
+//! | columns that are calculated, and what depends on columns | [`expressions`] |
 //! | CHECK constraints: their names and columns | [`checks`] |
 //! | definitions from and to the engine's descriptions | [`stored`] |
 //! | definitions from `.frm` files | [`frm`] |
@@ -27,6 +28,7 @@ mod defaults;
 pub mod definition;
 mod edit;
 pub mod error;
+pub mod expressions;
 pub mod frm;
 pub mod keys;
 pub mod limits;
@@ -39,8 +41,8 @@ pub mod table;
 pub use database::database_options;
 pub use defaults::{default_value, has_own_default, no_default};
 pub use definition::{
-    CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart,
-    TableOption, TableOptions,
+    CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, Generated, KeyDefinition, KeyKind,
+    KeyPart, TableOption, TableOptions,
 };
 pub use names::{check_database, engine_name, file_name, is_virtual_database, same_name, sql_name};
 pub use object::{ObjectBody, Security};

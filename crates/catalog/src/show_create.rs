@@ -116,12 +116,18 @@ fn column(column: &ColumnDefinition, table_collation: u16, zone: &TimeZone, styl
     let ty = &column.ty;
     let mut out = format!("{} {}", style.name(&column.name), column.declared());
     push_charset(column, table_collation, style, &mut out);
+    if let Some(generated) = &column.generated {
+        let how = if generated.stored { "STORED" } else { "VIRTUAL" };
+        put(&mut out, format_args!(" GENERATED ALWAYS AS ({}) {how}", generated.clause));
+    }
     if !ty.nullable {
         out.push_str(" NOT NULL");
     } else if ty.kind == Kind::Timestamp {
         out.push_str(" NULL");
     }
-    push_default(column, zone, style, &mut out);
+    if column.generated.is_none() {
+        push_default(column, zone, style, &mut out);
+    }
     if column.on_update_now && style.field_options && !style.old {
         put(&mut out, format_args!(" ON UPDATE CURRENT_TIMESTAMP{}", digits(ty)));
     }
@@ -171,7 +177,8 @@ fn push_default(column: &ColumnDefinition, zone: &TimeZone, style: Style, out: &
             out.push_str(" DEFAULT ");
             push_constant(&column.codec().decode(Some(stored), zone), ty, out);
         }
-        DefaultValue::None | DefaultValue::Null | DefaultValue::Text(_) => {}
+        DefaultValue::Text(expression) => put(out, format_args!(" DEFAULT ({expression})")),
+        DefaultValue::None | DefaultValue::Null => {}
     }
 }
 

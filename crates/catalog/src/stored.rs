@@ -7,13 +7,13 @@
 use crate::checks;
 use crate::declared;
 use crate::definition::{
-    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart, TableOptions,
-    width_of,
+    ColumnDefinition, Definition, ForeignKeyDefinition, Generated, KeyDefinition, KeyKind, KeyPart,
+    TableOptions, width_of,
 };
 use crate::error::constraint_name;
 use crate::names::{engine_name, same_name, sql_name};
 use std::sync::Arc;
-use vaquita_engine::kept::{self, Extra, index_option};
+use vaquita_engine::kept::{self, Extra, index_option, split_names};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
 use vaquita_engine::{Column, ForeignKeySpec, Index, IndexSpec, Table, TableSpec};
@@ -23,6 +23,11 @@ use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, TimeZone};
 pub(crate) const PRIMARY: &str = "PRIMARY";
 /// The collation of a column with labels, among what is kept of it: the dictionary has none for it.
 const COLLATE: &str = "collate";
+/// What a column is calculated by, and that it is VIRTUAL.
+const GENERATED: &str = "generated";
+const VIRTUAL: &str = "virtual";
+/// Columns that the expressions of a column look at.
+const USES: &str = "uses";
 
 impl Definition {
     /// The definition of a table that exists, hidden columns included; hidden keys and the hidden clustered index are left out.
@@ -159,6 +164,11 @@ fn to_column(definition: &ColumnDefinition, format: RowFormat) -> Column {
     let mut extra = definition.kept.clone();
     extra.head = definition.declared().into_owned();
     extra.set(COLLATE, definition.is_labelled().then(|| definition.ty.collation.to_string()));
+    let generated = definition.generated.as_ref();
+    extra.set(GENERATED, generated.map(|g| g.clause.clone()));
+    extra.set(VIRTUAL, generated.filter(|g| !g.stored).map(|_| "1".to_owned()));
+    let uses = kept::join_names(definition.uses.iter().map(String::as_str));
+    extra.set(USES, Some(uses).filter(|uses| !uses.is_empty()));
     column.extra = extra.to_text();
     column
 }
@@ -185,7 +195,10 @@ pub(crate) fn column_of(
     let labels_in = kept.number(COLLATE).and_then(|n| u16::try_from(n).ok());
     let ty = declared::sql_type(column, &kept.head, labels_in.unwrap_or(table_collation));
     let head = std::mem::take(&mut kept.head);
-    kept.set(COLLATE, None);
+    let stored = kept.get(VIRTUAL).is_none();
+    let generated = kept.get(GENERATED).map(|clause| Generated { clause: clause.to_owned(), stored });
+    let uses = kept.get(USES).map(split_names).unwrap_or_default();
+    [COLLATE, GENERATED, VIRTUAL, USES].into_iter().for_each(|option| kept.set(option, None));
     let stored = ColumnType::of_def(ty.clone(), &column.def, format);
     let mut definition = ColumnDefinition {
         name: column.def.name.clone(),
@@ -193,6 +206,8 @@ pub(crate) fn column_of(
         ty,
         labels: column.labels.clone(),
         default: DefaultValue::None,
+        generated,
+        uses,
         on_update_now: column.on_update_now,
         auto_increment: column.auto_increment,
         comment: column.comment.clone(),

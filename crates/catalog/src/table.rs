@@ -189,7 +189,10 @@ fn column_info(definition: &Arc<ColumnDefinition>, stored: &Column, format: RowF
 /// Flags that follow from the type, and those that only a table's column has.
 fn flags_of(column: &ColumnDefinition) -> u16 {
     let ty = &column.ty;
-    let no_default = !ty.nullable && column.default == DefaultValue::None && !column.auto_increment;
+    let no_default = !ty.nullable
+        && column.default == DefaultValue::None
+        && !column.auto_increment
+        && column.generated.is_none();
     [
         (flag::AUTO_INCREMENT, column.auto_increment),
         (flag::TIMESTAMP, ty.kind == Kind::Timestamp && column.default == DefaultValue::Now),

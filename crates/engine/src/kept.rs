@@ -10,11 +10,14 @@
 //! |---|---|---|
 //! | column | `collate` | number of the collation of an ENUM or SET (of other types the engine knows it) |
 //! | column | `column_format`, `storage` | as declared |
+//! | column | `generated`, `virtual` | the expression of a generated column; `1` if it is VIRTUAL |
+//! | column | `uses` | columns that this expression, or that of the default, looks at |
 //! | table | those of [`option`], `data_directory` | as declared |
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
-//! | table | `check/NAME/clause`, `check/NAME/columns`, `check/NAME/unenforced` | of a CHECK constraint: its condition, the columns in it, `1` if it is not enforced; NAME is `%nN` for one that is named after the table, `TABLE_chk_N` |
+//! | table | `check/NAME/clause`, `check/NAME/columns` | of a CHECK constraint: its condition, the columns in it |
+//! | table | `check/NAME/unenforced` | `1`: it is not enforced. NAME is `%nN` of one that is named after the table, `TABLE_chk_N` |
 //! | table | `index/NAME/fulltext` | columns of a FULLTEXT key, which has no tree; only of tables of a MySQL server |
 //!
 //! A table made by the engine's API has no options, and its columns no type line.

@@ -36,10 +36,12 @@ mod wanted;
 pub use explain::{explain, explain_columns};
 pub use file_format::FileFormat;
 pub use planner::{Planner, Runnable};
-pub use query::matching::{MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match};
+pub use query::matching::{
+    MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match, refuse_value,
+};
 pub use query::on_duplicate::{PlannedUpdates, SELECTED, Updates};
 pub use query::plan_subquery;
-pub use rules::{CheckRule, TableRules};
+pub use rules::{CheckRule, TableRules, ValueRule};
 pub use select::{SelectPlan, plan_select, plan_select_for};
 pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 pub use tree::{

@@ -12,15 +12,21 @@ const TABLES: &str = "create database d; use d;
 create table checked (id int primary key, a int check (a > 0), b varchar(20), constraint told check (b <> 'it''s\\\\' or b is null),
   check (a < 100) not enforced);
 insert into checked values (1, 1, 'one'), (2, 1000, null);
+create table defaults (id int primary key, a int default (1 + 1), b text default ('it''s'), c varchar(20) default (concat(b, a)));
+insert into defaults (id) values (1);
+create table generated (id int primary key, v int as (id * 2) virtual, s varchar(20) generated always as (concat('s', v)) stored, key (v),
+  unique (s));
+insert into generated (id) values (1), (2);
 ";
 
 /// Statements that the tables refuse, with the errors.
 const REFUSED: &[(&str, &str)] = &[
     ("insert into d.checked values (3, 0, null)", "3819"),
+    ("insert into d.generated values (5, 1, default)", "3105"),
     ("update d.checked set b = 'it''s\\\\' where id = 1", "3819"),
 ];
 
-const NAMES: &[&str] = &["checked"];
+const NAMES: &[&str] = &["checked", "defaults", "generated"];
 
 /// What the definitions and rows are, and that the tables refuse what they refused.
 fn state(server: &vaquita_clients::Vaquita) -> String {

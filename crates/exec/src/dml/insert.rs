@@ -5,6 +5,7 @@
 //! nothing is made per row but its stored form.
 
 use super::literal::Literals;
+use super::rules::refuse_given;
 use super::scope::TableScope;
 use super::store::must_be_given;
 use super::writer::{Assigned, OnDuplicate, Writer};
@@ -98,6 +99,8 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
             if select.columns().len() != plan.targets.len() {
                 return Err(SqlError::new(1136, "Column count doesn't match value count at row 1"));
             }
+            let state = &*cx.session.state;
+            plan.targets.iter().try_for_each(|&column| refuse_given(&plan.info, column, state))?;
             plan.wants.extend(wanted_of(select.uses()));
             let reads_target = select.tables().iter().any(|t| t.table.id == plan.info.table.id);
             let (selected, widths) = plan.put_updates(ast, updates);
@@ -281,7 +284,10 @@ impl InsertPlan {
             for cell in *row {
                 let value = match cell.kind {
                     ast::ExprKind::Default => None,
-                    _ => Some(compile(cell, &self.scope(&planner), &mut compile_cx)?),
+                    _ => {
+                        refuse_given(&self.info, self.targets[cells.len()], compile_cx.session.state)?;
+                        Some(compile(cell, &self.scope(&planner), &mut compile_cx)?)
+                    }
                 };
                 reads_row |= value.as_ref().is_some_and(|v| !v.tables().is_empty());
                 cells.push(value);

@@ -13,7 +13,7 @@
 //! | LOAD DATA; rows in files | [`load`], [`vaquita_plan::file_format`] |
 //! | CHECKSUM TABLE's number | `checksum` |
 //! | literals without an expression | `literal` |
-//! | rows held against CHECK constraints | `rules` |
+//! | columns that are calculated, rows held against CHECK constraints | `rules` |
 //! | names | `scope` |
 
 pub mod auto_inc;
@@ -37,7 +37,7 @@ pub use checksum::checksum;
 pub use delete::DeletePlan;
 pub use insert::{InsertPlan, is_bulk, plan_bulk, plan_insert};
 pub use load::{LoadPlan, plan_load};
-pub use rules::check_row;
+pub use rules::{Calculated, complete_row};
 pub use update::UpdatePlan;
 
 use crate::statement::{Outcome, PlanCx, Planned};

@@ -172,6 +172,6 @@ fn is_copied(to: &SqlType, value: &Value<'_>, from: &SqlType) -> bool {
 
 /// Whether a column must be given, or gets error 1364.
 pub(crate) fn must_be_given(info: &ColumnInfo) -> bool {
-    let none = matches!(info.default, DefaultValue::None | DefaultValue::Text(_));
+    let none = info.default == DefaultValue::None && info.generated.is_none();
     none && !info.is_nullable() && !info.auto_increment && !info.hidden && !has_own_default(info)
 }

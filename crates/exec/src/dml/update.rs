@@ -99,7 +99,8 @@ impl UpdatePlan {
             let positions = (0..matching.assignments.len()).filter(|&i| matching.assignments[i].target == at);
             let mut set: Vec<usize> = Vec::new();
             for assignment in matching.assignments.iter().filter(own) {
-                if !set.contains(&assignment.column) {
+                let is_calculated = info.columns[assignment.column].generated.is_some();
+                if !is_calculated && !set.contains(&assignment.column) {
                     set.push(assignment.column);
                 }
             }
@@ -156,18 +157,22 @@ impl UpdatePlan {
         own.made.reset(info.columns.len());
         match &target.sequential {
             None => {
-                for &at in &target.assignments {
+                for (i, &at) in target.assignments.iter().enumerate() {
                     let MatchedAssignment { column, value, .. } = &self.matching.assignments[at];
                     match value {
                         Some(expr) => {
                             let value = expr.eval(cx, row)?;
                             store.value(*column, &value, expr.ty(), cx.state, &mut own.made)?;
                         }
-                        None => store.default(*column, cx.state, &mut own.made)?,
+                        None => self.default(target, *column, i, cx, row, store, own)?,
                     }
                 }
             }
             Some(looked_at) => self.assign_in_order(target, looked_at, cx, row, store, own)?,
+        }
+        if target.set.is_empty() {
+            // Generated columns are what they are.
+            return Ok(false);
         }
         let tz = cx.state.vars.time_zone.clone();
         let mut set: &[usize] = &target.set;
@@ -186,8 +191,13 @@ impl UpdatePlan {
             with_now = target.set.iter().chain(&target.on_update_now).copied().collect();
             set = &with_now;
         }
+        let with_generated: Vec<usize>;
         if let Some(rules) = &target.rules {
-            let refused = self.refused(rules, set, info, &row.tables[usize::from(target.slot)], own, cx)?;
+            let mut all = set.to_vec();
+            let look = &row.tables[usize::from(target.slot)];
+            let refused = complete(rules, &mut all, look, store, own, cx)?;
+            with_generated = all;
+            set = &with_generated;
             if rules::leave_out(refused, self.ignore, cx.state)? {
                 return Ok(false);
             }
@@ -210,24 +220,29 @@ impl UpdatePlan {
         }
     }
 
-    /// What the row that was made is refused with by a constraint on a column that is set.
-    fn refused(
+    /// The value that a column gets by DEFAULT, in the assignment with that number.
+    #[allow(clippy::too_many_arguments, reason = "what an assignment works with")]
+    fn default(
         &self,
-        rules: &TableRules,
-        set: &[usize],
-        info: &TableInfo,
-        row: &TableRow<'_>,
-        own: &mut Scratch,
+        target: &Target,
+        column: usize,
+        at: usize,
         cx: &mut EvalCx<'_>,
-    ) -> SqlResult<Option<SqlError>> {
-        let zone = cx.state.vars.time_zone.clone();
-        own.old.reset(info.columns.len());
-        for &column in rules.columns.iter().filter(|column| !set.contains(column)) {
-            own.old.put(column, |out| push_stored(row, info, column, &zone, out))?;
+        row: &Row<'_>,
+        store: &Store<'_>,
+        own: &mut Scratch,
+    ) -> SqlResult<()> {
+        let info = &*target.info;
+        if info.columns[column].generated.is_some() {
+            return Ok(());
         }
-        let from = |column: usize| if set.contains(&column) { &own.made } else { &own.old };
-        let values = rules::values_of(rules, info, cx, |column| from(column).field(info, column));
-        rules::refused(&rules.checks, |check| check.concerns(set), &values, cx)
+        let Some((rules, rule)) = target.rules.as_ref().and_then(|r| Some((r, r.default_of(column)?))) else {
+            return store.default(column, cx.state, &mut own.made);
+        };
+        let before = target.assignments[..at].iter().map(|&at| self.matching.assignments[at].column);
+        let done: Vec<usize> = before.filter(|&c| info.columns[c].generated.is_none()).collect();
+        let mut values = look_at(rules, &done, &row.tables[usize::from(target.slot)], info, own, cx)?;
+        rules::calculate(std::iter::once(rule), &mut values, store, &mut own.made, cx)
     }
 
     /// Assignments that look at what those before them have set.
@@ -249,7 +264,7 @@ impl UpdatePlan {
             own.old.put(column, |out| push_stored(&row.tables[slot], info, column, &tz, out))?;
             values[column] = info.columns[column].ty.decode(own.old.field(info, column), &tz).into_owned();
         }
-        for &at in &target.assignments {
+        for (i, &at) in target.assignments.iter().enumerate() {
             let MatchedAssignment { column, value, .. } = &self.matching.assignments[at];
             match value {
                 Some(expr) => {
@@ -259,7 +274,10 @@ impl UpdatePlan {
                     let value = expr.eval(cx, &row)?;
                     store.value(*column, &value, expr.ty(), cx.state, &mut own.made)?;
                 }
-                None => store.default(*column, cx.state, &mut own.made)?,
+                None => self.default(target, *column, i, cx, row, store, own)?,
+            }
+            if info.columns[*column].generated.is_some() {
+                continue;
             }
             values[*column] =
                 info.columns[*column].ty.decode(own.made.field(info, *column), &tz).into_owned();
@@ -300,6 +318,42 @@ impl UpdatePlan {
         changes.iter().for_each(|&(c, value)| fields[c] = value);
         row_failure(e, info, &fields, tz)
     }
+}
+
+/// Calculates the generated columns that change with those that are set, and adds them. What the row is refused with then, by a
+/// constraint on a column that is set.
+fn complete(
+    rules: &TableRules,
+    set: &mut Vec<usize>,
+    row: &TableRow<'_>,
+    store: &Store<'_>,
+    own: &mut Scratch,
+    cx: &mut EvalCx<'_>,
+) -> SqlResult<Option<SqlError>> {
+    let mut values = look_at(rules, set, row, store.info, own, cx)?;
+    let given = set.len();
+    rules.add_generated(set);
+    let changed = rules.generated().filter(|rule| set[given..].contains(&rule.column));
+    rules::calculate(changed, &mut values, store, &mut own.made, cx)?;
+    rules::refused(&rules.checks, |check| check.concerns(set), &values, cx)
+}
+
+/// The values of the columns that rules look at: those that are set as they were made, the others as they are.
+fn look_at(
+    rules: &TableRules,
+    set: &[usize],
+    row: &TableRow<'_>,
+    info: &TableInfo,
+    own: &mut Scratch,
+    cx: &EvalCx<'_>,
+) -> SqlResult<Vec<Value<'static>>> {
+    let zone = cx.state.vars.time_zone.clone();
+    own.old.reset(info.columns.len());
+    for &column in rules.columns.iter().filter(|column| !set.contains(column)) {
+        own.old.put(column, |out| push_stored(row, info, column, &zone, out))?;
+    }
+    let from = |column: usize| if set.contains(&column) { &own.made } else { &own.old };
+    Ok(rules::values_of(rules, info, cx, |column| from(column).field(info, column)))
 }
 
 /// The columns that the assignments of a target look at, if one of them looks at what was set before.

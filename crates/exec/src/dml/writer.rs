@@ -7,6 +7,7 @@ use super::row::RowBuffer;
 use super::rules;
 use super::store::Store;
 use vaquita_catalog::TableInfo;
+use vaquita_catalog::expressions::value_not_allowed;
 use vaquita_engine::{Error, Field, Session};
 use vaquita_expr::{EvalCx, Expr, Row, TableRow};
 use vaquita_plan::TableRules;
@@ -71,6 +72,10 @@ pub(crate) struct Writer<'p> {
     rules: Option<&'p TableRules>,
     /// A row that a constraint refuses is left out with a warning.
     ignore: bool,
+    /// Columns of the row at hand that get their defaults by an expression, when the others are there.
+    by_default: Vec<usize>,
+    /// A generated column was given a value.
+    not_taken: bool,
 }
 
 impl<'p> Writer<'p> {
@@ -95,6 +100,8 @@ impl<'p> Writer<'p> {
             finder: Finder::default(),
             rules: None,
             ignore,
+            by_default: Vec::new(),
+            not_taken: false,
         }
     }
 
@@ -110,8 +117,17 @@ impl<'p> Writer<'p> {
         if let Some(auto) = &mut self.auto_inc {
             auto.begin_row();
         }
+        self.by_default.clear();
         for &column in missing {
-            self.store.absent(column, state, &mut self.row);
+            self.set_absent(column, state);
+        }
+    }
+
+    /// Gives a column what it gets that is not given.
+    pub(crate) fn set_absent(&mut self, column: usize, state: &SessionState) {
+        self.store.absent(column, state, &mut self.row);
+        if self.info.columns[column].has_default_expression() {
+            self.by_default.push(column);
         }
     }
 
@@ -126,6 +142,9 @@ impl<'p> Writer<'p> {
         ty: &vaquita_types::SqlType,
         state: &mut SessionState,
     ) -> SqlResult<()> {
+        if self.info.columns[column].generated.is_some() {
+            return self.value_of_generated(column, state);
+        }
         let auto = self.auto_inc.as_mut().filter(|auto| auto.column() == column);
         match auto {
             // NULL asks for a value.
@@ -139,6 +158,18 @@ impl<'p> Writer<'p> {
         }
     }
 
+    /// A value for a generated column, which is not taken: told of once.
+    #[cold]
+    fn value_of_generated(&mut self, column: usize, state: &mut SessionState) -> SqlResult<()> {
+        rules::refuse_given(self.info, column, state)?;
+        if !self.not_taken {
+            let e = value_not_allowed(&self.info.columns[column].name, &self.info.definition.name);
+            state.warnings.warn(e.code, e.message);
+        }
+        self.not_taken = true;
+        Ok(())
+    }
+
     /// Sets a column to its default.
     ///
     /// # Errors
@@ -149,6 +180,12 @@ impl<'p> Writer<'p> {
                 // DEFAULT is 0, which NO_AUTO_VALUE_ON_ZERO takes for a value.
                 self.row.put_implicit(column);
                 auto.given(&self.row, self.info);
+                Ok(())
+            }
+            // It is calculated.
+            _ if self.info.columns[column].generated.is_some() => Ok(()),
+            _ if self.info.columns[column].has_default_expression() => {
+                self.by_default.push(column);
                 Ok(())
             }
             _ => self.store.default(column, state, &mut self.row),
@@ -206,12 +243,14 @@ impl<'p> Writer<'p> {
         Ok(())
     }
 
-    /// Whether a constraint refuses the row at hand and it is to be left out.
+    /// Calculates the columns of the row at hand that nobody gave. Whether a constraint refuses it and it is to be left out.
     ///
     /// # Errors
-    /// 3819 it is not to be left out; those of evaluating a condition.
-    fn refuses(&self, rules: &TableRules, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
-        let values = rules::values_of(rules, self.info, cx, |column| self.row.field(self.info, column));
+    /// 3819 it is not to be left out; those of the expressions and of storing what they give.
+    fn refuses(&mut self, rules: &TableRules, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
+        let mut values = rules::values_of(rules, self.info, cx, |column| self.row.field(self.info, column));
+        let wanted = rules.values.iter().filter(|r| !r.is_default || self.by_default.contains(&r.column));
+        rules::calculate(wanted, &mut values, &self.store, &mut self.row, cx)?;
         let refused = rules::refused(&rules.checks, |_| true, &values, cx)?;
         rules::leave_out(refused, self.ignore, cx.state)
     }
@@ -325,7 +364,14 @@ impl<'p> Writer<'p> {
                     let value = expr.eval(cx, &row)?;
                     self.store.value(*column, &value, expr.ty(), cx.state, &mut made)?;
                 }
-                None => self.store.default(*column, cx.state, &mut made)?,
+                None if info.columns[*column].generated.is_some() => continue,
+                None => match self.rules.and_then(|rules| rules.default_of(*column)) {
+                    Some(rule) => {
+                        let mut values = old_values.clone();
+                        rules::calculate(std::iter::once(rule), &mut values, &self.store, &mut made, cx)?;
+                    }
+                    None => self.store.default(*column, cx.state, &mut made)?,
+                },
             }
             if !set.contains(column) {
                 set.push(*column);
@@ -342,9 +388,15 @@ impl<'p> Writer<'p> {
             set.push(column);
         }
         if let Some(rules) = self.rules.filter(|rules| rules.concern(&set)) {
-            let field =
-                |c: usize| if set.contains(&c) { made.field(info, c) } else { old.row.field(info, c) };
-            let values = rules::values_of(rules, info, cx, field);
+            let mut values = {
+                let field =
+                    |c: usize| if set.contains(&c) { made.field(info, c) } else { old.row.field(info, c) };
+                rules::values_of(rules, info, cx, field)
+            };
+            let given = set.clone();
+            rules.add_generated(&mut set);
+            let changed = rules.generated().filter(|r| set.contains(&r.column) && !given.contains(&r.column));
+            rules::calculate(changed, &mut values, &self.store, &mut made, cx)?;
             let refused = rules::refused(&rules.checks, |check| check.concerns(&set), &values, cx)?;
             if rules::leave_out(refused, ignore, cx.state)? {
                 return Ok(());

@@ -6,13 +6,16 @@
 //! - no column has two meanings;
 //! - flags, cas and expiry are integers; cas and what is declared of it has eight bytes, expiry and flags four or more;
 //! - every other column can do without a value: it is nullable, has a constant or CURRENT_TIMESTAMP as its default, or is
-//!   AUTO_INCREMENT.
+//!   AUTO_INCREMENT;
+//! - the table asks nothing of its rows that only SQL understands: it has no CHECK constraints, generated columns and defaults that
+//!   are expressions.
 
 use super::column::{Form, Int, Misfit, Room};
 use super::config::{Config, Container};
 use crate::store::{Failure, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use vaquita_engine::kept;
 use vaquita_engine::lower::filename;
 use vaquita_engine::table::{DefaultValue, FieldSource};
 use vaquita_engine::{Field, ReadLock, ReadOptions, Table, cursor::PointRead};
@@ -138,6 +141,7 @@ impl Mapping {
         if values.is_empty() {
             return Err("value_columns is empty".into());
         }
+        refuse_rules(&table)?;
         let index = index(&table, &container.index, &keys)?;
         let extra =
             |name: &Option<String>, bytes| name.as_ref().map(|name| extra(&table, name, bytes)).transpose();
@@ -246,6 +250,21 @@ fn index(table: &Table, name: &str, keys: &[Part]) -> std::result::Result<usize,
         false => {
             Err(format!("the columns of index {name} are not those of key_columns, whole and in this order"))
         }
+    }
+}
+
+/// Rows are written here without SQL, which alone knows expressions.
+fn refuse_rules(table: &Table) -> std::result::Result<(), String> {
+    if kept::Extra::parse(&table.extra).of_checks().next().is_some() {
+        return Err("the table has CHECK constraints".into());
+    }
+    let calculated = |column: &vaquita_engine::Column| {
+        matches!(column.default, DefaultValue::Text(_))
+            || kept::Extra::parse(&column.extra).get("generated").is_some()
+    };
+    match table.columns.iter().find(|column| calculated(column)) {
+        Some(column) => Err(format!("column {} is calculated, which only SQL does", column.def.name)),
+        None => Ok(()),
     }
 }
 

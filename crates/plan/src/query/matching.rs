@@ -11,6 +11,7 @@ use crate::tree::Source;
 use crate::tree::{BlockPlan, OrderKey, Path, SortValue, TableUse};
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
+use vaquita_catalog::expressions::value_not_allowed;
 use vaquita_engine::MdlMode;
 use vaquita_expr::{CompileCx, Expr, Resolved, Scope, compile, compile_condition};
 use vaquita_parser::ast;
@@ -162,8 +163,9 @@ fn plan_rows(
     if cx.session.state.vars.sql_safe_updates {
         refuse_unsafe(&block, several, request)?;
     }
-    let collects =
-        several || !block.order.is_empty() && !block.order_done || meets_again(&block, &assignments);
+    let collects = several
+        || !block.order.is_empty() && !block.order_done
+        || meets_again(&block, &assignments, targets.first().and_then(|t| t.rules.as_deref()));
     Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects, several })
 }
 
@@ -189,7 +191,10 @@ fn add_rules(
         let Some(rules) = TableRules::of(&target.info.definition, cx)? else { continue };
         let mut set: Vec<usize> = assignments.iter().filter(|a| a.target == at).map(|a| a.column).collect();
         set.extend(&target.info.on_update_now);
-        if !rules.concern(&set) {
+        let by_default = |a: &MatchedAssignment| {
+            a.target == at && a.value.is_none() && rules.default_of(a.column).is_some()
+        };
+        if !rules.concern(&set) && !assignments.iter().any(by_default) {
             continue;
         }
         let mut used = scope.slots[usize::from(target.slot)].used.borrow_mut();
@@ -247,11 +252,25 @@ fn assignments(
         };
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
-            _ => Some(compile(&assignment.value, scope, cx)?),
+            _ => {
+                refuse_value(&targets[target].info, column.column.into())?;
+                Some(compile(&assignment.value, scope, cx)?)
+            }
         };
         list.push(MatchedAssignment { target, column: column.column.into(), value });
     }
     Ok(list)
+}
+
+/// A generated column takes no value but DEFAULT.
+///
+/// # Errors
+/// 3105.
+pub fn refuse_value(info: &TableInfo, column: usize) -> SqlResult<()> {
+    match info.columns[column].generated {
+        None => Ok(()),
+        Some(_) => Err(value_not_allowed(&info.columns[column].name, &info.definition.name)),
+    }
 }
 
 /// `sql_safe_updates`: rows are to be found by a key, unless LIMIT bounds them.
@@ -273,7 +292,7 @@ fn refuse_unsafe(block: &BlockPlan, several: bool, request: &MatchRequest<'_>) -
 }
 
 /// Whether a scan may meet a row again that was changed: the index it reads is ordered by what changes.
-fn meets_again(block: &BlockPlan, assignments: &[MatchedAssignment]) -> bool {
+fn meets_again(block: &BlockPlan, assignments: &[MatchedAssignment], rules: Option<&TableRules>) -> bool {
     let Some(read) = block.reads.first() else { return false };
     let (Source::Stored(info), Some(index)) = (&read.source, read.path.index()) else { return false };
     if matches!(read.path, Path::Point { .. }) {
@@ -282,7 +301,11 @@ fn meets_again(block: &BlockPlan, assignments: &[MatchedAssignment]) -> bool {
     let index = &info.table.indexes[index];
     let clustered = info.table.clustered();
     let ordering = |c: usize| index.parts.iter().chain(&clustered.parts).any(|p| p.column == c);
-    assignments.iter().any(|a| ordering(a.column))
+    let mut set: Vec<usize> = assignments.iter().map(|a| a.column).collect();
+    if let Some(rules) = rules {
+        rules.add_generated(&mut set);
+    }
+    set.into_iter().any(ordering)
 }
 
 impl MatchPlan {

@@ -4,6 +4,7 @@
 //! The row that such an expression is evaluated for has the row that is there as table 0, the one that was to come in as table 1,
 //! and from [`SELECTED`] on the rows of the SELECT's tables. What is looked at of these is selected besides the statement's own items.
 
+use super::matching::refuse_value;
 use super::names::{BlockScope, Slot, SlotColumn, Visible};
 use crate::planner::Planner;
 use crate::tree::Source;
@@ -86,7 +87,10 @@ impl<'a> Updates<'a> {
             let column = scope.position(&assignment.column)?;
             let value = match assignment.value.kind {
                 ast::ExprKind::Default => None,
-                _ => Some(compile(&assignment.value, &scope, cx)?),
+                _ => {
+                    refuse_value(self.info, column)?;
+                    Some(compile(&assignment.value, &scope, cx)?)
+                }
             };
             assignments.push((column, value));
         }

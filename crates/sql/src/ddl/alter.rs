@@ -5,7 +5,7 @@
 
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
-use super::{checks, columns, keys, limits, look_at, names_of, options, tables, types};
+use super::{checks, columns, expressions, keys, limits, look_at, names_of, options, tables, types};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
@@ -116,6 +116,14 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         change.drop_constraint(action)?;
     }
     for action in alter.actions {
+        // Columns that go together do not hold each other.
+        if let AlterAction::DropColumn(name) = action
+            && let Some(at) = change.definition.column(&name.to_string())
+        {
+            change.definition.column_mut(at).uses.clear();
+        }
+    }
+    for action in alter.actions {
         change.drop(action)?;
     }
     let mut table_options = Vec::new();
@@ -124,6 +132,9 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         if let AlterAction::Option(option) = action {
             table_options.push(*option);
         }
+    }
+    for action in alter.actions {
+        change.expressions(cx, action)?;
     }
     for action in alter.actions {
         change.keys(cx, action)?;
@@ -149,6 +160,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     }
     change.definition.check_auto_increment()?;
     change.definition.check_actions()?;
+    change.definition.check_expressions()?;
     if !info.table.is_temporary() {
         checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
     }
@@ -290,6 +302,21 @@ impl Change {
         }
         self.in_place = false;
         Ok(())
+    }
+
+    /// Expressions of columns and defaults, which may look at any column.
+    fn expressions(&mut self, cx: &mut StmtCx<'_>, action: &AlterAction<'_>) -> SqlResult<()> {
+        match action {
+            AlterAction::AddColumn { column, .. }
+            | AlterAction::ModifyColumn { column, .. }
+            | AlterAction::ChangeColumn { column, .. } => {
+                expressions::of_column(cx, &mut self.definition, column)
+            }
+            AlterAction::SetDefault { column, default: Some(default) } => {
+                expressions::of_default(cx, &mut self.definition, &column.to_string(), default)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn keys(&mut self, cx: &mut StmtCx<'_>, action: &AlterAction<'_>) -> SqlResult<()> {
@@ -571,6 +598,11 @@ fn change_column(
     if !same_name(&new.name, old) && definition.column(&new.name).is_some() {
         return Err(SqlError::duplicate_column(&new.name));
     }
+    let stored = |column: &ColumnDefinition| column.generated.as_ref().map(|generated| generated.stored);
+    // A column that is there stays in the row, or out of it.
+    if stored(&definition.columns[at]).unwrap_or(true) != stored(&new).unwrap_or(true) {
+        return Err(vaquita_catalog::expressions::unsupported("Changing the STORED status"));
+    }
     definition.replace_column(at, new)?;
     place_column(definition, at, place)
 }
@@ -587,7 +619,12 @@ fn set_default(
         Some(default) => columns::default(cx, default, &definition.columns[at])?,
         None => DefaultValue::None,
     };
-    definition.column_mut(at).default = default;
+    if definition.columns[at].generated.is_some() {
+        return Err(SqlError::new(1221, "Incorrect usage of DEFAULT and generated column"));
+    }
+    let column = definition.column_mut(at);
+    column.default = default;
+    column.uses.clear();
     Ok(())
 }
 

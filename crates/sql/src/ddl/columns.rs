@@ -1,8 +1,8 @@
 //! Columns as written.
 
-use super::types;
+use super::{expressions, types};
 use crate::statement::StmtCx;
-use vaquita_catalog::{ColumnDefinition, limits};
+use vaquita_catalog::{ColumnDefinition, Generated, limits};
 use vaquita_engine::table::DefaultValue;
 use vaquita_expr::scope::NoTables;
 use vaquita_expr::{CompileCx, EvalCx, Row, compile};
@@ -26,9 +26,6 @@ pub(super) fn define(
     first_timestamp: bool,
 ) -> SqlResult<ColumnDefinition> {
     let name = written.name.to_string();
-    if written.generated.is_some() {
-        return Err(SqlError::unsupported("generated columns"));
-    }
     if written.invisible {
         return Err(SqlError::unsupported("INVISIBLE columns"));
     }
@@ -62,6 +59,14 @@ pub(super) fn define(
     {
         let message = format!("Incorrect column specifier for column '{}'", column.name);
         return Err(SqlError::new(1063, message));
+    }
+    if let Some(generated) = written.generated {
+        expressions::check_attributes(written)?;
+        // Its text follows when all columns are known.
+        column.generated = Some(Generated { clause: String::new(), stored: generated.stored });
+        column.ty.nullable = written.nullable != Some(false) && !written.primary;
+        column.default = if column.ty.nullable { DefaultValue::Null } else { DefaultValue::None };
+        return Ok(column);
     }
     on_update(&mut column, written)?;
     column.default = match &written.default {
@@ -118,7 +123,8 @@ pub(super) fn default(
             let fits = is_moment && u32::from(column.ty.decimals) == *fsp;
             return if fits { Ok(DefaultValue::Now) } else { Err(invalid()) };
         }
-        ast::DefaultValue::Expr(_) => return Err(SqlError::unsupported("expressions as defaults")),
+        // Its text follows when all columns are known.
+        ast::DefaultValue::Expr(_) => return Ok(DefaultValue::Text(String::new())),
         ast::DefaultValue::Literal(expr) => expr,
     };
     let mut compile_cx = CompileCx::new(Some(cx.db), cx.state);

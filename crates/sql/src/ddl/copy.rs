@@ -8,7 +8,7 @@ use vaquita_catalog::error;
 use vaquita_catalog::{Definition, TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
-use vaquita_exec::dml::check_row;
+use vaquita_exec::dml::complete_row;
 use vaquita_expr::{CompileCx, EvalCx};
 use vaquita_plan::TableRules;
 use vaquita_session::Shared;
@@ -105,6 +105,8 @@ struct Rows<'t> {
     /// What the new table asks of its rows.
     rules: Option<Arc<TableRules>>,
     shared: Option<&'t Shared>,
+    /// Columns that were not there before.
+    new_columns: Vec<usize>,
     copied: u64,
     duplicates: u64,
 }
@@ -127,11 +129,15 @@ impl<'t> Rows<'t> {
             ignore,
             rules: None,
             shared: None,
+            new_columns: Vec::new(),
             copied: 0,
             duplicates: 0,
         };
         for (i, column) in definition.columns.iter().enumerate() {
-            let source = match column.origin {
+            if column.origin.is_none() {
+                rows.new_columns.push(i);
+            }
+            let source = match column.origin.filter(|_| column.generated.is_none()) {
                 Some(from) if same_storage(&old.columns[from].ty, &new.columns[i].ty) => Source::Same(from),
                 Some(from) => Source::Converted(from),
                 None => rows.constant(i, state)?,
@@ -185,6 +191,7 @@ impl<'t> Rows<'t> {
             converted.clear();
             let ends = self.convert(&sources, &values, &mut converted, state)?;
             let mut number = Vec::new();
+            let made;
             let mut fields: SmallVec<[Field<'_>; 16]> = SmallVec::new();
             for (source, end) in sources.iter().zip(&ends) {
                 fields.push(match (source, end) {
@@ -206,7 +213,10 @@ impl<'t> Rows<'t> {
             }
             if let Some(rules) = &self.rules {
                 let mut eval = EvalCx::new(self.shared, state, None);
-                check_row(rules, self.new, &mut eval, |column| fields[column])?;
+                made = complete_row(rules, self.new, &self.new_columns, self.mode, &mut eval, |column| {
+                    fields.get(column).copied().flatten()
+                })?;
+                made.iter().for_each(|(column, bytes)| fields[*column] = bytes.as_deref());
             }
             self.insert(statement, to, &fields, numbers.as_mut())?;
             self.mode.row += 1;

@@ -49,6 +49,7 @@ pub(super) fn create_table(
     }
     definition.check_doc_id()?;
     definition.check_actions()?;
+    definition.check_expressions()?;
     check_primary_key(cx, &definition)?;
     definition.options.set_created(cx.state.now_us / 1_000_000);
     definition.check_row_bytes()?;
@@ -176,6 +177,11 @@ fn definition_of(
     for element in written.elements {
         if let TableElement::Column(column) = element {
             add_column(cx, &mut definition, column)?;
+        }
+    }
+    for element in written.elements {
+        if let TableElement::Column(column) = element {
+            super::expressions::of_column(cx, &mut definition, column)?;
         }
     }
     if written.select.is_none() {

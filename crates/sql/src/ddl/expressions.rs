@@ -2,9 +2,105 @@
 
 use crate::statement::StmtCx;
 use vaquita_catalog::Definition;
+use vaquita_engine::table::DefaultValue;
+use vaquita_expr::CompileCx;
 use vaquita_expr::scope::unknown_column;
 use vaquita_parser::{NotPrinted, ast, print_expression};
-use vaquita_types::SqlError;
+use vaquita_plan::rules::compile_of_table;
+use vaquita_types::{SqlError, SqlResult};
+
+/// Attributes that a generated column cannot have.
+///
+/// # Errors
+/// 1221.
+pub(super) fn check_attributes(written: &ast::ColumnDef<'_>) -> SqlResult<()> {
+    let attribute = match written {
+        w if w.default.is_some() => "DEFAULT",
+        w if w.auto_increment => "AUTO_INCREMENT",
+        w if w.on_update_now.is_some() => "ON UPDATE",
+        _ => return Ok(()),
+    };
+    Err(SqlError::new(1221, format!("Incorrect usage of {attribute} and generated column")))
+}
+
+/// Notes the expression of a column, or of its default, in a definition whose columns are complete.
+///
+/// # Errors
+/// 3102, 3763 to 3765 of a generated column, 3769 to 3772 of a default; 1054; those of the expression.
+pub(super) fn of_column(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    written: &ast::ColumnDef<'_>,
+) -> SqlResult<()> {
+    match (written.generated, &written.default) {
+        (Some(generated), _) => note(cx, definition, &written.name.to_string(), &generated.expr, true),
+        (None, Some(default)) => of_default(cx, definition, &written.name.to_string(), default),
+        (None, None) => Ok(()),
+    }
+}
+
+/// Notes the expression of a default, if it is one.
+///
+/// # Errors
+/// As [`of_column`].
+pub(super) fn of_default(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    column: &str,
+    default: &ast::DefaultValue<'_>,
+) -> SqlResult<()> {
+    match default {
+        ast::DefaultValue::Expr(expr) => note(cx, definition, column, expr, false),
+        ast::DefaultValue::Literal(_) | ast::DefaultValue::Now(_) => Ok(()),
+    }
+}
+
+fn note(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    column: &str,
+    expr: &ast::Expr<'_>,
+    generated: bool,
+) -> SqlResult<()> {
+    let Some(at) = definition.column(column) else { return Ok(()) };
+    let what = match generated {
+        true => format!("Expression of generated column '{column}'"),
+        false => format!("Default value expression of column '{column}'"),
+    };
+    let err = |codes: [u16; 2], text: &str| {
+        Err(SqlError::new(if generated { codes[0] } else { codes[1] }, format!("{what} {text}")))
+    };
+    if matches!(expr.kind, ast::ExprKind::Row(_)) {
+        return err([3764, 3771], "cannot refer to a row value.");
+    }
+    let printed = match print(cx, expr, definition) {
+        Ok(printed) => printed,
+        Err(Refusal::Variable) => return err([3765, 3772], "cannot refer user or system variables."),
+        Err(Refusal::Part) => return err([3102, 3769], "contains a disallowed function."),
+        Err(Refusal::Unknown(name)) => {
+            let clause = if generated { "generated column function" } else { "default value expression" };
+            return Err(SqlError::new(1054, format!("Unknown column '{name}' in '{clause}'")));
+        }
+        Err(Refusal::Foreign(e)) => return Err(e),
+    };
+    let allowed = |function: &&String| match generated {
+        true => is_deterministic(function),
+        // Any function of ours that takes no part in the statement.
+        false => !matches!(function.as_str(), "default" | "values") && vaquita_expr::is_function(function),
+    };
+    if let Some(function) = printed.functions.iter().find(|f| !allowed(f)) {
+        return err([3763, 3770], &format!("contains a disallowed function: {function}."));
+    }
+    let Text { text, columns, .. } = printed;
+    compile_of_table(&text, definition, column, &mut CompileCx::new(Some(cx.db), cx.state))?;
+    let column = definition.column_mut(at);
+    column.uses = columns;
+    match &mut column.generated {
+        Some(generated) => generated.clause = text,
+        None => column.default = DefaultValue::Text(text),
+    }
+    Ok(())
+}
 
 /// An expression of a definition.
 #[derive(Debug)]

@@ -137,7 +137,7 @@ fn default_text(m: &Making<'_, '_>, column: &ColumnInfo) -> Value<'static> {
             0 => text("CURRENT_TIMESTAMP"),
             n => text(format!("CURRENT_TIMESTAMP({n})")),
         },
-        DefaultValue::Text(expression) => text(expression),
+        DefaultValue::Text(expression) => text(escaped(expression)),
         DefaultValue::Stored(stored) => {
             let value = column.ty.decode(Some(stored), &m.state().vars.time_zone);
             if let Value::Bit { value, .. } = value {
@@ -172,11 +172,18 @@ fn extra_text(column: &ColumnInfo) -> String {
     if column.auto_increment {
         return "auto_increment".to_owned();
     }
-    match (column.on_update_now, column.sql_type().decimals) {
+    let how = match &column.generated {
+        Some(generated) if generated.stored => "STORED GENERATED",
+        Some(_) => "VIRTUAL GENERATED",
+        None if column.has_default_expression() => "DEFAULT_GENERATED",
+        None => "",
+    };
+    let on_update = match (column.on_update_now, column.sql_type().decimals) {
         (false, _) => String::new(),
         (true, 0) => "on update CURRENT_TIMESTAMP".to_owned(),
         (true, n) => format!("on update CURRENT_TIMESTAMP({n})"),
-    }
+    };
+    format!("{how} {on_update}").trim().to_owned()
 }
 
 /// Numbers of a type: characters, bytes, digits, decimals, digits of the second.
@@ -275,7 +282,7 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 text(extra_text(column)),
                 text(privileges),
                 text(&column.comment),
-                text(""),
+                text(column.generated.as_ref().map_or_else(String::new, |g| escaped(&g.clause))),
             ]);
         }
     }

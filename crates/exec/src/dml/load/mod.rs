@@ -8,6 +8,7 @@ mod reader;
 mod source;
 
 use super::insert::open_for_change;
+use super::rules::refuse_given;
 use super::scope::TableScope;
 use super::store::must_be_given;
 use super::writer::{Assigned, OnDuplicate, Writer};
@@ -97,6 +98,11 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     if targets.is_empty() {
         targets.extend(info.shown_columns().map(|(c, _)| Target::Column(c)));
     }
+    for target in &targets {
+        if let Target::Column(column) = target {
+            refuse_given(&info, *column, compile_cx.session.state)?;
+        }
+    }
     if format.is_fixed_width() {
         check_fixed_width(&info, &targets)?;
     }
@@ -105,7 +111,10 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         let column = scope.position(&assignment.column)?;
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
-            _ => Some(compile(&assignment.value, &scope, &mut compile_cx)?),
+            _ => {
+                refuse_given(&info, column, compile_cx.session.state)?;
+                Some(compile(&assignment.value, &scope, &mut compile_cx)?)
+            }
         };
         assignments.push(Assigned { column, value });
     }
@@ -234,7 +243,7 @@ impl Loading<'_> {
                 }
                 (Target::Column(column), Some(None)) => null(writer, *column, cx.state)?,
                 (Target::Column(column), None) => {
-                    writer.store.absent(*column, cx.state, &mut writer.row);
+                    writer.set_absent(*column, cx.state);
                     // Once for each field, as MySQL counts them.
                     let text = format!("Row {row} doesn't contain data for all columns");
                     condition(1261, text, writer.store.strict, cx.state)?;
