@@ -81,6 +81,11 @@ impl Aggregate {
             && self.order_by.iter().zip(&other.order_by).all(|(a, b)| a.0.same_as(&b.0) && a.1 == b.1)
     }
 
+    /// How two values of its first argument are ordered.
+    pub fn order(&self, a: &Value<'_>, b: &Value<'_>) -> Ordering {
+        self.how.first().map_or(Ordering::Equal, |how| how.order(a, b))
+    }
+
     /// What is known of the result.
     pub fn info(&self) -> &Info {
         &self.info
@@ -285,6 +290,40 @@ impl Accumulator {
                 }
                 list.push(of, cx, keys, text)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Whether rows can be taken away again with nothing lost.
+    pub fn can_remove(&self) -> bool {
+        matches!(self.state, State::Count(_) | State::Sum(..))
+    }
+
+    /// Takes a row away that was added.
+    ///
+    /// # Errors
+    /// Of the arguments.
+    pub fn remove(&mut self, of: &Aggregate, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
+        match &mut self.state {
+            State::Count(n) => {
+                for arg in &of.args {
+                    if arg.eval(cx, row)?.is_null() {
+                        return Ok(());
+                    }
+                }
+                *n -= 1;
+            }
+            State::Sum(sum, n) => {
+                let Some(v) = of.args[0].decimal(cx, row)? else { return Ok(()) };
+                *n -= 1;
+                *sum = match sum {
+                    Some(sum) if *n > 0 => {
+                        Some(sum.sub(&v).map_err(|_| out_of_range("DECIMAL", &of.args[0]))?)
+                    }
+                    _ => None,
+                };
+            }
+            _ => {}
         }
         Ok(())
     }

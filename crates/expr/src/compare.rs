@@ -217,6 +217,7 @@ fn is_truth(e: &Expr) -> bool {
             | Node::Param(_)
             | Node::Column { .. }
             | Node::Aggregate(_)
+            | Node::Window(_)
             | Node::Call(_)
             | Node::Row(_)
             | Node::Subquery(_)

@@ -38,6 +38,10 @@ impl Expr {
             Node::Param(i) => Ok(row.params.get(*i as usize).map_or(Value::Null, Value::borrowed)),
             Node::Column { level, table, column, .. } => column_value(*level, *table, *column, cx, row),
             Node::Aggregate(i) => Ok(row.aggregates.get(*i as usize).map_or(Value::Null, Value::borrowed)),
+            Node::Window(i) => {
+                let at = row.aggregates.len().checked_sub(*i as usize + 1);
+                Ok(at.map_or(Value::Null, |at| row.aggregates[at].borrowed()))
+            }
             Node::Call(call) => {
                 let value = (call.eval)(self, &call.args, cx, row)?;
                 if let Value::Bytes(Cow::Owned(bytes)) = &value

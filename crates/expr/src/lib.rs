@@ -40,11 +40,12 @@ pub mod row;
 pub mod scope;
 mod subquery;
 pub mod variables;
+pub mod window;
 
 pub use aggregate::{Accumulator, Aggregate, order_of};
 pub use build::converted_len_max;
 
-pub use compile::{compile, compile_condition, equal};
+pub use compile::{compile, compile_condition, compile_windows, equal};
 pub use control::{merge, union_type};
 pub use convert::as_type;
 pub use eval::all_true;

@@ -79,6 +79,8 @@ pub enum Node {
     },
     /// Result of an aggregate.
     Aggregate(u32),
+    /// Result of a window function.
+    Window(u32),
     /// All of them are true. Two or more; flattened.
     And(Box<[Expr]>),
     /// One of them is true. Two or more; flattened.
@@ -273,7 +275,7 @@ impl Expr {
     /// Calls `visit` for the expressions right below.
     pub fn children<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         match &self.node {
-            Node::Const(_) | Node::Param(_) | Node::Column { .. } | Node::Aggregate(_) => {}
+            Node::Const(_) | Node::Param(_) | Node::Column { .. } | Node::Aggregate(_) | Node::Window(_) => {}
             Node::And(list) | Node::Or(list) | Node::Row(list) => list.iter().for_each(visit),
             Node::Not(operand) | Node::IsNull { operand, .. } => visit(operand),
             Node::Compare { sides, .. } => sides.iter().for_each(visit),
@@ -292,7 +294,7 @@ impl Expr {
         match (&self.node, &other.node) {
             (Node::Const(a), Node::Const(b)) => a == b && self.ty == other.ty,
             (Node::Param(a), Node::Param(b)) => a == b,
-            (Node::Aggregate(a), Node::Aggregate(b)) => a == b,
+            (Node::Aggregate(a), Node::Aggregate(b)) | (Node::Window(a), Node::Window(b)) => a == b,
             (
                 Node::Column { level: a, table: b, column: c, .. },
                 Node::Column { level: x, table: y, column: z, .. },

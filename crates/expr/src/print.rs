@@ -58,6 +58,9 @@ fn push(e: &Expr, out: &mut String) {
         Node::Aggregate(n) => {
             let _ = write!(out, "<aggregate {n}>");
         }
+        Node::Window(n) => {
+            let _ = write!(out, "<window {n}>");
+        }
         Node::And(list) => infix(list, " and ", out),
         Node::Or(list) => infix(list, " or ", out),
         Node::Row(list) => infix(list, ",", out),

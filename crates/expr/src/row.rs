@@ -11,6 +11,7 @@ pub struct Row<'r> {
     /// Parameters of the statement: `?`, or literals lifted out of the text.
     pub params: &'r [Value<'r>],
     /// Results of the query block's aggregates, in the order of [`super::CompileCx::aggregates`]; empty before grouping.
+    /// Those of its window functions are at the end, the first one last.
     pub aggregates: &'r [Value<'r>],
     /// The row of the enclosing query block, for correlated subqueries.
     pub outer: Option<&'r Row<'r>>,

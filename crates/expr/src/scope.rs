@@ -3,6 +3,7 @@
 use super::aggregate::Aggregate;
 use super::node::Expr;
 use super::query::CompiledSubquery;
+use super::window::Windows;
 use vaquita_parser::ast;
 use vaquita_session::{EvalCx, SessionState, Shared};
 use vaquita_types::{SqlError, SqlResult, SqlType};
@@ -55,6 +56,11 @@ pub trait Scope {
     /// Whether aggregate functions may stand here.
     fn allows_aggregates(&self) -> bool {
         false
+    }
+
+    /// Why window functions may not stand here; `None`: they may.
+    fn window_refusal(&self, function: &str) -> Option<SqlError> {
+        Some(super::window::misplaced(function))
     }
 
     /// Compiles a subquery whose enclosing block this is.
@@ -127,6 +133,8 @@ pub struct CompileCx<'c> {
     pub param_types: &'c [SqlType],
     /// The aggregates of the present query block. A block takes those of the outer one away and puts them back.
     pub aggregates: Vec<Aggregate>,
+    /// The same of its window functions.
+    pub windows: Windows,
     /// Parts that are constant are calculated at once. Off where the values of session variables may change before the
     /// plan is executed.
     pub fold: bool,
@@ -139,6 +147,7 @@ impl<'c> CompileCx<'c> {
             session: EvalCx::new(db, state, None),
             param_types: &[],
             aggregates: Vec::new(),
+            windows: Windows::default(),
             fold: true,
         }
     }

@@ -22,7 +22,7 @@ macro_rules! keywords {
     };
 }
 
-const COUNT: usize = 653;
+const COUNT: usize = 655;
 
 /// Slots of the table; a power of two, sparse enough that most words are found or excluded at their first slot.
 const SLOTS: usize = 4096;
@@ -542,6 +542,7 @@ keywords! {
     NoWait "NO_WAIT" false,
     NoWriteToBinlog "NO_WRITE_TO_BINLOG" true,
     Null "NULL" true,
+    Nulls "NULLS" false,
     Number "NUMBER" false,
     Numeric "NUMERIC" true,
     Nvarchar "NVARCHAR" false,
@@ -634,6 +635,7 @@ keywords! {
     Require "REQUIRE" true,
     Reset "RESET" false,
     Resignal "RESIGNAL" true,
+    Respect "RESPECT" false,
     Restore "RESTORE" false,
     Restrict "RESTRICT" true,
     Resume "RESUME" false,

@@ -276,11 +276,12 @@ impl Lines {
             self.steps(block, &block.steps, id, select_type, &mut derived);
             let group_sorts = block.group.as_ref().is_some_and(|g| !g.keys.is_empty() && !g.sorted_input);
             if let Some(line) = self.lines.get_mut(first) {
-                if group_sorts || block.distinct && !block.order.is_empty() {
+                if group_sorts || block.windows.is_some() || block.distinct && !block.order.is_empty() {
                     line.extra.push("Using temporary");
                 }
                 if !block.order.is_empty() && !block.order_done
                     || block.group.as_ref().is_some_and(|g| g.rollup)
+                    || block.windows.is_some()
                 {
                     line.extra.push("Using filesort");
                 }

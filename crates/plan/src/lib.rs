@@ -47,6 +47,6 @@ pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 pub use tree::{
     BlockPlan, Body, GroupPlan, HashKey, KeyTest, KeyValue, LastRows, LimitPlan, Making, OrderKey, Path,
     QueryPlan, Read, Recursion, SetOperation, SortValue, Source, SourceLock, Step, SubqueryPlan, TableUse,
-    UnionPart, Work,
+    UnionPart, WindowFunction, WindowPass, WindowsPlan, Work,
 };
 pub use wanted::wanted_of;

@@ -146,7 +146,13 @@ pub fn compile_of_table(
 ) -> SqlResult<Expr> {
     // The statement's own parameters and aggregates are none of its business.
     let session = EvalCx::new(cx.session.db, cx.session.state, None);
-    let mut own = CompileCx { session, param_types: &[], aggregates: Vec::new(), fold: true };
+    let mut own = CompileCx {
+        session,
+        param_types: &[],
+        aggregates: Vec::new(),
+        windows: vaquita_expr::window::Windows::default(),
+        fold: true,
+    };
     let scope = TableColumns { definition, whose };
     let read = vaquita_parser::with_expression(text, |e| compile(e, &scope, &mut own));
     read.unwrap_or_else(|_| {

@@ -237,7 +237,7 @@ pub(super) fn is_random(e: &Expr) -> bool {
         return false;
     }
     match e.node() {
-        Node::Column { .. } | Node::Aggregate(_) => false,
+        Node::Column { .. } | Node::Aggregate(_) | Node::Window(_) => false,
         Node::Subquery(sub) => sub.left.iter().any(is_random),
         _ => {
             let (mut changing, mut random) = (false, false);

@@ -6,6 +6,7 @@ use crate::source::VirtualTable;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::{ReadLock, WaitPolicy};
+use vaquita_expr::window::{Frame, WindowKind};
 use vaquita_expr::{Aggregate, ColumnMap, Expr};
 use vaquita_types::SqlType;
 use vaquita_types::compare::CompareAs;
@@ -181,6 +182,46 @@ pub struct GroupPlan {
     pub first_only: bool,
 }
 
+/// Window functions of a block. All they look at is evaluated once for each row, before rows are sorted.
+#[derive(Debug)]
+pub struct WindowsPlan {
+    /// What is evaluated for each row.
+    pub inputs: Vec<Expr>,
+    /// The functions.
+    pub calls: Vec<WindowFunction>,
+    /// Rows are sorted so many times, and functions calculated of those that are in the order they want.
+    pub passes: Vec<WindowPass>,
+}
+
+/// Window functions whose rows are in one order.
+#[derive(Debug)]
+pub struct WindowPass {
+    /// PARTITION BY.
+    pub partition: Vec<OrderKey>,
+    /// ORDER BY.
+    pub order: Vec<OrderKey>,
+    /// Positions among the functions.
+    pub calls: Vec<usize>,
+}
+
+/// A window function.
+#[derive(Debug)]
+pub struct WindowFunction {
+    /// What it does. The arguments of an aggregate are columns of a table whose columns are the inputs.
+    pub kind: WindowKind,
+    /// Positions of its arguments among the inputs.
+    pub args: Vec<usize>,
+    /// n of NTILE, LAG, LEAD, NTH_VALUE.
+    pub count: Option<Expr>,
+    /// The rows it looks at; of an interval the expression is a column of the inputs. `None`: those up to the peers of the
+    /// present one if there is an order, else all.
+    pub frame: Option<Frame>,
+    /// Position of the ORDER BY among the inputs, if the frame is one of values; whether it is descending.
+    pub by: Option<(usize, bool)>,
+    /// Rows have an order.
+    pub ordered: bool,
+}
+
 /// The work of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Work {
@@ -218,6 +259,8 @@ pub struct BlockPlan {
     pub group: Option<GroupPlan>,
     /// HAVING.
     pub having: Option<Expr>,
+    /// Window functions, if there are any.
+    pub windows: Option<Box<WindowsPlan>>,
     /// DISTINCT.
     pub distinct: bool,
     /// ORDER BY.
@@ -258,6 +301,7 @@ impl BlockPlan {
             items,
             group,
             having,
+            windows: None,
             distinct,
             order,
             order_done: false,

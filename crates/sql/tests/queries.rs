@@ -298,3 +298,174 @@ fn explained() {
         "the subquery and its table"
     );
 }
+
+#[test]
+fn windows_as_mysql_8_has_them() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; create table t (id int primary key, day date, at datetime, hour time, v int); \
+                insert into t values (1, '2024-01-01', '2024-01-01 10:00:00', '10:00:00', 1), \
+                (2, '2024-01-02', '2024-01-01 10:30:00', '10:30:00', 2), \
+                (3, '2024-01-02', '2024-01-01 12:00:00', '12:00:00', 4), \
+                (4, '2024-01-31', '2024-01-01 12:10:00', '12:10:00', 8), (5, '2024-02-29', null, null, 16), \
+                (6, null, null, null, 32)";
+    assert_eq!(run(&mut c, made), "");
+    all(
+        &mut c,
+        &[
+            (
+                "select id, sum(v) over (order by day range interval 1 day preceding) from t order by id",
+                "1|1\n2|7\n3|7\n4|8\n5|16\n6|32",
+            ),
+            (
+                "select id, sum(v) over (order by day range between interval 1 month preceding and interval 1 month \
+                 following) from t order by id",
+                "1|15\n2|15\n3|15\n4|31\n5|24\n6|32",
+            ),
+            (
+                "select id, sum(v) over (order by at desc range between interval 1 hour preceding and current row) \
+                 from t order by id",
+                "1|3\n2|2\n3|12\n4|8\n5|48\n6|48",
+            ),
+            (
+                "select id, sum(v) over (order by hour range between current row and interval '1:30' hour_minute \
+                 following) from t order by id",
+                "1|3\n2|6\n3|12\n4|8\n5|48\n6|48",
+            ),
+            (
+                "select id, lag(v, 1, -1) over (order by id), lead(v, 2, 'none') over (order by id) from t",
+                "1|-1|4\n2|1|8\n3|2|16\n4|4|32\n5|8|none\n6|16|none",
+            ),
+            (
+                "select id, first_value(v) respect nulls over (order by id), nth_value(v, 2) from first respect nulls \
+                 over (order by id) from t limit 2",
+                "1|1|NULL\n2|1|2",
+            ),
+            (
+                "select lead(v) ignore nulls over (order by id) from t",
+                "1235 This version of MySQL doesn't yet support 'IGNORE NULLS'",
+            ),
+            (
+                "select nth_value(v, 2) from last over (order by id) from t",
+                "1235 This version of MySQL doesn't yet support 'FROM LAST'",
+            ),
+            ("select sum(v) over w from t", "3579 Window name 'w' is not defined."),
+            (
+                "select sum(v) over a from t window a as (b), b as (a)",
+                "3580 There is a circularity in the window dependency graph.",
+            ),
+            (
+                "select sum(v) over (w partition by id) from t window w as ()",
+                "3581 A window which depends on another cannot define partitioning.",
+            ),
+            (
+                "select sum(v) over (w) from t window w as (order by id rows 1 preceding)",
+                "3582 Window 'w' has a frame definition, so cannot be referenced by another window.",
+            ),
+            (
+                "select sum(v) over (w order by v) from t window w as (order by id)",
+                "3583 Window '<unnamed window>' cannot inherit 'w' since both contain an ORDER BY clause.",
+            ),
+            (
+                "select sum(v) over (rows unbounded following) from t",
+                "3584 Window '<unnamed window>': frame start cannot be UNBOUNDED FOLLOWING.",
+            ),
+            (
+                "select sum(v) over (rows between current row and unbounded preceding) from t",
+                "3585 Window '<unnamed window>': frame end cannot be UNBOUNDED PRECEDING.",
+            ),
+            (
+                "select sum(v) over (rows between 1.5 preceding and current row) from t",
+                "3586 Window '<unnamed window>': frame start or end is negative, NULL or of non-integral type",
+            ),
+            (
+                "select sum(v) over (rows between 1 following and current row) from t",
+                "3586 Window '<unnamed window>': frame start or end is negative, NULL or of non-integral type",
+            ),
+            (
+                "select sum(v) over w from t window w as (range 1 preceding)",
+                "3587 Window 'w' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of \
+                 numeric or temporal type",
+            ),
+            (
+                "select sum(v) over w from t window w as (order by day range 1 preceding)",
+                "3588 Window 'w' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value \
+                 allowed.",
+            ),
+            (
+                "select sum(v) over w from t window w as (order by id range interval 1 day preceding)",
+                "3589 Window 'w' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not \
+                 allowed.",
+            ),
+            (
+                "select sum(v) over w from t window w as (rows v preceding)",
+                "3590 Window 'w' has a non-constant frame bound.",
+            ),
+            ("select sum(v) over w from t window w as (), w as ()", "3591 Window 'w' is defined twice."),
+            (
+                "select sum(v) over w from t window w as (order by 1)",
+                "3592 Window 'w': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use \
+                 expression.",
+            ),
+            (
+                "select id from t where row_number() over () = 1",
+                "3593 You cannot use the window function 'row_number' in this context.'",
+            ),
+            (
+                "select id from t having sum(v) over () = 1",
+                "3593 You cannot use the window function 'sum' in this context.'",
+            ),
+            (
+                "select row_number() over () as n from t having n = 1",
+                "3594 You cannot use the alias 'n' of an expression containing a window function in this context.'",
+            ),
+            (
+                "select sum(v) over (order by rank() over ()) from t",
+                "3595 You cannot nest a window function in the specification of window '<unnamed window>'.",
+            ),
+            (
+                "select sum(v) over (order by day rows interval 1 day preceding) from t",
+                "3596 Window '<unnamed window>': INTERVAL can only be used with RANGE frames.",
+            ),
+            (
+                "select id, percent_rank() over (order by v), cume_dist() over (order by v), bit_and(v + 1) over \
+                 (order by id rows between 1 preceding and 1 following) from t where id < 4",
+                "1|0|0.3333333333333333|2\n2|0.5|0.6666666666666666|0\n3|1|1|1",
+            ),
+            ("select ntile(0) over () from t", "1210 Incorrect arguments to ntile"),
+            ("select lag(v, -1) over () from t", "1210 Incorrect arguments to lag"),
+            (
+                "select count(distinct v) over () from t",
+                "1235 This version of MySQL doesn't yet support '<window function>(DISTINCT ..)'",
+            ),
+            (
+                "prepare s from 'select id, sum(v) over (order by id rows ? preceding), ntile(?) over (order by id) \
+                 from t where id < ? order by id'; set @a = 1, @b = 2, @c = 5; execute s using @a, @b, @c",
+                "1|1|1\n2|3|1\n3|6|2\n4|12|2",
+            ),
+            ("set @a = 2; execute s using @a, @b, @c", "1|1|1\n2|3|1\n3|7|2\n4|14|2"),
+        ],
+    );
+}
+
+/// What has no place in memory goes to files, with the same result.
+#[test]
+fn windows_in_little_memory() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; set cte_max_recursion_depth = 100000; create table t (id int primary key, g \
+                int, v int); insert into t with recursive n as (select 1 as i union all select i + 1 from n where i < \
+                6000) select i, i % 3, i * 7919 % 1009 from n";
+    assert_eq!(run(&mut c, made), "");
+    let query = "select sum(a), sum(b), sum(c), sum(d), sum(e), sum(f), sum(h) from (select id * row_number() over \
+                 (order by v, id) a, id * sum(v) over (partition by g order by id rows between 100 preceding and 50 \
+                 following) b, id * min(v) over (order by id rows between 500 preceding and 500 following) c, id * \
+                 count(*) over (order by v range between 10 preceding and 20 following) d, id * lag(v, 1000, 0) over \
+                 (order by id) e, id * nth_value(v, 700) over (partition by g order by v, id rows between 10 \
+                 following and unbounded following) f, id * cume_dist() over (order by v) h from t) x";
+    let wanted = run(&mut c, query);
+    assert!(wanted.split('|').count() == 7, "{wanted}");
+    let little = "set tmp_table_size = 16384, max_heap_table_size = 16384, sort_buffer_size = 32768";
+    assert_eq!(run(&mut c, little), "");
+    assert_eq!(run(&mut c, query), wanted);
+}

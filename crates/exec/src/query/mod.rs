@@ -15,6 +15,7 @@
 //! | reading tables, joins | `scan` |
 //! | tables kept in memory: derived and virtual ones, hash joins | `kept` |
 //! | what becomes of joined rows: groups, order, output | `pipeline`, `group` |
+//! | window functions | [`window`] |
 //! | INTERSECT and EXCEPT, WITH RECURSIVE | `set_operation`, `recursive` |
 //! | what may be read, what is counted | `begin` |
 
@@ -26,6 +27,7 @@ mod pipeline;
 mod recursive;
 mod scan;
 mod set_operation;
+mod window;
 
 use smallvec::SmallVec;
 use vaquita_expr::{EvalCx, Expr, Row, converted_len_max};

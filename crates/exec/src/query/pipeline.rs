@@ -2,6 +2,7 @@
 
 use super::all_true;
 use super::scan::{Consumer, Exec, Workspace};
+use super::window::Windows;
 use super::{Flow, Limit, Output, begin, count_sort, give, group};
 use smallvec::SmallVec;
 use vaquita_expr::order_of;
@@ -32,9 +33,10 @@ pub(super) fn run_block(
     }
     let sorted = !block.order.is_empty() && !block.order_done;
     // Rows that are given at once may be given in place; what is sorted or grouped is given when no latch is held.
-    let in_place = sorted || out.in_place() || group::is_collected(block);
+    let in_place = sorted || block.windows.is_some() || out.in_place() || group::is_collected(block);
     let mut tail = Tail {
         block,
+        windows: block.windows.as_ref().map(|plan| Box::new(Windows::new(block, plan, cx))),
         distinct: block
             .distinct
             .then(|| Distinct::new(cx.state.vars.tmp_memory(), cx.state.vars.sort_room())),
@@ -66,6 +68,7 @@ fn assigns_in_order(block: &BlockPlan) -> bool {
     let sorted_by = |at: usize| block.order.iter().any(|o| matches!(o.value, SortValue::Item(i) if i == at));
     let mut assigns = block.items.iter().enumerate().filter(|(_, item)| item.assigns()).peekable();
     !block.distinct
+        && block.windows.is_none()
         && block.group.is_none()
         && assigns.peek().is_some()
         && assigns.all(|(at, _)| !sorted_by(at))
@@ -92,6 +95,8 @@ pub(super) fn read(
 /// The end of a block: from rows, joined or grouped, to its output.
 pub(super) struct Tail<'p, 'o> {
     pub(super) block: &'p BlockPlan,
+    /// Takes the rows first.
+    windows: Option<Box<Windows<'p>>>,
     distinct: Option<Distinct>,
     sorter: Option<Sorter>,
     limit: Limit,
@@ -118,6 +123,9 @@ impl Consumer for Tail<'_, '_> {
 impl Tail<'_, '_> {
     /// Called without latches after [`Flow::Pause`].
     pub(super) fn relieve(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        if let Some(windows) = &mut self.windows {
+            return windows.relieve();
+        }
         if let Some(distinct) = &mut self.distinct {
             distinct.relieve()?;
         }
@@ -134,6 +142,15 @@ impl Tail<'_, '_> {
         {
             return Ok(Flow::Go);
         }
+        if let Some(windows) = &mut self.windows {
+            return windows.take(cx, row, self.nulled);
+        }
+        self.go_on(cx, row)
+    }
+
+    /// A row with the results of its window functions, if there are any.
+    #[inline]
+    fn go_on(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
         if self.sorter.is_some() {
             return self.sort_row(cx, row);
         }
@@ -291,6 +308,17 @@ impl Tail<'_, '_> {
     /// All rows have come: those that were sorted are given. The number of rows.
     /// Without `possible` there were none to come.
     fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>, possible: bool) -> SqlResult<u64> {
+        if let Some(windows) = self.windows.take() {
+            windows.finish(cx, base, &mut |cx, row, nulled| {
+                self.nulled = nulled;
+                let flow = self.go_on(cx, row)?;
+                self.nulled = usize::MAX;
+                if flow == Flow::Pause {
+                    self.relieve(cx)?;
+                }
+                Ok(flow)
+            })?;
+        }
         self.finish_distinct(cx)?;
         let Tail { block, sorter, mut limit, out, late, .. } = self;
         let Some(sorter) = sorter else { return Ok(limit.seen) };

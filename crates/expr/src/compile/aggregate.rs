@@ -41,16 +41,31 @@ impl Scope for Inner<'_> {
 /// An aggregate call: put on the list; the expression is its result.
 ///
 /// # Errors
-/// 1111 where aggregates are not allowed, 1235 window functions, those of the arguments.
+/// 1111 where aggregates are not allowed, those of the arguments.
 pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'_>) -> SqlResult<Expr> {
-    if of.over.is_some() {
-        return Err(SqlError::unsupported("window functions"));
+    if let Some(over) = of.over {
+        return super::window::over(compiler, of, over);
     }
     if !compiler.scope.allows_aggregates() {
         return Err(SqlError::new(1111, "Invalid use of group function"));
     }
     let inner = Inner(compiler.scope);
-    let mut below = Compiler { scope: &inner, cx: compiler.cx };
+    let aggregate = build(&mut Compiler { scope: &inner, cx: compiler.cx }, of)?;
+    let (ty, info) = (aggregate.ty.clone(), aggregate.info);
+    let cx = &mut *compiler.cx;
+    let at = cx.aggregates.iter().position(|known| known.same_as(&aggregate)).unwrap_or_else(|| {
+        cx.aggregates.push(aggregate);
+        cx.aggregates.len() - 1
+    });
+    let info = Info { constness: Constness::Row, has_aggregate: true, has_subquery: false, ..info };
+    Ok(Expr { node: Node::Aggregate(at as u32), ty, info })
+}
+
+/// The call, with its arguments compiled in the compiler's scope.
+///
+/// # Errors
+/// Those of the arguments.
+pub(super) fn build(below: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'_>) -> SqlResult<Aggregate> {
     let mut args: Vec<Expr> =
         below.values(of.args)?.into_iter().map(Expr::number_operand_for(of.kind)).collect();
     let order_by = of
@@ -76,28 +91,22 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
             Ok((by, item.descending))
         })
         .collect::<SqlResult<Vec<_>>>()?;
-    let cx = &mut *compiler.cx;
+    let cx = &mut *below.cx;
     let (ty, info, double) = result_of(cx, of.kind, &mut args)?;
     let how = args.iter().map(|e| order_of(&e.ty)).collect();
     let order_how = order_by.iter().map(|(e, _)| order_of(&e.ty)).collect();
-    let aggregate = Aggregate {
+    Ok(Aggregate {
         kind: of.kind,
         distinct: of.distinct && !matches!(of.kind, AggregateKind::Min | AggregateKind::Max),
         args: args.into(),
         order_by: order_by.into(),
         separator: separator(of.separator, cx.session.state.vars.character_set_client, ty.collation),
-        ty: ty.clone(),
+        ty,
         info,
         double,
         how,
         order_how,
-    };
-    let at = cx.aggregates.iter().position(|known| known.same_as(&aggregate)).unwrap_or_else(|| {
-        cx.aggregates.push(aggregate);
-        cx.aggregates.len() - 1
-    });
-    let info = Info { constness: Constness::Row, has_aggregate: true, has_subquery: false, ..info };
-    Ok(Expr { node: Node::Aggregate(at as u32), ty, info })
+    })
 }
 
 impl Expr {

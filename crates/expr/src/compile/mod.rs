@@ -1,6 +1,9 @@
 //! From syntax to compiled form.
 
 mod aggregate;
+mod window;
+
+pub use window::compile_windows;
 
 use crate::arith::{self, Arith, Bits};
 use crate::functions::{self, FunctionCall};
@@ -320,8 +323,8 @@ impl Compiler<'_, '_, '_> {
     }
 
     fn call(&mut self, of: &ast::Call<'_>) -> SqlResult<Expr> {
-        if of.over.is_some() {
-            return Err(SqlError::unsupported("window functions"));
+        if let Some(over) = of.over {
+            return window::call(self, of, over);
         }
         let name = of.name.to_string().to_ascii_lowercase();
         let schema =

@@ -500,6 +500,10 @@ pub struct Call<'a> {
     pub arg_names: &'a [Option<Ident<'a>>],
     /// `OVER …`: a window function.
     pub over: Option<&'a Over<'a>>,
+    /// `FROM LAST` before it.
+    pub from_last: bool,
+    /// `IGNORE NULLS` before it.
+    pub ignore_nulls: bool,
     /// The name is one that a built-in function has, which this is not: it is quoted, qualified, or apart from its parenthesis.
     pub taken: bool,
 }

@@ -213,6 +213,8 @@ impl<'a> Parser<'a> {
             args,
             arg_names: &[],
             over: None,
+            from_last: false,
+            ignore_nulls: false,
             taken: false,
         }))
     }
@@ -262,9 +264,11 @@ impl<'a> Parser<'a> {
             names.resize(self.scratch.len() - base, None);
         }
         let args = self.take_scratch(base);
+        let (from_last, ignore_nulls) = self.null_treatment(name)?;
         let over = self.over()?;
         let taken = named && is_taken(name);
-        let call = Call { schema, name, args, arg_names: names.into_bump_slice(), over, taken };
+        let arg_names = names.into_bump_slice();
+        let call = Call { schema, name, args, arg_names, over, from_last, ignore_nulls, taken };
         Ok(Expr { kind: ExprKind::Call(self.alloc(call)), span: self.span_from(start) })
     }
 

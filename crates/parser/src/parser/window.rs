@@ -1,7 +1,7 @@
 //! Windows, and the keys they share with ORDER BY.
 
 use super::{Parser, R};
-use crate::ast::{Expr, ExprKind, Frame, FrameBound, OrderItem, Over, WindowSpec};
+use crate::ast::{Expr, ExprKind, Frame, FrameBound, Ident, OrderItem, Over, WindowSpec};
 use crate::keyword::Kw;
 use crate::token::T;
 
@@ -24,6 +24,30 @@ impl<'a> Parser<'a> {
         self.advance();
         let name = self.ident()?;
         Ok(Some(self.alloc(Over::Named(name))))
+    }
+
+    /// `[FROM FIRST | LAST] [RESPECT | IGNORE NULLS]` between the arguments of some window functions and OVER: whether LAST and
+    /// IGNORE were said.
+    pub(super) fn null_treatment(&mut self, name: Ident<'a>) -> R<(bool, bool)> {
+        let known = |word: &str| name.name.eq_ignore_ascii_case(word.as_bytes());
+        if !(known("nth_value") || ["lag", "lead", "first_value", "last_value"].iter().any(|w| known(w))) {
+            return Ok((false, false));
+        }
+        let (mut last, mut ignore) = (false, false);
+        let mut lexer = self.s.lexer;
+        let (next, third) = (lexer.next(), lexer.next());
+        let behind = matches!(third.kw, Kw::Over | Kw::Respect | Kw::Ignore);
+        if known("nth_value") && self.at_kw(Kw::From) && matches!(next.kw, Kw::First | Kw::Last) && behind {
+            last = next.kw == Kw::Last;
+            self.advance();
+            self.advance();
+        }
+        if matches!(self.kw(), Kw::Respect | Kw::Ignore) && self.peek().kw == Kw::Nulls {
+            ignore = self.kw() == Kw::Ignore;
+            self.advance();
+            self.advance();
+        }
+        Ok((last, ignore))
     }
 
     /// `( [name] [PARTITION BY …] [ORDER BY …] [frame] )`.

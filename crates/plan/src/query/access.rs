@@ -151,7 +151,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         e.walk(&mut |e| {
             can &= match e.node() {
                 Node::Param(n) => (*n as usize) < self.planner.params.len(),
-                Node::Column { .. } | Node::Aggregate(_) | Node::Subquery(_) => false,
+                Node::Column { .. } | Node::Aggregate(_) | Node::Window(_) | Node::Subquery(_) => false,
                 // Functions may have effects: only what is calculated from values is calculated twice.
                 Node::Call(call) => !matches!(call.name, "sleep" | "get_lock" | "release_lock" | "benchmark"),
                 _ => true,

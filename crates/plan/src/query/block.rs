@@ -6,6 +6,7 @@ use super::join;
 use super::names::{Aliases, BlockScope, Item};
 use super::on_duplicate::Updates;
 use super::union;
+use super::window;
 use super::with;
 use crate::columns::column_of;
 use crate::planner::Planner;
@@ -14,7 +15,7 @@ use crate::tree::{
 };
 use vaquita_catalog::same_name;
 use vaquita_engine::{MdlMode, ReadLock, WaitPolicy};
-use vaquita_expr::{CompileCx, Expr, Resolved, Scope, TableSet, compile, compile_condition};
+use vaquita_expr::{CompileCx, Expr, Resolved, Scope, TableSet, compile, compile_condition, compile_windows};
 use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem, SetOp};
 use vaquita_session::sink::ColumnMeta;
 use vaquita_session::vars::SessionVars;
@@ -381,9 +382,6 @@ fn plan_select_block<'p>(
     updates: Option<&mut Updates<'_>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
-    if !select.windows.is_empty() {
-        return Err(SqlError::unsupported("WINDOW"));
-    }
     if query.procedure.is_some() {
         return Err(SqlError::unsupported("PROCEDURE ANALYSE"));
     }
@@ -423,7 +421,7 @@ fn check_recursive(
         _ => None,
     });
     let Some((at, slot, name)) = recursive else { return Ok(()) };
-    if block.group.is_some() {
+    if block.group.is_some() || block.windows.is_some() {
         return Err(SqlError::new(
             3575,
             format!(
@@ -472,13 +470,18 @@ impl Builder<'_, '_, '_> {
         let filter = self.filter(cx)?;
         scope.clause.set("field list");
         scope.aggregates.set(true);
+        cx.windows = vaquita_expr::window::Windows::default();
+        compile_windows(select.windows, scope, cx)?;
+        scope.windows.set(true);
         let columns = self.items(cx)?;
+        scope.windows.set(false);
         scope.aggregates.set(false);
         let keys = self.group_keys(cx)?;
         let having = self.having(&keys, cx)?;
         let mut order = self.order(order_by, cx)?;
         let limit = plan_limit(limit, scope, cx)?;
         let aggregates = std::mem::take(&mut cx.aggregates);
+        let windows = window::plan(std::mem::take(&mut cx.windows).calls);
         if let Some(updates) = updates
             && aggregates.is_empty()
             && keys.is_empty()
@@ -494,7 +497,13 @@ impl Builder<'_, '_, '_> {
         let group = if aggregates.is_empty() && keys.is_empty() {
             None
         } else {
-            let all = group::Checked { items: &items, having: having.as_ref(), order: &order, keys: &keys };
+            let all = group::Checked {
+                items: &items,
+                having: having.as_ref(),
+                order: &order,
+                keys: &keys,
+                windows: windows.as_deref(),
+            };
             if cx.session.state.vars.sql_mode.has(vaquita_types::sql_mode::SqlMode::ONLY_FULL_GROUP_BY) {
                 group::check(scope, &all, &tree, &filter, self.planner.known())?;
             }
@@ -519,6 +528,7 @@ impl Builder<'_, '_, '_> {
         };
         // What is sorted after grouping is sorted by its groups already.
         if let Some(group) = &group
+            && windows.is_none()
             && !group.rollup
             && order.is_empty()
             && order_by.is_empty()
@@ -534,6 +544,7 @@ impl Builder<'_, '_, '_> {
         let distinct = select.options.distinct;
         let mut block =
             BlockPlan::new(self.planner.db.next_plan(), items, group, having, distinct, order, limit);
+        block.windows = windows;
         block.order_by_null = order_by.len() == 1 && is_null(&order_by[0].expr);
         join::plan(self.planner, scope, tree, filter, locking, select.options.straight_join, &mut block, cx)?;
         Ok((block, columns))
@@ -689,6 +700,7 @@ impl Builder<'_, '_, '_> {
         let scope = self.scope;
         scope.clause.set("order clause");
         scope.aggregates.set(true);
+        scope.windows.set(true);
         let mut keys = Vec::new();
         for key in order_by {
             if is_null(&key.expr) {
@@ -701,6 +713,7 @@ impl Builder<'_, '_, '_> {
             };
             keys.push(OrderKey { value, descending: key.descending, how: order_of(&ty) });
         }
+        scope.windows.set(false);
         scope.aggregates.set(false);
         Ok(keys)
     }

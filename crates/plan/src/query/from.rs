@@ -80,6 +80,7 @@ fn open_derived<'p>(
     slots: &mut Vec<Slot>,
 ) -> SqlResult<Slot> {
     let aggregates = std::mem::take(&mut cx.aggregates);
+    let windows = std::mem::take(&mut cx.windows);
     planner.derived.set(planner.derived.get() + 1);
     let (planned, depends) = match derived.lateral {
         false => {
@@ -95,6 +96,7 @@ fn open_derived<'p>(
     };
     planner.derived.set(planner.derived.get() - 1);
     cx.aggregates = aggregates;
+    cx.windows = windows;
     let planned = planned?;
     let columns = named_columns(&planned, derived.columns)?;
     let source = Source::Derived(Arc::new(planned.plan));

@@ -5,7 +5,7 @@ use super::names::BlockScope;
 use crate::columns::column_of;
 use crate::planner::Known;
 use crate::tree::OrderKey;
-use crate::tree::Source;
+use crate::tree::{Source, WindowsPlan};
 use vaquita_expr::node::CmpOp;
 use vaquita_expr::{Constness, Expr, Node, TableSet};
 use vaquita_types::{SqlError, SqlResult};
@@ -23,6 +23,7 @@ pub(crate) struct Checked<'c> {
     pub(crate) having: Option<&'c Expr>,
     pub(crate) order: &'c [OrderKey],
     pub(crate) keys: &'c [OrderKey],
+    pub(crate) windows: Option<&'c WindowsPlan>,
 }
 
 impl Checked<'_> {
@@ -33,6 +34,7 @@ impl Checked<'_> {
             .chain(self.having)
             .chain(order)
             .chain(self.keys.iter().filter_map(|k| k.value.expr()))
+            .chain(self.windows.into_iter().flat_map(WindowsPlan::exprs))
     }
 }
 
@@ -69,9 +71,10 @@ pub(crate) fn check(
     params: Known<'_>,
 ) -> SqlResult<()> {
     let fixed = fixed_columns(scope, what.keys, tree, filter);
-    let lists: [(&str, Vec<&Expr>); 2] = [
+    let lists: [(&str, Vec<&Expr>); 3] = [
         ("SELECT list", what.items.iter().collect()),
         ("ORDER BY clause", what.order.iter().filter_map(|k| k.value.expr()).collect()),
+        ("SELECT list", what.windows.into_iter().flat_map(WindowsPlan::exprs).collect()),
     ];
     for (clause, exprs) in lists {
         for (i, expr) in exprs.into_iter().enumerate() {
@@ -249,7 +252,7 @@ pub(crate) fn same(a: &Expr, b: &Expr, params: Known<'_>) -> bool {
             Node::Column { level, table, column, .. },
             Node::Column { level: level_b, table: table_b, column: column_b, .. },
         ) => (level, table, column) == (level_b, table_b, column_b),
-        (Node::Aggregate(a), Node::Aggregate(b)) => a == b,
+        (Node::Aggregate(a), Node::Aggregate(b)) | (Node::Window(a), Node::Window(b)) => a == b,
         (Node::And(a), Node::And(b)) | (Node::Or(a), Node::Or(b)) | (Node::Row(a), Node::Row(b)) => all(a, b),
         (Node::Not(a), Node::Not(b)) => same(a, b, params),
         (Node::Compare { op, sides, .. }, Node::Compare { op: op_b, sides: sides_b, .. }) => {

@@ -155,6 +155,7 @@ fn has_subquery(block: &BlockPlan, filter: &[Expr]) -> bool {
     let any = needs_copies;
     let key = |k: &OrderKey| k.value.expr().is_some_and(any);
     block.items.iter().any(any)
+        || block.windows.as_ref().is_some_and(|windows| windows.exprs().any(any))
         || block.having.as_ref().is_some_and(any)
         || block.order.iter().any(key)
         || filter.iter().any(any)
@@ -568,12 +569,16 @@ impl Planning<'_, '_, '_> {
                 all.push(scan);
             }
         }
-        let limit =
-            if only && !block.distinct && (!grouped || block.order.is_empty()) && block.having.is_none() {
-                self.limit_of(block, cx)
-            } else {
-                None
-            };
+        let limit = if only
+            && block.windows.is_none()
+            && !block.distinct
+            && (!grouped || block.order.is_empty())
+            && block.having.is_none()
+        {
+            self.limit_of(block, cx)
+        } else {
+            None
+        };
         let cost = |a: &Access| {
             let sorted = order_of_path(info, a, &wanted).is_some();
             if extreme.is_some() {
@@ -605,7 +610,8 @@ impl Planning<'_, '_, '_> {
                         };
                         column(a).is_some() && column(a) == column(b) && a.descending == b.descending
                     };
-                    block.order_done = block.order.len() <= group.keys.len()
+                    block.order_done = block.windows.is_none()
+                        && block.order.len() <= group.keys.len()
                         && block.order.iter().zip(&group.keys).all(same);
                 }
                 None => block.order_done = true,
@@ -708,7 +714,7 @@ fn wanted_order(block: &BlockPlan, slot: usize) -> Option<Vec<(usize, bool)>> {
     let keys = match &block.group {
         Some(group) if group.rollup => return None,
         Some(group) => &group.keys,
-        None if block.distinct => return None,
+        None if block.distinct || block.windows.is_some() => return None,
         None => &block.order,
     };
     let column = |key: &OrderKey| {

@@ -6,6 +6,7 @@
 //! | query blocks, unions | [`block`], `union` |
 //! | FROM: tables, the tree of joins | [`from`] |
 //! | names: scopes of query blocks | [`names`] |
+//! | window functions | `window` |
 //! | WITH: common table expressions | `with` |
 //! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
@@ -24,6 +25,7 @@ pub mod names;
 pub mod on_duplicate;
 mod subquery;
 mod union;
+mod window;
 pub(crate) mod with;
 mod work;
 

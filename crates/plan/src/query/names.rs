@@ -12,6 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use vaquita_catalog::{is_row_id, same_name};
 use vaquita_expr::scope::unknown_column;
+use vaquita_expr::window::misplaced;
 use vaquita_expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope, TableSet};
 use vaquita_parser::ast;
 use vaquita_types::{SqlError, SqlResult, SqlType};
@@ -117,6 +118,7 @@ pub struct BlockScope<'s, 'p> {
     pub(crate) visible: RefCell<Vec<Visible>>,
     pub(crate) clause: Cell<&'static str>,
     pub(crate) aggregates: Cell<bool>,
+    pub(crate) windows: Cell<bool>,
     pub(crate) aliases: Cell<Aliases>,
     pub(crate) items: RefCell<Vec<Item>>,
     /// In HAVING: the columns that are selected or grouped by, for only they can be named; anywhere else `None`.
@@ -144,6 +146,7 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             visible: RefCell::default(),
             clause: Cell::new("field list"),
             aggregates: Cell::new(false),
+            windows: Cell::new(false),
             aliases: Cell::new(Aliases::Ignored),
             items: RefCell::default(),
             nameable: RefCell::default(),
@@ -254,6 +257,15 @@ impl<'s, 'p> BlockScope<'s, 'p> {
                 return Err(self.ambiguous(name));
             }
         }
+        if first.expr.has_window() && !self.windows.get() {
+            return Err(SqlError::new(
+                3594,
+                format!(
+                    "You cannot use the alias '{wanted}' of an expression containing a window function in this \
+                     context.'"
+                ),
+            ));
+        }
         Ok(Some(first.expr.clone()))
     }
 
@@ -330,6 +342,10 @@ impl Scope for BlockScope<'_, '_> {
 
     fn allows_aggregates(&self) -> bool {
         self.aggregates.get()
+    }
+
+    fn window_refusal(&self, function: &str) -> Option<SqlError> {
+        (!self.windows.get()).then(|| misplaced(function))
     }
 
     fn subquery(&self, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<CompiledSubquery> {

@@ -21,8 +21,10 @@ pub fn plan_subquery<'p>(
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<(Arc<SubqueryPlan>, CompiledSubquery)> {
     let aggregates = std::mem::take(&mut cx.aggregates);
+    let windows = std::mem::take(&mut cx.windows);
     let planned = plan_query(planner, query, outer, cx);
     cx.aggregates = aggregates;
+    cx.windows = windows;
     let planned = planned?;
     let columns = planned.plan.types.clone();
     let plan = Arc::new(SubqueryPlan { plan: planned.plan, correlated: planned.correlated });

@@ -50,6 +50,7 @@ fn plan_table<'p>(
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<CommonTable> {
     let aggregates = std::mem::take(&mut cx.aggregates);
+    let windows = std::mem::take(&mut cx.windows);
     let uses = planner.uses.take();
     let blocks = planner.blocks.get();
     planner.derived.set(planner.derived.get() + 1);
@@ -60,6 +61,7 @@ fn plan_table<'p>(
     planner.derived.set(planner.derived.get() - 1);
     let mine = planner.uses.replace(uses);
     cx.aggregates = aggregates;
+    cx.windows = windows;
     planner.blocks.set(blocks);
     let planned = planned?;
     let columns = named_columns(&planned, table.columns)?;

@@ -1,0 +1,224 @@
+//! Frames: from which row on to which one a function looks.
+
+use super::store::{Cursor, Store};
+use std::cmp::Ordering;
+use vaquita_expr::window::{Bound, Distance};
+use vaquita_expr::{EvalCx, Row};
+use vaquita_plan::WindowFunction;
+use vaquita_session::temp::values::Values;
+use vaquita_types::compare::CompareAs;
+use vaquita_types::{SqlError, SqlResult, Value};
+
+/// Where the present row is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// Number of rows.
+    pub(super) n: u64,
+    /// Number of the row, from 0.
+    pub(super) i: u64,
+    /// The first of its peers.
+    pub(super) start: u64,
+    /// The row behind the last of them.
+    pub(super) end: u64,
+    /// Groups of peers up to it.
+    pub(super) group: u64,
+    /// It is the first of its peers.
+    pub(super) is_new: bool,
+}
+
+/// The ends of a frame, with what is the same for all rows.
+pub(super) struct Ends {
+    rows: bool,
+    start: End,
+    end: End,
+    by: Option<(usize, bool)>,
+}
+
+enum End {
+    First,
+    Last,
+    Present,
+    /// Rows before (`true`) or behind.
+    Rows(bool, u64),
+    /// So much less or more, in the direction of the order.
+    Number(bool, Value<'static>),
+    /// Where this input says.
+    Input(usize, CompareAs),
+}
+
+impl Ends {
+    pub(super) fn new(of: &WindowFunction, cx: &mut EvalCx<'_>, base: &Row<'_>) -> SqlResult<Ends> {
+        let Some(frame) = &of.frame else {
+            let end = if of.ordered { End::Present } else { End::Last };
+            return Ok(Ends { rows: false, start: End::First, end, by: None });
+        };
+        let mut end = |bound: &Bound| {
+            Ok(match bound {
+                Bound::UnboundedPreceding => End::First,
+                Bound::UnboundedFollowing => End::Last,
+                Bound::CurrentRow => End::Present,
+                Bound::Preceding(distance) => distance_of(distance, true, frame.rows, cx, base)?,
+                Bound::Following(distance) => distance_of(distance, false, frame.rows, cx, base)?,
+            })
+        };
+        Ok(Ends { rows: frame.rows, start: end(&frame.start)?, end: end(&frame.end)?, by: of.by })
+    }
+
+    /// Whether it asks for the peers of the present row.
+    pub(super) fn needs_peers(&self) -> bool {
+        !self.rows
+    }
+
+    /// Whether every frame begins with the first row.
+    pub(super) fn begins_with_first(&self) -> bool {
+        matches!(self.start, End::First)
+    }
+
+    /// Cursors for a partition.
+    pub(super) fn begin<'s>(&self, store: &'s Store) -> Seeking<'s> {
+        let seek = || self.by.map(|_| Seek { cursor: store.cursor(), at: 0, value: None });
+        Seeking { start: seek(), end: seek() }
+    }
+
+    /// The first row and the one behind the last.
+    pub(super) fn of(
+        &self,
+        seeking: &mut Seeking<'_>,
+        place: &Place,
+        body: &[u8],
+        cx: &mut EvalCx<'_>,
+    ) -> SqlResult<(u64, u64)> {
+        let Place { n, i, .. } = *place;
+        let start = match &self.start {
+            End::First => 0,
+            End::Last => n,
+            End::Present if self.rows => i,
+            End::Present => place.start,
+            End::Rows(true, distance) => i.saturating_sub(*distance),
+            End::Rows(false, distance) => i.saturating_add(*distance).min(n),
+            by => self.seek(seeking.start.as_mut(), by, false, place, body, cx)?,
+        };
+        let end = match &self.end {
+            End::First => 0,
+            End::Last => n,
+            End::Present if self.rows => i + 1,
+            End::Present => place.end,
+            End::Rows(true, distance) => (i + 1).saturating_sub(*distance),
+            End::Rows(false, distance) => (i + 1).saturating_add(*distance).min(n),
+            by => self.seek(seeking.end.as_mut(), by, true, place, body, cx)?,
+        };
+        Ok((start, end.max(start)))
+    }
+
+    /// The first row that is not before the bound, or (`behind`) the first one behind it.
+    fn seek(
+        &self,
+        seek: Option<&mut Seek<'_>>,
+        end: &End,
+        behind: bool,
+        place: &Place,
+        body: &[u8],
+        cx: &mut EvalCx<'_>,
+    ) -> SqlResult<u64> {
+        let (Some(seek), Some((by, descending))) = (seek, self.by) else { return Ok(place.n) };
+        let input = |at: usize| Values::new(body).nth(at).unwrap_or(Value::Null);
+        let present = input(by);
+        if present.is_null() {
+            return Ok(if behind { place.end } else { place.start });
+        }
+        let (bound, how) = match end {
+            End::Number(preceding, distance) => moved(&present, distance, *preceding != descending, cx),
+            End::Input(at, how) => (input(*at), *how),
+            _ => return Ok(place.n),
+        };
+        // Beyond all dates there are.
+        if bound.is_null() {
+            return Ok(if behind { place.end } else { place.start });
+        }
+        loop {
+            if seek.value.is_none() {
+                if !seek.cursor.advance()? {
+                    return Ok(place.n);
+                }
+                let value = Values::new(seek.cursor.body()).nth(by).unwrap_or(Value::Null);
+                seek.value = Some(value.into_owned());
+            }
+            let Some(value) = &seek.value else { return Ok(place.n) };
+            let order = match how.compare(value, &bound, &mut cx.convert()) {
+                // NULLs come first, or last.
+                None if descending => return Ok(seek.at),
+                None => Ordering::Less,
+                Some(order) if descending => order.reverse(),
+                Some(order) => order,
+            };
+            if order.is_gt() || order.is_eq() && !behind {
+                return Ok(seek.at);
+            }
+            seek.value = None;
+            seek.at += 1;
+        }
+    }
+}
+
+/// A number so far away, and as what numbers are compared with it.
+fn moved(
+    present: &Value<'_>,
+    distance: &Value<'_>,
+    less: bool,
+    cx: &mut EvalCx<'_>,
+) -> (Value<'static>, CompareAs) {
+    let inexact = |v: &Value<'_>| matches!(v, Value::Float(_) | Value::Double(_) | Value::Bytes(_));
+    if !inexact(present) && !inexact(distance) {
+        let (a, b) = (present.to_decimal(&mut cx.convert()), distance.to_decimal(&mut cx.convert()));
+        if let Ok(moved) = if less { a.sub(&b) } else { a.add(&b) } {
+            return (Value::Decimal(moved), CompareAs::Decimal);
+        }
+    }
+    let (a, b) = (present.to_f64(&mut cx.convert()), distance.to_f64(&mut cx.convert()));
+    (Value::Double(if less { a - b } else { a + b }), CompareAs::Double)
+}
+
+fn distance_of(
+    distance: &Distance,
+    preceding: bool,
+    rows: bool,
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+) -> SqlResult<End> {
+    let wrong =
+        || SqlError::new(3586, "Window: frame start or end is negative, NULL or of non-integral type");
+    match distance {
+        Distance::Interval(bound, how) => match bound.node() {
+            vaquita_expr::Node::Column { column, .. } => Ok(End::Input(usize::from(*column), *how)),
+            _ => Err(wrong()),
+        },
+        Distance::Number(e) => {
+            let value = e.eval(cx, base)?;
+            if !rows {
+                let negative = value.to_f64(&mut cx.convert()) < 0.0;
+                return match value.is_null() || negative {
+                    true => Err(wrong()),
+                    false => Ok(End::Number(preceding, value.into_owned())),
+                };
+            }
+            match value {
+                Value::Int(v) if v >= 0 => Ok(End::Rows(preceding, v as u64)),
+                Value::UInt(v) => Ok(End::Rows(preceding, v)),
+                _ => Err(wrong()),
+            }
+        }
+    }
+}
+
+/// Cursors at the ends of frames of values.
+pub(super) struct Seeking<'s> {
+    start: Option<Seek<'s>>,
+    end: Option<Seek<'s>>,
+}
+
+struct Seek<'s> {
+    cursor: Cursor<'s>,
+    /// Number of the row that `value` is of.
+    at: u64,
+    value: Option<Value<'static>>,
+}
