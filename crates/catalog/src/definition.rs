@@ -70,6 +70,8 @@ pub struct ColumnDefinition {
     pub generated: Option<Generated>,
     /// Columns that this expression, or the one of the default, looks at.
     pub uses: Vec<String>,
+    /// INVISIBLE: `*` leaves it out, and INSERT without a list of columns.
+    pub invisible: bool,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
     /// AUTO_INCREMENT.
@@ -135,6 +137,8 @@ pub struct KeyDefinition {
     pub key_block_size: Option<u64>,
     /// Made for a foreign key only: it goes when a key comes that serves as well.
     pub generated: bool,
+    /// INVISIBLE: plans do not read it.
+    pub invisible: bool,
 }
 
 /// A foreign key.
@@ -327,6 +331,7 @@ impl ColumnDefinition {
             labels,
             generated: None,
             uses: Vec::new(),
+            invisible: false,
             on_update_now: false,
             auto_increment: false,
             comment: String::new(),
@@ -380,6 +385,7 @@ impl KeyDefinition {
             using: None,
             key_block_size: None,
             generated: false,
+            invisible: false,
         }
     }
 

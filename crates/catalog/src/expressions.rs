@@ -40,6 +40,18 @@ impl Definition {
         })
     }
 
+    /// # Errors
+    /// 4028 no column is visible; 3522 the primary key is not.
+    pub fn check_visible(&self) -> SqlResult<()> {
+        if self.columns.iter().all(|column| column.invisible || column.hidden) {
+            return Err(SqlError::new(4028, "A table must have at least one visible column."));
+        }
+        match self.keys.iter().any(|key| key.is_primary() && key.invisible) {
+            true => Err(SqlError::new(3522, "A primary key index cannot be invisible")),
+            false => Ok(()),
+        }
+    }
+
     /// Holds what calculated columns look at against the order of the columns, and keys against what they are of.
     ///
     /// # Errors

@@ -134,6 +134,9 @@ fn column(column: &ColumnDefinition, table_collation: u16, zone: &TimeZone, styl
     if column.auto_increment && style.field_options {
         out.push_str(" AUTO_INCREMENT");
     }
+    if column.invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
+    }
     push_comment(" COMMENT ", &column.comment, &mut out);
     out
 }
@@ -225,6 +228,9 @@ fn key(key: &KeyDefinition, style: Style) -> String {
         put(&mut out, format_args!(" KEY_BLOCK_SIZE={size}"));
     }
     push_comment(" COMMENT ", &key.comment, &mut out);
+    if key.invisible {
+        out.push_str(" /*!80000 INVISIBLE */");
+    }
     out
 }
 

@@ -28,6 +28,8 @@ const GENERATED: &str = "generated";
 const VIRTUAL: &str = "virtual";
 /// Columns that the expressions of a column look at.
 const USES: &str = "uses";
+/// INVISIBLE, of a column or an index.
+const INVISIBLE: &str = "invisible";
 
 impl Definition {
     /// The definition of a table that exists, hidden columns included; hidden keys and the hidden clustered index are left out.
@@ -110,6 +112,7 @@ impl Definition {
             keep("using", key.using.map(str::to_owned));
             keep("key_block_size", key.key_block_size.map(|n| n.to_string()));
             keep("generated", key.generated.then(|| "1".to_owned()));
+            keep(INVISIBLE, key.invisible.then(|| "1".to_owned()));
             // The engine keeps those of the others.
             keep("comment", Some(key.comment.clone()).filter(|c| key.is_primary() && !c.is_empty()));
         }
@@ -169,6 +172,7 @@ fn to_column(definition: &ColumnDefinition, format: RowFormat) -> Column {
     extra.set(VIRTUAL, generated.filter(|g| !g.stored).map(|_| "1".to_owned()));
     let uses = kept::join_names(definition.uses.iter().map(String::as_str));
     extra.set(USES, Some(uses).filter(|uses| !uses.is_empty()));
+    extra.set(INVISIBLE, definition.invisible.then(|| "1".to_owned()));
     column.extra = extra.to_text();
     column
 }
@@ -198,7 +202,8 @@ pub(crate) fn column_of(
     let stored = kept.get(VIRTUAL).is_none();
     let generated = kept.get(GENERATED).map(|clause| Generated { clause: clause.to_owned(), stored });
     let uses = kept.get(USES).map(split_names).unwrap_or_default();
-    [COLLATE, GENERATED, VIRTUAL, USES].into_iter().for_each(|option| kept.set(option, None));
+    let invisible = kept.get(INVISIBLE).is_some();
+    [COLLATE, GENERATED, VIRTUAL, USES, INVISIBLE].into_iter().for_each(|option| kept.set(option, None));
     let stored = ColumnType::of_def(ty.clone(), &column.def, format);
     let mut definition = ColumnDefinition {
         name: column.def.name.clone(),
@@ -208,6 +213,7 @@ pub(crate) fn column_of(
         default: DefaultValue::None,
         generated,
         uses,
+        invisible,
         on_update_now: column.on_update_now,
         auto_increment: column.auto_increment,
         comment: column.comment.clone(),
@@ -271,6 +277,7 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
         using: None,
         key_block_size: None,
         generated: table.foreign_keys.iter().any(is_of_constraint),
+        invisible: false,
         parts,
     };
     with_options(key, extra)
@@ -280,13 +287,14 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
 pub(crate) fn with_options(mut key: KeyDefinition, extra: &Extra) -> KeyDefinition {
     let option = |name: &str| extra.get(&index_option(&key.name, name));
     let generated = key.generated || option("generated").is_some();
+    let invisible = option(INVISIBLE).is_some();
     let using = option("using").map(|u| if u == "HASH" { "HASH" } else { "BTREE" });
     let key_block_size = option("key_block_size").and_then(|n| n.parse().ok());
     key.generated = generated && !key.is_unique();
     if let Some(comment) = option("comment") {
         key.comment = comment.to_owned();
     }
-    KeyDefinition { using, key_block_size, ..key }
+    KeyDefinition { using, key_block_size, invisible, ..key }
 }
 
 fn foreign_key_of(key: &ForeignKey) -> ForeignKeyDefinition {

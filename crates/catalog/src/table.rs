@@ -162,6 +162,11 @@ impl TableInfo {
         self.columns.iter().enumerate().filter(|(_, c)| !c.hidden)
     }
 
+    /// The columns that a statement means which names none.
+    pub fn visible_columns(&self) -> impl Iterator<Item = (usize, &ColumnInfo)> {
+        self.shown_columns().filter(|(_, c)| !c.invisible)
+    }
+
     /// A key, by name without case.
     pub fn key(&self, name: &str) -> Option<&KeyInfo> {
         self.keys.iter().find(|k| same_name(&k.name, name))

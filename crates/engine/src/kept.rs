@@ -12,6 +12,8 @@
 //! | column | `column_format`, `storage` | as declared |
 //! | column | `generated`, `virtual` | the expression of a generated column; `1` if it is VIRTUAL |
 //! | column | `uses` | columns that this expression, or that of the default, looks at |
+//! | column | `invisible` | `1`: `*` leaves it out |
+//! | table | `index/NAME/invisible` | `1`: plans do not read it |
 //! | table | those of [`option`], `data_directory` | as declared |
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |

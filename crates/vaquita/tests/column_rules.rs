@@ -17,6 +17,9 @@ insert into defaults (id) values (1);
 create table generated (id int primary key, v int as (id * 2) virtual, s varchar(20) generated always as (concat('s', v)) stored, key (v),
   unique (s));
 insert into generated (id) values (1), (2);
+create table unseen (id int primary key, a int, b int, key k (a) invisible);
+insert into unseen values (1, 2, 3);
+alter table unseen alter column b set invisible;
 ";
 
 /// Statements that the tables refuse, with the errors.
@@ -26,7 +29,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("update d.checked set b = 'it''s\\\\' where id = 1", "3819"),
 ];
 
-const NAMES: &[&str] = &["checked", "defaults", "generated"];
+const NAMES: &[&str] = &["checked", "defaults", "generated", "unseen"];
 
 /// What the definitions and rows are, and that the tables refuse what they refused.
 fn state(server: &vaquita_clients::Vaquita) -> String {

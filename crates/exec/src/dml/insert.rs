@@ -155,7 +155,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         }
         None => match ast.source {
             ast::InsertSource::Values([[], ..]) => Vec::new(),
-            _ => info.shown_columns().map(|(c, _)| c).collect(),
+            _ => info.visible_columns().map(|(c, _)| c).collect(),
         },
     };
     let missing: Box<[usize]> = (0..info.columns.len()).filter(|c| !targets.contains(c)).collect();

@@ -496,6 +496,13 @@ pub enum AlterAction<'a> {
         /// The default.
         default: Option<DefaultValue<'a>>,
     },
+    /// `ALTER c SET VISIBLE | INVISIBLE` (8.0.23).
+    ColumnVisibility {
+        /// The column.
+        column: Ident<'a>,
+        /// `VISIBLE`.
+        visible: bool,
+    },
     /// `ALTER INDEX i VISIBLE | INVISIBLE` (8.0).
     IndexVisibility {
         /// The index.

@@ -242,6 +242,11 @@ impl<'a> Parser<'a> {
             return Ok(AlterAction::SetDefault { column, default: None });
         }
         self.expect_kw(Kw::Set)?;
+        if matches!(self.kw(), Kw::Visible | Kw::Invisible) {
+            let visible = self.at_kw(Kw::Visible);
+            self.advance();
+            return Ok(AlterAction::ColumnVisibility { column, visible });
+        }
         self.expect_kw(Kw::Default)?;
         Ok(AlterAction::SetDefault { column, default: Some(self.default_value()?) })
     }

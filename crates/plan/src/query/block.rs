@@ -569,7 +569,7 @@ impl Builder<'_, '_, '_> {
                     if visible.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
-                    for v in visible {
+                    for v in visible.into_iter().filter(|v| !scope.slots[v.slot].leaves_out(v.column)) {
                         self.push_column(v.slot, v.column, &mut columns, cx)?;
                     }
                 }
@@ -581,6 +581,9 @@ impl Builder<'_, '_, '_> {
                         return Err(SqlError::new(1051, format!("Unknown table '{}'", name.name)));
                     };
                     for column in scope.slots[slot].shown() {
+                        if scope.slots[slot].leaves_out(column) {
+                            continue;
+                        }
                         self.push_column(slot, column, &mut columns, cx)?;
                     }
                 }

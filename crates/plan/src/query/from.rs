@@ -186,7 +186,7 @@ fn depends_of(table: &CommonTable, outer: Option<&BlockScope<'_, '_>>) -> Depend
 }
 
 fn slot_columns(columns: Vec<CommonColumn>) -> Vec<SlotColumn> {
-    columns.into_iter().map(|(name, ty)| SlotColumn { name, ty, hidden: false }).collect()
+    columns.into_iter().map(|(name, ty)| SlotColumn { name, ty, hidden: false, invisible: false }).collect()
 }
 
 fn push_slot(slots: &mut Vec<Slot>, slot: Slot) -> SqlResult<()> {
@@ -224,7 +224,12 @@ fn open_named(
     }
     if let Some(table) = planner.virtual_tables.find(&database, &name) {
         let columns = table.columns().iter();
-        let column = |c: &VirtualColumn| SlotColumn { name: c.name.clone(), ty: c.ty.clone(), hidden: false };
+        let column = |c: &VirtualColumn| SlotColumn {
+            name: c.name.clone(),
+            ty: c.ty.clone(),
+            hidden: false,
+            invisible: false,
+        };
         let columns = columns.map(column).collect();
         let (database, name) = (table.database().to_owned(), table.name().to_owned());
         return Ok(slot_of(alias, database, name, Source::Virtual(table), columns));
@@ -238,8 +243,12 @@ fn open_named(
         let mut session = planner.session.borrow_mut();
         open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?
     };
-    let column =
-        |c: &ColumnInfo| SlotColumn { name: c.name.clone(), ty: c.sql_type().clone(), hidden: c.hidden };
+    let column = |c: &ColumnInfo| SlotColumn {
+        name: c.name.clone(),
+        ty: c.sql_type().clone(),
+        hidden: c.hidden,
+        invisible: c.invisible,
+    };
     let columns = info.columns.iter().map(column).collect();
     let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
     apply_hints(&mut slot, named.hints, &info)?;
@@ -254,7 +263,7 @@ fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) 
         let mut indexes = Vec::new();
         for name in hint.indexes {
             let name = name.to_string();
-            let key = info.key(&name).ok_or_else(|| {
+            let key = info.key(&name).filter(|key| !key.invisible).ok_or_else(|| {
                 SqlError::new(1176, format!("Key '{name}' doesn't exist in table '{}'", slot.alias))
             })?;
             indexes.push(key.index);
@@ -270,6 +279,7 @@ fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) 
             }
         }
     }
+    ignored.extend(info.keys.iter().filter(|key| key.invisible).map(|key| key.index));
     if used.is_some() || !ignored.is_empty() {
         let all = used.unwrap_or_else(|| (0..info.table.indexes.len()).collect());
         slot.allowed = Some(all.into_iter().filter(|i| !ignored.contains(i)).collect());
@@ -415,8 +425,9 @@ fn condition(
             names
         }
         JoinCondition::Natural => {
-            let names = left.1.iter().map(&name_of);
-            names.filter(|n| right.1.iter().any(|r| same_name(&name_of(r), n))).collect()
+            let seen = |v: &&Visible| !scope.slots[v.slot].leaves_out(v.column);
+            let names = left.1.iter().filter(seen).map(&name_of);
+            names.filter(|n| right.1.iter().filter(seen).any(|r| same_name(&name_of(r), n))).collect()
         }
     };
     let find = |side: &[Visible], name: &str| {

@@ -29,6 +29,8 @@ pub struct SlotColumn {
     pub ty: SqlType,
     /// See [`vaquita_catalog::ColumnInfo::hidden`].
     pub hidden: bool,
+    /// INVISIBLE: to be named only.
+    pub invisible: bool,
 }
 
 /// A table in FROM.
@@ -78,7 +80,12 @@ impl Slot {
         }
     }
 
-    /// Positions of the columns that `*` gives.
+    /// Whether `*` and NATURAL leave a column out that can be named.
+    pub(crate) fn leaves_out(&self, column: usize) -> bool {
+        self.columns[column].invisible
+    }
+
+    /// Positions of the columns that can be named.
     pub(crate) fn shown(&self) -> impl Iterator<Item = usize> {
         self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, _)| i)
     }

@@ -172,6 +172,7 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         name: c.name.clone(),
         ty: c.sql_type().clone(),
         hidden: c.hidden,
+        invisible: c.invisible,
     });
     Slot {
         database: if alias.is_empty() { String::new() } else { info.definition.database.clone() },

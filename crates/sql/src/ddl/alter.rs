@@ -161,6 +161,9 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     change.definition.check_auto_increment()?;
     change.definition.check_actions()?;
     change.definition.check_expressions()?;
+    if !change.definition.columns.is_empty() {
+        change.definition.check_visible()?;
+    }
     if !info.table.is_temporary() {
         checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
     }
@@ -271,6 +274,11 @@ impl Change {
                 definition.rename_column(&old.to_string(), &new.to_string())?;
             }
             AlterAction::SetDefault { column, default } => set_default(cx, definition, column, default)?,
+            AlterAction::ColumnVisibility { column, visible } => {
+                let name = column.to_string();
+                let at = definition.column(&name).ok_or_else(|| definition.unknown_column(&name))?;
+                definition.column_mut(at).invisible = !visible;
+            }
             AlterAction::ConvertCharset { charset, collation } => {
                 convert_charset(cx, definition, *charset, *collation)?;
             }
@@ -334,7 +342,7 @@ impl Change {
                 keys::add(cx, &mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
                     // How a key was declared is kept with the table, which is written anew for it.
-                    let is_plain = key.using.is_none() && key.key_block_size.is_none();
+                    let is_plain = key.using.is_none() && key.key_block_size.is_none() && !key.invisible;
                     self.in_place &= !key.is_primary() && is_plain;
                 }
             }
@@ -352,10 +360,9 @@ impl Change {
                 self.in_place = false;
             }
             AlterAction::IndexVisibility { index, visible } => {
-                self.key(&index.to_string())?;
-                if !visible {
-                    return Err(SqlError::unsupported("INVISIBLE indexes"));
-                }
+                let at = self.key(&index.to_string())?;
+                self.in_place &= self.definition.keys[at].invisible != *visible;
+                Arc::make_mut(&mut self.definition.keys[at]).invisible = !visible;
             }
             AlterAction::AddCheck(check) => {
                 checks::add_one(cx, &mut self.definition, check, None)?;

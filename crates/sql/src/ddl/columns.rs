@@ -26,9 +26,6 @@ pub(super) fn define(
     first_timestamp: bool,
 ) -> SqlResult<ColumnDefinition> {
     let name = written.name.to_string();
-    if written.invisible {
-        return Err(SqlError::unsupported("INVISIBLE columns"));
-    }
     if written.srid.is_some() {
         return Err(SqlError::unsupported("SRID"));
     }
@@ -53,7 +50,8 @@ pub(super) fn define(
         return Err(SqlError::new(1629, message));
     }
     let new = ColumnDefinition::new(name, ty, labels);
-    let mut column = ColumnDefinition { spelled, auto_increment, comment, ..new };
+    let invisible = written.invisible;
+    let mut column = ColumnDefinition { spelled, auto_increment, comment, invisible, ..new };
     if auto_increment
         && !(column.ty.kind.is_integer() || matches!(column.ty.kind, Kind::Float | Kind::Double))
     {

@@ -50,6 +50,7 @@ pub(super) fn create_table(
     definition.check_doc_id()?;
     definition.check_actions()?;
     definition.check_expressions()?;
+    definition.check_visible()?;
     check_primary_key(cx, &definition)?;
     definition.options.set_created(cx.state.now_us / 1_000_000);
     definition.check_row_bytes()?;
@@ -316,7 +317,10 @@ fn add_selected(
         made.default = selected_default(&made);
         if let Some(origin) = selected_column(cx, column)? {
             made.comment.clone_from(&origin.comment);
-            let has_default = made.ty.nullable <= origin.ty.nullable || origin.default != DefaultValue::None;
+            // One that is an expression may look at columns that are not there.
+            let constant = !origin.has_default_expression() || origin.uses.is_empty();
+            let has_default =
+                constant && (made.ty.nullable <= origin.ty.nullable || origin.default != DefaultValue::None);
             if !origin.auto_increment && has_default {
                 made.default = origin.default.clone();
                 made.on_update_now = origin.on_update_now;

@@ -33,9 +33,6 @@ pub(super) fn add(
         IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
-    if written.options.invisible {
-        return Err(SqlError::unsupported("INVISIBLE indexes"));
-    }
     let mut parts = Vec::with_capacity(written.parts.len());
     for part in written.parts {
         let KeyTarget::Column(column) = part.target else {
@@ -59,7 +56,9 @@ pub(super) fn add(
         IndexAlgorithm::BTree | IndexAlgorithm::RTree => "BTREE",
     });
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
-    let key = KeyDefinition { comment, using, key_block_size, ..KeyDefinition::new(kind, name, parts) };
+    let invisible = written.options.invisible;
+    let key =
+        KeyDefinition { comment, using, key_block_size, invisible, ..KeyDefinition::new(kind, name, parts) };
     definition.add_key(key, &mut rules(cx))?;
     note_duplicate(cx, definition, written.parts.iter().any(|part| part.prefix.is_some()));
     Ok(())

@@ -169,8 +169,9 @@ fn key_text(column: &ColumnInfo) -> &'static str {
 }
 
 fn extra_text(column: &ColumnInfo) -> String {
+    let invisible = if column.invisible { " INVISIBLE" } else { "" };
     if column.auto_increment {
-        return "auto_increment".to_owned();
+        return format!("auto_increment{invisible}");
     }
     let how = match &column.generated {
         Some(generated) if generated.stored => "STORED GENERATED",
@@ -184,6 +185,7 @@ fn extra_text(column: &ColumnInfo) -> String {
         (true, n) => format!("on update CURRENT_TIMESTAMP({n})"),
     };
     format!("{how} {on_update}").trim().to_owned()
+        + if how.is_empty() && on_update.is_empty() { invisible.trim() } else { invisible }
 }
 
 /// Numbers of a type: characters, bytes, digits, decimals, digits of the second.

@@ -96,7 +96,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         });
     }
     if targets.is_empty() {
-        targets.extend(info.shown_columns().map(|(c, _)| Target::Column(c)));
+        targets.extend(info.visible_columns().map(|(c, _)| Target::Column(c)));
     }
     for target in &targets {
         if let Target::Column(column) = target {
