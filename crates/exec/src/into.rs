@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use vaquita_expr::EvalCx;
-use vaquita_plan::into::Into;
+use vaquita_plan::into::{Into, Target};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
 fn write_error(into: &Into, e: &std::io::Error) -> SqlError {
@@ -99,7 +99,10 @@ impl Output for Storing<'_> {
             Into::Vars(names) => {
                 for ((name, value), ty) in names.iter().zip(values).zip(self.types) {
                     let value = vaquita_types::memory::into_owned(value.borrowed())?;
-                    cx.state.user_vars.set(name, value, ty.clone())?;
+                    match name {
+                        Target::User(name) => cx.state.user_vars.set(name, value, ty.clone())?,
+                        Target::Local(place) => cx.state.program.taken.push((*place, value, ty.clone())),
+                    }
                 }
                 return Ok(Flow::Go);
             }

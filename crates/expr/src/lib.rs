@@ -38,6 +38,7 @@ mod properties;
 mod query;
 pub mod row;
 pub mod scope;
+pub mod stored;
 mod subquery;
 pub mod variables;
 pub mod window;

@@ -3,7 +3,7 @@
 use super::build::{Collated, charset_of, date_type, datetime_type, int_type, time_type};
 use super::cast::charset_named;
 use super::env;
-use super::node::{Constness, Expr, Info, Node};
+use super::node::{Constness, Derivation, Expr, Info, Node};
 use super::scope::CompileCx;
 use vaquita_engine::text::charset;
 use vaquita_parser::ast::{self, Literal, TemporalKind};
@@ -179,6 +179,14 @@ pub(super) fn param(cx: &mut CompileCx<'_>, no: u32) -> Expr {
     let ty = cx.param_types.get(no as usize).cloned();
     let ty = ty.unwrap_or_else(|| SqlType::varchar(0, collation));
     param_of(no, ty)
+}
+
+/// A local variable of a stored program: its values are the parameters of the program's statements. Text insists on its
+/// collation as a column's does.
+pub(super) fn local(cx: &mut CompileCx<'_>, place: u32) -> Expr {
+    let e = param(cx, place);
+    let derivation = if e.ty.kind.is_string() { Derivation::Implicit } else { e.info.derivation };
+    Expr { info: Info { derivation, ..e.info }, ..e }
 }
 
 /// A lifted literal: a parameter, of the type that values of its kind have wherever they come from.

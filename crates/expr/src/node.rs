@@ -228,8 +228,23 @@ pub(super) enum Data {
     Refusal(Box<SqlError>),
     /// A system variable.
     Variable(vaquita_session::var_ref::VarRef),
+    /// A stored function.
+    Function(Arc<FunctionRef>),
     /// A regular expression that is constant; `None`: it is none (NULL).
     Regex(Arc<super::automaton::Automaton>),
+}
+
+/// A stored function as a call refers to it: by name, so that a plan outlives what it was made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionRef {
+    /// Its database.
+    pub database: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// How many arguments it takes.
+    pub params: usize,
+    /// Type of its value.
+    pub returns: SqlType,
 }
 
 impl Expr {

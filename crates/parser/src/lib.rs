@@ -61,3 +61,25 @@ pub fn with_expression<R>(text: &str, read: impl FnOnce(&ast::Expr<'_>) -> R) ->
     let expr = parser::Parser::new(text.as_bytes(), &arena, mode).expression()?;
     Ok(read(&expr))
 }
+
+/// A local variable of a stored program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Local {
+    /// Its name.
+    pub name: Box<[u8]>,
+    /// Its place among the variables.
+    pub place: u32,
+}
+
+/// As [`parse`], where names may stand for local variables: they hide columns. Of several with one name the last counts.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with<'a>(
+    sql: &'a [u8],
+    arena: &'a Bump,
+    mode: ParseMode,
+    locals: &'a [Local],
+) -> Result<Parsed<'a>, ParseError> {
+    parser::Parser::new(sql, arena, mode).with_locals(locals).statement()
+}

@@ -8,12 +8,21 @@ use vaquita_types::{SqlError, SqlResult};
 /// Where rows go.
 #[derive(Debug)]
 pub enum Into {
-    /// User variables.
-    Vars(Vec<Vec<u8>>),
+    /// Variables.
+    Vars(Vec<Target>),
     /// INTO DUMPFILE.
     DumpFile(Vec<u8>),
     /// INTO OUTFILE.
     OutFile(Vec<u8>, FileFormat),
+}
+
+/// A variable that takes a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A user variable.
+    User(Vec<u8>),
+    /// A local variable of a stored program, by its place.
+    Local(u32),
 }
 
 impl Into {
@@ -23,8 +32,9 @@ impl Into {
                 let mut names = Vec::new();
                 for var in *vars {
                     match var {
-                        ast::IntoVar::User(name) => names.push(name.name.to_vec()),
-                        ast::IntoVar::Local(name) => {
+                        ast::IntoVar::User(name) => names.push(Target::User(name.name.to_vec())),
+                        ast::IntoVar::Local(place) => names.push(Target::Local(*place)),
+                        ast::IntoVar::Unknown(name) => {
                             return Err(SqlError::new(1327, format!("Undeclared variable: {name}")));
                         }
                     }

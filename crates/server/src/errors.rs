@@ -4,7 +4,7 @@ use crate::packet::PacketError;
 use vaquita_sql::SqlError;
 
 fn error(code: u16, sqlstate: &'static str, message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
-    SqlError { code, sqlstate, message: message.into() }
+    SqlError { code, sqlstate: sqlstate.into(), message: message.into() }
 }
 
 /// 1040.

@@ -3,6 +3,8 @@
 use crate::process::Processes;
 use crate::status::Status;
 use crate::vars::Globals;
+use std::any::Any;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_catalog::Catalog;
 use vaquita_engine::Engine;
@@ -23,6 +25,8 @@ pub struct Shared {
     short_uuids: AtomicU64,
     /// The number of the next plan.
     plans: AtomicU64,
+    /// Who runs stored programs: known to expressions, which ask for it by its type.
+    pub programs: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -48,6 +52,7 @@ impl Shared {
             processes: Processes::default(),
             short_uuids: AtomicU64::new(opened << 24),
             plans: AtomicU64::new(0),
+            programs: OnceLock::new(),
         }
     }
 

@@ -13,9 +13,11 @@
 //! | SHOW | `show` |
 //! | information_schema | `virtual_tables` |
 //! | SET of system variables; SHOW STATUS | `set`, `status` |
+//! | stored programs: found, defined, compiled | `program` |
 //! | what statements get that need the whole folder | `statement` |
 //! | what all sessions share; closing | [`database`] |
 //! | plans by text; counters of INNODB_METRICS; the general log and the slow query log | `plan_cache`, `monitors`, `logs` |
+//! | compiled stored programs | `routine` |
 //! | users and what they may do, in memory | [`accounts`] |
 //! | statements that this layer runs for itself | `insider` |
 //! | what a session remembers, variables, privileges, results | [`vaquita_session`] |
@@ -38,8 +40,10 @@ mod maintain;
 mod monitors;
 mod opening;
 mod plan_cache;
+mod program;
 #[cfg(test)]
 mod query_tests;
+mod routine;
 mod set;
 mod show;
 mod statement;

@@ -10,7 +10,7 @@ use crate::functions::{self, FunctionCall};
 use crate::node::{CmpOp, Expr, Node};
 use crate::scope::{CompileCx, Resolved, Scope};
 use crate::subquery::{self, Form};
-use crate::{cast, compare, control, literal, pattern, variables};
+use crate::{cast, compare, control, literal, pattern, stored, variables};
 use vaquita_parser::ast::{self, BinaryOp, ExprKind, IsTest, Quantifier, UnaryOp};
 use vaquita_types::{SqlError, SqlResult, memory};
 
@@ -79,6 +79,7 @@ impl Compiler<'_, '_, '_> {
             ExprKind::Literal(literal) => literal::literal(self.cx, literal)?,
             ExprKind::Lifted { no, literal } => literal::lifted(self.cx, *no, literal)?,
             ExprKind::Param(no) => literal::param(self.cx, *no),
+            ExprKind::Local(place) => literal::local(self.cx, *place),
             ExprKind::Column(name) => match self.scope.resolve(name)? {
                 Resolved::Column(column) => {
                     let full = self.scope.full_name(&column, name);
@@ -206,6 +207,7 @@ impl Compiler<'_, '_, '_> {
             ExprKind::Literal(_)
             | ExprKind::Lifted { .. }
             | ExprKind::Param(_)
+            | ExprKind::Local(_)
             | ExprKind::Column(_)
             | ExprKind::UserVar(_)
             | ExprKind::AssignUserVar { .. }
@@ -329,6 +331,14 @@ impl Compiler<'_, '_, '_> {
         let name = of.name.to_string().to_ascii_lowercase();
         let schema =
             of.schema.map_or_else(|| self.cx.session.state.database.clone(), |schema| schema.to_string());
+        if of.taken || of.schema.is_some() || !functions::is_function(&name) {
+            let args = of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?;
+            if !schema.is_empty()
+                && let Some(call) = stored::call(self.cx, &schema, &of.name.to_string(), args)?
+            {
+                return Ok(call);
+            }
+        }
         if of.taken && !schema.is_empty() {
             let message = format!(
                 "FUNCTION {schema}.{} does not exist. Check the 'Function Name Parsing and Resolution' section in \

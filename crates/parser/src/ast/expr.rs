@@ -31,6 +31,8 @@ pub enum ExprKind<'a> {
     /// `?`: a parameter of a prepared statement, numbered from 0 in the order of the text; together with the literals if
     /// they are lifted.
     Param(u32),
+    /// A local variable of a stored program, by its place.
+    Local(u32),
     /// A column: `c`, `t.c`, `d.t.c`, `.t.c`.
     Column(&'a ColumnRef<'a>),
     /// `@name`, `@'name'`, `` @`name` ``.

@@ -8,6 +8,7 @@ mod account;
 mod admin;
 mod dml;
 mod expr;
+mod program;
 mod query;
 mod schema;
 mod show;
@@ -21,6 +22,7 @@ pub use account::*;
 pub use admin::*;
 pub use dml::*;
 pub use expr::*;
+pub use program::*;
 pub use query::*;
 pub use schema::*;
 pub use show::*;
@@ -143,6 +145,12 @@ pub enum Stmt<'a> {
     CreateProgram(&'a CreateProgram<'a>),
     /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
     DropProgram(DropProgram<'a>),
+    /// ALTER PROCEDURE, FUNCTION.
+    AlterProgram(&'a AlterProgram<'a>),
+    /// SIGNAL, RESIGNAL.
+    Signal(&'a Signal<'a>),
+    /// GET DIAGNOSTICS.
+    GetDiagnostics(&'a GetDiagnostics<'a>),
     /// CREATE TABLESPACE.
     CreateTablespace(&'a CreateTablespace<'a>),
     /// DROP TABLESPACE.

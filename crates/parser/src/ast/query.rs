@@ -253,8 +253,10 @@ pub enum IntoClause<'a> {
 pub enum IntoVar<'a> {
     /// `@name`.
     User(Ident<'a>),
-    /// A local variable of a stored program.
-    Local(Ident<'a>),
+    /// A local variable of a stored program, by its place.
+    Local(u32),
+    /// A name that is no variable here.
+    Unknown(Ident<'a>),
 }
 
 /// `FIELDS … LINES …` of LOAD DATA and INTO OUTFILE; `None` is the default.

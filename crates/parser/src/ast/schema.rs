@@ -1,6 +1,6 @@
 //! Databases, views, stored programs, tablespaces.
 
-use super::{ColumnType, Ident, ObjectName, Query, Span, UserName};
+use super::{Characteristics, ColumnType, Ident, ObjectName, ProgramStmt, Query, Span, UserName};
 
 /// `CREATE DATABASE`, `ALTER DATABASE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,9 +81,7 @@ pub enum ProgramKind {
     Event,
 }
 
-/// `CREATE PROCEDURE | FUNCTION | TRIGGER | EVENT`: the head, and the body as text.
-///
-/// The body's end is found by its BEGIN … END structure; its statements are not parsed here.
+/// `CREATE PROCEDURE | FUNCTION | TRIGGER | EVENT`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CreateProgram<'a> {
     /// Which.
@@ -100,9 +98,17 @@ pub struct CreateProgram<'a> {
     pub returns: Option<ColumnType<'a>>,
     /// Time, event and table of a trigger.
     pub trigger: Option<TriggerHead<'a>>,
-    /// Characteristics (`DETERMINISTIC`, `COMMENT 'x'`), or an event's schedule, as text.
-    pub characteristics: Span,
+    /// Text of the parameters, without the parentheses.
+    pub params_text: Span,
+    /// Text of the type that a function returns.
+    pub returns_text: Span,
+    /// What a procedure or function says of itself.
+    pub characteristics: Characteristics<'a>,
+    /// An event's schedule, as text.
+    pub schedule: Span,
     /// The body.
+    pub code: &'a ProgramStmt<'a>,
+    /// Its text.
     pub body: Span,
 }
 

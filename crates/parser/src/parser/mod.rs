@@ -7,7 +7,9 @@
 mod account;
 mod admin;
 mod alter;
+mod body;
 mod column;
+mod condition;
 mod dml;
 mod expr;
 mod func;
@@ -28,7 +30,6 @@ mod window;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::Parsed;
 use crate::ast::{Expr, Ident, ObjectName, Span, Stmt};
 use crate::error::{ParseError, ParseErrorKind};
 use crate::keyword::Kw;
@@ -37,6 +38,7 @@ use crate::lift::Lifter;
 use crate::mode::{Names, ParseMode, SqlMode, TwoByte};
 use crate::text;
 use crate::token::{ESCAPED, JOINED, T, Token};
+use crate::{Local, Parsed};
 
 /// Deepest nesting of parentheses, calls and queries.
 const DEPTH_MAX: u32 = 200;
@@ -87,6 +89,8 @@ pub(crate) struct Parser<'a> {
     /// The `t.*` met.
     star: Option<ObjectName<'a>>,
     failure: Option<(ParseErrorKind, usize)>,
+    /// Local variables that names may stand for; of several with one name the last counts.
+    locals: &'a [Local],
 }
 
 impl<'a> Parser<'a> {
@@ -115,7 +119,31 @@ impl<'a> Parser<'a> {
             star_allowed: false,
             star: None,
             failure: None,
+            locals: &[],
         }
+    }
+
+    /// The same inside of a stored program.
+    pub(crate) fn with_locals(self, locals: &'a [Local]) -> Self {
+        Self { locals, ..self }
+    }
+
+    /// The place of the local variable of that name.
+    #[inline]
+    fn local(&self, name: Ident<'_>) -> Option<u32> {
+        if self.locals.is_empty() {
+            return None;
+        }
+        self.locals.iter().rfind(|local| local.name.eq_ignore_ascii_case(name.name)).map(|local| local.place)
+    }
+
+    /// The place of a column of `NEW` or `OLD`: a local variable whose name has a dot in it.
+    fn local_of(&self, first: Ident<'_>, second: Ident<'_>) -> Option<u32> {
+        if self.locals.is_empty() || !(first.is("new") || first.is("old")) {
+            return None;
+        }
+        let name = [first.name, b".", second.name].concat();
+        self.local(Ident::new(&name))
     }
 
     /// Parses the statement and finds where the next one starts.

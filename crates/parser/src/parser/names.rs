@@ -77,7 +77,10 @@ impl<'a> Parser<'a> {
         match self.s.tok.kind {
             T::LParen => self.call(None, first, start, true),
             T::Dot => self.qualified(first, start, star_allowed),
-            _ => Ok(self.column_expr(None, None, first, start)),
+            _ => match self.local(first) {
+                Some(place) => Ok(Expr { kind: ExprKind::Local(place), span: self.span_from(start) }),
+                None => Ok(self.column_expr(None, None, first, start)),
+            },
         }
     }
 
@@ -91,7 +94,10 @@ impl<'a> Parser<'a> {
             return self.call(Some(first), second, start, true);
         }
         if !self.eat(T::Dot) {
-            return Ok(self.column_expr(None, Some(first), second, start));
+            return match self.local_of(first, second) {
+                Some(place) => Ok(Expr { kind: ExprKind::Local(place), span: self.span_from(start) }),
+                None => Ok(self.column_expr(None, Some(first), second, start)),
+            };
         }
         if star_allowed && self.at(T::Star) {
             return Ok(self.star(ObjectName { schema: Some(first), name: second }, start));

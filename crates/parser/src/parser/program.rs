@@ -1,9 +1,10 @@
-//! CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: the head; the body is found, not parsed.
+//! CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: the head.
 
 use super::schema::CreateHead;
 use super::{Parser, R};
 use crate::ast::{
-    CreateProgram, DropProgram, ParamMode, ProgramKind, ProgramParam, Span, Stmt, TriggerEvent, TriggerHead,
+    AlterProgram, Characteristics, CreateProgram, DataAccess, DropProgram, ParamMode, ProgramKind,
+    ProgramParam, ProgramStmt, Span, Stmt, TriggerEvent, TriggerHead,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -25,7 +26,11 @@ impl<'a> Parser<'a> {
             params: &[],
             returns: None,
             trigger: None,
-            characteristics: Span::default(),
+            params_text: Span::default(),
+            returns_text: Span::default(),
+            characteristics: Characteristics::default(),
+            schedule: Span::default(),
+            code: &ProgramStmt::Set(&[]),
             body: Span::default(),
         };
         match kind {
@@ -44,11 +49,13 @@ impl<'a> Parser<'a> {
                 while !self.at_kw(Kw::Do) && !self.at_end() && !self.at(T::Error) {
                     self.advance();
                 }
-                program.characteristics = self.span_from(start);
+                program.schedule = self.span_from(start);
                 self.expect_kw(Kw::Do)?;
             }
         }
-        program.body = self.body()?;
+        let start = self.s.tok.start;
+        program.code = self.program_body()?;
+        program.body = self.span_from(start);
         Ok(Stmt::CreateProgram(self.alloc(program)))
     }
 
@@ -72,6 +79,7 @@ impl<'a> Parser<'a> {
     fn program_params(&mut self, program: &mut CreateProgram<'a>) -> R<()> {
         let function = program.kind == ProgramKind::Function;
         self.expect(T::LParen)?;
+        let start = self.s.prev_end;
         if !self.at(T::RParen) {
             program.params = self.comma_list(|parser| {
                 let mode = match parser.kw() {
@@ -89,22 +97,26 @@ impl<'a> Parser<'a> {
                 Ok(ProgramParam { mode: mode.unwrap_or(ParamMode::In), name, data_type })
             })?;
         }
+        program.params_text = Span { start, end: self.s.tok.start };
         self.expect(T::RParen)?;
         if function {
             self.expect_kw(Kw::Returns)?;
+            let start = self.s.tok.start;
             program.returns = Some(self.column_type()?);
+            program.returns_text = self.span_from(start);
         }
         Ok(())
     }
 
-    /// `DETERMINISTIC`, `READS SQL DATA`, `COMMENT '…'` and so on.
-    fn characteristics(&mut self) -> R<Span> {
-        let start = self.s.tok.start;
+    /// `DETERMINISTIC`, `READS SQL DATA`, `COMMENT '…'` and so on; the last of a kind counts.
+    fn characteristics(&mut self) -> R<Characteristics<'a>> {
+        let mut found = Characteristics::default();
         loop {
-            match self.kw() {
+            let kw = self.kw();
+            match kw {
                 Kw::Comment => {
                     self.advance();
-                    self.text()?;
+                    found.comment = Some(self.text()?);
                 }
                 Kw::Language => {
                     self.advance();
@@ -113,27 +125,46 @@ impl<'a> Parser<'a> {
                 Kw::Not => {
                     self.advance();
                     self.expect_kw(Kw::Deterministic)?;
+                    found.deterministic = Some(false);
                 }
-                Kw::Deterministic => self.advance(),
+                Kw::Deterministic => {
+                    self.advance();
+                    found.deterministic = Some(true);
+                }
                 Kw::Contains | Kw::No => {
                     self.advance();
                     self.expect_kw(Kw::Sql)?;
+                    let access = if kw == Kw::No { DataAccess::No } else { DataAccess::Contains };
+                    found.access = Some(access);
                 }
                 Kw::Reads | Kw::Modifies => {
                     self.advance();
                     self.expect_kw(Kw::Sql)?;
                     self.expect_kw(Kw::Data)?;
+                    let access = if kw == Kw::Reads { DataAccess::Reads } else { DataAccess::Modifies };
+                    found.access = Some(access);
                 }
                 Kw::Sql => {
                     self.advance();
                     self.expect_kw(Kw::Security)?;
-                    if !self.eat_kw(Kw::Definer) {
+                    let definer = self.eat_kw(Kw::Definer);
+                    if !definer {
                         self.expect_kw(Kw::Invoker)?;
                     }
+                    found.invoker = Some(!definer);
                 }
-                _ => return Ok(Span { start, end: self.s.prev_end.max(start) }),
+                _ => return Ok(found),
             }
         }
+    }
+
+    /// ALTER PROCEDURE, FUNCTION, at that word.
+    pub(super) fn alter_program(&mut self) -> R<Stmt<'a>> {
+        let function = self.at_kw(Kw::Function);
+        self.advance();
+        let name = self.object_name()?;
+        let characteristics = self.characteristics()?;
+        Ok(Stmt::AlterProgram(self.alloc(AlterProgram { function, name, characteristics })))
     }
 
     fn trigger_head(&mut self) -> R<TriggerHead<'a>> {
@@ -159,49 +190,6 @@ impl<'a> Parser<'a> {
             self.ident()?;
         }
         Ok(TriggerHead { before, event, table })
-    }
-
-    /// The body: to the semicolon that is inside of no BEGIN, CASE, IF, LOOP, REPEAT or WHILE.
-    fn body(&mut self) -> R<Span> {
-        let start = self.s.tok.start;
-        if self.at_end() {
-            return self.fail();
-        }
-        let mut open = 0u32;
-        // IF, REPEAT and the like are also functions, and words after END.
-        let mut statement_start = true;
-        loop {
-            let kind = self.s.tok.kind;
-            let kw = self.kw();
-            match kind {
-                T::Eof if open > 0 => return self.fail(),
-                T::Error => return self.fail(),
-                T::Eof => break,
-                T::Semi if open == 0 => break,
-                _ => {}
-            }
-            // BEGIN also follows the condition of a handler; nowhere in a body is it anything else.
-            let compound = matches!(kw, Kw::If | Kw::While | Kw::Loop | Kw::Repeat);
-            if matches!(kw, Kw::Case | Kw::Begin) || (statement_start && compound) {
-                open += 1;
-            } else if kw == Kw::End {
-                let Some(less) = open.checked_sub(1) else { return self.fail() };
-                open = less;
-                let ended = matches!(self.peek().kw, Kw::If | Kw::Case | Kw::While | Kw::Loop | Kw::Repeat);
-                if ended {
-                    self.advance();
-                }
-            }
-            statement_start = self.starts_statement(kind, kw);
-            self.advance();
-        }
-        Ok(self.span_from(start))
-    }
-
-    /// Whether a statement begins after the current token: `;`, `label:`, THEN, ELSE, DO, LOOP, REPEAT, BEGIN.
-    fn starts_statement(&self, kind: T, kw: Kw) -> bool {
-        matches!(kind, T::Semi | T::Colon)
-            || matches!(kw, Kw::Then | Kw::Else | Kw::Do | Kw::Loop | Kw::Repeat | Kw::Begin)
     }
 
     /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.

@@ -407,7 +407,8 @@ impl<'a> Parser<'a> {
                 if parser.at(T::UserVar) {
                     return Ok(IntoVar::User(parser.user_var_name()));
                 }
-                parser.ident().map(IntoVar::Local)
+                let name = parser.ident()?;
+                Ok(parser.local(name).map_or(IntoVar::Unknown(name), IntoVar::Local))
             })?),
         };
         Ok(self.alloc(clause))

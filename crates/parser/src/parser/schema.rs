@@ -202,8 +202,7 @@ impl<'a> Parser<'a> {
             Kw::Tablespace => self.unsupported("ALTER TABLESPACE"),
             Kw::Logfile => self.unsupported("ALTER LOGFILE GROUP"),
             Kw::Server => self.unsupported("ALTER SERVER"),
-            Kw::Procedure => self.unsupported("ALTER PROCEDURE"),
-            Kw::Function => self.unsupported("ALTER FUNCTION"),
+            Kw::Procedure | Kw::Function => self.alter_program(),
             _ => {
                 let head = self.create_head()?;
                 match self.kw() {

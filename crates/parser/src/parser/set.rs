@@ -34,7 +34,7 @@ impl<'a> Parser<'a> {
         Some(scope)
     }
 
-    fn set_item(&mut self) -> R<SetItem<'a>> {
+    pub(super) fn set_item(&mut self) -> R<SetItem<'a>> {
         match self.s.tok.kind {
             T::UserVar => {
                 let name = self.user_var_name();

@@ -93,9 +93,8 @@ impl<'a> Parser<'a> {
             (Kw::Uninstall, Kw::Plugin) => "UNINSTALL PLUGIN",
             (Kw::Cache, Kw::Index) => "CACHE INDEX",
             (Kw::Binlog, _) => "BINLOG",
-            (Kw::Signal, _) => "SIGNAL",
-            (Kw::Resignal, _) => "RESIGNAL",
-            (Kw::Get, _) => "GET DIAGNOSTICS",
+            (Kw::Signal | Kw::Resignal, _) => return self.signal(),
+            (Kw::Get, _) => return self.get_diagnostics(),
             _ => return self.fail(),
         };
         self.unsupported(feature)

@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(out.buf, b"\x05\0\0\x05\xfe\0\0\x02\0");
         let mut out = Output { seq: 1, ..Output::default() };
         let error =
-            SqlError { code: 1146, sqlstate: "42S02", message: "Table 'test.x' doesn't exist".into() };
+            SqlError { code: 1146, sqlstate: "42S02".into(), message: "Table 'test.x' doesn't exist".into() };
         push_error(&mut out, &error);
         assert_eq!(out.buf, b"\x25\0\0\x01\xff\x7a\x04#42S02Table 'test.x' doesn't exist");
         let mut out = Output { seq: 1, ..Output::default() };

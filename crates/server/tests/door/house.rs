@@ -96,7 +96,7 @@ impl Waits {
         if state.wakes == before {
             return Err(SqlError {
                 code: 1317,
-                sqlstate: "70100",
+                sqlstate: "70100".into(),
                 message: "Query execution was interrupted".into(),
             });
         }
@@ -182,7 +182,7 @@ fn check_database(name: Option<&str>) -> SqlResult<()> {
         None | Some("test") => Ok(()),
         Some(other) => Err(SqlError {
             code: 1049,
-            sqlstate: "42000",
+            sqlstate: "42000".into(),
             message: format!("Unknown database '{other}'").into(),
         }),
     }
@@ -289,7 +289,7 @@ impl Client for Guest {
             }
             "FAIL" => Err(SqlError {
                 code: 1146,
-                sqlstate: "42S02",
+                sqlstate: "42S02".into(),
                 message: format!("Table 'test.{}' doesn't exist", words.get(1).unwrap_or(&"x")).into(),
             }),
             "SHUTDOWN" | "FLUSH" | "SET" | "SELECT" if words.get(1) != Some(&"*") => sink.end(done()),
@@ -297,7 +297,7 @@ impl Client for Guest {
                 sink.columns(&text_columns("text"))?;
                 sink.end(done())
             }
-            _ => Err(SqlError { code: 1064, sqlstate: "42000", message: "syntax".into() }),
+            _ => Err(SqlError { code: 1064, sqlstate: "42000".into(), message: "syntax".into() }),
         }
     }
 

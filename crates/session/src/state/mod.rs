@@ -3,12 +3,14 @@
 
 mod interrupt;
 mod noted;
+mod program;
 mod results;
 mod user_vars;
 mod workspaces;
 
 pub use interrupt::Interrupt;
 pub use noted::{Conditions, Noted};
+pub use program::{ProgramState, Suspended};
 pub use results::SubqueryResults;
 pub use user_vars::{UserVar, UserVars};
 pub use workspaces::Workspaces;
@@ -97,6 +99,8 @@ pub struct SessionState {
     pub subqueries: SubqueryResults,
     /// What executions of plans leave to the next ones.
     pub workspaces: Workspaces,
+    /// Of the stored programs that run.
+    pub program: ProgramState,
     /// The most bytes that a query of the session kept in memory of its rows.
     pub kept_most: usize,
     /// Query blocks of the present statement that have begun, by their places.
@@ -165,6 +169,7 @@ impl SessionState {
             noted: Noted::default(),
             subqueries: SubqueryResults::default(),
             workspaces: Workspaces::default(),
+            program: ProgramState::default(),
             deadline: None,
             yield_hook: None,
             yield_after: Duration::from_millis(1),

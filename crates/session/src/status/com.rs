@@ -20,28 +20,28 @@ macro_rules! kinds {
 }
 
 kinds! {
-    AlterDb "alter_db"; AlterTable "alter_table"; AlterUser "alter_user"; Analyze "analyze"; Begin "begin"; ChangeDb "change_db";
+    AlterDb "alter_db"; AlterTable "alter_table"; AlterUser "alter_user"; Analyze "analyze"; Begin "begin"; Call "call_procedure"; ChangeDb "change_db";
     Check "check"; Checksum "checksum"; Commit "commit"; CreateDb "create_db"; CreateIndex "create_index"; CreateTable "create_table";
     CreateUser "create_user"; CreateView "create_view"; DeallocSql "dealloc_sql"; Delete "delete"; DeleteMulti "delete_multi"; Do "do";
     DropDb "drop_db"; DropIndex "drop_index"; DropTable "drop_table"; DropUser "drop_user"; DropView "drop_view"; Execute "stmt_execute";
-    ExecuteSql "execute_sql"; ExplainOther "explain_other"; Flush "flush"; Grant "grant"; Insert "insert"; InsertSelect "insert_select";
+    ExecuteSql "execute_sql"; ExplainOther "explain_other"; Flush "flush"; GetDiagnostics "get_diagnostics"; Grant "grant"; Insert "insert"; InsertSelect "insert_select";
     Kill "kill"; Load "load"; LockTables "lock_tables"; Optimize "optimize"; Prepare "stmt_prepare"; PrepareSql "prepare_sql";
     Release "release_savepoint"; RenameTable "rename_table"; RenameUser "rename_user"; Repair "repair"; Replace "replace";
-    ReplaceSelect "replace_select"; Reset "reset"; Revoke "revoke"; RevokeAll "revoke_all"; Rollback "rollback";
+    ReplaceSelect "replace_select"; Reset "reset"; Resignal "resignal"; Revoke "revoke"; RevokeAll "revoke_all"; Rollback "rollback";
     RollbackToSavepoint "rollback_to_savepoint"; Savepoint "savepoint"; Select "select"; SetOption "set_option";
     ShowCharsets "show_charsets"; ShowCollations "show_collations"; ShowCreateDb "show_create_db"; ShowCreateTable "show_create_table";
     ShowDatabases "show_databases"; ShowEngineStatus "show_engine_status"; ShowErrors "show_errors"; ShowFields "show_fields";
     ShowGrants "show_grants"; ShowKeys "show_keys"; ShowOther "show_other"; ShowPlugins "show_plugins"; ShowPrivileges "show_privileges";
     ShowProcesslist "show_processlist"; ShowStatus "show_status"; ShowStorageEngines "show_storage_engines";
     ShowTableStatus "show_table_status"; ShowTables "show_tables"; ShowTriggers "show_triggers"; ShowVariables "show_variables";
-    ShowWarnings "show_warnings"; Truncate "truncate"; UnlockTables "unlock_tables"; Update "update"; UpdateMulti "update_multi";
+    ShowWarnings "show_warnings"; Signal "signal"; Truncate "truncate"; UnlockTables "unlock_tables"; Update "update"; UpdateMulti "update_multi";
     XaCommit "xa_commit"; XaEnd "xa_end"; XaPrepare "xa_prepare"; XaRecover "xa_recover"; XaRollback "xa_rollback"; XaStart "xa_start";
 }
 
 impl Com {
     /// Whether the statement shows diagnostics, and therefore leaves them.
     pub fn shows_warnings(self) -> bool {
-        matches!(self, Com::ShowWarnings | Com::ShowErrors)
+        matches!(self, Com::ShowWarnings | Com::ShowErrors | Com::GetDiagnostics)
     }
 
     /// Whether the statement uses tables whatever else it does: the conditions of earlier ones go.
@@ -157,11 +157,17 @@ impl Com {
                 (true, ast::GrantWhat::Everything) => Com::RevokeAll,
                 (true, _) => Com::Revoke,
             },
+            Stmt::Call(_) => Com::Call,
+            Stmt::Signal(signal) => match signal.again {
+                true => Com::Resignal,
+                false => Com::Signal,
+            },
+            Stmt::GetDiagnostics(_) => Com::GetDiagnostics,
             Stmt::CreateProgram(_)
             | Stmt::DropProgram(_)
             | Stmt::CreateTablespace(_)
             | Stmt::DropTablespace(_)
-            | Stmt::Call(_)
+            | Stmt::AlterProgram(_)
             | Stmt::Handler(_)
             | Stmt::Help(_)
             | Stmt::Shutdown

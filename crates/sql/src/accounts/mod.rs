@@ -245,6 +245,11 @@ impl Accounts {
         self.version.load(Ordering::Acquire)
     }
 
+    /// Whether there is an account of exactly that name.
+    pub(crate) fn has_account(&self, user: &str, host: &str) -> bool {
+        self.grants().account(user, host).is_some()
+    }
+
     /// Whether the account has SUPER: such a one may come in when there are too many.
     pub(crate) fn is_super(&self, user: &str, host: &str) -> bool {
         self.privileges(user, host, seconds_now()).global.has(Priv::SUPER)

@@ -35,8 +35,15 @@ enum Assignment {
 
 /// The scope of an expression outside of queries. It knows no tables, but notices subqueries.
 #[derive(Debug, Default)]
-struct OutsideQueries {
+pub(super) struct OutsideQueries {
     has_subquery: Cell<bool>,
+}
+
+impl OutsideQueries {
+    /// Whether the expression has a subquery.
+    pub(super) fn has_subquery(&self) -> bool {
+        self.has_subquery.get()
+    }
 }
 
 impl Scope for OutsideQueries {
@@ -53,9 +60,16 @@ impl Scope for OutsideQueries {
 
 /// Takes the only value of a result.
 #[derive(Debug, Default)]
-struct OneValue {
+pub(super) struct OneValue {
     ty: Option<SqlType>,
     value: Option<Value<'static>>,
+}
+
+impl OneValue {
+    /// The value, NULL without a row, and its type.
+    pub(super) fn into_value(self) -> (Value<'static>, SqlType) {
+        (self.value.unwrap_or_default(), self.ty.unwrap_or_else(|| SqlType::new(vaquita_types::Kind::Null)))
+    }
 }
 
 impl ResultSink for OneValue {
@@ -76,7 +90,7 @@ impl ResultSink for OneValue {
 
 impl Connection {
     /// Value of an expression outside of queries. Only one with subqueries is a statement of the engine.
-    fn evaluate(
+    pub(super) fn evaluate(
         &mut self,
         expr: &ast::Expr<'_>,
         sql: &[u8],
@@ -87,12 +101,13 @@ impl Connection {
         let scope = OutsideQueries::default();
         let mut cx = CompileCx { param_types: &types, ..CompileCx::new(Some(db), &mut self.state) };
         let compiled = match compile(expr, &scope, &mut cx) {
-            Err(_) if scope.has_subquery.get() => {
-                self.xa.check_statement()?;
-                return self
-                    .in_statement(|connection| connection.evaluate_as_query(expr, sql, params, &types));
-            }
-            compiled => compiled?,
+            Err(_) if scope.has_subquery() => None,
+            // Stored functions run statements.
+            compiled => Some(compiled?).filter(|e| !e.info().has_subquery),
+        };
+        let Some(compiled) = compiled else {
+            self.xa.check_statement()?;
+            return self.in_statement(|connection| connection.evaluate_as_query(expr, sql, params, &types));
         };
         if self.state.interrupt.is_set() {
             return Err(SqlError::new(1317, "Query execution was interrupted"));
@@ -116,7 +131,7 @@ impl Connection {
         let plan = self.plan(&ast::Stmt::Query(&query), sql, params, types)?;
         let mut row = OneValue::default();
         self.run_started(&plan.plan, params, &mut row)?;
-        Ok((row.value.unwrap_or_default(), row.ty.unwrap_or_else(|| SqlType::new(vaquita_types::Kind::Null))))
+        Ok(row.into_value())
     }
 
     /// DO.

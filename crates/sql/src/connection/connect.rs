@@ -120,6 +120,7 @@ impl Connection {
             login_at: 0,
             held: 0,
             last_database: None,
+            program: super::program::Running::default(),
         };
         connection.engine.set_tag(u64::from(id));
         connection.become_user(info)?;
@@ -133,6 +134,7 @@ impl Connection {
         let mut connection = Connection::new(db, info)?;
         connection.is_insider = true;
         connection.has_everything = true;
+        connection.state.program.everything = true;
         // What others may read and ask for is no matter of its own.
         connection.state.vars.put(id::SQL_BIG_SELECTS, VarValue::UInt(1));
         connection.state.vars.put(id::SQL_AUTO_IS_NULL, VarValue::UInt(0));
@@ -156,6 +158,7 @@ impl Connection {
         self.state.account_host = info.account_host;
         self.login_at = seconds_now();
         self.has_everything = accounts.are_skipped() || info.transport.is_owner(&info.user);
+        self.state.program.everything = self.has_everything;
         self.state.privileges = match self.has_everything {
             true => Arc::new(Privileges::everything()),
             false => accounts.privileges(&self.state.account_user, &self.state.account_host, self.login_at),

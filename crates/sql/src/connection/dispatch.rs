@@ -78,8 +78,11 @@ impl Connection {
             | Stmt::DropView(_)
             | Stmt::CreateProgram(_)
             | Stmt::DropProgram(_)
+            | Stmt::AlterProgram(_)
             | Stmt::Maintain(_) => self.define(stmt, sql, sink),
-            Stmt::Call(_) => Err(SqlError::unsupported("CALL")),
+            Stmt::Call(call) => self.call(call, sql, params, sink),
+            Stmt::Signal(signal) => self.signal(signal, sql, params, &[]),
+            Stmt::GetDiagnostics(get) => self.get_diagnostics(get, sql, params),
             Stmt::Handler(_) => Err(SqlError::unsupported("HANDLER")),
             Stmt::Unsupported { feature } => {
                 // Those that would commit what is open do so before they are refused, as they do where they fail.
@@ -153,6 +156,9 @@ impl Connection {
         self.state.give_way();
         let done = match stmt {
             Stmt::Maintain(maintain) => crate::maintain::maintain_aside(&mut self.cx(), maintain, sink),
+            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) => {
+                crate::program::execute(&mut self.cx(), stmt, sql)
+            }
             _ => crate::ddl::execute(&mut self.cx(), stmt, sql),
         };
         // Whatever was done of it, plans of the old definitions are of no use.

@@ -13,6 +13,7 @@
 //! | XA | `xa` |
 //! | LOCK TABLES | `lock_tables` |
 //! | SET, USE, DO, KILL, FLUSH | `admin` |
+//! | stored programs | `program` |
 
 mod admin;
 mod connect;
@@ -21,6 +22,7 @@ mod lock_tables;
 pub(crate) mod plans;
 mod prepared;
 mod privileges;
+mod program;
 mod run;
 mod text;
 mod transaction;
@@ -28,6 +30,7 @@ mod values;
 mod xa;
 
 pub use connect::ConnectInfo;
+pub(crate) use program::OfFolder as FunctionsOfFolder;
 
 use crate::accounts::Priv;
 use crate::accounts::limits::Usage;
@@ -113,6 +116,8 @@ pub struct Connection {
     /// Bytes that a door holds for it.
     held: usize,
     last_database: Option<privileges::InDatabase>,
+    /// Stored programs that run.
+    program: program::Running,
 }
 
 /// A name as text. Names are UTF-8 here whatever the connection's character set.

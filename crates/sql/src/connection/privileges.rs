@@ -158,6 +158,12 @@ impl Connection {
                 let name = database.name.map_or_else(|| current.clone(), |n| n.to_string());
                 wanted.push(Wanted::table(&name, "", Priv::ALTER));
             }
+            Stmt::CreateProgram(program) => {
+                let name = program.name.schema.map_or_else(|| current.clone(), |s| s.to_string());
+                if !name.is_empty() {
+                    wanted.push(Wanted::table(&name, "", Priv::CREATE_ROUTINE));
+                }
+            }
             Stmt::DropDatabase(drop) => wanted.push(Wanted::table(&drop.name.to_string(), "", Priv::DROP)),
             _ => {}
         }

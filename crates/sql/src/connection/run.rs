@@ -13,7 +13,7 @@ use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{Completion, ResultSink, SessionChange};
 use vaquita_session::status::Com;
 use vaquita_session::vars::id;
-use vaquita_types::{Level, SqlError, SqlResult, Value, memory};
+use vaquita_types::{SqlError, SqlResult, Value, memory};
 
 /// Error 1556.
 pub(super) fn log_table_locked() -> SqlError {
@@ -115,7 +115,41 @@ impl Connection {
             self.check_folder()?;
             error::of_engine(self.engine.begin_change())?;
         }
-        plan.run(&mut self.cx().run(), params, sink).map_err(|e| vaquita_expr::with_values(e, params))
+        if !self.db.routines.has_functions() {
+            return plan
+                .run(&mut self.cx().run(), params, sink)
+                .map_err(|e| vaquita_expr::with_values(e, params));
+        }
+        self.check_in_use(&wants)?;
+        let before = self.state.program.in_use.len();
+        let tables = wants.iter().filter(|w| !w.table.is_empty());
+        self.state.program.in_use.extend(tables.map(|w| (w.database[..].into(), w.table[..].into())));
+        let done = plan.run(&mut self.cx().run(), params, sink);
+        self.state.program.in_use.truncate(before);
+        done.map_err(|e| vaquita_expr::with_values(e, params))
+    }
+
+    /// What a function does may not change the tables of the statement that called it.
+    ///
+    /// # Errors
+    /// 1442.
+    fn check_in_use(&self, wanted: &[Wanted]) -> SqlResult<()> {
+        if !self.program.inside {
+            return Ok(());
+        }
+        let changes = Priv::INSERT | Priv::UPDATE | Priv::DELETE;
+        for want in wanted.iter().filter(|w| w.privileges.any(changes)) {
+            let same = |(database, table): &(Box<str>, Box<str>)| want.is_of_table(database, table);
+            if self.state.program.in_use.iter().any(same) {
+                let message = format!(
+                    "Can't update table '{}' in stored function/trigger because it is already used by statement which \
+                     invoked this stored function/trigger.",
+                    want.table
+                );
+                return Err(SqlError::new(1442, message));
+            }
+        }
+        Ok(())
     }
 
     /// Rows of the logs are written by the logs alone, and locked by nobody.
@@ -138,6 +172,9 @@ impl Connection {
         &mut self,
         body: impl FnOnce(&mut Connection) -> SqlResult<R>,
     ) -> SqlResult<R> {
+        if self.program.inside {
+            return self.in_part(body);
+        }
         let from = self.engine.start_statement();
         let done = self.unless_killed(body);
         if self.has_characteristics() && self.engine.takes_part(done.is_err()) {
@@ -166,6 +203,19 @@ impl Connection {
                 Err(e)
             }
         }
+    }
+
+    /// Runs `body` as a part of the statement that called a function: what it changes is taken back if it fails, the rest goes
+    /// on.
+    fn in_part<R>(&mut self, body: impl FnOnce(&mut Connection) -> SqlResult<R>) -> SqlResult<R> {
+        let mark = self.engine.statement().mark();
+        let done = self.unless_killed(body);
+        if let Err(e) = &done
+            && !matches!(e.code, 1213 | 1206)
+        {
+            error::of_engine(self.engine.statement().take_back(mark))?;
+        }
+        done
     }
 
     /// Runs `body` in a statement of the engine that has just started, unless KILL came before: the engine forgets what came
@@ -322,12 +372,7 @@ impl Connection {
         self.state.row_count = -1;
         self.state.error_count = 1;
         self.state.new_insert_id = None;
-        let has = |w: &vaquita_types::Warning| {
-            w.level == Level::Error && w.code == e.code && w.message == e.message
-        };
-        if !self.state.warnings.list().iter().any(has) {
-            self.state.warnings.push(Level::Error, e.code, e.message.clone());
-        }
+        self.note_error_once(e);
         self.durability = None;
     }
 }

@@ -9,6 +9,7 @@ use crate::insider::{Insider, Insiders};
 use crate::logs::StatementLogs;
 use crate::monitors::Monitors;
 use crate::plan_cache::PlanCache;
+use crate::routine::{Routine, Routines};
 use crate::xa_branches::Branches;
 use parking_lot::Mutex;
 use std::path::PathBuf;
@@ -17,8 +18,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::time::{Duration, Instant};
 use vaquita_engine::Engine;
 use vaquita_plan::VirtualTables;
-use vaquita_session::Shared;
+use vaquita_session::privilege::Priv;
 use vaquita_session::vars::{Globals, VarId, VarValue, id};
+use vaquita_session::{SessionState, Shared};
 use vaquita_types::memory::account::Total;
 use vaquita_types::{SqlError, SqlResult};
 
@@ -65,6 +67,8 @@ pub struct Database {
     pub(crate) memory: Arc<Total>,
     /// Prepared statements of all sessions.
     pub(crate) prepared_count: AtomicU64,
+    /// Compiled stored programs.
+    pub(crate) routines: Routines,
     start_notes: Mutex<Vec<String>>,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     flush_hook: Mutex<Option<FlushHook>>,
@@ -116,6 +120,7 @@ impl Database {
             xa_branches: Arc::default(),
             memory: Arc::default(),
             prepared_count: AtomicU64::new(0),
+            routines: Routines::default(),
             start_notes: Mutex::default(),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
@@ -159,6 +164,22 @@ impl Database {
             self.say_at_start(format!("Statements are logged to files: {NO_LOG_TABLES}"));
         }
         self.logs.configure(&self.globals, &self.dir)
+    }
+
+    /// What a session may do with a procedure or function: EXECUTE, ALTER ROUTINE; SELECT: read its body.
+    pub(crate) fn routine_access(&self, state: &SessionState, routine: &Routine) -> Priv {
+        let privileges = &state.privileges;
+        let mut access = privileges.global | privileges.in_database(&routine.database);
+        access = access & (Priv::EXECUTE | Priv::ALTER_ROUTINE);
+        let (user, host) = &routine.body.definer;
+        let own = *user == state.account_user && *host == state.account_host;
+        if own && self.globals.is_on("automatic_sp_privileges") {
+            access = access | Priv::EXECUTE | Priv::ALTER_ROUTINE;
+        }
+        if own || privileges.global.has(Priv::SELECT) || privileges.in_database("mysql").has(Priv::SELECT) {
+            access = access | Priv::SELECT;
+        }
+        access
     }
 
     /// Users, passwords, grants.

@@ -35,7 +35,8 @@ use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_session::SessionState;
+use vaquita_types::{SqlError, SqlResult, SqlType};
 
 pub(crate) use alter::recreate;
 pub(crate) use show_create::{show_create_table, style as show_style};
@@ -59,34 +60,26 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlRe
         Stmt::DropDatabase(drop) => databases::drop(cx, drop),
         Stmt::CreateView(_) => Err(SqlError::unsupported("CREATE VIEW")),
         Stmt::DropView(_) => Err(SqlError::unsupported("DROP VIEW")),
-        Stmt::CreateProgram(program) => Err(SqlError::unsupported(match program.kind {
-            ast::ProgramKind::Procedure => "CREATE PROCEDURE",
-            ast::ProgramKind::Function => "CREATE FUNCTION",
-            ast::ProgramKind::Trigger => "CREATE TRIGGER",
-            ast::ProgramKind::Event => "CREATE EVENT",
-        })),
-        Stmt::DropProgram(drop) => drop_program(cx, drop),
         Stmt::CreateTablespace(_) => Err(SqlError::unsupported("CREATE TABLESPACE")),
         Stmt::DropTablespace(_) => Err(SqlError::unsupported("DROP TABLESPACE")),
         _ => Err(SqlError::unsupported("this definition")),
     }
 }
 
-/// There are no stored programs: dropping one finds none.
-fn drop_program(cx: &mut StmtCx<'_>, drop: &ast::DropProgram<'_>) -> SqlResult<Outcome> {
-    let database = drop.name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
-    let name = format!("{database}.{}", drop.name.name);
-    let (code, message) = match drop.kind {
-        ast::ProgramKind::Procedure => (1305, format!("PROCEDURE {name} does not exist")),
-        ast::ProgramKind::Function => (1305, format!("FUNCTION {name} does not exist")),
-        ast::ProgramKind::Trigger => (1360, "Trigger does not exist".to_owned()),
-        ast::ProgramKind::Event => (1539, format!("Unknown event '{}'", drop.name.name)),
-    };
-    if !drop.if_exists {
-        return Err(SqlError::new(code, message));
-    }
-    cx.state.warnings.push(vaquita_types::Level::Note, code, message);
-    Ok(Outcome::default())
+/// The type that a parameter, variable or result of a stored program is declared with.
+///
+/// # Errors
+/// Lengths, names of character sets, labels.
+pub(crate) fn resolve_type(
+    written: &ast::ColumnType<'_>,
+    name: &str,
+    collation: u16,
+    state: &mut SessionState,
+) -> SqlResult<SqlType> {
+    let types::Resolved { ty, labels, .. } = types::resolve(written, name, collation, state)?;
+    let nullable = SqlType { nullable: true, ..ty };
+    let collation = nullable.collation;
+    Ok(if labels.is_empty() { nullable } else { types::with_collation(nullable, &labels, collation) })
 }
 
 /// Database and name of a table as a statement says them.

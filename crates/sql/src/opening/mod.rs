@@ -13,13 +13,14 @@ mod identity;
 mod memory;
 mod options;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, FunctionsOfFolder};
 use crate::database::Database;
 use crate::insider::{Insider, Insiders};
 use crate::virtual_tables::InfoTables;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use vaquita_engine::Engine;
+use vaquita_expr::stored::AnyPrograms;
 use vaquita_session::vars::{Globals, VarId, VarValue, id};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -96,6 +97,8 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
         let virtual_tables = Box::new(InfoTables::of(db.clone()));
         Database::new(engine, globals, dir, virtual_tables, Arc::new(OfFolder(db.clone())))
     });
+    let functions: AnyPrograms = Box::new(FunctionsOfFolder(Arc::downgrade(&db)));
+    let _ = db.programs.set(Box::new(functions));
     crate::dcl::open(&db)?;
     // Not before: the accounts may have to be made first.
     db.apply_at_start();

@@ -5,12 +5,14 @@
 //! | columns and rows of an answer, LIKE and WHERE | `listing` |
 //! | SHOW GRANTS, SHOW CREATE USER | `grants` |
 //! | SHOW PRIVILEGES | `privilege_list` |
+//! | SHOW CREATE PROCEDURE, FUNCTION | `programs` |
 //! | SHOW ENGINE INNODB STATUS | `monitor` |
 
 mod grants;
 mod listing;
 mod monitor;
 mod privilege_list;
+mod programs;
 
 use crate::statement::StmtCx;
 use crate::virtual_tables::{self, Cells, rows_of, text, text_or_null};
@@ -145,18 +147,18 @@ const EVENTS: &[(&str, &str)] = &[
     ("collation_connection", "varchar(32)!"),
     ("Database Collation", "varchar(32)!"),
 ];
-const PROGRAMS: &[(&str, &str)] = &[
-    ("Db", "varchar(64)!"),
-    ("Name", "varchar(64)!"),
-    ("Type", "varchar(9)!"),
-    ("Definer", "varchar(77)!"),
-    ("Modified", "datetime!"),
-    ("Created", "datetime!"),
-    ("Security_type", "varchar(7)!"),
-    ("Comment", "longtext!"),
-    ("character_set_client", "varchar(32)!"),
-    ("collation_connection", "varchar(32)!"),
-    ("Database Collation", "varchar(32)!"),
+const PROGRAMS: &[(&str, &str, usize)] = &[
+    ("Db", "varchar(64)!", 2),
+    ("Name", "varchar(64)!", 3),
+    ("Type", "varchar(9)!", 4),
+    ("Definer", "varchar(77)!", 27),
+    ("Modified", "datetime!", 24),
+    ("Created", "datetime!", 23),
+    ("Security_type", "varchar(7)!", 22),
+    ("Comment", "longtext!", 26),
+    ("character_set_client", "varchar(32)!", 28),
+    ("collation_connection", "varchar(32)!", 29),
+    ("Database Collation", "varchar(32)!", 30),
 ];
 
 fn definitions<'d>(columns: &'d [(&'d str, &'d str, usize)]) -> Vec<(&'d str, &'d str)> {
@@ -289,14 +291,13 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         }
         Show::CreateDatabase { name, if_not_exists } => (create_database(cx, *name, *if_not_exists)?, no),
         Show::CreateProgram { kind, name } => {
+            if matches!(kind, ast::ProgramKind::Procedure | ast::ProgramKind::Function) {
+                return Ok((programs::create(cx, *kind, name)?, no));
+            }
             let name = name_of(name.name);
             return Err(match kind {
-                ast::ProgramKind::Procedure => {
-                    SqlError::new(1305, format!("PROCEDURE {name} does not exist"))
-                }
-                ast::ProgramKind::Function => SqlError::new(1305, format!("FUNCTION {name} does not exist")),
                 ast::ProgramKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
-                ast::ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
+                _ => SqlError::new(1539, format!("Unknown event '{name}'")),
             });
         }
         Show::CreateUser(user) => (grants::show_create_user(cx, user)?, no),
@@ -345,7 +346,10 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::Grants(user) => (grants::show_grants(cx, user.as_ref())?, no),
         Show::Privileges => (privileges(), no),
         Show::Plugins => (plugins(), no),
-        Show::ProgramStatus { filter, .. } => (Listing::new(PROGRAMS), *filter),
+        Show::ProgramStatus { kind, filter } => {
+            let kind = text(crate::routine::kind_name(*kind));
+            (project(cx, "ROUTINES", PROGRAMS, vec![(4, kind)])?, *filter)
+        }
         Show::ProgramCode { .. } => {
             return Err(SqlError::new(
                 1289,

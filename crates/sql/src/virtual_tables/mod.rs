@@ -5,12 +5,14 @@
 //! | columns of the tables | `definitions` |
 //! | how rows are made | `making` |
 //! | databases, tables, columns, keys | `schema_tables` |
+//! | procedures and functions | `routines` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
 
 mod definitions;
 mod innodb_tables;
 mod making;
+mod routines;
 mod schema_tables;
 mod server_tables;
 
@@ -48,6 +50,8 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "CHECK_CONSTRAINTS" => schema_tables::check_constraints,
         "REFERENTIAL_CONSTRAINTS" => schema_tables::referential_constraints,
         "PARTITIONS" => schema_tables::partitions,
+        "ROUTINES" => routines::routines,
+        "PARAMETERS" => routines::parameters,
         "ENGINES" => server_tables::engines,
         "CHARACTER_SETS" => server_tables::character_sets,
         "COLLATIONS" => server_tables::collations,

@@ -122,7 +122,7 @@ fn create_options(info: &TableInfo) -> String {
 }
 
 /// Name of a type without its lengths.
-fn data_type(declared: &str) -> &str {
+pub(super) fn data_type(declared: &str) -> &str {
     let end = declared.find(['(', ' ']).unwrap_or(declared.len());
     &declared[..end]
 }
@@ -189,7 +189,7 @@ fn extra_text(column: &ColumnInfo) -> String {
 }
 
 /// Numbers of a type: characters, bytes, digits, decimals, digits of the second.
-fn measures(ty: &SqlType) -> [Value<'static>; 5] {
+pub(super) fn measures(ty: &SqlType) -> [Value<'static>; 5] {
     let mut out = [const { Value::Null }; 5];
     let set = |at: usize, n: u64, out: &mut [Value<'static>; 5]| out[at] = Value::UInt(n);
     let charset = vaquita_engine::lower::charset::Charset::of_collation(ty.collation);

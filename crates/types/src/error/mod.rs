@@ -15,7 +15,7 @@ pub struct SqlError {
     /// MySQL's error number.
     pub code: u16,
     /// SQLSTATE, five characters.
-    pub sqlstate: &'static str,
+    pub sqlstate: Cow<'static, str>,
     /// Message.
     pub message: Cow<'static, str>,
 }
@@ -23,7 +23,7 @@ pub struct SqlError {
 impl SqlError {
     /// An error with that number; the SQLSTATE follows from it.
     pub fn new(code: u16, message: impl Into<Cow<'static, str>>) -> SqlError {
-        SqlError { code, sqlstate: sqlstate(code), message: message.into() }
+        SqlError { code, sqlstate: sqlstate(code).into(), message: message.into() }
     }
 
     /// An error with the message of its number and these arguments.
@@ -123,6 +123,28 @@ pub struct Warning {
     pub code: u16,
     /// Message.
     pub message: Cow<'static, str>,
+    /// What SIGNAL and RESIGNAL said of it besides.
+    pub signalled: Option<Box<Signalled>>,
+}
+
+impl Warning {
+    /// SQLSTATE: what was signalled, or what follows from the number.
+    pub fn sqlstate(&self) -> &str {
+        match &self.signalled {
+            Some(signalled) => &signalled.sqlstate,
+            None => sqlstate(self.code),
+        }
+    }
+}
+
+/// What SIGNAL and RESIGNAL say of a condition besides its number and its message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Signalled {
+    /// SQLSTATE.
+    pub sqlstate: Cow<'static, str>,
+    /// CLASS_ORIGIN, SUBCLASS_ORIGIN, CONSTRAINT_CATALOG, CONSTRAINT_SCHEMA, CONSTRAINT_NAME, CATALOG_NAME, SCHEMA_NAME,
+    /// TABLE_NAME, COLUMN_NAME, CURSOR_NAME, as far as they were set.
+    pub items: [Option<Box<str>>; 10],
 }
 
 /// The conditions of a statement: the first `max_error_count` are kept, all are counted.
@@ -166,6 +188,18 @@ impl Warnings {
         self.old = true;
     }
 
+    /// What is there counts as raised by the present statement.
+    pub fn renew(&mut self) {
+        self.old = false;
+    }
+
+    /// Forgets those that are among these.
+    pub fn forget(&mut self, these: &[Warning]) {
+        let before = self.list.len();
+        self.list.retain(|condition| !these.contains(condition));
+        self.count = self.count.saturating_sub((before - self.list.len()) as u32);
+    }
+
     /// Forgets those of earlier statements.
     pub fn forget_old(&mut self) {
         if self.old {
@@ -181,8 +215,24 @@ impl Warnings {
         self.forget_old();
         self.count += 1;
         if self.list.len() < self.limit {
-            self.list.push(Warning { level, code, message: message.into() });
+            self.list.push(Warning { level, code, message: message.into(), signalled: None });
         }
+    }
+
+    /// Adds a condition with what was signalled of it.
+    pub fn push_whole(&mut self, condition: Warning) {
+        let kept = self.list.len();
+        self.push(condition.level, condition.code, condition.message);
+        if self.list.len() > kept
+            && let Some(last) = self.list.last_mut()
+        {
+            last.signalled = condition.signalled;
+        }
+    }
+
+    /// Whether conditions of level Note are kept.
+    pub fn keeps_notes(&self) -> bool {
+        !self.without_notes
     }
 
     /// Adds a warning.

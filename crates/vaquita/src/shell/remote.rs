@@ -198,7 +198,14 @@ fn error_of(payload: &[u8]) -> SqlError {
         Some(b'#') => payload.get(9..),
         _ => payload.get(3..),
     };
-    SqlError::new(code, String::from_utf8_lossy(message.unwrap_or(b"")).into_owned())
+    let error = SqlError::new(code, String::from_utf8_lossy(message.unwrap_or(b"")).into_owned());
+    match payload.get(3..9) {
+        // What SIGNAL says does not follow from the number.
+        Some([b'#', state @ ..]) => {
+            SqlError { sqlstate: String::from_utf8_lossy(state).into_owned().into(), ..error }
+        }
+        _ => error,
+    }
 }
 
 fn proof(plugin: &[u8], secret: &[u8], challenge: &[u8]) -> Result<Vec<u8>, SqlError> {

@@ -167,6 +167,9 @@ fn kind(stmt: &Stmt<'_>) -> &'static str {
         Stmt::DropView(_) => "drop view",
         Stmt::CreateProgram(_) => "create program",
         Stmt::DropProgram(_) => "drop program",
+        Stmt::AlterProgram(_) => "alter program",
+        Stmt::Signal(_) => "signal",
+        Stmt::GetDiagnostics(_) => "get diagnostics",
         Stmt::CreateTablespace(_) => "create tablespace",
         Stmt::DropTablespace(_) => "drop tablespace",
         Stmt::Txn(txn) => txn_kind(txn),
@@ -261,7 +264,7 @@ fn show_kind(show: &Show<'_>) -> &'static str {
 }
 
 /// Kinds in the order of their names: as many as `kind` has, so that the list lacks none.
-const KINDS: usize = 92;
+const KINDS: usize = 95;
 
 #[test]
 fn every_kind_of_statement_is_played() {

@@ -155,6 +155,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     "create view v as select 1",
     "drop view if exists v",
     "create procedure made() select 1",
+    "alter procedure made comment 'x'",
+    "call made()",
     "drop procedure if exists made",
     "drop function if exists missing",
     "drop trigger if exists missing",

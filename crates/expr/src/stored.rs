@@ -1,0 +1,91 @@
+//! Calls of stored functions: found and run by whoever stands above and runs statements.
+
+use super::EvalCx;
+use super::build::New;
+use super::compare::wrong_columns;
+pub use super::node::FunctionRef;
+use super::node::{Constness, Data, Expr, Node};
+use super::row::Row;
+use super::scope::CompileCx;
+use std::fmt::Debug;
+use std::sync::Arc;
+use vaquita_types::{SqlError, SqlResult, SqlType, Value, memory};
+
+/// Finds and runs stored functions. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
+pub trait Programs: Debug + Send + Sync {
+    /// The function of that name.
+    ///
+    /// # Errors
+    /// 1370 the session may not execute it, 1457 it cannot be read.
+    fn function(&self, cx: &mut EvalCx<'_>, database: &str, name: &str) -> SqlResult<Option<FunctionRef>>;
+
+    /// Calls it with these values and their types. No page is latched.
+    ///
+    /// # Errors
+    /// Of the function; 1305 it is gone by now.
+    fn call(
+        &self,
+        cx: &mut EvalCx<'_>,
+        function: &FunctionRef,
+        args: &[(Value<'static>, &SqlType)],
+    ) -> SqlResult<Value<'static>>;
+}
+
+/// How a folder keeps its [`Programs`].
+pub type AnyPrograms = Box<dyn Programs>;
+
+fn programs<'p>(cx: &EvalCx<'p>) -> Option<&'p dyn Programs> {
+    let programs = cx.db?.programs.get()?.downcast_ref::<AnyPrograms>()?;
+    Some(&**programs)
+}
+
+/// A call of a stored function; `None`: there is no such function.
+///
+/// # Errors
+/// 1318 wrong number of arguments, 1370.
+pub(super) fn call(
+    cx: &mut CompileCx<'_>,
+    database: &str,
+    name: &str,
+    args: Vec<Expr>,
+) -> SqlResult<Option<Expr>> {
+    let Some(programs) = programs(&cx.session) else { return Ok(None) };
+    let Some(function) = programs.function(&mut cx.session, database, name)? else { return Ok(None) };
+    if args.len() != function.params {
+        let (database, name) = (&function.database, &function.name);
+        let message = format!(
+            "Incorrect number of arguments for FUNCTION {database}.{name}; expected {}, got {}",
+            function.params,
+            args.len()
+        );
+        return Err(SqlError::new(1318, message));
+    }
+    if args.iter().any(|e| matches!(e.node, Node::Row(_))) {
+        return Err(wrong_columns(1));
+    }
+    let ty = function.returns.clone();
+    let collation = ty.collation;
+    let text = ty.kind.is_string();
+    let new = New::call("stored function", ty, args, eval)
+        .data(Data::Function(Arc::new(function)))
+        .nullable()
+        .at_least(Constness::Row);
+    let new = if text { new.collated_implicitly(collation) } else { new };
+    let mut e = new.build(cx);
+    // It runs statements, as a subquery does: never while a row is looked at on its page.
+    e.info.has_subquery = true;
+    Ok(Some(e))
+}
+
+fn eval<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
+    let Node::Call(call) = &e.node else { return Ok(Value::Null) };
+    let Data::Function(function) = &call.data else { return Ok(Value::Null) };
+    let mut values = Vec::with_capacity(args.len());
+    for arg in args {
+        values.push((memory::into_owned(arg.eval(cx, row)?)?, &arg.ty));
+    }
+    match programs(cx) {
+        Some(programs) => programs.call(cx, function, &values),
+        None => Err(SqlError::new(1305, format!("FUNCTION {} does not exist", function.name))),
+    }
+}

@@ -1,0 +1,371 @@
+//! CALL: parameters, and what a program runs with.
+
+use super::{Frame, Next};
+use crate::connection::Connection;
+use crate::connection::text::syntax_error;
+use crate::program::{find, unknown};
+use crate::routine::Routine;
+use bumpalo::Bump;
+use std::sync::Arc;
+use vaquita_catalog::object::Security;
+use vaquita_exec::Outcome;
+use vaquita_parser::ast::{self, ExprKind, ParamMode, ProgramKind, Stmt};
+use vaquita_session::privilege::{Priv, Privileges};
+use vaquita_session::sink::ResultSink;
+use vaquita_session::status::Com;
+use vaquita_session::vars::{self, VarValue, id};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+
+/// Calls on the thread's stack, one in the other: functions, and procedures that prepared statements call.
+const DEPTH_MAX: u32 = 24;
+
+/// Where the value of a parameter goes when the program has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Given {
+    Nowhere,
+    User(Box<[u8]>),
+    Local(u32),
+}
+
+/// What a program runs with in place of what its caller has.
+#[derive(Debug)]
+pub(super) struct Before {
+    database: Option<String>,
+    sql_mode: u64,
+    collation: u16,
+    account: Option<Account>,
+}
+
+#[derive(Debug)]
+struct Account {
+    privileges: Arc<Privileges>,
+    user: String,
+    host: String,
+    everything: bool,
+}
+
+/// Whether one more call may go on the thread's stack.
+///
+/// # Errors
+/// 1436.
+pub(super) fn check_depth(depth: u32) -> SqlResult<()> {
+    match depth < DEPTH_MAX {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            1436,
+            "Thread stack overrun: stored programs call each other too deeply on the thread's stack",
+        )),
+    }
+}
+
+impl Connection {
+    /// CALL, as a statement of a client.
+    pub(in crate::connection) fn call(
+        &mut self,
+        call: &ast::CallProcedure<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        let (routine, given, values) = self.arguments(call, |c, expr| {
+            let target = match &expr.kind {
+                ExprKind::UserVar(name) => Given::User(name.name.into()),
+                ExprKind::Param(_) => {
+                    let found = c.evaluate(expr, sql, params)?;
+                    return Ok((Given::Nowhere, found));
+                }
+                _ => Given::Nowhere,
+            };
+            Ok((target, c.evaluate(expr, sql, params)?))
+        })?;
+        check_depth(self.state.program.depth)?;
+        self.state.program.depth += 1;
+        let done = self.enter(routine, given, values).and_then(|frame| {
+            let ended = self.run_frame(frame, sink)?;
+            self.give_back(&ended, None)
+        });
+        self.state.program.depth -= 1;
+        done?;
+        let affected_rows = u64::try_from(self.state.row_count).unwrap_or(0);
+        self.kind = Com::Call;
+        // The client is told of what the last statements left.
+        self.state.warnings.renew();
+        Ok(Outcome { affected_rows, ..Outcome::default() })
+    }
+
+    /// CALL in a program.
+    pub(super) fn call_part(&mut self, frame: &Frame, fragment: usize) -> SqlResult<Next> {
+        let code = frame.routine.clone();
+        let fragment = &code.code.fragments[fragment];
+        self.state.warnings.begin_statement();
+        self.state.warnings.forget_old();
+        let arena = Bump::new();
+        let mode = self.parse_mode(false);
+        let parsed = vaquita_parser::parse_with(&fragment.text, &arena, mode, &fragment.locals)
+            .map_err(|e| syntax_error(&e))?;
+        let Stmt::Call(call) = &parsed.stmt else {
+            return Err(SqlError::new(1105, "a call of a stored program that is none"));
+        };
+        let (routine, given, values) = self.arguments(call, |c, expr| match &expr.kind {
+            ExprKind::Local(place) => {
+                let at = *place as usize;
+                Ok((Given::Local(*place), (frame.locals[at].clone(), frame.types[at].clone())))
+            }
+            ExprKind::UserVar(name) => {
+                let value = c.evaluate(expr, &fragment.text, &frame.locals)?;
+                Ok((Given::User(name.name.into()), value))
+            }
+            _ => Ok((Given::Nowhere, c.evaluate(expr, &fragment.text, &frame.locals)?)),
+        })?;
+        self.enter(routine, given, values).map(|frame| Next::Call(Box::new(frame)))
+    }
+
+    /// The procedure that is called, and its arguments.
+    #[allow(clippy::type_complexity)]
+    fn arguments(
+        &mut self,
+        call: &ast::CallProcedure<'_>,
+        mut value: impl FnMut(&mut Connection, &ast::Expr<'_>) -> SqlResult<(Given, (Value<'static>, SqlType))>,
+    ) -> SqlResult<(Arc<Routine>, Vec<Given>, Vec<(Value<'static>, SqlType)>)> {
+        let database = match call.name.schema {
+            Some(schema) => schema.to_string(),
+            None if self.state.database.is_empty() => {
+                return Err(SqlError::new(1046, "No database selected"));
+            }
+            None => self.state.database.clone(),
+        };
+        let name = call.name.name.to_string();
+        let db = self.db.clone();
+        let found = find(&db, &mut self.state, ProgramKind::Procedure, &database, &name)?;
+        let Some(routine) = found else {
+            return Err(unknown(ProgramKind::Procedure, &format!("{database}.{name}")));
+        };
+        self.may_execute(&routine)?;
+        if call.args.len() != routine.params.len() {
+            let message = format!(
+                "Incorrect number of arguments for PROCEDURE {database}.{name}; expected {}, got {}",
+                routine.params.len(),
+                call.args.len()
+            );
+            return Err(SqlError::new(1318, message));
+        }
+        let (mut given, mut values) = (Vec::new(), Vec::new());
+        for (at, (arg, param)) in call.args.iter().zip(&routine.params).enumerate() {
+            let (target, found) = value(self, arg)?;
+            let found = match param.mode {
+                ParamMode::In => {
+                    given.push(Given::Nowhere);
+                    found
+                }
+                _ if target == Given::Nowhere => {
+                    let message = format!(
+                        "OUT or INOUT argument {} for routine {database}.{name} is not a variable or NEW pseudo-variable \
+                         in BEFORE trigger",
+                        at + 1
+                    );
+                    return Err(SqlError::new(1414, message));
+                }
+                ParamMode::Out => {
+                    given.push(target);
+                    (Value::Null, SqlType::new(Kind::Null))
+                }
+                ParamMode::InOut => {
+                    given.push(target);
+                    found
+                }
+            };
+            values.push(found);
+        }
+        Ok((routine, given, values))
+    }
+
+    /// Whether the session may execute a routine.
+    pub(super) fn may_execute(&mut self, routine: &Routine) -> SqlResult<()> {
+        self.refresh_privileges();
+        if self.db.routine_access(&self.state, routine).has(Priv::EXECUTE) {
+            return Ok(());
+        }
+        let (user, host) = (&self.state.account_user, &self.state.host);
+        let message = format!(
+            "execute command denied to user '{user}'@'{host}' for routine '{}.{}'",
+            routine.database, routine.name
+        );
+        Err(SqlError::new(1370, message))
+    }
+
+    /// Enters a program: its parameters have their values, the session is as it was when it was made.
+    pub(super) fn enter(
+        &mut self,
+        routine: Arc<Routine>,
+        given: Vec<Given>,
+        values: Vec<(Value<'static>, SqlType)>,
+    ) -> SqlResult<Frame> {
+        self.check_recursion(&routine)?;
+        let code = &routine.code;
+        let mut locals = Vec::with_capacity(code.vars.len());
+        for ((value, from), param) in values.into_iter().zip(&routine.params) {
+            locals.push(self.stored(&param.ty, &param.name, value, &from)?);
+        }
+        locals.resize(code.vars.len(), Value::Null);
+        let account = self.definer_of(&routine)?;
+        let body = &routine.body;
+        let before = Before {
+            database: self.enter_database(&routine.database),
+            sql_mode: self.state.vars.sql_mode.0,
+            collation: self.state.vars.collation_connection,
+            account,
+        };
+        self.put_mode(body.sql_mode);
+        self.put_collation(body.connection_collation);
+        let key: (Arc<str>, Arc<str>) = (routine.database.clone(), routine.name.clone());
+        self.state.program.running.push(key);
+        let (types, cursors) = (code.types.clone(), (0..code.cursors.len()).map(|_| None).collect());
+        Ok(Frame {
+            locals,
+            types,
+            cursors,
+            given,
+            before,
+            at: 0,
+            handlers: Vec::new(),
+            activations: Vec::new(),
+            returned: None,
+            routine,
+        })
+    }
+
+    fn check_recursion(&self, routine: &Routine) -> SqlResult<()> {
+        let same = |(database, name): &&(Arc<str>, Arc<str>)| {
+            *database == routine.database && name.eq_ignore_ascii_case(&routine.name)
+        };
+        let times = self.state.program.running.iter().filter(same).count() as u64;
+        if times == 0 {
+            return Ok(());
+        }
+        if routine.kind == ProgramKind::Function {
+            return Err(SqlError::new(1424, "Recursive stored functions and triggers are not allowed."));
+        }
+        let limit = self.state.vars.get(id::MAX_SP_RECURSION_DEPTH).uint();
+        match times > limit {
+            true => Err(SqlError::new(
+                1456,
+                format!(
+                    "Recursive limit {limit} (as set by the max_sp_recursion_depth variable) was exceeded for routine {}",
+                    routine.name
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends a program, however it ends.
+    pub(super) fn leave(&mut self, frame: &mut Frame) {
+        for cursor in 0..frame.cursors.len() {
+            self.close_cursor(frame, cursor);
+        }
+        if let Some(first) = frame.activations.first() {
+            self.program.caught.truncate(first.caught);
+        }
+        self.state.program.running.pop();
+        self.put_mode(frame.before.sql_mode);
+        self.put_collation(frame.before.collation);
+        if let Some(database) = frame.before.database.take() {
+            self.enter_database(&database);
+        }
+        if let Some(account) = frame.before.account.take() {
+            self.state.privileges = account.privileges;
+            self.state.account_user = account.user;
+            self.state.account_host = account.host;
+            self.has_everything = account.everything;
+            self.state.program.everything = account.everything;
+        }
+    }
+
+    /// Gives parameters to the caller: another program, or the client.
+    pub(super) fn give_back(&mut self, ended: &Frame, mut caller: Option<&mut Frame>) -> SqlResult<()> {
+        for (at, given) in ended.given.iter().enumerate() {
+            let (value, ty) = (ended.locals[at].clone(), &ended.types[at]);
+            match (given, &mut caller) {
+                (Given::Nowhere, _) | (Given::Local(_), None) => {}
+                (Given::Local(place), Some(caller)) => self.set_local(caller, *place, value, ty)?,
+                (Given::User(name), _) => self.set_user_var(name, value, ty)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A user variable gets the value of a local one.
+    pub(super) fn set_user_var(&mut self, name: &[u8], value: Value<'static>, ty: &SqlType) -> SqlResult<()> {
+        let (value, ty) = match (ty.kind, value) {
+            (kind, value) if kind.is_integer() || kind == Kind::Year => (value, SqlType::bigint(ty.unsigned)),
+            (Kind::Float | Kind::Double, Value::Float(v)) => (Value::Double(v.into()), SqlType::double()),
+            (Kind::Float | Kind::Double, value) => (value, SqlType::double()),
+            (Kind::Decimal, value) => (value, SqlType { nullable: true, zerofill: false, ..ty.clone() }),
+            (kind, Value::Null) => {
+                let collation =
+                    if kind.is_string() { ty.collation } else { self.state.vars.collation_connection };
+                (Value::Null, SqlType::varchar(16_777_215, collation))
+            }
+            (kind, value) => {
+                let collation =
+                    if kind.is_string() { ty.collation } else { self.state.vars.collation_connection };
+                let text = value.to_text(ty).into_owned();
+                (Value::owned(text), SqlType::varchar(16_777_215, collation))
+            }
+        };
+        self.state.user_vars.set(name, value, ty)
+    }
+
+    /// The current database becomes another one; what it was, unless it is the same.
+    fn enter_database(&mut self, database: &str) -> Option<String> {
+        if self.state.database == database {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.state.database, database.to_owned());
+        let collation = match database.is_empty() {
+            true => self.state.vars.collation_server,
+            false => self.database_collation(database).unwrap_or(self.state.vars.collation_server),
+        };
+        self.state.vars.put(id::COLLATION_DATABASE, VarValue::UInt(collation.into()));
+        let charset = vars::primary(collation);
+        self.state.vars.put(id::CHARACTER_SET_DATABASE, VarValue::UInt(charset.into()));
+        Some(before)
+    }
+
+    fn put_mode(&mut self, mode: u64) {
+        if self.state.vars.sql_mode.0 != mode {
+            self.state.vars.put(id::SQL_MODE, VarValue::UInt(mode));
+        }
+    }
+
+    fn put_collation(&mut self, collation: u16) {
+        if self.state.vars.collation_connection != collation {
+            let charset = VarValue::UInt(vars::primary(collation).into());
+            self.state.vars.put(id::CHARACTER_SET_CONNECTION, charset);
+            self.state.vars.put(id::COLLATION_CONNECTION, VarValue::UInt(collation.into()));
+        }
+    }
+
+    /// Lets the session do what the definer may; what it was before.
+    fn definer_of(&mut self, routine: &Routine) -> SqlResult<Option<Account>> {
+        let (user, host) = &routine.body.definer;
+        let same = *user == self.state.account_user && *host == self.state.account_host;
+        if routine.body.security == Security::Invoker || same || self.db.accounts().are_skipped() {
+            return Ok(None);
+        }
+        if !self.db.accounts().has_account(user, host) {
+            let message = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
+            return Err(SqlError::new(1449, message));
+        }
+        let privileges = self.db.accounts().privileges(user, host, self.login_at);
+        let state = &mut self.state;
+        let account = Account {
+            privileges: std::mem::replace(&mut state.privileges, privileges),
+            user: std::mem::replace(&mut state.account_user, user.clone()),
+            host: std::mem::replace(&mut state.account_host, host.clone()),
+            everything: std::mem::replace(&mut self.has_everything, false),
+        };
+        state.program.everything = false;
+        Ok(Some(account))
+    }
+}

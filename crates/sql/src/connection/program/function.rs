@@ -1,0 +1,110 @@
+//! Functions in expressions: they run in the middle of a statement, in a session of their own that has the engine's session
+//! and the state of the caller's for as long.
+
+use crate::connection::Connection;
+use crate::database::Database;
+use crate::program::{find, unknown};
+use std::sync::{Arc, Weak};
+use vaquita_expr::EvalCx;
+use vaquita_expr::stored::{FunctionRef, Programs};
+use vaquita_parser::ast::ProgramKind;
+use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
+
+/// Functions of a folder. It is a part of the folder: therefore weakly.
+#[derive(Debug)]
+pub(crate) struct OfFolder(pub(crate) Weak<Database>);
+
+/// Functions have no results.
+struct NoResults;
+
+impl ResultSink for NoResults {
+    fn columns(&mut self, _: &Arc<[ColumnMeta]>) -> SqlResult<()> {
+        Err(SqlError::new(1415, "Not allowed to return a result set from a function"))
+    }
+
+    fn row(&mut self, _: &[Value<'_>]) -> SqlResult<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: Completion) -> SqlResult<()> {
+        Ok(())
+    }
+}
+
+impl Programs for OfFolder {
+    fn function(&self, cx: &mut EvalCx<'_>, database: &str, name: &str) -> SqlResult<Option<FunctionRef>> {
+        let Some(db) = self.0.upgrade() else { return Ok(None) };
+        let Some(routine) = find(&db, cx.state, ProgramKind::Function, database, name)? else {
+            return Ok(None);
+        };
+        let Some(returns) = &routine.returns else { return Ok(None) };
+        db.routines.note_function();
+        Ok(Some(FunctionRef {
+            database: routine.database.clone(),
+            name: routine.name.clone(),
+            params: routine.params.len(),
+            returns: returns.ty.clone(),
+        }))
+    }
+
+    fn call(
+        &self,
+        cx: &mut EvalCx<'_>,
+        function: &FunctionRef,
+        args: &[(Value<'static>, &SqlType)],
+    ) -> SqlResult<Value<'static>> {
+        let closed = || SqlError::new(1105, "the folder is closed");
+        let db = self.0.upgrade().ok_or_else(closed)?;
+        let Some(engine) = cx.engine.as_deref_mut() else {
+            return Err(SqlError::unsupported("a stored function in this place"));
+        };
+        cx.state.poll_now()?;
+        let mut inner = match cx.state.program.inner.pop().map(|inner| inner.downcast::<Connection>()) {
+            Some(Ok(inner)) => inner,
+            _ => Box::new(Connection::for_functions(db)?),
+        };
+        std::mem::swap(&mut inner.engine, engine);
+        std::mem::swap(&mut inner.state, cx.state);
+        inner.has_everything = inner.state.program.everything;
+        let args = args.iter().map(|(value, ty)| (value.clone(), (*ty).clone())).collect();
+        let done = inner.call_function(function, args);
+        std::mem::swap(&mut inner.engine, engine);
+        std::mem::swap(&mut inner.state, cx.state);
+        cx.state.program.inner.push(inner);
+        done
+    }
+}
+
+impl Connection {
+    /// A session that has none of its own: for what functions do.
+    fn for_functions(db: Arc<Database>) -> SqlResult<Connection> {
+        let mut connection = Connection::insider(db)?;
+        connection.is_insider = false;
+        connection.program.inside = true;
+        Ok(connection)
+    }
+
+    fn call_function(
+        &mut self,
+        function: &FunctionRef,
+        args: Vec<(Value<'static>, SqlType)>,
+    ) -> SqlResult<Value<'static>> {
+        let db = self.db.clone();
+        let found = find(&db, &mut self.state, ProgramKind::Function, &function.database, &function.name)?;
+        let name = || format!("{}.{}", function.database, function.name);
+        let Some(routine) = found else { return Err(unknown(ProgramKind::Function, &name())) };
+        if routine.params.len() != args.len() {
+            return Err(SqlError::new(1412, "Table definition has changed, please retry transaction"));
+        }
+        self.may_execute(&routine)?;
+        super::call::check_depth(self.state.program.depth)?;
+        let suspended = self.state.suspend();
+        self.state.program.depth += 1;
+        let done =
+            self.enter(routine, Vec::new(), args).and_then(|frame| self.run_frame(frame, &mut NoResults));
+        self.state.program.depth -= 1;
+        self.state.resume(suspended);
+        Ok(done?.returned.unwrap_or_default())
+    }
+}

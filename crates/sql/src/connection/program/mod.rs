@@ -1,0 +1,385 @@
+//! Running stored programs.
+//!
+//! A program's steps run in a [`Frame`]; procedures that call procedures are frames one above the other, not calls on the
+//! thread's stack. Functions are called in the middle of statements: they run in a session of their own, which has the
+//! engine's session and the state of the caller's for as long.
+//!
+//! | part | file |
+//! |---|---|
+//! | frames, steps, handlers | this file |
+//! | statements and expressions of a program | `part` |
+//! | CALL, parameters, what a program runs with | `call` |
+//! | functions in expressions | `function` |
+//! | SIGNAL, RESIGNAL, GET DIAGNOSTICS | `conditions` |
+
+mod call;
+mod conditions;
+mod function;
+mod part;
+
+pub(crate) use function::OfFolder;
+
+use super::Connection;
+use crate::routine::Routine;
+use crate::routine::code::Step;
+use call::{Before, Given};
+use std::sync::Arc;
+use vaquita_session::sink::ResultSink;
+use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning};
+
+/// What a session has of the programs it runs.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    /// It runs a function: no statement is a transaction of its own, and there are no results.
+    pub(super) inside: bool,
+    /// Conditions that handlers take care of, the innermost last.
+    caught: Vec<Caught>,
+}
+
+/// What a handler takes care of.
+#[derive(Debug, Clone)]
+struct Caught {
+    condition: Warning,
+    /// All conditions of the statement.
+    all: Vec<Warning>,
+    row_count: i64,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(super) struct Frame {
+    routine: Arc<Routine>,
+    locals: Vec<Value<'static>>,
+    /// Types of them.
+    types: Arc<[SqlType]>,
+    at: usize,
+    /// Handlers that are there, the innermost last.
+    handlers: Vec<usize>,
+    /// Those of them that run.
+    activations: Vec<Activation>,
+    cursors: Vec<Option<Cursor>>,
+    /// Where parameters go when it ends.
+    given: Vec<Given>,
+    /// What is put back then.
+    before: Before,
+    returned: Option<Value<'static>>,
+}
+
+/// A handler that runs.
+#[derive(Debug)]
+struct Activation {
+    /// Handlers that do not see what happens in it: those of its block, and of blocks inside of that.
+    hidden: (usize, usize),
+    /// Where a CONTINUE handler goes on.
+    back: usize,
+    /// Conditions that were caught before.
+    caught: usize,
+}
+
+/// An open cursor: its rows.
+#[derive(Debug)]
+struct Cursor {
+    rows: std::vec::IntoIter<Box<[Value<'static>]>>,
+    types: Arc<[SqlType]>,
+    memory: usize,
+}
+
+/// What comes after a step.
+enum Next {
+    Step,
+    /// Another one than the following.
+    To(usize),
+    /// First a procedure.
+    Call(Box<Frame>),
+    End,
+}
+
+/// Errors that end everything: no handler takes care of them.
+fn is_final(e: &SqlError) -> bool {
+    matches!(e.code, 1053 | 1317 | 3024 | 4081 | 4082 | 5)
+}
+
+impl Connection {
+    /// Runs a program to its end; the caller has entered it.
+    fn run_frame(&mut self, first: Frame, sink: &mut dyn ResultSink) -> SqlResult<Frame> {
+        let bottom = self.program.caught.len();
+        let done = self.run_frames(vec![first], sink);
+        self.program.caught.truncate(bottom);
+        done
+    }
+
+    fn run_frames(&mut self, mut frames: Vec<Frame>, sink: &mut dyn ResultSink) -> SqlResult<Frame> {
+        loop {
+            let Some(frame) = frames.last_mut() else {
+                return Err(SqlError::new(1105, "a stored program that is none"));
+            };
+            let routine = frame.routine.clone();
+            let next = match routine.code.steps.get(frame.at) {
+                None => Ok(Next::End),
+                Some(step) => match self.state.poll() {
+                    Ok(()) => self.step(frame, step, sink),
+                    Err(e) => Err(e),
+                },
+            };
+            let done = match next {
+                Ok(Next::Step) => {
+                    frame.at += 1;
+                    Ok(())
+                }
+                Ok(Next::To(step)) => {
+                    frame.at = step;
+                    continue;
+                }
+                Ok(Next::Call(callee)) => {
+                    frames.push(*callee);
+                    continue;
+                }
+                Ok(Next::End) => {
+                    let Some(ended) = frames.pop() else { continue };
+                    match self.end_of_frame(ended, frames.last_mut()) {
+                        Ok(Some(ended)) => return Ok(ended),
+                        Ok(None) => {
+                            if let Some(caller) = frames.last_mut() {
+                                caller.at += 1;
+                            }
+                            Ok(())
+                        }
+                        Err(e) => Err(e),
+                    }
+                }
+                Err(e) => Err(e),
+            };
+            match done {
+                Ok(()) => self.look_for_warnings(&mut frames),
+                Err(e) => self.look_for_handler(&mut frames, e)?,
+            }
+        }
+    }
+
+    /// A program has ended: its caller gets its parameters; the first one is given back.
+    fn end_of_frame(&mut self, mut ended: Frame, caller: Option<&mut Frame>) -> SqlResult<Option<Frame>> {
+        self.leave(&mut ended);
+        let Some(caller) = caller else { return Ok(Some(ended)) };
+        self.give_back(&ended, Some(caller))?;
+        Ok(None)
+    }
+
+    fn step(&mut self, frame: &mut Frame, step: &Step, sink: &mut dyn ResultSink) -> SqlResult<Next> {
+        match step {
+            Step::Sql(fragment) => {
+                self.run_part(frame, *fragment, sink)?;
+                Ok(Next::Step)
+            }
+            Step::Call { fragment } => self.call_part(frame, *fragment),
+            Step::Set { place, value } => {
+                self.state.warnings.clear();
+                match value {
+                    None => frame.locals[*place as usize] = Value::Null,
+                    Some(fragment) => {
+                        let (value, ty) = self.value_of(frame, *fragment)?;
+                        self.set_local(frame, *place, value, &ty)?;
+                    }
+                }
+                Ok(Next::Step)
+            }
+            Step::Jump(to) => Ok(Next::To(*to)),
+            Step::Unless { condition, to, .. } => {
+                self.state.warnings.begin_statement();
+                Ok(if self.holds(frame, *condition)? { Next::Step } else { Next::To(*to) })
+            }
+            Step::CaseMissing => Err(SqlError::new(1339, "Case not found for CASE statement")),
+            Step::Handle(handler) => {
+                frame.handlers.push(*handler);
+                Ok(Next::Step)
+            }
+            Step::Handled(handler) => Ok(self.handled(frame, *handler)),
+            Step::Leave { block, cursors } => {
+                let handlers = &frame.routine.code.handlers;
+                while frame.handlers.last().is_some_and(|h| handlers[*h].block == *block) {
+                    frame.handlers.pop();
+                }
+                for cursor in cursors.0..cursors.1 {
+                    self.close_cursor(frame, cursor);
+                }
+                Ok(Next::Step)
+            }
+            Step::Open(cursor) => {
+                self.open_cursor(frame, *cursor)?;
+                Ok(Next::Step)
+            }
+            Step::Fetch { cursor, into } => {
+                self.fetch(frame, *cursor, into)?;
+                Ok(Next::Step)
+            }
+            Step::Close(cursor) => {
+                self.state.warnings.begin_statement();
+                match self.close_cursor(frame, *cursor) {
+                    true => Ok(Next::Step),
+                    false => Err(SqlError::new(1326, "Cursor is not open")),
+                }
+            }
+            Step::Return(fragment) => {
+                self.state.warnings.clear();
+                let (value, ty) = self.value_of(frame, *fragment)?;
+                let routine = frame.routine.clone();
+                frame.returned = Some(match &routine.returns {
+                    Some(returns) => self.stored(returns, &routine.name, value, &ty)?,
+                    None => Value::Null,
+                });
+                Ok(Next::End)
+            }
+            Step::NoReturn => {
+                let name = &frame.routine.name;
+                Err(SqlError::new(1321, format!("FUNCTION {name} ended without RETURN")))
+            }
+        }
+    }
+
+    // Handlers.
+
+    /// The handler for a condition, by its place among those that are there: the most exact one of the innermost block that
+    /// has one.
+    fn handler_for(frame: &Frame, code: u16, state: &str, is_error: bool) -> Option<usize> {
+        let handlers = &frame.routine.code.handlers;
+        let mut best: Option<(usize, u8, u32)> = None;
+        for (at, &number) in frame.handlers.iter().enumerate().rev() {
+            if frame.activations.iter().any(|a| (a.hidden.0..a.hidden.1).contains(&at)) {
+                continue;
+            }
+            let handler = &handlers[number];
+            if let Some((_, _, block)) = best
+                && block != handler.block
+            {
+                break;
+            }
+            for condition in handler.conditions.iter().filter(|c| c.is_of(code, state, is_error)) {
+                if best.is_none_or(|(_, exactness, _)| condition.exactness() > exactness) {
+                    best = Some((at, condition.exactness(), handler.block));
+                }
+            }
+        }
+        best.map(|(at, ..)| at)
+    }
+
+    /// After a failed step: its handler, of the program or of one of its callers.
+    ///
+    /// # Errors
+    /// There is none.
+    fn look_for_handler(&mut self, frames: &mut Vec<Frame>, e: SqlError) -> SqlResult<()> {
+        self.note_failure(&e);
+        // In a function the transaction cannot end: the statement that called it must.
+        let may = !is_final(&e) && !(self.program.inside && matches!(e.code, 1213 | 1205 | 1206));
+        while let Some(frame) = frames.last_mut() {
+            let found = if may { Self::handler_for(frame, e.code, &e.sqlstate, true) } else { None };
+            if let Some(at) = found {
+                let condition = self.condition_of(&e);
+                let back = match frame.routine.code.steps.get(frame.at) {
+                    Some(Step::Unless { after, .. }) => *after,
+                    _ => frame.at + 1,
+                };
+                self.activate(frame, at, back, condition);
+                return Ok(());
+            }
+            if let Some(mut ended) = frames.pop() {
+                self.leave(&mut ended);
+            }
+        }
+        Err(e)
+    }
+
+    /// After a step that did what it should: a handler for its warnings.
+    fn look_for_warnings(&mut self, frames: &mut [Frame]) {
+        if self.state.warnings.new_count() == 0 {
+            return;
+        }
+        let Some(frame) = frames.last_mut() else { return };
+        if frame.handlers.is_empty() {
+            return;
+        }
+        let found = self.state.warnings.list().iter().filter(|w| w.level != Level::Note).find_map(|w| {
+            let at = Self::handler_for(frame, w.code, w.sqlstate(), false)?;
+            Some((at, w.clone()))
+        });
+        if let Some((at, condition)) = found {
+            let back = frame.at;
+            self.activate(frame, at, back, condition);
+        }
+    }
+
+    fn activate(&mut self, frame: &mut Frame, at: usize, back: usize, condition: Warning) {
+        let code = &frame.routine.code;
+        let block = code.handlers[frame.handlers[at]].block;
+        let first = frame.handlers.iter().position(|h| code.handlers[*h].block == block).unwrap_or(at);
+        // Handlers that run inside of what this one ends are over.
+        while frame.activations.last().is_some_and(|a| a.hidden.0 > first) {
+            if let Some(over) = frame.activations.pop() {
+                self.program.caught.truncate(over.caught);
+            }
+        }
+        let caught = self.program.caught.len();
+        frame.activations.push(Activation { hidden: (first, frame.handlers.len()), back, caught });
+        let all = self.state.warnings.list().to_vec();
+        self.program.caught.push(Caught { condition, all, row_count: self.state.row_count });
+        frame.at = code.handlers[frame.handlers[at]].start;
+    }
+
+    /// The end of a handler's body.
+    fn handled(&mut self, frame: &mut Frame, handler: usize) -> Next {
+        let Some(activation) = frame.activations.pop() else { return Next::Step };
+        // What the handler took care of goes; what its statements raised stays.
+        if let Some(caught) = self.program.caught.get(activation.caught) {
+            self.state.warnings.forget(&caught.all);
+        }
+        self.program.caught.truncate(activation.caught);
+        self.state.error_count = 0;
+        match frame.routine.code.handlers[handler].exit {
+            Some(end) => {
+                frame.handlers.truncate(activation.hidden.0);
+                Next::To(end)
+            }
+            None => {
+                frame.handlers.truncate(activation.hidden.1);
+                Next::To(activation.back)
+            }
+        }
+    }
+
+    fn condition_of(&self, e: &SqlError) -> Warning {
+        let is_it = |w: &&Warning| w.level == Level::Error && w.code == e.code && w.message == e.message;
+        match self.state.warnings.list().iter().rfind(is_it) {
+            Some(found) => found.clone(),
+            None => conditions::warning_of(e),
+        }
+    }
+
+    // Cursors.
+
+    fn fetch(&mut self, frame: &mut Frame, cursor: usize, into: &[u32]) -> SqlResult<()> {
+        self.state.warnings.begin_statement();
+        let Some(open) = &mut frame.cursors[cursor] else {
+            return Err(SqlError::new(1326, "Cursor is not open"));
+        };
+        if open.types.len() != into.len() {
+            return Err(SqlError::new(1328, "Incorrect number of FETCH variables"));
+        }
+        let types = open.types.clone();
+        let Some(row) = open.rows.next() else {
+            return Err(SqlError::new(1329, "No data - zero rows fetched, selected, or processed"));
+        };
+        for ((place, value), ty) in into.iter().zip(row).zip(types.iter()) {
+            self.set_local(frame, *place, value, ty)?;
+        }
+        Ok(())
+    }
+
+    /// Closes a cursor; whether it was open.
+    fn close_cursor(&mut self, frame: &mut Frame, cursor: usize) -> bool {
+        match frame.cursors[cursor].take() {
+            Some(open) => {
+                self.state.memory.keep(-(open.memory as i64));
+                true
+            }
+            None => false,
+        }
+    }
+}

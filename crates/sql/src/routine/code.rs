@@ -1,0 +1,146 @@
+//! The compiled form of a body: instructions, and the texts of the statements and expressions in it.
+//!
+//! Statements and expressions are planned when they are first run, with the local variables as parameters; what comes of it is
+//! kept with them, for all sessions.
+
+use parking_lot::RwLock;
+use std::sync::Arc;
+use vaquita_exec::Planned;
+use vaquita_expr::Expr;
+use vaquita_parser::Local;
+use vaquita_session::state::Conditions;
+use vaquita_session::status::Com;
+use vaquita_types::{ColumnType, SqlType};
+
+/// The compiled body of a stored program.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// What is done, in order; it ends behind the last one.
+    pub(crate) steps: Box<[Step]>,
+    /// Statements and expressions.
+    pub(crate) fragments: Box<[Fragment]>,
+    /// Local variables; parameters come first.
+    pub(crate) vars: Box<[Var]>,
+    /// Types of them.
+    pub(crate) types: Arc<[SqlType]>,
+    /// Queries of cursors, by their numbers among the fragments.
+    pub(crate) cursors: Box<[usize]>,
+    /// Handlers.
+    pub(crate) handlers: Box<[Handler]>,
+}
+
+/// A local variable.
+#[derive(Debug)]
+pub(crate) struct Var {
+    pub(crate) name: String,
+    /// Its type; `None`: that of what it is set to (the operand of CASE).
+    pub(crate) ty: Option<ColumnType>,
+}
+
+/// One step. Places of steps are numbers of them.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A statement.
+    Sql(usize),
+    /// CALL.
+    Call { fragment: usize },
+    /// A variable gets the value of an expression; NULL without one.
+    Set { place: u32, value: Option<usize> },
+    /// Goes on elsewhere.
+    Jump(usize),
+    /// Goes on elsewhere unless a condition holds. `after`: where a CONTINUE handler of its failure goes on.
+    Unless { condition: usize, to: usize, after: usize },
+    /// No branch of CASE holds: error 1339.
+    CaseMissing,
+    /// A handler is there from now on.
+    Handle(usize),
+    /// The end of a handler's body.
+    Handled(usize),
+    /// The end of a block: its handlers and cursors go.
+    Leave { block: u32, cursors: (usize, usize) },
+    /// OPEN.
+    Open(usize),
+    /// FETCH.
+    Fetch { cursor: usize, into: Box<[u32]> },
+    /// CLOSE.
+    Close(usize),
+    /// RETURN.
+    Return(usize),
+    /// Behind the body of a function: error 1321.
+    NoReturn,
+}
+
+/// DECLARE … HANDLER.
+#[derive(Debug)]
+pub(crate) struct Handler {
+    /// For what.
+    pub(crate) conditions: Box<[Condition]>,
+    /// The block it was declared in.
+    pub(crate) block: u32,
+    /// Its body.
+    pub(crate) start: usize,
+    /// Where an EXIT handler goes on; `None`: it is a CONTINUE handler.
+    pub(crate) exit: Option<usize>,
+}
+
+/// A condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Code(u16),
+    State([u8; 5]),
+    Warning,
+    NotFound,
+    Exception,
+}
+
+/// The text of a statement, or of an expression as `DO expression`.
+#[derive(Debug)]
+pub(crate) struct Fragment {
+    pub(crate) text: Box<[u8]>,
+    /// Variables in scope.
+    pub(crate) locals: Arc<[Local]>,
+    /// Declared conditions in scope, by name.
+    pub(crate) conditions: Arc<[(Box<[u8]>, Condition)]>,
+    pub(crate) kind: Com,
+    /// What was made of it.
+    pub(crate) made: RwLock<Option<Arc<Made>>>,
+}
+
+/// What a fragment was compiled to.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) what: What,
+    pub(crate) fingerprint: u64,
+    pub(crate) generation: u64,
+    pub(crate) temporaries: u64,
+    pub(crate) conditions: Conditions,
+}
+
+/// A statement, or an expression.
+#[derive(Debug)]
+pub(crate) enum What {
+    Plan(Arc<dyn Planned>),
+    Expr(Box<Expr>),
+}
+
+impl Condition {
+    /// How exactly it says what it is for: the more exact handler is taken.
+    pub(crate) fn exactness(&self) -> u8 {
+        match self {
+            Condition::Code(_) => 3,
+            Condition::State(_) => 2,
+            Condition::Warning | Condition::NotFound | Condition::Exception => 1,
+        }
+    }
+
+    /// Whether a condition of that number and state is one of these.
+    pub(crate) fn is_of(&self, code: u16, state: &str, is_error: bool) -> bool {
+        match self {
+            Condition::Code(of) => *of == code,
+            Condition::State(of) => of == state.as_bytes(),
+            Condition::Warning => state.starts_with("01") || !is_error && !state.starts_with("02"),
+            Condition::NotFound => state.starts_with("02"),
+            Condition::Exception => is_error && !state.starts_with("01") && !state.starts_with("02"),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! SHOW CREATE PROCEDURE, SHOW CREATE FUNCTION.
+
+use super::listing::Listing;
+use super::{name_of, text, text_or_null};
+use crate::program::{create_text, find, unknown};
+use crate::statement::StmtCx;
+use vaquita_parser::ast::{ObjectName, ProgramKind};
+use vaquita_session::privilege::Priv;
+use vaquita_session::vars::{self, VarValue, id};
+use vaquita_types::SqlResult;
+
+/// The statement that makes a procedure or function; NULL for whoever may not read it.
+pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'_>) -> SqlResult<Listing> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), name_of);
+    let name = name_of(name.name);
+    let found = find(cx.db, cx.state, kind, &database, &name)?;
+    let routine = found.ok_or_else(|| unknown(kind, &name))?;
+    let access = cx.db.routine_access(cx.state, &routine);
+    if !access.any(Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::SELECT) {
+        return Err(unknown(kind, &name));
+    }
+    let is_function = kind == ProgramKind::Function;
+    let mut listing = Listing::new(&[
+        (if is_function { "Function" } else { "Procedure" }, "varchar(64)!"),
+        ("sql_mode", "varchar(8192)!"),
+        (if is_function { "Create Function" } else { "Create Procedure" }, "longtext"),
+        ("character_set_client", "varchar(32)!"),
+        ("collation_connection", "varchar(32)!"),
+        ("Database Collation", "varchar(32)!"),
+    ]);
+    let style = crate::ddl::show_style(&cx.state.vars);
+    let body = &routine.body;
+    let made = create_text(kind, &routine.name, body, |name| style.name(name));
+    listing.rows.push(vec![
+        text(&*routine.name),
+        text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
+        text_or_null(access.has(Priv::SELECT).then_some(made)),
+        text(vars::charset_name(body.client_collation)),
+        text(vars::collation_name(body.connection_collation)),
+        text(vars::collation_name(body.database_collation)),
+    ]);
+    Ok(listing)
+}
