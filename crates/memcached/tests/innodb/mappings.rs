@@ -410,3 +410,23 @@ fn what_cannot_be_mapped_says_why() {
     let columns = "the columns of index PRIMARY are not those of key_columns, whole and in this order";
     assert_eq!(why(["test", "demo_test", "c2", "c1", "0", "", "", "PRIMARY"]), columns);
 }
+
+/// Rows come in here without SQL: what only SQL calculates and checks is not left out silently.
+#[test]
+fn tables_with_rules_for_their_rows_are_not_mapped() {
+    let mapped = |change: &dyn Fn(&mut vaquita_engine::TableSpec)| {
+        let bed = Bed::new();
+        let mut spec = spec("test/two", vec![text("k", 9).not_null(), text("v", 9), text("o", 9)], &[0]);
+        change(&mut spec);
+        bed.session().create_table(&spec).expect("made");
+        bed.map(["m", "test", "two", "k", "v", "0", "", "", "PRIMARY"]);
+        bed.store().bind(b"m").map_err(|e| format!("{e:?}"))
+    };
+    assert_eq!(mapped(&|_| {}), Ok("test/two".into()));
+    let why = mapped(&|spec| spec.extra = "\ncheck/c/clause=(`v` > 1)".to_owned()).unwrap_err();
+    assert!(why.contains("the table has CHECK constraints"), "{why}");
+    let why = mapped(&|spec| spec.columns[2].extra = "varchar(9)\ngenerated=`v`".to_owned()).unwrap_err();
+    assert!(why.contains("column o is calculated"), "{why}");
+    let why = mapped(&|spec| spec.columns[2].default = DefaultValue::Text("`v`".to_owned())).unwrap_err();
+    assert!(why.contains("column o is calculated"), "{why}");
+}
