@@ -7,7 +7,7 @@ use vaquita_engine::text::charset::{self, Charset};
 use vaquita_expr::{EvalCx, Row, converted_len_max};
 use vaquita_plan::SelectPlan;
 use vaquita_session::sink::ResultSink;
-use vaquita_types::{SqlError, SqlResult, Value, memory};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// How a SELECT ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +81,24 @@ impl ToSink<'_> {
                 Value::Label { number, .. } => Value::Label { number: *number, text: out.into() },
                 _ => Value::owned(out),
             })
+        }
+        // Documents are text where they go to another character set.
+        let printed: Vec<Value<'_>>;
+        let mut values = values;
+        if values
+            .iter()
+            .zip(&self.plan.conversions)
+            .any(|(v, to)| matches!(v, Value::Json(_)) && to.is_some())
+        {
+            let json = SqlType::new(Kind::Json);
+            printed = values
+                .iter()
+                .map(|v| match v {
+                    Value::Json(_) => Value::owned(v.to_text(&json).into_owned()),
+                    other => other.borrowed(),
+                })
+                .collect();
+            values = &printed;
         }
         // Most rows say the same in both.
         if values.iter().zip(&self.plan.conversions).all(|pair| to_convert(pair).is_none()) {

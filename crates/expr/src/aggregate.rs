@@ -3,6 +3,7 @@
 //! Compiling an expression with aggregates puts each of them on the list of [`CompileCx::aggregates`]; what is left refers
 //! to their results. Accumulators live with the groups; the [`Aggregate`] they belong to is part of the plan.
 
+use super::document;
 use super::node::{Expr, Info};
 use super::print::out_of_range;
 use super::{EvalCx, env, row::Row};
@@ -14,6 +15,7 @@ use vaquita_session::temp::SortRoom;
 use vaquita_session::temp::distinct::{Came, Distinct};
 use vaquita_session::temp::values::memory_of;
 use vaquita_types::compare::CompareAs;
+use vaquita_types::json::Json;
 use vaquita_types::{Decimal, Kind, SqlResult, SqlType, Value, memory};
 
 /// A compiled aggregate call.
@@ -110,6 +112,10 @@ enum State {
     /// Number, mean, sum of squared distances from it.
     Variance(u64, f64, f64),
     Concat(Texts),
+    /// Elements of JSON_ARRAYAGG, bytes they take.
+    JsonArray(Vec<Json>, usize),
+    /// Members of JSON_OBJECTAGG, bytes they take.
+    JsonObject(Vec<(Vec<u8>, Json)>, usize),
 }
 
 /// A text of GROUP_CONCAT behind the keys it is sorted by.
@@ -186,6 +192,8 @@ impl State {
             K::BitOr | K::BitXor => State::Bits(0),
             K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => State::Variance(0, 0.0, 0.0),
             K::GroupConcat => State::Concat(Texts::default()),
+            K::JsonArrayAgg => State::JsonArray(Vec::new(), 0),
+            K::JsonObjectAgg => State::JsonObject(Vec::new(), 0),
             _ => State::Count(0),
         }
     }
@@ -194,7 +202,11 @@ impl State {
 impl Accumulator {
     /// Bytes that the values of DISTINCT and the texts of GROUP_CONCAT take.
     pub fn memory(&self) -> usize {
-        let texts = if let State::Concat(list) = &self.state { list.memory } else { 0 };
+        let texts = match &self.state {
+            State::Concat(list) => list.memory,
+            State::JsonArray(_, bytes) | State::JsonObject(_, bytes) => *bytes,
+            _ => 0,
+        };
         texts + self.seen.as_ref().map_or(0, |seen| seen.memory())
     }
 
@@ -277,6 +289,22 @@ impl Accumulator {
                 let before = *mean;
                 *mean += (v - before) / *n as f64;
                 *squares += (v - before) * (v - *mean);
+            }
+            State::JsonArray(items, bytes) => {
+                let item = document::value_of(&of.args[0], cx, row)?;
+                *bytes += item.memory();
+                cx.state.worked(item.memory())?;
+                memory::reserve(items, 1)?;
+                items.push(item);
+            }
+            State::JsonObject(members, bytes) => {
+                let key = document::key_of(&of.args[0], cx, row)?;
+                let value = document::value_of(&of.args[1], cx, row)?;
+                let size = key.len() + value.memory();
+                *bytes += size;
+                cx.state.worked(size)?;
+                memory::reserve(members, 1)?;
+                members.push((key, value));
             }
             State::Concat(list) => {
                 let mut text = Vec::new();
@@ -379,6 +407,10 @@ impl Accumulator {
                 Value::Double(if root { variance.sqrt() } else { variance })
             }
             State::Concat(list) if list.texts.is_empty() => Value::Null,
+            State::JsonArray(items, _) if items.is_empty() => Value::Null,
+            State::JsonObject(members, _) if members.is_empty() => Value::Null,
+            State::JsonArray(items, _) => document::finished(Json::Array(items.clone()))?,
+            State::JsonObject(members, _) => document::finished(Json::object(members.clone()))?,
             State::Concat(list) => {
                 list.sort(of);
                 joined(&list.texts, of, cx)?

@@ -107,6 +107,7 @@ impl Info {
         tables: TableSet(0),
         has_subquery: false,
         has_aggregate: false,
+        truth: false,
     };
 }
 
@@ -128,6 +129,10 @@ impl Collated {
         let collation = env::collation_connection(cx.session.state);
         Collated { collation, derivation: Derivation::Coercible, ascii: true }
     }
+
+    /// `utf8mb4_bin`, of the text of documents.
+    pub(super) const DOCUMENT: Collated =
+        Collated { collation: 46, derivation: Derivation::Implicit, ascii: false };
 
     /// `utf8_general_ci`, as USER() and other facts of the server.
     pub(super) const SYSTEM: Collated =
@@ -204,14 +209,19 @@ impl Expr {
 
     /// Bytes of its text form, at most.
     pub(super) fn bytes(&self, cx: &CompileCx<'_>) -> u32 {
-        let collation =
-            if self.is_text() { self.ty.collation } else { env::collation_connection(cx.session.state) };
+        let collation = if self.is_text() {
+            self.collated(cx).collation
+        } else {
+            env::collation_connection(cx.session.state)
+        };
         self.chars().saturating_mul(mb_max(collation))
     }
 
     /// The collation it brings into text.
     pub(super) fn collated(&self, cx: &CompileCx<'_>) -> Collated {
-        if self.is_text() {
+        if self.ty.kind == Kind::Json {
+            Collated::DOCUMENT
+        } else if self.is_text() {
             Collated {
                 collation: self.ty.collation,
                 derivation: self.info.derivation,
@@ -245,6 +255,7 @@ pub(super) fn chars(ty: &SqlType) -> u32 {
         Kind::Date if ty.length == 0 => 10,
         Kind::Time if ty.length == 0 => 10 + fraction(ty.decimals),
         Kind::DateTime | Kind::Timestamp if ty.length == 0 => 19 + fraction(ty.decimals),
+        Kind::Json => u32::MAX / 4,
         Kind::Bit => ty.length.div_ceil(8),
         Kind::Enum | Kind::Set if ty.length == 0 => labels_chars(ty),
         _ => ty.length,
@@ -328,13 +339,14 @@ impl CompileCx<'_> {
     /// A truth value: a form that looks like a comparison.
     pub(super) fn truth(&mut self, node: Node) -> Expr {
         let mut nullable = false;
-        let mut e = Expr { node, ty: int_type(1), info: Info::CONST };
+        let own = Info { truth: true, ..Info::CONST };
+        let mut e = Expr { node, ty: int_type(1), info: own };
         e.children(&mut |child| nullable |= child.ty.nullable);
         if let Node::IsNull { .. } | Node::Compare { op: super::node::CmpOp::NullSafeEq, .. } = e.node {
             nullable = false;
         }
         e.ty.nullable = nullable;
-        self.node(e.node, e.ty, Info::CONST)
+        self.node(e.node, e.ty, own)
     }
 
     /// Calculates what is constant. What gives a warning or an error stays as it is: it may never be asked for.
@@ -441,7 +453,7 @@ impl CompileCx<'_> {
         if !e.is_text() {
             return;
         }
-        let (from, to) = (charset_of(e.ty.collation), charset_of(collation));
+        let (from, to) = (charset_of(e.collated(self).collation), charset_of(collation));
         let same = from == to || from == Charset::BINARY || to == Charset::BINARY;
         if same || (e.info.ascii && from.is_ascii_based() && to.is_ascii_based()) {
             return;
@@ -463,7 +475,9 @@ impl CompileCx<'_> {
 /// # Errors
 /// No memory for them.
 fn in_charset_of(e: &Expr, arg: &Expr, text: &[u8]) -> SqlResult<(Vec<u8>, usize)> {
-    let (from, to) = (charset_of(arg.ty.collation), charset_of(e.ty.collation));
+    let json = arg.ty.kind == Kind::Json;
+    let from = if json { Charset::UTF8MB4 } else { charset_of(arg.ty.collation) };
+    let to = charset_of(e.ty.collation);
     let mut out = memory::with_room(converted_len_max(from, to, text))?;
     let done = charset::convert(from, to, text, &mut out);
     memory::give_back_rest(&mut out);

@@ -1,6 +1,7 @@
 //! CAST, CONVERT, COLLATE, BINARY.
 
 use super::build::{Collated, New, charset_of};
+use super::document;
 use super::node::{Data, Derivation, Expr, Node};
 use super::row::Row;
 use super::scope::CompileCx;
@@ -28,27 +29,40 @@ pub(super) fn cast_to(cx: &mut CompileCx<'_>, mut x: Expr, to: &CastType<'_>) ->
     if let Node::Row(_) = x.node {
         return Err(super::compare::wrong_columns(1));
     }
-    let target = match *to {
+    if let CastType::Json = to {
+        let new =
+            New::call("cast_as_json", vaquita_types::SqlType::new(Kind::Json), vec![x], document::eval_cast);
+        return Ok(new.build(cx));
+    }
+    let target = target_of(cx, &mut x, to)?;
+    Ok(cast(cx, "cast", x, target))
+}
+
+/// The type that a cast names; text is brought to its character set.
+///
+/// # Errors
+/// As [`cast_to`].
+pub(super) fn target_of(cx: &mut CompileCx<'_>, x: &mut Expr, to: &CastType<'_>) -> SqlResult<Target> {
+    Ok(match *to {
         CastType::Signed => Target::Signed,
         CastType::Unsigned => Target::Unsigned,
         CastType::Date => Target::Date,
         CastType::Time(f) => Target::Time(fraction("CAST", f)?),
         CastType::DateTime(f) => Target::DateTime(fraction("CAST", f)?),
-        CastType::Decimal { precision, scale } => decimal_target(&x, precision, scale)?,
+        CastType::Decimal { precision, scale } => decimal_target(x, precision, scale)?,
         CastType::Binary(n) => Target::Binary(n),
         CastType::Char { len, charset } => {
             let collation = match charset {
                 Some(name) => charset_named(name)?.default_collation(),
                 None => env::collation_connection(cx.session.state),
             };
-            cx.convert_in_place(&mut x, collation);
+            cx.convert_in_place(x, collation);
             Target::Char(len, collation)
         }
-        CastType::Json => return Err(SqlError::unsupported("JSON functions")),
+        CastType::Json => Target::Json,
         CastType::Later(name) if name.is("double") || name.is("real") => Target::Double,
         CastType::Later(name) => return Err(SqlError::unsupported(&format!("CAST AS {name}"))),
-    };
-    Ok(cast(cx, "cast", x, target))
+    })
 }
 
 fn decimal_target(x: &Expr, precision: Option<u32>, scale: Option<u32>) -> SqlResult<Target> {
@@ -163,7 +177,7 @@ pub(super) fn convert_using(cx: &mut CompileCx<'_>, x: Expr, charset: Ident<'_>)
     let chars = x.chars();
     let mut x = x;
     let ascii = x.info.ascii || !x.is_text();
-    if charset_of(x.ty.collation) != charset && x.is_text() {
+    if charset_of(x.collated(cx).collation) != charset && x.is_text() {
         x = cx.converted(x, collation);
     }
     let by = Collated { collation, derivation: Derivation::Implicit, ascii };
@@ -178,7 +192,7 @@ pub(super) fn convert_using(cx: &mut CompileCx<'_>, x: Expr, charset: Ident<'_>)
 pub(super) fn collate(cx: &mut CompileCx<'_>, x: Expr, name: Ident<'_>) -> SqlResult<Expr> {
     // Numbers and times count as latin1 here, NULL as anything.
     let charset = match x.ty.kind {
-        _ if x.is_text() => charset_of(x.ty.collation),
+        _ if x.is_text() => charset_of(x.collated(cx).collation),
         Kind::Null => Charset::BINARY,
         _ => Charset::LATIN1,
     };

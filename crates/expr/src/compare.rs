@@ -4,7 +4,7 @@ use super::build::New;
 use super::node::{CmpOp, Data, Derivation, Expr, InList, Info, Node, Sorted};
 use super::row::Row;
 use super::scope::CompileCx;
-use super::{EvalCx, eval};
+use super::{EvalCx, document, eval};
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_types::compare::{CompareAs, Operand};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
@@ -29,6 +29,11 @@ pub(super) fn compare_as(
     b: &mut Expr,
 ) -> SqlResult<CompareAs> {
     let mut collation = 63;
+    if a.ty.kind == Kind::Json || b.ty.kind == Kind::Json {
+        prepare(cx, CompareAs::Json, a);
+        prepare(cx, CompareAs::Json, b);
+        return Ok(CompareAs::Json);
+    }
     if a.is_text() && b.is_text() {
         collation = cx.unify(what, &mut [a, b], Purpose::Compare)?.collation;
     } else if let Some(text) = [&*a, &*b].into_iter().find(|e| e.is_text()) {
@@ -49,6 +54,11 @@ fn prepare(cx: &mut CompileCx<'_>, how: CompareAs, e: &mut Expr) {
             *e = cx.converted(old, collation);
             return;
         }
+        CompareAs::Json if !matches!(e.ty.kind, Kind::Json | Kind::Null) => {
+            let old = std::mem::replace(e, Expr::null());
+            *e = compared_with_document(cx, old);
+            return;
+        }
         CompareAs::DateTime if constant && !e.ty.kind.is_temporal() => super::build::datetime_type(6),
         CompareAs::Date if constant && !e.ty.kind.is_temporal() => super::build::datetime_type(6),
         CompareAs::Time if constant && !e.ty.kind.is_temporal() => super::build::time_type(6),
@@ -59,6 +69,23 @@ fn prepare(cx: &mut CompileCx<'_>, how: CompareAs, e: &mut Expr) {
     if matches!(&as_time.node, Node::Const(v) if !v.is_null()) {
         *e = as_time;
     }
+}
+
+/// A value that is compared with a document, as one.
+fn compared_with_document(cx: &mut CompileCx<'_>, e: Expr) -> Expr {
+    New::call("", SqlType::new(Kind::Json), vec![e], eval_compared).build(cx)
+}
+
+fn eval_compared<'r>(
+    _: &'r Expr,
+    args: &'r [Expr],
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    if args[0].eval(cx, row)?.is_null() {
+        return Ok(Value::Null);
+    }
+    document::value_of(&args[0], cx, row).and_then(document::finished)
 }
 
 /// `a op b`, of values or rows.
@@ -249,7 +276,9 @@ pub(super) fn not(cx: &mut CompileCx<'_>, e: Expr) -> Expr {
 
 /// `a XOR b`.
 pub(super) fn xor(cx: &mut CompileCx<'_>, a: Expr, b: Expr) -> Expr {
-    New::call("xor", super::build::int_type(1), vec![a, b], eval_xor).build(cx)
+    let mut e = New::call("xor", super::build::int_type(1), vec![a, b], eval_xor).build(cx);
+    e.info.truth = true;
+    e
 }
 
 fn eval_xor<'r>(
@@ -330,7 +359,10 @@ pub(super) fn in_list(
         return Ok(if negated { not(cx, any) } else { any });
     }
     let mut collation = x.ty.collation;
-    if x.is_text() {
+    if list.iter().chain([&x]).any(|e| e.ty.kind == Kind::Json) {
+        prepare(cx, CompareAs::Json, &mut x);
+        list.iter_mut().for_each(|e| prepare(cx, CompareAs::Json, e));
+    } else if x.is_text() {
         let mut all: Vec<&mut Expr> = list.iter_mut().filter(|e| e.is_text()).collect();
         if !all.is_empty() {
             all.insert(0, &mut x);
@@ -378,7 +410,9 @@ pub(super) fn is_truth_value(cx: &mut CompileCx<'_>, e: Expr, wanted: bool, nega
         (false, false) => "isfalse",
         (false, true) => "isnotfalse",
     };
-    New::call(name, super::build::int_type(1), vec![e], eval_is).data(data).build_not_null(cx)
+    let mut e = New::call(name, super::build::int_type(1), vec![e], eval_is).data(data).build_not_null(cx);
+    e.info.truth = true;
+    e
 }
 
 fn eval_is<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {

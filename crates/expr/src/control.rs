@@ -156,6 +156,7 @@ fn merged(
             ty.length = width.max(double_type(decimals).length.min(width));
             ty.collation = 63;
         }
+        Kind::Json => ty = SqlType { nullable: ty.nullable, ..SqlType::new(Kind::Json) },
         Kind::Date => ty.length = 10,
         Kind::Time => ty = SqlType { nullable: ty.nullable, ..super::build::time_type(decimals) },
         Kind::DateTime | Kind::Timestamp => {

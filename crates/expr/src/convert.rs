@@ -18,6 +18,7 @@ pub fn as_type(cx: &mut CompileCx<'_>, e: Expr, ty: &SqlType) -> Expr {
         Kind::Time => e.ty.kind == Kind::Time,
         Kind::DateTime | Kind::Timestamp => matches!(e.ty.kind, Kind::DateTime | Kind::Timestamp),
         Kind::Bit => e.ty.kind == Kind::Bit,
+        Kind::Json => e.ty.kind == Kind::Json,
         kind if kind.is_integer() => e.ty.kind.is_integer(),
         _ => e.ty.kind.is_string(),
     };
@@ -54,6 +55,10 @@ pub(super) fn convert<'r>(
             Some(v) if e.ty.unsigned => Value::UInt(v as u64),
             Some(v) => Value::Int(v as i64),
             None => Value::Null,
+        },
+        Kind::Json => match a.eval(cx, row)? {
+            Value::Null => Value::Null,
+            _ => super::document::finished(super::document::value_of(a, cx, row)?)?,
         },
         _ => a.text(cx, row)?.map_or(Value::Null, Value::Bytes),
     })

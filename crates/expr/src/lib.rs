@@ -14,6 +14,7 @@
 //! | aggregate functions | [`aggregate`] |
 //! | literals, variables, operators | `literal`, `variables`, `arith`, `compare`, `pattern`, `cast`, `control` |
 //! | functions, by family | `functions` |
+//! | values within JSON documents | `document` |
 //! | subqueries as expressions see them | [`subquery`] |
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ mod compare;
 pub mod compile;
 pub mod control;
 mod convert;
+mod document;
 mod env;
 mod eval;
 mod functions;

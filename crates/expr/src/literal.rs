@@ -17,7 +17,11 @@ use vaquita_types::{Decimal, SqlError, SqlResult, SqlType, Value};
 pub fn literal(cx: &mut CompileCx<'_>, of: &Literal<'_>) -> SqlResult<Expr> {
     Ok(match *of {
         Literal::Null => Expr::null(),
-        Literal::Bool(truth) => Expr::constant(Value::bool(truth), int_type(1)),
+        Literal::Bool(truth) => {
+            let mut e = Expr::constant(Value::bool(truth), int_type(1));
+            e.info.truth = true;
+            e
+        }
         Literal::Int(v) => integer(v),
         Literal::Decimal(digits) => decimal(digits),
         Literal::Float(digits) => float(digits)?,

@@ -53,6 +53,8 @@ pub struct Info {
     pub has_subquery: bool,
     /// Contains an aggregate's result.
     pub has_aggregate: bool,
+    /// A truth value: `true` or `false` within a document.
+    pub truth: bool,
 }
 
 /// Code of a function or operator: gets its own expression (for the type) and its arguments.
@@ -230,6 +232,8 @@ pub(super) enum Data {
     Variable(vaquita_session::var_ref::VarRef),
     /// A stored function.
     Function(Arc<FunctionRef>),
+    /// What JSON_VALUE gives.
+    JsonValue(Box<JsonValue>),
     /// A regular expression that is constant; `None`: it is none (NULL).
     Regex(Arc<super::automaton::Automaton>),
 }
@@ -245,6 +249,23 @@ pub struct FunctionRef {
     pub params: usize,
     /// Type of its value.
     pub returns: SqlType,
+}
+
+/// What a value that is not there, or is none of the type, stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instead {
+    Null,
+    Error,
+    /// This argument of the call.
+    Argument(usize),
+}
+
+/// What the compiler has prepared for JSON_VALUE.
+#[derive(Debug, Clone)]
+pub(super) struct JsonValue {
+    pub(super) target: Target,
+    pub(super) on_empty: Instead,
+    pub(super) on_error: Instead,
 }
 
 impl Expr {

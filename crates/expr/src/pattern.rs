@@ -79,7 +79,9 @@ pub(super) fn regexp(cx: &mut CompileCx<'_>, x: Expr, pattern: Expr) -> SqlResul
     }
     let prepared = matches!(data, Data::Regex(_));
     let data = if prepared { data } else { Data::Number(by.collation.into()) };
-    Ok(New::call("regexp", int_type(1), args, eval_regexp).data(data).build(cx))
+    let mut e = New::call("regexp", int_type(1), args, eval_regexp).data(data).build(cx);
+    e.info.truth = true;
+    Ok(e)
 }
 
 fn eval_regexp<'r>(

@@ -141,6 +141,7 @@ pub(super) fn node(
         _ => super::build::int_type(1),
     };
     ty.nullable = form != Form::Exists;
+    let truth = form != Form::Scalar;
     let usage = match form {
         Form::Scalar => SubqueryUse::Scalar,
         Form::Exists => SubqueryUse::Exists,
@@ -155,6 +156,7 @@ pub(super) fn node(
         tables: query.outer_tables,
         has_subquery: true,
         has_aggregate: false,
+        truth,
     };
     let node = Node::Subquery(Box::new(SubqueryNode { query, usage, left: left.into() }));
     Ok(cx.node(node, ty, info))

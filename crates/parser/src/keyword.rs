@@ -22,7 +22,7 @@ macro_rules! keywords {
     };
 }
 
-const COUNT: usize = 655;
+const COUNT: usize = 662;
 
 /// Slots of the table; a power of two, sparse enough that most words are found or excluded at their first slot.
 const SLOTS: usize = 4096;
@@ -330,6 +330,7 @@ keywords! {
     Each "EACH" true,
     Else "ELSE" true,
     Elseif "ELSEIF" true,
+    Empty "EMPTY" false,
     Enable "ENABLE" false,
     Enclosed "ENCLOSED" true,
     Encryption "ENCRYPTION" false,
@@ -451,6 +452,8 @@ keywords! {
     Json "JSON" false,
     JsonArrayagg "JSON_ARRAYAGG" false,
     JsonObjectagg "JSON_OBJECTAGG" false,
+    JsonTable "JSON_TABLE" false,
+    JsonValue "JSON_VALUE" false,
     Key "KEY" true,
     Keys "KEYS" true,
     KeyBlockSize "KEY_BLOCK_SIZE" false,
@@ -530,6 +533,7 @@ keywords! {
     Nchar "NCHAR" false,
     Ndb "NDB" false,
     Ndbcluster "NDBCLUSTER" false,
+    Nested "NESTED" false,
     Never "NEVER" false,
     New "NEW" false,
     Next "NEXT" false,
@@ -564,6 +568,7 @@ keywords! {
     Order "ORDER" true,
     Others "OTHERS" false,
     Out "OUT" true,
+    Ordinality "ORDINALITY" false,
     Outer "OUTER" true,
     Outfile "OUTFILE" true,
     Over "OVER" false,
@@ -576,6 +581,7 @@ keywords! {
     Partitioning "PARTITIONING" false,
     Partitions "PARTITIONS" false,
     Password "PASSWORD" false,
+    Path "PATH" false,
     Persistent "PERSISTENT" false,
     Phase "PHASE" false,
     Plugin "PLUGIN" false,
@@ -641,6 +647,7 @@ keywords! {
     Resume "RESUME" false,
     Return "RETURN" true,
     ReturnedSqlstate "RETURNED_SQLSTATE" false,
+    Returning "RETURNING" false,
     Returns "RETURNS" false,
     Reverse "REVERSE" false,
     Revoke "REVOKE" true,

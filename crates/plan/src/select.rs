@@ -66,6 +66,13 @@ pub fn plan_select_for(
             let kind = column.ty.kind;
             let text =
                 kind.is_string() || matches!(kind, vaquita_types::Kind::Enum | vaquita_types::Kind::Set);
+            if kind == vaquita_types::Kind::Json {
+                // Its text is in utf8mb4, whatever it says of itself.
+                let from = Charset::UTF8MB4;
+                let ascii_alike = to == from || to == Charset::BINARY;
+                *conversion = (!ascii_alike).then_some((from, to));
+                continue;
+            }
             if !text || column.ty.collation == vaquita_types::sql_type::BINARY {
                 continue;
             }

@@ -115,6 +115,7 @@ impl Expr {
         use AggregateKind as K;
         match kind {
             K::Min | K::Max | K::Count | K::CountStar | K::GroupConcat => |e| e,
+            K::JsonArrayAgg | K::JsonObjectAgg => |e| e,
             _ => Expr::into_number,
         }
     }
@@ -149,7 +150,13 @@ fn result_of(
         let info = Info { derivation: by.derivation, ascii: by.ascii, ..plain };
         return Ok((ty, info, false));
     }
-    let Some(arg) = args.first() else { return Err(SqlError::unsupported("JSON functions")) };
+    if let K::JsonArrayAgg | K::JsonObjectAgg = kind {
+        if args.len() != if kind == K::JsonArrayAgg { 1 } else { 2 } {
+            return Err(SqlError::new(1064, "JSON_OBJECTAGG() takes a key and a value"));
+        }
+        return Ok((nullable(SqlType::new(Kind::Json)), plain, false));
+    }
+    let Some(arg) = args.first() else { return Err(SqlError::unsupported("this aggregate function")) };
     let how = numeric(&arg.ty);
     let double = how == Numeric::Double;
     let of = &arg.ty;
@@ -184,7 +191,7 @@ fn result_of(
             (not_null(SqlType { unsigned: true, ..int_type(21) }), plain, false)
         }
         K::StddevPop | K::StddevSamp | K::VarPop | K::VarSamp => (nullable(double_type(31)), plain, true),
-        _ => return Err(SqlError::unsupported("JSON functions")),
+        _ => return Err(SqlError::unsupported("this aggregate function")),
     })
 }
 

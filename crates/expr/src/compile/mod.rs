@@ -138,6 +138,7 @@ impl Compiler<'_, '_, '_> {
                 cast::collate(self.cx, x, *collation)?
             }
             ExprKind::Call(call) => self.call(call)?,
+            ExprKind::JsonValue(of) => self.json_value(of)?,
             ExprKind::Aggregate(of) => aggregate::compile(self, of)?,
             ExprKind::Trim { side, what, from } => {
                 let from = self.value(from)?;
@@ -276,9 +277,9 @@ impl Compiler<'_, '_, '_> {
                 let b = functions::call(cx, "soundex", vec![b])?;
                 compare::comparison(cx, CmpOp::Eq, a, b)?
             }
-            BinaryOp::JsonExtract | BinaryOp::JsonUnquoteExtract | BinaryOp::MemberOf => {
-                return Err(SqlError::unsupported("JSON functions"));
-            }
+            BinaryOp::JsonExtract => functions::json::extract(cx, a, b, false)?,
+            BinaryOp::JsonUnquoteExtract => functions::json::extract(cx, a, b, true)?,
+            BinaryOp::MemberOf => functions::json::member_of(cx, a, b)?,
             _ => return Err(SqlError::unsupported("this operator")),
         })
     }
@@ -322,6 +323,28 @@ impl Compiler<'_, '_, '_> {
             .collect::<SqlResult<_>>()?;
         let otherwise = of.otherwise.map(|e| self.value(e)).transpose()?;
         control::case(self.cx, operand, branches, otherwise)
+    }
+
+    fn json_value(&mut self, of: &ast::JsonValue<'_>) -> SqlResult<Expr> {
+        use crate::node::Instead;
+        use functions::json;
+        let mut args = vec![self.value(of.doc)?, self.value(of.path)?];
+        let target = match &of.returning {
+            Some(to) => json::returning(self.cx, to)?,
+            None => json::default_target(),
+        };
+        let mut instead = [Instead::Null; 2];
+        for (to, on) in instead.iter_mut().zip([&of.on_empty, &of.on_error]) {
+            *to = match on {
+                ast::JsonOn::Null => Instead::Null,
+                ast::JsonOn::Error => Instead::Error,
+                ast::JsonOn::Default(value) => {
+                    args.push(self.value(value)?);
+                    Instead::Argument(args.len() - 1)
+                }
+            };
+        }
+        Ok(json::json_value(self.cx, args, target, instead))
     }
 
     fn call(&mut self, of: &ast::Call<'_>) -> SqlResult<Expr> {

@@ -9,6 +9,7 @@ mod digest;
 pub use digest::new_uuid;
 pub(super) mod encode;
 mod info;
+pub(super) mod json;
 mod lists;
 mod locks;
 mod math;
@@ -93,6 +94,16 @@ const FAMILIES: &[&[Function]] = &[
     net::FUNCTIONS,
 ];
 
+/// Families whose functions see the text of documents.
+const TEXTUAL: &[&[Function]] = &[
+    string::FUNCTIONS,
+    substring::FUNCTIONS,
+    lists::FUNCTIONS,
+    encode::FUNCTIONS,
+    crypt::FUNCTIONS,
+    digest::FUNCTIONS,
+];
+
 const CONTROL: &[Function] = &[
     f("if", 3, 3, |cx, _, args| control::if_function(cx, args)),
     f("ifnull", 2, 2, control::coalesce),
@@ -129,7 +140,8 @@ pub(super) struct FunctionCall<'n> {
 }
 
 fn find(name: &str) -> Option<&'static Function> {
-    FAMILIES.iter().flat_map(|family| family.iter()).find(|f| f.name == name)
+    let families = FAMILIES.iter().chain(json::FAMILIES);
+    families.flat_map(|family| family.iter()).find(|f| f.name == name)
 }
 
 /// Whether there is a function of that name.
@@ -158,7 +170,15 @@ pub(super) fn build(cx: &mut CompileCx<'_>, call: FunctionCall<'_>) -> SqlResult
     if call.args.iter().any(|e| matches!(e.node, Node::Row(_))) && call.name != "interval" {
         return Err(wrong_columns(1));
     }
-    (function.build)(cx, function.name, call.args)
+    let mut args = call.args;
+    if TEXTUAL.iter().any(|family| family.iter().any(|f| std::ptr::eq(f, function))) {
+        let as_text = |e: Expr| match e.ty().kind {
+            vaquita_types::Kind::Json => cx.converted(e, crate::build::Collated::DOCUMENT.collation),
+            _ => e,
+        };
+        args = args.into_iter().map(as_text).collect();
+    }
+    (function.build)(cx, function.name, args)
 }
 
 /// Compiles a call of a function that is known to exist.
@@ -225,8 +245,8 @@ fn later(name: &str) -> Option<&'static str> {
         "sql_thread_wait_after_gtids",
         "wait_until_sql_thread_after_gtids",
     ];
-    if name.starts_with("json_") {
-        return Some("JSON functions");
+    if name.starts_with("json_schema_val") {
+        return Some("JSON schemas");
     }
     if name.starts_with("st_") || name.starts_with("mbr") || GEOMETRY.contains(&name) {
         return Some("spatial functions");

@@ -146,6 +146,8 @@ pub enum ExprKind<'a> {
     /// A function called by name with plain arguments. Syntax of its own that means the same is brought to this
     /// form: see [`Call`].
     Call(&'a Call<'a>),
+    /// `JSON_VALUE(doc, path …)` (8.0).
+    JsonValue(&'a JsonValue<'a>),
     /// An aggregate function.
     Aggregate(&'a Aggregate<'a>),
     /// `TRIM([BOTH | LEADING | TRAILING] [what FROM] x)`.
@@ -482,6 +484,32 @@ pub enum CastType<'a> {
     Json,
     /// `FLOAT`, `DOUBLE`, `REAL`, `YEAR` of later versions.
     Later(Ident<'a>),
+}
+
+/// `JSON_VALUE(doc, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonValue<'a> {
+    /// The document.
+    pub doc: &'a Expr<'a>,
+    /// The path.
+    pub path: &'a Expr<'a>,
+    /// Type of the result.
+    pub returning: Option<CastType<'a>>,
+    /// What a value that is not there stands for.
+    pub on_empty: JsonOn<'a>,
+    /// What a value that is none of the type stands for.
+    pub on_error: JsonOn<'a>,
+}
+
+/// `… ON EMPTY`, `… ON ERROR`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum JsonOn<'a> {
+    /// `NULL`; what is not said.
+    Null,
+    /// `ERROR`.
+    Error,
+    /// `DEFAULT value`.
+    Default(&'a Expr<'a>),
 }
 
 /// A function call.

@@ -2,8 +2,8 @@
 
 use super::{Parser, R};
 use crate::ast::{
-    Aggregate, AggregateKind, Call, CastType, Expr, ExprKind, Ident, IntervalUnit, Literal, Match, MatchMode,
-    TemporalKind, TrimSide, WeightLevel, WeightString,
+    Aggregate, AggregateKind, Call, CastType, Expr, ExprKind, Ident, IntervalUnit, JsonOn, JsonValue,
+    Literal, Match, MatchMode, TemporalKind, TrimSide, WeightLevel, WeightString,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -184,6 +184,7 @@ impl<'a> Parser<'a> {
                 ExprKind::GetFormat { kind, standard: self.last_arg()? }
             }
             Kw::WeightString => self.weight_string()?,
+            Kw::JsonValue => self.json_value()?,
             Kw::Row => {
                 self.advance();
                 ExprKind::Row(self.args()?)
@@ -191,6 +192,45 @@ impl<'a> Parser<'a> {
             _ => return Ok(None),
         };
         Ok(Some(kind))
+    }
+
+    /// `JSON_VALUE(doc, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`.
+    fn json_value(&mut self) -> R<ExprKind<'a>> {
+        self.open()?;
+        let doc = self.expr_ref()?;
+        self.expect(T::Comma)?;
+        let path = self.expr_ref()?;
+        let returning = if self.eat_kw(Kw::Returning) { Some(self.cast_type()?) } else { None };
+        let (on_empty, on_error) = self.json_on()?;
+        self.expect(T::RParen)?;
+        let value = JsonValue { doc, path, returning, on_empty, on_error };
+        Ok(ExprKind::JsonValue(self.alloc(value)))
+    }
+
+    /// `[NULL | ERROR | DEFAULT x ON EMPTY] [NULL | ERROR | DEFAULT x ON ERROR]`.
+    pub(super) fn json_on(&mut self) -> R<(JsonOn<'a>, JsonOn<'a>)> {
+        let (mut on_empty, mut on_error) = (None, None);
+        while on_error.is_none() {
+            let on = match self.kw() {
+                Kw::Null => JsonOn::Null,
+                Kw::Error => JsonOn::Error,
+                Kw::Default => JsonOn::Null,
+                _ => break,
+            };
+            let default = self.at_kw(Kw::Default);
+            self.advance();
+            let on = if default { JsonOn::Default(self.expr_ref()?) } else { on };
+            self.expect_kw(Kw::On)?;
+            if self.eat_kw(Kw::Error) {
+                on_error = Some(on);
+            } else if on_empty.is_none() {
+                self.expect_kw(Kw::Empty)?;
+                on_empty = Some(on);
+            } else {
+                return self.fail();
+            }
+        }
+        Ok((on_empty.unwrap_or(JsonOn::Null), on_error.unwrap_or(JsonOn::Null)))
     }
 
     /// The function's name and its parenthesis.

@@ -169,6 +169,7 @@ fn to_char<'v>(
     let source = match v {
         Value::Bit { .. } => Charset::BINARY,
         _ if is_text => from.charset().unwrap_or(Charset::BINARY),
+        Value::Json(_) => Charset::UTF8MB4,
         _ => Charset::LATIN1,
     };
     if source != target && !is_same_in(&text, source, target) {

@@ -2,6 +2,7 @@
 //! reads as `null`.
 
 use super::{DEPTH_MAX, Json};
+use crate::decimal::Decimal;
 use vaquita_base::codec::le;
 
 const SMALL_OBJECT: u8 = 0;
@@ -18,6 +19,9 @@ const UINT64: u8 = 10;
 const DOUBLE: u8 = 11;
 const STRING: u8 = 12;
 const OPAQUE: u8 = 15;
+
+/// Type code of exact numbers, which are opaque values.
+const DECIMAL: u8 = 246;
 
 /// Writes a document.
 pub fn encode(doc: &Json) -> Vec<u8> {
@@ -48,7 +52,24 @@ fn push_value(v: &Json, out: &mut Vec<u8>) -> u8 {
             };
             push_fixed(out, ty, bytes, v as u64)
         }
-        &Json::UInt(v) => push_fixed(out, UINT64, 8, v),
+        &Json::UInt(v) => {
+            let (ty, bytes) = if u16::try_from(v).is_ok() {
+                (UINT16, 2)
+            } else if u32::try_from(v).is_ok() {
+                (UINT32, 4)
+            } else {
+                (UINT64, 8)
+            };
+            push_fixed(out, ty, bytes, v)
+        }
+        Json::Decimal(v) => {
+            let mut text = Vec::new();
+            v.push_text(&mut text);
+            out.push(DECIMAL);
+            push_length(out, text.len());
+            out.extend_from_slice(&text);
+            OPAQUE
+        }
         Json::Double(v) => push_fixed(out, DOUBLE, 8, v.to_bits()),
         Json::Text(text) => {
             push_length(out, text.len());
@@ -173,6 +194,8 @@ pub enum Node<'d> {
     UInt(u64),
     /// A float.
     Double(f64),
+    /// An exact number.
+    Decimal(Decimal),
     /// Text in UTF-8.
     Text(&'d [u8]),
     /// MySQL type code and bytes.
@@ -234,7 +257,10 @@ impl<'d> Node<'d> {
             UINT64 => Node::UInt(number(bytes, 0, 8)?),
             DOUBLE => Node::Double(f64::from_bits(number(bytes, 0, 8)?)),
             STRING => Node::Text(sized(bytes)?),
-            OPAQUE => Node::Opaque(*bytes.first()?, sized(&bytes[1..])?),
+            OPAQUE => match (*bytes.first()?, sized(&bytes[1..])?) {
+                (DECIMAL, text) => Node::Decimal(Decimal::parse(text).value),
+                (code, bytes) => Node::Opaque(code, bytes),
+            },
             SMALL_OBJECT | LARGE_OBJECT | SMALL_ARRAY | LARGE_ARRAY => {
                 let width = if matches!(ty, SMALL_OBJECT | SMALL_ARRAY) { 2 } else { 4 };
                 let object = matches!(ty, SMALL_OBJECT | LARGE_OBJECT);
@@ -256,8 +282,9 @@ impl<'d> Node<'d> {
             Node::Null => Json::Null,
             Node::Bool(v) => Json::Bool(*v),
             Node::Int(v) => Json::Int(*v),
-            Node::UInt(v) => i64::try_from(*v).map_or(Json::UInt(*v), Json::Int),
+            Node::UInt(v) => Json::UInt(*v),
             Node::Double(v) => Json::Double(*v),
+            Node::Decimal(v) => Json::Decimal(*v),
             Node::Text(t) => Json::Text(t.to_vec()),
             Node::Opaque(code, b) => Json::Opaque(*code, b.to_vec()),
             Node::Array(c) => Json::Array(c.elements().map(|e| e.to_tree()).collect()),
@@ -337,13 +364,18 @@ impl<'d> Container<'d> {
 
     /// The value of the member with this key.
     pub fn member(&self, key: &[u8]) -> Option<Node<'d>> {
+        self.value(self.position(key)?)
+    }
+
+    /// The number of the member with this key.
+    pub fn position(&self, key: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (0, if self.object { self.count } else { 0 });
         while low < high {
             let middle = low + (high - low) / 2;
             match super::key_order(self.key(middle)?, key) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.value(middle),
+                std::cmp::Ordering::Equal => return Some(middle),
             }
         }
         None

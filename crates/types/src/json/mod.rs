@@ -11,7 +11,7 @@
 //! | value entry | type (1 byte), offset or, if it fits, the value |
 //! | literal | 0 null, 1 true, 2 false |
 //! | string | length (7 bits in a byte, lowest first), UTF-8 |
-//! | opaque | MySQL type code, length as of strings, bytes |
+//! | opaque | MySQL type code, length as of strings, bytes; exact numbers and times are opaque, by their text |
 //!
 //! Counts and offsets have 2 bytes in the small forms, 4 in the large ones; offsets count from the count. Keys are sorted
 //! by length, then by bytes, and are unique.
@@ -20,18 +20,25 @@
 //! |---|---|
 //! | text to a tree | [`parse`] |
 //! | trees to bytes, and reading these | [`binary`] |
+//! | paths | [`path`] |
+//! | changes | [`edit`] |
 //! | order, hashes, values | here |
 
 pub mod binary;
+pub mod edit;
 pub mod parse;
+pub mod path;
 mod print;
 
 #[cfg(test)]
 mod tests;
 
+use crate::decimal::Decimal;
 use crate::error::{SqlError, SqlResult};
 use crate::sort_key::{ordered_bits, push_bytes_key};
-use crate::sql_type::{BINARY, SqlType};
+use crate::sql_type::{BINARY, Kind, SqlType};
+use crate::temporal::calendar::time_micros;
+use crate::temporal::parse::parse_time;
 use crate::temporal::print::{push_date, push_datetime, push_time};
 use crate::value::Value;
 use binary::Node;
@@ -40,7 +47,7 @@ use std::cmp::Ordering;
 use vaquita_format::charset::{Charset, convert, is_same_in};
 use vaquita_format::column::mysql_type;
 
-pub use print::push_text;
+pub use print::{push_node, push_pretty, push_quoted, push_text, push_unquoted};
 
 /// Most levels of a document.
 pub const DEPTH_MAX: usize = 100;
@@ -57,10 +64,12 @@ pub enum Json {
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// A whole number above `i64::MAX`.
+    /// A whole number that was unsigned in SQL, or is above `i64::MAX`.
     UInt(u64),
     /// Any other number.
     Double(f64),
+    /// An exact number of SQL.
+    Decimal(Decimal),
     /// Text, in UTF-8.
     Text(Vec<u8>),
     /// A value of SQL that JSON has no form for: MySQL type code and text form (in quotes when printed), or bytes.
@@ -72,11 +81,30 @@ pub enum Json {
 }
 
 impl Json {
-    /// An object of these members; of several with one key the first stays.
+    /// An object of these members; of several with one key the last stays.
     pub fn object(mut members: Vec<(Vec<u8>, Json)>) -> Json {
         members.sort_by(|a, b| key_order(&a.0, &b.0));
-        members.dedup_by(|later, first| later.0 == first.0);
+        // Neighbours with one key are still in the order in which they came.
+        members.dedup_by(|later, first| {
+            let same = later.0 == first.0;
+            if same {
+                std::mem::swap(&mut later.1, &mut first.1);
+            }
+            same
+        });
         Json::Object(members)
+    }
+
+    /// The document's binary form.
+    ///
+    /// # Errors
+    /// 3157: too many levels.
+    pub fn into_document(self) -> SqlResult<Vec<u8>> {
+        // A scalar in the innermost of the levels that are allowed is not one more.
+        if self.depth() > DEPTH_MAX + 1 {
+            return Err(SqlError::of(3157, &[]));
+        }
+        Ok(binary::encode(&self))
     }
 }
 
@@ -93,6 +121,7 @@ pub fn scalar(doc: &[u8]) -> Option<Value<'_>> {
         Node::Int(v) => Value::Int(v),
         Node::UInt(v) => Value::UInt(v),
         Node::Double(v) => Value::Double(v),
+        Node::Decimal(v) => Value::Decimal(v),
         Node::Text(t) | Node::Opaque(_, t) => Value::bytes(t),
         Node::Array(_) | Node::Object(_) => return None,
     })
@@ -117,7 +146,8 @@ pub fn from_value(v: &Value<'_>, from: &SqlType) -> SqlResult<Vec<u8>> {
     }
 }
 
-fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> Cow<'t, [u8]> {
+/// Text of that type in UTF-8.
+pub fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> Cow<'t, [u8]> {
     match from.charset() {
         Some(charset) if charset != Charset::UTF8MB4 && !is_same_in(text, charset, Charset::UTF8MB4) => {
             let mut out = Vec::new();
@@ -146,12 +176,12 @@ pub fn tree(v: &Value<'_>) -> Json {
     match v {
         Value::Null => Json::Null,
         &Value::Int(v) => Json::Int(v),
-        &Value::UInt(v) => i64::try_from(v).map_or(Json::UInt(v), Json::Int),
+        &Value::UInt(v) => Json::UInt(v),
         &Value::Float(v) => Json::Double(v.into()),
         &Value::Double(v) => Json::Double(v),
-        Value::Decimal(d) => Json::Double(d.to_f64()),
+        Value::Decimal(d) => Json::Decimal(*d),
         Value::Bytes(text) | Value::Label { text, .. } => Json::Text(text.to_vec()),
-        &Value::Bit { value, .. } => Json::Int(value as i64),
+        &Value::Bit { value, bytes } => Json::Opaque(mysql_type::BIT, bit_bytes(value, bytes)),
         &Value::Date(d) => opaque(mysql_type::DATE, &|out| push_date(d, out)),
         &Value::Time(t) => opaque(mysql_type::TIME, &|out| push_time(t, 6, out)),
         &Value::DateTime(d) => opaque(mysql_type::DATETIME, &|out| push_datetime(d, 6, out)),
@@ -159,11 +189,37 @@ pub fn tree(v: &Value<'_>) -> Json {
     }
 }
 
+/// The bytes of a bit string.
+fn bit_bytes(value: u64, bytes: u8) -> Vec<u8> {
+    value.to_be_bytes()[8 - usize::from(bytes.min(8))..].to_vec()
+}
+
+/// A value of that type as a tree: as [`tree`], with text in any character set; bytes that are no text are opaque.
+pub fn tree_of(v: &Value<'_>, ty: &SqlType) -> Json {
+    let code = match ty.kind {
+        Kind::Char => mysql_type::STRING,
+        Kind::Bit => mysql_type::BIT,
+        kind if kind.is_blob() => mysql_type::BLOB,
+        _ => VAR_STRING,
+    };
+    match v {
+        Value::Bytes(bytes) | Value::Label { text: bytes, .. } if ty.collation == BINARY => {
+            Json::Opaque(code, bytes.to_vec())
+        }
+        Value::Bytes(text) | Value::Label { text, .. } => Json::Text(in_utf8(text, ty).into_owned()),
+        &Value::Bit { value, bytes } => Json::Opaque(code, bit_bytes(value, bytes)),
+        _ => tree(v),
+    }
+}
+
+/// Type code of byte strings that are no column.
+const VAR_STRING: u8 = 253;
+
 /// Rank of a type: values of a type with a higher rank are greater.
 fn rank(node: &Node<'_>) -> u8 {
     match node {
         Node::Null => 0,
-        Node::Int(_) | Node::UInt(_) | Node::Double(_) => 1,
+        Node::Int(_) | Node::UInt(_) | Node::Double(_) | Node::Decimal(_) => 1,
         Node::Text(_) => 2,
         Node::Object(_) => 3,
         Node::Array(_) => 4,
@@ -171,6 +227,8 @@ fn rank(node: &Node<'_>) -> u8 {
         Node::Opaque(mysql_type::DATE, _) => 6,
         Node::Opaque(mysql_type::TIME, _) => 7,
         Node::Opaque(mysql_type::DATETIME | mysql_type::TIMESTAMP, _) => 8,
+        Node::Opaque(mysql_type::BIT, _) => 10,
+        Node::Opaque(mysql_type::BLOB | mysql_type::STRING | mysql_type::VARCHAR | VAR_STRING, _) => 11,
         Node::Opaque(..) => 9,
     }
 }
@@ -183,9 +241,11 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-fn compare_nodes(a: &Node<'_>, b: &Node<'_>) -> Ordering {
+/// Order of values within documents.
+pub fn compare_nodes(a: &Node<'_>, b: &Node<'_>) -> Ordering {
     match (a, b) {
         (Node::Text(a), Node::Text(b)) => a.cmp(b),
+        (Node::Opaque(mysql_type::TIME, x), Node::Opaque(mysql_type::TIME, y)) => micros(x).cmp(&micros(y)),
         (Node::Opaque(_, x), Node::Opaque(_, y)) => rank(a).cmp(&rank(b)).then_with(|| x.cmp(y)),
         (Node::Bool(a), Node::Bool(b)) => a.cmp(b),
         (Node::Array(a), Node::Array(b)) => {
@@ -206,9 +266,15 @@ fn compare_nodes(a: &Node<'_>, b: &Node<'_>) -> Ordering {
     }
 }
 
+/// A time in microseconds.
+fn micros(text: &[u8]) -> i64 {
+    parse_time(text).value.map_or(0, time_micros)
+}
+
 #[derive(Clone, Copy)]
 enum Number {
     Whole(i128),
+    Exact(Decimal),
     Double(f64),
 }
 
@@ -216,20 +282,39 @@ fn number(node: &Node<'_>) -> Option<Number> {
     Some(match *node {
         Node::Int(v) => Number::Whole(v.into()),
         Node::UInt(v) => Number::Whole(v.into()),
+        Node::Decimal(v) => Number::Exact(v),
         Node::Double(v) => Number::Double(v),
         _ => return None,
     })
 }
 
+impl Number {
+    /// The nearest float, and what a whole number has beyond it.
+    fn parts(self) -> (f64, i16) {
+        match self {
+            Number::Whole(v) => (v as f64, (v - (v as f64) as i128) as i16),
+            Number::Exact(v) => (v.to_f64(), 0),
+            // Both zeros are one.
+            Number::Double(v) => (v + 0.0, 0),
+        }
+    }
+}
+
 fn compare_numbers(a: Number, b: Number) -> Ordering {
-    let double = |n| match n {
-        Number::Whole(v) => v as f64,
-        Number::Double(v) => v,
-    };
     match (a, b) {
         (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
-        _ => double(a).partial_cmp(&double(b)).unwrap_or(Ordering::Equal),
+        (Number::Exact(a), Number::Exact(b)) => a.cmp(&b),
+        _ => {
+            let ((a, a_rest), (b, b_rest)) = (a.parts(), b.parts());
+            a.partial_cmp(&b).unwrap_or(Ordering::Equal).then(a_rest.cmp(&b_rest))
+        }
     }
+}
+
+fn push_number_key(number: Number, out: &mut Vec<u8>) {
+    let (near, rest) = number.parts();
+    vaquita_base::codec::push_u64(out, ordered_bits(near));
+    out.extend_from_slice(&(rest as u16 ^ 0x8000).to_be_bytes());
 }
 
 /// Hash of a document: equal ones hash equally.
@@ -252,9 +337,10 @@ fn push_node_key(node: &Node<'_>, out: &mut Vec<u8>) {
     match node {
         Node::Null => {}
         Node::Bool(v) => out.push(u8::from(*v)),
-        Node::Int(v) => vaquita_base::codec::push_u64(out, ordered_bits(*v as f64)),
-        Node::UInt(v) => vaquita_base::codec::push_u64(out, ordered_bits(*v as f64)),
-        Node::Double(v) => vaquita_base::codec::push_u64(out, ordered_bits(*v)),
+        Node::Int(_) | Node::UInt(_) | Node::Double(_) | Node::Decimal(_) => {
+            number(node).into_iter().for_each(|number| push_number_key(number, out));
+        }
+        Node::Opaque(mysql_type::TIME, t) => vaquita_base::codec::push_u64(out, micros(t) as u64 ^ 1 << 63),
         Node::Text(t) | Node::Opaque(_, t) => push_bytes_key(t, out),
         Node::Array(items) => {
             items.elements().for_each(|e| push_node_key(&e, out));

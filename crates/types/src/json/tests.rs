@@ -10,11 +10,11 @@ fn shown(doc: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Examples of the manual of MySQL 5.7.
+/// Examples of the manual of MySQL 8.0.
 #[test]
 fn documents_are_normalised() {
     for (text, want) in [
-        (r#"{"key1": 1, "key2": "abc", "key1": "def"}"#, r#"{"key1": 1, "key2": "abc"}"#),
+        (r#"{"key1": 1, "key2": "abc", "key1": "def"}"#, r#"{"key1": "def", "key2": "abc"}"#),
         (r#" [ 1 ,2,[ ] , { } ]"#, "[1, 2, [], {}]"),
         (r#"{"bb":1,"a":2,"c":3,"aa":4}"#, r#"{"a": 2, "c": 3, "aa": 4, "bb": 1}"#),
         ("1.0", "1.0"),
@@ -118,4 +118,61 @@ fn any_bytes_can_be_read() {
             shown(&broken[..at]);
         }
     }
+}
+
+fn found(text: &str, path: &str) -> Vec<String> {
+    let doc = doc(text);
+    let path = path::Path::parse(path.as_bytes()).unwrap();
+    path.seek(Node::of(&doc).unwrap())
+        .iter()
+        .map(|node| {
+            let mut out = Vec::new();
+            push_node(node, &mut out);
+            String::from_utf8(out).unwrap()
+        })
+        .collect()
+}
+
+/// Examples of the manual, and their neighbours.
+#[test]
+fn paths_lead_to_values() {
+    let list = "[3, {\"a\": [5, 6], \"b\": 10}, [99, 100]]";
+    for (doc, path, want) in [
+        (list, "$[0]", &["3"][..]),
+        (list, "$[1].a[1]", &["6"]),
+        (list, "$[2]", &["[99, 100]"]),
+        (list, "$[3]", &[]),
+        (list, "$[last][last-1]", &["99"]),
+        (list, "$[0][0][last]", &["3"]),
+        ("[1, 2, 3, 4, 5]", "$[1 to 3]", &["2", "3", "4"]),
+        ("[1, 2, 3, 4, 5]", "$[last-2 to last]", &["3", "4", "5"]),
+        ("[1, 2, 3, 4, 5]", "$[3 to 9]", &["4", "5"]),
+        ("{\"a\": 1, \"b\": 2, \"c\": [3, 4, 5]}", "$.*", &["1", "2", "[3, 4, 5]"]),
+        ("{\"a\": 1, \"b\": 2, \"c\": [3, 4, 5]}", "$.c[*]", &["3", "4", "5"]),
+        ("{\"a\": {\"b\": 1}, \"c\": {\"b\": 2}}", "$**.b", &["1", "2"]),
+        ("{\"a fish\": \"shark\"}", "$.\"a fish\"", &["\"shark\""]),
+        ("[[1]]", "$**[0]", &["[1]", "1"]),
+    ] {
+        assert_eq!(found(doc, path), want, "{doc} {path}");
+    }
+}
+
+#[test]
+fn what_is_no_path_is_refused() {
+    for text in
+        ["", "a", "$.", "$.a-b", "$[", "$[a]", "$**", "$.***", "$[1 to]", "$[3 to 1]", "$[last-1 to last-3]"]
+    {
+        assert_eq!(path::Path::parse(text.as_bytes()).unwrap_err().code, 3143, "{text}");
+    }
+}
+
+/// Numbers that are one as floats are still two.
+#[test]
+fn long_numbers_differ() {
+    let (a, b) = (doc("9007199254740993"), doc("9007199254740992"));
+    assert_eq!(compare(&a, &b), Ordering::Greater);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    push_sort_key(&a, &mut x);
+    push_sort_key(&b, &mut y);
+    assert_eq!(x.cmp(&y), Ordering::Greater);
 }
