@@ -177,7 +177,7 @@ impl Database {
             access = access | Priv::EXECUTE | Priv::ALTER_ROUTINE;
         }
         if own || privileges.global.has(Priv::SELECT) || privileges.in_database("mysql").has(Priv::SELECT) {
-            access = access | Priv::SELECT;
+            access |= Priv::SELECT;
         }
         access
     }

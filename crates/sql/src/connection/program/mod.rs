@@ -268,9 +268,9 @@ impl Connection {
     fn look_for_handler(&mut self, frames: &mut Vec<Frame>, e: SqlError) -> SqlResult<()> {
         self.note_failure(&e);
         // In a function the transaction cannot end: the statement that called it must.
-        let may = !is_final(&e) && !(self.program.inside && matches!(e.code, 1213 | 1205 | 1206));
+        let ends_all = is_final(&e) || self.program.inside && matches!(e.code, 1213 | 1205 | 1206);
         while let Some(frame) = frames.last_mut() {
-            let found = if may { Self::handler_for(frame, e.code, &e.sqlstate, true) } else { None };
+            let found = if ends_all { None } else { Self::handler_for(frame, e.code, &e.sqlstate, true) };
             if let Some(at) = found {
                 let condition = self.condition_of(&e);
                 let back = match frame.routine.code.steps.get(frame.at) {
