@@ -44,6 +44,7 @@ pub mod mdl;
 pub mod metrics;
 pub mod monitor;
 pub mod notes;
+pub mod object;
 pub mod options;
 mod pool_dump;
 mod prepared;

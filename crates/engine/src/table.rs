@@ -2,9 +2,9 @@
 //! counters; a changed definition is a new object.
 
 use crate::auto_inc::AutoInc;
-use crate::dict::objects::Object;
 use crate::error::{Error, Result};
 use crate::mark::Mark;
+use crate::object::Object;
 use crate::stats::TableStats;
 pub use crate::unmaintained::Unmaintained;
 use smallvec::SmallVec;

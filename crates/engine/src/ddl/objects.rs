@@ -3,7 +3,7 @@
 use super::change::Change;
 use super::definition::delete_all;
 use crate::core::Core;
-use crate::dict::objects::{Object, ObjectChange, ObjectKind, Objects};
+use crate::dict::objects::{Object, ObjectChange, ObjectKind, Objects, rows_of};
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -43,7 +43,7 @@ fn remove(change: &mut Change<'_>, object: &Arc<Object>) -> Result<()> {
 fn add(change: &mut Change<'_>, object: Object) -> Result<()> {
     let table = sys_table(change.core)?;
     let object = Arc::new(Object { id: change.core.dict.objects.next_id(), ..object });
-    object.rows().iter().try_for_each(|row| change.insert(&table, row))?;
+    rows_of(&object).iter().try_for_each(|row| change.insert(&table, row))?;
     object.table_name().iter().for_each(|table| change.changes(table));
     change.changes_object(ObjectChange::Made(object));
     Ok(())

@@ -3,165 +3,26 @@
 //!
 //! They are rows of SYS_VAQUITA_OBJECTS: a number, and the encoded object in pieces. All of them are in memory while a folder
 //! is open, as a [`snapshot`](Objects) that is replaced when one changes, under the dictionary's latch.
-//!
-//! | part of an encoded object | encoding |
-//! |---|---|
-//! | version | u8, 1 |
-//! | kind | u8, see [`ObjectKind`] |
-//! | database, name, table | each a length as InnoDB's compressed number, and UTF-8 |
-//! | body | a length, and bytes: the last |
 
 use crate::dict::rows::{self, Values};
 use crate::error::Result;
+pub use crate::object::{Object, ObjectKind};
 use crate::table::Table;
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vaquita_base::codec::{Reader, push_compressed};
-use vaquita_format::Corruption;
 use vaquita_storage::Storage;
-
-const VERSION: u8 = 1;
 
 /// Bytes of an object kept in one row: rows of the dictionary stay on their pages, of 4 KiB too.
 const PIECE: usize = 1_500;
 
-/// What an object is. The numbers are on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum ObjectKind {
-    /// A view: shares the names of tables.
-    View = 1,
-    /// A stored procedure.
-    Procedure = 2,
-    /// A stored function.
-    Function = 3,
-    /// A trigger: belongs to a table of its database, goes with it.
-    Trigger = 4,
-    /// An event.
-    Event = 5,
-}
-
-impl ObjectKind {
-    /// All of them.
-    pub const ALL: [ObjectKind; 5] =
-        [Self::View, Self::Procedure, Self::Function, Self::Trigger, Self::Event];
-
-    fn of_number(n: u8) -> Option<ObjectKind> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == n)
-    }
-
-    /// Whether case counts in names of this kind.
-    pub fn is_case_sensitive(self) -> bool {
-        matches!(self, ObjectKind::View | ObjectKind::Trigger)
-    }
-
-    /// A name as it is compared.
-    pub fn fold(self, name: &str) -> String {
-        match self.is_case_sensitive() {
-            true => name.to_owned(),
-            false => name.to_lowercase(),
-        }
-    }
-
-    /// The name under which metadata locks of an object are taken: of a view that of a table; of others one that no table has.
-    pub fn lock_name(self, database: &str, name: &str) -> String {
-        let text = match self {
-            ObjectKind::View => return format!("{database}/{name}"),
-            ObjectKind::Procedure => "procedure",
-            ObjectKind::Function => "function",
-            ObjectKind::Trigger => "trigger",
-            ObjectKind::Event => "event",
-        };
-        format!("{text}:{database}:{}", self.fold(name))
-    }
-}
-
-/// An object as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Object {
-    /// What it is.
-    pub kind: ObjectKind,
-    /// Its database, in file name encoding.
-    pub database: String,
-    /// Its name as it was written; that of a view in file name encoding, as those of tables are.
-    pub name: String,
-    /// The table of a trigger, in file name encoding and without database; empty for others.
-    pub table: String,
-    /// What it is to the layer above.
-    pub body: Vec<u8>,
-    /// Its number in the folder: another one whenever it is made or replaced. What is to be made has none, 0.
-    pub id: u64,
-}
-
-impl Object {
-    /// An object to be made.
-    pub fn new(
-        kind: ObjectKind,
-        database: impl Into<String>,
-        name: impl Into<String>,
-        body: Vec<u8>,
-    ) -> Object {
-        let (database, name) = (database.into(), name.into());
-        Object { kind, database, name, table: String::new(), body, id: 0 }
-    }
-
-    /// The name of its metadata locks.
-    pub fn lock_name(&self) -> String {
-        self.kind.lock_name(&self.database, &self.name)
-    }
-
-    /// The engine's name of a trigger's table.
-    pub fn table_name(&self) -> Option<String> {
-        (self.kind == ObjectKind::Trigger).then(|| format!("{}/{}", self.database, self.table))
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let mut out = vec![VERSION, self.kind as u8];
-        for text in [&self.database, &self.name, &self.table] {
-            push_compressed(&mut out, u32::try_from(text.len()).expect("a name is far below 4 GiB"));
-            out.extend_from_slice(text.as_bytes());
-        }
-        push_compressed(&mut out, u32::try_from(self.body.len()).expect("a body is far below 4 GiB"));
-        out.extend_from_slice(&self.body);
-        out
-    }
-
-    /// # Errors
-    /// The bytes end too early, are of a version or a kind to come, or a name is no text.
-    fn decode(id: u64, bytes: &[u8]) -> std::result::Result<Object, Corruption> {
-        let bad = |why: String| Corruption::new("object", why);
-        let short = |_| bad("it ends too early".into());
-        let mut input = Reader::new(bytes);
-        let version = input.u8().map_err(short)?;
-        if version != VERSION {
-            return Err(bad(format!("version {version} is not known")));
-        }
-        let kind = input.u8().map_err(short)?;
-        let kind = ObjectKind::of_number(kind).ok_or_else(|| bad(format!("kind {kind} is not known")))?;
-        let mut text = || {
-            let len = input.compressed().map_err(short)?;
-            let bytes = input.bytes(len as usize).map_err(short)?;
-            let text = std::str::from_utf8(bytes);
-            text.map(str::to_owned).map_err(|e| bad(format!("a name is not UTF-8: {e}")))
-        };
-        let (database, name, table) = (text()?, text()?, text()?);
-        let len = input.compressed().map_err(short)? as usize;
-        let body = input.rest();
-        if body.len() != len {
-            return Err(bad(format!("its body has {} bytes instead of {len}", body.len())));
-        }
-        Ok(Object { kind, database, name, table, body: body.to_vec(), id })
-    }
-
-    /// Its rows in SYS_VAQUITA_OBJECTS.
-    pub(crate) fn rows(&self) -> Vec<Values> {
-        let row = |(n, piece): (usize, &[u8])| {
-            vec![rows::u64_value(self.id), rows::u32_value(n as u32), Some(piece.to_vec())]
-        };
-        self.encode().chunks(PIECE).enumerate().map(row).collect()
-    }
+/// An object's rows in SYS_VAQUITA_OBJECTS.
+pub(crate) fn rows_of(object: &Object) -> Vec<Values> {
+    let row = |(n, piece): (usize, &[u8])| {
+        vec![rows::u64_value(object.id), rows::u32_value(n as u32), Some(piece.to_vec())]
+    };
+    object.encode().chunks(PIECE).enumerate().map(row).collect()
 }
 
 type Key = (String, String);
@@ -340,14 +201,14 @@ mod tests {
         #[test]
         fn what_is_written_is_read(object in object()) {
             let bytes: Vec<u8> =
-                object.rows().iter().flat_map(|row| row[2].clone().unwrap_or_default()).collect();
+                rows_of(&object).iter().flat_map(|row| row[2].clone().unwrap_or_default()).collect();
             prop_assert_eq!(Object::decode(7, &bytes), Ok(object));
         }
 
         #[test]
         fn any_bytes_are_no_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Object::decode(1, &bytes);
-            bytes.splice(0..0, [VERSION, 1]);
+            bytes.splice(0..0, [crate::object::VERSION, 1]);
             let _ = Object::decode(1, &bytes);
         }
     }
