@@ -332,11 +332,33 @@ pub fn open_table(
     name: &str,
     mode: MdlMode,
 ) -> SqlResult<Arc<TableInfo>> {
+    open_by(catalog, database, name, |engine_name| statement.table_for(engine_name, mode))
+}
+
+/// The same, whatever temporary table hides it.
+///
+/// # Errors
+/// As [`open_table`].
+pub fn open_base_table(
+    catalog: &Catalog,
+    statement: &mut Statement<'_>,
+    database: &str,
+    name: &str,
+    mode: MdlMode,
+) -> SqlResult<Arc<TableInfo>> {
+    open_by(catalog, database, name, |engine_name| statement.base_table_for(engine_name, mode))
+}
+
+fn open_by(
+    catalog: &Catalog,
+    database: &str,
+    name: &str,
+    find: impl FnOnce(&str) -> vaquita_engine::Result<Arc<Table>>,
+) -> SqlResult<Arc<TableInfo>> {
     if database.is_empty() {
         return Err(SqlError::new(1046, "No database selected"));
     }
-    let engine_name = engine_name(database, name)?;
-    match statement.table_for(&engine_name, mode) {
+    match find(&engine_name(database, name)?) {
         Ok(table) => catalog.info(&table),
         Err(vaquita_engine::Error::NoSuchTable(_)) => Err(error::no_such_table(database, name)),
         Err(e) => Err(error::engine(&e)),

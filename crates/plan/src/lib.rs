@@ -13,6 +13,7 @@
 //! | bounds and intervals of indexes | [`bound`], `intervals`, [`ranges`] |
 //! | EXPLAIN | `explain` |
 //! | virtual tables | [`source`] |
+//! | views: planned as parts of a statement, and as text | [`view`] |
 //! | rows for UPDATE and DELETE, ON DUPLICATE KEY UPDATE | [`query::matching`], [`query::on_duplicate`] |
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ pub mod sarg;
 pub mod select;
 pub mod source;
 pub mod tree;
+pub mod view;
 mod wanted;
 
 pub use explain::{explain, explain_columns};

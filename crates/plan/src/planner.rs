@@ -3,12 +3,13 @@
 use crate::common::Common;
 use crate::source::VirtualTables;
 use crate::tree::{SourceLock, SubqueryPlan, TableUse};
+use crate::view::Names;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use vaquita_engine::Session;
 use vaquita_expr::Subquery;
 use vaquita_session::Shared;
-use vaquita_session::privilege::Priv;
+use vaquita_session::privilege::{Priv, Through};
 use vaquita_types::Value;
 
 /// Makes something that can be run of a planned subquery: running is not this layer's business.
@@ -45,6 +46,12 @@ pub struct Planner<'p> {
     pub sources: SourceLock,
     /// What is asked of a table that is opened to be changed, before it is known to be there.
     pub changing: Priv,
+    /// The view that is being planned, whose privileges count.
+    pub through: RefCell<Option<Arc<Through>>>,
+    /// Views that are being planned, one in the other, by the engine's names.
+    pub views: RefCell<Vec<String>>,
+    /// What the names of the query stand for, if that is wanted.
+    pub names: RefCell<Option<Names>>,
     /// Tables and columns that were used so far.
     pub uses: RefCell<Vec<TableUse>>,
     /// Common table expressions that can be named, the innermost last.
@@ -74,6 +81,9 @@ impl<'p> Planner<'p> {
             derived: Cell::new(0),
             sources: SourceLock::None,
             changing: Priv::NONE,
+            through: RefCell::default(),
+            views: RefCell::default(),
+            names: RefCell::default(),
             uses: RefCell::default(),
             common: RefCell::default(),
             blocks: Cell::new(0),
@@ -103,7 +113,10 @@ impl<'p> Planner<'p> {
     }
 
     pub(crate) fn note_uses(&self, mut uses: Vec<TableUse>) {
-        uses.iter_mut().for_each(|u| u.derived = self.derived.get() > 0);
+        for one in &mut uses {
+            one.derived = self.derived.get() > 0;
+            one.through.clone_from(&self.through.borrow());
+        }
         self.uses.borrow_mut().extend(uses);
     }
 }

@@ -8,6 +8,7 @@ use vaquita_catalog::TableInfo;
 use vaquita_engine::{ReadLock, WaitPolicy};
 use vaquita_expr::window::{Frame, WindowKind};
 use vaquita_expr::{Aggregate, ColumnMap, Expr};
+use vaquita_session::privilege::{Through, ViewId};
 use vaquita_types::SqlType;
 use vaquita_types::compare::CompareAs;
 
@@ -40,6 +41,10 @@ pub struct TableUse {
     pub for_update: bool,
     /// It is read by a derived table, before anything else.
     pub derived: bool,
+    /// It is a view.
+    pub view: Option<Arc<ViewId>>,
+    /// A view reads it.
+    pub through: Option<Arc<Through>>,
 }
 
 /// A query expression: rows, and what is done with all of them.

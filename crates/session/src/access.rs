@@ -1,6 +1,6 @@
 //! Whether a session may do what a statement wants.
 
-use crate::privilege::{OF_PARENTS, Priv, Wanted};
+use crate::privilege::{OF_PARENTS, Priv, Privileges, Wanted};
 use crate::state::SessionState;
 use vaquita_catalog::is_virtual_database;
 use vaquita_engine::Session;
@@ -11,6 +11,28 @@ use vaquita_types::{SqlError, SqlResult};
 pub fn has_temporary(session: &Session, database: &str, table: &str) -> bool {
     let has = |name: String| session.temporary_table(&name).is_some();
     session.temporary_generation() != 0 && vaquita_catalog::engine_name(database, table).is_ok_and(has)
+}
+
+impl Privileges {
+    /// Whether they are what is wanted of a table.
+    pub fn allow(&self, want: &Wanted) -> bool {
+        let grant = self.on_table(&want.database, &want.table);
+        let table = self.global
+            | self.in_database(&want.database)
+            | grant.map_or(Priv::NONE, |grant| grant.privileges);
+        let missing = want.privileges - table;
+        if !want.any_of.is_none() && !table.any(want.any_of) {
+            return false;
+        }
+        let columns = grant.map_or(&[][..], |g| &g.columns);
+        let has = |name: &str, needed: Priv| {
+            columns.iter().any(|(n, has)| n.eq_ignore_ascii_case(name) && has.has(needed))
+        };
+        missing.is_none()
+            || (want.columns.is_empty() && columns.iter().any(|(_, has)| has.any(missing)))
+            || !want.columns.is_empty()
+                && want.columns.iter().all(|(name, needed)| has(name, *needed & missing))
+    }
 }
 
 impl SessionState {

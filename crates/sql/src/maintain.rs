@@ -90,6 +90,26 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
         MaintainAction::Check => MdlMode::SharedNoWrite,
         _ => MdlMode::SharedRead,
     };
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
+    if let Some(view) = crate::ddl::views::find(cx, &database, &name.name.to_string()) {
+        return Ok(match action {
+            MaintainAction::Check => match crate::ddl::views::columns_of(cx, &view) {
+                Ok(_) => vec![("status", "OK".to_owned())],
+                Err(e) => {
+                    let invalid = crate::ddl::views::invalid(&view).message.into_owned();
+                    let mut lines = vec![("Error", invalid), ("error", "Corrupt".to_owned())];
+                    if e.code != 1356 {
+                        lines.insert(0, ("Error", e.message.into_owned()));
+                    }
+                    lines
+                }
+            },
+            _ => {
+                let text = format!("'{}' is not BASE TABLE", full_name(cx, name));
+                vec![("Error", text), ("error", "Corrupt".to_owned())]
+            }
+        });
+    }
     let info = match open(cx, name, mode) {
         Ok(info) => info,
         Err(e) if e.code == 1046 => return Err(e),

@@ -226,6 +226,7 @@ fn dumps_for_backups() {
          create table `odd ``name` (id int primary key, at timestamp(3) null, t text, constraint f foreign key (id) references a (id));
          insert into a (amount) values (100), (100), (100); insert into b (amount) values (100), (100), (100);
          insert into `odd ``name` values (1, '2024-01-01', 'x');
+         create view later as select id, amount + 0 as plus from b where id > 1 with check option; create view `a view` as select l.id, a.amount from later l join a on a.id = l.id;
          create database `o-ther`; create table `o-ther`.t (a int)",
     )
     .expect("tables");
@@ -280,6 +281,11 @@ fn dumps_for_backups() {
             "select (select sum(amount) from copy{n}.a) + (select sum(amount) from copy{n}.b), count(*), max(t) from copy{n}.`odd ``name`"
         );
         assert_eq!(ours.sql(&sums).expect("the rows"), "600\t1\tx\n", "dump {n}");
+        let joined = format!("select group_concat(id order by id), sum(amount) from copy{n}.`a view`");
+        assert_eq!(ours.sql(&joined).expect("the rows"), "2,3\t200\n", "dump {n}");
+        let text = format!("use copy{n}; show create view later");
+        let (copy, first) = (ours.sql(&text), ours.sql("use bank; show create view later"));
+        assert_eq!(copy.expect("a view"), first.expect("a view"), "dump {n}");
     }
     drop(ours);
     fs::remove_dir_all(&dir).expect("removing the scratch folder");

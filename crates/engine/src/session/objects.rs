@@ -2,10 +2,16 @@
 
 use super::Session;
 use crate::ddl::{self, Put};
-use crate::dict::objects::{Object, ObjectKind};
+use crate::dict::objects::{Object, ObjectKind, Objects};
 use crate::error::Result;
+use std::sync::Arc;
 
 impl Session {
+    /// The views, routines, triggers and events of the folder at this moment.
+    pub fn objects(&self) -> Arc<Objects> {
+        self.core.objects()
+    }
+
     /// Makes an object, or puts it in the place of the one of its name, while nobody uses either it or, if it is a trigger, its
     /// table. A transaction of its own, as all changes of definitions.
     ///

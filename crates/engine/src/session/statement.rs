@@ -51,7 +51,21 @@ impl Statement<'_> {
         }
     }
 
-    /// The same, whatever temporary table hides it.
+    /// Makes sure that a view stays what it is until the transaction ends.
+    ///
+    /// # Errors
+    /// [`Error::TableChanged`] it is another one by now, or gone; the metadata lock was not granted in time.
+    pub fn hold_view(&mut self, name: &str, id: u64) -> Result<()> {
+        let session = &mut *self.session;
+        let timeout = session.metadata_patience();
+        session.core.mdl.acquire(&mut session.mdl, name, MdlMode::SharedRead, timeout)?;
+        match session.core.objects().view(name).is_some_and(|view| view.id == id) {
+            true => Ok(()),
+            false => Err(Error::TableChanged(name.to_owned())),
+        }
+    }
+
+    /// The same as [`Statement::table_for`], whatever temporary table hides it.
     ///
     /// # Errors
     /// As [`Statement::table`].

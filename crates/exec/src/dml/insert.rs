@@ -205,13 +205,24 @@ pub(crate) fn open_for_change(
         return Err(SqlError::database_denied(user, host, &database));
     }
     cx.state.check_known(cx.engine, &database, &table, Priv::INSERT)?;
-    vaquita_catalog::open_table(
+    let opened = vaquita_catalog::open_table(
         &cx.db.catalog,
         &mut cx.engine.statement(),
         &database,
         &table,
         MdlMode::SharedWrite,
-    )
+    );
+    match opened {
+        Err(e) if e.code == 1146 && is_view(cx, &database, &table) => {
+            Err(SqlError::new(1471, format!("The target table {table} of the INSERT is not insertable-into")))
+        }
+        opened => opened,
+    }
+}
+
+fn is_view(cx: &SessionCx<'_>, database: &str, table: &str) -> bool {
+    let name = vaquita_catalog::engine_name(database, table);
+    name.is_ok_and(|name| cx.engine.objects().view(&name).is_some())
 }
 
 /// Every row has as many values as columns were named.

@@ -562,7 +562,7 @@ impl Builder<'_, '_, '_> {
     fn items(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<ColumnMeta>> {
         let scope = self.scope;
         let mut columns = Vec::new();
-        for item in self.select.items {
+        for (at, item) in self.select.items.iter().enumerate() {
             match item {
                 SelectItem::Wildcard => {
                     let visible = scope.visible.borrow().clone();
@@ -570,6 +570,7 @@ impl Builder<'_, '_, '_> {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
                     for v in visible.into_iter().filter(|v| !scope.slots[v.slot].leaves_out(v.column)) {
+                        self.note_star(at, v.slot, v.column);
                         self.push_column(v.slot, v.column, &mut columns, cx)?;
                     }
                 }
@@ -584,6 +585,7 @@ impl Builder<'_, '_, '_> {
                         if scope.slots[slot].leaves_out(column) {
                             continue;
                         }
+                        self.note_star(at, slot, column);
                         self.push_column(slot, column, &mut columns, cx)?;
                     }
                 }
@@ -607,7 +609,17 @@ impl Builder<'_, '_, '_> {
                 }
             }
         }
+        if let Some(names) = &mut *self.planner.names.borrow_mut() {
+            let names_of = columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned());
+            names.note_items(self.select, names_of.collect());
+        }
         Ok(columns)
+    }
+
+    fn note_star(&self, item: usize, slot: usize, column: usize) {
+        if let Some(names) = &mut *self.planner.names.borrow_mut() {
+            names.note_star(self.select, item, self.scope.written(slot, column));
+        }
     }
 
     fn push_column(
@@ -737,7 +749,8 @@ impl Builder<'_, '_, '_> {
             let wanted = name.name.to_string();
             let items = scope.items.borrow();
             let mut found = items.iter().enumerate().filter(|(_, i)| same_name(&i.name, &wanted));
-            if let (Some((at, _)), None) = (found.next(), found.next()) {
+            if let (Some((at, item)), None) = (found.next(), found.next()) {
+                scope.note_item(name, &item.expr, false);
                 scope.aliases.set(Aliases::Ignored);
                 return Ok(SortValue::Item(at));
             }

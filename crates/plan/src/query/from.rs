@@ -8,14 +8,15 @@ use crate::planner::Planner;
 use crate::source::VirtualColumn;
 use crate::tree::TableUse;
 use crate::tree::{Making, Source};
+use crate::view;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use vaquita_catalog::table::open_table;
+use vaquita_catalog::table::{open_base_table, open_table};
 use vaquita_catalog::{ColumnInfo, TableInfo, same_name};
-use vaquita_engine::MdlMode;
+use vaquita_engine::{MdlMode, Object};
 use vaquita_expr::{CompileCx, Expr, TableSet, compile_condition};
 use vaquita_parser::ast::{self, JoinCondition, JoinKind, TableRef};
-use vaquita_session::privilege::Priv;
+use vaquita_session::privilege::{Priv, ViewId};
 use vaquita_types::{SqlError, SqlResult};
 
 /// A tree of joins. RIGHT joins have become LEFT ones.
@@ -207,7 +208,19 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
     let used = RefCell::new(vec![false; columns.len()]);
     let nullable = Cell::new(false);
     let depends = Depends::default();
-    Slot { database, name, alias, source, columns, nullable, used, allowed: None, force: false, depends }
+    Slot {
+        database,
+        name,
+        alias,
+        source,
+        columns,
+        nullable,
+        used,
+        allowed: None,
+        force: false,
+        depends,
+        view: None,
+    }
 }
 
 fn open_named(
@@ -238,10 +251,25 @@ fn open_named(
         MdlMode::SharedRead => Priv::SELECT,
         _ => planner.changing,
     };
-    cx.session.state.check_known(&planner.session.borrow(), &database, &name, one_of)?;
-    let info = {
+    if planner.through.borrow().is_none() {
+        cx.session.state.check_known(&planner.session.borrow(), &database, &name, one_of)?;
+    }
+    let opened = {
         let mut session = planner.session.borrow_mut();
-        open_table(planner.db.catalog(), &mut session.statement(), &database, &name, mode)?
+        let open = match planner.through.borrow().is_some() {
+            // A view does not mean a session's own tables.
+            true => open_base_table,
+            false => open_table,
+        };
+        open(planner.db.catalog(), &mut session.statement(), &database, &name, mode)
+    };
+    let info = match opened {
+        Ok(info) => info,
+        Err(e) if e.code == 1146 => match view::find(planner, &database, &name)? {
+            Some(object) => return open_view(planner, &object, (database, name, alias), cx),
+            None => return Err(e),
+        },
+        Err(e) => return Err(e),
     };
     let column = |c: &ColumnInfo| SlotColumn {
         name: c.name.clone(),
@@ -252,6 +280,29 @@ fn open_named(
     let columns = info.columns.iter().map(column).collect();
     let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
     apply_hints(&mut slot, named.hints, &info)?;
+    Ok(slot)
+}
+
+/// A view, whose rows are made before anything else as those of a derived table are.
+fn open_view(
+    planner: &Planner<'_>,
+    object: &Arc<Object>,
+    (database, name, alias): (String, String, String),
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Slot> {
+    let definer = view::definer_of(object)?;
+    let id = ViewId { name: object.lock_name().into(), id: object.id, definer };
+    let planned = view::plan(planner, object, (&database, &name), cx)?;
+    let named = planned.columns.iter().zip(planned.plan.types.iter());
+    let column = |(meta, ty): (&vaquita_session::sink::ColumnMeta, &vaquita_types::SqlType)| SlotColumn {
+        name: String::from_utf8_lossy(&meta.name).into_owned(),
+        ty: ty.clone(),
+        hidden: false,
+        invisible: false,
+    };
+    let columns = named.map(column).collect();
+    let mut slot = slot_of(alias, database, name, Source::Derived(Arc::new(planned.plan)), columns);
+    slot.view = Some(Arc::new(id));
     Ok(slot)
 }
 
@@ -302,6 +353,8 @@ pub(crate) fn uses_of(slots: &[Slot], locking: &[ast::Locking<'_>]) -> Vec<Table
                 locked: !locking.is_empty(),
                 for_update,
                 derived: false,
+                view: slot.view.clone(),
+                through: None,
             }
         })
         .collect()
@@ -443,6 +496,9 @@ fn condition(
     for name in &common {
         let (l, r) = (find(&left.1, name)?, find(&right.1, name)?);
         on.push(equality(scope, &l, &r, cx)?);
+        if let Some(names) = &mut *scope.planner.names.borrow_mut() {
+            names.note_pair(join, scope.written(l.slot, l.column), scope.written(r.slot, r.column));
+        }
         visible.push(if join.kind == JoinKind::Right { r.clone() } else { l.clone() });
         merged_left.push((l.slot, l.column));
         merged_right.push((r.slot, r.column));

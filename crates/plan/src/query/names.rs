@@ -8,6 +8,7 @@ use super::subquery::plan_subquery;
 use crate::columns::column_of;
 use crate::planner::Planner;
 use crate::tree::{Making, Source, SubqueryPlan};
+use crate::view::quoted;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use vaquita_catalog::{is_row_id, same_name};
@@ -15,6 +16,7 @@ use vaquita_expr::scope::unknown_column;
 use vaquita_expr::window::misplaced;
 use vaquita_expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope, TableSet};
 use vaquita_parser::ast;
+use vaquita_session::privilege::ViewId;
 use vaquita_types::{SqlError, SqlResult, SqlType};
 
 /// Most tables of a query block.
@@ -56,6 +58,8 @@ pub struct Slot {
     pub force: bool,
     /// Of a derived table: what it refers to.
     pub depends: Depends,
+    /// It is a view, whose rows are made first.
+    pub view: Option<Arc<ViewId>>,
 }
 
 /// What a derived table refers to outside of itself.
@@ -276,21 +280,53 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         Ok(Some(first.expr.clone()))
     }
 
+    /// A column as a view's text has it.
+    pub(crate) fn written(&self, slot: usize, column: usize) -> String {
+        let slot = &self.slots[slot];
+        let name = quoted(&slot.columns[column].name);
+        match slot.alias == slot.name && !slot.database.is_empty() {
+            true => format!("{}.{}.{name}", quoted(&slot.database), quoted(&slot.name)),
+            false => format!("{}.{name}", quoted(&slot.alias)),
+        }
+    }
+
+    /// Notes what a name stands for, if somebody wants to know.
+    fn note(&self, name: &ast::ColumnRef<'_>, slot: usize, column: usize) {
+        if let Some(names) = &mut *self.planner.names.borrow_mut() {
+            names.note_column(name, self.written(slot, column));
+        }
+    }
+
+    /// Notes that a name stands for an item of the select list: what is no column keeps its name.
+    pub(crate) fn note_item(&self, name: &ast::ColumnRef<'_>, expr: &Expr, by_name: bool) {
+        match column_of(expr).filter(|_| !by_name) {
+            Some((slot, column)) => self.note(name, slot, column),
+            None => {
+                if let Some(names) = &mut *self.planner.names.borrow_mut() {
+                    names.note_column(name, quoted(&name.name.to_string()));
+                }
+            }
+        }
+    }
+
     /// A name in this block only.
     fn resolve_here(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Resolved>> {
         let aliases = self.aliases.get();
         if aliases == Aliases::First
             && let Some(expr) = self.find_item(name)?
         {
+            self.note_item(name, &expr, true);
             return Ok(Some(Resolved::Expr(expr)));
         }
         if let Some((slot, column)) = self.find(name)? {
+            self.note(name, slot, column);
             let is_nameable = self.nameable.borrow().as_ref().is_none_or(|n| n.contains(&(slot, column)));
             return Ok(is_nameable.then(|| Resolved::Column(self.column(slot, column))));
         }
         if aliases == Aliases::Last
             && let Some(expr) = self.find_item(name)?
         {
+            self.note_item(name, &expr, false);
             return Ok(Some(Resolved::Expr(expr)));
         }
         Ok(None)
@@ -311,6 +347,7 @@ impl Scope for BlockScope<'_, '_> {
         let mut between: Vec<&BlockScope<'_, '_>> = Vec::new();
         while let Some(outer) = scope {
             if let Some((slot, column)) = outer.find(name)? {
+                outer.note(name, slot, column);
                 let mut found = outer.column(slot, column);
                 found.level = level;
                 inner.outer_tables.set(inner.outer_tables.get().union(TableSet::of(slot as u16)));

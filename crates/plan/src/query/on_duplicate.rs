@@ -185,6 +185,7 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         allowed: None,
         force: false,
         depends: super::names::Depends::default(),
+        view: None,
     }
 }
 
@@ -201,6 +202,7 @@ fn same_slot(slot: &Slot) -> Slot {
         allowed: None,
         force: false,
         depends: super::names::Depends::default(),
+        view: None,
     }
 }
 

@@ -6,7 +6,9 @@ pub mod pattern;
 pub use granted::{DatabaseGrant, Privileges, TableGrant};
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not, Sub};
+use std::sync::Arc;
 use vaquita_parser::ast;
+use vaquita_types::SqlError;
 
 /// One of these on a table lets somebody refer to it by a foreign key.
 pub const OF_PARENTS: Priv =
@@ -167,6 +169,44 @@ pub struct Wanted {
     pub by_column: bool,
     /// One of these on the table, besides; empty: none.
     pub any_of: Priv,
+    /// It is a view: which one it was when the statement was planned.
+    pub view: Option<Arc<ViewId>>,
+    /// A view asks for it, not the statement.
+    pub through: Option<Arc<Through>>,
+}
+
+/// A view as it was when a statement was planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewId {
+    /// The engine's name.
+    pub name: Box<str>,
+    /// Number of the engine's object.
+    pub id: u64,
+    /// User and host of whose privileges it runs with, who must be there; `None`: those of whoever uses it.
+    pub definer: Option<(String, String)>,
+}
+
+/// A view by which a table is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Through {
+    /// Database and name of the view that the statement names.
+    pub view: (String, String),
+    /// User and host of whoever needs the privileges; `None`: the session.
+    pub definer: Option<(String, String)>,
+}
+
+impl Through {
+    /// Error 1356.
+    pub fn invalid(&self) -> SqlError {
+        let (database, name) = &self.view;
+        SqlError::new(
+            1356,
+            format!(
+                "View '{database}.{name}' references invalid table(s) or column(s) or function(s) or definer/invoker of \
+                 view lack rights to use them"
+            ),
+        )
+    }
 }
 
 impl Wanted {
@@ -179,6 +219,8 @@ impl Wanted {
             columns: columns.into_iter().map(|c| (c.into(), Priv::SELECT)).collect(),
             by_column: false,
             any_of: Priv::NONE,
+            view: None,
+            through: None,
         }
     }
 
@@ -219,6 +261,8 @@ impl Wanted {
             columns: Box::default(),
             by_column: false,
             any_of: Priv::NONE,
+            view: None,
+            through: None,
         }
     }
 }

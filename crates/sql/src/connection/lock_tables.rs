@@ -57,7 +57,13 @@ impl Connection {
             if crate::logs::is_table(&database, &name) {
                 return Err(super::run::log_table_locked());
             }
-            tables.push(Locked { database, name, write: lock.kind == TableLockKind::Write });
+            let write = lock.kind == TableLockKind::Write;
+            if let Some(view) = crate::ddl::views::find(&self.cx(), &database, &name) {
+                for (database, name) in crate::ddl::views::base_tables(&self.cx(), &view)? {
+                    tables.push(Locked { database, name, write });
+                }
+            }
+            tables.push(Locked { database, name, write });
         }
         // In the order of names, so that two such statements do not wait for each other.
         tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
@@ -68,6 +74,9 @@ impl Connection {
             let locked = error::of_engine(self.engine.lock_table_name(&engine_name, mode));
             // The name is locked whether there is a table or not.
             let core = self.db.engine.core();
+            if locked.is_ok() && core.objects().view(&engine_name).is_some() {
+                continue;
+            }
             let locked = locked.and_then(|()| error::of_engine(core.table(&engine_name)));
             match locked {
                 Ok(found) => opened.push((found, table.write)),
@@ -116,7 +125,9 @@ impl Connection {
         if !self.locked.active {
             return Ok(());
         }
-        for want in wanted.iter().filter(|w| !w.table.is_empty() && !self.is_temporary(w)) {
+        // What a view reads is locked with the view.
+        let own = |w: &&Wanted| !w.table.is_empty() && w.through.is_none() && !self.is_temporary(w);
+        for want in wanted.iter().filter(own) {
             let found =
                 self.locked.tables.iter().find(|t| *t.name == *want.table && *t.database == *want.database);
             let changes = want.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);

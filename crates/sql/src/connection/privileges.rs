@@ -4,8 +4,8 @@ use super::Connection;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_session::access::has_temporary;
-use vaquita_session::privilege::{OF_PARENTS, Priv, Privileges, Wanted};
-use vaquita_types::SqlResult;
+use vaquita_session::privilege::{OF_PARENTS, Priv, Privileges, Through, Wanted};
+use vaquita_types::{SqlError, SqlResult};
 
 /// Privileges in one database.
 #[derive(Debug)]
@@ -52,13 +52,47 @@ impl Connection {
     pub(super) fn check_wanted(&mut self, wanted: &[Wanted]) -> SqlResult<()> {
         self.refresh_privileges();
         let global = self.state.privileges.global;
-        if wanted.iter().all(|w| global.has(w.privileges | w.any_of)) {
+        if wanted.iter().all(|w| w.through.is_none() && global.has(w.privileges | w.any_of)) {
             return Ok(());
         }
-        wanted.iter().try_for_each(|w| match self.is_temporary(w) {
-            true => Ok(()),
-            false => self.check_one(w),
+        wanted.iter().try_for_each(|w| match &w.through {
+            Some(through) => self.check_through(w, through),
+            None if self.is_temporary(w) => Ok(()),
+            None => self.check_one(w),
         })
+    }
+
+    /// Whether whoever a view's privileges are looked up for has what the view wants.
+    ///
+    /// # Errors
+    /// 1356; 1449 the definer is no more.
+    fn check_through(&mut self, want: &Wanted, through: &Through) -> SqlResult<()> {
+        let accounts = &self.db.accounts;
+        let allowed = match &through.definer {
+            _ if accounts.are_skipped() => true,
+            None => self.state.privileges.allow(want),
+            Some((user, host)) => {
+                if accounts.grants().account(user, host).is_none() {
+                    let text = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
+                    return Err(SqlError::new(1449, text));
+                }
+                accounts.privileges(user, host, crate::accounts::seconds_now()).allow(want)
+            }
+        };
+        if allowed { Ok(()) } else { Err(through.invalid()) }
+    }
+
+    /// Whether the definer of a view is there.
+    ///
+    /// # Errors
+    /// 1449.
+    pub(super) fn check_definer(&self, (user, host): &(String, String)) -> SqlResult<()> {
+        let accounts = &self.db.accounts;
+        if accounts.are_skipped() || accounts.grants().account(user, host).is_some() {
+            return Ok(());
+        }
+        let text = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
+        Err(SqlError::new(1449, text))
     }
 
     /// Whether what is wanted is a temporary table of the session: it may do with that what it likes.
@@ -131,6 +165,7 @@ impl Connection {
                     }
                 }
             }
+            Stmt::CreateView(create) => want(&create.name, crate::ddl::views::wanted_to_create(create)),
             Stmt::DropTable(drop) | Stmt::DropView(drop) => {
                 drop.names.iter().for_each(|n| want(n, Priv::DROP))
             }

@@ -102,8 +102,19 @@ impl Connection {
         // With its temporary tables the session may do what it likes.
         let wants: Cow<'_, [Wanted]> = match self.engine.temporary_generation() {
             0 => plan.wants().into(),
-            _ => plan.wants().iter().filter(|want| !self.is_temporary(want)).cloned().collect(),
+            _ => plan
+                .wants()
+                .iter()
+                .filter(|want| want.through.is_some() || !self.is_temporary(want))
+                .cloned()
+                .collect(),
         };
+        for view in wants.iter().filter_map(|want| want.view.as_ref()) {
+            error::of_engine(self.engine.statement().hold_view(&view.name, view.id))?;
+            if let Some(definer) = &view.definer {
+                self.check_definer(definer)?;
+            }
+        }
         let changes = wants.iter().any(|w| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE));
         if changes {
             self.check_read_only()?;

@@ -486,8 +486,17 @@ fn check_target(cx: &StmtCx<'_>, wishes: &Wishes, revoke: bool) -> SqlResult<()>
     }
     let core = cx.db.engine.core();
     let name = vaquita_catalog::engine_name(&wishes.database, &wishes.table)?;
-    let table = vaquita_catalog::error::of_engine(core.table(&name))?;
-    let unknown = wishes.columns.iter().find(|(column, _)| table.column(column).is_none());
+    let unknown = match core.objects().view(&name) {
+        Some(view) => {
+            let columns = crate::ddl::views::column_names(view)?;
+            let has = |wanted: &str| columns.iter().any(|c| vaquita_catalog::same_name(c, wanted));
+            wishes.columns.iter().find(|(column, _)| !has(column))
+        }
+        None => {
+            let table = vaquita_catalog::error::of_engine(core.table(&name))?;
+            wishes.columns.iter().find(|(column, _)| table.column(column).is_none())
+        }
+    };
     match unknown {
         None => Ok(()),
         Some((column, _)) => {

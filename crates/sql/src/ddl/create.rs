@@ -349,7 +349,7 @@ fn selected_column(cx: &mut StmtCx<'_>, column: &ColumnMeta) -> SqlResult<Option
 }
 
 /// MySQL gives columns of a query that cannot be NULL the default 0 or ''.
-fn selected_default(column: &ColumnDefinition) -> DefaultValue {
+pub(super) fn selected_default(column: &ColumnDefinition) -> DefaultValue {
     if column.ty.nullable {
         return DefaultValue::Null;
     }

@@ -74,6 +74,8 @@ pub(super) fn drop(cx: &mut StmtCx<'_>, written: &ast::DropDatabase<'_>) -> SqlR
         return Ok(Outcome::default());
     }
     let file = file_name(&name)?;
+    let objects = cx.engine.objects();
+    let views = objects.list(vaquita_engine::ObjectKind::View, &file).count();
     let (dropped, gone) = cx.engine.drop_database(&file).map_err(|e| match e {
         vaquita_engine::Error::ForeignKey(_) => {
             SqlError::new(1217, "Cannot delete or update a parent row: a foreign key constraint fails")
@@ -85,5 +87,5 @@ pub(super) fn drop(cx: &mut StmtCx<'_>, written: &ast::DropDatabase<'_>) -> SqlR
         let text = format!("Error dropping database (can't rmdir './{file}', errno: 39)");
         return Err(SqlError::new(1010, text));
     }
-    Ok(Outcome { affected_rows: dropped.len() as u64, ..Outcome::default() })
+    Ok(Outcome { affected_rows: (dropped.len() + views) as u64, ..Outcome::default() })
 }

@@ -10,6 +10,7 @@
 //! | ALTER TABLE, CREATE and DROP INDEX: in place, or by copying the rows, which may get numbers | [`alter`], [`copy`], [`numbers`] |
 //! | DROP, RENAME, TRUNCATE | [`tables`] |
 //! | databases | [`databases`] |
+//! | views | [`views`] |
 //! | SHOW CREATE TABLE | [`show_create`] |
 //!
 //! Every change of one table is atomic over a crash; a statement that names several tables changes them one by one.
@@ -28,6 +29,7 @@ mod options;
 mod show_create;
 mod tables;
 mod types;
+pub(crate) mod views;
 
 use crate::statement::StmtCx;
 use std::sync::Arc;
@@ -58,8 +60,8 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlRe
         Stmt::CreateDatabase(create) => databases::create(cx, create),
         Stmt::AlterDatabase(alter) => databases::alter(cx, alter),
         Stmt::DropDatabase(drop) => databases::drop(cx, drop),
-        Stmt::CreateView(_) => Err(SqlError::unsupported("CREATE VIEW")),
-        Stmt::DropView(_) => Err(SqlError::unsupported("DROP VIEW")),
+        Stmt::CreateView(create) => views::create(cx, create, sql),
+        Stmt::DropView(drop) => views::drop(cx, drop),
         Stmt::CreateTablespace(_) => Err(SqlError::unsupported("CREATE TABLESPACE")),
         Stmt::DropTablespace(_) => Err(SqlError::unsupported("DROP TABLESPACE")),
         _ => Err(SqlError::unsupported("this definition")),

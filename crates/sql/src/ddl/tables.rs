@@ -94,6 +94,10 @@ pub(super) fn rename_table(
 ) -> SqlResult<(String, String)> {
     check_database_exists(cx, &to.0)?;
     let (old, new) = (engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?);
+    if from.0 != to.0 && super::views::find(cx, &from.0, &from.1).is_some() {
+        let text = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
+        return Err(SqlError::new(1450, text));
+    }
     if of_temporary && cx.engine.temporary_table(&old).is_some() {
         cx.engine.rename_temporary_table(&old, &new).map_err(|e| match e {
             Error::TableExists(_) => SqlError::table_exists(&to.1),

@@ -238,6 +238,9 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
 fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
     let engine_name = vaquita_catalog::engine_name(database, table)?;
     let core = cx.db.engine.core();
+    if core.objects().view(&engine_name).is_some() {
+        return Ok(());
+    }
     vaquita_catalog::error::of_engine(core.table(&engine_name)).map(drop)
 }
 
@@ -262,6 +265,11 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::OpenTables { schema, filter } => (open_tables(cx, *schema)?, *filter),
         Show::Columns { full, table, filter } => {
             let (database, table) = existing_table(cx, table)?;
+            if !vaquita_session::access::has_temporary(cx.engine, &database, &table)
+                && let Some(view) = crate::ddl::views::find(cx, &database, &table)
+            {
+                crate::ddl::views::check(cx, &view)?;
+            }
             let columns = if *full { FULL_COLUMNS } else { COLUMNS };
             (project(cx, "COLUMNS", columns, vec![(1, text(database)), (2, text(table))])?, *filter)
         }
@@ -285,10 +293,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             (Listing::new(EVENTS), *filter)
         }
         Show::CreateTable(name) => (create_table(cx, name)?, no),
-        Show::CreateView(name) => {
-            let (database, table) = existing_table(cx, name)?;
-            return Err(SqlError::new(1347, format!("'{database}.{table}' is not VIEW")));
-        }
+        Show::CreateView(name) => (create_view(cx, name)?, no),
         Show::CreateDatabase { name, if_not_exists } => (create_database(cx, *name, *if_not_exists)?, no),
         Show::CreateProgram { kind, name } => {
             if matches!(kind, ast::ProgramKind::Procedure | ast::ProgramKind::Function) {
@@ -441,6 +446,7 @@ pub(crate) fn show_columns(show: &Show<'_>, current: &str) -> Arc<[ColumnMeta]> 
         Show::Variables { .. } | Show::Status { .. } => Listing::new(PAIRS).meta(None),
         Show::Warnings(_) | Show::Errors(_) => Listing::new(WARNINGS).meta(None),
         Show::CreateTable(_) => Listing::new(CREATE_TABLE).meta(None),
+        Show::CreateView(_) => Listing::new(CREATE_VIEW).meta(None),
         Show::CreateDatabase { .. } => Listing::new(CREATE_DATABASE).meta(None),
         Show::Tables { full, schema, filter } => {
             let database = schema.map_or_else(|| current.to_owned(), name_of);
@@ -455,6 +461,12 @@ pub(crate) fn show_columns(show: &Show<'_>, current: &str) -> Arc<[ColumnMeta]> 
 }
 
 const CREATE_TABLE: &[(&str, &str)] = &[("Table", "varchar(64)!"), ("Create Table", "varchar(1024)!")];
+const CREATE_VIEW: &[(&str, &str)] = &[
+    ("View", "varchar(64)!"),
+    ("Create View", "varchar(1024)!"),
+    ("character_set_client", "varchar(32)!"),
+    ("collation_connection", "varchar(32)!"),
+];
 const CREATE_DATABASE: &[(&str, &str)] =
     &[("Database", "varchar(64)!"), ("Create Database", "varchar(1024)!")];
 
@@ -516,8 +528,15 @@ fn tables(
             .map(|table| vaquita_catalog::sql_name(table).1)
             .filter(|table| all || privileges.on_table(&name, table).is_some())
             .collect();
+    let objects = core.objects();
+    let views = objects.list(vaquita_engine::ObjectKind::View, &file_name);
+    let views = views.map(|view| vaquita_catalog::sql_name(&view.lock_name()).1);
+    let views: Vec<String> = views.filter(|view| all || privileges.on_table(&name, view).is_some()).collect();
+    names.extend(views.iter().cloned());
     names.sort();
-    names.iter().for_each(|table| push(&mut listing, table, "BASE TABLE"));
+    for table in &names {
+        push(&mut listing, table, if views.contains(table) { "VIEW" } else { "BASE TABLE" });
+    }
     Ok(listing)
 }
 
@@ -566,10 +585,43 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
         ));
     }
     if !own {
+        if crate::ddl::views::find(cx, &database, &table).is_some() {
+            return create_view(cx, name);
+        }
         exists(cx, &database, &table)?;
     }
     let sql = crate::ddl::show_create_table(cx, &database, &table)?;
     listing.rows.push(vec![text(&table), text(sql)]);
+    Ok(listing)
+}
+
+fn create_view(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing> {
+    let database = database(cx, name.schema)?;
+    let view = name_of(name.name);
+    let needed = Priv::SELECT | Priv::SHOW_VIEW;
+    let privileges = &cx.state.privileges;
+    let on_view = privileges.on_table(&database, &view).map_or(Priv::NONE, |g| g.privileges);
+    let has = privileges.global | privileges.in_database(&database) | on_view;
+    let Some(object) = crate::ddl::views::find(cx, &database, &view) else {
+        let (database, table) = existing_table(cx, name)?;
+        return Err(SqlError::new(1347, format!("'{database}.{table}' is not VIEW")));
+    };
+    if !has.has(needed) {
+        let missing = needed - has;
+        return Err(cx.state.denied_table(missing, &view));
+    }
+    let body = vaquita_catalog::ObjectBody::of(&object)?;
+    if let Err(e) = crate::ddl::views::columns_of(cx, &object) {
+        let invalid = crate::ddl::views::invalid(&object);
+        if e.code == 1054 {
+            return Err(invalid);
+        }
+        cx.state.warnings.push(Level::Warning, invalid.code, invalid.message);
+    }
+    let sql = crate::ddl::views::show_create(cx, &object, &body)?;
+    let (charset, collation) = crate::ddl::views::charset_names(&body);
+    let mut listing = Listing::new(CREATE_VIEW);
+    listing.rows.push(vec![text(&view), text(sql), text(charset), text(collation)]);
     Ok(listing)
 }
 

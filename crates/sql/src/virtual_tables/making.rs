@@ -146,7 +146,7 @@ impl Making<'_, '_> {
         own.map(|table| self.db.catalog.info(table)).transpose()
     }
 
-    fn may_use(&self, database: &str, table: &str) -> bool {
+    pub(super) fn may_use(&self, database: &str, table: &str) -> bool {
         use vaquita_session::privilege::Priv;
         let privileges = &self.state().privileges;
         (privileges.global | privileges.in_database(database)).any(Priv::TABLE | Priv::GRANT)

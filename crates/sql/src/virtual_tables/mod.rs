@@ -6,6 +6,7 @@
 //! | how rows are made | `making` |
 //! | databases, tables, columns, keys | `schema_tables` |
 //! | procedures and functions | `routines` |
+//! | views | `schema_views` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
 
@@ -14,6 +15,7 @@ mod innodb_tables;
 mod making;
 mod routines;
 mod schema_tables;
+mod schema_views;
 mod server_tables;
 
 pub(crate) use making::{ALL, Cells, InfoTables, NAMES, parse_type, rows_of, table, text, text_or_null};
@@ -45,6 +47,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "TABLES" => schema_tables::tables,
         "COLUMNS" => schema_tables::columns,
         "STATISTICS" => schema_tables::statistics,
+        "VIEWS" => schema_views::views,
         "KEY_COLUMN_USAGE" => schema_tables::key_column_usage,
         "TABLE_CONSTRAINTS" => schema_tables::table_constraints,
         "CHECK_CONSTRAINTS" => schema_tables::check_constraints,

@@ -67,7 +67,7 @@ pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
         let row = table_row(m, &info);
         m.push(row);
     }
-    Ok(())
+    super::schema_views::tables(m)
 }
 
 /// A table's row of TABLES. What is known only from its pages is NULL if they cannot be read; the comment says why then.
@@ -288,7 +288,7 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
             ]);
         }
     }
-    Ok(())
+    super::schema_views::columns(m)
 }
 
 fn virtual_columns(m: &mut Making<'_, '_>) {
@@ -342,13 +342,21 @@ fn virtual_columns(m: &mut Making<'_, '_>) {
 }
 
 fn privileges_text(m: &Making<'_, '_>, info: &TableInfo, column: &str) -> String {
+    // What a temporary table is to its session.
+    let own = Priv::SELECT | Priv::INSERT | Priv::UPDATE | Priv::REFERENCES;
+    let has = if info.table.is_temporary() { own } else { Priv::NONE };
+    privileges_on(m, (&info.definition.database, &info.definition.name), column, has)
+}
+
+/// What the session may do to a column of a table or view, which it `has` some privileges on besides.
+pub(super) fn privileges_on(
+    m: &Making<'_, '_>,
+    (database, table): (&str, &str),
+    column: &str,
+    mut has: Priv,
+) -> String {
     let privileges = &m.state().privileges;
-    let (database, table) = (&info.definition.database, &info.definition.name);
-    let mut has = privileges.global | privileges.in_database(database);
-    if info.table.is_temporary() {
-        // It is the session's own.
-        has |= Priv::SELECT | Priv::INSERT | Priv::UPDATE | Priv::REFERENCES;
-    }
+    has |= privileges.global | privileges.in_database(database);
     if let Some(grant) = privileges.on_table(database, table) {
         has |= grant.privileges;
         let of_column = grant.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));

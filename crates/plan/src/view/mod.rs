@@ -1,0 +1,287 @@
+//! Views: how a statement that names one is planned, and how one comes to be.
+//!
+//! A view's query is kept as text in which every name is complete ([`print`]), so that it means the same in every session. A
+//! statement that names the view plans it anew, as a derived table; what the plan was made of is held by the number of the
+//! engine's object ([`vaquita_session::privilege::ViewId`]).
+
+mod names;
+pub mod print;
+
+pub use names::{Names, quoted};
+
+use crate::planner::Planner;
+use crate::query::block::{self, Planned};
+use bumpalo::Bump;
+use std::cell::RefCell;
+use std::sync::Arc;
+use vaquita_catalog::{ObjectBody, Security};
+use vaquita_engine::Object;
+use vaquita_expr::CompileCx;
+use vaquita_parser::ast::{self, Stmt};
+use vaquita_parser::{ParseMode, parse};
+use vaquita_session::privilege::Through;
+use vaquita_types::{SqlError, SqlResult};
+
+/// Views in views.
+const DEPTH_MAX: usize = 32;
+
+/// The view of that name, if there is one.
+pub(crate) fn find(planner: &Planner<'_>, database: &str, name: &str) -> SqlResult<Option<Arc<Object>>> {
+    let name = vaquita_catalog::engine_name(database, name)?;
+    Ok(planner.session.borrow().objects().view(&name).cloned())
+}
+
+/// Parses a view's query.
+///
+/// # Errors
+/// It is no query: damage, or written by another version.
+pub fn parse_kept<'a>(text: &'a str, arena: &'a Bump) -> SqlResult<&'a ast::Query<'a>> {
+    let mode = ParseMode { params: false, ..ParseMode::default() };
+    let bad = |why: String| SqlError::new(1064, format!("the query of a view cannot be read: {why}"));
+    match parse(text.as_bytes(), arena, mode).map_err(|e| bad(format!("{e:?}")))?.stmt {
+        Stmt::Query(query) => Ok(query),
+        _ => Err(bad(text.to_owned())),
+    }
+}
+
+/// Whether an error within a view is told of as one of the view.
+fn is_of_view(code: u16) -> bool {
+    matches!(code, 1051 | 1054 | 1142 | 1143 | 1146 | 1222 | 1305 | 1345 | 1370 | 1049 | 1044)
+}
+
+/// The definer of a view that runs with his privileges.
+pub(crate) fn definer_of(object: &Object) -> SqlResult<Option<(String, String)>> {
+    let body = ObjectBody::of(object)?;
+    Ok((body.security == Security::Definer).then_some(body.definer))
+}
+
+/// Plans the query of a view that a statement names.
+pub(crate) fn plan(
+    planner: &Planner<'_>,
+    object: &Arc<Object>,
+    named: (&str, &str),
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    let body = ObjectBody::of(object)?;
+    let name = object.lock_name();
+    if planner.views.borrow().contains(&name) || planner.views.borrow().len() >= DEPTH_MAX {
+        let (database, name) = named;
+        return Err(SqlError::new(1462, format!("`{database}`.`{name}` contains view recursion")));
+    }
+    let outer = planner.through.borrow().clone();
+    let definer = match body.security {
+        Security::Definer => Some(body.definer.clone()),
+        Security::Invoker => outer.as_ref().and_then(|outer| outer.definer.clone()),
+    };
+    let view = match &outer {
+        Some(outer) => outer.view.clone(),
+        None => (named.0.to_owned(), named.1.to_owned()),
+    };
+    let through = Arc::new(Through { view, definer });
+    *planner.through.borrow_mut() = Some(through.clone());
+    planner.views.borrow_mut().push(name);
+    let (names, aggregates) = (planner.names.take(), std::mem::take(&mut cx.aggregates));
+    let collation =
+        std::mem::replace(&mut cx.session.state.vars.collation_connection, body.connection_collation);
+    planner.derived.set(planner.derived.get() + 1);
+    let arena = Bump::new();
+    let planned =
+        parse_kept(&body.text, &arena).and_then(|query| block::plan_query(planner, query, None, cx));
+    planner.derived.set(planner.derived.get() - 1);
+    cx.session.state.vars.collation_connection = collation;
+    cx.aggregates = aggregates;
+    *planner.names.borrow_mut() = names;
+    planner.views.borrow_mut().pop();
+    *planner.through.borrow_mut() = outer;
+    planned.map_err(|e| if is_of_view(e.code) { through.invalid() } else { e })
+}
+
+/// A query as that of a view to be made.
+#[derive(Debug)]
+pub struct Defined {
+    /// What its names stand for.
+    pub names: Names,
+    /// Names of its columns.
+    pub columns: Vec<String>,
+    /// What it reads.
+    pub uses: Vec<crate::tree::TableUse>,
+    /// The name of a temporary table that it reads.
+    pub temporary: Option<String>,
+}
+
+/// Plans a query that is to be a view's, for what its names stand for.
+///
+/// # Errors
+/// Of planning it.
+pub fn define(planner: &Planner<'_>, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Defined> {
+    *planner.names.borrow_mut() = Some(Names::default());
+    let planned = block::plan_query(planner, query, None, cx);
+    let names = planner.names.take().unwrap_or_default();
+    let planned = planned?;
+    let mut tables = Vec::new();
+    planned.plan.tables(&mut tables);
+    let temporary = tables.iter().find(|t| t.table.is_temporary()).map(|t| t.definition.name.clone());
+    let columns = planned.columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned());
+    Ok(Defined { names, columns: columns.collect(), uses: planner.take_uses(), temporary })
+}
+
+/// The SELECT that gives the columns their names: the first one.
+pub fn first_select<'a>(body: &ast::QueryBody<'a>) -> Option<&'a ast::Select<'a>> {
+    match body {
+        ast::QueryBody::Select(select) => Some(select),
+        ast::QueryBody::Nested(query) => first_select(&query.body),
+        ast::QueryBody::SetOperation(op) => first_select(&op.left),
+        ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => None,
+    }
+}
+
+/// Whether rows of the view are rows of its tables, so that the view can be taken apart where it is used (ALGORITHM = MERGE).
+pub fn is_mergeable(query: &ast::Query<'_>) -> bool {
+    let ast::QueryBody::Select(select) = query.body else { return false };
+    let plain = |item: &ast::SelectItem<'_>| match item {
+        ast::SelectItem::Expr { expr, .. } => !has(expr, &|kind| {
+            matches!(
+                kind,
+                ast::ExprKind::Aggregate(_) | ast::ExprKind::Subquery(_) | ast::ExprKind::Exists(_)
+            ) || matches!(kind, ast::ExprKind::InSubquery { .. } | ast::ExprKind::Quantified { .. })
+        }),
+        _ => true,
+    };
+    !select.from.is_empty()
+        && !select.options.distinct
+        && select.group_by.is_empty()
+        && select.having.is_none()
+        && query.limit.is_none()
+        && select.items.iter().all(plain)
+}
+
+/// Whether some part of an expression is like that; subqueries are not looked into.
+pub(crate) fn has(expr: &ast::Expr<'_>, like: &dyn Fn(&ast::ExprKind<'_>) -> bool) -> bool {
+    use ast::ExprKind as K;
+    if like(&expr.kind) {
+        return true;
+    }
+    let any = |list: &[ast::Expr<'_>]| list.iter().any(|e| has(e, like));
+    match expr.kind {
+        K::Unary { operand, .. }
+        | K::Is { operand, .. }
+        | K::Cast { operand, .. }
+        | K::ConvertUsing { operand, .. }
+        | K::Collate { operand, .. }
+        | K::InSubquery { operand, .. } => has(operand, like),
+        K::AssignUserVar { value, .. } | K::OdbcEscape { value, .. } => has(value, like),
+        K::Binary { left, right, .. } => has(left, like) || has(right, like),
+        K::InList { operand, list, .. } => has(operand, like) || any(list),
+        K::Between { operand, low, high, .. } => [operand, low, high].into_iter().any(|e| has(e, like)),
+        K::Like { operand, pattern, escape, .. } => {
+            has(operand, like) || has(pattern, like) || escape.is_some_and(|e| has(e, like))
+        }
+        K::Regexp { operand, pattern, .. } => has(operand, like) || has(pattern, like),
+        K::Case(case) => {
+            case.operand.is_some_and(|e| has(e, like))
+                || case.branches.iter().any(|b| has(&b.when, like) || has(&b.then, like))
+                || case.otherwise.is_some_and(|e| has(e, like))
+        }
+        K::Call(call) => any(call.args),
+        K::Aggregate(aggregate) => any(aggregate.args),
+        K::Trim { what, from, .. } => has(from, like) || what.is_some_and(|e| has(e, like)),
+        K::Extract { from, .. } => has(from, like),
+        K::DateAdd { base, amount, .. } | K::TimestampAdd { base, amount, .. } => {
+            has(base, like) || has(amount, like)
+        }
+        K::TimestampDiff { from, to, .. } => has(from, like) || has(to, like),
+        K::GetFormat { standard, .. } => has(standard, like),
+        K::Char { codes, .. } => any(codes),
+        K::WeightString(w) => has(&w.operand, like),
+        K::Match(m) => has(&m.against, like),
+        K::Row(list) => any(list),
+        K::Quantified { left, .. } => has(left, like),
+        _ => false,
+    }
+}
+
+/// Whether all tables of a view's query are in one database, as the kept text names them.
+pub fn is_within(query: &ast::Query<'_>, database: &str) -> bool {
+    body_is_within(&query.body, database)
+}
+
+fn body_is_within(body: &ast::QueryBody<'_>, database: &str) -> bool {
+    match body {
+        ast::QueryBody::Select(select) => select.from.iter().all(|t| table_is_within(t, database)),
+        ast::QueryBody::Nested(query) => is_within(query, database),
+        ast::QueryBody::SetOperation(op) => {
+            body_is_within(&op.left, database) && body_is_within(&op.right, database)
+        }
+        ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => true,
+    }
+}
+
+fn table_is_within(table: &ast::TableRef<'_>, database: &str) -> bool {
+    match table {
+        ast::TableRef::Table(named) => named.name.schema.is_none_or(|s| s.name == database.as_bytes()),
+        ast::TableRef::Derived(derived) => is_within(derived.query, database),
+        ast::TableRef::Join(join) => {
+            table_is_within(&join.left, database) && table_is_within(&join.right, database)
+        }
+        ast::TableRef::List(list) => list.iter().all(|t| table_is_within(t, database)),
+    }
+}
+
+/// Tables and views that a query names, those of subqueries too, with their databases.
+pub fn tables_of(query: &ast::Query<'_>, out: &RefCell<Vec<(String, String)>>) {
+    tables_of_body(&query.body, out);
+    query.order_by.iter().for_each(|key| tables_of_expr(&key.expr, out));
+}
+
+fn tables_of_body(body: &ast::QueryBody<'_>, out: &RefCell<Vec<(String, String)>>) {
+    match body {
+        ast::QueryBody::Select(select) => {
+            select.from.iter().for_each(|table| tables_of_ref(table, out));
+            for item in select.items {
+                if let ast::SelectItem::Expr { expr, .. } = item {
+                    tables_of_expr(expr, out);
+                }
+            }
+            select.filter.iter().chain(&select.having).for_each(|e| tables_of_expr(e, out));
+            select.group_by.iter().for_each(|key| tables_of_expr(&key.expr, out));
+        }
+        ast::QueryBody::Nested(query) => tables_of(query, out),
+        ast::QueryBody::SetOperation(op) => {
+            tables_of_body(&op.left, out);
+            tables_of_body(&op.right, out);
+        }
+        ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => {}
+    }
+}
+
+fn tables_of_ref(table: &ast::TableRef<'_>, out: &RefCell<Vec<(String, String)>>) {
+    match table {
+        ast::TableRef::Table(named) => {
+            let database = named.name.schema.map_or_else(String::new, |s| s.to_string());
+            out.borrow_mut().push((database, named.name.name.to_string()));
+        }
+        ast::TableRef::Derived(derived) => tables_of(derived.query, out),
+        ast::TableRef::List(list) => list.iter().for_each(|table| tables_of_ref(table, out)),
+        ast::TableRef::Join(join) => {
+            tables_of_ref(&join.left, out);
+            tables_of_ref(&join.right, out);
+            if let ast::JoinCondition::On(condition) = &join.condition {
+                tables_of_expr(condition, out);
+            }
+        }
+    }
+}
+
+fn tables_of_expr(expr: &ast::Expr<'_>, out: &RefCell<Vec<(String, String)>>) {
+    has(expr, &|kind| {
+        use ast::ExprKind as K;
+        if let K::Subquery(query)
+        | K::Exists(query)
+        | K::InSubquery { query, .. }
+        | K::Quantified { query, .. } = kind
+        {
+            tables_of(query, out);
+        }
+        false
+    });
+}
