@@ -191,7 +191,9 @@ pub fn tree(v: &Value<'_>) -> Json {
 
 /// The bytes of a bit string.
 fn bit_bytes(value: u64, bytes: u8) -> Vec<u8> {
-    value.to_be_bytes()[8 - usize::from(bytes.min(8))..].to_vec()
+    let mut out = Vec::with_capacity(bytes.into());
+    vaquita_base::codec::push_uint(&mut out, bytes.clamp(1, 8).into(), value);
+    out
 }
 
 /// A value of that type as a tree: as [`tree`], with text in any character set; bytes that are no text are opaque.
@@ -314,7 +316,7 @@ fn compare_numbers(a: Number, b: Number) -> Ordering {
 fn push_number_key(number: Number, out: &mut Vec<u8>) {
     let (near, rest) = number.parts();
     vaquita_base::codec::push_u64(out, ordered_bits(near));
-    out.extend_from_slice(&(rest as u16 ^ 0x8000).to_be_bytes());
+    vaquita_base::codec::push_u16(out, rest as u16 ^ 0x8000);
 }
 
 /// Hash of a document: equal ones hash equally.

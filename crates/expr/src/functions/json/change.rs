@@ -29,7 +29,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// A function of a document and pairs of a path and a value.
 fn pairs(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
-    if args.len() % 2 == 0 {
+    if args.len().is_multiple_of(2) {
         return Err(SqlError::parameter_count(name));
     }
     document(cx, name, args, eval)
