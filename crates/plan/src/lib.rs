@@ -42,7 +42,7 @@ pub use query::matching::{
     MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match, refuse_value,
 };
 pub use query::on_duplicate::{PlannedUpdates, SELECTED, Updates};
-pub use query::plan_subquery;
+pub use query::{DefinedView, define_view, plan_subquery};
 pub use rules::{CheckRule, TableRules, ValueRule};
 pub use select::{SelectPlan, plan_select, plan_select_for};
 pub use source::{VirtualColumn, VirtualTable, VirtualTables, Wanted};

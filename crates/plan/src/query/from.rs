@@ -2,13 +2,13 @@
 
 use super::block;
 use super::names::{BlockScope, Depends, Slot, SlotColumn, TABLES_MAX, Visible};
+use super::view;
 use super::with::named_columns;
 use crate::common::{CommonColumn, CommonRows, CommonTable};
 use crate::planner::Planner;
 use crate::source::VirtualColumn;
 use crate::tree::TableUse;
 use crate::tree::{Making, Source};
-use crate::view;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use vaquita_catalog::table::{open_base_table, open_table};

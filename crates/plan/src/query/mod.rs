@@ -25,8 +25,10 @@ pub mod names;
 pub mod on_duplicate;
 mod subquery;
 mod union;
+mod view;
 mod window;
 pub(crate) mod with;
 mod work;
 
 pub use subquery::plan_subquery;
+pub use view::{DefinedView, define_view};

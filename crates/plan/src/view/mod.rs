@@ -1,35 +1,16 @@
-//! Views: how a statement that names one is planned, and how one comes to be.
-//!
-//! A view's query is kept as text in which every name is complete ([`print`]), so that it means the same in every session. A
-//! statement that names the view plans it anew, as a derived table; what the plan was made of is held by the number of the
-//! engine's object ([`vaquita_session::privilege::ViewId`]).
+//! Views as text: the query of a view, in which every name is complete ([`print`]), so that it means the same in every session,
+//! and what can be told by looking at it. `query::view` plans it.
 
 mod names;
 pub mod print;
 
 pub use names::{Names, quoted};
 
-use crate::planner::Planner;
-use crate::query::block::{self, Planned};
 use bumpalo::Bump;
 use std::cell::RefCell;
-use std::sync::Arc;
-use vaquita_catalog::{ObjectBody, Security};
-use vaquita_engine::Object;
-use vaquita_expr::CompileCx;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_parser::{ParseMode, parse};
-use vaquita_session::privilege::Through;
 use vaquita_types::{SqlError, SqlResult};
-
-/// Views in views.
-const DEPTH_MAX: usize = 32;
-
-/// The view of that name, if there is one.
-pub(crate) fn find(planner: &Planner<'_>, database: &str, name: &str) -> SqlResult<Option<Arc<Object>>> {
-    let name = vaquita_catalog::engine_name(database, name)?;
-    Ok(planner.session.borrow().objects().view(&name).cloned())
-}
 
 /// Parses a view's query.
 ///
@@ -42,87 +23,6 @@ pub fn parse_kept<'a>(text: &'a str, arena: &'a Bump) -> SqlResult<&'a ast::Quer
         Stmt::Query(query) => Ok(query),
         _ => Err(bad(text.to_owned())),
     }
-}
-
-/// Whether an error within a view is told of as one of the view.
-fn is_of_view(code: u16) -> bool {
-    matches!(code, 1051 | 1054 | 1142 | 1143 | 1146 | 1222 | 1305 | 1345 | 1370 | 1049 | 1044)
-}
-
-/// The definer of a view that runs with his privileges.
-pub(crate) fn definer_of(object: &Object) -> SqlResult<Option<(String, String)>> {
-    let body = ObjectBody::of(object)?;
-    Ok((body.security == Security::Definer).then_some(body.definer))
-}
-
-/// Plans the query of a view that a statement names.
-pub(crate) fn plan(
-    planner: &Planner<'_>,
-    object: &Arc<Object>,
-    named: (&str, &str),
-    cx: &mut CompileCx<'_>,
-) -> SqlResult<Planned> {
-    let body = ObjectBody::of(object)?;
-    let name = object.lock_name();
-    if planner.views.borrow().contains(&name) || planner.views.borrow().len() >= DEPTH_MAX {
-        let (database, name) = named;
-        return Err(SqlError::new(1462, format!("`{database}`.`{name}` contains view recursion")));
-    }
-    let outer = planner.through.borrow().clone();
-    let definer = match body.security {
-        Security::Definer => Some(body.definer.clone()),
-        Security::Invoker => outer.as_ref().and_then(|outer| outer.definer.clone()),
-    };
-    let view = match &outer {
-        Some(outer) => outer.view.clone(),
-        None => (named.0.to_owned(), named.1.to_owned()),
-    };
-    let through = Arc::new(Through { view, definer });
-    *planner.through.borrow_mut() = Some(through.clone());
-    planner.views.borrow_mut().push(name);
-    let (names, aggregates) = (planner.names.take(), std::mem::take(&mut cx.aggregates));
-    let collation =
-        std::mem::replace(&mut cx.session.state.vars.collation_connection, body.connection_collation);
-    planner.derived.set(planner.derived.get() + 1);
-    let arena = Bump::new();
-    let planned =
-        parse_kept(&body.text, &arena).and_then(|query| block::plan_query(planner, query, None, cx));
-    planner.derived.set(planner.derived.get() - 1);
-    cx.session.state.vars.collation_connection = collation;
-    cx.aggregates = aggregates;
-    *planner.names.borrow_mut() = names;
-    planner.views.borrow_mut().pop();
-    *planner.through.borrow_mut() = outer;
-    planned.map_err(|e| if is_of_view(e.code) { through.invalid() } else { e })
-}
-
-/// A query as that of a view to be made.
-#[derive(Debug)]
-pub struct Defined {
-    /// What its names stand for.
-    pub names: Names,
-    /// Names of its columns.
-    pub columns: Vec<String>,
-    /// What it reads.
-    pub uses: Vec<crate::tree::TableUse>,
-    /// The name of a temporary table that it reads.
-    pub temporary: Option<String>,
-}
-
-/// Plans a query that is to be a view's, for what its names stand for.
-///
-/// # Errors
-/// Of planning it.
-pub fn define(planner: &Planner<'_>, query: &ast::Query<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Defined> {
-    *planner.names.borrow_mut() = Some(Names::default());
-    let planned = block::plan_query(planner, query, None, cx);
-    let names = planner.names.take().unwrap_or_default();
-    let planned = planned?;
-    let mut tables = Vec::new();
-    planned.plan.tables(&mut tables);
-    let temporary = tables.iter().find(|t| t.table.is_temporary()).map(|t| t.definition.name.clone());
-    let columns = planned.columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned());
-    Ok(Defined { names, columns: columns.collect(), uses: planner.take_uses(), temporary })
 }
 
 /// The SELECT that gives the columns their names: the first one.

@@ -525,6 +525,24 @@ impl<'n> Printer<'n> {
             }
             ExprKind::Call(call) => return self.function(call),
             ExprKind::Aggregate(aggregate) => return self.aggregate(aggregate),
+            ExprKind::Row(list) => {
+                self.put("(");
+                self.list(list)?;
+                self.put(")");
+            }
+            ExprKind::Subquery(query) => return self.subquery("", query),
+            ExprKind::Exists(query) => return self.subquery("exists", query),
+            ExprKind::Quantified { left, op, quantifier, query } => {
+                return self.quantified(left, op, quantifier, query);
+            }
+            _ => return self.special(expr),
+        }
+        Ok(())
+    }
+
+    /// Functions that are written in ways of their own.
+    fn special(&mut self, expr: &ast::Expr<'_>) -> SqlResult<()> {
+        match expr.kind {
             ExprKind::Trim { side, what, from } => {
                 self.put("trim(");
                 match (side, what) {
@@ -629,16 +647,6 @@ impl<'n> Printer<'n> {
                 self.put(")");
             }
             ExprKind::Default => self.put("default"),
-            ExprKind::Row(list) => {
-                self.put("(");
-                self.list(list)?;
-                self.put(")");
-            }
-            ExprKind::Subquery(query) => return self.subquery("", query),
-            ExprKind::Exists(query) => return self.subquery("exists", query),
-            ExprKind::Quantified { left, op, quantifier, query } => {
-                return self.quantified(left, op, quantifier, query);
-            }
             ExprKind::JsonValue(_) => return Err(SqlError::unsupported("JSON_VALUE in a view")),
             ExprKind::OdbcEscape { name, value } => {
                 let text = format!("{{{name} ");
@@ -646,6 +654,7 @@ impl<'n> Printer<'n> {
                 self.expr(value)?;
                 self.put("}");
             }
+            _ => return Err(SqlError::unsupported("this expression in a view")),
         }
         Ok(())
     }

@@ -137,7 +137,7 @@ fn text_of(
     let planned = {
         let mut plan_cx = planning(cx, &[], &[], sql);
         let (planner, mut compile) = plan_cx.planning();
-        view::define(&planner, written.query, &mut compile)
+        vaquita_plan::define_view(&planner, written.query, &mut compile)
     };
     cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
