@@ -5,6 +5,7 @@ use super::node::{CmpOp, Data, Derivation, Expr, InList, Info, Node, Sorted};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, document, eval};
+use smallvec::SmallVec;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_types::compare::{CompareAs, Operand};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
@@ -311,8 +312,13 @@ pub(super) fn between(
     (x, low) = with_year(cx, x, low);
     (x, high) = with_year(cx, x, high);
     let mut collation = 63;
-    if x.is_text() && low.is_text() && high.is_text() {
-        collation = cx.unify("between", &mut [&mut x, &mut low, &mut high], Purpose::Compare)?.collation;
+    if [&x, &low, &high].iter().all(|e| e.is_text() || e.ty.kind == Kind::Null) {
+        // An end that is NULL has no say; the other one may decide.
+        let all = [&mut x, &mut low, &mut high];
+        let mut texts: SmallVec<[&mut Expr; 3]> = all.into_iter().filter(|e| e.is_text()).collect();
+        if !texts.is_empty() {
+            collation = cx.unify("between", &mut texts, Purpose::Compare)?.collation;
+        }
     }
     let with_low = CompareAs::of(operand(&x), operand(&low), collation);
     let with_high = CompareAs::of(operand(&x), operand(&high), collation);

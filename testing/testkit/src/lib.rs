@@ -5,4 +5,5 @@
 pub use vaquita_peers as peers;
 
 pub mod engine_folder;
+pub mod queries;
 pub mod table_builder;

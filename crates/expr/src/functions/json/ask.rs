@@ -25,6 +25,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("json_overlaps", 2, 2, |cx, name, args| number(cx, name, 1, args, eval_overlaps)),
 ];
 
+/// More levels than documents may have.
+const TOO_DEEP: u16 = 3157;
+
 fn number(
     cx: &mut CompileCx<'_>,
     name: &'static str,
@@ -104,9 +107,12 @@ evals! {
         Ok(match &v {
             Value::Null => Value::Null,
             Value::Json(_) => Value::Int(1),
-            Value::Bytes(_) | Value::Label { .. } => {
-                Value::bool(json::from_value(&v, args[0].ty()).is_ok())
-            }
+            Value::Bytes(_) | Value::Label { .. } => match json::from_value(&v, args[0].ty()) {
+                Ok(_) => Value::Int(1),
+                // It may be one, and nobody can tell.
+                Err(e) if e.code == TOO_DEEP => return Err(e),
+                Err(_) => Value::Int(0),
+            },
             _ => Value::Int(0),
         })
     }
