@@ -195,6 +195,9 @@ pub struct SubqueryNode {
     pub usage: SubqueryUse,
     /// What its rows are compared with; empty for scalar ones and EXISTS.
     pub left: Box<[Expr]>,
+    /// What becomes of its columns before: conversions of text to the character set of both sides, on a row of its columns as
+    /// the only table. Empty if all are compared as they are.
+    pub right: Box<[Expr]>,
 }
 
 /// A function call or an operator without a form of its own.

@@ -1,6 +1,7 @@
 //! A planned subquery, as expressions know it: rows that somebody else makes.
 
 use super::EvalCx;
+use super::node::Expr;
 use super::properties::{Constness, TableSet};
 use super::row::Row;
 use std::fmt::Debug;
@@ -19,7 +20,7 @@ pub trait Subquery: Debug + Send + Sync {
     /// Of the statement, those of `take`.
     fn rows(&self, cx: &mut EvalCx<'_>, outer: &Row<'_>, take: &mut TakeRow<'_>) -> SqlResult<()>;
 
-    /// `left IN (subquery)`, compared as `how`, by a better way than looking at all rows (index lookup, hash). `None`: there is none;
+    /// `left IN (subquery)`, compared as `how` after the conversions of its columns ([`crate::node::SubqueryNode::right`]), by a better way than looking at all rows (index lookup, hash). `None`: there is none;
     /// `Some(None)`: unknown.
     ///
     /// # Errors
@@ -29,7 +30,7 @@ pub trait Subquery: Debug + Send + Sync {
         cx: &mut EvalCx<'_>,
         outer: &Row<'_>,
         left: &[Value<'_>],
-        how: &[CompareAs],
+        how: (&[CompareAs], &[Expr]),
     ) -> SqlResult<Option<Option<bool>>> {
         let _ = (cx, outer, left, how);
         Ok(None)

@@ -2,9 +2,10 @@
 
 use super::node::{CmpOp, CompareAs, Derivation, Expr, Node, SubqueryNode, SubqueryUse};
 use super::query::CompiledSubquery;
-use super::row::Row;
+use super::row::{Row, TableRow};
 use super::scope::CompileCx;
 use super::{EvalCx, eval};
+use smallvec::SmallVec;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 impl SubqueryNode {
@@ -59,11 +60,16 @@ impl SubqueryNode {
     ) -> SqlResult<Option<bool>> {
         let left: Vec<Value<'_>> = self.left.iter().map(|e| e.eval(cx, row)).collect::<SqlResult<_>>()?;
         let is_in = (any && op == CmpOp::Eq) || (!any && op == CmpOp::Ne);
-        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left, how)? {
+        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left, (how, &self.right))? {
             return Ok(found.map(|found| found == any));
         }
         let mut result = Some(!any);
         self.query.plan.rows(cx, row, &mut |cx, values| {
+            let tables = [TableRow::Values(values)];
+            let of_values = Row { tables: &tables, params: row.params, ..Row::default() };
+            let converted = self.right.iter().map(|e| e.eval(cx, &of_values));
+            let converted: SmallVec<[Value<'_>; 2]> = converted.collect::<SqlResult<_>>()?;
+            let values = if converted.is_empty() { values } else { &converted[..] };
             match compare_rows(op, how, &left, values, cx) {
                 Some(holds) if holds == any => {
                     result = Some(any);
@@ -128,14 +134,18 @@ pub(super) fn node(
     if form != Form::Exists && query.columns.len() != wanted {
         return Err(super::compare::wrong_columns(wanted));
     }
-    let how: Box<[CompareAs]> = left
-        .iter_mut()
-        .zip(query.columns.iter())
-        .map(|(e, ty)| {
-            let mut column = Expr::column_of_type(ty.clone());
-            super::compare::compare_as(cx, " IN ", e, &mut column)
-        })
-        .collect::<SqlResult<_>>()?;
+    let mut how = Vec::with_capacity(left.len());
+    let mut right = Vec::with_capacity(left.len());
+    for (i, (e, ty)) in (0..).zip(left.iter_mut().zip(query.columns.iter())) {
+        let mut column = Expr::column_of_type(i, ty.clone());
+        how.push(super::compare::compare_as(cx, " IN ", e, &mut column)?);
+        let is_converted = ty.kind.is_string() && !matches!(column.node, Node::Column { .. });
+        right.push(if is_converted { column } else { Expr::column_of_type(i, ty.clone()) });
+    }
+    if right.iter().all(|e| matches!(e.node, Node::Column { .. })) {
+        right.clear();
+    }
+    let how: Box<[CompareAs]> = how.into();
     let mut ty = match (form, query.columns.first()) {
         (Form::Scalar, Some(ty)) => ty.clone(),
         _ => super::build::int_type(1),
@@ -158,13 +168,14 @@ pub(super) fn node(
         has_aggregate: false,
         truth,
     };
-    let node = Node::Subquery(Box::new(SubqueryNode { query, usage, left: left.into() }));
+    let node =
+        Node::Subquery(Box::new(SubqueryNode { query, usage, left: left.into(), right: right.into() }));
     Ok(cx.node(node, ty, info))
 }
 
 impl Expr {
-    /// Stands for a column of a subquery where types are compared.
-    fn column_of_type(ty: SqlType) -> Expr {
-        Expr::column(super::ResolvedColumn { level: 0, table: 0, column: 0, ty })
+    /// A column of a subquery, whose row is the only table.
+    fn column_of_type(column: u16, ty: SqlType) -> Expr {
+        Expr::column(super::ResolvedColumn { level: 0, table: 0, column, ty })
     }
 }

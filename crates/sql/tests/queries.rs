@@ -469,3 +469,28 @@ fn windows_in_little_memory() {
     assert_eq!(run(&mut c, little), "");
     assert_eq!(run(&mut c, query), wanted);
 }
+
+/// Answers of MySQL 5.6.24.
+#[test]
+fn text_of_subqueries_is_compared_in_the_character_set_of_both() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(
+        &mut c,
+        "create database d; use d; set names utf8mb4; create table l (b varchar(6) character set latin1, n int); \
+         create table u (b varchar(6) character set utf8mb4, n int); \
+         insert into l values ('é', 1), ('ab', 2), (null, 3); insert into u values ('é', 1), ('E', 2), ('x', 4)",
+    );
+    for (sql, answer) in [
+        ("select b, b in (select b from l where n < 3) from u", "é|1\nE|1\nx|0"),
+        ("select b, b in (select b from l) from u", "é|1\nE|1\nx|NULL"),
+        ("select b, b in (select b from u) from l", "é|1\nab|0\nNULL|NULL"),
+        ("select b, (b, n) in (select b, n from l) from u", "é|1\nE|0\nx|0"),
+        ("select b, (n, b) not in (select n, b from u) from l", "é|0\nab|1\nNULL|1"),
+        ("select b, b >= all (select b from l where n < 3) from u", "é|1\nE|1\nx|1"),
+        ("select b, b in (select b from l where l.n = u.n) from u", "é|1\nE|0\nx|0"),
+        ("select 'B ' between null and 'ab', 'B' between 'x' and null, 'b' between 'a' and null", "0|0|NULL"),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}

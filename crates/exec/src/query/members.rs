@@ -3,7 +3,7 @@
 
 use super::{Flow, Output};
 use std::collections::HashSet;
-use vaquita_expr::EvalCx;
+use vaquita_expr::{EvalCx, Expr, Row, TableRow};
 use vaquita_session::temp::SortRoom;
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::spill::RowFile;
@@ -43,14 +43,15 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Those of the rows that `run` gives.
+    /// Those of the rows that `run` gives, after a conversion.
     pub(crate) fn of(
-        how: CompareAs,
+        (how, conversion): (CompareAs, Option<&Expr>),
         cx: &mut EvalCx<'_>,
         run: impl FnOnce(&mut EvalCx<'_>, &mut dyn Output) -> SqlResult<()>,
     ) -> SqlResult<Members> {
         let mut collecting = Collecting {
             how,
+            conversion,
             keys: HashSet::default(),
             memory: 0,
             limit: cx.state.vars.tmp_memory(),
@@ -104,8 +105,9 @@ fn file_of(sorter: Sorter, cx: &mut EvalCx<'_>) -> SqlResult<RowFile> {
 }
 
 /// Takes the rows of the subquery.
-struct Collecting {
+struct Collecting<'e> {
     how: CompareAs,
+    conversion: Option<&'e Expr>,
     keys: HashSet<Box<[u8]>, foldhash::fast::RandomState>,
     memory: usize,
     limit: usize,
@@ -116,9 +118,12 @@ struct Collecting {
     key: Vec<u8>,
 }
 
-impl Output for Collecting {
-    fn row(&mut self, _: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
-        let value = match values.first() {
+impl Output for Collecting<'_> {
+    fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        let tables = [TableRow::Values(values)];
+        let of_values = Row { tables: &tables, ..Row::default() };
+        let converted = self.conversion.map(|e| e.eval(cx, &of_values)).transpose()?;
+        let value = match converted.as_ref().or(values.first()) {
             None | Some(Value::Null) => {
                 self.has_null = true;
                 return Ok(Flow::Go);

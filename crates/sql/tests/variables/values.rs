@@ -377,3 +377,41 @@ fn who_changes_whose_session_is_whose_needs_super() {
         "1227 Access denied; you need (at least one of) the SUPER privilege(s) for this operation"
     );
 }
+
+#[test]
+fn procedures_call_themselves_as_deep_as_is_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d");
+    let made =
+        "create procedure p(n int) begin if n > 0 then call p(n - 1); else set @at = 'there'; end if; end";
+    assert_eq!(run(&mut c, made), "");
+    let refused = |limit: u32| {
+        format!(
+            "1456 Recursive limit {limit} (as set by the max_sp_recursion_depth variable) was exceeded for routine p"
+        )
+    };
+    assert_eq!(run(&mut c, "call p(0); select @at"), "there");
+    assert_eq!(run(&mut c, "call p(1)"), refused(0));
+    run(&mut c, "set max_sp_recursion_depth = 3");
+    assert_eq!(run(&mut c, "set @at = ''; call p(3); select @at"), "there");
+    assert_eq!(run(&mut c, "call p(4)"), refused(3));
+}
+
+#[test]
+fn who_makes_a_routine_may_call_it() {
+    let opened = open();
+    let mut r = root(&opened.db);
+    run(&mut r, "create database d; create user u@localhost; grant create routine on d.* to u@localhost");
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    assert_eq!(run(&mut u, "use d"), "");
+    assert_eq!(run(&mut u, "create procedure p() set @whose = 'mine'"), "");
+    assert_eq!(run(&mut u, "call p(); select @whose"), "mine");
+    run(&mut r, "set global automatic_sp_privileges = 0");
+    assert_eq!(
+        run(&mut u, "call p()"),
+        "1370 execute command denied to user 'u'@'localhost' for routine 'd.p'"
+    );
+    run(&mut r, "set global automatic_sp_privileges = 1");
+    assert_eq!(run(&mut u, "call p(); drop procedure p"), "");
+}
