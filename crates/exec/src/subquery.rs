@@ -3,7 +3,7 @@
 use crate::query::members::{self, Members};
 use crate::query::{Flow, Output, run_query};
 use std::sync::Arc;
-use vaquita_expr::{EvalCx, Expr, Row, Subquery, TakeRow};
+use vaquita_expr::{Conversion, EvalCx, Row, Subquery, TakeRow};
 use vaquita_plan::SubqueryPlan;
 use vaquita_session::temp::values::memory_of;
 use vaquita_types::compare::CompareAs;
@@ -93,7 +93,7 @@ impl Subquery for Runnable {
         cx: &mut EvalCx<'_>,
         outer: &Row<'_>,
         left: &[Value<'_>],
-        (how, conversions): (&[CompareAs], &[Expr]),
+        (how, conversion): (&[CompareAs], Option<&Conversion<'_>>),
     ) -> SqlResult<Option<Option<bool>>> {
         let ([wanted], [how], [ty]) = (left, how, &self.0.plan.types[..]) else { return Ok(None) };
         if !members::tells(*how, wanted, ty) {
@@ -101,8 +101,7 @@ impl Subquery for Runnable {
         }
         let Some(mut kept) = self.kept(cx) else { return Ok(None) };
         if kept.members.is_none() {
-            let members =
-                Members::of((*how, conversions.first()), cx, |cx, members| self.run(cx, outer, members))?;
+            let members = Members::of((*how, conversion), cx, |cx, members| self.run(cx, outer, members))?;
             let all = Kept { members: Some(members), ..Kept::default() };
             kept = Arc::new(all);
             cx.state.subqueries.put(self.place(), kept.clone());

@@ -57,7 +57,7 @@ pub use functions::new_uuid;
 pub use literal::literal;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};
 pub use print::with_values;
-pub use query::{CompiledSubquery, Subquery, TakeRow};
+pub use query::{CompiledSubquery, Conversion, Subquery, TakeRow};
 pub use row::{ColumnMap, Row, TableRow};
 pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 pub use vaquita_session::EvalCx;

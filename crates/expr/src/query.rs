@@ -1,13 +1,15 @@
 //! A planned subquery, as expressions know it: rows that somebody else makes.
 
 use super::EvalCx;
-use super::node::Expr;
 use super::properties::{Constness, TableSet};
 use super::row::Row;
 use std::fmt::Debug;
 use std::sync::Arc;
 use vaquita_types::compare::CompareAs;
 use vaquita_types::{SqlResult, SqlType, Value};
+
+/// What a row of a subquery is compared as, if not as it is: text in another character set.
+pub type Conversion<'f> = dyn Fn(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<Value<'static>> + 'f;
 
 /// Called for each row of a subquery; `false`: no more rows are wanted.
 pub type TakeRow<'t> = dyn FnMut(&mut EvalCx<'_>, &[Value<'_>]) -> SqlResult<bool> + 't;
@@ -20,7 +22,7 @@ pub trait Subquery: Debug + Send + Sync {
     /// Of the statement, those of `take`.
     fn rows(&self, cx: &mut EvalCx<'_>, outer: &Row<'_>, take: &mut TakeRow<'_>) -> SqlResult<()>;
 
-    /// `left IN (subquery)`, compared as `how` after the conversions of its columns ([`crate::node::SubqueryNode::right`]), by a better way than looking at all rows (index lookup, hash). `None`: there is none;
+    /// `left IN (subquery)`, compared as `how` after a conversion of its rows' first column, by a better way than looking at all rows (index lookup, hash). `None`: there is none;
     /// `Some(None)`: unknown.
     ///
     /// # Errors
@@ -30,7 +32,7 @@ pub trait Subquery: Debug + Send + Sync {
         cx: &mut EvalCx<'_>,
         outer: &Row<'_>,
         left: &[Value<'_>],
-        how: (&[CompareAs], &[Expr]),
+        how: (&[CompareAs], Option<&Conversion<'_>>),
     ) -> SqlResult<Option<Option<bool>>> {
         let _ = (cx, outer, left, how);
         Ok(None)

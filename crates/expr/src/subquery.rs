@@ -1,7 +1,7 @@
 //! Subqueries in expressions: compiled, evaluated.
 
 use super::node::{CmpOp, CompareAs, Derivation, Expr, Node, SubqueryNode, SubqueryUse};
-use super::query::CompiledSubquery;
+use super::query::{CompiledSubquery, Conversion};
 use super::row::{Row, TableRow};
 use super::scope::CompileCx;
 use super::{EvalCx, eval};
@@ -60,7 +60,13 @@ impl SubqueryNode {
     ) -> SqlResult<Option<bool>> {
         let left: Vec<Value<'_>> = self.left.iter().map(|e| e.eval(cx, row)).collect::<SqlResult<_>>()?;
         let is_in = (any && op == CmpOp::Eq) || (!any && op == CmpOp::Ne);
-        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left, (how, &self.right))? {
+        let conversion = |cx: &mut EvalCx<'_>, values: &[Value<'_>]| {
+            let tables = [TableRow::Values(values)];
+            let of_values = Row { tables: &tables, params: row.params, ..Row::default() };
+            self.right.first().map_or(Ok(Value::Null), |e| Ok(e.eval(cx, &of_values)?.into_owned()))
+        };
+        let conversion: Option<&Conversion<'_>> = (!self.right.is_empty()).then_some(&conversion);
+        if is_in && let Some(found) = self.query.plan.contains(cx, row, &left, (how, conversion))? {
             return Ok(found.map(|found| found == any));
         }
         let mut result = Some(!any);

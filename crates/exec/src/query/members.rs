@@ -3,7 +3,7 @@
 
 use super::{Flow, Output};
 use std::collections::HashSet;
-use vaquita_expr::{EvalCx, Expr, Row, TableRow};
+use vaquita_expr::{Conversion, EvalCx};
 use vaquita_session::temp::SortRoom;
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::spill::RowFile;
@@ -45,7 +45,7 @@ pub(crate) struct Members {
 impl Members {
     /// Those of the rows that `run` gives, after a conversion.
     pub(crate) fn of(
-        (how, conversion): (CompareAs, Option<&Expr>),
+        (how, conversion): (CompareAs, Option<&Conversion<'_>>),
         cx: &mut EvalCx<'_>,
         run: impl FnOnce(&mut EvalCx<'_>, &mut dyn Output) -> SqlResult<()>,
     ) -> SqlResult<Members> {
@@ -107,7 +107,7 @@ fn file_of(sorter: Sorter, cx: &mut EvalCx<'_>) -> SqlResult<RowFile> {
 /// Takes the rows of the subquery.
 struct Collecting<'e> {
     how: CompareAs,
-    conversion: Option<&'e Expr>,
+    conversion: Option<&'e Conversion<'e>>,
     keys: HashSet<Box<[u8]>, foldhash::fast::RandomState>,
     memory: usize,
     limit: usize,
@@ -120,9 +120,7 @@ struct Collecting<'e> {
 
 impl Output for Collecting<'_> {
     fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
-        let tables = [TableRow::Values(values)];
-        let of_values = Row { tables: &tables, ..Row::default() };
-        let converted = self.conversion.map(|e| e.eval(cx, &of_values)).transpose()?;
+        let converted = self.conversion.map(|convert| convert(cx, values)).transpose()?;
         let value = match converted.as_ref().or(values.first()) {
             None | Some(Value::Null) => {
                 self.has_null = true;
