@@ -20,8 +20,9 @@ usage: cargo xtask COMMAND
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
   simulate SECONDS        new seeds of the simulation
   sanitize                tests of the crates with unsafe code under AddressSanitizer
+  queries COUNT           random queries in new seeds: equal forms, and against MySQL 5.6.24 and MariaDB
   siege SECONDS           a server under clients that break rules, watched for leaks; another that is killed
-  torture [SECONDS]       all four for a long time
+  torture [SECONDS]       all five for a long time
   bench                   rows, transactions, views, locks, and other engines beside; release build
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
@@ -43,6 +44,10 @@ fn main() -> ExitCode {
             Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
         },
         ["sanitize"] => torture::sanitize(),
+        ["queries", count] => match count.parse() {
+            Ok(count) => torture::queries(count),
+            Err(_) => Err(Failure(format!("{count} is no number of queries"))),
+        },
         ["siege", seconds] => match seconds.parse() {
             Ok(seconds) => torture::siege(seconds),
             Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),

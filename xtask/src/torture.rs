@@ -1,8 +1,8 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
 //! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
-//! transactions, the tests of the crates with unsafe code under AddressSanitizer, and an hour of a server under siege. All
-//! run; the end names what failed.
+//! transactions, random queries against the real servers, the tests of the crates with unsafe code under AddressSanitizer, and
+//! an hour of a server under siege. All run; the end names what failed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use crate::process::{Failure, cargo, step, target_folder};
 const FUZZ_SECONDS_EACH: u32 = 30;
 const HISTORIES_SECONDS: u32 = 120;
 const SIEGE_SECONDS: u32 = 3600;
+const RANDOM_QUERIES: u64 = 100_000;
 /// Crates that `docs/unsafe.md` lists.
 const UNSAFE_CRATES: [&str; 2] = ["vaquita-io", "vaquita-storage"];
 
@@ -27,6 +28,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         given.map_or_else(cut, |seconds| simulate(Duration::from_secs(seconds.into()))),
         kill(),
         histories(given.unwrap_or(HISTORIES_SECONDS)),
+        queries(RANDOM_QUERIES),
         sanitize(),
         siege(given.unwrap_or(SIEGE_SECONDS)),
     ];
@@ -48,6 +50,18 @@ fn histories(seconds: u32) -> Result<(), Failure> {
     let mut run = cargo();
     run.args(["run", "--quiet", "--locked", "--profile", "torture", "-p", "vaquita-isolation", "--"]);
     step("histories", run.args(["histories", &seconds.to_string()]))
+}
+
+/// Random queries that nobody has asked before: in several forms that must give the same rows, and against the real servers.
+pub(crate) fn queries(count: u64) -> Result<(), Failure> {
+    let since = std::time::UNIX_EPOCH.elapsed().map_err(|e| Failure(format!("the clock: {e}")))?;
+    let seed = since.as_secs();
+    println!("first seed of the queries: {seed}");
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "--locked", "-p", "vaquita-sql", "-p", "vaquita"]);
+    tests.args(["--test", "random_queries", "--test", "queries_differential"]);
+    tests.env("VAQUITA_QUERIES", count.to_string()).env("VAQUITA_QUERY_SEED", seed.to_string());
+    step(&format!("{count} random queries"), &mut tests)
 }
 
 /// Power cuts at random operations, in scenarios nobody has run before.

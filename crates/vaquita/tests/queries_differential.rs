@@ -3,6 +3,11 @@
 //! what is outside of an end that is known, and such numbers it takes for negative ones (MariaDB and later MySQL do not); and for
 //! IS NULL of what XOR gives, which it does not know.
 //!
+//! A server that gives other rows with its indexes than without is no judge: where it gives those of Vaquita without them, nothing
+//! differs. Both read one key of an index for BETWEEN with ends that are one text to the connection's collation and two to the
+//! column's ('A' and 'a' of utf8mb4_bin), and 5.6.24 looks at one row of each group only when DISTINCT follows an index and EXISTS
+//! names another column of it.
+//!
 //! `VAQUITA_QUERIES=100000` plays more of them than those of every day, `VAQUITA_QUERY_SEED=7` others;
 //! `VAQUITA_QUERY_KEEP=FOLDER` keeps the statements.
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -68,13 +73,49 @@ fn play(target: &str, seed: u64, script: &str) -> Vec<String> {
 /// An answer with its rows in order; warnings do not count.
 fn comparable(step: &str) -> Vec<String> {
     let lines = step.lines().filter(|line| !line.starts_with("! "));
-    // Of equal values of a group any may be told.
-    let mut lines: Vec<String> = lines.map(str::to_lowercase).collect();
+    // Of equal values of a group any may be told: letters of both cases, spaces at the end.
+    let cells = |line: &str| line.split('\t').map(str::trim_end).collect::<Vec<_>>().join("\t");
+    let mut lines: Vec<String> = lines.map(|line| cells(line).to_lowercase()).collect();
     if step.starts_with("> select") && lines.len() > 2 {
         // The statement and the names of the columns stay where they are.
         lines[2..].sort_unstable();
     }
     lines
+}
+
+/// The query with all indexes of its tables out of use.
+fn without_indexes(query: &str) -> String {
+    let mut out = String::new();
+    let mut words = query.split(' ').peekable();
+    while let Some(word) = words.next() {
+        write!(out, "{word} ").unwrap();
+        if let (["t0" | "t1" | "t2"], Some(alias)) = ([word], words.peek()) {
+            let name = alias.trim_end_matches(')');
+            write!(out, "{name} use index (){} ", &alias[name.len()..]).unwrap();
+            words.next();
+        }
+    }
+    out
+}
+
+#[test]
+fn indexes_go_out_of_use_wherever_a_table_stands() {
+    let query = "select x.a from t0 x join t1 y on x.b = y.b where x.c in (select s.c from t2 s)";
+    let without = "select x.a from t0 x use index () join t1 y use index () on x.b = y.b where x.c in \
+                   (select s.c from t2 s use index ()) ";
+    assert_eq!(without_indexes(query), without);
+}
+
+/// Whether the server gives the rows that Vaquita gave when it has to do without indexes.
+fn agrees_without_indexes(target: &str, seed: u64, script: &str, got: &str) -> bool {
+    let Some(query) = got.lines().next().and_then(|line| line.strip_prefix("> ")) else { return false };
+    let is_definition =
+        |line: &&str| ["drop ", "create ", "insert "].iter().any(|word| line.starts_with(word));
+    let tables = script.lines().filter(is_definition).collect::<Vec<_>>().join("\n");
+    let steps = play(target, seed, &format!("{tables}\n{};", without_indexes(query)));
+    let rows = |step: &str| comparable(step).split_off(1);
+    let answer = steps.iter().find(|step| step.starts_with("> select") || step.starts_with("> with"));
+    answer.is_some_and(|answer| rows(answer) == rows(got))
 }
 
 /// Queries of these kinds, a share of all.
@@ -92,7 +133,7 @@ fn compare(peer: &Server, name: &str, kinds: std::ops::Range<u64>, share: u64) {
         let got = play(&dir.display().to_string(), seed, &script);
         assert_eq!(wanted.len(), got.len(), "seed {seed}");
         for (wanted, got) in wanted.iter().zip(&got) {
-            if comparable(wanted) != comparable(got) {
+            if comparable(wanted) != comparable(got) && !agrees_without_indexes(&target, seed, &script, got) {
                 writeln!(differing, "=== seed {seed}\n{wanted}\n--- Vaquita\n{got}\n").unwrap();
             }
         }
@@ -109,8 +150,9 @@ fn queries_give_what_they_give_in_mysql() {
 
 #[test]
 fn queries_give_what_they_give_in_mariadb() {
-    // What it makes of some EXISTS gives other rows than the query it was made of.
-    let options = Options::new().set("optimizer_switch", "exists_to_in=off");
+    // What it makes of some EXISTS gives other rows than the query it was made of, and of a column of another character set
+    // its cache of subqueries remembers too little.
+    let options = Options::new().set("optimizer_switch", "exists_to_in=off,subquery_cache=off");
     let peer = MariaDb::start(options).expect("a server of MariaDB");
     compare(&peer, "MariaDB", KINDS_OF_5_6..KINDS, KINDS - KINDS_OF_5_6);
 }
