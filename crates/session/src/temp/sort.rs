@@ -1,7 +1,8 @@
 //! Sorting rows: in memory up to a limit of bytes, then in runs in a temporary file that are merged.
 //!
 //! As soon as there are [`FAN_IN`] runs of about one size they are merged to one, so the last merge has few of them however
-//! many rows there were, and each row is written a few times at most.
+//! many rows there were, and each row is written a few times at most. Rows that come in their order, as those of an index do,
+//! are one run.
 //!
 //! A row has a key, which compares as bytes, and a body. Rows of equal keys stay in the order in which they came. If only
 //! the first rows are wanted, no more than these are kept.
@@ -12,6 +13,7 @@ use super::spill::{FileRows, io};
 use rustix::fs::FallocateFlags;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub struct Sorter {
     bytes: Vec<u8>,
     rows: Vec<Place>,
     runs: Vec<Run>,
+    /// The last key of the last run, unless that was made of others.
+    last: Option<Vec<u8>>,
     fan_in: usize,
     file: Option<File>,
     /// If only so many rows are wanted.
@@ -105,6 +109,7 @@ impl Sorter {
             bytes: Vec::new(),
             rows: Vec::new(),
             runs: Vec::new(),
+            last: None,
             fan_in: FAN_IN,
             file: None,
             first: first.map(|n| First { n: n as usize, heap: BinaryHeap::new(), bytes: 0 }),
@@ -234,7 +239,15 @@ impl Sorter {
         for row in &self.rows {
             out.push(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])?;
         }
-        self.runs.push(out.finish(0)?);
+        let run = out.finish(0)?;
+        let key_of = |row: Option<&Place>| row.map(|row| &self.bytes[row.start..row.key_end]);
+        let follows = self.last.as_deref().is_some_and(|last| key_of(self.rows.first()) >= Some(last));
+        let last = key_of(self.rows.last()).map(<[u8]>::to_vec);
+        match self.runs.last_mut() {
+            Some(before) if follows && before.end == run.start => before.end = run.end,
+            _ => self.runs.push(run),
+        }
+        self.last = last;
         self.bytes.clear();
         self.rows.clear();
         self.merge_some()
@@ -252,6 +265,7 @@ impl Sorter {
             let mut out = RunWriter::at_end_of(file)?;
             merge(file, &merged, self.limit, |key, body| out.push(key, body).map(|()| true))?;
             self.runs.push(out.finish(level + 1)?);
+            self.last = None;
             self.merges += 1;
             for run in merged {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -312,18 +326,22 @@ fn merge(
     mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>,
 ) -> SqlResult<()> {
     let buffer = (limit / runs.len().max(1)).clamp(4 << 10, 256 << 10);
-    let mut readers = Vec::with_capacity(runs.len());
-    let mut heap = BinaryHeap::new();
+    let mut heap = BinaryHeap::with_capacity(runs.len());
     for (i, run) in runs.iter().enumerate() {
-        let mut rows = FileRows::new(file, run.start, run.end, buffer);
-        heap.extend(next_of(&mut rows, i)?);
-        readers.push(rows);
+        let mut rows = Box::new(FileRows::new(file, run.start, run.end, buffer));
+        if rows.advance()? {
+            heap.push(Next { prefix: prefix(&rows.key), rows, run: i });
+        }
     }
-    while let Some(next) = heap.pop() {
-        if !each(&next.key, &next.body)? {
+    while let Some(mut next) = heap.peek_mut() {
+        if !each(&next.rows.key, &next.rows.body)? {
             return Ok(());
         }
-        heap.extend(next_of(&mut readers[next.run], next.run)?);
+        // Its place among the others is found when it is let go.
+        match next.rows.advance()? {
+            true => next.prefix = prefix(&next.rows.key),
+            false => drop(PeekMut::pop(next)),
+        }
     }
     Ok(())
 }
@@ -360,35 +378,33 @@ impl<'f> RunWriter<'f> {
     }
 }
 
-/// Takes a run's next row.
-fn next_of(rows: &mut FileRows<'_>, run: usize) -> SqlResult<Option<Next>> {
-    let next = |rows: &mut FileRows<'_>| Next {
-        key: std::mem::take(&mut rows.key),
-        body: std::mem::take(&mut rows.body),
-        run,
-    };
-    Ok(rows.advance()?.then(|| next(rows)))
-}
-
-/// The next row of a run; the least key is on top of a heap, of equal ones the earliest run.
-#[derive(Debug, PartialEq, Eq)]
-struct Next {
-    key: Vec<u8>,
-    body: Vec<u8>,
+/// A run with its next row; the least key is on top of a heap, of equal ones the earliest run.
+struct Next<'f> {
+    prefix: [u64; 2],
+    rows: Box<FileRows<'f>>,
     run: usize,
 }
 
-impl Ord for Next {
+impl Ord for Next<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key).then(other.run.cmp(&self.run))
+        let whole = || other.rows.key.cmp(&self.rows.key);
+        other.prefix.cmp(&self.prefix).then_with(whole).then(other.run.cmp(&self.run))
     }
 }
 
-impl PartialOrd for Next {
+impl PartialOrd for Next<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
+
+impl PartialEq for Next<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Next<'_> {}
 
 #[cfg(test)]
 mod tests {
@@ -489,6 +505,28 @@ mod tests {
             .unwrap();
         rows.sort();
         assert!(out == rows);
+    }
+
+    #[test]
+    fn rows_that_come_in_order_are_one_run() {
+        let mut sorter = Sorter::new(0, None);
+        // Twice the same rows, each of them twice: two runs, and the earlier of equal rows first.
+        for i in 0..80_000_u32 {
+            let key = (i % 40_000 / 2).to_be_bytes();
+            sorter.push_and_spill(&key, &i.to_be_bytes()).unwrap();
+        }
+        assert!(sorter.spilled);
+        // One that has begun before the second half came, and has rows of it, may stand between them.
+        assert!(sorter.runs.len() <= 3, "{:?}", sorter.runs);
+        let mut out: Vec<KeyAndBody> = Vec::new();
+        sorter
+            .finish(|key, body| {
+                out.push((key.to_vec(), body.to_vec()));
+                Ok(true)
+            })
+            .unwrap();
+        assert_eq!(out.len(), 80_000);
+        assert!(out.windows(2).all(|w| w[0] < w[1]), "by key, then as they came");
     }
 
     #[test]

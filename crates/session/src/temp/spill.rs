@@ -2,8 +2,9 @@
 
 use super::folders::TmpFolders;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Bytes that are gathered before they are written.
@@ -21,7 +22,7 @@ pub fn io(e: &std::io::Error) -> SqlError {
 /// key of each block is kept in memory.
 #[derive(Debug)]
 pub struct RowFile {
-    file: File,
+    file: Arc<File>,
     /// Bytes in the file.
     written: u64,
     /// What is not written yet.
@@ -37,7 +38,7 @@ impl RowFile {
     /// The file.
     pub fn new(folders: &TmpFolders) -> SqlResult<RowFile> {
         let file = folders.file().map_err(|e| io(&e))?;
-        Ok(RowFile { file, written: 0, buffer: Vec::new(), index: Vec::new() })
+        Ok(RowFile { file: Arc::new(file), written: 0, buffer: Vec::new(), index: Vec::new() })
     }
 
     /// Takes a row. Writes nothing: see [`RowFile::is_full`].
@@ -71,6 +72,12 @@ impl RowFile {
         FileRows::new(&self.file, 0, self.written, 64 << 10)
     }
 
+    /// All rows, read by one who keeps the file; everything is to be written before.
+    pub fn shared_rows(&self) -> FileRows<'static> {
+        debug_assert!(self.buffer.is_empty(), "rows are read before they are written");
+        FileRows::of(Held::Shared(self.file.clone()), 0, self.written, 64 << 10)
+    }
+
     /// Rows among which are those of a key, from the first of that key on if there is one.
     pub fn starting_at(&self, key: &[u8]) -> FileRows<'_> {
         debug_assert!(self.buffer.is_empty(), "rows are read before they are written");
@@ -101,6 +108,10 @@ pub struct FileRows<'f> {
 impl<'f> FileRows<'f> {
     /// Those between two places of a file, read by so many bytes at a time.
     pub fn new(file: &'f File, start: u64, end: u64, buffer: usize) -> FileRows<'f> {
+        FileRows::of(Held::Borrowed(file), start, end, buffer)
+    }
+
+    fn of(file: Held<'f>, start: u64, end: u64, buffer: usize) -> FileRows<'f> {
         let reader = BufReader::with_capacity(buffer, Part { file, at: start, end });
         FileRows { reader, key: Vec::new(), body: Vec::new() }
     }
@@ -111,11 +122,25 @@ impl<'f> FileRows<'f> {
     /// The file.
     pub fn advance(&mut self) -> SqlResult<bool> {
         let mut read = || {
-            let mut lengths = [0; 8];
-            match self.reader.read(&mut lengths[..1])? {
-                0 => return Ok(false),
-                _ => self.reader.read_exact(&mut lengths[1..])?,
+            let buffer = self.reader.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(false);
             }
+            // Nearly all rows are in the buffer as a whole.
+            if let Some(([a, b, c, d, e, f, g, h], rest)) = buffer.split_first_chunk() {
+                let key = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+                let len = key + u32::from_le_bytes([*e, *f, *g, *h]) as usize;
+                if let Some(row) = rest.get(..len) {
+                    self.key.clear();
+                    self.key.extend_from_slice(&row[..key]);
+                    self.body.clear();
+                    self.body.extend_from_slice(&row[key..]);
+                    self.reader.consume(8 + len);
+                    return Ok(true);
+                }
+            }
+            let mut lengths = [0; 8];
+            self.reader.read_exact(&mut lengths)?;
             let [a, b, c, d, e, f, g, h] = lengths;
             self.key.resize(u32::from_le_bytes([a, b, c, d]) as usize, 0);
             self.body.resize(u32::from_le_bytes([e, f, g, h]) as usize, 0);
@@ -127,10 +152,16 @@ impl<'f> FileRows<'f> {
     }
 }
 
+#[derive(Debug)]
+enum Held<'f> {
+    Borrowed(&'f File),
+    Shared(Arc<File>),
+}
+
 /// A part of a file, read at its own place.
 #[derive(Debug)]
 struct Part<'f> {
-    file: &'f File,
+    file: Held<'f>,
     at: u64,
     end: u64,
 }
@@ -138,7 +169,11 @@ struct Part<'f> {
 impl Read for Part<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let len = out.len().min((self.end - self.at) as usize);
-        let n = self.file.read_at(&mut out[..len], self.at)?;
+        let file = match &self.file {
+            Held::Borrowed(file) => file,
+            Held::Shared(file) => &**file,
+        };
+        let n = file.read_at(&mut out[..len], self.at)?;
         self.at += n as u64;
         Ok(n)
     }
@@ -158,7 +193,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told() {
         let file = File::options().write(true).open("/dev/full").unwrap();
-        let mut rows = RowFile { file, written: 0, buffer: Vec::new(), index: Vec::new() };
+        let mut rows = RowFile { file: Arc::new(file), written: 0, buffer: Vec::new(), index: Vec::new() };
         rows.push(b"k", b"body");
         let told = rows.relieve().unwrap_err();
         let text = "Error writing file 'a temporary file' (Errcode: 28 - No space left on device)";
