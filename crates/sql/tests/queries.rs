@@ -470,6 +470,53 @@ fn windows_in_little_memory() {
     assert_eq!(run(&mut c, query), wanted);
 }
 
+/// Rows that go on before their partition has ended, in memory and from files, are those that wait for its end because NTILE does.
+#[test]
+fn windows_whose_rows_go_on_at_once() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; set cte_max_recursion_depth = 100000; create table t (id int primary key, g \
+                int, v int, x double); insert into t with recursive n as (select 1 as i union all select i + 1 from n \
+                where i < 5000) select i, i % 2, i * 7919 % 1009, i * 31337 % 5003 / 7e0 from n";
+    assert_eq!(run(&mut c, made), "");
+    let calls = [
+        "row_number() over (order by v, id)",
+        "rank() over (partition by g order by v)",
+        "dense_rank() over (order by g, v)",
+        "lag(v, 1000, 0) over (order by id)",
+        "lead(v, 1000, 0) over (partition by g order by id)",
+        "sum(v) over (order by id)",
+        "sum(v) over (order by g, v)",
+        // Few groups of many peers.
+        "count(*) over (order by g)",
+        "sum(v) over (partition by g order by id rows between 100 preceding and 50 following)",
+        "sum(x) over (order by id rows 50 preceding)",
+        "sum(x) over (order by v range between 7 preceding and 3 preceding)",
+        "min(v) over (order by id rows between 500 preceding and 100 preceding)",
+        "max(v) over (order by id range 300 preceding)",
+        "first_value(v) over (order by id rows between 5 preceding and 3 preceding)",
+        "last_value(v) over (order by v)",
+        "nth_value(v, 700) over (partition by g order by v, id)",
+    ];
+    for room in [1 << 24, 16_384] {
+        let set =
+            format!("set tmp_table_size = {room}, max_heap_table_size = {room}, sort_buffer_size = 32768");
+        assert_eq!(run(&mut c, &set), "");
+        for call in calls {
+            let (function, window) = call.rsplit_once(" over (").unwrap();
+            let frame = window.find(" rows ").or(window.find(" range ")).unwrap_or(window.len() - 1);
+            let waits = format!("{function} over (w{}", &window[frame..]);
+            let w = window[..frame].trim_end_matches(')');
+            let wanted =
+                format!("select id, {waits}, ntile(3) over w is null n from t window w as ({w}) order by id");
+            let wanted = run(&mut c, &wanted).replace("|0\n", "\n");
+            let wanted = wanted.strip_suffix("|0").unwrap_or(&wanted);
+            let got = run(&mut c, &format!("select id, {call} from t order by id"));
+            assert!(got == wanted && got.lines().count() == 5_000, "{call} {room}: {}", &got[..200]);
+        }
+    }
+}
+
 /// Answers of MySQL 5.6.24.
 #[test]
 fn text_of_subqueries_is_compared_in_the_character_set_of_both() {

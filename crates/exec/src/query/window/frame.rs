@@ -74,16 +74,30 @@ impl Ends {
         matches!(self.start, End::First)
     }
 
+    /// How many rows behind the present one (and its peers, if these count) frames are known with; `None`: with all.
+    pub(super) fn lookahead(&self) -> Option<u64> {
+        let of = |end: &End| match end {
+            End::First | End::Present | End::Rows(true, _) | End::Number(true, _) => Some(0),
+            End::Rows(false, n) => Some(*n),
+            End::Last | End::Number(false, _) | End::Input(..) => None,
+        };
+        Some(of(&self.start)?.max(of(&self.end)?))
+    }
+
     /// Cursors for a partition.
-    pub(super) fn begin<'s>(&self, store: &'s Store) -> Seeking<'s> {
-        let seek = || self.by.map(|_| Seek { cursor: store.cursor(), at: 0, value: None });
-        Seeking { start: seek(), end: seek() }
+    pub(super) fn begin(&self) -> Seeking {
+        let seek = |end: &End| {
+            let seeks = self.by.is_some() && matches!(end, End::Number(..) | End::Input(..));
+            seeks.then(|| Seek { cursor: Cursor::default(), at: 0, value: None })
+        };
+        Seeking { start: seek(&self.start), end: seek(&self.end) }
     }
 
     /// The first row and the one behind the last.
     pub(super) fn of(
         &self,
-        seeking: &mut Seeking<'_>,
+        seeking: &mut Seeking,
+        store: &Store,
         place: &Place,
         body: &[u8],
         cx: &mut EvalCx<'_>,
@@ -96,7 +110,7 @@ impl Ends {
             End::Present => place.start,
             End::Rows(true, distance) => i.saturating_sub(*distance),
             End::Rows(false, distance) => i.saturating_add(*distance).min(n),
-            by => self.seek(seeking.start.as_mut(), by, false, place, body, cx)?,
+            by => self.seek(seeking.start.as_mut(), store, by, false, place, body, cx)?,
         };
         let end = match &self.end {
             End::First => 0,
@@ -105,7 +119,7 @@ impl Ends {
             End::Present => place.end,
             End::Rows(true, distance) => (i + 1).saturating_sub(*distance),
             End::Rows(false, distance) => (i + 1).saturating_add(*distance).min(n),
-            by => self.seek(seeking.end.as_mut(), by, true, place, body, cx)?,
+            by => self.seek(seeking.end.as_mut(), store, by, true, place, body, cx)?,
         };
         Ok((start, end.max(start)))
     }
@@ -113,7 +127,8 @@ impl Ends {
     /// The first row that is not before the bound, or (`behind`) the first one behind it.
     fn seek(
         &self,
-        seek: Option<&mut Seek<'_>>,
+        seek: Option<&mut Seek>,
+        store: &Store,
         end: &End,
         behind: bool,
         place: &Place,
@@ -137,10 +152,10 @@ impl Ends {
         }
         loop {
             if seek.value.is_none() {
-                if !seek.cursor.advance()? {
+                if !seek.cursor.advance(store)? {
                     return Ok(place.n);
                 }
-                let value = Values::new(seek.cursor.body()).nth(by).unwrap_or(Value::Null);
+                let value = Values::new(seek.cursor.body(store)).nth(by).unwrap_or(Value::Null);
                 seek.value = Some(value.into_owned());
             }
             let Some(value) = &seek.value else { return Ok(place.n) };
@@ -211,13 +226,21 @@ fn distance_of(
 }
 
 /// Cursors at the ends of frames of values.
-pub(super) struct Seeking<'s> {
-    start: Option<Seek<'s>>,
-    end: Option<Seek<'s>>,
+pub(super) struct Seeking {
+    start: Option<Seek>,
+    end: Option<Seek>,
 }
 
-struct Seek<'s> {
-    cursor: Cursor<'s>,
+impl Seeking {
+    /// Rows before this one are not looked at any more.
+    pub(super) fn needs(&self) -> u64 {
+        let next = |seek: &Option<Seek>| seek.as_ref().map_or(u64::MAX, |seek| seek.cursor.next);
+        next(&self.start).min(next(&self.end))
+    }
+}
+
+struct Seek {
+    cursor: Cursor,
     /// Number of the row that `value` is of.
     at: u64,
     value: Option<Value<'static>>,

@@ -25,29 +25,29 @@ pub(super) struct Function<'p> {
 }
 
 /// What it knows in a partition.
-pub(super) struct State<'s> {
-    seeking: Seeking<'s>,
+pub(super) struct State {
+    seeking: Seeking,
     /// Of the inputs there are so many.
     width: usize,
-    at: At<'s>,
-    sliding: Option<Sliding<'s>>,
+    at: At,
+    sliding: Option<Sliding>,
 }
 
 /// A row that is looked at, further and further on.
-struct At<'s> {
-    cursor: Cursor<'s>,
+struct At {
+    cursor: Cursor,
     value: Value<'static>,
     /// Number of the row that `value` is of, plus one.
     seen: u64,
 }
 
 /// An aggregate over the rows from `low` to before `high`.
-struct Sliding<'s> {
+struct Sliding {
     accumulator: Accumulator,
     low: u64,
     high: u64,
-    added: Cursor<'s>,
-    removed: Cursor<'s>,
+    added: Cursor,
+    removed: Cursor,
     /// Its inputs, where they are needed again: of which row they are.
     kept: VecDeque<(u64, Vec<Value<'static>>)>,
     result: Option<Value<'static>>,
@@ -89,22 +89,49 @@ impl<'p> Function<'p> {
             || self.plan.kind.has_frame() && self.ends.needs_peers()
     }
 
+    /// How many rows behind the present one (and its peers, if it asks for them) its result is known with; `None`: with all.
+    pub(super) fn lookahead(&self) -> Option<u64> {
+        match self.plan.kind {
+            WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank | WindowKind::Lag => Some(0),
+            WindowKind::Lead => Some(self.count),
+            WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile => None,
+            _ => self.ends.lookahead(),
+        }
+    }
+
+    /// Rows of a partition before this one are not looked at any more.
+    pub(super) fn needs(&self, state: &State) -> u64 {
+        let first = self.ends.begins_with_first();
+        let values = match self.plan.kind {
+            WindowKind::Lag | WindowKind::Lead | WindowKind::LastValue => state.at.cursor.next,
+            // The one value there is has been seen.
+            WindowKind::FirstValue | WindowKind::NthValue if first && state.at.seen > 0 => u64::MAX,
+            WindowKind::FirstValue | WindowKind::NthValue => state.at.cursor.next,
+            _ => u64::MAX,
+        };
+        let rows = state.sliding.as_ref().map_or(u64::MAX, |sliding| {
+            let again = sliding.accumulator.can_remove() && !first;
+            if again { sliding.low } else { sliding.high.min(sliding.added.next) }
+        });
+        values.min(rows).min(state.seeking.needs())
+    }
+
     /// A partition begins.
-    pub(super) fn begin<'s>(&self, store: &'s Store, width: usize) -> State<'s> {
+    pub(super) fn begin(&self, width: usize) -> State {
         let sliding = match &self.plan.kind {
             WindowKind::Aggregate(aggregate) => Some(Sliding {
                 accumulator: self.accumulator(aggregate),
                 low: 0,
                 high: 0,
-                added: store.cursor(),
-                removed: store.cursor(),
+                added: Cursor::default(),
+                removed: Cursor::default(),
                 kept: VecDeque::new(),
                 result: None,
             }),
             _ => None,
         };
-        let at = At { cursor: store.cursor(), value: Value::Null, seen: 0 };
-        State { seeking: self.ends.begin(store), width, at, sliding }
+        let at = At { cursor: Cursor::default(), value: Value::Null, seen: 0 };
+        State { seeking: self.ends.begin(), width, at, sliding }
     }
 
     fn accumulator(&self, aggregate: &Aggregate) -> Accumulator {
@@ -114,7 +141,8 @@ impl<'p> Function<'p> {
     /// The result of the present row.
     pub(super) fn result(
         &self,
-        state: &mut State<'_>,
+        state: &mut State,
+        store: &Store,
         place: &Place,
         body: &[u8],
         cx: &mut EvalCx<'_>,
@@ -135,7 +163,7 @@ impl<'p> Function<'p> {
                     _ => i.checked_add(self.count).filter(|&row| row < n),
                 };
                 match (row, self.plan.args.get(1)) {
-                    (Some(row), _) => state.at.value_of(row, value)?,
+                    (Some(row), _) => state.at.value_of(store, row, value)?,
                     (None, Some(&default)) => {
                         Values::new(body).nth(default).map_or(Value::Null, Value::into_owned)
                     }
@@ -143,22 +171,22 @@ impl<'p> Function<'p> {
                 }
             }
             WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
-                let (start, end) = self.ends.of(&mut state.seeking, place, body, cx)?;
+                let (start, end) = self.ends.of(&mut state.seeking, store, place, body, cx)?;
                 let row = match &self.plan.kind {
                     WindowKind::FirstValue => Some(start),
                     WindowKind::LastValue => end.checked_sub(1),
                     _ => start.checked_add(self.count - 1),
                 };
                 match row.filter(|&row| start <= row && row < end) {
-                    Some(row) => state.at.value_of(row, value)?,
+                    Some(row) => state.at.value_of(store, row, value)?,
                     None => Value::Null,
                 }
             }
             WindowKind::Aggregate(aggregate) => {
-                let (start, end) = self.ends.of(&mut state.seeking, place, body, cx)?;
+                let (start, end) = self.ends.of(&mut state.seeking, store, place, body, cx)?;
                 let width = state.width;
                 match &mut state.sliding {
-                    Some(sliding) => self.slide(sliding, aggregate, start, end, width, cx)?,
+                    Some(sliding) => self.slide(sliding, store, aggregate, (start, end), width, cx)?,
                     None => Value::Null,
                 }
             }
@@ -168,10 +196,10 @@ impl<'p> Function<'p> {
     /// The aggregate over the rows from `start` to before `end`.
     fn slide(
         &self,
-        sliding: &mut Sliding<'_>,
+        sliding: &mut Sliding,
+        store: &Store,
         aggregate: &Aggregate,
-        start: u64,
-        end: u64,
+        (start, end): (u64, u64),
         width: usize,
         cx: &mut EvalCx<'_>,
     ) -> SqlResult<Value<'static>> {
@@ -186,15 +214,15 @@ impl<'p> Function<'p> {
         if start >= sliding.high {
             sliding.accumulator = self.accumulator(aggregate);
             sliding.kept.clear();
-            sliding.added.skip_to(start)?;
+            sliding.added.skip_to(store, start)?;
             (sliding.low, sliding.high) = (start, start);
         }
         let mut again = false;
         if start > sliding.low {
             if can_remove {
-                sliding.removed.skip_to(sliding.low)?;
-                while sliding.low < start && sliding.removed.advance()? {
-                    with_inputs(sliding.removed.body(), width, |row| {
+                sliding.removed.skip_to(store, sliding.low)?;
+                while sliding.low < start && sliding.removed.advance(store)? {
+                    with_inputs(sliding.removed.body(store), width, |row| {
                         sliding.accumulator.remove(aggregate, cx, row)
                     })?;
                     sliding.low += 1;
@@ -209,9 +237,9 @@ impl<'p> Function<'p> {
         }
         // Only frames whose beginning moves look at a row again.
         let keeps = !can_remove && !self.ends.begins_with_first();
-        while sliding.high < end && sliding.added.advance()? {
+        while sliding.high < end && sliding.added.advance(store)? {
             cx.state.poll()?;
-            let body = sliding.added.body();
+            let body = sliding.added.body(store);
             if keeps {
                 let inputs: Vec<Value<'static>> =
                     Values::new(body).take(width).map(Value::into_owned).collect();
@@ -279,15 +307,15 @@ fn with_values<R>(inputs: &[Value<'_>], f: impl FnOnce(&Row<'_>) -> R) -> R {
     f(&Row { tables: &[TableRow::Values(inputs)], ..Row::default() })
 }
 
-impl At<'_> {
+impl At {
     /// The input of a row that is not before the last one asked for.
-    fn value_of(&mut self, row: u64, input: usize) -> SqlResult<Value<'static>> {
+    fn value_of(&mut self, store: &Store, row: u64, input: usize) -> SqlResult<Value<'static>> {
         if self.seen != row + 1 {
-            self.cursor.skip_to(row)?;
-            if !self.cursor.advance()? {
+            self.cursor.skip_to(store, row)?;
+            if !self.cursor.advance(store)? {
                 return Ok(Value::Null);
             }
-            let value = Values::new(self.cursor.body()).nth(input).unwrap_or(Value::Null);
+            let value = Values::new(self.cursor.body(store)).nth(input).unwrap_or(Value::Null);
             self.value = value.into_owned();
             self.seen = row + 1;
         }

@@ -1,8 +1,10 @@
 //! Window functions.
 //!
 //! What the functions look at is evaluated once for each row that comes. Rows are sorted by partition and order; those of a
-//! partition are kept, in a file beyond a limit of memory, and read by cursors that only go forwards: one at the present row,
-//! others at the ends of frames. Results stand behind a row's values, and the rows go on to the next sort or out.
+//! partition are read by cursors that only go forwards: one at the present row, others at the ends of frames. Where no function
+//! asks for more than some rows behind the present one, a row goes on as soon as these have come, and rows that all cursors
+//! have passed are let go; else all rows of a partition are kept, in a file beyond a limit of memory. Results stand behind a
+//! row's values, and the rows go on to the next sort or out.
 //!
 //! | part | file |
 //! |---|---|
@@ -16,8 +18,9 @@ mod function;
 mod store;
 
 use super::Flow;
-use function::Function;
-use store::Store;
+use function::{Function, State};
+use smallvec::{SmallVec, smallvec};
+use store::{Cursor, Store};
 use vaquita_expr::{EvalCx, Row, TableRow};
 use vaquita_plan::{BlockPlan, OrderKey, SortValue, WindowPass, WindowsPlan};
 use vaquita_session::temp::sort::Sorter;
@@ -52,6 +55,7 @@ impl<'p> Windows<'p> {
     /// A row, joined or grouped.
     pub(super) fn take(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>, nulled: usize) -> SqlResult<Flow> {
         self.body.clear();
+        self.body.extend_from_slice(&[0; PREFIX]);
         for input in &self.plan.inputs {
             push_value(&input.eval(cx, row)?, &mut self.body);
         }
@@ -69,7 +73,14 @@ impl<'p> Windows<'p> {
         if let Some(first) = self.plan.passes.first() {
             pass_key(first, cx, row, &mut self.key)?;
         }
-        self.sorter.push(&self.key[PREFIX..], &[&self.key[..PREFIX], &self.body[..]].concat());
+        let key = match self.key.split_first_chunk::<PREFIX>() {
+            Some((prefix, key)) => {
+                self.body[..PREFIX].copy_from_slice(prefix);
+                key
+            }
+            None => &[],
+        };
+        self.sorter.push(key, &self.body);
         Ok(if self.sorter.is_full() { Flow::Pause } else { Flow::Go })
     }
 
@@ -136,79 +147,146 @@ fn sorted(
     cx: &mut EvalCx<'_>,
     emit: &mut Emit<'_>,
 ) -> SqlResult<()> {
-    let memory = cx.state.vars.tmp_memory();
-    let folders = cx.state.vars.tmp_folders.clone();
-    let mut store = Store::new(memory, folders);
+    let mut present = Partition::new(plan, functions, cx);
     let mut partition: Vec<u8> = Vec::new();
     let mut more = true;
     sorter.finish(|key, body| {
         cx.state.poll()?;
         let (prefix, body) = body.split_first_chunk::<PREFIX>().unwrap_or((&[0; PREFIX], &[]));
         let mine = &key[..key.len().min(u32::from_le_bytes(*prefix) as usize)];
-        if store.rows > 0 && partition != mine {
-            more = evaluate(&mut store, plan, functions, cx, emit)?;
-            store.clear();
+        if present.store.rows > 0 && partition != mine {
+            more = present.finish(cx, emit)?;
+            present.begin();
         }
-        if store.rows == 0 {
+        if present.store.rows == 0 {
             partition.clear();
             partition.extend_from_slice(mine);
         }
-        store.push(key, body)?;
+        more = more && present.push(key, body, cx, emit)?;
         Ok(more)
     })?;
-    if more && store.rows > 0 {
-        evaluate(&mut store, plan, functions, cx, emit)?;
+    if more && present.store.rows > 0 {
+        present.finish(cx, emit)?;
     }
     Ok(())
 }
 
-/// Calculates the functions of a partition; whether more rows are wanted.
-fn evaluate(
-    store: &mut Store,
-    plan: &WindowsPlan,
-    functions: &mut [Function<'_>],
-    cx: &mut EvalCx<'_>,
-    emit: &mut Emit<'_>,
-) -> SqlResult<bool> {
-    store.complete(cx)?;
-    let store = &*store;
-    let width = plan.inputs.len();
-    let mut states = Vec::with_capacity(functions.len());
-    for function in functions.iter() {
-        states.push(function.begin(store, width));
+/// Rows of one partition, on their way.
+struct Partition<'f, 'p> {
+    functions: &'f [Function<'p>],
+    states: Vec<State>,
+    store: Store,
+    /// At the present row; at the first row behind its peers.
+    rows: Cursor,
+    peers: Cursor,
+    peer_there: bool,
+    place: frame::Place,
+    key: Vec<u8>,
+    results: Vec<Value<'static>>,
+    needs_peers: bool,
+    /// So many rows behind a row are asked for; `None`: all of them.
+    lookahead: Option<u64>,
+    /// The first row of those that came last with one key.
+    last_group: u64,
+    width: usize,
+}
+
+impl<'f, 'p> Partition<'f, 'p> {
+    fn new(plan: &WindowsPlan, functions: &'f [Function<'p>], cx: &EvalCx<'_>) -> Partition<'f, 'p> {
+        let lookaheads = functions.iter().map(Function::lookahead);
+        let store = Store::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
+        let mut new = Partition {
+            functions,
+            states: Vec::with_capacity(functions.len()),
+            store,
+            rows: Cursor::default(),
+            peers: Cursor::default(),
+            peer_there: false,
+            place: frame::Place::default(),
+            key: Vec::new(),
+            results: Vec::with_capacity(functions.len()),
+            needs_peers: functions.iter().any(Function::needs_peers),
+            lookahead: lookaheads.fold(Some(0), |most, of| Some(most?.max(of?))),
+            last_group: 0,
+            width: plan.inputs.len(),
+        };
+        new.begin();
+        new
     }
-    let needs_peers = functions.iter().any(Function::needs_peers);
-    let mut peers = store.cursor();
-    let mut peer_there = peers.advance()?;
-    let mut rows = store.cursor();
-    let mut place = frame::Place { n: store.rows, ..frame::Place::default() };
-    let mut key: Vec<u8> = Vec::new();
-    let mut results: Vec<Value<'static>> = Vec::with_capacity(functions.len());
-    while rows.advance()? {
-        cx.state.poll()?;
-        place.is_new = place.i == 0 || key != rows.key();
-        if place.is_new {
-            key.clear();
-            key.extend_from_slice(rows.key());
-            place.group += 1;
-            place.start = place.i;
-            if needs_peers {
-                while peer_there && peers.key() == key {
-                    peer_there = peers.advance()?;
-                    place.end += 1;
+
+    /// Another partition.
+    fn begin(&mut self) {
+        self.store.clear();
+        self.states.clear();
+        self.states.extend(self.functions.iter().map(|function| function.begin(self.width)));
+        (self.rows, self.peers, self.peer_there) = (Cursor::default(), Cursor::default(), false);
+        (self.place, self.last_group) = (frame::Place::default(), 0);
+        self.key.clear();
+    }
+
+    /// Takes a row, and gives those whose results are known; whether more rows are wanted.
+    fn push(&mut self, key: &[u8], body: &[u8], cx: &mut EvalCx<'_>, emit: &mut Emit<'_>) -> SqlResult<bool> {
+        self.store.push(key, body)?;
+        let Some(lookahead) = self.lookahead else { return Ok(true) };
+        if self.store.is_in_file() {
+            return Ok(true);
+        }
+        if self.needs_peers && self.store.begins_group() {
+            self.last_group = self.store.rows - 1;
+        }
+        let known = self.store.rows.saturating_sub(lookahead);
+        let known = if self.needs_peers { known.min(self.last_group) } else { known };
+        let more = self.give(known, cx, emit)?;
+        if self.store.may_let_go() {
+            let functions = self.functions.iter().zip(&self.states).map(|(f, state)| f.needs(state));
+            let peers = if self.needs_peers { self.peers.next.saturating_sub(1) } else { u64::MAX };
+            // The last row stays, to be compared with the next one.
+            let rows = self.rows.next.min(self.store.rows - 1);
+            self.store.let_go(functions.fold(rows.min(peers), u64::min));
+        }
+        Ok(more)
+    }
+
+    /// All rows have come: gives the rest; whether more rows are wanted.
+    fn finish(&mut self, cx: &mut EvalCx<'_>, emit: &mut Emit<'_>) -> SqlResult<bool> {
+        self.store.complete(cx)?;
+        self.peers.settle(&self.store)?;
+        self.give(self.store.rows, cx, emit)
+    }
+
+    /// Gives the rows before this one that were not given yet.
+    fn give(&mut self, before: u64, cx: &mut EvalCx<'_>, emit: &mut Emit<'_>) -> SqlResult<bool> {
+        let Partition { store, place, rows, peers, key, results, .. } = self;
+        place.n = store.rows;
+        while place.i < before && rows.advance(store)? {
+            cx.state.poll()?;
+            place.is_new = place.i == 0 || key != rows.key(store);
+            if place.is_new {
+                key.clear();
+                key.extend_from_slice(rows.key(store));
+                place.group += 1;
+                place.start = place.i;
+                if self.needs_peers {
+                    if place.i == 0 {
+                        self.peer_there = peers.advance(store)?;
+                    }
+                    while self.peer_there && peers.key(store) == key {
+                        self.peer_there = peers.advance(store)?;
+                        place.end += 1;
+                    }
                 }
             }
+            results.clear();
+            for (function, state) in self.functions.iter().zip(&mut self.states) {
+                results.push(function.result(state, store, place, rows.body(store), cx)?);
+            }
+            if !emit(cx, rows.body(store), results)? {
+                return Ok(false);
+            }
+            place.i += 1;
         }
-        results.clear();
-        for (function, state) in functions.iter().zip(&mut states) {
-            results.push(function.result(state, &place, rows.body(), cx)?);
-        }
-        if !emit(cx, rows.body(), &results)? {
-            return Ok(false);
-        }
-        place.i += 1;
+        Ok(true)
     }
-    Ok(true)
 }
 
 /// Rows go on to the next sort.
@@ -250,16 +328,24 @@ impl Out<'_, '_> {
             Some(Value::UInt(nulled)) => nulled as usize,
             _ => usize::MAX,
         };
-        let mut tables: Vec<Vec<Value<'_>>> = vec![Vec::new(); block.reads.len()];
-        for (&(slot, column), value) in columns.iter().zip(&mut values) {
-            if tables[slot].is_empty() {
-                tables[slot] = vec![Value::Null; block.reads[slot].width];
+        // The tables one behind the other, each with all of its columns if any of them is looked at.
+        let mut places: SmallVec<[(usize, usize); 4]> = smallvec![(0, 0); block.reads.len()];
+        let mut width = 0;
+        for &(slot, _) in *columns {
+            if places[slot].1 == 0 {
+                places[slot] = (width, block.reads[slot].width);
+                width += block.reads[slot].width;
             }
-            tables[slot][column] = value;
+        }
+        let mut flat: SmallVec<[Value<'_>; 16]> = SmallVec::new();
+        flat.resize_with(width, Value::default);
+        for (&(slot, column), value) in columns.iter().zip(&mut values) {
+            flat[places[slot].0 + column] = value;
         }
         let n = block.group.as_ref().map_or(0, |group| group.aggregates.len());
         let calls = plan.calls.len();
-        let mut aggregates: Vec<Value<'_>> = vec![Value::Null; n + calls];
+        let mut aggregates: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        aggregates.resize_with(n + calls, Value::default);
         for (at, value) in aggregates[..n].iter_mut().zip(&mut values) {
             *at = value;
         }
@@ -267,9 +353,11 @@ impl Out<'_, '_> {
         for (call, value) in order.zip(values.chain(results.iter().map(Value::borrowed))) {
             aggregates[n + calls - 1 - call] = value;
         }
-        let none = |values: &Vec<Value<'_>>| values.is_empty();
-        let tables: Vec<TableRow<'_>> =
-            tables.iter().map(|v| if none(v) { TableRow::Null } else { TableRow::Values(v) }).collect();
+        let table = |&(start, width): &(usize, usize)| match width {
+            0 => TableRow::Null,
+            _ => TableRow::Values(&flat[start..start + width]),
+        };
+        let tables: SmallVec<[TableRow<'_>; 4]> = places.iter().map(table).collect();
         let row = Row { tables: &tables, aggregates: &aggregates, ..**base };
         Ok(each(cx, &row, nulled)? != Flow::Stop)
     }
