@@ -84,6 +84,11 @@ pub trait Planned: Debug + Send + Sync {
         self.wants().iter().any(|w| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE))
     }
 
+    /// Whether it calls stored functions or fires triggers, which may not change its tables.
+    fn calls_programs(&self) -> bool {
+        false
+    }
+
     /// Whether the plan may be kept for the next execution of the same text.
     fn is_reusable(&self) -> bool {
         true

@@ -16,6 +16,7 @@
 //! | functions, by family | `functions` |
 //! | values within JSON documents | `document` |
 //! | subqueries as expressions see them | [`subquery`] |
+//! | stored functions and triggers as statements see them | [`stored`], [`trigger`] |
 #![forbid(unsafe_code)]
 
 mod access;
@@ -42,6 +43,7 @@ pub mod row;
 pub mod scope;
 pub mod stored;
 mod subquery;
+pub mod trigger;
 pub mod variables;
 pub mod window;
 

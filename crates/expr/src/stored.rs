@@ -1,4 +1,4 @@
-//! Calls of stored functions: found and run by whoever stands above and runs statements.
+//! Calls of stored functions, and triggers: found and run by whoever stands above and runs statements.
 
 use super::EvalCx;
 use super::build::New;
@@ -7,11 +7,14 @@ pub use super::node::FunctionRef;
 use super::node::{Constness, Data, Expr, Node};
 use super::row::Row;
 use super::scope::CompileCx;
+use super::trigger::{TableTriggers, Trigger};
 use std::fmt::Debug;
 use std::sync::Arc;
+use vaquita_engine::Table;
+use vaquita_parser::ast::TriggerEvent;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value, memory};
 
-/// Finds and runs stored functions. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
+/// Finds and runs stored functions, finds triggers. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
 pub trait Programs: Debug + Send + Sync {
     /// The function of that name.
     ///
@@ -29,6 +32,17 @@ pub trait Programs: Debug + Send + Sync {
         function: &FunctionRef,
         args: &[(Value<'static>, &SqlType)],
     ) -> SqlResult<Value<'static>>;
+
+    /// The triggers of a table that are fired by these changes, compiled, in the order in which they are fired.
+    ///
+    /// # Errors
+    /// One cannot be read or compiled any more.
+    fn triggers(
+        &self,
+        cx: &mut EvalCx<'_>,
+        table: &Arc<Table>,
+        events: &[TriggerEvent],
+    ) -> SqlResult<Vec<Arc<dyn Trigger>>>;
 }
 
 /// How a folder keeps its [`Programs`].
@@ -51,6 +65,7 @@ pub(super) fn call(
 ) -> SqlResult<Option<Expr>> {
     let Some(programs) = programs(&cx.session) else { return Ok(None) };
     let Some(function) = programs.function(&mut cx.session, database, name)? else { return Ok(None) };
+    cx.session.state.noted.calls_programs = true;
     if args.len() != function.params {
         let (database, name) = (&function.database, &function.name);
         let message = format!(
@@ -88,4 +103,25 @@ fn eval<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<'r>
         Some(programs) => programs.call(cx, function, &values),
         None => Err(SqlError::new(1305, format!("FUNCTION {} does not exist", function.name))),
     }
+}
+
+/// The triggers of a table that are fired by these changes; `None`: it has none.
+///
+/// # Errors
+/// One cannot be read or compiled any more.
+pub fn triggers_of(
+    cx: &mut CompileCx<'_>,
+    table: &Arc<Table>,
+    events: &[TriggerEvent],
+) -> SqlResult<Option<Arc<TableTriggers>>> {
+    if table.triggers.is_empty() {
+        return Ok(None);
+    }
+    let Some(programs) = programs(&cx.session) else { return Ok(None) };
+    let list = programs.triggers(&mut cx.session, table, events)?;
+    if list.is_empty() {
+        return Ok(None);
+    }
+    cx.session.state.noted.calls_programs = true;
+    Ok(Some(Arc::new(TableTriggers::new(list))))
 }

@@ -227,6 +227,9 @@ fn dumps_for_backups() {
          insert into a (amount) values (100), (100), (100); insert into b (amount) values (100), (100), (100);
          insert into `odd ``name` values (1, '2024-01-01', 'x');
          create view later as select id, amount + 0 as plus from b where id > 1 with check option; create view `a view` as select l.id, a.amount from later l join a on a.id = l.id;
+         create trigger first before update on b for each row set new.amount = new.amount + 0;
+         create trigger second before update on b for each row follows first set new.amount = new.amount * 1;
+         create trigger zero before update on b for each row precedes first set @seen = old.amount;
          create database `o-ther`; create table `o-ther`.t (a int)",
     )
     .expect("tables");
@@ -286,6 +289,13 @@ fn dumps_for_backups() {
         let text = format!("use copy{n}; show create view later");
         let (copy, first) = (ours.sql(&text), ours.sql("use bank; show create view later"));
         assert_eq!(copy.expect("a view"), first.expect("a view"), "dump {n}");
+        for trigger in ["zero", "first", "second"] {
+            let [copy, first] = [format!("copy{n}"), "bank".into()]
+                .map(|db| ours.sql(&format!("use {db}; show create trigger {trigger}")));
+            let (copy, first) = (copy.expect("a trigger"), first.expect("a trigger"));
+            // Two stars stand around the clauses of versions.
+            assert_eq!(copy.to_lowercase(), first.to_lowercase(), "dump {n}");
+        }
     }
     drop(ours);
     fs::remove_dir_all(&dir).expect("removing the scratch folder");

@@ -91,6 +91,16 @@ impl AutoInc {
         self.explicit = !zero || self.zero_is_value;
     }
 
+    /// Whether the row at hand asks for a generated value.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.explicit
+    }
+
+    /// The row at hand asks for a generated value after all.
+    pub(crate) fn want(&mut self) {
+        self.explicit = false;
+    }
+
     /// Generates the row's value if it has none.
     ///
     /// # Errors

@@ -1,12 +1,15 @@
 //! DELETE, from one table or from several that are joined.
 
 use super::message::failure;
+use super::triggers::{self, Seen};
 use super::writer::engine;
 use crate::matching::{self, Matched};
 use crate::statement::{Outcome, Planned};
+use std::collections::HashSet;
 use std::sync::Arc;
-use vaquita_engine::Error;
+use vaquita_engine::{Error, RowKey};
 use vaquita_expr::EvalCx;
+use vaquita_parser::ast::TriggerEvent;
 use vaquita_plan::MatchPlan;
 use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
@@ -34,14 +37,36 @@ impl DeletePlan {
     }
 
     /// Deletes the rows of one match; how many.
-    fn delete(&self, cx: &mut EvalCx<'_>, matched: &Matched<'_>) -> SqlResult<u64> {
+    fn delete(
+        &self,
+        cx: &mut EvalCx<'_>,
+        matched: &Matched<'_>,
+        own: &mut [HashSet<RowKey>],
+    ) -> SqlResult<u64> {
         let mut deleted = 0;
-        for (target, key) in self.matching.targets.iter().zip(matched.keys) {
+        for (at, (target, key)) in self.matching.targets.iter().zip(matched.keys).enumerate() {
             let Some(key) = key else { continue };
+            let mut seen = None;
+            if let Some(triggers) = &target.triggers {
+                // A row that matches several times is deleted once.
+                if !own[at].insert(key.clone()) {
+                    continue;
+                }
+                let old = triggers::matched(triggers, &target.info, matched.row, target.slot, cx)?;
+                let mut row = Seen { old, new: Vec::new() };
+                triggers::fire(triggers, true, TriggerEvent::Delete, &mut row, cx)?;
+                seen = Some((triggers, row));
+            }
             let mut statement = engine(cx)?.statement();
             let mark = statement.mark();
             match statement.delete(&target.info.table, key) {
-                Ok(was_there) => deleted += u64::from(was_there),
+                Ok(false) => {}
+                Ok(true) => {
+                    deleted += 1;
+                    if let Some((triggers, mut row)) = seen {
+                        triggers::fire(triggers, false, TriggerEvent::Delete, &mut row, cx)?;
+                    }
+                }
                 Err(e @ Error::RowIsReferenced { .. }) if self.ignore => {
                     statement.take_back(mark).map_err(|e| failure(&e, &target.info))?;
                     let error = failure(&e, &target.info);
@@ -71,8 +96,10 @@ impl Planned for DeletePlan {
     ) -> SqlResult<Outcome> {
         let mut affected_rows = 0;
         let mut eval = cx.eval();
+        let fires = self.matching.targets.iter().any(|target| target.triggers.is_some());
+        let mut seen = if fires { vec![HashSet::new(); self.matching.targets.len()] } else { Vec::new() };
         matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
-            affected_rows += self.delete(cx, matched)?;
+            affected_rows += self.delete(cx, matched, &mut seen)?;
             Ok(())
         })?;
         Ok(Outcome { affected_rows, ..Outcome::default() })

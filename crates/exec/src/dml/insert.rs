@@ -14,8 +14,10 @@ use crate::statement::{Outcome, PlanCx, Planned};
 use std::sync::Arc;
 use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
+use vaquita_expr::stored::triggers_of;
+use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{EvalCx, Expr, Row, TableRow, compile};
-use vaquita_parser::ast;
+use vaquita_parser::ast::{self, TriggerEvent};
 use vaquita_plan::{
     PlannedUpdates, Planner, SelectPlan, SourceLock, TableRules, Updates, plan_select_for, wanted_of,
 };
@@ -69,6 +71,7 @@ pub struct InsertPlan {
     reads_row: bool,
     on_duplicate: Box<[Assigned]>,
     rules: Option<Arc<TableRules>>,
+    triggers: Option<Arc<TableTriggers>>,
     wants: Vec<Wanted>,
 }
 
@@ -169,6 +172,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         ast::InsertSource::Query(_) => None,
     };
     let rules = TableRules::of(&info.definition, &mut compile_cx)?;
+    let triggers = triggers_of(&mut compile_cx, &info.table, events(ast))?;
     let mut wants = wants(ast, &info, &targets);
     wants.extend(wanted_of(&planner.take_uses()));
     let mut plan = InsertPlan {
@@ -181,6 +185,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         reads_row: false,
         on_duplicate: Box::default(),
         rules,
+        triggers,
         wants,
         info,
     };
@@ -188,6 +193,15 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         plan.put_updates(ast, updates);
     }
     Ok(plan)
+}
+
+/// The changes of rows that an INSERT or REPLACE may make.
+fn events(ast: &ast::Insert<'_>) -> &'static [TriggerEvent] {
+    match (ast.replace, ast.on_duplicate.is_empty()) {
+        (true, _) => &[TriggerEvent::Insert, TriggerEvent::Delete],
+        (false, true) => &[TriggerEvent::Insert],
+        (false, false) => &[TriggerEvent::Insert, TriggerEvent::Update],
+    }
 }
 
 /// Opens a table whose rows are to be changed.
@@ -318,7 +332,7 @@ impl InsertPlan {
             _ => OnDuplicate::Fail,
         };
         let writer = Writer::new(&self.info, state, rows, self.ignore, on_duplicate);
-        writer.with_rules(self.rules.as_deref())
+        writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref())
     }
 
     /// Columns that must be given and are not: once for the statement.

@@ -14,6 +14,7 @@
 //! | CHECKSUM TABLE's number | `checksum` |
 //! | literals without an expression | `literal` |
 //! | columns that are calculated, rows held against CHECK constraints | `rules` |
+//! | triggers around the changes | `triggers` |
 //! | names | `scope` |
 
 pub mod auto_inc;
@@ -30,6 +31,7 @@ mod scope;
 mod store;
 #[cfg(test)]
 mod tests;
+mod triggers;
 pub mod update;
 mod writer;
 

@@ -8,6 +8,7 @@ use super::message::{failure, row_failure};
 use super::row::RowBuffer;
 use super::rules;
 use super::store::Store;
+use super::triggers::{self, Seen};
 use super::writer::engine;
 use crate::matching::{self, Matched};
 use crate::statement::{Outcome, Planned};
@@ -18,7 +19,9 @@ use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_catalog::error;
 use vaquita_engine::{Error, Field, RowKey};
+use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{ColumnMap, EvalCx, Node, Row, TableRow};
+use vaquita_parser::ast::TriggerEvent;
 use vaquita_plan::{MatchPlan, MatchedAssignment, TableRules};
 use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
@@ -55,6 +58,7 @@ struct Target {
     compares: bool,
     /// What the table asks of the rows that are made.
     rules: Option<Arc<TableRules>>,
+    triggers: Option<Arc<TableTriggers>>,
     /// An assignment looks at a column that one before it sets: these columns are looked at.
     sequential: Option<Box<[usize]>>,
 }
@@ -114,6 +118,7 @@ impl UpdatePlan {
                 set: set.into(),
                 on_update_now: now,
                 rules: target.rules.clone(),
+                triggers: target.triggers.clone(),
                 sequential: sequential(&matching.assignments, at, target.slot),
                 info,
             });
@@ -170,26 +175,40 @@ impl UpdatePlan {
             }
             Some(looked_at) => self.assign_in_order(target, looked_at, cx, row, store, own)?,
         }
-        if target.set.is_empty() {
+        let tz = cx.state.vars.time_zone.clone();
+        let mut set: &[usize] = &target.set;
+        let by_triggers: Vec<usize>;
+        let mut seen = None;
+        if let Some(triggers) = &target.triggers {
+            let (row, all) = before_update(triggers, target, cx, row, own)?;
+            seen = Some((triggers, row));
+            by_triggers = all;
+            set = &by_triggers;
+        }
+        if set.is_empty() && seen.is_none() {
             // Generated columns are what they are.
             return Ok(false);
         }
-        let tz = cx.state.vars.time_zone.clone();
-        let mut set: &[usize] = &target.set;
+        let given = set;
         let with_now: Vec<usize>;
         if !target.on_update_now.is_empty() {
             own.old.reset(info.columns.len());
-            for &column in &target.set {
+            for &column in given {
                 own.old.put(column, |out| {
                     push_stored(&row.tables[usize::from(target.slot)], info, column, &tz, out)
                 })?;
             }
-            if target.set.iter().all(|&c| own.old.field(info, c) == own.made.field(info, c)) {
+            let same = given.iter().all(|&c| own.old.field(info, c) == own.made.field(info, c));
+            if same && seen.is_none() {
                 return Ok(false);
             }
-            target.on_update_now.iter().for_each(|&c| store.now(c, cx.state, &mut own.made));
-            with_now = target.set.iter().chain(&target.on_update_now).copied().collect();
-            set = &with_now;
+            if !same {
+                let now = target.on_update_now.iter().copied().filter(|c| !given.contains(c));
+                let now: SmallVec<[usize; 2]> = now.collect();
+                now.iter().for_each(|&c| store.now(c, cx.state, &mut own.made));
+                with_now = given.iter().chain(&now).copied().collect();
+                set = &with_now;
+            }
         }
         let with_generated: Vec<usize>;
         if let Some(rules) = &target.rules {
@@ -206,18 +225,23 @@ impl UpdatePlan {
             set.iter().map(|&c| (c, own.made.field(info, c))).collect();
         let mut statement = engine(cx)?.statement();
         let mark = statement.mark();
-        match statement.update(&info.table, key, &changes) {
+        let changed = match statement.update(&info.table, key, &changes) {
             Ok(false) if !target.compares => {
                 statement.count_unchanged();
-                Ok(false)
+                false
             }
-            Ok(changed) => Ok(changed),
+            Ok(changed) => changed,
             Err(Error::DuplicateKey { .. }) if self.ignore => {
                 statement.take_back(mark).map_err(|e| failure(&e, info))?;
-                Ok(false)
+                false
             }
-            Err(e) => Err(self.failed(&e, target, row, &changes, &tz)),
+            Err(e) => return Err(self.failed(&e, target, row, &changes, &tz)),
+        };
+        if let Some((triggers, mut seen)) = seen {
+            triggers::take(set, info, &own.made, &tz, &mut seen.new);
+            triggers::fire(triggers, false, TriggerEvent::Update, &mut seen, cx)?;
         }
+        Ok(changed)
     }
 
     /// The value that a column gets by DEFAULT, in the assignment with that number.
@@ -318,6 +342,26 @@ impl UpdatePlan {
         changes.iter().for_each(|&(c, value)| fields[c] = value);
         row_failure(e, info, &fields, tz)
     }
+}
+
+/// Lets triggers see and change a row that is about to change; what they see, and all columns that are set then.
+fn before_update(
+    triggers: &TableTriggers,
+    target: &Target,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+    own: &mut Scratch,
+) -> SqlResult<(Seen, Vec<usize>)> {
+    let info = &*target.info;
+    let tz = cx.state.vars.time_zone.clone();
+    let old = triggers::matched(triggers, info, row, target.slot, cx)?;
+    let mut seen = Seen { new: old.clone(), old };
+    triggers::take(&target.set, info, &own.made, &tz, &mut seen.new);
+    let by_triggers = triggers::fire(triggers, true, TriggerEvent::Update, &mut seen, cx)?;
+    triggers::put_back(&by_triggers, info, &seen.new, &tz, &mut own.made)?;
+    let mut set = target.set.to_vec();
+    set.extend(by_triggers.into_iter().filter(|c| !target.set.contains(c)));
+    Ok((seen, set))
 }
 
 /// Calculates the generated columns that change with those that are set, and adds them. What the row is refused with then, by a

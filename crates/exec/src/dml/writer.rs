@@ -6,10 +6,13 @@ use super::message::{failure, row_failure};
 use super::row::RowBuffer;
 use super::rules;
 use super::store::Store;
+use super::triggers::{self, Seen};
 use vaquita_catalog::TableInfo;
 use vaquita_catalog::expressions::value_not_allowed;
 use vaquita_engine::{Error, Field, Session};
+use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{EvalCx, Expr, Row, TableRow};
+use vaquita_parser::ast::TriggerEvent;
 use vaquita_plan::TableRules;
 use vaquita_session::SessionState;
 use vaquita_types::{SqlError, SqlResult, Value};
@@ -70,6 +73,7 @@ pub(crate) struct Writer<'p> {
     on_duplicate: OnDuplicate<'p>,
     finder: Finder,
     rules: Option<&'p TableRules>,
+    triggers: Option<&'p TableTriggers>,
     /// A row that a constraint refuses is left out with a warning.
     ignore: bool,
     /// Columns of the row at hand that get their defaults by an expression, when the others are there.
@@ -99,6 +103,7 @@ impl<'p> Writer<'p> {
             on_duplicate,
             finder: Finder::default(),
             rules: None,
+            triggers: None,
             ignore,
             by_default: Vec::new(),
             not_taken: false,
@@ -109,6 +114,12 @@ impl<'p> Writer<'p> {
     #[must_use]
     pub(crate) fn with_rules(self, rules: Option<&'p TableRules>) -> Writer<'p> {
         Writer { rules, ..self }
+    }
+
+    /// The same for a table with triggers.
+    #[must_use]
+    pub(crate) fn firing(self, triggers: Option<&'p TableTriggers>) -> Writer<'p> {
+        Writer { triggers, ..self }
     }
 
     /// Begins a row: columns that `missing` names get their defaults, the others must be set.
@@ -199,6 +210,9 @@ impl<'p> Writer<'p> {
     pub(crate) fn write(&mut self, cx: &mut EvalCx<'_>, params: &[Value<'_>]) -> SqlResult<()> {
         cx.state.poll()?;
         self.counts.records += 1;
+        if let Some(triggers) = self.triggers.filter(|t| t.has(true, TriggerEvent::Insert)) {
+            self.before_insert(triggers, cx)?;
+        }
         if let Some(rules) = self.rules
             && self.refuses(rules, cx)?
         {
@@ -210,6 +224,8 @@ impl<'p> Writer<'p> {
             auto.generate(engine, cx.state, &self.store, &mut self.row)?;
         }
         let exclusive = matches!(self.on_duplicate, OnDuplicate::Replace | OnDuplicate::Update { .. });
+        let copied = self.counts.copied;
+        let updated = self.counts.updated;
         loop {
             let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
             let fields = self.row.fields(self.info);
@@ -239,7 +255,40 @@ impl<'p> Writer<'p> {
                 break;
             }
         }
+        let came_in = self.counts.copied > copied && self.counts.updated == updated;
+        if came_in && let Some(triggers) = self.triggers.filter(|t| t.has(false, TriggerEvent::Insert)) {
+            let new = triggers::stored(triggers, self.info, &self.row, &cx.state.vars.time_zone);
+            let mut seen = Seen { old: Vec::new(), new };
+            triggers::fire(triggers, false, TriggerEvent::Insert, &mut seen, cx)?;
+        }
         self.store.row += 1;
+        Ok(())
+    }
+
+    /// Lets triggers see and change the row at hand: with the columns that nobody gave, but without a generated number, which is 0
+    /// there.
+    fn before_insert(&mut self, triggers: &TableTriggers, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        if let Some(rules) = self.rules {
+            let mut values =
+                rules::values_of(rules, self.info, cx, |column| self.row.field(self.info, column));
+            let wanted = rules.values.iter().filter(|r| !r.is_default || self.by_default.contains(&r.column));
+            rules::calculate(wanted, &mut values, &self.store, &mut self.row, cx)?;
+            self.by_default.clear();
+        }
+        let zone = cx.state.vars.time_zone.clone();
+        let mut seen = Seen { old: Vec::new(), new: triggers::stored(triggers, self.info, &self.row, &zone) };
+        if let Some(auto) = self.auto_inc.as_ref().filter(|auto| auto.is_wanted()) {
+            let column = &self.info.columns[auto.column()];
+            seen.new[auto.column()] = column.ty.decode(Some(&column.implicit), &zone).into_owned();
+        }
+        let set = triggers::fire(triggers, true, TriggerEvent::Insert, &mut seen, cx)?;
+        triggers::put_back(&set, self.info, &seen.new, &zone, &mut self.row)?;
+        if let Some(auto) = self.auto_inc.as_mut().filter(|auto| set.contains(&auto.column())) {
+            match seen.new[auto.column()].is_null() {
+                true => auto.want(),
+                false => auto.given(&self.row, self.info),
+            }
+        }
         Ok(())
     }
 
@@ -305,13 +354,28 @@ impl<'p> Writer<'p> {
 
     /// Makes room for the new row. In the last unique index the old row is changed into the new one, since nothing else
     /// can be in the way; a row that is the same already does not count as replaced.
-    fn replace(&mut self, index: &str, old: &mut Existing, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
-        let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+    fn replace(&mut self, index: &str, old_row: &mut Existing, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
         let table = &self.info.table;
         let last = table.indexes.iter().rfind(|i| i.is_unique() && !i.parts.is_empty());
-        let in_place = last.is_some_and(|i| i.name == index) && table.referenced_by.is_empty();
+        let fired = self.triggers.filter(|t| t.has_event(TriggerEvent::Delete));
+        let in_place =
+            last.is_some_and(|i| i.name == index) && table.referenced_by.is_empty() && fired.is_none();
+        if let Some(triggers) = fired {
+            let zone = cx.state.vars.time_zone.clone();
+            let old = triggers::stored(triggers, self.info, &old_row.row, &zone);
+            let mut seen = Seen { old, new: Vec::new() };
+            triggers::fire(triggers, true, TriggerEvent::Delete, &mut seen, cx)?;
+            let deleted = engine(cx)?.statement().delete(table, &old_row.key);
+            if deleted.map_err(|e| failure(&e, self.info))? {
+                self.counts.deleted += 1;
+                triggers::fire(triggers, false, TriggerEvent::Delete, &mut seen, cx)?;
+            }
+            return Ok(true);
+        }
+        let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
         if !in_place {
-            let deleted = engine.statement().delete(table, &old.key).map_err(|e| failure(&e, self.info))?;
+            let deleted =
+                engine.statement().delete(table, &old_row.key).map_err(|e| failure(&e, self.info))?;
             self.counts.deleted += u64::from(deleted);
             return Ok(true);
         }
@@ -319,7 +383,7 @@ impl<'p> Writer<'p> {
         let changes: Vec<(usize, Field<'_>)> = fields.iter().copied().enumerate().collect();
         let changed = engine
             .statement()
-            .update(table, &old.key, &changes)
+            .update(table, &old_row.key, &changes)
             .map_err(|e| row_failure(&e, self.info, &fields, &cx.state.vars.time_zone))?;
         drop((changes, fields));
         self.counts.copied += 1;
@@ -328,6 +392,16 @@ impl<'p> Writer<'p> {
             auto.inserted(engine, self.info, &self.row)?;
         }
         Ok(false)
+    }
+
+    /// A row that changes gets the time of the statement where ON UPDATE says so and nobody has set it.
+    fn set_now(&self, set: &mut Vec<usize>, made: &mut RowBuffer, state: &SessionState) {
+        for &column in &self.info.on_update_now {
+            if !set.contains(&column) {
+                self.store.now(column, state, made);
+                set.push(column);
+            }
+        }
     }
 
     /// ON DUPLICATE KEY UPDATE; `generated`: the new row had a generated value.
@@ -351,6 +425,8 @@ impl<'p> Writer<'p> {
             columns.map(|(i, c)| c.ty.decode(row.field(info, i), &tz).into_owned()).collect()
         };
         let mut old_values = decode(&old.row);
+        let fired = self.triggers.filter(|t| t.has_event(TriggerEvent::Update));
+        let mut seen = fired.map(|_| Seen { old: old_values.clone(), new: Vec::new() });
         let new_values = decode(&self.row);
         let mut made = RowBuffer::default();
         made.reset(info.columns.len());
@@ -379,14 +455,17 @@ impl<'p> Writer<'p> {
             old_values[*column] =
                 info.columns[*column].ty.decode(made.field(info, *column), &tz).into_owned();
         }
+        if let (Some(triggers), Some(seen)) = (fired, &mut seen) {
+            seen.new = std::mem::take(&mut old_values);
+            let by_triggers = triggers::fire(triggers, true, TriggerEvent::Update, seen, cx)?;
+            triggers::put_back(&by_triggers, info, &seen.new, &tz, &mut made)?;
+            set.extend(by_triggers.into_iter().filter(|c| !set.contains(c)).collect::<Vec<_>>());
+        }
         let changed = set.iter().any(|&c| made.field(info, c) != old.row.field(info, c));
         if !changed {
             return Ok(());
         }
-        for &column in info.on_update_now.iter().filter(|c| !assignments.iter().any(|a| a.column == **c)) {
-            self.store.now(column, cx.state, &mut made);
-            set.push(column);
-        }
+        self.set_now(&mut set, &mut made, cx.state);
         if let Some(rules) = self.rules.filter(|rules| rules.concern(&set)) {
             let mut values = {
                 let field =
@@ -428,6 +507,10 @@ impl<'p> Writer<'p> {
                 true => auto.note(engine, info, &made)?,
                 false => auto.note_update(engine, info, &made)?,
             }
+        }
+        if let (Some(triggers), Some(seen)) = (fired, &mut seen) {
+            triggers::take(&set, info, &made, &tz, &mut seen.new);
+            triggers::fire(triggers, false, TriggerEvent::Update, seen, cx)?;
         }
         Ok(())
     }

@@ -121,6 +121,27 @@ pub struct TriggerHead<'a> {
     pub event: TriggerEvent,
     /// The table.
     pub table: ObjectName<'a>,
+    /// `FOLLOWS` (true) or `PRECEDES` another trigger.
+    pub order: Option<(bool, Ident<'a>)>,
+    /// Text from `TRIGGER` to what stands before `ON`.
+    pub head: Span,
+    /// Text of `ON table`.
+    pub on: Span,
+    /// Text of `FOR EACH ROW`.
+    pub each: Span,
+    /// Columns of `NEW` and `OLD` that the body names, in order.
+    pub columns: &'a [RowColumn<'a>],
+}
+
+/// A column of the row a trigger is fired for, where its body names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowColumn<'a> {
+    /// Of `NEW` (true) or `OLD`.
+    pub new: bool,
+    /// It is set by SET; otherwise looked at.
+    pub set: bool,
+    /// Its name.
+    pub name: Ident<'a>,
 }
 
 /// What fires a trigger.

@@ -30,7 +30,7 @@ mod window;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::ast::{Expr, Ident, ObjectName, Span, Stmt};
+use crate::ast::{Expr, Ident, ObjectName, RowColumn, Span, Stmt};
 use crate::error::{ParseError, ParseErrorKind};
 use crate::keyword::Kw;
 use crate::lexer::Lexer;
@@ -91,6 +91,8 @@ pub(crate) struct Parser<'a> {
     failure: Option<(ParseErrorKind, usize)>,
     /// Local variables that names may stand for; of several with one name the last counts.
     locals: &'a [Local],
+    /// In the body of a trigger: the columns of `NEW` and `OLD` met.
+    row_columns: Option<Vec<RowColumn<'a>>>,
 }
 
 impl<'a> Parser<'a> {
@@ -120,6 +122,7 @@ impl<'a> Parser<'a> {
             star: None,
             failure: None,
             locals: &[],
+            row_columns: None,
         }
     }
 
@@ -144,6 +147,16 @@ impl<'a> Parser<'a> {
         }
         let name = [first.name, b".", second.name].concat();
         self.local(Ident::new(&name))
+    }
+
+    /// Notes a column of `NEW` or `OLD` in the body of a trigger.
+    #[inline]
+    fn note_row_column(&mut self, first: Ident<'a>, name: Ident<'a>, set: bool) {
+        if let Some(columns) = &mut self.row_columns
+            && (first.is("new") || first.is("old"))
+        {
+            columns.push(RowColumn { new: first.is("new"), set, name });
+        }
     }
 
     /// Parses the statement and finds where the next one starts.

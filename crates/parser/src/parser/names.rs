@@ -94,6 +94,7 @@ impl<'a> Parser<'a> {
             return self.call(Some(first), second, start, true);
         }
         if !self.eat(T::Dot) {
+            self.note_row_column(first, second, false);
             return match self.local_of(first, second) {
                 Some(place) => Ok(Expr { kind: ExprKind::Local(place), span: self.span_from(start) }),
                 None => Ok(self.column_expr(None, Some(first), second, start)),

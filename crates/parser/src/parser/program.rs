@@ -12,6 +12,7 @@ use crate::token::T;
 impl<'a> Parser<'a> {
     /// At PROCEDURE, FUNCTION, TRIGGER or EVENT.
     pub(super) fn create_program(&mut self, head: CreateHead<'a>) -> R<Stmt<'a>> {
+        let first = self.s.tok.start;
         let kind = self.program_kind()?;
         if head.algorithm.is_some() || head.or_replace {
             return self.fail();
@@ -41,7 +42,7 @@ impl<'a> Parser<'a> {
                 self.program_params(&mut program)?;
                 program.characteristics = self.characteristics()?;
             }
-            ProgramKind::Trigger => program.trigger = Some(self.trigger_head()?),
+            ProgramKind::Trigger => program.trigger = Some(self.trigger_head(first)?),
             ProgramKind::Event => {
                 let start = self.s.tok.start;
                 self.expect_kw(Kw::On)?;
@@ -54,8 +55,12 @@ impl<'a> Parser<'a> {
             }
         }
         let start = self.s.tok.start;
+        self.row_columns = program.trigger.is_some().then(Vec::new);
         program.code = self.program_body()?;
         program.body = self.span_from(start);
+        if let (Some(trigger), Some(columns)) = (&mut program.trigger, self.row_columns.take()) {
+            trigger.columns = self.arena.alloc_slice_copy(&columns);
+        }
         Ok(Stmt::CreateProgram(self.alloc(program)))
     }
 
@@ -167,7 +172,8 @@ impl<'a> Parser<'a> {
         Ok(Stmt::AlterProgram(self.alloc(AlterProgram { function, name, characteristics })))
     }
 
-    fn trigger_head(&mut self) -> R<TriggerHead<'a>> {
+    /// `first`: where the word TRIGGER stands.
+    fn trigger_head(&mut self, first: u32) -> R<TriggerHead<'a>> {
         let before = self.at_kw(Kw::Before);
         if !before && !self.at_kw(Kw::After) {
             return self.fail();
@@ -180,16 +186,24 @@ impl<'a> Parser<'a> {
             _ => return self.fail(),
         };
         self.advance();
+        let head = self.span_from(first);
+        let start = self.s.tok.start;
         self.expect_kw(Kw::On)?;
         let table = self.object_name()?;
+        let on = self.span_from(start);
+        let start = self.s.tok.start;
         self.expect_kw(Kw::For)?;
         self.expect_kw(Kw::Each)?;
         self.expect_kw(Kw::Row)?;
-        if matches!(self.kw(), Kw::Follows | Kw::Precedes) {
-            self.advance();
-            self.ident()?;
-        }
-        Ok(TriggerHead { before, event, table })
+        let each = self.span_from(start);
+        let order = match self.kw() {
+            kw @ (Kw::Follows | Kw::Precedes) => {
+                self.advance();
+                Some((kw == Kw::Follows, self.ident()?))
+            }
+            _ => None,
+        };
+        Ok(TriggerHead { before, event, table, order, head, on, each, columns: &[] })
     }
 
     /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.

@@ -408,6 +408,11 @@ impl<'a> Parser<'a> {
                     return Ok(IntoVar::User(parser.user_var_name()));
                 }
                 let name = parser.ident()?;
+                if parser.row_columns.is_some() && (name.is("new") || name.is("old")) && parser.eat(T::Dot) {
+                    // A column of the row of a trigger is no variable.
+                    parser.ident()?;
+                    return Ok(IntoVar::Unknown(name));
+                }
                 Ok(parser.local(name).map_or(IntoVar::Unknown(name), IntoVar::Local))
             })?),
         };

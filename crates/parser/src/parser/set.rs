@@ -64,6 +64,9 @@ impl<'a> Parser<'a> {
         }
         let scope = self.scope().unwrap_or(VarScope::Session);
         let (instance, name) = self.variable_name()?;
+        if let Some(row) = instance {
+            self.note_row_column(row, name, true);
+        }
         self.assign()?;
         let value = self.set_value()?;
         Ok(SetItem::SystemVar(SystemVar { scope, instance, name }, value))

@@ -13,8 +13,10 @@ use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_catalog::expressions::value_not_allowed;
 use vaquita_engine::MdlMode;
+use vaquita_expr::stored::triggers_of;
+use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{CompileCx, Expr, Resolved, Scope, compile, compile_condition};
-use vaquita_parser::ast;
+use vaquita_parser::ast::{self, TriggerEvent};
 use vaquita_types::{SqlError, SqlResult};
 
 /// What is to be matched.
@@ -45,6 +47,8 @@ pub struct TargetTable {
     pub info: Arc<TableInfo>,
     /// What it asks of rows that an UPDATE makes; the columns that they are looked at by are fetched.
     pub rules: Option<Arc<TableRules>>,
+    /// Triggers that the statement fires; all columns are fetched then.
+    pub triggers: Option<Arc<TableTriggers>>,
 }
 
 /// An assignment of an UPDATE.
@@ -155,6 +159,7 @@ fn plan_rows(
     if update {
         add_rules(&scope, &mut targets, &assignments, cx)?;
     }
+    let fired = add_triggers(&scope, &mut targets, update, cx)?;
     let aliases: Vec<&str> =
         targets.iter().map(|t| scope.slots[usize::from(t.slot)].alias.as_str()).collect();
     let mut block = BlockPlan::new(planner.db.next_plan(), Vec::new(), None, None, false, order, limit);
@@ -164,6 +169,7 @@ fn plan_rows(
         refuse_unsafe(&block, several, request)?;
     }
     let collects = several
+        || fired
         || !block.order.is_empty() && !block.order_done
         || meets_again(&block, &assignments, targets.first().and_then(|t| t.rules.as_deref()));
     Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects, several })
@@ -171,7 +177,9 @@ fn plan_rows(
 
 fn target_of(scope: &BlockScope<'_, '_>, slot: usize, update: bool) -> SqlResult<TargetTable> {
     match &scope.slots[slot].source {
-        Source::Stored(info) => Ok(TargetTable { slot: slot as u16, info: info.clone(), rules: None }),
+        Source::Stored(info) => {
+            Ok(TargetTable { slot: slot as u16, info: info.clone(), rules: None, triggers: None })
+        }
         _ => {
             let statement = if update { "UPDATE" } else { "DELETE" };
             let alias = &scope.slots[slot].alias;
@@ -203,6 +211,30 @@ fn add_rules(
         target.rules = Some(rules);
     }
     Ok(())
+}
+
+/// Finds the triggers of the targets, and has the columns of their rows fetched. Whether there are some: they run statements, so
+/// rows are collected first.
+fn add_triggers(
+    scope: &BlockScope<'_, '_>,
+    targets: &mut [TargetTable],
+    update: bool,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<bool> {
+    let event = if update { TriggerEvent::Update } else { TriggerEvent::Delete };
+    let mut fired = false;
+    for target in targets {
+        target.triggers = triggers_of(cx, &target.info.table, &[event])?;
+        if target.triggers.is_none() {
+            continue;
+        }
+        fired = true;
+        scope.slots[usize::from(target.slot)].used.borrow_mut().fill(true);
+        if update && target.rules.is_none() {
+            target.rules = TableRules::of(&target.info.definition, cx)?;
+        }
+    }
+    Ok(fired)
 }
 
 fn delete_targets(

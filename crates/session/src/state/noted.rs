@@ -12,6 +12,8 @@ type Read = (Box<[u8]>, Option<SqlType>);
 pub struct Noted {
     for_once: bool,
     user_vars: Vec<Read>,
+    /// It calls stored functions or fires triggers: its tables are not theirs to change.
+    pub calls_programs: bool,
 }
 
 /// For which sessions a plan is good.

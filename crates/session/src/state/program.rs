@@ -3,6 +3,7 @@
 use super::{SessionState, SubqueryResults};
 use std::any::Any;
 use std::sync::Arc;
+use vaquita_parser::ast::ProgramKind;
 use vaquita_types::{SqlType, Value};
 
 /// Of the programs that run.
@@ -10,8 +11,8 @@ use vaquita_types::{SqlType, Value};
 pub struct ProgramState {
     /// What SELECT … INTO has for local variables: place, value, type.
     pub taken: Vec<(u32, Value<'static>, SqlType)>,
-    /// Functions that run, one in the other: database and name.
-    pub running: Vec<(Arc<str>, Arc<str>)>,
+    /// Programs that run, one in the other: kind, database and name.
+    pub running: Vec<(ProgramKind, Arc<str>, Arc<str>)>,
     /// Tables of the statements that called them, which they may not change: database and name.
     pub in_use: Vec<(Box<str>, Box<str>)>,
     /// Calls that are on the thread's stack, one in the other.

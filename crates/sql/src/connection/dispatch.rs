@@ -243,7 +243,12 @@ impl Connection {
         self.in_statement(|connection| {
             connection.check_folder()?;
             vaquita_catalog::error::of_engine(connection.engine.begin_change())?;
-            vaquita_exec::dml::load_data(&mut planning(&mut connection.cx(), &[], &[], &[]), load, sink)
+            let database =
+                load.table.schema.map_or_else(|| connection.state.database.clone(), super::text_of);
+            let used = [Wanted::table(&database, &super::text_of(load.table.name), Priv::INSERT)];
+            connection.using(&used, |connection| {
+                vaquita_exec::dml::load_data(&mut planning(&mut connection.cx(), &[], &[], &[]), load, sink)
+            })
         })
     }
 

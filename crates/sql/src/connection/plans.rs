@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_exec::{Outcome, Planned};
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_session::sink::ResultSink;
+use vaquita_session::SessionCx;
+use vaquita_session::privilege::Wanted;
+use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_session::state::{Conditions, Noted};
 use vaquita_types::{SqlResult, SqlType, Value};
 
@@ -20,6 +22,45 @@ pub(super) struct Fresh {
     pub(super) plan: Arc<dyn Planned>,
     /// When it is good again; `None`: it is not kept.
     pub(super) kept: Option<Conditions>,
+}
+
+/// A plan that calls stored functions or fires triggers.
+#[derive(Debug)]
+struct Calling(Arc<dyn Planned>);
+
+impl Planned for Calling {
+    fn columns(&self) -> Option<&Arc<[ColumnMeta]>> {
+        self.0.columns()
+    }
+
+    fn wants(&self) -> &[Wanted] {
+        self.0.wants()
+    }
+
+    fn run(
+        &self,
+        cx: &mut SessionCx<'_>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        self.0.run(cx, params, sink)
+    }
+
+    fn uses_tables(&self) -> bool {
+        self.0.uses_tables()
+    }
+
+    fn changes_rows(&self) -> bool {
+        self.0.changes_rows()
+    }
+
+    fn calls_programs(&self) -> bool {
+        true
+    }
+
+    fn is_reusable(&self) -> bool {
+        self.0.is_reusable()
+    }
 }
 
 impl Connection {
@@ -78,8 +119,12 @@ impl Connection {
         self.check_wanted(plan.wants())?;
         self.check_log_tables(plan.wants())?;
         self.check_locked(plan.wants())?;
+        self.check_in_use(plan.wants())?;
         vaquita_catalog::error::of_engine(self.engine.begin_change())?;
-        let done = plan.run_bulk(insert, &mut planning(&mut self.cx(), params, param_types, sql));
+        // Whether its rows call functions is known when they come.
+        let done = self.using(plan.wants(), |connection| {
+            plan.run_bulk(insert, &mut planning(&mut connection.cx(), params, param_types, sql))
+        });
         done.map_err(|e| vaquita_expr::with_values(e, params))
     }
 
@@ -100,6 +145,7 @@ impl Connection {
         if self.state.vars.join_size_max != u64::MAX {
             noted.for_once();
         }
+        let plan = if noted.calls_programs { Arc::new(Calling(plan)) } else { plan };
         let kept = if plan.is_reusable() { noted.conditions() } else { None };
         Ok(Fresh { plan, kept })
     }

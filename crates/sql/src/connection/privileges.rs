@@ -193,6 +193,17 @@ impl Connection {
                 let name = database.name.map_or_else(|| current.clone(), |n| n.to_string());
                 wanted.push(Wanted::table(&name, "", Priv::ALTER));
             }
+            Stmt::CreateProgram(program) if program.kind == ast::ProgramKind::Trigger => {
+                if let Some((database, table)) = crate::program::triggers::table_of(program, &current) {
+                    wanted.push(Wanted::table(&database, &table, Priv::TRIGGER));
+                }
+            }
+            Stmt::DropProgram(drop) if drop.kind == ast::ProgramKind::Trigger => {
+                let named = crate::program::triggers::named(&self.db, &drop.name, &current);
+                if let Some((database, table)) = named {
+                    wanted.push(Wanted::table(&database, &table, Priv::TRIGGER));
+                }
+            }
             Stmt::CreateProgram(program) => {
                 let name = program.name.schema.map_or_else(|| current.clone(), |s| s.to_string());
                 if !name.is_empty() {

@@ -126,25 +126,32 @@ impl Connection {
             self.check_folder()?;
             error::of_engine(self.engine.begin_change())?;
         }
-        if !self.db.routines.has_functions() {
+        self.check_in_use(&wants)?;
+        if !plan.calls_programs() {
             return plan
                 .run(&mut self.cx().run(), params, sink)
                 .map_err(|e| vaquita_expr::with_values(e, params));
         }
-        self.check_in_use(&wants)?;
+        let done = self.using(&wants, |connection| plan.run(&mut connection.cx().run(), params, sink));
+        done.map_err(|e| vaquita_expr::with_values(e, params))
+    }
+
+    /// Runs `body` while these tables are not for others to change: for stored functions and triggers.
+    pub(super) fn using<R>(&mut self, wants: &[Wanted], body: impl FnOnce(&mut Connection) -> R) -> R {
         let before = self.state.program.in_use.len();
         let tables = wants.iter().filter(|w| !w.table.is_empty());
         self.state.program.in_use.extend(tables.map(|w| (w.database[..].into(), w.table[..].into())));
-        let done = plan.run(&mut self.cx().run(), params, sink);
+        let done = body(self);
         self.state.program.in_use.truncate(before);
-        done.map_err(|e| vaquita_expr::with_values(e, params))
+        done
     }
 
     /// What a function does may not change the tables of the statement that called it.
     ///
     /// # Errors
     /// 1442.
-    fn check_in_use(&self, wanted: &[Wanted]) -> SqlResult<()> {
+    #[inline]
+    pub(super) fn check_in_use(&self, wanted: &[Wanted]) -> SqlResult<()> {
         if !self.program.inside {
             return Ok(());
         }

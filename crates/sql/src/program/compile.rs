@@ -1,18 +1,20 @@
 //! From the syntax of a body to its compiled form; what of it is not allowed.
 
-use crate::routine::code::{Code, Condition, Fragment, Handler, Step, Var};
+use crate::routine::code::{Code, Condition, Fragment, Handler, Null, OfRow, Step, Var};
+use crate::routine::event_name;
 use std::sync::Arc;
+use vaquita_catalog::TableInfo;
 use vaquita_engine::lower::RowFormat;
 use vaquita_parser::Local;
 use vaquita_parser::ast::{
     self, Block, Branches, ConditionValue, Declaration, Ident, Loop, LoopEnd, ProgramKind, ProgramStmt,
-    SetItem, Show, Span, Stmt, Txn,
+    SetItem, Show, Span, Stmt, TriggerEvent, Txn,
 };
 use vaquita_session::SessionState;
 use vaquita_session::status::Com;
-use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType};
+use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType};
 
-/// Compiles a program. `sql` is the text that its spans point into, `collation` its database's.
+/// Compiles a program. `sql` is the text that its spans point into, `collation` its database's, `table` that of a trigger.
 ///
 /// # Errors
 /// What the language does not allow: 1303 to 1338, 1407, 1413, 1415, 1422 and so on.
@@ -20,9 +22,14 @@ pub(crate) fn compile(
     program: &ast::CreateProgram<'_>,
     sql: &[u8],
     collation: u16,
+    table: Option<&TableInfo>,
     state: &mut SessionState,
 ) -> SqlResult<Code> {
     let mut compiler = Compiler::new(program.kind, sql, collation, state);
+    let mut unknown = None;
+    if let (Some(trigger), Some(table)) = (&program.trigger, table) {
+        unknown = compiler.row_columns(trigger, table)?;
+    }
     for param in program.params {
         if compiler.locals.iter().any(|l| l.name.eq_ignore_ascii_case(param.name.name)) {
             return Err(SqlError::new(1330, format!("Duplicate parameter: {}", param.name)));
@@ -41,7 +48,10 @@ pub(crate) fn compile(
         }
         compiler.steps.push(Step::NoReturn);
     }
-    Ok(compiler.finish())
+    match unknown {
+        Some(e) => Err(e),
+        None => Ok(compiler.finish()),
+    }
 }
 
 /// The type of a parameter, a variable or a function's value.
@@ -140,7 +150,7 @@ impl<'c> Compiler<'c> {
 
     fn finish(self) -> Code {
         let text = |var: &Var| match &var.ty {
-            Some(ty) => ty.ty.clone(),
+            Some(ty) => SqlType { nullable: true, ..ty.ty.clone() },
             None => SqlType::varchar(0, self.collation),
         };
         Code {
@@ -164,9 +174,58 @@ impl<'c> Compiler<'c> {
     fn add_var(&mut self, name: String, ty: Option<ColumnType>) -> u32 {
         let place = self.vars.len() as u32;
         self.locals.push(Local { name: name.as_bytes().into(), place });
-        self.vars.push(Var { name, ty });
+        self.vars.push(Var { name, ty, of_row: None });
         self.scope = None;
         place
+    }
+
+    /// Declares the columns of `NEW` and `OLD` that the body of a trigger names, as variables whose names have a dot in them. The
+    /// error of the first one that is none, which is told when the rest is right.
+    fn row_columns(
+        &mut self,
+        trigger: &ast::TriggerHead<'_>,
+        table: &TableInfo,
+    ) -> SqlResult<Option<SqlError>> {
+        let event = event_name(trigger.event);
+        let mut unknown = None;
+        for named in trigger.columns {
+            let row = if named.new { "NEW" } else { "OLD" };
+            let missing = if named.new { TriggerEvent::Delete } else { TriggerEvent::Insert };
+            if trigger.event == missing {
+                return Err(SqlError::new(1363, format!("There is no {row} row in on {event} trigger")));
+            }
+            if named.set && (!named.new || !trigger.before) {
+                let when = if named.new { "after " } else { "" };
+                let text = format!("Updating of {row} row is not allowed in {when}trigger");
+                return Err(SqlError::new(1362, text));
+            }
+            let column = table.column(&named.name.to_string());
+            if column.is_none() && unknown.is_none() {
+                let text = format!("Unknown column '{}' in '{row}'", named.name);
+                unknown = Some(SqlError::new(1054, text));
+            }
+            let name = format!("{row}.{}", named.name);
+            if self.local(Ident::new(name.as_bytes())).is_some() {
+                continue;
+            }
+            let ty = column.map(|c| table.columns[c].ty.clone());
+            self.add_var(name, ty);
+            if let (Some(column), Some(var)) = (column, self.vars.last_mut()) {
+                let info = &table.columns[column];
+                var.of_row = Some(OfRow {
+                    new: named.new,
+                    writable: named.new && trigger.before,
+                    column,
+                    name: info.name.as_str().into(),
+                    null: match () {
+                        () if info.is_nullable() || info.auto_increment => Null::Allowed,
+                        () if info.sql_type().kind == Kind::Timestamp => Null::Now,
+                        () => Null::Refused,
+                    },
+                });
+            }
+        }
+        Ok(unknown)
     }
 
     fn local(&self, name: Ident<'_>) -> Option<u32> {
@@ -381,6 +440,7 @@ impl<'c> Compiler<'c> {
             Stmt::Txn(Txn::Start { .. } | Txn::Commit(_) | Txn::Rollback(_) | Txn::Xa(_)) => commits(),
             Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_) => refused("Dynamic SQL"),
             Stmt::Flush(_) => refused("FLUSH"),
+            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) => commits(),
             Stmt::CreateTable(create) if create.temporary => Ok(()),
             Stmt::DropTable(drop) if drop.temporary => Ok(()),
             Stmt::CreateTable(_)

@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP of procedures and functions.
 
-use super::{compile, find, object_kind, unknown};
+use super::{compile, find, object_kind, triggers, unknown};
 use crate::accounts::seconds_now;
 use crate::routine::{kind_name, property};
 use crate::statement::StmtCx;
@@ -13,7 +13,7 @@ use vaquita_session::privilege::Priv;
 use vaquita_types::{Level, SqlError, SqlResult};
 
 /// Most characters of a name.
-const NAME_MAX: usize = 64;
+pub(super) const NAME_MAX: usize = 64;
 
 /// Executes a definition of a stored program. What was open is committed.
 ///
@@ -23,7 +23,7 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlRe
     match stmt {
         Stmt::CreateProgram(program) => match program.kind {
             ProgramKind::Procedure | ProgramKind::Function => create(cx, program, sql),
-            ProgramKind::Trigger => Err(SqlError::unsupported("CREATE TRIGGER")),
+            ProgramKind::Trigger => triggers::create(cx, program, sql),
             ProgramKind::Event => Err(SqlError::unsupported("CREATE EVENT")),
         },
         Stmt::AlterProgram(alter) => self::alter(cx, alter),
@@ -33,7 +33,7 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlRe
 }
 
 /// Database and name, with the database's name in files.
-fn names(cx: &StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(String, String, String)> {
+pub(super) fn names(cx: &StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(String, String, String)> {
     let database = match name.schema {
         Some(schema) => schema.to_string(),
         None if cx.state.database.is_empty() => return Err(SqlError::new(1046, "No database selected")),
@@ -62,7 +62,7 @@ fn create(cx: &mut StmtCx<'_>, program: &ast::CreateProgram<'_>, sql: &[u8]) -> 
     };
     let collation = options.unwrap_or(cx.state.vars.collation_server);
     let definer = definer(cx, program.definer.as_ref())?;
-    compile::compile(program, sql, collation, cx.state)?;
+    compile::compile(program, sql, collation, None, cx.state)?;
     if let Some(returns) = &program.returns {
         compile::column_type(returns, "", collation, cx.state)?;
     }
@@ -121,7 +121,7 @@ fn characterize(body: &mut ObjectBody, said: &Characteristics<'_>, cx: &StmtCx<'
 }
 
 /// Who a program belongs to: another than the session's account only with SUPER.
-fn definer(cx: &mut StmtCx<'_>, said: Option<&ast::UserName<'_>>) -> SqlResult<(String, String)> {
+pub(super) fn definer(cx: &mut StmtCx<'_>, said: Option<&ast::UserName<'_>>) -> SqlResult<(String, String)> {
     let own = (cx.state.account_user.clone(), cx.state.account_host.clone());
     let Some(said) = said.filter(|said| !said.current) else { return Ok(own) };
     let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
@@ -179,6 +179,9 @@ fn alter(cx: &mut StmtCx<'_>, alter: &ast::AlterProgram<'_>) -> SqlResult<Outcom
 }
 
 fn drop(cx: &mut StmtCx<'_>, drop: &ast::DropProgram<'_>) -> SqlResult<Outcome> {
+    if drop.kind == ProgramKind::Trigger {
+        return triggers::drop(cx, drop);
+    }
     let (database, file_name, name) = names(cx, &drop.name)?;
     may_alter(cx, drop.kind, &database, &name)?;
     let kind = object_kind(drop.kind);
@@ -186,7 +189,6 @@ fn drop(cx: &mut StmtCx<'_>, drop: &ast::DropProgram<'_>) -> SqlResult<Outcome> 
         return Ok(Outcome::default());
     }
     let missing = match drop.kind {
-        ProgramKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
         ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
         kind => unknown(kind, &format!("{database}.{name}")),
     };

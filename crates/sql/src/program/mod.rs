@@ -5,13 +5,15 @@
 //! | from syntax to it | `compile` |
 //! | a program as it is found by its name | `routine` |
 //! | CREATE, ALTER, DROP | `define` |
+//! | CREATE and DROP TRIGGER; triggers as they are listed | `triggers` |
 
 mod compile;
 mod define;
 mod routine;
+pub(crate) mod triggers;
 
 pub(crate) use define::execute;
-pub(crate) use routine::{create_text, find};
+pub(crate) use routine::{create_text, find, trigger};
 
 use crate::routine::{item_name, kind_name};
 use vaquita_engine::ObjectKind;

@@ -1,15 +1,17 @@
-//! A procedure or function as it is found by its name: what the dictionary has, and its compiled form.
+//! A procedure or function as it is found by its name, a trigger of a table: what the dictionary has, and its compiled form.
 
 use super::{compile, object_kind};
 use crate::database::Database;
 use crate::routine::code::Code;
-use crate::routine::{Param, Routine, kind_name, property};
+use crate::routine::{Fired, Param, Routine, kind_name, property};
 use bumpalo::Bump;
 use std::sync::Arc;
+use vaquita_catalog::TableInfo;
 use vaquita_catalog::object::{ObjectBody, Security};
 use vaquita_engine::Object;
 use vaquita_parser::ast::{ProgramKind, Stmt};
 use vaquita_parser::{ParseMode, ast};
+use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::{SessionState, vars};
 use vaquita_types::{ColumnType, SqlError, SqlMode, SqlResult};
 
@@ -30,7 +32,7 @@ pub(crate) fn find(
     if let Some(found) = db.routines.get(object.id) {
         return Ok(Some(found));
     }
-    let routine = Arc::new(read(object, kind, database, state)?);
+    let routine = Arc::new(read(object, kind, database, None, state)?);
     db.routines.put(object.id, routine.clone());
     Ok(Some(routine))
 }
@@ -73,7 +75,13 @@ fn backquoted(name: &str) -> String {
 }
 
 /// Reads and compiles what the dictionary has.
-fn read(object: &Object, kind: ProgramKind, database: &str, state: &mut SessionState) -> SqlResult<Routine> {
+fn read(
+    object: &Object,
+    kind: ProgramKind,
+    database: &str,
+    table: Option<&Arc<TableInfo>>,
+    state: &mut SessionState,
+) -> SqlResult<Routine> {
     let body = ObjectBody::of(object)?;
     let name = &object.name;
     // The characteristics are known already: only what has to be compiled.
@@ -81,13 +89,22 @@ fn read(object: &Object, kind: ProgramKind, database: &str, state: &mut SessionS
         ProgramKind::Function => format!(" RETURNS {}", body.get(property::RETURNS)),
         _ => String::new(),
     };
-    let text = format!(
-        "CREATE {} {}({}){returns} {}",
-        kind_name(kind),
-        backquoted(name),
-        body.get(property::PARAMS),
-        body.text
-    );
+    let text = match kind {
+        ProgramKind::Trigger => format!(
+            "CREATE TRIGGER {} {} {} ON t FOR EACH ROW {}",
+            backquoted(name),
+            body.get(property::TIMING),
+            body.get(property::EVENT),
+            body.text
+        ),
+        _ => format!(
+            "CREATE {} {}({}){returns} {}",
+            kind_name(kind),
+            backquoted(name),
+            body.get(property::PARAMS),
+            body.text
+        ),
+    };
     let failed = |e: &dyn std::fmt::Display| {
         let message = format!(
             "Failed to load routine {database}.{name}. The table mysql.proc is missing, corrupt, or contains bad data ({e})"
@@ -101,11 +118,72 @@ fn read(object: &Object, kind: ProgramKind, database: &str, state: &mut SessionS
     let Stmt::CreateProgram(program) = parsed.stmt else { return Err(failed(&"another statement")) };
     let before = state.vars.sql_mode;
     state.vars.sql_mode = SqlMode(body.sql_mode);
-    let made = build(program, text.as_bytes(), &body, state);
+    let made = build(program, text.as_bytes(), &body, table.map(|table| &**table), state);
     state.vars.sql_mode = before;
-    let (params, returns, code) = made.map_err(|e| failed(&e.message))?;
+    let (params, returns, code) = match made {
+        // A column of the row is no more: that is said as it is.
+        Err(e) if kind == ProgramKind::Trigger => return Err(e),
+        made => made.map_err(|e| failed(&e.message))?,
+    };
+    let fired = match (&program.trigger, table) {
+        (Some(trigger), Some(table)) => Some(fired(trigger, table)),
+        _ => None,
+    };
     let (database, name) = (database.into(), name.as_str().into());
-    Ok(Routine { kind, database, name, body, params, returns, code })
+    Ok(Routine { kind, database, name, body, params, returns, code, fired })
+}
+
+/// A trigger of a table, compiled.
+///
+/// # Errors
+/// It cannot be read; 1054 the table has lost a column that it names.
+pub(crate) fn trigger(
+    db: &Database,
+    state: &mut SessionState,
+    object: &Object,
+    table: &Arc<TableInfo>,
+) -> SqlResult<Arc<Routine>> {
+    let of_table =
+        |found: &Routine| found.fired.as_ref().is_some_and(|f| f.table.as_ptr() == Arc::as_ptr(table));
+    if let Some(found) = db.routines.get(object.id)
+        && of_table(&found)
+    {
+        return Ok(found);
+    }
+    let database = &table.definition.database;
+    let routine = Arc::new(read(object, ProgramKind::Trigger, database, Some(table), state)?);
+    db.routines.put(object.id, routine.clone());
+    Ok(routine)
+}
+
+/// What a trigger of a table does to its rows.
+fn fired(trigger: &ast::TriggerHead<'_>, table: &Arc<TableInfo>) -> Fired {
+    let definition = &table.definition;
+    let (database, name) = (&definition.database, &definition.name);
+    let mut columns = Vec::new();
+    let mut wants = vec![Wanted::table(database, name, Priv::TRIGGER)];
+    for named in trigger.columns {
+        let Some(column) = table.column(&named.name.to_string()) else { continue };
+        let privilege = if named.set { Priv::UPDATE } else { Priv::SELECT };
+        let column_name = table.columns[column].name.as_str();
+        let want = Wanted {
+            by_column: true,
+            ..Wanted::columns(database, name, privilege, std::iter::once(column_name))
+        };
+        if !wants.contains(&want) {
+            wants.push(want);
+        }
+        columns.push(column);
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    Fired {
+        before: trigger.before,
+        event: trigger.event,
+        table: Arc::downgrade(table),
+        columns: columns.into(),
+        wants: wants.into(),
+    }
 }
 
 type Built = (Box<[Param]>, Option<ColumnType>, Code);
@@ -114,10 +192,11 @@ fn build(
     program: &ast::CreateProgram<'_>,
     sql: &[u8],
     body: &ObjectBody,
+    table: Option<&TableInfo>,
     state: &mut SessionState,
 ) -> SqlResult<Built> {
     let collation = body.database_collation;
-    let code = compile::compile(program, sql, collation, state)?;
+    let code = compile::compile(program, sql, collation, table, state)?;
     let mut params = Vec::new();
     for param in program.params {
         let name = param.name.to_string();

@@ -35,6 +35,32 @@ pub(crate) struct Var {
     pub(crate) name: String,
     /// Its type; `None`: that of what it is set to (the operand of CASE).
     pub(crate) ty: Option<ColumnType>,
+    /// It is a column of the row that a trigger is fired for.
+    pub(crate) of_row: Option<OfRow>,
+}
+
+/// A column of `NEW` or `OLD`.
+#[derive(Debug)]
+pub(crate) struct OfRow {
+    /// Of `NEW`; otherwise of `OLD`.
+    pub(crate) new: bool,
+    /// It may be set: of `NEW`, before the change.
+    pub(crate) writable: bool,
+    /// Its position in the table.
+    pub(crate) column: usize,
+    pub(crate) name: Box<str>,
+    pub(crate) null: Null,
+}
+
+/// What NULL is for a column that is set by a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Null {
+    /// A value, or it asks for a generated one.
+    Allowed,
+    /// The time of the statement.
+    Now,
+    /// Error 1048.
+    Refused,
 }
 
 /// One step. Places of steps are numbers of them.

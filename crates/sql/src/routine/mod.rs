@@ -1,25 +1,26 @@
-//! Compiled procedures and functions, as a folder keeps them.
+//! Compiled procedures, functions and triggers, as a folder keeps them.
 //!
 //! | part | file |
 //! |---|---|
 //! | the compiled form of a body | `code` |
-//! | procedures and functions that are compiled | this file |
+//! | procedures, functions, triggers that are compiled | this file |
 
 pub(crate) mod code;
 
 use code::Code;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use vaquita_catalog::TableInfo;
 use vaquita_catalog::object::ObjectBody;
-use vaquita_parser::ast::{ConditionItem, ParamMode, ProgramKind};
+use vaquita_parser::ast::{ConditionItem, ParamMode, ProgramKind, TriggerEvent};
+use vaquita_session::privilege::Wanted;
 use vaquita_types::ColumnType;
 
 /// Compiled programs that are kept.
 const KEPT_MAX: usize = 4096;
 
-/// A procedure or function.
+/// A procedure, function or trigger.
 #[derive(Debug)]
 pub(crate) struct Routine {
     pub(crate) kind: ProgramKind,
@@ -29,6 +30,21 @@ pub(crate) struct Routine {
     pub(crate) params: Box<[Param]>,
     pub(crate) returns: Option<ColumnType>,
     pub(crate) code: Code,
+    /// What a trigger has besides.
+    pub(crate) fired: Option<Fired>,
+}
+
+/// When a trigger is fired, and what it does to the row.
+#[derive(Debug)]
+pub(crate) struct Fired {
+    pub(crate) before: bool,
+    pub(crate) event: TriggerEvent,
+    /// The table it was compiled for.
+    pub(crate) table: Weak<TableInfo>,
+    /// Columns of the row that it looks at or sets.
+    pub(crate) columns: Box<[usize]>,
+    /// What its definer must be allowed to do.
+    pub(crate) wants: Box<[Wanted]>,
 }
 
 /// A parameter: the local variable of the same number.
@@ -45,30 +61,28 @@ pub(crate) mod property {
     pub(crate) const RETURNS: &str = "returns";
     pub(crate) const DETERMINISTIC: &str = "deterministic";
     pub(crate) const ACCESS: &str = "access";
+
+    /// Of a trigger: BEFORE or AFTER.
+    pub(crate) const TIMING: &str = "timing";
+    /// INSERT, UPDATE or DELETE.
+    pub(crate) const EVENT: &str = "event";
+    /// Its place among those of the same moment: digits behind a decimal point.
+    pub(crate) const ORDER: &str = "order";
+    /// What it was made with: the text from TRIGGER to what stands before ON, that of ON, that of FOR EACH ROW.
+    pub(crate) const HEAD: &str = "head";
+    pub(crate) const ON: &str = "on";
+    pub(crate) const EACH: &str = "each";
+    /// The table it was made for, as SQL calls it.
+    pub(crate) const TABLE: &str = "table";
 }
 
 /// The compiled programs of a folder, by the numbers of their objects.
 #[derive(Debug, Default)]
 pub(crate) struct Routines {
     compiled: Mutex<HashMap<u64, Arc<Routine>>>,
-    /// A statement has called a function: those to come remember their tables.
-    has_functions: AtomicBool,
 }
 
 impl Routines {
-    /// Whether statements have to remember their tables for functions they may call.
-    #[inline]
-    pub(crate) fn has_functions(&self) -> bool {
-        self.has_functions.load(Ordering::Relaxed)
-    }
-
-    /// A statement calls a function.
-    pub(crate) fn note_function(&self) {
-        if !self.has_functions() {
-            self.has_functions.store(true, Ordering::Relaxed);
-        }
-    }
-
     /// The compiled form of the object of that number.
     pub(crate) fn get(&self, object: u64) -> Option<Arc<Routine>> {
         self.compiled.lock().get(&object).cloned()
@@ -120,5 +134,14 @@ pub(crate) fn item_name(item: ConditionItem) -> &'static str {
         ConditionItem::MessageText => "MESSAGE_TEXT",
         ConditionItem::MysqlErrno => "MYSQL_ERRNO",
         ConditionItem::ReturnedSqlstate => "RETURNED_SQLSTATE",
+    }
+}
+
+/// How the change that fires a trigger is written.
+pub(crate) fn event_name(event: TriggerEvent) -> &'static str {
+    match event {
+        TriggerEvent::Insert => "INSERT",
+        TriggerEvent::Update => "UPDATE",
+        TriggerEvent::Delete => "DELETE",
     }
 }

@@ -17,6 +17,8 @@ use vaquita_types::{SqlResult, SqlType, Value};
 pub(crate) struct Listing {
     pub(crate) columns: Vec<(String, SqlType)>,
     pub(crate) rows: Vec<Cells>,
+    /// The column that LIKE is about.
+    pub(crate) like: usize,
 }
 
 struct Names<'l>(&'l [(String, SqlType)]);
@@ -38,17 +40,17 @@ impl Listing {
     /// With columns of names and types as the definitions write them.
     pub(crate) fn new(columns: &[(&str, &str)]) -> Listing {
         let column = |(name, ty): &(&str, &str)| ((*name).to_owned(), parse_type(ty));
-        Listing { columns: columns.iter().map(column).collect(), rows: Vec::new() }
+        Listing { columns: columns.iter().map(column).collect(), rows: Vec::new(), like: 0 }
     }
 
-    /// Keeps what LIKE (on the first column) or WHERE let through.
+    /// Keeps what LIKE (on its column) or WHERE let through.
     pub(super) fn filter(mut self, filter: &ShowFilter<'_>, cx: &mut StmtCx<'_>) -> SqlResult<Listing> {
         match filter {
             ShowFilter::None => {}
             ShowFilter::Like(pattern) => {
                 let Some(collation) = Collation::of(NAMES) else { return Ok(self) };
                 let like = |text: &[u8]| collation.like(text, pattern, Some(u32::from(b'\\')));
-                self.rows.retain(|row| matches!(row.first(), Some(Value::Bytes(text)) if like(text)));
+                self.rows.retain(|row| matches!(row.get(self.like), Some(Value::Bytes(text)) if like(text)));
             }
             ShowFilter::Where(condition) => {
                 let condition = compile_condition(

@@ -117,18 +117,18 @@ const PROCESSLIST: &[(&str, &str, usize)] = &[
 const WARNINGS: &[(&str, &str)] =
     &[("Level", "varchar(7)!"), ("Code", "int(4) unsigned!"), ("Message", "varchar(512)!")];
 const PAIRS: &[(&str, &str)] = &[("Variable_name", "varchar(64)!"), ("Value", "varchar(1024)")];
-const TRIGGERS: &[(&str, &str)] = &[
-    ("Trigger", "varchar(64)!"),
-    ("Event", "varchar(6)!"),
-    ("Table", "varchar(64)!"),
-    ("Statement", "longtext!"),
-    ("Timing", "varchar(6)!"),
-    ("Created", "datetime"),
-    ("sql_mode", "varchar(8192)!"),
-    ("Definer", "varchar(77)!"),
-    ("character_set_client", "varchar(32)!"),
-    ("collation_connection", "varchar(32)!"),
-    ("Database Collation", "varchar(32)!"),
+const TRIGGERS: &[(&str, &str, usize)] = &[
+    ("Trigger", "varchar(64)!", 2),
+    ("Event", "varchar(6)!", 3),
+    ("Table", "varchar(64)!", 6),
+    ("Statement", "longtext!", 9),
+    ("Timing", "varchar(6)!", 11),
+    ("Created", "datetime", 16),
+    ("sql_mode", "varchar(8192)!", 17),
+    ("Definer", "varchar(77)!", 18),
+    ("character_set_client", "varchar(32)!", 19),
+    ("collation_connection", "varchar(32)!", 20),
+    ("Database Collation", "varchar(32)!", 21),
 ];
 const EVENTS: &[(&str, &str)] = &[
     ("Db", "varchar(64)!"),
@@ -279,7 +279,10 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         }
         Show::Triggers { schema, filter } => {
             existing_database(cx, *schema)?;
-            (Listing::new(TRIGGERS), *filter)
+            let name = database(cx, *schema)?;
+            let mut listing = project(cx, "TRIGGERS", TRIGGERS, vec![(1, text(name))])?;
+            listing.like = 2;
+            (listing, *filter)
         }
         Show::Events { schema, filter } => {
             let name = existing_database(cx, *schema)?;
@@ -299,11 +302,10 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             if matches!(kind, ast::ProgramKind::Procedure | ast::ProgramKind::Function) {
                 return Ok((programs::create(cx, *kind, name)?, no));
             }
-            let name = name_of(name.name);
-            return Err(match kind {
-                ast::ProgramKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
-                _ => SqlError::new(1539, format!("Unknown event '{name}'")),
-            });
+            if *kind == ast::ProgramKind::Trigger {
+                return Ok((programs::create_trigger(cx, name)?, no));
+            }
+            return Err(SqlError::new(1539, format!("Unknown event '{}'", name_of(name.name))));
         }
         Show::CreateUser(user) => (grants::show_create_user(cx, user)?, no),
         Show::Variables { scope, filter } => {

@@ -1,13 +1,13 @@
-//! SHOW CREATE PROCEDURE, SHOW CREATE FUNCTION.
+//! SHOW CREATE PROCEDURE, FUNCTION, TRIGGER.
 
 use super::listing::Listing;
 use super::{name_of, text, text_or_null};
-use crate::program::{create_text, find, unknown};
+use crate::program::{create_text, find, triggers, unknown};
 use crate::statement::StmtCx;
 use vaquita_parser::ast::{ObjectName, ProgramKind};
-use vaquita_session::privilege::Priv;
+use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::vars::{self, VarValue, id};
-use vaquita_types::SqlResult;
+use vaquita_types::{SqlError, SqlResult};
 
 /// The statement that makes a procedure or function; NULL for whoever may not read it.
 pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'_>) -> SqlResult<Listing> {
@@ -35,6 +35,45 @@ pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'
         text(&*routine.name),
         text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
         text_or_null(access.has(Priv::SELECT).then_some(made)),
+        text(vars::charset_name(body.client_collation)),
+        text(vars::collation_name(body.connection_collation)),
+        text(vars::collation_name(body.database_collation)),
+    ]);
+    Ok(listing)
+}
+
+/// The statement that makes a trigger.
+///
+/// # Errors
+/// 1360; 1227 without the privilege TRIGGER on its table.
+pub(super) fn create_trigger(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), name_of);
+    if database.is_empty() {
+        return Err(SqlError::new(1046, "No database selected"));
+    }
+    let object = triggers::find(cx.db, &database, &name_of(name.name)).ok_or_else(triggers::missing)?;
+    let objects = cx.db.engine.core().objects();
+    let table = object.table_name().unwrap_or_default();
+    let listed = triggers::of_table(objects.triggers_of(&table))?;
+    let listed = listed.into_iter().find(|t| t.object.id == object.id).ok_or_else(triggers::missing)?;
+    if !cx.state.privileges.allow(&Wanted::table(&listed.database, &listed.table, Priv::TRIGGER)) {
+        let text = "Access denied; you need (at least one of) the TRIGGER privilege(s) for this operation";
+        return Err(SqlError::new(1227, text));
+    }
+    let mut listing = Listing::new(&[
+        ("Trigger", "varchar(64)!"),
+        ("sql_mode", "varchar(8192)!"),
+        ("SQL Original Statement", "longtext!"),
+        ("character_set_client", "varchar(32)!"),
+        ("collation_connection", "varchar(32)!"),
+        ("Database Collation", "varchar(32)!"),
+    ]);
+    let style = crate::ddl::show_style(&cx.state.vars);
+    let body = &listed.body;
+    listing.rows.push(vec![
+        text(&*listed.object.name),
+        text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
+        text(triggers::create_text(&listed, |name| style.name(name))),
         text(vars::charset_name(body.client_collation)),
         text(vars::collation_name(body.connection_collation)),
         text(vars::collation_name(body.database_collation)),

@@ -6,6 +6,7 @@
 //! | how rows are made | `making` |
 //! | databases, tables, columns, keys | `schema_tables` |
 //! | procedures and functions | `routines` |
+//! | triggers | `triggers` |
 //! | views | `schema_views` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
@@ -17,6 +18,7 @@ mod routines;
 mod schema_tables;
 mod schema_views;
 mod server_tables;
+mod triggers;
 
 pub(crate) use making::{ALL, Cells, InfoTables, NAMES, parse_type, rows_of, table, text, text_or_null};
 pub(crate) use server_tables::PLUGINS;
@@ -47,6 +49,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "TABLES" => schema_tables::tables,
         "COLUMNS" => schema_tables::columns,
         "STATISTICS" => schema_tables::statistics,
+        "TRIGGERS" => triggers::triggers,
         "VIEWS" => schema_views::views,
         "KEY_COLUMN_USAGE" => schema_tables::key_column_usage,
         "TABLE_CONSTRAINTS" => schema_tables::table_constraints,

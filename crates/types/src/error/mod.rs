@@ -193,6 +193,13 @@ impl Warnings {
         self.old = false;
     }
 
+    /// Takes them away, to be put back later: what is left is empty and keeps as many.
+    #[must_use]
+    pub fn set_aside(&mut self) -> Warnings {
+        let empty = Warnings { limit: self.limit, without_notes: self.without_notes, ..Warnings::default() };
+        std::mem::replace(self, empty)
+    }
+
     /// Forgets those that are among these.
     pub fn forget(&mut self, these: &[Warning]) {
         let before = self.list.len();

@@ -20,8 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::lower::charset::Charset;
+use vaquita_expr::stored::triggers_of;
+use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{CompileCx, EvalCx, Row, TableRow, compile};
-use vaquita_parser::ast;
+use vaquita_parser::ast::{self, TriggerEvent};
 use vaquita_plan::FileFormat;
 use vaquita_plan::wanted_of;
 use vaquita_plan::{SourceLock, TableRules, TableUse};
@@ -61,6 +63,7 @@ pub struct LoadPlan {
     /// An assignment looks at columns of the row.
     reads_row: bool,
     rules: Option<Arc<TableRules>>,
+    triggers: Option<Arc<TableTriggers>>,
     wants: Box<[Wanted]>,
 }
 
@@ -126,6 +129,11 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     let without_default = missing.iter().copied().filter(|&c| must_be_given(&info.columns[c])).collect();
     let reads_row = assignments.iter().filter_map(|a| a.value.as_ref()).any(|e| !e.tables().is_empty());
     let rules = TableRules::of(&info.definition, &mut compile_cx)?;
+    let events: &[TriggerEvent] = match ast.duplicates {
+        ast::LoadDuplicates::Replace => &[TriggerEvent::Insert, TriggerEvent::Delete],
+        _ => &[TriggerEvent::Insert],
+    };
+    let triggers = triggers_of(&mut compile_cx, &info.table, events)?;
     let wants = wants(ast, &info, &planner.take_uses());
     Ok(LoadPlan {
         file: ast.file.into(),
@@ -140,6 +148,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         text: SqlType::varchar(u32::MAX, collation),
         reads_row,
         rules,
+        triggers,
         wants,
         info,
     })
@@ -196,7 +205,7 @@ impl LoadPlan {
             _ => (OnDuplicate::Fail, false),
         };
         let writer = Writer::new(&self.info, state, None, ignore, on_duplicate);
-        let mut writer = writer.with_rules(self.rules.as_deref());
+        let mut writer = writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref());
         // Never an error here.
         let strict = std::mem::take(&mut writer.store.strict);
         for &column in &self.without_default {

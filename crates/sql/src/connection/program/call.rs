@@ -109,7 +109,12 @@ impl Connection {
         let (routine, given, values) = self.arguments(call, |c, expr| match &expr.kind {
             ExprKind::Local(place) => {
                 let at = *place as usize;
-                Ok((Given::Local(*place), (frame.locals[at].clone(), frame.types[at].clone())))
+                let of_row = code.code.vars[at].of_row.as_ref();
+                let target = match of_row.is_none_or(|of_row| of_row.writable) {
+                    true => Given::Local(*place),
+                    false => Given::Nowhere,
+                };
+                Ok((target, (frame.locals[at].clone(), frame.types[at].clone())))
             }
             ExprKind::UserVar(name) => {
                 let value = c.evaluate(expr, &fragment.text, &frame.locals)?;
@@ -217,7 +222,7 @@ impl Connection {
         };
         self.put_mode(body.sql_mode);
         self.put_collation(body.connection_collation);
-        let key: (Arc<str>, Arc<str>) = (routine.database.clone(), routine.name.clone());
+        let key = (routine.kind, routine.database.clone(), routine.name.clone());
         self.state.program.running.push(key);
         let (types, cursors) = (code.types.clone(), (0..code.cursors.len()).map(|_| None).collect());
         Ok(Frame {
@@ -230,19 +235,20 @@ impl Connection {
             handlers: Vec::new(),
             activations: Vec::new(),
             returned: None,
+            assigned: Vec::new(),
             routine,
         })
     }
 
     fn check_recursion(&self, routine: &Routine) -> SqlResult<()> {
-        let same = |(database, name): &&(Arc<str>, Arc<str>)| {
-            *database == routine.database && name.eq_ignore_ascii_case(&routine.name)
+        let same = |(kind, database, name): &&(ProgramKind, Arc<str>, Arc<str>)| {
+            *kind == routine.kind && *database == routine.database && name.eq_ignore_ascii_case(&routine.name)
         };
         let times = self.state.program.running.iter().filter(same).count() as u64;
         if times == 0 {
             return Ok(());
         }
-        if routine.kind == ProgramKind::Function {
+        if matches!(routine.kind, ProgramKind::Function | ProgramKind::Trigger) {
             return Err(SqlError::new(1424, "Recursive stored functions and triggers are not allowed."));
         }
         let limit = self.state.vars.get(id::MAX_SP_RECURSION_DEPTH).uint();

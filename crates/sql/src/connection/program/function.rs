@@ -1,26 +1,29 @@
 //! Functions in expressions: they run in the middle of a statement, in a session of their own that has the engine's session
 //! and the state of the caller's for as long.
 
+use super::trigger::OfTable;
 use crate::connection::Connection;
 use crate::database::Database;
-use crate::program::{find, unknown};
+use crate::program::{find, triggers, unknown};
 use std::sync::{Arc, Weak};
+use vaquita_engine::Table;
 use vaquita_expr::EvalCx;
 use vaquita_expr::stored::{FunctionRef, Programs};
-use vaquita_parser::ast::ProgramKind;
+use vaquita_expr::trigger::Trigger;
+use vaquita_parser::ast::{ProgramKind, TriggerEvent};
 use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
-/// Functions of a folder. It is a part of the folder: therefore weakly.
+/// Functions and triggers of a folder. It is a part of the folder: therefore weakly.
 #[derive(Debug)]
 pub(crate) struct OfFolder(pub(crate) Weak<Database>);
 
-/// Functions have no results.
-struct NoResults;
+/// Functions and triggers have no results.
+pub(super) struct NoResults(pub(super) &'static str);
 
 impl ResultSink for NoResults {
     fn columns(&mut self, _: &Arc<[ColumnMeta]>) -> SqlResult<()> {
-        Err(SqlError::new(1415, "Not allowed to return a result set from a function"))
+        Err(SqlError::new(1415, format!("Not allowed to return a result set from a {}", self.0)))
     }
 
     fn row(&mut self, _: &[Value<'_>]) -> SqlResult<()> {
@@ -39,7 +42,6 @@ impl Programs for OfFolder {
             return Ok(None);
         };
         let Some(returns) = &routine.returns else { return Ok(None) };
-        db.routines.note_function();
         Ok(Some(FunctionRef {
             database: routine.database.clone(),
             name: routine.name.clone(),
@@ -56,24 +58,46 @@ impl Programs for OfFolder {
     ) -> SqlResult<Value<'static>> {
         let closed = || SqlError::new(1105, "the folder is closed");
         let db = self.0.upgrade().ok_or_else(closed)?;
-        let Some(engine) = cx.engine.as_deref_mut() else {
-            return Err(SqlError::unsupported("a stored function in this place"));
-        };
-        cx.state.poll_now()?;
-        let mut inner = match cx.state.program.inner.pop().map(|inner| inner.downcast::<Connection>()) {
-            Some(Ok(inner)) => inner,
-            _ => Box::new(Connection::for_functions(db)?),
-        };
-        std::mem::swap(&mut inner.engine, engine);
-        std::mem::swap(&mut inner.state, cx.state);
-        inner.has_everything = inner.state.program.everything;
         let args = args.iter().map(|(value, ty)| (value.clone(), (*ty).clone())).collect();
-        let done = inner.call_function(function, args);
-        std::mem::swap(&mut inner.engine, engine);
-        std::mem::swap(&mut inner.state, cx.state);
-        cx.state.program.inner.push(inner);
-        done
+        inside(db, cx, |inner| inner.call_function(function, args))
     }
+
+    fn triggers(
+        &self,
+        cx: &mut EvalCx<'_>,
+        table: &Arc<Table>,
+        events: &[TriggerEvent],
+    ) -> SqlResult<Vec<Arc<dyn Trigger>>> {
+        let Some(db) = self.0.upgrade() else { return Ok(Vec::new()) };
+        let info = db.catalog.info(table)?;
+        let compiled = triggers::compiled(&db, cx.state, &info, events)?;
+        let of_table = |routine| -> Arc<dyn Trigger> { Arc::new(OfTable { routine, db: self.0.clone() }) };
+        Ok(compiled.into_iter().map(of_table).collect())
+    }
+}
+
+/// Runs something in a session that has the engine's session and the state of the statement's for as long.
+pub(super) fn inside<R>(
+    db: Arc<Database>,
+    cx: &mut EvalCx<'_>,
+    run: impl FnOnce(&mut Connection) -> SqlResult<R>,
+) -> SqlResult<R> {
+    let Some(engine) = cx.engine.as_deref_mut() else {
+        return Err(SqlError::unsupported("a stored function in this place"));
+    };
+    cx.state.poll_now()?;
+    let mut inner = match cx.state.program.inner.pop().map(|inner| inner.downcast::<Connection>()) {
+        Some(Ok(inner)) => inner,
+        _ => Box::new(Connection::for_functions(db)?),
+    };
+    std::mem::swap(&mut inner.engine, engine);
+    std::mem::swap(&mut inner.state, cx.state);
+    inner.has_everything = inner.state.program.everything;
+    let done = run(&mut inner);
+    std::mem::swap(&mut inner.engine, engine);
+    std::mem::swap(&mut inner.state, cx.state);
+    cx.state.program.inner.push(inner);
+    done
 }
 
 impl Connection {
@@ -101,8 +125,9 @@ impl Connection {
         super::call::check_depth(self.state.program.depth)?;
         let suspended = self.state.suspend();
         self.state.program.depth += 1;
-        let done =
-            self.enter(routine, Vec::new(), args).and_then(|frame| self.run_frame(frame, &mut NoResults));
+        let done = self
+            .enter(routine, Vec::new(), args)
+            .and_then(|frame| self.run_frame(frame, &mut NoResults("function")));
         self.state.program.depth -= 1;
         self.state.resume(suspended);
         Ok(done?.returned.unwrap_or_default())

@@ -2,7 +2,7 @@
 //!
 //! A program's steps run in a [`Frame`]; procedures that call procedures are frames one above the other, not calls on the
 //! thread's stack. Functions are called in the middle of statements: they run in a session of their own, which has the
-//! engine's session and the state of the caller's for as long.
+//! engine's session and the state of the caller's for as long; so do triggers.
 //!
 //! | part | file |
 //! |---|---|
@@ -10,12 +10,14 @@
 //! | statements and expressions of a program | `part` |
 //! | CALL, parameters, what a program runs with | `call` |
 //! | functions in expressions | `function` |
+//! | triggers | `trigger` |
 //! | SIGNAL, RESIGNAL, GET DIAGNOSTICS | `conditions` |
 
 mod call;
 mod conditions;
 mod function;
 mod part;
+mod trigger;
 
 pub(crate) use function::OfFolder;
 
@@ -63,6 +65,8 @@ pub(super) struct Frame {
     /// What is put back then.
     before: Before,
     returned: Option<Value<'static>>,
+    /// Columns of the row of a trigger that were set: their places.
+    assigned: Vec<u32>,
 }
 
 /// A handler that runs.

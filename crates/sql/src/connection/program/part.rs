@@ -4,7 +4,7 @@ use super::{Cursor, Frame};
 use crate::connection::admin::{OneValue, OutsideQueries};
 use crate::connection::text::{is_planned, syntax_error};
 use crate::connection::{Connection, flag};
-use crate::routine::code::{Fragment, Made, What};
+use crate::routine::code::{Fragment, Made, Null, OfRow, What};
 use bumpalo::Bump;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_session::state::Noted;
 use vaquita_session::status::Com;
 use vaquita_types::convert::store::{StoreMode, store};
-use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value, memory};
+use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value, Warnings, memory};
 
 /// Times a statement is planned anew because definitions change under it.
 const REPLANS: usize = 8;
@@ -312,6 +312,11 @@ impl Connection {
         let at = place as usize;
         let routine = frame.routine.clone();
         let var = &routine.code.vars[at];
+        if let (Some(of_row), Some(ty)) = (&var.of_row, &var.ty) {
+            frame.locals[at] = self.stored_in_row(of_row, ty, value, from)?;
+            frame.assigned.push(place);
+            return Ok(());
+        }
         match &var.ty {
             Some(ty) => frame.locals[at] = self.stored(ty, &var.name, value, from)?,
             None => {
@@ -324,6 +329,37 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// A value as a column of the row of a trigger has it: what does not fit is made to, and nothing is said of it, as MySQL does.
+    fn stored_in_row(
+        &mut self,
+        of_row: &OfRow,
+        ty: &ColumnType,
+        value: Value<'static>,
+        from: &SqlType,
+    ) -> SqlResult<Value<'static>> {
+        if value.is_null() {
+            return match of_row.null {
+                Null::Allowed => Ok(value),
+                Null::Refused => Err(vaquita_catalog::error::null_not_allowed(&of_row.name)),
+                Null::Now => {
+                    let mut date = self.state.local_now();
+                    let unit = 10u32.pow(6 - u32::from(ty.ty.decimals.min(6)));
+                    date.micros -= date.micros % unit;
+                    Ok(Value::DateTime(date))
+                }
+            };
+        }
+        let mode = StoreMode { strict: false, null_is_error: false, row: 1 };
+        let date = self.state.date_context();
+        let mut bytes = Vec::new();
+        let time_zone = self.state.vars.time_zone.clone();
+        let mut unsaid = Warnings::new(0);
+        let mut cx = vaquita_types::Cx { date, time_zone: &time_zone, warnings: &mut unsaid };
+        let there = store(ty, &of_row.name, &value, from, mode, &mut cx, &mut bytes)?;
+        let stored = there.then_some(bytes.as_slice());
+        memory::into_owned(ty.decode(stored, &time_zone))
     }
 
     /// A value as a variable of that type has it.
