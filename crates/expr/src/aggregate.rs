@@ -322,6 +322,29 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Whether it is a sum or average of DOUBLE, which is one of numbers.
+    pub fn sums_doubles(&self) -> bool {
+        matches!(self.state, State::SumDouble(..))
+    }
+
+    /// The number that a row gives to a sum of DOUBLE, if its value is not NULL.
+    ///
+    /// # Errors
+    /// Of the argument.
+    pub fn addend(of: &Aggregate, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<f64>> {
+        of.args[0].double(cx, row)
+    }
+
+    /// Takes numbers, one after the other, into a sum of DOUBLE.
+    pub fn add_doubles<'n>(&mut self, numbers: impl Iterator<Item = &'n f64>) {
+        if let State::SumDouble(sum, n) = &mut self.state {
+            for v in numbers {
+                *sum += v;
+                *n += 1;
+            }
+        }
+    }
+
     /// Whether rows can be taken away again with nothing lost.
     pub fn can_remove(&self) -> bool {
         matches!(self.state, State::Count(_) | State::Sum(..))

@@ -50,6 +50,9 @@ struct Sliding {
     removed: Cursor,
     /// Its inputs, where they are needed again: of which row they are.
     kept: VecDeque<(u64, Vec<Value<'static>>)>,
+    /// Those of a sum of DOUBLE, and of which rows they are.
+    numbers: VecDeque<f64>,
+    rows_of_numbers: VecDeque<u64>,
     result: Option<Value<'static>>,
 }
 
@@ -126,6 +129,8 @@ impl<'p> Function<'p> {
                 added: Cursor::default(),
                 removed: Cursor::default(),
                 kept: VecDeque::new(),
+                numbers: VecDeque::new(),
+                rows_of_numbers: VecDeque::new(),
                 result: None,
             }),
             _ => None,
@@ -214,6 +219,8 @@ impl<'p> Function<'p> {
         if start >= sliding.high {
             sliding.accumulator = self.accumulator(aggregate);
             sliding.kept.clear();
+            sliding.numbers.clear();
+            sliding.rows_of_numbers.clear();
             sliding.added.skip_to(store, start)?;
             (sliding.low, sliding.high) = (start, start);
         }
@@ -231,6 +238,10 @@ impl<'p> Function<'p> {
                 while sliding.kept.front().is_some_and(|(row, _)| *row < start) {
                     sliding.kept.pop_front();
                 }
+                while sliding.rows_of_numbers.front().is_some_and(|row| *row < start) {
+                    sliding.rows_of_numbers.pop_front();
+                    sliding.numbers.pop_front();
+                }
                 again = true;
             }
             sliding.low = start;
@@ -240,7 +251,13 @@ impl<'p> Function<'p> {
         while sliding.high < end && sliding.added.advance(store)? {
             cx.state.poll()?;
             let body = sliding.added.body(store);
-            if keeps {
+            if keeps && sliding.accumulator.sums_doubles() {
+                if let Some(v) = with_inputs(body, width, |row| Accumulator::addend(aggregate, cx, row))? {
+                    sliding.accumulator.add_doubles([v].iter());
+                    sliding.numbers.push_back(v);
+                    sliding.rows_of_numbers.push_back(sliding.high);
+                }
+            } else if keeps {
                 let inputs: Vec<Value<'static>> =
                     Values::new(body).take(width).map(Value::into_owned).collect();
                 if is_extreme {
@@ -257,6 +274,8 @@ impl<'p> Function<'p> {
         }
         if again {
             sliding.accumulator = self.accumulator(aggregate);
+            cx.state.poll()?;
+            sliding.accumulator.add_doubles(sliding.numbers.iter());
             let first = if is_extreme { 1 } else { usize::MAX };
             for (_, inputs) in sliding.kept.iter().take(first) {
                 cx.state.poll()?;
