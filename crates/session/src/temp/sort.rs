@@ -512,8 +512,8 @@ mod tests {
         let mut sorter = Sorter::new(0, None);
         // Twice the same rows, each of them twice: two runs, and the earlier of equal rows first.
         for i in 0..80_000_u32 {
-            let key = (i % 40_000 / 2).to_be_bytes();
-            sorter.push_and_spill(&key, &i.to_be_bytes()).unwrap();
+            let (key, body) = (format!("{:05}", i % 40_000 / 2), format!("{i:05}"));
+            sorter.push_and_spill(key.as_bytes(), body.as_bytes()).unwrap();
         }
         assert!(sorter.spilled);
         // One that has begun before the second half came, and has rows of it, may stand between them.

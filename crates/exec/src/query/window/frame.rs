@@ -110,7 +110,7 @@ impl Ends {
             End::Present => place.start,
             End::Rows(true, distance) => i.saturating_sub(*distance),
             End::Rows(false, distance) => i.saturating_add(*distance).min(n),
-            by => self.seek(seeking.start.as_mut(), store, by, false, place, body, cx)?,
+            by => self.seek(seeking.start.as_mut(), (by, false), store, place, body, cx)?,
         };
         let end = match &self.end {
             End::First => 0,
@@ -119,7 +119,7 @@ impl Ends {
             End::Present => place.end,
             End::Rows(true, distance) => (i + 1).saturating_sub(*distance),
             End::Rows(false, distance) => (i + 1).saturating_add(*distance).min(n),
-            by => self.seek(seeking.end.as_mut(), store, by, true, place, body, cx)?,
+            by => self.seek(seeking.end.as_mut(), (by, true), store, place, body, cx)?,
         };
         Ok((start, end.max(start)))
     }
@@ -128,9 +128,8 @@ impl Ends {
     fn seek(
         &self,
         seek: Option<&mut Seek>,
+        (end, behind): (&End, bool),
         store: &Store,
-        end: &End,
-        behind: bool,
         place: &Place,
         body: &[u8],
         cx: &mut EvalCx<'_>,

@@ -193,7 +193,7 @@ struct Partition<'f, 'p> {
 
 impl<'f, 'p> Partition<'f, 'p> {
     fn new(plan: &WindowsPlan, functions: &'f [Function<'p>], cx: &EvalCx<'_>) -> Partition<'f, 'p> {
-        let lookaheads = functions.iter().map(Function::lookahead);
+        let mut lookaheads = functions.iter().map(Function::lookahead);
         let store = Store::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
         let mut new = Partition {
             functions,
@@ -206,7 +206,7 @@ impl<'f, 'p> Partition<'f, 'p> {
             key: Vec::new(),
             results: Vec::with_capacity(functions.len()),
             needs_peers: functions.iter().any(Function::needs_peers),
-            lookahead: lookaheads.fold(Some(0), |most, of| Some(most?.max(of?))),
+            lookahead: lookaheads.try_fold(0, |most, of| Some(most.max(of?))),
             last_group: 0,
             width: plan.inputs.len(),
         };
