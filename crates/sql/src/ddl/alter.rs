@@ -461,6 +461,10 @@ impl Change {
         };
         self.dropped_indexes = names(before, &self.definition.keys);
         self.added_indexes = names(&self.definition.keys, before);
+        // The rows of a table without PRIMARY KEY lie in the order of its first unique key without NULL. Without that key they
+        // need another order.
+        let clustered = &info.table.clustered().name;
+        self.in_place &= !self.dropped_indexes.iter().any(|name| same_name(name, clustered));
     }
 }
 
