@@ -233,7 +233,8 @@ impl Accumulator {
     /// # Errors
     /// Of the arguments; overflow.
     pub fn add(&mut self, of: &Aggregate, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<()> {
-        if of.kind == AggregateKind::CountStar {
+        // That of GROUPING() follows from the row that the groups make, not from those of the group.
+        if matches!(of.kind, AggregateKind::CountStar | AggregateKind::Grouping) {
             if let State::Count(n) = &mut self.state {
                 *n += 1;
             }

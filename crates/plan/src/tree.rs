@@ -179,8 +179,12 @@ pub struct GroupPlan {
     pub carried: Vec<(usize, usize)>,
     /// WITH ROLLUP.
     pub rollup: bool,
-    /// Items of the select list that are a group key: which.
+    /// Items of the select list that are a group key: which. Empty without WITH ROLLUP, as the next two are.
     pub rollup_items: Vec<Option<usize>>,
+    /// Keys of ORDER BY that are a group key: which.
+    pub rollup_order: Vec<Option<usize>>,
+    /// The aggregates that are GROUPING(), with the group keys they ask about.
+    pub groupings: Vec<(usize, Vec<usize>)>,
     /// Rows come in the order of the keys.
     pub sorted_input: bool,
     /// Rows come in the order of what MIN or MAX looks for: the first that is not NULL is enough.

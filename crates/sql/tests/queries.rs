@@ -547,3 +547,64 @@ fn text_of_subqueries_is_compared_in_the_character_set_of_both() {
         assert_eq!(run(&mut c, sql), answer, "{sql}");
     }
 }
+
+/// Which rows are sums is told by GROUPING(); rows of a ROLLUP may be sorted.
+#[test]
+fn rollup_as_mysql_8_has_it() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(
+        &mut c,
+        "create database d; use d; set sql_mode = ''; create table t (a int, b int not null, c int); \
+         insert into t values (1, 1, 10), (1, 2, 20), (2, 1, 30), (2, 0, 40), (null, 1, 50)",
+    );
+    let refused = "1111 Invalid use of group function";
+    all(
+        &mut c,
+        &[
+            (
+                "select a, b, sum(c), grouping(a), grouping(b), grouping(a, b), grouping(b, a) from t \
+                 where a = 1 group by a, b with rollup",
+                "1|1|10|0|0|0|0\n1|2|20|0|0|0|0\n1|NULL|30|0|1|1|2\nNULL|NULL|30|1|1|3|3",
+            ),
+            (
+                "select if(grouping(a), 'all', a) n, sum(c) from t group by a with rollup order by grouping(a), a desc",
+                "2|70\n1|30\nNULL|50\nall|150",
+            ),
+            ("select sum(c) from t group by a with rollup having grouping(a)", "150"),
+            ("select grouping(a + 1), count(*) from t group by a + 1 with rollup", "0|1\n0|2\n0|2\n1|5"),
+            (
+                "select a + 1, count(*) from t group by a + 1 with rollup order by a + 1 desc limit 2",
+                "3|2\n2|2",
+            ),
+            (
+                "select count(*) from t group by a + 1 with rollup order by a + 1 desc, count(*) limit 4",
+                "2\n2\n1\n5",
+            ),
+            (
+                "select b, b is null, ifnull(b, 'x') from t group by b with rollup order by b desc",
+                "2|0|2\n1|0|1\n0|0|0\nNULL|1|x",
+            ),
+            (
+                "select sum(c), rank() over (order by grouping(a), sum(c)) from t group by a with rollup",
+                "30|1\n50|2\n70|3\n150|4",
+            ),
+            ("select distinct grouping(b) from t group by a, b with rollup", "0\n1"),
+            ("select n from (select b, count(*) n from t group by b with rollup) s where b is null", "5"),
+            ("select grouping(a) from t group by a", refused),
+            ("select grouping(a) from t", refused),
+            ("select a from t where grouping(a) group by a with rollup", refused),
+            ("select sum(grouping(a)) from t group by a with rollup", refused),
+            (
+                "select grouping(c) from t group by a with rollup",
+                "3602 Argument #0 of GROUPING function is not in GROUP BY",
+            ),
+            ("create view v as select a, grouping(a) g, sum(c) s from t group by a with rollup", ""),
+            ("select * from v where g = 1", "NULL|1|150"),
+            ("select 1 grouping", "1"),
+        ],
+    );
+    let many = vec!["a"; 65].join(", ");
+    let answer = run(&mut c, &format!("select grouping({many}) from t group by a with rollup"));
+    assert!(answer.starts_with("3601 "), "{answer}");
+}

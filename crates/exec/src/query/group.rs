@@ -662,7 +662,11 @@ impl Levels<'_> {
         while self.groups.len() > from {
             let Some(mut group) = self.groups.pop() else { break };
             let level = self.groups.len();
-            let results = group.finish(self.plan, cx)?;
+            let mut results = group.finish(self.plan, cx)?;
+            for (at, keys) in &self.plan.groupings {
+                let bits = keys.iter().fold(0, |bits, &key| bits << 1 | u64::from(key >= level));
+                results[*at] = Value::Int(bits as i64);
+            }
             for key in &self.plan.keys[level.min(self.plan.keys.len())..] {
                 let column = key.value.expr().and_then(vaquita_plan::columns::column_of);
                 for (value, at) in group.carried.iter_mut().zip(&self.plan.carried) {

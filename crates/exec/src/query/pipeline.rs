@@ -7,7 +7,7 @@ use super::{Flow, Limit, Output, begin, count_sort, give, group};
 use smallvec::SmallVec;
 use vaquita_expr::order_of;
 use vaquita_expr::{EvalCx, Row, TableRow};
-use vaquita_plan::{BlockPlan, SortValue};
+use vaquita_plan::{BlockPlan, GroupPlan, SortValue};
 use vaquita_session::temp::distinct::{Came, Distinct};
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::values::{Values, invert, push_key, push_value};
@@ -225,7 +225,7 @@ impl Tail<'_, '_> {
                 return Ok(Flow::Go);
             }
         }
-        for part in &block.order {
+        for (nth, part) in block.order.iter().enumerate() {
             // The key that was made to know the row by serves to sort it.
             if let (Some(distinct), SortValue::Item(at)) = (&self.distinct, &part.value)
                 && block.items.get(*at).is_some_and(|item| order_of(item.ty()) == part.how)
@@ -241,10 +241,14 @@ impl Tail<'_, '_> {
                 SortValue::Item(at) => match values.get(*at) {
                     Some(value) => value.borrowed(),
                     None => match block.items.get(*at) {
+                        Some(_) if is_rolled_up(block, |g| &g.rollup_items, *at, self.nulled) => Value::Null,
                         Some(item) => item.eval(cx, row)?,
                         None => Value::Null,
                     },
                 },
+                SortValue::Expr(_) if is_rolled_up(block, |g| &g.rollup_order, nth, self.nulled) => {
+                    Value::Null
+                }
                 SortValue::Expr(expr) => expr.eval(cx, row)?,
             };
             push_key(part.how, &value, part.descending, &mut key);
@@ -361,6 +365,21 @@ fn give_late(
     give(&values, limit, cx, out)
 }
 
+/// Whether the item, or key of ORDER BY, at a place is a group key that is NULL in the row of a ROLLUP.
+#[inline]
+fn is_rolled_up(
+    block: &BlockPlan,
+    which: impl Fn(&GroupPlan) -> &Vec<Option<usize>>,
+    at: usize,
+    nulled: usize,
+) -> bool {
+    nulled != usize::MAX
+        && block
+            .group
+            .as_ref()
+            .is_some_and(|g| which(g).get(at).copied().flatten().is_some_and(|k| k >= nulled))
+}
+
 /// The select list of a row.
 #[inline]
 fn evaluate<'v>(
@@ -371,10 +390,7 @@ fn evaluate<'v>(
     values: &mut SmallVec<[Value<'v>; 8]>,
 ) -> SqlResult<()> {
     for (i, item) in block.items.iter().enumerate() {
-        if nulled != usize::MAX
-            && let Some(group) = &block.group
-            && group.rollup_items.get(i).copied().flatten().is_some_and(|k| k >= nulled)
-        {
+        if is_rolled_up(block, |g| &g.rollup_items, i, nulled) {
             values.push(Value::Null);
             continue;
         }

@@ -115,7 +115,7 @@ impl Expr {
         use AggregateKind as K;
         match kind {
             K::Min | K::Max | K::Count | K::CountStar | K::GroupConcat => |e| e,
-            K::JsonArrayAgg | K::JsonObjectAgg => |e| e,
+            K::JsonArrayAgg | K::JsonObjectAgg | K::Grouping => |e| e,
             _ => Expr::into_number,
         }
     }
@@ -140,7 +140,7 @@ fn result_of(
     let plain = Info::CONST;
     let nullable = |ty: SqlType| SqlType { nullable: true, ..ty };
     let not_null = |ty: SqlType| SqlType { nullable: false, ..ty };
-    if let K::Count | K::CountStar = kind {
+    if let K::Count | K::CountStar | K::Grouping = kind {
         return Ok((not_null(int_type(21)), plain, false));
     }
     if kind == K::GroupConcat {

@@ -168,6 +168,7 @@ fn aggregate_name(kind: AggregateKind) -> &'static str {
         K::GroupConcat => "group_concat",
         K::JsonArrayAgg => "json_arrayagg",
         K::JsonObjectAgg => "json_objectagg",
+        K::Grouping => "grouping",
     }
 }
 

@@ -573,6 +573,8 @@ pub enum AggregateKind {
     JsonArrayAgg,
     /// `JSON_OBJECTAGG` (5.7.22).
     JsonObjectAgg,
+    /// `GROUPING(key, …)` (8.0): of which keys a row of WITH ROLLUP is a sum.
+    Grouping,
 }
 
 /// An aggregate call.

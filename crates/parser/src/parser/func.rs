@@ -324,6 +324,8 @@ impl<'a> Parser<'a> {
         if kind == AggregateKind::Count && self.at(T::Star) {
             self.advance();
             aggregate.kind = AggregateKind::CountStar;
+        } else if kind == AggregateKind::Grouping {
+            aggregate.args = self.expr_list()?;
         } else {
             aggregate.distinct = self.eat_kw(Kw::Distinct);
             if !aggregate.distinct {
@@ -341,7 +343,9 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(T::RParen)?;
-        aggregate.over = self.over()?;
+        if kind != AggregateKind::Grouping {
+            aggregate.over = self.over()?;
+        }
         Ok(Some(ExprKind::Aggregate(self.alloc(aggregate))))
     }
 
@@ -716,6 +720,7 @@ fn aggregate_kind(kw: Kw) -> Option<AggregateKind> {
         Kw::GroupConcat => AggregateKind::GroupConcat,
         Kw::JsonArrayagg => AggregateKind::JsonArrayAgg,
         Kw::JsonObjectagg => AggregateKind::JsonObjectAgg,
+        Kw::Grouping => AggregateKind::Grouping,
         _ => return None,
     };
     Some(kind)

@@ -473,7 +473,7 @@ impl Builder<'_, '_, '_> {
         cx.windows = vaquita_expr::window::Windows::default();
         compile_windows(select.windows, scope, cx)?;
         scope.windows.set(true);
-        let columns = self.items(cx)?;
+        let mut columns = self.items(cx)?;
         scope.windows.set(false);
         scope.aggregates.set(false);
         let keys = self.group_keys(cx)?;
@@ -512,12 +512,20 @@ impl Builder<'_, '_, '_> {
                 let mut keys = keys.iter().filter_map(|k| k.value.expr());
                 keys.position(|k| group::same(k, item, self.planner.known()))
             };
-            let rollup_items = match select.rollup {
-                true => items.iter().map(key_of).collect(),
-                false => Vec::new(),
-            };
+            let (mut rollup_items, mut rollup_order) = (Vec::new(), Vec::new());
+            if select.rollup {
+                rollup_items = items.iter().map(key_of).collect();
+                rollup_order = order.iter().map(|k| k.value.expr().and_then(key_of)).collect();
+            }
+            for (column, _) in columns.iter_mut().zip(&rollup_items).filter(|(_, key)| key.is_some()) {
+                column.ty.nullable = true;
+                column.flags &= !vaquita_catalog::flag::NOT_NULL;
+            }
+            let groupings = group::groupings(&aggregates, select.rollup, key_of)?;
             Some(GroupPlan {
                 rollup_items,
+                rollup_order,
+                groupings,
                 keys,
                 aggregates,
                 carried,

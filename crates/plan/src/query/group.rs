@@ -6,8 +6,10 @@ use crate::columns::column_of;
 use crate::planner::Known;
 use crate::tree::OrderKey;
 use crate::tree::{Source, WindowsPlan};
+use vaquita_expr::aggregate::Aggregate;
 use vaquita_expr::node::CmpOp;
 use vaquita_expr::{Constness, Expr, Node, TableSet};
+use vaquita_parser::ast::AggregateKind;
 use vaquita_types::{SqlError, SqlResult};
 
 impl Known<'_> {
@@ -57,6 +59,39 @@ pub(crate) fn carried(scope: &BlockScope<'_, '_>, what: &Checked<'_>) -> Vec<(us
     columns.sort_unstable();
     columns.dedup();
     columns
+}
+
+/// Most keys that one GROUPING() asks about: its result has a bit for each.
+const GROUPING_MAX: usize = 64;
+
+/// The calls of GROUPING() among the aggregates, and the group keys that their arguments are.
+///
+/// # Errors
+/// 1111 without WITH ROLLUP, 3601 for too many arguments, 3602 for one that is no group key.
+pub(crate) fn groupings(
+    aggregates: &[Aggregate],
+    rollup: bool,
+    key_of: impl Fn(&Expr) -> Option<usize>,
+) -> SqlResult<Vec<(usize, Vec<usize>)>> {
+    let mut found = Vec::new();
+    for (at, call) in aggregates.iter().enumerate().filter(|(_, a)| a.kind == AggregateKind::Grouping) {
+        if !rollup {
+            return Err(SqlError::new(1111, "Invalid use of group function"));
+        }
+        if call.args.len() > GROUPING_MAX {
+            return Err(SqlError::new(
+                3601,
+                format!("Invalid number of arguments for function 'GROUPING', should be 1 to {GROUPING_MAX}"),
+            ));
+        }
+        let key = |(n, arg)| {
+            key_of(arg).ok_or_else(|| {
+                SqlError::new(3602, format!("Argument #{n} of GROUPING function is not in GROUP BY"))
+            })
+        };
+        found.push((at, call.args.iter().enumerate().map(key).collect::<SqlResult<_>>()?));
+    }
+    Ok(found)
 }
 
 /// ONLY_FULL_GROUP_BY as in MySQL 5.7: columns outside of aggregates must follow from the grouped ones.

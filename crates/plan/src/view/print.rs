@@ -837,6 +837,7 @@ impl<'n> Printer<'n> {
             A::GroupConcat => "group_concat(",
             A::JsonArrayAgg => "json_arrayagg(",
             A::JsonObjectAgg => "json_objectagg(",
+            A::Grouping => "grouping(",
         });
         if distinct {
             self.put("distinct ");

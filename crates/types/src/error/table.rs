@@ -568,5 +568,7 @@ pub(super) static TABLE: &[ErrorInfo] = &[
     e(3568, "ER_UNRESOLVED_TABLE_LOCK", "HY000", "Unresolved table name %s in locking clause."),
     e(3569, "ER_DUPLICATE_TABLE_LOCK", "HY000", "Table %s appears in multiple locking clauses."),
     e(3572, "ER_LOCK_NOWAIT", "HY000", "Do not wait for lock."),
+    e(3601, "ER_INVALID_NO_OF_ARGS", "HY000", "Invalid number of arguments for function '%s', should be %s"),
+    e(3602, "ER_FIELD_IN_GROUPING_NOT_GROUP_BY", "HY000", "Argument #%d of GROUPING function is not in GROUP BY"),
     e(3750, "ER_TABLE_WITHOUT_PK", "HY000", "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting."),
 ];
