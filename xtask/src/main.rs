@@ -16,13 +16,14 @@ usage: cargo xtask COMMAND
 
   test [--quick]          install what the tests need and run every check; --quick: the inner loop
   tidy                    layer rules, leftovers, file and function sizes, links, unsafe list
-  peers install           install the real MySQL 5.6.24, MariaDB 10.11 and drivers of five languages
+  peers install           install the real MySQL 5.6.24, MariaDB 10.11, drivers of five languages and applications
   fuzz TARGET SECONDS     one fuzz target, `all` of them, or the `canary`
   simulate SECONDS        new seeds of the simulation
   sanitize                tests of the crates with unsafe code under AddressSanitizer
   queries COUNT           random queries in new seeds: equal forms, and against MySQL 5.6.24 and MariaDB
   siege SECONDS           a server under clients that break rules, watched for leaks; another that is killed
-  torture [SECONDS]       all five for a long time
+  applications [NAME]     programs that people run on MySQL, on Vaquita and beside it on a real server: the long form
+  torture [SECONDS]       all six for a long time
   bench                   rows, transactions, views, locks, and other engines beside; release build
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
@@ -52,6 +53,8 @@ fn main() -> ExitCode {
             Ok(seconds) => torture::siege(seconds),
             Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
         },
+        ["applications"] => torture::applications(None),
+        ["applications", name] => torture::applications(Some(name)),
         ["torture"] => torture::run(None),
         ["torture", seconds] => torture::run(Some(seconds)),
         ["bench", rest @ ..] => bench(rest),
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
 fn peers_install() -> Result<(), Failure> {
     let paths = vaquita_peers::install().map_err(|e| Failure(e.to_string()))?;
     vaquita_clients::install().map_err(|e| Failure(e.to_string()))?;
+    vaquita_applications::install().map_err(|e| Failure(e.to_string()))?;
     println!("peers are ready in {}", paths.root().display());
     Ok(())
 }

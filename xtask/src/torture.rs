@@ -1,7 +1,7 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
 //! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
-//! transactions, random queries against the real servers, the tests of the crates with unsafe code under AddressSanitizer, and
+//! transactions, random queries against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
 //! an hour of a server under siege. All run; the end names what failed.
 
 use std::process::Command;
@@ -29,6 +29,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         kill(),
         histories(given.unwrap_or(HISTORIES_SECONDS)),
         queries(RANDOM_QUERIES),
+        applications(None),
         sanitize(),
         siege(given.unwrap_or(SIEGE_SECONDS)),
     ];
@@ -62,6 +63,13 @@ pub(crate) fn queries(count: u64) -> Result<(), Failure> {
     tests.args(["--test", "random_queries", "--test", "queries_differential"]);
     tests.env("VAQUITA_QUERIES", count.to_string()).env("VAQUITA_QUERY_SEED", seed.to_string());
     step(&format!("{count} random queries"), &mut tests)
+}
+
+/// Programs that people run on MySQL, in their long form: all, or those with this in their names.
+pub(crate) fn applications(name: Option<&str>) -> Result<(), Failure> {
+    let mut tests = cargo();
+    tests.args(["test", "--locked", "-p", "vaquita", "--test", "applications", "--"]).args(name);
+    step("applications", tests.env("VAQUITA_APPLICATIONS", "long"))
 }
 
 /// Power cuts at random operations, in scenarios nobody has run before.

@@ -8,6 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::{Paths, PeerError};
 
@@ -32,6 +33,28 @@ const DEBIAN_PACKAGES: [&str; 9] = [
     "libmariadb3",
 ];
 
+/// Packages of Debian that are unpacked into one folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DebianPackages<'p> {
+    /// With what they depend on that the machine has not.
+    pub whole: &'p [&'p str],
+    /// Without.
+    pub alone: &'p [&'p str],
+    /// Beginnings of the names of archives that are not unpacked.
+    pub without: &'p [&'p str],
+}
+
+/// Unpacks packages into a folder of this name below [`Paths::root`], unless it is there; where that is. Prints what it does.
+///
+/// # Errors
+/// [`PeerError`] with the output of the command that failed.
+pub fn install_debian(name: &str, packages: &DebianPackages<'_>) -> Result<PathBuf, PeerError> {
+    let paths = Paths::locate();
+    fs::create_dir_all(paths.root()).map_err(PeerError::io(format!("create {}", paths.root().display())))?;
+    install_into(&paths, name, &|into, downloads| unpack(packages, into, downloads))?;
+    Ok(paths.root().join(name))
+}
+
 /// Installs what is missing and returns where it is. Prints what it does to standard error.
 ///
 /// # Errors
@@ -40,8 +63,8 @@ pub fn install() -> Result<Paths, PeerError> {
     let paths = Paths::locate();
     fs::create_dir_all(paths.root()).map_err(PeerError::io(format!("create {}", paths.root().display())))?;
     // Debian first: MySQL 5.6 needs its libaio1.
-    install_into(&paths, DEBIAN_FOLDER, unpack_debian)?;
-    install_into(&paths, MYSQL56_FOLDER, unpack_mysql56)?;
+    install_into(&paths, DEBIAN_FOLDER, &unpack_debian)?;
+    install_into(&paths, MYSQL56_FOLDER, &unpack_mysql56)?;
     for program in [paths.mysql56().join("mysqld"), paths.client(), paths.debian().join("usr/sbin/mariadbd")]
     {
         let mut command = paths.command(&program);
@@ -55,8 +78,11 @@ pub fn install() -> Result<Paths, PeerError> {
 fn install_into(
     paths: &Paths,
     name: &str,
-    fill: fn(&Path, &Path) -> Result<(), PeerError>,
+    fill: &dyn Fn(&Path, &Path) -> Result<(), PeerError>,
 ) -> Result<(), PeerError> {
+    // Of one process one at a time; processes have folders of their own.
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let done = paths.root().join(name);
     if done.is_dir() {
         return Ok(());
@@ -110,6 +136,11 @@ fn need_npm() -> Result<(), PeerError> {
 }
 
 fn unpack_debian(into: &Path, downloads: &Path) -> Result<(), PeerError> {
+    let packages = DebianPackages { whole: &DEBIAN_PACKAGES, alone: &[], without: &["perl", "libperl"] };
+    unpack(&packages, into, downloads)
+}
+
+fn unpack(packages: &DebianPackages<'_>, into: &Path, downloads: &Path) -> Result<(), PeerError> {
     let lists = downloads.join("lists");
     let cache = downloads.join("cache");
     for folder in [lists.join("partial"), cache.join("archives/partial")] {
@@ -129,7 +160,12 @@ fn unpack_debian(into: &Path, downloads: &Path) -> Result<(), PeerError> {
     let fetched = retry(|| {
         let mut command = apt();
         command.args(["install", "-y", "--reinstall", "--no-install-recommends", "--download-only"]);
-        run(command.args(DEBIAN_PACKAGES)).map(drop)
+        run(command.args(packages.whole)).map(drop)
+    });
+    let archives = cache.join("archives");
+    let fetched = fetched.and_then(|()| match packages.alone {
+        [] => Ok(()),
+        alone => retry(|| run(apt().arg("download").args(alone).current_dir(&archives)).map(drop)),
     });
     if let Err(e) = fetched {
         return Err(match updated {
@@ -137,20 +173,20 @@ fn unpack_debian(into: &Path, downloads: &Path) -> Result<(), PeerError> {
             Ok(()) => e,
         });
     }
-    for archive in archives_in(&cache.join("archives"))? {
+    for archive in archives_in(&archives, packages.without)? {
         run(Command::new("dpkg").arg("-x").arg(&archive).arg(into))?;
     }
     Ok(())
 }
 
-/// The downloaded packages, without Perl.
-fn archives_in(folder: &Path) -> Result<Vec<PathBuf>, PeerError> {
+/// The downloaded packages, without some.
+fn archives_in(folder: &Path, without: &[&str]) -> Result<Vec<PathBuf>, PeerError> {
     let entries = fs::read_dir(folder).map_err(PeerError::io(format!("list {}", folder.display())))?;
     let mut archives = Vec::new();
     for entry in entries {
         let entry = entry.map_err(PeerError::io(format!("list {}", folder.display())))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".deb") && !name.starts_with("perl") && !name.starts_with("libperl") {
+        if name.ends_with(".deb") && !without.iter().any(|start| name.starts_with(start)) {
             archives.push(entry.path());
         }
     }

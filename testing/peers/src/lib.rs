@@ -37,7 +37,7 @@ mod session;
 mod wait;
 
 pub use error::PeerError;
-pub use install::install;
+pub use install::{DebianPackages, install, install_debian};
 pub use options::Options;
 pub use paths::{Paths, scratch_dir};
 pub use server::{Flavour, MariaDb, Mysql56, Server};
