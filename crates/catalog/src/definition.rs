@@ -72,6 +72,8 @@ pub struct ColumnDefinition {
     pub uses: Vec<String>,
     /// INVISIBLE: `*` leaves it out, and INSERT without a list of columns.
     pub invisible: bool,
+    /// It is the expression that a key is of, and hidden.
+    pub functional: bool,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
     /// AUTO_INCREMENT.
@@ -118,6 +120,8 @@ pub struct KeyPart {
     pub column: String,
     /// Characters (bytes of binary strings) of the prefix; `None`: the whole column.
     pub prefix: Option<u32>,
+    /// DESC.
+    pub descending: bool,
 }
 
 /// A key.
@@ -285,16 +289,22 @@ impl Definition {
         }
     }
 
-    /// A copy for a statement that changes it: without hidden columns, which the engine adds by itself.
+    /// A copy for a statement that changes it: without hidden columns that the engine adds by itself.
     pub fn to_edit(&self) -> Definition {
         let mut copy = self.clone();
-        copy.columns.retain(|column| !column.hidden);
+        copy.columns.retain(|column| !column.hidden || column.functional);
         copy
     }
 
     /// Position of a column that can be named, by name without case.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| !c.hidden && same_name(&c.name, name))
+    }
+
+    /// The same for what a key is of, which may be an expression.
+    pub fn key_column(&self, name: &str) -> Option<usize> {
+        let functional = || self.columns.iter().position(|c| c.functional && c.name == name);
+        self.column(name).or_else(functional)
     }
 
     /// Position of a key, by name without case.
@@ -332,6 +342,7 @@ impl ColumnDefinition {
             generated: None,
             uses: Vec::new(),
             invisible: false,
+            functional: false,
             on_update_now: false,
             auto_increment: false,
             comment: String::new(),
@@ -414,7 +425,7 @@ impl KeyDefinition {
 impl KeyPart {
     /// A whole column.
     pub fn whole(column: impl Into<String>) -> KeyPart {
-        KeyPart { column: column.into(), prefix: None }
+        KeyPart { column: column.into(), prefix: None, descending: false }
     }
 }
 

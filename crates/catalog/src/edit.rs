@@ -10,8 +10,19 @@ impl Definition {
     /// Takes a column away: keys lose it, those that have no other column go.
     ///
     /// # Errors
-    /// 1091 there is none, 1828 a foreign key needs it.
+    /// 1091 there is none, 1828 a foreign key needs it, 3755 it is the expression of a key.
     pub fn drop_column(&mut self, name: &str) -> SqlResult<()> {
+        if self.column(name).is_none()
+            && self.columns.iter().any(|c| c.functional && same_name(&c.name, name))
+        {
+            return Err(SqlError::new(
+                3755,
+                format!(
+                    "Cannot drop column '{name}' because it is used by a functional index. In order to drop the column, \
+                     you must remove the functional index."
+                ),
+            ));
+        }
         let at = self.column(name).ok_or_else(|| SqlError::cannot_drop(name))?;
         let name = self.columns.remove(at).name.clone();
         let is_it = |part: &KeyPart| same_name(&part.column, &name);
@@ -121,7 +132,7 @@ mod tests {
             Arc::new(ColumnDefinition { origin: Some(at), ..column })
         };
         table.columns = ["a", "b", "c"].iter().enumerate().map(column).collect();
-        let prefix = KeyPart { column: "a".to_owned(), prefix: Some(9) };
+        let prefix = KeyPart { prefix: Some(9), ..KeyPart::whole("a") };
         let primary = KeyDefinition::new(KeyKind::Primary, "PRIMARY", vec![KeyPart::whole("b")]);
         let plain = KeyDefinition::new(KeyKind::Plain, "k", vec![prefix, KeyPart::whole("b")]);
         table.keys = [primary, plain].map(Arc::new).into();

@@ -1,8 +1,9 @@
 //! Columns that are calculated, by GENERATED ALWAYS AS or by an expression as their default, and what that forbids about the columns
 //! they look at.
 
-use crate::definition::{ColumnDefinition, Definition};
+use crate::definition::{ColumnDefinition, Definition, KeyDefinition, KeyPart};
 use crate::names::same_name;
+use std::sync::Arc;
 use vaquita_engine::table::{DefaultValue, ReferentialAction};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -28,6 +29,12 @@ impl Definition {
             return Ok(());
         };
         Err(match &user.generated {
+            Some(_) if user.functional => SqlError::new(
+                3837,
+                format!(
+                    "Column '{column}' has a functional index dependency and cannot be dropped or renamed."
+                ),
+            ),
             Some(_) => SqlError::new(3108, format!("Column '{column}' has a generated column dependency.")),
             None => SqlError::new(
                 3766,
@@ -38,6 +45,37 @@ impl Definition {
                 ),
             ),
         })
+    }
+
+    /// The expression that a part of a key is.
+    pub fn expression_of(&self, part: &KeyPart) -> Option<&str> {
+        let column = &self.columns[self.key_column(&part.column)?];
+        column.generated.as_ref().filter(|_| column.functional).map(|generated| generated.clause.as_str())
+    }
+
+    /// Whether a part of a key is an expression.
+    pub fn is_functional(&self, key: &KeyDefinition) -> bool {
+        key.parts.iter().any(|part| self.expression_of(part).is_some())
+    }
+
+    /// After keys have come and gone: the expressions that keys are of stand behind the other columns, those of keys that are no more
+    /// go.
+    pub fn settle_functional(&mut self) {
+        let keys = &self.keys;
+        let is_used = |name: &str| keys.iter().flat_map(|key| &key.parts).any(|part| part.column == name);
+        self.columns.retain(|column| !column.functional || is_used(&column.name));
+        self.columns.sort_by_key(|column| column.functional);
+    }
+
+    /// A key is to go: what its expressions look at may go with it.
+    pub fn release_functional(&mut self, key: &str) {
+        let Some(at) = self.key(key) else { return };
+        let parts = self.keys[at].parts.clone();
+        for column in self.columns.iter_mut().filter(|c| c.functional) {
+            if parts.iter().any(|part| part.column == column.name) {
+                Arc::make_mut(column).uses.clear();
+            }
+        }
     }
 
     /// # Errors
@@ -79,6 +117,12 @@ impl Definition {
     fn check_use(&self, column: &ColumnDefinition, other: &ColumnDefinition, before: bool) -> SqlResult<()> {
         let name = &column.name;
         match &column.generated {
+            Some(_) if other.auto_increment && column.functional => {
+                let is_of = |key: &&Arc<KeyDefinition>| key.parts.iter().any(|part| part.column == *name);
+                let key = self.keys.iter().find(is_of).map_or("", |key| key.name.as_str());
+                let message = format!("Functional index '{key}' cannot refer to an auto-increment column.");
+                Err(SqlError::new(3754, message))
+            }
             Some(_) if other.auto_increment => Err(SqlError::new(
                 3109,
                 format!("Generated column '{name}' cannot refer to auto-increment column."),
@@ -160,7 +204,6 @@ pub fn value_not_allowed(column: &str, table: &str) -> SqlError {
 mod tests {
     use super::*;
     use crate::definition::Generated;
-    use std::sync::Arc;
     use vaquita_engine::lower::RowFormat;
     use vaquita_types::{Kind, SqlType};
 

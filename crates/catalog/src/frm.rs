@@ -48,7 +48,7 @@ fn key_of(key: &FrmKey, frm: &Frm, table: &Definition, kept: &Extra) -> KeyDefin
         let column = &table.columns[part.column];
         let is_prefix = !whole && frm.columns[part.column].is_prefix(part.length);
         let prefix = is_prefix.then(|| u32::from(part.length) / width_of(&column.ty).max(1));
-        KeyPart { column: column.name.clone(), prefix }
+        KeyPart { prefix, ..KeyPart::whole(&column.name) }
     };
     let parts = key.parts.iter().map(part).collect();
     let definition = KeyDefinition::new(kind, key.name.clone(), parts);

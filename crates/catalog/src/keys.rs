@@ -122,8 +122,8 @@ impl Definition {
         i: usize,
         rules: &mut KeyRules<'_>,
     ) -> SqlResult<Option<u32>> {
-        let KeyPart { column: name, prefix } = &key.parts[i];
-        let at = self.column(name).ok_or_else(|| SqlError::key_column_missing(name))?;
+        let KeyPart { column: name, prefix, .. } = &key.parts[i];
+        let at = self.key_column(name).ok_or_else(|| SqlError::key_column_missing(name))?;
         if key.is_primary() {
             // Columns that say nothing become NOT NULL; one that says NULL was checked by the caller.
             self.column_mut(at).forbid_null();
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(add(&mut table, KeyKind::Unique, &parts, false).unwrap_err().code, 1071);
         assert_eq!(add(&mut table, KeyKind::Plain, &parts, false).unwrap(), 1);
         assert_eq!(table.keys[0].parts[0].prefix, Some(255));
-        let prefix = |n| [KeyPart { column: "name".to_owned(), prefix: Some(n) }];
+        let prefix = |n| [KeyPart { prefix: Some(n), ..KeyPart::whole("name") }];
         assert_eq!(add(&mut table, KeyKind::Plain, &prefix(301), true).unwrap_err().code, 1089);
         assert_eq!(add(&mut table, KeyKind::Plain, &[KeyPart::whole("no")], true).unwrap_err().code, 1072);
     }
@@ -240,7 +240,7 @@ mod tests {
         table.add_key_of_constraint(&["id".to_owned()], Some("k".to_owned()));
         table.add_key_of_constraint(&["id".to_owned()], None);
         assert_eq!((table.keys.len(), table.keys[0].generated), (1, true));
-        let parts = [KeyPart::whole("id"), KeyPart { column: "name".to_owned(), prefix: Some(3) }];
+        let parts = [KeyPart::whole("id"), KeyPart { prefix: Some(3), ..KeyPart::whole("name") }];
         add(&mut table, KeyKind::Plain, &parts, true).unwrap();
         assert_eq!((table.keys.len(), table.keys[0].generated), (1, false));
     }

@@ -63,7 +63,7 @@ impl Definition {
             return Ok(());
         }
         let too_long = |part: &KeyPart| {
-            let Some(at) = self.column(&part.column) else { return false };
+            let Some(at) = self.key_column(&part.column) else { return false };
             let column = &self.columns[at];
             let chars = part.prefix.unwrap_or(match column.ty.kind {
                 Kind::Char | Kind::VarChar => column.ty.length,

@@ -66,7 +66,7 @@ impl Style {
 pub fn show_create(table: &Definition, next_number: Option<u64>, zone: &TimeZone, style: Style) -> String {
     let shown = table.columns.iter().filter(|column| !column.hidden);
     let mut lines: Vec<String> = shown.map(|c| column(c, table.collation, zone, style)).collect();
-    lines.extend(table.keys.iter().map(|k| key(k, style)));
+    lines.extend(table.keys.iter().map(|k| key(table, k, style)));
     let mut foreign_keys: Vec<&ForeignKeyDefinition> = table.foreign_keys.iter().collect();
     foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     lines.extend(foreign_keys.into_iter().map(|f| foreign_key(f, &table.database, style)));
@@ -204,10 +204,17 @@ fn push_comment(word: &str, comment: &str, out: &mut String) {
     }
 }
 
-fn key(key: &KeyDefinition, style: Style) -> String {
-    let part = |part: &crate::definition::KeyPart| match part.prefix {
-        Some(n) => format!("{}({n})", style.name(&part.column)),
-        None => style.name(&part.column),
+fn key(table: &Definition, key: &KeyDefinition, style: Style) -> String {
+    let part = |part: &crate::definition::KeyPart| {
+        let expression = table.expression_of(part).map(|text| format!("({text})"));
+        let mut out = expression.unwrap_or_else(|| style.name(&part.column));
+        if let Some(n) = part.prefix {
+            put(&mut out, format_args!("({n})"));
+        }
+        if part.descending {
+            out.push_str(" DESC");
+        }
+        out
     };
     let parts: Vec<String> = key.parts.iter().map(part).collect();
     let (kind, name) = match key.kind {

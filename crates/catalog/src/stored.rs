@@ -30,6 +30,8 @@ const VIRTUAL: &str = "virtual";
 const USES: &str = "uses";
 /// INVISIBLE, of a column or an index.
 const INVISIBLE: &str = "invisible";
+/// A column is the expression that a key is of.
+const FUNCTIONAL: &str = "functional";
 
 impl Definition {
     /// The definition of a table that exists, hidden columns included; hidden keys and the hidden clustered index are left out.
@@ -124,13 +126,11 @@ impl Definition {
     fn key_parts(&self, key: &KeyDefinition) -> SqlResult<Vec<vaquita_engine::lower::KeyPart>> {
         use vaquita_engine::lower::KeyPart;
         let part = |part: &crate::definition::KeyPart| {
-            let column = self.column(&part.column);
+            let column = self.key_column(&part.column);
             let column = column.ok_or_else(|| SqlError::key_column_missing(&part.column))?;
             let width = width_of(&self.columns[column].ty);
-            Ok(match part.prefix {
-                Some(chars) => KeyPart { column, prefix_len: chars * width },
-                None => KeyPart::whole(column),
-            })
+            let prefix_len = part.prefix.map_or(0, |chars| chars * width);
+            Ok(KeyPart { prefix_len, ..KeyPart::whole(column) })
         };
         key.parts.iter().map(part).collect()
     }
@@ -173,6 +173,7 @@ fn to_column(definition: &ColumnDefinition, format: RowFormat) -> Column {
     let uses = kept::join_names(definition.uses.iter().map(String::as_str));
     extra.set(USES, Some(uses).filter(|uses| !uses.is_empty()));
     extra.set(INVISIBLE, definition.invisible.then(|| "1".to_owned()));
+    extra.set(FUNCTIONAL, definition.functional.then(|| "1".to_owned()));
     column.extra = extra.to_text();
     column
 }
@@ -203,7 +204,10 @@ pub(crate) fn column_of(
     let generated = kept.get(GENERATED).map(|clause| Generated { clause: clause.to_owned(), stored });
     let uses = kept.get(USES).map(split_names).unwrap_or_default();
     let invisible = kept.get(INVISIBLE).is_some();
-    [COLLATE, GENERATED, VIRTUAL, USES, INVISIBLE].into_iter().for_each(|option| kept.set(option, None));
+    let functional = kept.get(FUNCTIONAL).is_some();
+    [COLLATE, GENERATED, VIRTUAL, USES, INVISIBLE, FUNCTIONAL]
+        .into_iter()
+        .for_each(|option| kept.set(option, None));
     let stored = ColumnType::of_def(ty.clone(), &column.def, format);
     let mut definition = ColumnDefinition {
         name: column.def.name.clone(),
@@ -214,10 +218,11 @@ pub(crate) fn column_of(
         generated,
         uses,
         invisible,
+        functional,
         on_update_now: column.on_update_now,
         auto_increment: column.auto_increment,
         comment: column.comment.clone(),
-        hidden: column.hidden,
+        hidden: column.hidden || functional,
         kept,
         origin: Some(at),
     };
@@ -257,7 +262,8 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
     let part = |p: &vaquita_engine::lower::KeyPart| {
         let column = &table.columns[p.column].def;
         let width = u32::from(column.mbmaxlen.max(1));
-        KeyPart { column: column.name.clone(), prefix: (p.prefix_len > 0).then(|| p.prefix_len / width) }
+        let prefix = (p.prefix_len > 0).then(|| p.prefix_len / width);
+        KeyPart { prefix, ..KeyPart::whole(&column.name) }
     };
     let parts: Vec<KeyPart> = index.parts.iter().map(part).collect();
     // A key that is named like its foreign key and has just its columns was made for it.
@@ -329,7 +335,7 @@ mod tests {
         let kind = ColumnDefinition::new("kind", kind, labels);
         table.columns = [id, name, kind].map(Arc::new).into();
         let key = |kind, name, parts: Vec<KeyPart>| KeyDefinition::new(kind, name, parts);
-        let prefix = KeyPart { column: "name".to_owned(), prefix: Some(7) };
+        let prefix = KeyPart { prefix: Some(7), ..KeyPart::whole("name") };
         let mut by_name = key(KeyKind::Plain, "by_name", vec![prefix, KeyPart::whole("kind")]);
         by_name.using = Some("HASH");
         let unique = key(KeyKind::Unique, "u", vec![KeyPart::whole("name")]);

@@ -242,7 +242,7 @@ fn flag_keys(keys: &[KeyInfo], columns: &mut [ColumnInfo]) {
 fn flag_other_keys(definition: &Definition, columns: &mut [ColumnInfo]) {
     for key in definition.keys.iter().filter(|key| !key.has_tree()) {
         for (i, part) in key.parts.iter().enumerate() {
-            if let Some(column) = definition.column(&part.column) {
+            if let Some(column) = definition.key_column(&part.column) {
                 columns[column].flags |= flag::PART_KEY | if i == 0 { flag::MULTIPLE_KEY } else { 0 };
             }
         }

@@ -5,7 +5,10 @@ use super::node::{Expr, Node};
 use super::row::Row;
 use std::borrow::Cow;
 use vaquita_types::json::{self, Json};
-use vaquita_types::{Kind, SqlError, SqlResult, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+
+/// `utf8mb4_bin`, of the text of documents.
+const TEXT_COLLATION: u16 = 46;
 
 /// Type code of VARBINARY columns within documents.
 const VARBINARY: u8 = 15;
@@ -18,6 +21,53 @@ pub(crate) fn in_argument(e: SqlError, no: usize, name: &str) -> SqlError {
         }
         _ => e,
     }
+}
+
+/// An argument as a document; `None` for NULL.
+///
+/// # Errors
+/// 3141 text that is no JSON, 3144 bytes, 3146 anything else.
+pub fn document_of<'r>(
+    arg: &'r Expr,
+    no: usize,
+    name: &str,
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Option<Cow<'r, [u8]>>> {
+    match arg.eval(cx, row)? {
+        Value::Null => Ok(None),
+        Value::Json(doc) => Ok(Some(doc)),
+        v @ (Value::Bytes(_) | Value::Label { .. }) => {
+            cx.state.worked(v.to_text(&arg.ty).len())?;
+            let doc = json::from_value(&v, &arg.ty).map_err(|e| in_argument(e, no, name))?;
+            Ok(Some(Cow::Owned(doc)))
+        }
+        Value::Bit { .. } if arg.ty.kind.is_string() => Err(SqlError::of(3144, &[&"binary"])),
+        _ => Err(SqlError::of(3146, &[&no, &name])),
+    }
+}
+
+/// A scalar within a document as a value of SQL and its type, to be converted to another one; `as_text`: that is text. `None` for
+/// objects and arrays.
+pub fn scalar_of(found: &json::binary::Node<'_>, as_text: bool) -> Option<(Value<'static>, SqlType)> {
+    use json::binary::Node;
+    let text = |bytes: &[u8]| (Value::owned(bytes.to_vec()), SqlType::varchar(512, TEXT_COLLATION));
+    Some(match found {
+        Node::Array(_) | Node::Object(_) => return None,
+        Node::Null => (Value::Null, SqlType::bigint(false)),
+        Node::Text(t) => text(t),
+        _ if as_text => {
+            let mut out = Vec::new();
+            json::push_unquoted(found, &mut out);
+            text(&out)
+        }
+        Node::Bool(v) => (Value::bool(*v), SqlType::bigint(false)),
+        Node::Int(v) => (Value::Int(*v), SqlType::bigint(false)),
+        Node::UInt(v) => (Value::UInt(*v), SqlType::bigint(true)),
+        Node::Double(v) => (Value::Double(*v), SqlType::double()),
+        Node::Decimal(v) => (Value::Decimal(*v), SqlType::decimal(65, v.scale())),
+        Node::Opaque(_, t) => text(t),
+    })
 }
 
 /// The value of an expression within a document.

@@ -29,7 +29,7 @@ mod compare;
 pub mod compile;
 pub mod control;
 mod convert;
-mod document;
+pub mod document;
 mod env;
 mod eval;
 mod functions;

@@ -373,3 +373,41 @@ impl Expr {
         }
     }
 }
+
+impl Expr {
+    /// The same with other operands of comparisons, where `replace` gives one. It must have the same values, and compare alike.
+    #[must_use]
+    pub fn with_operands(mut self, replace: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
+        match &mut self.node {
+            Node::And(list) | Node::Or(list) => list.iter_mut().for_each(|e| {
+                let whole = std::mem::replace(e, Expr::null());
+                *e = whole.with_operands(replace);
+            }),
+            Node::Not(e) => {
+                let whole = std::mem::replace(&mut **e, Expr::null());
+                **e = whole.with_operands(replace);
+            }
+            Node::Compare { sides, .. } => sides.iter_mut().for_each(|e| put(e, replace)),
+            Node::Between { args, .. } => args.iter_mut().for_each(|e| put(e, replace)),
+            Node::In(list) => put(&mut list.operand, replace),
+            Node::IsNull { operand, .. } => put(operand, replace),
+            Node::Like(like) => put(&mut like.args[0], replace),
+            _ => {}
+        }
+        self
+    }
+}
+
+fn put(operand: &mut Expr, replace: &mut dyn FnMut(&Expr) -> Option<Expr>) {
+    if let Some(other) = replace(operand) {
+        *operand = other;
+    }
+}
+
+impl Call {
+    /// Whether the compiler has prepared the same for another call of the same function: the unit of an interval, the target of a cast.
+    pub fn is_prepared_like(&self, other: &Call) -> bool {
+        matches!((&self.data, &other.data), (Data::None, Data::None))
+            || format!("{:?}", self.data) == format!("{:?}", other.data)
+    }
+}

@@ -30,6 +30,8 @@ pub enum ParseErrorKind {
     WrongUsage(&'static str, &'static str),
     /// 1248: a derived table without alias.
     DerivedWithoutAlias,
+    /// A table function without a name.
+    FunctionWithoutAlias,
     /// 1064 too, for nesting deeper than the parser follows (MySQL: memory exhausted).
     TooDeep,
     /// 5: the tree would take more than [`crate::ParseMode::memory_max`]; it has so many bytes already.
@@ -62,6 +64,7 @@ impl ParseError {
             ParseErrorKind::Empty => 1065,
             ParseErrorKind::WrongUsage(..) => 1221,
             ParseErrorKind::DerivedWithoutAlias => 1248,
+            ParseErrorKind::FunctionWithoutAlias => 3667,
             ParseErrorKind::TooLarge(_) => 5,
         }
     }
@@ -90,6 +93,7 @@ impl fmt::Display for ParseError {
                 write!(f, "Incorrect usage of {first} and {second}")
             }
             ParseErrorKind::DerivedWithoutAlias => f.write_str("Every derived table must have its own alias"),
+            ParseErrorKind::FunctionWithoutAlias => f.write_str("Every table function must have an alias."),
         }
     }
 }

@@ -36,15 +36,18 @@ pub struct Printed<'a> {
     pub is_condition: bool,
 }
 
-/// The text of an expression. `unicode` decodes string literals of the statement's character set.
+/// The text of an expression. `unicode` decodes string literals of the statement's character set; `charset` is that of the session, which
+/// CAST(.. AS CHAR) gives.
 ///
 /// # Errors
 /// It has parts that are of a statement, not of a row.
 pub fn print_expression<'a>(
     e: &Expr<'a>,
     unicode: &dyn Fn(&[u8]) -> String,
+    charset: &str,
 ) -> Result<Printed<'a>, NotPrinted> {
-    let mut printer = Printer { out: String::new(), columns: Vec::new(), functions: Vec::new(), unicode };
+    let (columns, functions) = (Vec::new(), Vec::new());
+    let mut printer = Printer { out: String::new(), columns, functions, unicode, charset };
     printer.expr(e)?;
     let Printer { out, columns, functions, .. } = printer;
     Ok(Printed { text: out, columns, functions, is_condition: is_condition(e) })
@@ -110,6 +113,7 @@ struct Printer<'a, 'u> {
     columns: Vec<ColumnRef<'a>>,
     functions: Vec<String>,
     unicode: &'u dyn Fn(&[u8]) -> String,
+    charset: &'u str,
 }
 
 type Done = Result<(), NotPrinted>;
@@ -422,7 +426,7 @@ impl<'a> Printer<'a, '_> {
         let length = |n: &Option<u32>| n.map_or(String::new(), |n| format!("({n})"));
         let text = match to {
             CastType::Binary(n) => format!("char{} charset binary", length(n)),
-            CastType::Char { len, charset: None } => format!("char{}", length(len)),
+            CastType::Char { len, charset: None } => format!("char{} charset {}", length(len), self.charset),
             CastType::Char { len, charset: Some(charset) } => {
                 format!("char{} charset {charset}", length(len))
             }
@@ -517,7 +521,8 @@ mod tests {
 
     fn text(sql: &str) -> String {
         crate::with_expression(sql, |e| {
-            print_expression(e, &|bytes| String::from_utf8_lossy(bytes).into_owned()).map(|p| p.text)
+            print_expression(e, &|bytes| String::from_utf8_lossy(bytes).into_owned(), "latin2")
+                .map(|p| p.text)
         })
         .expect("an expression")
         .expect("of a row")
@@ -534,6 +539,7 @@ mod tests {
             ("Upper(`x``y`) like 'a%' escape '|'", "(upper(`x``y`) like _utf8mb4'a%' escape _utf8mb4'|')"),
             ("case a when 1 then 'x' else null end", "(case `a` when 1 then _utf8mb4'x' else NULL end)"),
             ("cast(a as decimal)", "cast(`a` as decimal(10,0))"),
+            ("cast(a as char(3))", "cast(`a` as char(3) charset latin2)"),
             ("binary a", "cast(`a` as char charset binary)"),
             ("date_add(d, interval 1 day) < date'2020-01-01'", "((`d` + interval 1 day) < DATE'2020-01-01')"),
             ("x'00ff'", " x'00FF'"),
@@ -554,8 +560,9 @@ mod tests {
             ("@@sql_mode", NotPrinted::Variable),
             ("sum(a)", NotPrinted::Aggregate),
         ] {
-            let printed =
-                crate::with_expression(sql, |e| print_expression(e, &|_| String::new()).map(|p| p.text));
+            let printed = crate::with_expression(sql, |e| {
+                print_expression(e, &|_| String::new(), "latin2").map(|p| p.text)
+            });
             assert_eq!(printed.expect("an expression"), Err(why), "{sql}");
         }
     }

@@ -342,6 +342,10 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
         if matches!(read.source, Source::Recursive(_)) {
             line.extra.push("Recursive");
         }
+        if matches!(read.source, Source::Json(_)) {
+            line.extra.push("Table function: json_table");
+            line.extra.push("Using temporary");
+        }
         if !filter.is_empty() {
             line.extra.push("Using where");
         }

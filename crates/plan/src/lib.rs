@@ -13,17 +13,21 @@
 //! | bounds and intervals of indexes | [`bound`], `intervals`, [`ranges`] |
 //! | EXPLAIN | `explain` |
 //! | virtual tables | [`source`] |
+//! | JSON_TABLE | [`json_table`] |
+//! | types as they are written | [`column_type`] |
 //! | views: planned as parts of a statement, and as text | [`view`] |
 //! | rows for UPDATE and DELETE, ON DUPLICATE KEY UPDATE | [`query::matching`], [`query::on_duplicate`] |
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod column_type;
 pub mod columns;
 mod common;
 mod explain;
 pub mod file_format;
 mod intervals;
 pub mod into;
+pub mod json_table;
 pub mod planner;
 pub mod query;
 pub mod ranges;

@@ -144,6 +144,24 @@ pub fn compile_of_table(
     whose: &str,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Expr> {
+    compile_text(text, &TableColumns { definition, whose, table: 0, nullable: false }, cx)
+}
+
+/// The same for a table of a query: its slot, and whether it is inner to an outer join.
+///
+/// # Errors
+/// Of the expression.
+pub(crate) fn compile_in_slot(
+    text: &str,
+    definition: &Definition,
+    (table, nullable): (u16, bool),
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Expr> {
+    compile_text(text, &TableColumns { definition, whose: &definition.name, table, nullable }, cx)
+}
+
+fn compile_text(text: &str, scope: &TableColumns<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
+    let whose = scope.whose;
     // The statement's own parameters and aggregates are none of its business.
     let session = EvalCx::new(cx.session.db, cx.session.state, None);
     let mut own = CompileCx {
@@ -153,8 +171,7 @@ pub fn compile_of_table(
         windows: vaquita_expr::window::Windows::default(),
         fold: true,
     };
-    let scope = TableColumns { definition, whose };
-    let read = vaquita_parser::with_expression(text, |e| compile(e, &scope, &mut own));
+    let read = vaquita_parser::with_expression(text, |e| compile(e, scope, &mut own));
     read.unwrap_or_else(|_| {
         Err(SqlError::new(1105, format!("the expression of '{whose}' cannot be read: {text}")))
     })
@@ -177,13 +194,17 @@ pub fn columns_of(expr: &Expr) -> Box<[usize]> {
 struct TableColumns<'d> {
     definition: &'d Definition,
     whose: &'d str,
+    /// The table's slot.
+    table: u16,
+    nullable: bool,
 }
 
 impl Scope for TableColumns<'_> {
     fn resolve(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
         let column = self.definition.column(&name.name.to_string());
         let column = column.ok_or_else(|| unknown_column(name, self.whose))?;
-        let ty = self.definition.columns[column].ty.clone();
-        Ok(Resolved::Column(ResolvedColumn { level: 0, table: 0, column: column as u16, ty }))
+        let mut ty = self.definition.columns[column].ty.clone();
+        ty.nullable |= self.nullable;
+        Ok(Resolved::Column(ResolvedColumn { level: 0, table: self.table, column: column as u16, ty }))
     }
 }

@@ -1,6 +1,7 @@
 //! What a plan is: data alone, made once, kept in caches and run by many sessions at once. It owns all it needs, and holds the
 //! tables it was made for.
 
+use crate::json_table::JsonTable;
 use crate::sarg::Sarg;
 use crate::source::VirtualTable;
 use std::sync::Arc;
@@ -336,6 +337,8 @@ pub enum Source {
     Virtual(Arc<dyn VirtualTable>),
     /// The rows that came last in the recursion around it.
     Recursive(Arc<LastRows>),
+    /// What a document has.
+    Json(Arc<JsonTable>),
 }
 
 /// How often the rows of a derived table are made.

@@ -2,8 +2,8 @@
 
 use super::row::RowBuffer;
 use super::store::Store;
-use vaquita_catalog::TableInfo;
 use vaquita_catalog::checks::violated;
+use vaquita_catalog::{KeyInfo, TableInfo};
 use vaquita_engine::Field;
 use vaquita_expr::{EvalCx, Row, TableRow};
 use vaquita_plan::rules::ValueRule;
@@ -42,7 +42,7 @@ pub(crate) fn calculate<'r>(
         {
             let tables = [TableRow::Values(values)];
             let look = Row { tables: &tables, ..Row::default() };
-            let value = rule.value.eval(cx, &look)?;
+            let value = evaluated(rule, to.info, cx, &look)?;
             to.value(rule.column, &value, rule.value.ty(), cx.state, row)?;
         }
         let ty = &to.info.columns[rule.column].ty;
@@ -50,6 +50,26 @@ pub(crate) fn calculate<'r>(
             ty.decode(row.field(to.info, rule.column), &cx.state.vars.time_zone).into_owned();
     }
     Ok(())
+}
+
+/// The value of a column that is calculated. What an index is of is not cut where a strict mode forbids that: 3751.
+fn evaluated<'r>(
+    rule: &'r ValueRule,
+    info: &TableInfo,
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    if !info.columns[rule.column].functional || !cx.state.vars.sql_mode.is_strict() {
+        return rule.value.eval(cx, row);
+    }
+    let before = cx.state.warnings.count();
+    let value = rule.value.eval(cx, row)?;
+    if cx.state.warnings.count() == before {
+        return Ok(value);
+    }
+    let is_of = |key: &&KeyInfo| key.parts.iter().any(|part| part.column == rule.column);
+    let key = info.keys.iter().find(is_of).map_or("", |key| key.name.as_str());
+    Err(SqlError::new(3751, format!("Data truncated for functional index '{key}' at row 1")))
 }
 
 /// The error that a row with these values is refused with, if it is: 3819 by the first constraint that is false.
@@ -124,7 +144,7 @@ pub fn complete_row<'f>(
         let there = {
             let tables = [TableRow::Values(&values)];
             let look = Row { tables: &tables, ..Row::default() };
-            let value = rule.value.eval(cx, &look)?;
+            let value = evaluated(rule, info, cx, &look)?;
             let mut convert = Cx {
                 date: cx.state.date_context(),
                 time_zone: &cx.state.vars.time_zone,

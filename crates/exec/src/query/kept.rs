@@ -150,6 +150,7 @@ impl Rows {
                 return rows
                     .ok_or_else(|| SqlError::new(1105, "A recursive table is read outside of itself"));
             }
+            Source::Json(table) => super::json_table::fill(table, cx, row, &mut rows)?,
             Source::Virtual(table) => {
                 let wanted = wanted(slot, filter, cx, row)?;
                 for row in table.rows(cx, &wanted)? {

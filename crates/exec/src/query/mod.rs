@@ -21,6 +21,7 @@
 
 mod begin;
 mod group;
+mod json_table;
 mod kept;
 pub(crate) mod members;
 mod pipeline;

@@ -204,7 +204,7 @@ impl<'p> Exec<'p> {
                 }
                 _ => self.scan(read, info, reader, at, cx, row, next),
             },
-            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => {
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => {
                 self.kept(read, reader, at, cx, row, next)
             }
         }

@@ -283,6 +283,8 @@ pub enum TableRef<'a> {
     Table(&'a NamedTable<'a>),
     /// `(SELECT …) AS t`.
     Derived(&'a DerivedTable<'a>),
+    /// `JSON_TABLE(…) AS t` (8.0).
+    Json(&'a JsonTable<'a>),
     /// A join.
     Join(&'a Join<'a>),
     /// `(a, b)`: a comma list in parentheses, an inner join without condition.
@@ -313,6 +315,65 @@ pub struct DerivedTable<'a> {
     pub columns: &'a [Ident<'a>],
     /// `LATERAL` (8.0).
     pub lateral: bool,
+}
+
+/// `JSON_TABLE(doc, 'path' COLUMNS (…)) AS t`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonTable<'a> {
+    /// The document.
+    pub doc: Expr<'a>,
+    /// Its rows.
+    pub rows: JsonRows<'a>,
+    /// Its name.
+    pub alias: Ident<'a>,
+}
+
+/// Rows within a document: `'path' COLUMNS (…)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonRows<'a> {
+    /// What leads to them.
+    pub path: &'a [u8],
+    /// What they consist of.
+    pub columns: &'a [JsonColumn<'a>],
+}
+
+/// Something in `COLUMNS (…)` of JSON_TABLE.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum JsonColumn<'a> {
+    /// `name FOR ORDINALITY`.
+    Ordinality(Ident<'a>),
+    /// `name type [EXISTS] PATH 'path' …`.
+    Path(&'a JsonPathColumn<'a>),
+    /// `NESTED [PATH] 'path' COLUMNS (…)`.
+    Nested(JsonRows<'a>),
+}
+
+/// A column of JSON_TABLE that is found by a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonPathColumn<'a> {
+    /// Name.
+    pub name: Ident<'a>,
+    /// Type.
+    pub ty: super::ColumnType<'a>,
+    /// What leads to its value.
+    pub path: &'a [u8],
+    /// `EXISTS`: whether there is one is all that is asked.
+    pub exists: bool,
+    /// What a value that is not there stands for.
+    pub on_empty: JsonInstead<'a>,
+    /// What a value that is none of the type stands for.
+    pub on_error: JsonInstead<'a>,
+}
+
+/// `… ON EMPTY`, `… ON ERROR` of JSON_TABLE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonInstead<'a> {
+    /// NULL, said or not.
+    Null,
+    /// `ERROR`.
+    Error,
+    /// `DEFAULT 'document'`.
+    Default(&'a [u8]),
 }
 
 /// An index hint.

@@ -435,6 +435,11 @@ impl<'a> Parser<'a> {
                 return self.fail();
             }
         };
+        // Of multi-valued indexes.
+        if self.at_ident() && self.ident_text().is("array") {
+            let name = self.ident()?;
+            return Ok(CastType::Later(name));
+        }
         Ok(ty)
     }
 

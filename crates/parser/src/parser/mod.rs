@@ -13,6 +13,7 @@ mod condition;
 mod dml;
 mod expr;
 mod func;
+mod json_table;
 mod names;
 mod option;
 mod partition;

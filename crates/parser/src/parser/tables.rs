@@ -125,6 +125,7 @@ impl<'a> Parser<'a> {
                 let query = self.subquery()?;
                 self.derived(query, true)
             }
+            T::Word if self.at_kw(Kw::JsonTable) && self.peek().kind == T::LParen => self.json_table(),
             _ => self.named_table(),
         }
     }

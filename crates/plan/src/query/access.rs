@@ -56,6 +56,9 @@ pub(crate) struct Access {
     pub(crate) hash: bool,
 }
 
+/// Rows that JSON_TABLE is taken for, as in MySQL.
+const JSON_ROWS: f64 = 2.0;
+
 /// Estimates for the tables of a block.
 pub(crate) struct Estimator<'e, 's, 'p> {
     pub(crate) planner: &'e Planner<'p>,
@@ -74,7 +77,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         let rows = self.rows_now(slot);
         match &self.scope.slots[slot].source {
             Source::Stored(_) => rows.max(ROWS_MIN),
-            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => rows,
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => rows,
         }
     }
 
@@ -90,6 +93,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
                 session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| n as f64)
             }
             Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => 100.0,
+            Source::Json(_) => JSON_ROWS,
         };
         self.rows.borrow_mut().insert(slot, rows);
         rows

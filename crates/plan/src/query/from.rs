@@ -1,6 +1,7 @@
 //! FROM: opens the tables, builds the tree of joins.
 
 use super::block;
+use super::json_table;
 use super::names::{BlockScope, Depends, Slot, SlotColumn, TABLES_MAX, Visible};
 use super::view;
 use super::with::named_columns;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use vaquita_catalog::table::{open_base_table, open_table};
 use vaquita_catalog::{ColumnInfo, TableInfo, same_name};
 use vaquita_engine::{MdlMode, Object};
-use vaquita_expr::{CompileCx, Expr, TableSet, compile_condition};
+use vaquita_expr::{CompileCx, Expr, TableSet, compile, compile_condition};
 use vaquita_parser::ast::{self, JoinCondition, JoinKind, TableRef};
 use vaquita_session::privilege::{Priv, ViewId};
 use vaquita_types::{SqlError, SqlResult};
@@ -63,8 +64,21 @@ pub(crate) fn open_tables<'p>(
                 let slot = open_derived(planner, derived, outer, cx, slots)?;
                 push_slot(slots, slot)?;
             }
+            TableRef::Json(table) => {
+                let slot = open_json(planner, table, outer, cx, slots)?;
+                push_slot(slots, slot)?;
+            }
             TableRef::Join(join) => {
-                open_tables(planner, &[join.left, join.right], outer, cx, mode, slots)?;
+                let first = slots.len();
+                open_tables(planner, &[join.left], outer, cx, mode, slots)?;
+                let right = slots.len();
+                open_tables(planner, &[join.right], outer, cx, mode, slots)?;
+                let padded = match join.kind {
+                    JoinKind::Left => right..slots.len(),
+                    JoinKind::Right => first..right,
+                    JoinKind::Inner | JoinKind::Straight => continue,
+                };
+                slots[padded].iter().for_each(|slot| slot.padded.set(true));
             }
             TableRef::List(list) => open_tables(planner, list, outer, cx, mode, slots)?,
         }
@@ -113,19 +127,63 @@ fn plan_lateral<'p>(
     cx: &mut CompileCx<'_>,
     slots: &mut Vec<Slot>,
 ) -> (SqlResult<block::Planned>, Depends) {
+    let before = scope_before(planner, outer, slots);
+    let planned = block::plan_query(planner, derived.query, Some(&before), cx);
+    let lateral = planned.as_ref().map_or(TableSet::default(), |planned| planned.outer_tables);
+    let depends = leave(before, lateral, slots);
+    (planned, depends)
+}
+
+/// The names of the tables before a LATERAL one, which are taken out of `slots`.
+fn scope_before<'s, 'p>(
+    planner: &'s Planner<'p>,
+    outer: Option<&'s BlockScope<'s, 'p>>,
+    slots: &mut Vec<Slot>,
+) -> BlockScope<'s, 'p> {
     let before = BlockScope::new(planner, outer, std::mem::take(slots));
     let visible = |(slot, table): (usize, &Slot)| {
         table.shown().map(|column| Visible { slot, column }).collect::<Vec<_>>()
     };
     *before.visible.borrow_mut() = before.slots.iter().enumerate().flat_map(visible).collect();
-    let planned = block::plan_query(planner, derived.query, Some(&before), cx);
-    let lateral = planned.as_ref().map_or(TableSet::default(), |planned| planned.outer_tables);
+    before.slots.iter().for_each(|slot| slot.nullable.set(slot.padded.get()));
+    before
+}
+
+/// What a LATERAL table that looks at these tables depends on; the tables go back into `slots`.
+fn leave(before: BlockScope<'_, '_>, lateral: TableSet, slots: &mut Vec<Slot>) -> Depends {
     let is_alone = lateral.is_empty() && !before.correlated.get();
     let making = if is_alone { Making::default() } else { Making { level: 0, once: false } };
-    let outer_tables = before.outer_tables.get();
-    let depends = Depends { making, lateral, outer_tables, correlated: before.correlated.get() };
+    let depends = Depends {
+        making,
+        lateral,
+        outer_tables: before.outer_tables.get(),
+        correlated: before.correlated.get(),
+    };
     *slots = before.slots;
-    (planned, depends)
+    slots.iter().for_each(|slot| slot.nullable.set(false));
+    depends
+}
+
+/// JSON_TABLE, whose document may look at the tables before it.
+fn open_json<'p>(
+    planner: &Planner<'p>,
+    table: &ast::JsonTable<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+    slots: &mut Vec<Slot>,
+) -> SqlResult<Slot> {
+    let before = scope_before(planner, outer, slots);
+    before.clause.set("a table function argument");
+    let doc = compile(&table.doc, &before, cx);
+    let subqueries = before.subqueries.take();
+    let lateral = doc.as_ref().map_or(TableSet::default(), Expr::tables);
+    let depends = leave(before, lateral, slots);
+    let doc = doc?;
+    let (planned, columns) = json_table::plan(planner, table, doc, cx)?;
+    let source = Source::Json(Arc::new(planned));
+    let slot = slot_of(table.alias.to_string(), String::new(), String::new(), source, slot_columns(columns));
+    *slot.subqueries.borrow_mut() = subqueries;
+    Ok(Slot { depends, ..slot })
 }
 
 /// A table of WITH, if the name is one's.
@@ -219,6 +277,9 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         allowed: None,
         force: false,
         depends,
+        substituted: RefCell::default(),
+        subqueries: RefCell::default(),
+        padded: Cell::new(false),
         view: None,
     }
 }
@@ -345,11 +406,13 @@ pub(crate) fn uses_of(slots: &[Slot], locking: &[ast::Locking<'_>]) -> Vec<Table
     named
         .map(|slot| {
             let used = slot.used.borrow();
-            let columns = slot.columns.iter().zip(&*used).filter(|(_, used)| **used);
+            let substituted = slot.substituted.borrow();
+            let columns = slot.columns.iter().zip(&*used).enumerate();
+            let columns = columns.filter(|(at, (_, used))| **used && !substituted.contains(at));
             TableUse {
                 database: slot.database.clone(),
                 table: slot.name.clone(),
-                columns: columns.map(|(c, _)| c.name.clone()).collect(),
+                columns: columns.map(|(_, (c, _))| c.name.clone()).collect(),
                 locked: !locking.is_empty(),
                 for_update,
                 derived: false,
@@ -401,7 +464,7 @@ fn one(
     next: &mut usize,
 ) -> SqlResult<Joined> {
     match table {
-        TableRef::Table(_) | TableRef::Derived(_) => {
+        TableRef::Table(_) | TableRef::Derived(_) | TableRef::Json(_) => {
             let slot = *next;
             *next += 1;
             let visible = scope.slots[slot].shown().map(|column| Visible { slot, column }).collect();
@@ -439,7 +502,10 @@ fn joined(
             let tables = right.tables();
             let inside = |slot: usize| TableSet::of(slot as u16).is_subset(tables);
             let mut derived = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
-            if derived.any(|(_, slot)| slot.depends.lateral.0 & left.tables().0 != 0) {
+            if let Some((_, slot)) = derived.find(|(_, slot)| slot.depends.lateral.0 & left.tables().0 != 0) {
+                if matches!(slot.source, Source::Json(_)) {
+                    return Err(SqlError::of(3668, &[&slot.alias]));
+                }
                 let message = "Cross dependency found in OUTER JOIN; examine your ON conditions";
                 return Err(SqlError::new(1120, message));
             }

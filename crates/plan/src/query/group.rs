@@ -13,6 +13,12 @@ use vaquita_parser::ast::AggregateKind;
 use vaquita_types::{SqlError, SqlResult};
 
 impl Known<'_> {
+    /// Whether the value of a parameter is one that is wanted.
+    pub(super) fn is(self, param: u32, wanted: impl FnOnce(&vaquita_types::Value<'_>) -> bool) -> bool {
+        self.compared.set(true);
+        self.values.get(param as usize).is_some_and(wanted)
+    }
+
     fn are_equal(self, a: u32, b: u32) -> bool {
         self.compared.set(true);
         matches!((self.values.get(a as usize), self.values.get(b as usize)), (Some(a), Some(b)) if a == b)

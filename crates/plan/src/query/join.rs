@@ -8,6 +8,7 @@ use super::access::{Access, Estimator, used_columns};
 use super::block::Locking;
 use super::covered;
 use super::from::Tree;
+use super::generated::{self, Indexed};
 use super::names::BlockScope;
 use crate::columns::column_of;
 use crate::planner::Planner;
@@ -62,13 +63,17 @@ pub(crate) fn plan<'p>(
     let tree = simplify(tree, rejected);
     let (mut units, mut conditions) = (Vec::new(), filter);
     flatten(scope, tree, &mut units, &mut conditions, straight);
+    let indexed = generated::of_block(scope, cx)?;
+    generated::put_in(&indexed, &mut conditions, scope, cx)?;
+    put_in_units(&indexed, &mut units, scope, cx)?;
     find_generated(scope, &mut conditions, cx)?;
     let (constant, conditions): (Vec<Expr>, Vec<Expr>) =
         conditions.into_iter().partition(|c| c.tables().is_empty() && !is_random(c));
     block.has_subquery |= conditions.iter().any(needs_copies);
     block.const_filter = constant;
     let estimator = Estimator::new(planner, scope);
-    let mut planning = Planning { estimator, scope, locking, reads: Vec::new(), ended: RefCell::default() };
+    let mut planning =
+        Planning { estimator, scope, locking, reads: Vec::new(), ended: RefCell::default(), indexed };
     planning.reads.resize_with(scope.slots.len(), || None);
     let single = units.len() == 1 && matches!(units[0].kind, UnitKind::Table(_));
     block.steps = planning.order(units, conditions, TableSet::default(), Some(block), cx);
@@ -80,7 +85,27 @@ pub(crate) fn plan<'p>(
     block.has_subquery |= steps_have_subquery(&block.steps);
     block.count_rows = single && counts_rows(block);
     block.subqueries = scope.subqueries.take();
+    block.subqueries.extend(scope.slots.iter().flat_map(|slot| slot.subqueries.take()));
     block.work = super::work::work_of(block);
+    if planner.by_values.get() {
+        cx.session.state.noted.for_once();
+    }
+    Ok(())
+}
+
+/// Conditions of outer joins look at indexed columns, too.
+fn put_in_units(
+    indexed: &[Indexed],
+    units: &mut [Unit],
+    scope: &BlockScope<'_, '_>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<()> {
+    for unit in units {
+        if let UnitKind::Outer { units, on } = &mut unit.kind {
+            generated::put_in(indexed, on, scope, cx)?;
+            put_in_units(indexed, units, scope, cx)?;
+        }
+    }
     Ok(())
 }
 
@@ -277,6 +302,8 @@ struct Planning<'e, 's, 'p> {
     reads: Vec<Option<Read>>,
     /// Why planning is not to go on: somebody has ended the statement.
     ended: RefCell<Option<SqlError>>,
+    /// Expressions that indexes are of.
+    indexed: Vec<Indexed>,
 }
 
 /// The best order found so far.
@@ -548,7 +575,7 @@ impl Planning<'_, '_, '_> {
         };
         let grouped = block.group.is_some();
         let extreme = extreme_of(block, slot).filter(|_| only);
-        let wanted: Vec<(usize, bool)> = match (extreme, wanted_order(block, slot)) {
+        let wanted: Vec<(usize, bool)> = match (extreme, self.wanted_order(block, slot)) {
             (Some(extreme), _) => vec![extreme],
             (None, Some(wanted)) if !wanted.is_empty() => wanted,
             _ => return min_cost(all, |a| a.cost),
@@ -623,6 +650,28 @@ impl Planning<'_, '_, '_> {
             }
         }
         best
+    }
+
+    /// The columns of `slot`, with their directions, that the block's rows are wanted in order of; `None` if it is not an
+    /// order of plain columns of that table.
+    fn wanted_order(&self, block: &BlockPlan, slot: usize) -> Option<Vec<(usize, bool)>> {
+        let keys = match &block.group {
+            Some(group) if group.rollup => return None,
+            Some(group) => &group.keys,
+            None if block.distinct || block.windows.is_some() => return None,
+            None => &block.order,
+        };
+        let params = self.estimator.planner.known();
+        let column = |key: &OrderKey| {
+            let expr = match &key.value {
+                SortValue::Item(at) => block.items.get(*at)?,
+                SortValue::Expr(expr) => expr,
+            };
+            let plain = column_of(expr);
+            let (s, c) = plain.or_else(|| generated::column_of_key(&self.indexed, block, key, params))?;
+            (s == slot).then_some((c, key.descending))
+        };
+        keys.iter().map(column).collect()
     }
 
     /// LIMIT with its offset, if it is known.
@@ -706,26 +755,6 @@ fn extreme_of(block: &BlockPlan, slot: usize) -> Option<(usize, bool)> {
     };
     let (s, column) = column_of(aggregate.args.first()?)?;
     (s == slot).then_some((column, descending))
-}
-
-/// The columns of `slot`, with their directions, that the block's rows are wanted in order of; `None` if it is not an
-/// order of plain columns of that table.
-fn wanted_order(block: &BlockPlan, slot: usize) -> Option<Vec<(usize, bool)>> {
-    let keys = match &block.group {
-        Some(group) if group.rollup => return None,
-        Some(group) => &group.keys,
-        None if block.distinct || block.windows.is_some() => return None,
-        None => &block.order,
-    };
-    let column = |key: &OrderKey| {
-        let expr = match &key.value {
-            SortValue::Item(at) => block.items.get(*at)?,
-            SortValue::Expr(expr) => expr,
-        };
-        let (s, c) = column_of(expr)?;
-        (s == slot).then_some((c, key.descending))
-    };
-    keys.iter().map(column).collect()
 }
 
 /// Whether a path gives rows in an order: backwards (`Some(true)`), forwards, or not.

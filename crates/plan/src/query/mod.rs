@@ -6,10 +6,12 @@
 //! | query blocks, unions | [`block`], `union` |
 //! | FROM: tables, the tree of joins | [`from`] |
 //! | names: scopes of query blocks | [`names`] |
+//! | JSON_TABLE | `json_table` |
 //! | window functions | `window` |
 //! | WITH: common table expressions | `with` |
 //! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
+//! | expressions that indexes are of | `generated` |
 //! | rows for UPDATE and DELETE | [`matching`] |
 //! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
 //! | access paths and their costs; join order | [`access`], [`join`], `covered` |
@@ -18,8 +20,10 @@ pub(crate) mod access;
 pub mod block;
 mod covered;
 pub(crate) mod from;
+mod generated;
 pub(crate) mod group;
 pub(crate) mod join;
+mod json_table;
 pub mod matching;
 pub mod names;
 pub mod on_duplicate;

@@ -58,6 +58,12 @@ pub struct Slot {
     pub force: bool,
     /// Of a derived table: what it refers to.
     pub depends: Depends,
+    /// Columns that are looked at only because they have the values of expressions that the query holds.
+    pub(crate) substituted: RefCell<Vec<usize>>,
+    /// Subqueries in the document of JSON_TABLE, and whether they refer to rows around them.
+    pub(crate) subqueries: RefCell<Vec<(Arc<SubqueryPlan>, bool)>>,
+    /// It is inner to an outer join of those that come before what is being planned.
+    pub(crate) padded: Cell<bool>,
     /// It is a view, whose rows are made first.
     pub view: Option<Arc<ViewId>>,
 }
@@ -80,7 +86,7 @@ impl Slot {
     fn row_id(&self) -> Option<usize> {
         match &self.source {
             Source::Stored(info) => info.row_id(),
-            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => None,
+            Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => None,
         }
     }
 
@@ -430,5 +436,6 @@ fn default_of(source: &Source, column: usize) -> SqlResult<Expr> {
         }
         Source::Virtual(_) => Err(SqlError::unsupported("DEFAULT() in information_schema")),
         Source::Recursive(_) => Err(SqlError::unsupported("DEFAULT() of a recursive table's column")),
+        Source::Json(_) => Err(SqlError::unsupported("DEFAULT() of a column of JSON_TABLE")),
     }
 }

@@ -185,6 +185,9 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         allowed: None,
         force: false,
         depends: super::names::Depends::default(),
+        substituted: RefCell::default(),
+        subqueries: RefCell::default(),
+        padded: Cell::new(false),
         view: None,
     }
 }
@@ -202,6 +205,9 @@ fn same_slot(slot: &Slot) -> Slot {
         allowed: None,
         force: false,
         depends: super::names::Depends::default(),
+        substituted: RefCell::default(),
+        subqueries: RefCell::default(),
+        padded: Cell::new(false),
         view: None,
     }
 }

@@ -79,7 +79,7 @@ impl Walk<'_> {
         let rows = match &read.source {
             Source::Stored(_) => Some(read.rows),
             Source::Derived(query) => Some(gives(query)),
-            Source::Virtual(_) | Source::Recursive(_) => None,
+            Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => None,
         };
         if let Some(rows) = rows {
             let found = self.combinations * rows * read.selectivity;

@@ -120,6 +120,7 @@ fn table_is_within(table: &ast::TableRef<'_>, database: &str) -> bool {
     match table {
         ast::TableRef::Table(named) => named.name.schema.is_none_or(|s| s.name == database.as_bytes()),
         ast::TableRef::Derived(derived) => is_within(derived.query, database),
+        ast::TableRef::Json(_) => true,
         ast::TableRef::Join(join) => {
             table_is_within(&join.left, database) && table_is_within(&join.right, database)
         }
@@ -161,6 +162,7 @@ fn tables_of_ref(table: &ast::TableRef<'_>, out: &RefCell<Vec<(String, String)>>
             out.borrow_mut().push((database, named.name.name.to_string()));
         }
         ast::TableRef::Derived(derived) => tables_of(derived.query, out),
+        ast::TableRef::Json(table) => tables_of_expr(&table.doc, out),
         ast::TableRef::List(list) => list.iter().for_each(|table| tables_of_ref(table, out)),
         ast::TableRef::Join(join) => {
             tables_of_ref(&join.left, out);

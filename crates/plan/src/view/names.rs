@@ -15,6 +15,7 @@ pub struct Names {
     stars: HashMap<(usize, usize), Vec<String>>,
     items: HashMap<usize, Vec<String>>,
     pairs: HashMap<usize, Vec<(String, String)>>,
+    types: HashMap<usize, String>,
 }
 
 fn place<T>(node: &T) -> usize {
@@ -38,6 +39,10 @@ impl Names {
         self.pairs.entry(place(join)).or_default().push((left, right));
     }
 
+    pub(crate) fn note_type(&mut self, column: &ast::JsonPathColumn<'_>, text: String) {
+        self.types.insert(place(column), text);
+    }
+
     /// Gives the columns of a SELECT other names: those that the view declares.
     pub fn rename_items(&mut self, select: &ast::Select<'_>, names: Vec<String>) {
         self.items.insert(place(select), names);
@@ -55,6 +60,10 @@ impl Names {
     /// Names of the columns of a SELECT.
     pub fn items_of(&self, select: &ast::Select<'_>) -> &[String] {
         self.items.get(&place(select)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn type_of(&self, column: &ast::JsonPathColumn<'_>) -> &str {
+        self.types.get(&place(column)).map_or("", String::as_str)
     }
 
     pub(super) fn pairs_of(&self, join: &ast::Join<'_>) -> &[(String, String)] {

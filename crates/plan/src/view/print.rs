@@ -1,6 +1,8 @@
 //! Queries as text: how MySQL 5.6 writes the query of a view. Every name is quoted and says its table and database, every
 //! operator has its parentheses.
 
+mod json;
+
 use super::names::{Names, quoted};
 use std::fmt::Write;
 use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem, TableRef};
@@ -233,6 +235,7 @@ impl<'n> Printer<'n> {
             TableRef::Derived(_) => {
                 Err(SqlError::new(1349, "View's SELECT contains a subquery in the FROM clause"))
             }
+            TableRef::Json(table) => self.json_table(table),
             TableRef::List(tables) => self.tables(tables, true),
             TableRef::Join(join) => self.join(join),
         }

@@ -5,7 +5,7 @@
 
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
-use super::{checks, columns, expressions, keys, limits, look_at, names_of, options, tables, types};
+use super::{checks, columns, expressions, keys, limits, look_at, names_of, options, tables};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
@@ -16,6 +16,7 @@ use vaquita_engine::Error;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, AlterAlgorithm, AlterLock, ColumnPlace};
+use vaquita_plan::column_type as types;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
 /// Times an ALTER TABLE begins again because somebody else was faster.
@@ -122,6 +123,9 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         {
             change.definition.column_mut(at).uses.clear();
         }
+        if let AlterAction::DropIndex(name) = action {
+            change.definition.release_functional(&name.to_string());
+        }
     }
     for action in alter.actions {
         change.drop(action)?;
@@ -147,6 +151,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
             limits::settle_row_format(cx, &mut change.definition, true)?;
         }
     }
+    change.definition.settle_functional();
     change.definition.check_row_bytes()?;
     change.definition.check_key_columns()?;
     if change.definition.columns.is_empty() {
@@ -224,7 +229,7 @@ impl Change {
     fn drop_key(&mut self, name: &str) -> SqlResult<()> {
         let at = self.definition.key(name).ok_or_else(|| SqlError::cannot_drop(name))?;
         let key = self.definition.keys.remove(at);
-        self.in_place &= !key.is_primary();
+        self.in_place &= !key.is_primary() && !self.definition.is_functional(&key);
         Ok(())
     }
 
@@ -343,7 +348,8 @@ impl Change {
                 if let Some(key) = self.definition.keys.last() {
                     // How a key was declared is kept with the table, which is written anew for it.
                     let is_plain = key.using.is_none() && key.key_block_size.is_none() && !key.invisible;
-                    self.in_place &= !key.is_primary() && is_plain;
+                    let functional = self.definition.is_functional(key);
+                    self.in_place &= !key.is_primary() && is_plain && !functional;
                 }
             }
             AlterAction::AddForeignKey(key) => {

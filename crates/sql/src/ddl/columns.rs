@@ -1,12 +1,13 @@
 //! Columns as written.
 
-use super::{expressions, types};
+use super::expressions;
 use crate::statement::StmtCx;
 use vaquita_catalog::{ColumnDefinition, Generated, limits};
 use vaquita_engine::table::DefaultValue;
 use vaquita_expr::scope::NoTables;
 use vaquita_expr::{CompileCx, EvalCx, Row, compile};
 use vaquita_parser::ast;
+use vaquita_plan::column_type as types;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
 use vaquita_types::{Cx, Date, Kind, Level, SqlError, SqlMode, SqlResult, SqlType, Warnings};
@@ -18,7 +19,7 @@ const COMMENT_MAX: usize = 1_024;
 /// the caller's business.
 ///
 /// # Errors
-/// As [`types::resolve`]; 1067 default, 1101, 1294, 1063, 1629 comment; 1235 what is not there yet.
+/// As [`vaquita_plan::column_type::resolve`]; 1067 default, 1101, 1294, 1063, 1629 comment; 1235 what is not there yet.
 pub(super) fn define(
     cx: &mut StmtCx<'_>,
     written: &ast::ColumnDef<'_>,

@@ -1,11 +1,12 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use super::{check_database_exists, types};
+use super::check_database_exists;
 use crate::statement::StmtCx;
 use vaquita_catalog::error;
 use vaquita_catalog::{check_database, file_name};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast;
+use vaquita_plan::column_type as types;
 use vaquita_session::vars;
 use vaquita_types::{Level, SqlError, SqlResult};
 

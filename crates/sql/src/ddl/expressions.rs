@@ -1,13 +1,15 @@
 //! Expressions in definitions: what may stand in them, and the text that is kept of them.
 
 use crate::statement::StmtCx;
-use vaquita_catalog::Definition;
+use std::sync::Arc;
+use vaquita_catalog::declared::labels_of;
+use vaquita_catalog::{ColumnDefinition, Definition, Generated, same_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_expr::CompileCx;
 use vaquita_expr::scope::unknown_column;
 use vaquita_parser::{NotPrinted, ast, print_expression};
 use vaquita_plan::rules::compile_of_table;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
 /// Attributes that a generated column cannot have.
 ///
@@ -102,6 +104,89 @@ fn note(
     Ok(())
 }
 
+/// Adds the hidden column that has the values of an expression that a key is of; its name.
+///
+/// # Errors
+/// 3753, 3757, 3758, 3762, 3800; 1054; those of the expression.
+pub(super) fn of_key(
+    cx: &mut StmtCx<'_>,
+    definition: &mut Definition,
+    key: &str,
+    expr: &ast::Expr<'_>,
+) -> SqlResult<String> {
+    let disallowed = || {
+        let message = format!("Expression of functional index '{key}' contains a disallowed function.");
+        SqlError::new(3758, message)
+    };
+    match expr.kind {
+        ast::ExprKind::Row(_) => {
+            let message = format!("Expression of functional index '{key}' cannot refer to a row value.");
+            return Err(SqlError::new(3800, message));
+        }
+        ast::ExprKind::Column(_) => {
+            return Err(SqlError::new(
+                3762,
+                "Functional index on a column is not supported. Consider using a regular index instead.",
+            ));
+        }
+        ast::ExprKind::Cast { to: ast::CastType::Later(name), .. } if name.is("array") => {
+            return Err(SqlError::unsupported("multi-valued indexes"));
+        }
+        _ => {}
+    }
+    let printed = print(cx, expr, definition).map_err(|e| match e {
+        Refusal::Variable | Refusal::Part => disallowed(),
+        Refusal::Unknown(name) => {
+            SqlError::new(1054, format!("Unknown column '{name}' in 'functional index'"))
+        }
+        Refusal::Foreign(e) => e,
+    })?;
+    if !printed.functions.iter().all(|function| is_deterministic(function)) {
+        return Err(disallowed());
+    }
+    let compiled =
+        compile_of_table(&printed.text, definition, key, &mut CompileCx::new(Some(cx.db), cx.state))?;
+    let ty = SqlType { nullable: true, ..key_type(compiled.ty())? };
+    let short: String = key.chars().take(40).collect();
+    let name = (0..).map(|n| format!("!hidden!{short}!{n}!0"));
+    let taken = |name: &String| definition.columns.iter().any(|c| same_name(&c.name, name));
+    let Some(name) = { name }.find(|name| !taken(name)) else { return Err(disallowed()) };
+    vaquita_catalog::limits::check_column_count(definition.columns.len() + 1)?;
+    let mut column = ColumnDefinition::new(&*name, ty.clone(), labels_of(&ty));
+    column.generated = Some(Generated { clause: printed.text, stored: false });
+    column.uses = printed.columns;
+    (column.hidden, column.functional) = (true, true);
+    definition.columns.push(Arc::new(column));
+    Ok(name)
+}
+
+/// The type of a column that has the values of an expression.
+///
+/// # Errors
+/// 3753, 3757.
+fn key_type(of: &SqlType) -> SqlResult<SqlType> {
+    let mut ty = of.clone();
+    match ty.kind {
+        Kind::Json | Kind::Geometry => {
+            return Err(SqlError::new(
+                3753,
+                "Cannot create a functional index on a function that returns a JSON or GEOMETRY value.",
+            ));
+        }
+        Kind::Null => ty = SqlType { kind: Kind::Char, length: 1, ..ty },
+        Kind::VarChar if ty.length == 0 => ty.length = 1,
+        kind if kind.is_blob() || kind == Kind::VarChar && ty.length > 16_383 => {
+            return Err(SqlError::new(
+                3757,
+                "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using \
+                 CAST.",
+            ));
+        }
+        _ => {}
+    }
+    Ok(ty)
+}
+
 /// An expression of a definition.
 #[derive(Debug)]
 pub(super) struct Text {
@@ -138,7 +223,8 @@ pub(super) fn print(
     definition: &Definition,
 ) -> Result<Text, Refusal> {
     let unicode = |bytes: &[u8]| cx.state.vars.client_text(bytes).into_owned();
-    let printed = print_expression(written, &unicode).map_err(|e| match e {
+    let charset = vaquita_session::vars::charset_name(cx.state.vars.collation_connection);
+    let printed = print_expression(written, &unicode, charset).map_err(|e| match e {
         NotPrinted::Variable => Refusal::Variable,
         NotPrinted::Subquery | NotPrinted::Aggregate | NotPrinted::Param | NotPrinted::Other => Refusal::Part,
     })?;

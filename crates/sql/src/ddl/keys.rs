@@ -1,6 +1,6 @@
 //! Keys and foreign keys as written.
 
-use super::{limits, names_of};
+use super::{expressions, limits, names_of};
 use crate::statement::StmtCx;
 use vaquita_catalog::keys::KeyRules;
 use vaquita_catalog::{Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, KeyPart, same_name};
@@ -20,31 +20,45 @@ fn rules<'s>(cx: &'s mut StmtCx<'_>) -> KeyRules<'s> {
 /// Adds a key to a definition whose columns are complete.
 ///
 /// # Errors
-/// As [`Definition::add_key`]; 1688 comment; 1235 kinds that are not there yet.
+/// As [`Definition::add_key`]; 1688 comment; 1235 kinds that are not there yet; 3753 to 3762, 3800 expressions.
 pub(super) fn add(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
     written: &ast::IndexDef<'_>,
 ) -> SqlResult<()> {
+    let functional = written.parts.iter().any(|part| matches!(part.target, KeyTarget::Expr(_)));
     let kind = match written.kind {
+        IndexKind::Primary if functional => {
+            return Err(SqlError::new(3756, "The primary key cannot be a functional index"));
+        }
+        IndexKind::FullText if functional => {
+            return Err(SqlError::new(3759, "Fulltext functional index is not supported."));
+        }
+        IndexKind::Spatial if functional => {
+            return Err(SqlError::new(3760, "Spatial functional index is not supported."));
+        }
         IndexKind::Primary => KeyKind::Primary,
         IndexKind::Unique => KeyKind::Unique,
         IndexKind::Plain => KeyKind::Plain,
         IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
-    let mut parts = Vec::with_capacity(written.parts.len());
-    for part in written.parts {
-        let KeyTarget::Column(column) = part.target else {
-            return Err(SqlError::unsupported("indexes on expressions"));
-        };
-        parts.push(KeyPart { column: column.to_string(), prefix: part.prefix });
-    }
     let name = match (kind, written.name.or(written.constraint)) {
         (KeyKind::Primary, _) => "PRIMARY".to_owned(),
         (_, Some(name)) => name.to_string(),
-        (_, None) => definition.free_key_name(&parts[0].column),
+        (_, None) => definition.free_key_name(&match written.parts[0].target {
+            KeyTarget::Column(column) => column.to_string(),
+            KeyTarget::Expr(_) => "functional_index".to_owned(),
+        }),
     };
+    let mut parts = Vec::with_capacity(written.parts.len());
+    for part in written.parts {
+        let column = match &part.target {
+            KeyTarget::Column(column) => column.to_string(),
+            KeyTarget::Expr(expr) => expressions::of_key(cx, definition, &name, expr)?,
+        };
+        parts.push(KeyPart { prefix: part.prefix, ..KeyPart::whole(column) });
+    }
     let comment =
         written.options.comment.map(|c| cx.state.vars.client_text(c).into_owned()).unwrap_or_default();
     if comment.chars().count() > COMMENT_MAX {

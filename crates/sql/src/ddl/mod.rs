@@ -2,7 +2,6 @@
 //!
 //! | part | module |
 //! |---|---|
-//! | types as written | [`types`] |
 //! | columns, keys and foreign keys, table options as written | [`columns`], [`keys`], [`options`] |
 //! | CHECK constraints as written; expressions in definitions | [`checks`], [`expressions`] |
 //! | row formats of files, sizes of rows and keys | [`limits`] |
@@ -28,7 +27,6 @@ mod numbers;
 mod options;
 mod show_create;
 mod tables;
-mod types;
 pub(crate) mod views;
 
 use crate::statement::StmtCx;
@@ -37,8 +35,7 @@ use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_session::SessionState;
-use vaquita_types::{SqlError, SqlResult, SqlType};
+use vaquita_types::{SqlError, SqlResult};
 
 pub(crate) use alter::recreate;
 pub(crate) use show_create::{show_create_table, style as show_style};
@@ -66,22 +63,6 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlRe
         Stmt::DropTablespace(_) => Err(SqlError::unsupported("DROP TABLESPACE")),
         _ => Err(SqlError::unsupported("this definition")),
     }
-}
-
-/// The type that a parameter, variable or result of a stored program is declared with.
-///
-/// # Errors
-/// Lengths, names of character sets, labels.
-pub(crate) fn resolve_type(
-    written: &ast::ColumnType<'_>,
-    name: &str,
-    collation: u16,
-    state: &mut SessionState,
-) -> SqlResult<SqlType> {
-    let types::Resolved { ty, labels, .. } = types::resolve(written, name, collation, state)?;
-    let nullable = SqlType { nullable: true, ..ty };
-    let collation = nullable.collation;
-    Ok(if labels.is_empty() { nullable } else { types::with_collation(nullable, &labels, collation) })
 }
 
 /// Database and name of a table as a statement says them.

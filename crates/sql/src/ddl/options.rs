@@ -1,10 +1,10 @@
 //! Table options as written.
 
-use super::types;
 use crate::statement::StmtCx;
 use vaquita_catalog::{Definition, TableOption as Kept};
 use vaquita_engine::lower::RowFormat;
 use vaquita_parser::ast::{RowFormatOption, TableOption};
+use vaquita_plan::column_type as types;
 use vaquita_types::{SqlError, SqlMode, SqlResult};
 
 /// Most characters of a table's comment.

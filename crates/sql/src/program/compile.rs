@@ -64,7 +64,7 @@ pub(crate) fn column_type(
     collation: u16,
     state: &mut SessionState,
 ) -> SqlResult<ColumnType> {
-    let ty = crate::ddl::resolve_type(written, name, collation, state)?;
+    let ty = vaquita_plan::column_type::resolve_type(written, name, collation, state)?;
     Ok(ColumnType::new(SqlType { nullable: true, ..ty }, RowFormat::Dynamic))
 }
 

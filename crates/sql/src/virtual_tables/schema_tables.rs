@@ -392,7 +392,8 @@ fn statistics_row(
         Some(tree) => known.and_then(|s| s.indexes.get(tree.index)?.distinct.get(at).copied()),
         None => known.map(|s| s.rows),
     };
-    let column = info.column(&part.column).map(|at| &info.columns[at]);
+    let column = info.definition.key_column(&part.column).map(|at| &info.columns[at]);
+    let name = column.map_or(&part.column, |column| &column.name);
     vec![
         text("def"),
         text(&info.definition.database),
@@ -401,7 +402,7 @@ fn statistics_row(
         text(&info.definition.database),
         text(&key.name),
         Value::UInt(at as u64 + 1),
-        text(column.map_or(&part.column, |column| &column.name)),
+        if column.is_some_and(|column| column.functional) { Value::Null } else { text(name) },
         if words { Value::Null } else { text("A") },
         number_or_null(distinct),
         number_or_null(part.prefix.map(u64::from)),
@@ -436,7 +437,8 @@ fn parent(key: &ForeignKey) -> (String, String) {
 pub(super) fn key_column_usage(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for info in m.tables(4, 5)? {
         for key in info.keys.iter().filter(|k| k.is_unique()) {
-            for (at, part) in key.parts.iter().enumerate() {
+            let columns = key.parts.iter().enumerate();
+            for (at, part) in columns.filter(|(_, part)| !info.columns[part.column].functional) {
                 m.push(vec![
                     text("def"),
                     text(&info.definition.database),

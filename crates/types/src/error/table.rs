@@ -570,5 +570,11 @@ pub(super) static TABLE: &[ErrorInfo] = &[
     e(3572, "ER_LOCK_NOWAIT", "HY000", "Do not wait for lock."),
     e(3601, "ER_INVALID_NO_OF_ARGS", "HY000", "Invalid number of arguments for function '%s', should be %s"),
     e(3602, "ER_FIELD_IN_GROUPING_NOT_GROUP_BY", "HY000", "Argument #%d of GROUPING function is not in GROUP BY"),
+    e(3665, "ER_MISSING_JSON_TABLE_VALUE", "22035", "Missing value for JSON_TABLE column '%s'"),
+    e(3666, "ER_WRONG_JSON_TABLE_VALUE", "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'"),
+    e(3667, "ER_TF_MUST_HAVE_ALIAS", "42000", "Every table function must have an alias."),
+    e(3668, "ER_TF_FORBIDDEN_JOIN_TYPE", "HY000", "INNER or LEFT JOIN must be used for LATERAL references made by '%s'"),
+    e(3669, "ER_JT_VALUE_OUT_OF_RANGE", "22003", "Value is out of range for JSON_TABLE's column '%s'"),
+    e(3670, "ER_JT_MAX_NESTED_PATH", "42000", "More than supported %d NESTED PATHs were found in JSON_TABLE '%s'"),
     e(3750, "ER_TABLE_WITHOUT_PK", "HY000", "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting."),
 ];

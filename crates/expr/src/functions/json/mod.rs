@@ -16,7 +16,7 @@ mod value;
 
 use super::Function;
 use crate::build::{Collated, New, text_type};
-use crate::document::{finished, in_argument, key_of, value_of};
+use crate::document::{document_of, finished, in_argument, key_of, value_of};
 use crate::node::{EvalFn, Expr, Node};
 use crate::scope::CompileCx;
 use crate::{EvalCx, Row};
@@ -82,18 +82,7 @@ impl<'r> Args<'r> {
     /// # Errors
     /// 3141 text that is no JSON, 3144 bytes, 3146 anything else.
     fn document(&self, i: usize, cx: &mut EvalCx<'_>) -> SqlResult<Option<Cow<'r, [u8]>>> {
-        let arg = &self.list[i];
-        let wrong = || SqlError::of(3146, &[&(i + 1), &self.name]);
-        match arg.eval(cx, self.row)? {
-            Value::Null => Ok(None),
-            Value::Json(doc) => Ok(Some(doc)),
-            v @ (Value::Bytes(_) | Value::Label { .. }) => {
-                cx.state.worked(v.to_text(&arg.ty).len())?;
-                let doc = json::from_value(&v, &arg.ty).map_err(|e| in_argument(e, i + 1, self.name))?;
-                Ok(Some(Cow::Owned(doc)))
-            }
-            _ => Err(wrong()),
-        }
+        document_of(&self.list[i], i + 1, self.name, cx, self.row)
     }
 
     /// An argument as a tree, to be changed.

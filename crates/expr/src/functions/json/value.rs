@@ -3,11 +3,12 @@
 use super::super::{arg, evals};
 use super::{Args, node};
 use crate::build::{Collated, New};
+use crate::document::scalar_of;
 use crate::node::{Data, Expr, Instead, JsonValue};
 use crate::scope::CompileCx;
 use crate::{EvalCx, Row, cast};
 use vaquita_types::convert::cast::{Target, cast as cast_value};
-use vaquita_types::json::{self, binary::Node};
+use vaquita_types::json::binary::Node;
 use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 /// `JSON_VALUE(doc, path RETURNING .. ON EMPTY .. ON ERROR)`: `args` are the document, the path and the defaults.
@@ -86,24 +87,11 @@ fn typed(
     if let Target::Json = target {
         return super::part(found).map(Ok);
     }
-    let text =
-        |bytes: &[u8]| (Value::owned(bytes.to_vec()), SqlType::varchar(512, Collated::DOCUMENT.collation));
-    let (v, ty) = match found {
-        Node::Array(_) | Node::Object(_) => return Ok(Err(wrong())),
-        Node::Null => return Ok(Ok(Value::Null)),
-        Node::Text(t) => text(t),
-        _ if matches!(target, Target::Char(..) | Target::Binary(_)) => {
-            let mut out = Vec::new();
-            json::push_unquoted(found, &mut out);
-            text(&out)
-        }
-        Node::Bool(v) => (Value::bool(*v), SqlType::bigint(false)),
-        Node::Int(v) => (Value::Int(*v), SqlType::bigint(false)),
-        Node::UInt(v) => (Value::UInt(*v), SqlType::bigint(true)),
-        Node::Double(v) => (Value::Double(*v), SqlType::double()),
-        Node::Decimal(v) => (Value::Decimal(*v), SqlType::decimal(65, v.scale())),
-        Node::Opaque(_, t) => text(t),
-    };
+    let as_text = matches!(target, Target::Char(..) | Target::Binary(_));
+    let Some((v, ty)) = scalar_of(found, as_text) else { return Ok(Err(wrong())) };
+    if v.is_null() {
+        return Ok(Ok(v));
+    }
     // What would be a warning elsewhere is a value that is none of the type.
     let kept = std::mem::take(&mut cx.state.warnings);
     let done = cast_value(&v, &ty, target, "", &mut cx.convert_text()).map(Value::into_owned);

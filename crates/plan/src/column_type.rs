@@ -15,18 +15,20 @@ const CHAR_MAX: u32 = 255;
 
 /// A type with its labels in Unicode.
 #[derive(Debug)]
-pub(super) struct Resolved {
-    pub(super) ty: SqlType,
-    pub(super) labels: Vec<String>,
+pub struct Resolved {
+    /// The type.
+    pub ty: SqlType,
+    /// Labels of ENUM and SET.
+    pub labels: Vec<String>,
     /// See [`vaquita_catalog::ColumnDefinition::spelled`].
-    pub(super) spelled: Option<Box<str>>,
+    pub spelled: Option<Box<str>>,
 }
 
 /// The collation that `CHARACTER SET` and `COLLATE` name together; `default` without either.
 ///
 /// # Errors
 /// 1115, 1273 unknown names; 1253 they do not belong together.
-pub(super) fn collation_of(charset: Option<&str>, collation: Option<&str>, default: u16) -> SqlResult<u16> {
+pub fn collation_of(charset: Option<&str>, collation: Option<&str>, default: u16) -> SqlResult<u16> {
     let charset = match charset {
         Some(name) => Some(vars::charset_by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?),
         None => None,
@@ -47,7 +49,7 @@ pub(super) fn collation_of(charset: Option<&str>, collation: Option<&str>, defau
 ///
 /// # Errors
 /// 1074, 1425, 1426, 1427, 1439 lengths; 1115, 1273 names; 1291 labels that occur twice.
-pub(super) fn resolve(
+pub fn resolve(
     written: &ast::ColumnType<'_>,
     name: &str,
     table_collation: u16,
@@ -89,6 +91,22 @@ pub(super) fn resolve(
     Ok(Resolved { ty, labels, spelled: spelled.map(Into::into) })
 }
 
+/// The type that a parameter, variable or result of a stored program, or a column of JSON_TABLE, is declared with.
+///
+/// # Errors
+/// Lengths, names of character sets, labels.
+pub fn resolve_type(
+    written: &ast::ColumnType<'_>,
+    name: &str,
+    collation: u16,
+    state: &mut SessionState,
+) -> SqlResult<SqlType> {
+    let Resolved { ty, labels, .. } = resolve(written, name, collation, state)?;
+    let nullable = SqlType { nullable: true, ..ty };
+    let collation = nullable.collation;
+    Ok(if labels.is_empty() { nullable } else { with_collation(nullable, &labels, collation) })
+}
+
 fn text_collation(written: &ast::ColumnType<'_>, table: u16) -> SqlResult<u16> {
     let (charset, collation) =
         (written.charset.map(|c| c.to_string()), written.collation.map(|c| c.to_string()));
@@ -101,7 +119,7 @@ fn text_collation(written: &ast::ColumnType<'_>, table: u16) -> SqlResult<u16> {
 }
 
 /// A text type in another collation. A string keeps its characters.
-pub(super) fn with_collation(ty: SqlType, labels: &[String], collation: u16) -> SqlType {
+pub fn with_collation(ty: SqlType, labels: &[String], collation: u16) -> SqlType {
     match ty.kind {
         Kind::Enum | Kind::Set => SqlType { nullable: ty.nullable, ..labelled(ty.kind, collation, labels) },
         _ => SqlType { collation, ..ty },
