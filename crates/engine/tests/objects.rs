@@ -148,6 +148,38 @@ fn a_database_goes_with_all_that_is_in_it() {
     assert_eq!(names(&engine.core().table("b/t").unwrap().triggers), ["o"]);
 }
 
+#[test]
+fn the_state_of_an_object_is_that_of_its_number() {
+    let engine = open(&new_disk(4)).unwrap();
+    let mut session = engine.session();
+    session.put_object(&object(ObjectKind::Event, "a", "e", b"first"), Put::New).unwrap();
+    let first = session.objects().get(ObjectKind::Event, "a", "E").cloned().unwrap();
+    let with = |of: &Object, body: &[u8]| Object { body: body.to_vec(), ..of.clone() };
+    assert!(session.update_object(&with(&first, &[2; 4_000])).unwrap());
+    let updated = session.objects().get(ObjectKind::Event, "a", "e").cloned().unwrap();
+    assert_eq!((updated.id, updated.body.as_slice()), (first.id, &[2; 4_000][..]));
+    assert!(session.update_object(&with(&first, b"third")).unwrap());
+
+    // Altered it is another one.
+    session.put_object(&object(ObjectKind::Event, "a", "e", b"second"), Put::Existing).unwrap();
+    assert!(!session.update_object(&with(&first, b"late")).unwrap());
+    assert!(!session.drop_this_object(&first).unwrap());
+    let second = session.objects().get(ObjectKind::Event, "a", "e").cloned().unwrap();
+    assert_eq!(second.body, b"second");
+
+    let moved = object(ObjectKind::Event, "b", "f", b"moved");
+    session.move_object(("a", "e"), &moved).unwrap();
+    assert!(!session.drop_this_object(&second).unwrap());
+    let gone = session.move_object(("a", "e"), &moved);
+    assert!(matches!(gone, Err(Error::NoSuchObject(_))), "{gone:?}");
+    session.put_object(&object(ObjectKind::Event, "a", "e", b"new"), Put::New).unwrap();
+    let taken = session.move_object(("a", "e"), &moved);
+    assert!(matches!(taken, Err(Error::ObjectExists(_))), "{taken:?}");
+    let there = session.objects().get(ObjectKind::Event, "b", "f").cloned().unwrap();
+    assert!(session.drop_this_object(&there).unwrap());
+    assert!(!session.drop_this_object(&there).unwrap());
+}
+
 type Model = BTreeMap<(ObjectKind, String), Vec<u8>>;
 
 fn found(engine: &Engine) -> Model {
@@ -163,7 +195,7 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
     let kind = [ObjectKind::View, ObjectKind::Procedure, ObjectKind::Event][rng.index(3)];
     let name = ["p", "q", "r"][rng.index(3)].to_owned();
     let key = (kind, name.clone());
-    match rng.below(8) {
+    match rng.below(12) {
         0..=4 => {
             let body = vec![rng.below(256) as u8; rng.index(6_000)];
             let put = if model.insert(key, body.clone()).is_some() { Put::Existing } else { Put::New };
@@ -175,6 +207,25 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
                 return None;
             }
             Some(Box::new(|s| s.rename_table("a/p", "a/q")))
+        }
+        // The state of an event, under its number.
+        6..=8 => {
+            let key = (ObjectKind::Event, name);
+            let body = vec![rng.below(256) as u8; rng.index(6_000)];
+            *model.get_mut(&key)? = body.clone();
+            Some(Box::new(move |s| {
+                let there = s.objects().get(ObjectKind::Event, "a", &key.1).cloned().expect("an event");
+                let object = Object { body, ..Object::clone(&there) };
+                s.update_object(&object).map(|there| assert!(there))
+            }))
+        }
+        9 => {
+            let body = model.remove(&(ObjectKind::Event, "p".into()))?;
+            if model.insert((ObjectKind::Event, "q".into()), body.clone()).is_some() {
+                return None;
+            }
+            let moved = object(ObjectKind::Event, "a", "q", &body);
+            Some(Box::new(move |s| s.move_object(("a", "p"), &moved)))
         }
         _ => {
             model.remove(&key)?;

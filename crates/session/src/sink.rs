@@ -101,8 +101,8 @@ pub struct Completion {
     /// Number of warnings.
     pub warnings: u16,
     /// Status flags of the protocol: IN_TRANS (1), AUTOCOMMIT (2), MORE_RESULTS (8), NO_GOOD_INDEX (16), NO_INDEX (32),
-    /// CURSOR_EXISTS (64), LAST_ROW_SENT (128), DB_DROPPED (256), NO_BACKSLASH_ESCAPES (512), SESSION_CHANGED (16384),
-    /// IN_TRANS_READONLY (8192).
+    /// CURSOR_EXISTS (64), LAST_ROW_SENT (128), DB_DROPPED (256), NO_BACKSLASH_ESCAPES (512), PS_OUT_PARAMS (4096),
+    /// IN_TRANS_READONLY (8192), SESSION_CHANGED (16384).
     pub status: u16,
     /// Text such as `Records: 3  Duplicates: 0  Warnings: 0`.
     pub info: Cow<'static, str>,
@@ -146,6 +146,22 @@ pub trait ResultSink {
     /// # Errors
     /// The client is gone.
     fn end(&mut self, done: Completion) -> SqlResult<()>;
+
+    /// Values of OUT and INOUT parameters of a prepared CALL: a result of one row, whose status says what it is. A door leaves it
+    /// out if its client would not know what to do with it.
+    ///
+    /// # Errors
+    /// The client is gone.
+    fn out_parameters(
+        &mut self,
+        columns: &Arc<[ColumnMeta]>,
+        values: &[Value<'_>],
+        done: Completion,
+    ) -> SqlResult<()> {
+        self.columns(columns)?;
+        self.row(values)?;
+        self.end(done)
+    }
 
     /// LOAD DATA LOCAL: asks the client for a file; pieces until an empty one go to `take`.
     ///

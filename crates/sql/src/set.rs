@@ -90,7 +90,12 @@ pub(crate) fn value_for(
     let strict = state.vars.sql_mode.has(vaquita_types::SqlMode::STRICT_ALL_TABLES);
     match given {
         Some(given) => {
+            let shown = (var == id::EVENT_SCHEDULER).then(|| given.shown());
             let value = parse::parse(def, given, strict, &mut state.warnings)?;
+            if let Some(shown) = shown.filter(|_| value.uint() > 1) {
+                // Only an option can say DISABLED.
+                return Err(parse::wrong_value(def.name, &shown));
+            }
             match def.effect {
                 Effect::Refused(why) if !is_as_it_is(var, global, &value, db, state) => {
                     Err(effect::refused(def, &value.show(def.kind), why))

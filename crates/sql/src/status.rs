@@ -33,7 +33,7 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     let refused = status.connection_errors_max_connections.load(Ordering::Relaxed);
     push("Connection_errors_max_connections", refused);
     push("Max_used_connections", status.max_used_connections.load(Ordering::Relaxed));
-    push("Threads_connected", db.processes().len() as u64);
+    push("Threads_connected", db.processes().connected() as u64);
     push("Threads_running", db.processes().running() as u64);
     push("Uptime", db.opened.elapsed().as_secs());
     push("Uptime_since_flush_status", db.opened.elapsed().as_secs());

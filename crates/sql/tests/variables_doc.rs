@@ -28,6 +28,10 @@ are faster through the page cache.
 `innodb_read_io_threads` and `innodb_write_io_threads` count, together, the threads that carry transfers where io_uring does not:
 because `innodb_use_native_aio` is OFF, or because the kernel has no rings, and then it says OFF.
 
+`event_scheduler` = ON executes events, in a server and in the library; DISABLED, which only an option can say, lets nobody switch it
+on, and so does `skip_grant_tables`. Where nothing can be written (`innodb_read_only`, `innodb_force_recovery`, a folder of another
+server) it stays OFF.
+
 `open_files_limit` says how many files the system lets the process open: all that it may have, and more if the option asks for more and
 root starts it. `max_connections`, `memcached_max_connections`, `table_open_cache` and `innodb_open_files` are cut to fit, each with a
 line in the log.

@@ -36,7 +36,7 @@ pub use check::row_size;
 pub use databases::{alter_database, create_database, database_options, drop_database};
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
-pub use objects::{Put, drop_object, put_object};
+pub use objects::{Put, drop_object, drop_this_object, move_object, put_object, update_object};
 pub(crate) use temporary::{
     Temporary, create_like as create_temporary_like, create_table as create_temporary_table,
     drop_table as drop_temporary_table, rename as rename_temporary_table,

@@ -96,6 +96,66 @@ pub fn drop_object(core: &Core, trx: &mut Trx, kind: ObjectKind, database: &str,
     })
 }
 
+/// The object of that number, if it is still there under its name.
+fn still_there(change: &Change<'_>, object: &Object) -> Option<Arc<Object>> {
+    let now = now(change);
+    let there = now.get(object.kind, &object.database, &object.name)?;
+    (there.id == object.id).then(|| there.clone())
+}
+
+/// Gives an object another body and leaves it its number; whether it is still the one of that number. What is known of it by its
+/// number must not depend on what changes.
+///
+/// # Errors
+/// Errors of writing.
+///
+/// # Crash
+/// The body is the old or the new one, whole.
+pub fn update_object(core: &Core, trx: &mut Trx, object: &Object) -> Result<bool> {
+    Change::run(core, trx, |change| {
+        let Some(there) = still_there(change, object) else { return Ok(false) };
+        let table = sys_table(change.core)?;
+        let id = rows::u64_value(object.id).unwrap_or_default();
+        delete_all(change, &table, &[&id])?;
+        let object = Arc::new(Object { body: object.body.clone(), ..Object::clone(&there) });
+        rows_of(&object).iter().try_for_each(|row| change.insert(&table, row))?;
+        change.changes_object(ObjectChange::Made(object));
+        Ok(true)
+    })
+}
+
+/// Puts an object in the place of another one of its kind that has another name, which goes.
+///
+/// # Errors
+/// [`Error::NoSuchObject`]; [`Error::ObjectExists`] the new name is taken.
+///
+/// # Crash
+/// There is the old one or the new one.
+pub fn move_object(core: &Core, trx: &mut Trx, from: (&str, &str), object: &Object) -> Result<()> {
+    Change::run(core, trx, |change| {
+        let now = now(change);
+        let Some(old) = now.get(object.kind, from.0, from.1) else {
+            return Err(Error::NoSuchObject(from.1.to_owned()));
+        };
+        if now.get(object.kind, &object.database, &object.name).is_some() {
+            return Err(Error::ObjectExists(object.name.clone()));
+        }
+        remove(change, old)?;
+        add(change, object.clone())
+    })
+}
+
+/// Drops an object if it is still the one of that number; whether it was.
+///
+/// # Errors
+/// Errors of writing.
+pub fn drop_this_object(core: &Core, trx: &mut Trx, object: &Object) -> Result<bool> {
+    Change::run(core, trx, |change| match still_there(change, object) {
+        Some(there) => remove(change, &there).map(|()| true),
+        None => Ok(false),
+    })
+}
+
 /// Gives a view another name; names are the engine's.
 ///
 /// # Errors

@@ -26,6 +26,45 @@ impl Session {
         self.change_definition(&names, |core, trx| ddl::put_object(core, trx, object, put))
     }
 
+    /// Puts an object in the place of another one of its kind, by database and name, which goes.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchObject`]; [`crate::Error::ObjectExists`] the new name is taken.
+    pub fn move_object(&mut self, from: (&str, &str), object: &Object) -> Result<()> {
+        self.check_changeable()?;
+        let old = object.kind.lock_name(from.0, from.1);
+        let names = [old.as_str(), &object.lock_name()];
+        self.change_definition(&names, |core, trx| ddl::move_object(core, trx, from, object))
+    }
+
+    /// Gives an object another body and leaves it its number; whether it is still the one of that number.
+    ///
+    /// # Errors
+    /// It is in use for too long; errors of writing.
+    pub fn update_object(&mut self, object: &Object) -> Result<bool> {
+        self.check_changeable()?;
+        let mut found = false;
+        self.change_definition(&[&object.lock_name()], |core, trx| {
+            found = ddl::update_object(core, trx, object)?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Drops an object if it is still the one of that number; whether it was.
+    ///
+    /// # Errors
+    /// It is in use for too long; errors of writing.
+    pub fn drop_this_object(&mut self, object: &Object) -> Result<bool> {
+        self.check_changeable()?;
+        let mut found = false;
+        self.change_definition(&[&object.lock_name()], |core, trx| {
+            found = ddl::drop_this_object(core, trx, object)?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// Drops an object; whether there was one.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 mod account;
 mod admin;
 mod dml;
+mod event;
 mod expr;
 mod program;
 mod query;
@@ -21,6 +22,7 @@ use std::fmt;
 pub use account::*;
 pub use admin::*;
 pub use dml::*;
+pub use event::*;
 pub use expr::*;
 pub use program::*;
 pub use query::*;
@@ -147,6 +149,8 @@ pub enum Stmt<'a> {
     DropProgram(DropProgram<'a>),
     /// ALTER PROCEDURE, FUNCTION.
     AlterProgram(&'a AlterProgram<'a>),
+    /// ALTER EVENT.
+    AlterEvent(&'a AlterEvent<'a>),
     /// SIGNAL, RESIGNAL.
     Signal(&'a Signal<'a>),
     /// GET DIAGNOSTICS.

@@ -1,6 +1,6 @@
 //! Databases, views, stored programs, tablespaces.
 
-use super::{Characteristics, ColumnType, Ident, ObjectName, ProgramStmt, Query, Span, UserName};
+use super::{Characteristics, ColumnType, EventHead, Ident, ObjectName, ProgramStmt, Query, Span, UserName};
 
 /// `CREATE DATABASE`, `ALTER DATABASE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +104,8 @@ pub struct CreateProgram<'a> {
     pub returns_text: Span,
     /// What a procedure or function says of itself.
     pub characteristics: Characteristics<'a>,
-    /// An event's schedule, as text.
-    pub schedule: Span,
+    /// Schedule and the like of an event.
+    pub event: Option<EventHead<'a>>,
     /// The body.
     pub code: &'a ProgramStmt<'a>,
     /// Its text.

@@ -11,6 +11,7 @@ mod body;
 mod column;
 mod condition;
 mod dml;
+mod event;
 mod expr;
 mod func;
 mod json_table;

@@ -13,10 +13,10 @@ impl<'a> Parser<'a> {
     /// At PROCEDURE, FUNCTION, TRIGGER or EVENT.
     pub(super) fn create_program(&mut self, head: CreateHead<'a>) -> R<Stmt<'a>> {
         let first = self.s.tok.start;
-        let kind = self.program_kind()?;
         if head.algorithm.is_some() || head.or_replace {
             return self.fail();
         }
+        let kind = self.program_kind()?;
         let if_not_exists = self.if_not_exists()?;
         let name = self.object_name()?;
         let mut program = CreateProgram {
@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
             params_text: Span::default(),
             returns_text: Span::default(),
             characteristics: Characteristics::default(),
-            schedule: Span::default(),
+            event: None,
             code: &ProgramStmt::Set(&[]),
             body: Span::default(),
         };
@@ -44,17 +44,14 @@ impl<'a> Parser<'a> {
             }
             ProgramKind::Trigger => program.trigger = Some(self.trigger_head(first)?),
             ProgramKind::Event => {
-                let start = self.s.tok.start;
-                self.expect_kw(Kw::On)?;
-                self.expect_kw(Kw::Schedule)?;
-                while !self.at_kw(Kw::Do) && !self.at_end() && !self.at(T::Error) {
-                    self.advance();
-                }
-                program.schedule = self.span_from(start);
+                program.event = Some(self.event_head()?);
                 self.expect_kw(Kw::Do)?;
             }
         }
-        let start = self.s.tok.start;
+        let start = match kind {
+            ProgramKind::Event => self.body_start(),
+            _ => self.s.tok.start,
+        };
         self.row_columns = program.trigger.is_some().then(Vec::new);
         program.code = self.program_body()?;
         program.body = self.span_from(start);

@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
                 let head = self.create_head()?;
                 match self.kw() {
                     Kw::View if !head.or_replace => self.create_view(head, true),
-                    Kw::Event => self.unsupported("ALTER EVENT"),
+                    Kw::Event => self.alter_event(head),
                     _ => self.fail(),
                 }
             }

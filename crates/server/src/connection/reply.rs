@@ -157,6 +157,27 @@ impl ResultSink for Reply<'_, '_> {
         Ok(())
     }
 
+    fn out_parameters(
+        &mut self,
+        columns: &Arc<[ColumnMeta]>,
+        values: &[Value<'_>],
+        mut done: Completion,
+    ) -> SqlResult<()> {
+        if !self.has(Capabilities::PS_MULTI_RESULTS) {
+            return Ok(());
+        }
+        // A client looks at the first status of a result to know what it is; behind the row MySQL has taken that back.
+        let before = std::mem::replace(&mut self.status, done.status);
+        if !self.has(Capabilities::DEPRECATE_EOF) {
+            done.status &= !(status::MORE_RESULTS | status::PS_OUT_PARAMS);
+        }
+        // They are no rows to be fetched.
+        let form = std::mem::replace(&mut self.form, Form::Binary);
+        let sent = self.columns(columns).and_then(|()| self.row(values)).and_then(|()| self.end(done));
+        (self.status, self.form) = (before, form);
+        sent
+    }
+
     fn local_infile(&mut self, name: &[u8], take: &mut dyn FnMut(&[u8]) -> SqlResult<()>) -> SqlResult<()> {
         if !self.has(Capabilities::LOCAL_FILES) {
             return Err(errors::local_files_not_allowed());

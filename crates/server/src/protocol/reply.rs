@@ -18,6 +18,8 @@ pub mod status {
     pub const CURSOR_EXISTS: u16 = 64;
     /// The cursor has no more rows.
     pub const LAST_ROW_SENT: u16 = 128;
+    /// The result is the values of OUT parameters.
+    pub const PS_OUT_PARAMS: u16 = 4096;
     /// Changes of the session follow the text.
     pub const SESSION_CHANGED: u16 = 0x4000;
 }

@@ -35,6 +35,25 @@ pub struct TableGrant {
     pub columns: Vec<(String, Priv)>,
 }
 
+/// Privileges of somebody on a procedure or function.
+#[derive(Debug, Clone)]
+pub struct RoutineGrant {
+    /// User of the account.
+    pub user: String,
+    /// Host of the account, a pattern.
+    pub host: String,
+    /// Database.
+    pub database: String,
+    /// Its name as it is compared: in lower case.
+    pub routine: String,
+    /// A function, not a procedure.
+    pub is_function: bool,
+    /// Who granted it: `user@host`.
+    pub grantor: String,
+    /// EXECUTE, ALTER ROUTINE, GRANT OPTION.
+    pub privileges: Priv,
+}
+
 /// What an account may do, as a session keeps it.
 #[derive(Debug, Default)]
 pub struct Privileges {
@@ -46,6 +65,8 @@ pub struct Privileges {
     pub databases: Vec<DatabaseGrant>,
     /// On tables and columns.
     pub tables: Vec<TableGrant>,
+    /// On procedures and functions.
+    pub routines: Vec<RoutineGrant>,
     /// Nothing may be done before the password is changed.
     pub password_expired: bool,
     /// Whether there is a password, for messages.
@@ -76,6 +97,17 @@ impl Privileges {
         self.tables.iter().find(|g| g.database == database && g.table == table)
     }
 
+    /// On a procedure or function alone.
+    pub fn on_routine(&self, database: &str, name: &str, is_function: bool) -> Priv {
+        if self.routines.is_empty() {
+            return Priv::NONE;
+        }
+        let name = name.to_lowercase();
+        let is =
+            |g: &&RoutineGrant| g.is_function == is_function && g.routine == name && g.database == database;
+        self.routines.iter().filter(is).fold(Priv::NONE, |all, g| all | g.privileges)
+    }
+
     /// Whether there is any privilege in a database or on something in it.
     pub fn any_in_database(&self, database: &str) -> bool {
         let on_anything = Priv::ALL
@@ -92,5 +124,6 @@ impl Privileges {
         self.global.any(on_anything)
             || !self.in_database(database).is_none()
             || self.tables.iter().any(|g| g.database == database)
+            || self.routines.iter().any(|g| g.database == database)
     }
 }

@@ -3,7 +3,7 @@
 mod granted;
 pub mod pattern;
 
-pub use granted::{DatabaseGrant, Privileges, TableGrant};
+pub use granted::{DatabaseGrant, Privileges, RoutineGrant, TableGrant};
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not, Sub};
 use std::sync::Arc;
@@ -83,6 +83,8 @@ impl Priv {
     /// All that a table can have, GRANT OPTION excepted.
     pub const TABLE: Priv =
         Priv(0b1111 | 1 << 4 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 21 | 1 << 22 | 1 << 27);
+    /// All that a procedure or function can have, GRANT OPTION excepted.
+    pub const ROUTINE: Priv = Priv(1 << 18 | 1 << 24);
     /// All that a column can have.
     pub const COLUMN: Priv = Priv(0b111 | 1 << 11);
 

@@ -41,6 +41,8 @@ pub struct Process {
     pub id: u32,
     /// When it connected.
     pub since: Instant,
+    /// Nobody's connection: the event scheduler, or an event that is executed.
+    pub is_background: bool,
     /// How its statements and the connection are ended.
     pub interrupt: Arc<Interrupt>,
     /// Ends its waits in the engine.
@@ -108,6 +110,20 @@ impl Process {
         self.is_idle.store(is_idle, Ordering::Release);
     }
 
+    /// What a thread does that serves no client.
+    pub fn set_daemon(&self, state: &'static str, now: Instant) {
+        let mut doing = self.doing.lock();
+        (doing.command, doing.state) = ("Daemon", state);
+        self.changed(false, now);
+    }
+
+    /// Ends what it waits for in the engine.
+    pub fn interrupt_waits(&self) {
+        if let Some(waits) = &*self.waits.lock() {
+            waits.interrupt();
+        }
+    }
+
     /// The current database is another one.
     pub fn set_database(&self, database: &str) {
         self.doing.lock().database = database.to_owned();
@@ -165,9 +181,7 @@ impl Process {
 
     fn end(&self, connection: bool) {
         self.interrupt.set(connection);
-        if let Some(waits) = &*self.waits.lock() {
-            waits.interrupt();
-        }
+        self.interrupt_waits();
         if connection {
             let hook = self.kill_hook.lock().clone();
             if let Some(hook) = hook {
@@ -185,6 +199,28 @@ impl Processes {
 
     /// A session begins.
     pub fn enter(&self, id: u32, user: &str, host: &str, interrupt: Arc<Interrupt>) -> Arc<Process> {
+        self.begin(id, user, host, interrupt, false)
+    }
+
+    /// A session begins that is no client's: it takes no connection away from one.
+    pub fn enter_background(
+        &self,
+        id: u32,
+        user: &str,
+        host: &str,
+        interrupt: Arc<Interrupt>,
+    ) -> Arc<Process> {
+        self.begin(id, user, host, interrupt, true)
+    }
+
+    fn begin(
+        &self,
+        id: u32,
+        user: &str,
+        host: &str,
+        interrupt: Arc<Interrupt>,
+        is_background: bool,
+    ) -> Arc<Process> {
         let now = Instant::now();
         let doing = Doing {
             user: user.to_owned(),
@@ -198,6 +234,7 @@ impl Processes {
         let process = Arc::new(Process {
             id,
             since: now,
+            is_background,
             interrupt,
             waits: Mutex::default(),
             kill_hook: Mutex::default(),
@@ -279,6 +316,16 @@ impl Processes {
         self.sessions.read().len()
     }
 
+    /// How many of them are clients.
+    pub fn connected(&self) -> usize {
+        self.sessions.read().values().filter(|p| !p.is_background).count()
+    }
+
+    /// How many are not.
+    pub fn in_background(&self) -> usize {
+        self.sessions.read().values().filter(|p| p.is_background).count()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -292,7 +339,8 @@ impl Processes {
     /// Sessions that came in by that account.
     pub fn of_account(&self, user: &str, host: &str) -> usize {
         let is = |account: &(String, String)| account.0 == user && account.1 == host;
-        self.sessions.read().values().filter(|p| is(&p.account.lock())).count()
+        let sessions = self.sessions.read();
+        sessions.values().filter(|p| !p.is_background && is(&p.account.lock())).count()
     }
 
     /// Named locks: GET_LOCK and its kin.

@@ -168,6 +168,7 @@ impl Com {
             | Stmt::CreateTablespace(_)
             | Stmt::DropTablespace(_)
             | Stmt::AlterProgram(_)
+            | Stmt::AlterEvent(_)
             | Stmt::Handler(_)
             | Stmt::Help(_)
             | Stmt::Shutdown

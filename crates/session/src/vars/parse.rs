@@ -29,7 +29,7 @@ impl Given<'_> {
     }
 
     /// For messages.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         match self {
             Given::Value(value) => show_value(value),
             Given::Option(text) => (*text).to_owned(),

@@ -79,7 +79,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("enforce_gtid_consistency", Global, Fixed, Kind::Bool, "0", Refused(NO_GTIDS)),
     v("eq_range_index_dive_limit", Both, Live, uint(0, 4294967295, 1), "10", Tuning),
     v("error_count", Session, Fact, uint(0, MAX, 1), "0", Works),
-    v("event_scheduler", Global, Live, Kind::Enum(&["OFF", "ON", "DISABLED"]), "OFF", Refused(NO_EVENTS)),
+    v("event_scheduler", Global, Live, Kind::Enum(&["OFF", "ON", "DISABLED"]), "OFF", Works),
     v("expire_logs_days", Global, Live, uint(0, 99, 1), "0", Tuning),
     v("explicit_defaults_for_timestamp", Both, Fixed, Kind::Bool, "0", Works),
     v("external_user", Session, Fact, Kind::Text, "\0", Works),

@@ -3,7 +3,7 @@
 use super::{Account, Demand};
 use vaquita_session::Transport;
 use vaquita_session::privilege::pattern::{like, specificity};
-use vaquita_session::privilege::{DatabaseGrant, Priv, Privileges, TableGrant};
+use vaquita_session::privilege::{DatabaseGrant, Priv, Privileges, RoutineGrant, TableGrant};
 
 /// An account and its privileges.
 #[derive(Debug, Clone, Default)]
@@ -45,10 +45,13 @@ pub(crate) struct Grants {
     pub(crate) accounts: Vec<AccountGrants>,
     pub(crate) databases: Vec<DatabaseGrant>,
     pub(crate) tables: Vec<TableGrant>,
+    pub(crate) routines: Vec<RoutineGrant>,
     /// Whether `mysql.user` has the columns for the lifetime of passwords.
     pub(crate) keeps_lifetimes: bool,
     /// Whether it has one for accounts that are locked.
     pub(crate) keeps_locks: bool,
+    /// Whether there is a table for privileges on procedures and functions.
+    pub(crate) keeps_routines: bool,
 }
 
 /// At what time somebody comes in, and how long passwords are good for whose accounts say nothing about it.
@@ -112,7 +115,13 @@ impl Grants {
             password_changed: Some(now),
             ..AccountGrants::default()
         };
-        Grants { accounts: vec![root], keeps_lifetimes: true, keeps_locks: true, ..Grants::default() }
+        Grants {
+            accounts: vec![root],
+            keeps_lifetimes: true,
+            keeps_locks: true,
+            keeps_routines: true,
+            ..Grants::default()
+        }
     }
 
     /// In the order in which they are looked at.
@@ -181,6 +190,7 @@ impl Grants {
             version,
             databases: self.databases.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
+            routines: self.routines.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             password_expired: expired,
             has_password: !account.authentication.is_empty(),
         }

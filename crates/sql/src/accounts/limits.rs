@@ -136,7 +136,7 @@ pub(crate) fn statement_updates(stmt: &Stmt<'_>) -> bool {
             ExplainTarget::Statement(explained) => is_update(Com::of(explained)),
             _ => false,
         },
-        Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) => true,
+        Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => true,
         _ => is_update(Com::of(stmt)),
     }
 }

@@ -70,7 +70,7 @@ impl Database {
     pub fn connect(self: &Arc<Self>, info: ConnectInfo) -> SqlResult<Connection> {
         self.status.count_connection();
         let limit = self.globals.get(id::MAX_CONNECTIONS).uint() as usize;
-        let there = self.processes.len();
+        let there = self.processes.connected();
         if there > limit || (there == limit && !self.accounts.is_super(&info.user, &info.account_host)) {
             self.status.connection_errors_max_connections.fetch_add(1, Ordering::Relaxed);
             return Err(SqlError::new(1040, "Too many connections"));
@@ -80,20 +80,36 @@ impl Database {
     }
 }
 
+/// USER() of events.
+const EVENT_SCHEDULER: &str = "event_scheduler";
+
 impl Connection {
     fn new(db: Arc<Database>, info: ConnectInfo) -> SqlResult<Connection> {
         let id = info.id.unwrap_or_else(|| db.processes.reserve_id());
+        let before = account::balance();
+        let mut connection = Connection::nobodys(db, id, &info.user, &info.host, false);
+        connection.become_user(info)?;
+        connection.state.memory.keep((account::balance() - before).max(0));
+        Ok(connection)
+    }
+
+    /// A session that has nobody yet.
+    fn nobodys(db: Arc<Database>, id: u32, user: &str, host: &str, is_background: bool) -> Connection {
         let mut engine = db.engine.session();
+        engine.set_tag(u64::from(id));
         // A statement that begins forgets what was meant for the one before.
         engine.settings.keeps_interrupts = true;
-        let before = account::balance();
         let mut state = SessionState::new(id, db.globals.session());
         state.use_account(Arc::new(Account::new(db.memory.clone())));
-        let process = db.processes.enter(id, &info.user, &info.host, state.interrupt.clone());
+        let interrupt = state.interrupt.clone();
+        let process = match is_background {
+            false => db.processes.enter(id, user, host, interrupt),
+            true => db.processes.enter_background(id, user, host, interrupt),
+        };
         *process.waits.lock() = Some(engine.handle());
         let own_plans = OwnPlans::new(&db.plans);
         // From here on dropping the connection takes it off the list again.
-        let mut connection = Connection {
+        Connection {
             db,
             engine,
             state,
@@ -121,10 +137,31 @@ impl Connection {
             held: 0,
             last_database: None,
             program: super::program::Running::default(),
-        };
-        connection.engine.set_tag(u64::from(id));
-        connection.become_user(info)?;
-        connection.state.memory.keep((account::balance() - before).max(0));
+        }
+    }
+
+    /// The session of an execution of an event: as its definer, in the time zone of its schedule.
+    ///
+    /// # Errors
+    /// 1298.
+    pub(crate) fn of_event(
+        db: Arc<Database>,
+        (user, host): (&str, &str),
+        time_zone: &str,
+    ) -> SqlResult<Connection> {
+        let id = db.processes.reserve_id();
+        let mut connection = Connection::nobodys(db, id, user, host, true);
+        connection.process.set_account(user, host);
+        connection.login_at = seconds_now();
+        connection.waits_for_log = true;
+        let state = &mut connection.state;
+        (state.user, state.host) = (EVENT_SCHEDULER.to_owned(), "localhost".to_owned());
+        (state.account_user, state.account_host) = (user.to_owned(), host.to_owned());
+        state.privileges = connection.db.accounts().privileges(user, host, connection.login_at);
+        crate::set::connect_collation(state, 45);
+        vaquita_types::TimeZone::parse(time_zone)?;
+        state.vars.put(id::TIME_ZONE, VarValue::Text(time_zone.into()));
+        connection.settings_changed();
         Ok(connection)
     }
 

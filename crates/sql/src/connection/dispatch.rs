@@ -13,6 +13,16 @@ use vaquita_types::{SqlError, SqlResult, Value, memory};
 const COMMITTING: &[&str] =
     &["CACHE INDEX", "LOAD INDEX INTO CACHE", "START SLAVE", "STOP SLAVE", "CHANGE MASTER TO"];
 
+/// Whether a definition makes, changes or drops an event.
+fn is_about_event(stmt: &Stmt<'_>) -> bool {
+    match stmt {
+        Stmt::CreateProgram(program) => program.event.is_some(),
+        Stmt::DropProgram(drop) => drop.kind == ast::ProgramKind::Event,
+        Stmt::AlterEvent(_) => true,
+        _ => false,
+    }
+}
+
 impl Connection {
     /// Executes a statement that was parsed without lifting; `sql` is the text its spans point into, `params` are the values
     /// of its parameters.
@@ -79,7 +89,8 @@ impl Connection {
             | Stmt::CreateProgram(_)
             | Stmt::DropProgram(_)
             | Stmt::AlterProgram(_)
-            | Stmt::Maintain(_) => self.define(stmt, sql, sink),
+            | Stmt::AlterEvent(_)
+            | Stmt::Maintain(_) => self.define(stmt, sql, params, sink),
             Stmt::Call(call) => self.call(call, sql, params, sink),
             Stmt::Signal(signal) => self.signal(signal, sql, params, &[]),
             Stmt::GetDiagnostics(get) => self.get_diagnostics(get, sql, params),
@@ -132,7 +143,13 @@ impl Connection {
     }
 
     /// Definitions: what is open is committed before and after.
-    fn define(&mut self, stmt: &Stmt<'_>, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn define(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
         if !matches!(stmt, Stmt::Maintain(maintain) if maintain.action == ast::MaintainAction::Check) {
@@ -147,6 +164,7 @@ impl Connection {
         }
         self.xa.check_ddl()?;
         self.implicit_commit()?;
+        let timing = self.timing_of(stmt, sql, params)?;
         // CHECK TABLE and its kin read, but for the one that writes tables anew.
         let reads = matches!(stmt, Stmt::Maintain(m) if m.action != ast::MaintainAction::Optimize);
         if !reads {
@@ -156,13 +174,15 @@ impl Connection {
         self.state.give_way();
         let done = match stmt {
             Stmt::Maintain(maintain) => crate::maintain::maintain_aside(&mut self.cx(), maintain, sink),
-            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) => {
-                crate::program::execute(&mut self.cx(), stmt, sql)
+            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
+                crate::program::execute(&mut self.cx(), stmt, sql, timing.as_ref())
             }
             _ => crate::ddl::execute(&mut self.cx(), stmt, sql),
         };
         // Whatever was done of it, plans of the old definitions are of no use.
-        if wanted.is_empty() || wanted.iter().any(|w| w.table.is_empty()) {
+        if is_about_event(stmt) {
+            // No plan uses one.
+        } else if wanted.is_empty() || wanted.iter().any(|w| w.table.is_empty()) {
             self.db.plans.clear();
         } else {
             self.db

@@ -13,11 +13,13 @@
 //! | XA | `xa` |
 //! | LOCK TABLES | `lock_tables` |
 //! | SET, USE, DO, KILL, FLUSH | `admin` |
+//! | schedules of events | `events` |
 //! | stored programs | `program` |
 
 mod admin;
 mod connect;
 mod dispatch;
+mod events;
 mod lock_tables;
 pub(crate) mod plans;
 mod prepared;
@@ -71,6 +73,7 @@ pub(crate) mod flag {
     pub(crate) const AUTOCOMMIT: u16 = 2;
     pub(crate) const MORE_RESULTS: u16 = 8;
     pub(crate) const NO_BACKSLASH_ESCAPES: u16 = 512;
+    pub(crate) const PS_OUT_PARAMS: u16 = 4096;
     pub(crate) const IN_TRANS_READONLY: u16 = 8192;
     pub(crate) const SESSION_CHANGED: u16 = 16384;
 }

@@ -1,6 +1,8 @@
 //! Prepared statements, of the protocol and of SQL.
 
+use super::flag;
 use super::plans::Fresh;
+use super::program::OutParameter;
 use super::text::{is_planned, syntax_error};
 use super::values::{self, Types, Values, merged, tag};
 use super::{Connection, Prepared, text_of};
@@ -10,13 +12,14 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use vaquita_engine::text::charset::{self, Charset};
 use vaquita_exec::{Outcome, Planned};
 use vaquita_parser::ValueTag;
 use vaquita_parser::ast::{self, PrepareSource, Stmt, Txn};
-use vaquita_session::sink::{ColumnMeta, ResultSink};
+use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_session::state::Conditions;
 use vaquita_session::status::Com;
-use vaquita_types::{SqlError, SqlResult, Value, memory};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// The prepared statements of a session.
 #[derive(Debug, Default)]
@@ -225,6 +228,7 @@ impl Connection {
             false => self.begin("Execute", &sql, kind),
         }
         self.state.status.count(Com::Execute);
+        let before = std::mem::take(&mut self.program.given);
         let done = match self.may_run(&sql) {
             true => match self.state.vars.of_literals() {
                 None => self.run_prepared(id, params, sink),
@@ -236,7 +240,48 @@ impl Connection {
             },
             false => Err(super::text::password_expired()),
         };
+        let given = std::mem::replace(&mut self.program.given, before);
+        let done = match done {
+            Ok(outcome) if !given.is_empty() => self.send_given(given, sink).map(|()| outcome),
+            done => done,
+        };
         self.end(done, 0, sink)
+    }
+
+    /// Sends what parameters of a CALL are given.
+    fn send_given(&mut self, given: Vec<OutParameter>, sink: &mut dyn ResultSink) -> SqlResult<()> {
+        let to = self.state.vars.character_set_results.and_then(Charset::of_collation);
+        let column = |out: &OutParameter| {
+            let of = ColumnMeta::new(&out.name, out.ty.clone());
+            let mut column = ColumnMeta {
+                schema: out.routine.0.as_bytes().into(),
+                table: out.routine.1.as_bytes().into(),
+                org_table: out.routine.1.as_bytes().into(),
+                org_name: of.name.clone(),
+                // Of numbers 5.6 does not say here that they are some.
+                flags: of.flags & vaquita_catalog::flag::UNSIGNED
+                    | if is_time(&out.ty) { vaquita_catalog::flag::BINARY } else { 0 },
+                ..of
+            };
+            if let Some(to) = to {
+                column.convert_names(to);
+            }
+            column
+        };
+        let columns: Arc<[ColumnMeta]> = given.iter().map(column).collect();
+        let value = |out: OutParameter| match (&out.value, Charset::of_collation(out.ty.collation), to) {
+            (Value::Bytes(text), Some(from), Some(to))
+                if out.ty.kind.is_string() && needs_change(from, to) =>
+            {
+                let mut converted = Vec::with_capacity(text.len());
+                charset::convert(from, to, text, &mut converted);
+                Value::owned(converted)
+            }
+            _ => out.value,
+        };
+        let row: Vec<Value<'static>> = given.into_iter().map(value).collect();
+        let status = self.status_flags() | flag::MORE_RESULTS | flag::PS_OUT_PARAMS;
+        sink.out_parameters(&columns, &row, Completion { status, affected_rows: 1, ..Completion::default() })
     }
 
     fn run_prepared(
@@ -463,7 +508,16 @@ impl Connection {
         if let Some(entry) = self.prepared.by_id.get(&id) {
             self.kind = entry.kind;
         }
-        self.run_prepared(id, &params, sink)
+        let before = std::mem::take(&mut self.program.given);
+        let done = self.run_prepared(id, &params, sink);
+        let given = std::mem::replace(&mut self.program.given, before);
+        let done = done?;
+        for out in given {
+            if let Some(var) = execute.using.get(out.number) {
+                self.set_user_var(var.name, out.value, &out.ty)?;
+            }
+        }
+        Ok(done)
     }
 
     /// DEALLOCATE PREPARE.
@@ -492,6 +546,15 @@ fn plain_txn(stmt: &Stmt<'_>) -> Option<Txn<'static>> {
     }
 }
 
+fn is_time(ty: &SqlType) -> bool {
+    matches!(ty.kind, Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp)
+}
+
+/// Whether a text of one character set is another one in the other.
+fn needs_change(from: Charset, to: Charset) -> bool {
+    from != to && from != Charset::BINARY && to != Charset::BINARY && !(from.is_utf8() && to.is_utf8())
+}
+
 /// Statements that work as prepared ones.
 fn can_be_prepared(stmt: &Stmt<'_>) -> bool {
     !matches!(
@@ -504,6 +567,9 @@ fn can_be_prepared(stmt: &Stmt<'_>) -> bool {
             | Stmt::Handler(_)
             | Stmt::Help(_)
             | Stmt::Shutdown
+            | Stmt::AlterEvent(_)
+            | Stmt::CreateProgram(ast::CreateProgram { event: Some(_), .. })
+            | Stmt::DropProgram(ast::DropProgram { kind: ast::ProgramKind::Event, .. })
             | Stmt::Txn(ast::Txn::LockTables(_) | ast::Txn::UnlockTables)
     )
 }

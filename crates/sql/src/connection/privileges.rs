@@ -24,6 +24,12 @@ fn parent_of<'a>(element: &ast::TableElement<'a>) -> Option<&'a ast::ObjectName<
     }
 }
 
+/// What is needed to change an event; nothing if there is no database.
+fn events_in(name: &ast::ObjectName<'_>, current: &str) -> Option<Wanted> {
+    let database = name.schema.map_or_else(|| current.to_owned(), |schema| schema.to_string());
+    (!database.is_empty()).then(|| Wanted::table(&database, "", Priv::EVENT))
+}
+
 impl Connection {
     /// Looks at the grants again if they have changed.
     #[inline]
@@ -203,6 +209,14 @@ impl Connection {
                 if let Some((database, table)) = named {
                     wanted.push(Wanted::table(&database, &table, Priv::TRIGGER));
                 }
+            }
+            Stmt::CreateProgram(ast::CreateProgram { name, event: Some(_), .. })
+            | Stmt::DropProgram(ast::DropProgram { name, kind: ast::ProgramKind::Event, .. }) => {
+                wanted.extend(events_in(name, &current));
+            }
+            Stmt::AlterEvent(alter) => {
+                wanted.extend(events_in(&alter.name, &current));
+                wanted.extend(alter.head.rename.and_then(|to| events_in(&to, &current)));
             }
             Stmt::CreateProgram(program) => {
                 let name = program.name.schema.map_or_else(|| current.clone(), |s| s.to_string());

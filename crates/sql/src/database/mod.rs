@@ -5,6 +5,7 @@ mod live;
 pub(crate) use live::set_in_storage;
 
 use crate::accounts::Accounts;
+use crate::event::control::EventControl;
 use crate::insider::{Insider, Insiders};
 use crate::logs::StatementLogs;
 use crate::monitors::Monitors;
@@ -17,12 +18,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::time::{Duration, Instant};
 use vaquita_engine::Engine;
+use vaquita_parser::ast::ProgramKind;
 use vaquita_plan::VirtualTables;
 use vaquita_session::privilege::Priv;
 use vaquita_session::vars::{Globals, VarId, VarValue, id};
 use vaquita_session::{SessionState, Shared};
 use vaquita_types::memory::account::Total;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{Level, SqlError, SqlResult};
 
 /// What only a door can flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,9 @@ pub enum DoorFlush {
     /// FLUSH LOGS: files of logs, which somebody has moved away.
     Logs,
 }
+
+/// Who hears what the event scheduler has to say.
+pub type EventListener = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
 type FlushHook = Arc<dyn Fn(DoorFlush) + Send + Sync>;
 
@@ -69,6 +74,10 @@ pub struct Database {
     pub(crate) prepared_count: AtomicU64,
     /// Compiled stored programs.
     pub(crate) routines: Routines,
+    /// The event scheduler.
+    pub(crate) events: EventControl,
+    /// When it was opened, in seconds since 1970.
+    pub(crate) opened_at: u64,
     start_notes: Mutex<Vec<String>>,
     shutdown_hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     flush_hook: Mutex<Option<FlushHook>>,
@@ -103,9 +112,10 @@ impl Database {
         virtual_tables: Box<dyn VirtualTables>,
         insiders: Arc<dyn Insiders>,
     ) -> Database {
+        let opened_at = seconds_now();
         let flush_at_commit = globals.get(id::INNODB_FLUSH_LOG_AT_TRX_COMMIT).uint() as u8;
         Database {
-            shared: Shared::new(engine, globals, seconds_now()),
+            shared: Shared::new(engine, globals, opened_at),
             virtual_tables,
             insiders,
             accounts: Accounts::initial(),
@@ -121,6 +131,8 @@ impl Database {
             memory: Arc::default(),
             prepared_count: AtomicU64::new(0),
             routines: Routines::default(),
+            events: EventControl::default(),
+            opened_at,
             start_notes: Mutex::default(),
             shutdown_hook: Mutex::default(),
             flush_hook: Mutex::default(),
@@ -169,13 +181,13 @@ impl Database {
     /// What a session may do with a procedure or function: EXECUTE, ALTER ROUTINE; SELECT: read its body.
     pub(crate) fn routine_access(&self, state: &SessionState, routine: &Routine) -> Priv {
         let privileges = &state.privileges;
-        let mut access = privileges.global | privileges.in_database(&routine.database);
+        let is_function = routine.kind == ProgramKind::Function;
+        let mut access = privileges.global
+            | privileges.in_database(&routine.database)
+            | privileges.on_routine(&routine.database, &routine.name, is_function);
         access = access & (Priv::EXECUTE | Priv::ALTER_ROUTINE);
         let (user, host) = &routine.body.definer;
         let own = *user == state.account_user && *host == state.account_host;
-        if own && self.globals.is_on("automatic_sp_privileges") {
-            access = access | Priv::EXECUTE | Priv::ALTER_ROUTINE;
-        }
         if own || privileges.global.has(Priv::SELECT) || privileges.in_database("mysql").has(Priv::SELECT) {
             access |= Priv::SELECT;
         }
@@ -224,6 +236,9 @@ impl Database {
             let error = wrong_value(var, &value);
             return Err(SqlError { message: format!("{}: {NO_LIFETIMES}", error.message).into(), ..error });
         }
+        if var == id::EVENT_SCHEDULER {
+            return self.switch_events(value);
+        }
         let before = self.globals.get(var);
         let goes_offline = var == id::OFFLINE_MODE && value.uint() != 0;
         live::apply(self, var, &value);
@@ -241,6 +256,78 @@ impl Database {
         }
     }
 
+    /// `event_scheduler`: ON or OFF.
+    ///
+    /// # Errors
+    /// 1290 it is DISABLED, or nothing can be written; the system gives no thread.
+    fn switch_events(&self, value: VarValue) -> SqlResult<()> {
+        if self.globals.get(id::EVENT_SCHEDULER).uint() == EVENTS_DISABLED {
+            return Err(SqlError::new(
+                1290,
+                "The MySQL server is running with the --event-scheduler=DISABLED or --skip-grant-tables option so it cannot \
+                 execute this statement",
+            ));
+        }
+        if value.uint() == EVENTS_ON {
+            if let Some(option) = self.nothing_is_written() {
+                let text = format!(
+                    "The MySQL server is running with the {option} option so it cannot execute this statement"
+                );
+                return Err(SqlError::new(1290, text));
+            }
+            // Before it starts, so that one that is killed at once can tell that it is over.
+            self.globals.put(id::EVENT_SCHEDULER, value);
+            return self.events.turn_on().map_err(|e| {
+                self.globals.put(id::EVENT_SCHEDULER, VarValue::UInt(EVENTS_OFF));
+                SqlError::new(1105, format!("the event scheduler has no thread: {e}"))
+            });
+        }
+        self.globals.put(id::EVENT_SCHEDULER, value);
+        self.events.turn_off();
+        Ok(())
+    }
+
+    /// The option by which the folder is open for reading only, if it is.
+    fn nothing_is_written(&self) -> Option<&'static str> {
+        let options = self.engine.core().storage.options();
+        match () {
+            () if self.engine.report().foreign => Some("--read-only"),
+            () if options.read_only => Some("--innodb-read-only"),
+            () if options.force_recovery.0 > 0 => Some("--innodb-force-recovery"),
+            () => None,
+        }
+    }
+
+    /// Starts the event scheduler if that is asked for. Without accounts nobody's events are executed.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn start_events(&self) -> SqlResult<()> {
+        if self.accounts.are_skipped() {
+            self.globals.put(id::EVENT_SCHEDULER, VarValue::UInt(EVENTS_DISABLED));
+            return Ok(());
+        }
+        if self.globals.get(id::EVENT_SCHEDULER).uint() != EVENTS_ON {
+            return Ok(());
+        }
+        if let Some(option) = self.nothing_is_written() {
+            self.globals.put(id::EVENT_SCHEDULER, VarValue::UInt(EVENTS_OFF));
+            self.say_at_start(format!("event_scheduler is OFF: {option} is given"));
+            return Ok(());
+        }
+        self.switch_events(VarValue::UInt(EVENTS_ON))
+    }
+
+    /// Ends the event scheduler: no event begins any more. Those that are being executed go on.
+    pub fn stop_events(&self) {
+        self.events.turn_off();
+    }
+
+    /// Who hears what the event scheduler has to say: errors of events, for a log.
+    pub fn listen_to_events(&self, listener: EventListener) {
+        self.events.listen(listener);
+    }
+
     /// `offline_mode`: only SUPER stays.
     fn end_sessions_without_super(&self) {
         if self.accounts.are_skipped() {
@@ -248,7 +335,7 @@ impl Database {
         }
         for process in self.processes.list() {
             let (user, host) = process.account();
-            if !self.accounts.is_super(&user, &host) {
+            if !process.is_background && !self.accounts.is_super(&user, &host) {
                 self.processes.kill(process.id, false);
             }
         }
@@ -322,6 +409,8 @@ impl Database {
         const PATIENCE: Duration = Duration::from_secs(10);
         /// How long those that run nothing may: their threads are about to drop them, or never will.
         const GRACE: Duration = Duration::from_secs(1);
+        // Nothing begins any more; what runs is in the list.
+        self.events.turn_off();
         self.processes.kill_all();
         let start = Instant::now();
         let patience = || if self.processes.running() > 0 { PATIENCE } else { GRACE };
@@ -341,6 +430,10 @@ impl Database {
     }
 }
 
+/// Values of `event_scheduler`.
+const EVENTS_OFF: u64 = 0;
+const EVENTS_ON: u64 = 1;
+const EVENTS_DISABLED: u64 = 2;
 /// Bits of `log_output`.
 const LOG_FILE: u64 = 2;
 const LOG_TABLE: u64 = 4;

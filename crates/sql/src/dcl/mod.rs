@@ -4,8 +4,10 @@
 //! | part | file |
 //! |---|---|
 //! | the statements | `statements` |
+//! | privileges on single procedures and functions | `routines` |
 //! | the tables of `mysql` that accounts are kept in | `store` |
 
+pub(crate) mod routines;
 mod statements;
 mod store;
 
@@ -63,6 +65,9 @@ fn complete(db: &Database) {
     }
     if let Err(e) = store::add_missing_columns(db) {
         db.say_at_start(format!("mysql.user does not get the columns it lacks: {}", e.message));
+    }
+    if let Err(e) = store::create_missing_routines(&db.engine) {
+        db.say_at_start(format!("mysql.procs_priv is not made: {}", e.message));
     }
 }
 

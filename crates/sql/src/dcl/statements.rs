@@ -1,5 +1,6 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER, GRANT, REVOKE, SET PASSWORD.
 
+use super::routines::{self, OfRoutine};
 use super::store;
 use crate::accounts::grants::{AccountGrants, Grants, SslKind};
 use crate::accounts::name::{Name, denied_mysql, name_of, own_name, shown};
@@ -7,8 +8,8 @@ use crate::accounts::{name, seconds_now};
 use crate::statement::StmtCx;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{
-    Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, Require, ResourceLimits,
-    SetPassword, Stmt, UserName, UserSpec,
+    Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, ProgramKind, Require,
+    ResourceLimits, SetPassword, Stmt, UserName, UserSpec,
 };
 use vaquita_session::password;
 use vaquita_session::privilege::{DatabaseGrant, Priv, TableGrant, Wanted};
@@ -146,7 +147,10 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Outcome
 }
 
 /// Changes the grants: in the tables, then in memory. What `change` returns are the accounts it changed.
-fn change_grants(cx: &StmtCx<'_>, change: impl FnOnce(&mut Grants) -> SqlResult<Vec<Name>>) -> SqlResult<()> {
+pub(super) fn change_grants(
+    cx: &StmtCx<'_>,
+    change: impl FnOnce(&mut Grants) -> SqlResult<Vec<Name>>,
+) -> SqlResult<()> {
     let accounts = cx.db.accounts();
     accounts.check_usable()?;
     let _one_at_a_time = accounts.lock_changes();
@@ -264,6 +268,7 @@ fn drop_users(cx: &mut StmtCx<'_>, drop: &DropUser<'_>) -> SqlResult<()> {
             grants.accounts.retain(|a| !is(&a.user, &a.host));
             grants.databases.retain(|g| !is(&g.user, &g.host));
             grants.tables.retain(|g| !is(&g.user, &g.host));
+            grants.routines.retain(|g| !is(&g.user, &g.host));
             changed.push(name);
         }
         match missing.is_empty() || drop.if_exists {
@@ -292,6 +297,7 @@ fn rename_users(cx: &mut StmtCx<'_>, pairs: &[(UserName<'_>, UserName<'_>)]) -> 
             grants.accounts.iter_mut().for_each(|a| rename(&mut a.user, &mut a.host));
             grants.databases.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
             grants.tables.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
+            grants.routines.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
             changed.extend([from, to]);
         }
         if wrong.is_empty() { Ok(changed) } else { Err(failed("RENAME USER", &wrong)) }
@@ -336,13 +342,14 @@ fn grant_or_revoke(cx: &mut StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<()> {
     let (own, plugin) = (own_name(cx.state), default_plugin(cx));
     let wishes = wishes_of(cx, grant)?;
     // MySQL asks for these in this order.
-    if wishes.table.is_empty() {
+    let of_object = !wishes.table.is_empty() || wishes.routine.is_some();
+    if !of_object {
         may_grant(cx, &wishes)?;
     }
     if !grant.revoke {
         may_change_accounts(cx, grant, &own)?;
     }
-    if !wishes.table.is_empty() {
+    if of_object {
         may_grant(cx, &wishes)?;
         check_target(cx, &wishes, grant.revoke)?;
     }
@@ -446,7 +453,16 @@ fn wishes_of(cx: &StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<Wishes> {
             wishes.table = name.name.to_string();
             Priv::TABLE
         }
-        GrantLevel::Program(..) => return Err(SqlError::unsupported("GRANT on stored programs")),
+        GrantLevel::Program(kind, name) => {
+            let database = match name.schema {
+                Some(schema) => schema.to_string(),
+                None => current()?,
+            };
+            let is_function = kind == ProgramKind::Function;
+            wishes.routine =
+                Some(OfRoutine { database, name: name.name.to_string().to_lowercase(), is_function });
+            Priv::ROUTINE
+        }
     };
     let Some(items) = items else {
         wishes.privileges = allowed | with_option;
@@ -455,7 +471,7 @@ fn wishes_of(cx: &StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<Wishes> {
     for item in items {
         let privilege = Priv::from(item.privilege);
         if !(allowed | Priv::GRANT).has(privilege) {
-            return Err(match wishes.table.is_empty() {
+            return Err(match wishes.table.is_empty() && wishes.routine.is_none() {
                 true => SqlError::new(1221, "Incorrect usage of DB GRANT and GLOBAL PRIVILEGES"),
                 false => illegal(),
             });
@@ -484,6 +500,9 @@ fn check_target(cx: &StmtCx<'_>, wishes: &Wishes, revoke: bool) -> SqlResult<()>
     if revoke || wishes.privileges.has(Priv::CREATE) {
         return Ok(());
     }
+    if let Some(routine) = &wishes.routine {
+        return routines::check_there(cx, routine);
+    }
     let core = cx.db.engine.core();
     let name = vaquita_catalog::engine_name(&wishes.database, &wishes.table)?;
     let unknown = match core.objects().view(&name) {
@@ -509,6 +528,9 @@ fn check_target(cx: &StmtCx<'_>, wishes: &Wishes, revoke: bool) -> SqlResult<()>
 fn may_grant(cx: &StmtCx<'_>, wishes: &Wishes) -> SqlResult<()> {
     if wishes.everything {
         return needs_accounts(cx, Priv::UPDATE);
+    }
+    if let Some(routine) = &wishes.routine {
+        return routines::may_grant(cx, routine, wishes.privileges);
     }
     let privileges = &cx.state.privileges;
     let needed = wishes.privileges | Priv::GRANT;
@@ -584,6 +606,8 @@ struct Wishes {
     privileges: Priv,
     columns: Vec<(String, Priv)>,
     everything: bool,
+    /// The procedure or function it is about; then there is no database and no table.
+    routine: Option<OfRoutine>,
 }
 
 fn no_grant(name: &Name, wishes: &Wishes) -> SqlError {
@@ -622,6 +646,9 @@ fn new_account(name: &Name, spec: &UserSpec<'_>, default_plugin: &str) -> SqlRes
 }
 
 fn grant_to(grants: &mut Grants, name: &Name, wishes: &Wishes, grantor: &Name) {
+    if let Some(routine) = &wishes.routine {
+        return routines::grant(grants, name, routine, wishes.privileges, grantor);
+    }
     if wishes.database.is_empty() {
         if let Some(account) = grants.account_mut(&name.0, &name.1) {
             account.global |= wishes.privileges;
@@ -678,7 +705,11 @@ fn revoke_from(grants: &mut Grants, name: &Name, wishes: &Wishes) -> SqlResult<(
         }
         grants.databases.retain(|g| g.user != name.0 || g.host != name.1);
         grants.tables.retain(|g| g.user != name.0 || g.host != name.1);
+        grants.routines.retain(|g| g.user != name.0 || g.host != name.1);
         return Ok(());
+    }
+    if let Some(routine) = &wishes.routine {
+        return routines::revoke(grants, name, routine, wishes.privileges);
     }
     if wishes.database.is_empty() {
         if let Some(account) = grants.account_mut(&name.0, &name.1) {

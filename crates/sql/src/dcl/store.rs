@@ -9,7 +9,7 @@ use vaquita_catalog::error;
 use vaquita_engine::lower::KeyPart;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Column, Engine, TableSpec};
-use vaquita_session::privilege::{DatabaseGrant, TableGrant};
+use vaquita_session::privilege::{DatabaseGrant, RoutineGrant, TableGrant};
 use vaquita_session::privilege::{NAMES, Priv};
 use vaquita_types::{ColumnType, Kind, SqlResult, SqlType};
 
@@ -42,6 +42,7 @@ struct Kept {
 
 const SET_OF_PRIVILEGES: &str = "set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter',\
                                  'Create View','Show view','Trigger')";
+const SET_OF_ROUTINE_PRIVILEGES: &str = "set('Execute','Alter Routine','Grant')";
 const SET_OF_COLUMN_PRIVILEGES: &str = "set('Select','Insert','Update','References')";
 
 const TABLES: &[Kept] = &[
@@ -119,6 +120,22 @@ const TABLES: &[Kept] = &[
         privileges: Priv::NONE,
         after: &[],
         key: 4,
+    },
+    Kept {
+        name: "procs_priv",
+        before: &[
+            ("Host", "char(60)"),
+            ("Db", "char(64)"),
+            ("User", "char(32)"),
+            ("Routine_name", "char(64)"),
+            ("Routine_type", "enum('FUNCTION','PROCEDURE')"),
+            ("Grantor", "char(93)"),
+            ("Proc_priv", SET_OF_ROUTINE_PRIVILEGES),
+            ("Timestamp", "timestamp"),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 5,
     },
     // The logs as tables.
     Kept {
@@ -258,11 +275,26 @@ pub(super) fn is_new(db: &Database) -> SqlResult<bool> {
     }
 }
 
+/// Whether the folder has the table of privileges on procedures and functions: an older one has not.
+fn has_routines(engine: &Engine) -> SqlResult<bool> {
+    let core = engine.core();
+    error::of_engine(core.dict.find(&core.storage, "mysql/procs_priv")).map(|found| found.is_some())
+}
+
+/// Makes that table if it is not there.
+pub(super) fn create_missing_routines(engine: &Engine) -> SqlResult<()> {
+    create(engine, |kept| kept.name == "procs_priv")
+}
+
 /// Makes the tables that are not there.
 pub(super) fn create_missing(engine: &Engine) -> SqlResult<()> {
+    create(engine, |_| true)
+}
+
+fn create(engine: &Engine, wanted: impl Fn(&Kept) -> bool) -> SqlResult<()> {
     let core = engine.core();
     let mut session = engine.session();
-    for kept in TABLES {
+    for kept in TABLES.iter().filter(|kept| wanted(kept)) {
         let name = format!("mysql/{}", kept.name);
         if error::of_engine(core.dict.find(&core.storage, &name))?.is_some() {
             continue;
@@ -281,6 +313,7 @@ pub(super) fn create_missing(engine: &Engine) -> SqlResult<()> {
             "db" => "Database privileges",
             "tables_priv" => "Table privileges",
             "columns_priv" => "Column privileges",
+            "procs_priv" => "Procedure privileges",
             "general_log" => "General log",
             "slow_log" => "Slow log",
             _ => "User proxy privileges",
@@ -390,6 +423,7 @@ pub(super) fn load(db: &Database) -> SqlResult<Grants> {
     let mut grants = Grants {
         keeps_lifetimes: there.contains(&LAST_CHANGED) && there.contains(&LIFETIME),
         keeps_locks: there.contains(&LOCKED),
+        keeps_routines: has_routines(&db.engine)?,
         ..Grants::default()
     };
     let columns = format!(
@@ -461,8 +495,57 @@ pub(super) fn load(db: &Database) -> SqlResult<Grants> {
             grant.columns.push((cell(&row, 4), privileges_from_set(&cell(&row, 5))));
         }
     }
+    grants.routines = load_routines(db, &mut *insider)?;
     grants.sort();
     Ok(grants)
+}
+
+/// Privileges on procedures and functions.
+fn load_routines(db: &Database, insider: &mut dyn Insider) -> SqlResult<Vec<RoutineGrant>> {
+    if !has_routines(&db.engine)? {
+        return Ok(Vec::new());
+    }
+    let sql = "select Host, Db, User, Routine_name, Routine_type, Grantor, Proc_priv from mysql.procs_priv";
+    let grant = |row: Vec<Option<String>>| RoutineGrant {
+        host: cell(&row, 0),
+        database: cell(&row, 1),
+        user: cell(&row, 2),
+        routine: cell(&row, 3).to_lowercase(),
+        is_function: cell(&row, 4) == "FUNCTION",
+        grantor: cell(&row, 5),
+        privileges: routine_privileges_from_set(&cell(&row, 6)),
+    };
+    Ok(insider.run(sql)?.into_iter().map(grant).collect())
+}
+
+/// Names in the SET of `procs_priv`.
+const ROUTINE_SET_NAMES: [(&str, Priv); 3] =
+    [("Execute", Priv::EXECUTE), ("Alter Routine", Priv::ALTER_ROUTINE), ("Grant", Priv::GRANT)];
+
+fn routine_privileges_from_set(text: &str) -> Priv {
+    let named = |name: &str| {
+        ROUTINE_SET_NAMES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or(Priv::NONE, |(_, p)| *p)
+    };
+    text.split(',').fold(Priv::NONE, |all, name| all | named(name))
+}
+
+/// Writes what an account may do with procedures and functions.
+fn save_routines(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) -> SqlResult<()> {
+    let (u, h) = (quote(user.as_bytes()), quote(host.as_bytes()));
+    for grant in grants.routines.iter().filter(|g| g.user == user && g.host == host) {
+        let names = ROUTINE_SET_NAMES.iter().filter(|(_, p)| grant.privileges.has(*p)).map(|(name, _)| *name);
+        let sql = format!(
+            "insert into mysql.procs_priv (Host, Db, User, Routine_name, Routine_type, Grantor, Proc_priv) values \
+             ({h}, {}, {u}, {}, '{}', {}, '{}')",
+            quote(grant.database.as_bytes()),
+            quote(grant.routine.as_bytes()),
+            if grant.is_function { "FUNCTION" } else { "PROCEDURE" },
+            quote(grant.grantor.as_bytes()),
+            names.collect::<Vec<_>>().join(",")
+        );
+        insider.run(&sql)?;
+    }
+    Ok(())
 }
 
 /// Writes everything of these accounts, as one transaction that is durable afterwards.
@@ -489,7 +572,9 @@ fn flags(privileges: Priv, level: Priv) -> String {
 
 fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) -> SqlResult<()> {
     let (u, h) = (quote(user.as_bytes()), quote(host.as_bytes()));
-    for table in ["columns_priv", "tables_priv", "db", "user"] {
+    // An older folder that cannot be completed has no such table, and no such privileges.
+    let routines = grants.keeps_routines.then_some("procs_priv");
+    for table in ["columns_priv", "tables_priv", "db", "user"].into_iter().chain(routines) {
         insider.run(&format!("delete from mysql.{table} where Host = {h} and User = {u}"))?;
     }
     let Some(account) = grants.account(user, host) else { return Ok(()) };
@@ -565,7 +650,10 @@ fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) 
             insider.run(&sql)?;
         }
     }
-    Ok(())
+    match grants.keeps_routines {
+        true => save_routines(insider, grants, user, host),
+        false => Ok(()),
+    }
 }
 
 /// A session that may do everything, for the tables of `mysql`.

@@ -105,6 +105,9 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     db.start_logs()?;
     db.do_what_start_asks_for();
     run_init_file(&db)?;
+    let folder = Arc::downgrade(&db);
+    db.events.set_starter(Box::new(move |signal| crate::scheduler::start(folder.clone(), signal)));
+    db.start_events()?;
     Ok(db)
 }
 

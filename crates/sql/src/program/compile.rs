@@ -68,6 +68,12 @@ pub(crate) fn column_type(
     Ok(ColumnType::new(SqlType { nullable: true, ..ty }, RowFormat::Dynamic))
 }
 
+/// Error 1576.
+fn recursion() -> SqlResult<()> {
+    let text = "Recursion of EVENT DDL statements is forbidden when body is present";
+    Err(SqlError::new(1576, text))
+}
+
 /// A label in scope.
 struct Label {
     name: Box<[u8]>,
@@ -399,6 +405,8 @@ impl<'c> Compiler<'c> {
             Stmt::Txn(Txn::LockTables(_)) => return bad("LOCK"),
             Stmt::Txn(Txn::UnlockTables) => return bad("UNLOCK"),
             Stmt::LoadData(_) => return bad("LOAD DATA"),
+            Stmt::CreateProgram(program) if program.kind == ProgramKind::Event => return recursion(),
+            Stmt::AlterEvent(alter) if alter.body.is_some() => return recursion(),
             Stmt::CreateProgram(program) => {
                 let kind = crate::routine::kind_name(program.kind);
                 let text = format!("Can't create a {kind} from within another stored routine");
@@ -440,7 +448,9 @@ impl<'c> Compiler<'c> {
             Stmt::Txn(Txn::Start { .. } | Txn::Commit(_) | Txn::Rollback(_) | Txn::Xa(_)) => commits(),
             Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_) => refused("Dynamic SQL"),
             Stmt::Flush(_) => refused("FLUSH"),
-            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) => commits(),
+            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
+                commits()
+            }
             Stmt::CreateTable(create) if create.temporary => Ok(()),
             Stmt::DropTable(drop) if drop.temporary => Ok(()),
             Stmt::CreateTable(_)

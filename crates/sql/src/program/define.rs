@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP of procedures and functions.
 
-use super::{compile, find, object_kind, triggers, unknown};
+use super::{compile, events, find, object_kind, triggers, unknown};
 use crate::accounts::seconds_now;
 use crate::routine::{kind_name, property};
 use crate::statement::StmtCx;
@@ -15,18 +15,24 @@ use vaquita_types::{Level, SqlError, SqlResult};
 /// Most characters of a name.
 pub(super) const NAME_MAX: usize = 64;
 
-/// Executes a definition of a stored program. What was open is committed.
+/// Executes a definition of a stored program. What was open is committed; `timing`: the schedule of an event, if one is said.
 ///
 /// # Errors
 /// Of the statement.
-pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
+pub(crate) fn execute(
+    cx: &mut StmtCx<'_>,
+    stmt: &Stmt<'_>,
+    sql: &[u8],
+    timing: Option<&events::Timing>,
+) -> SqlResult<Outcome> {
     match stmt {
         Stmt::CreateProgram(program) => match program.kind {
             ProgramKind::Procedure | ProgramKind::Function => create(cx, program, sql),
             ProgramKind::Trigger => triggers::create(cx, program, sql),
-            ProgramKind::Event => Err(SqlError::unsupported("CREATE EVENT")),
+            ProgramKind::Event => events::create(cx, program, sql, timing),
         },
         Stmt::AlterProgram(alter) => self::alter(cx, alter),
+        Stmt::AlterEvent(alter) => events::alter(cx, alter, sql, timing),
         Stmt::DropProgram(drop) => self::drop(cx, drop),
         _ => Err(SqlError::unsupported("this definition")),
     }
@@ -92,7 +98,11 @@ fn create(cx: &mut StmtCx<'_>, program: &ast::CreateProgram<'_>, sql: &[u8]) -> 
         Err(vaquita_engine::Error::ObjectExists(_)) => {
             Err(SqlError::new(1304, format!("{} {name} already exists", kind_name(program.kind))))
         }
-        done => error::of_engine(done).map(|()| Outcome::default()),
+        done => {
+            error::of_engine(done)?;
+            crate::dcl::routines::made(cx, &database, &name, program.kind == ProgramKind::Function)?;
+            Ok(Outcome::default())
+        }
     }
 }
 
@@ -179,19 +189,19 @@ fn alter(cx: &mut StmtCx<'_>, alter: &ast::AlterProgram<'_>) -> SqlResult<Outcom
 }
 
 fn drop(cx: &mut StmtCx<'_>, drop: &ast::DropProgram<'_>) -> SqlResult<Outcome> {
-    if drop.kind == ProgramKind::Trigger {
-        return triggers::drop(cx, drop);
+    match drop.kind {
+        ProgramKind::Trigger => return triggers::drop(cx, drop),
+        ProgramKind::Event => return events::drop(cx, drop),
+        ProgramKind::Procedure | ProgramKind::Function => {}
     }
     let (database, file_name, name) = names(cx, &drop.name)?;
     may_alter(cx, drop.kind, &database, &name)?;
     let kind = object_kind(drop.kind);
     if error::of_engine(cx.engine.drop_object(kind, &file_name, &name))? {
+        crate::dcl::routines::dropped(cx, &database, &name, drop.kind == ProgramKind::Function)?;
         return Ok(Outcome::default());
     }
-    let missing = match drop.kind {
-        ProgramKind::Event => SqlError::new(1539, format!("Unknown event '{name}'")),
-        kind => unknown(kind, &format!("{database}.{name}")),
-    };
+    let missing = unknown(drop.kind, &format!("{database}.{name}"));
     if !drop.if_exists {
         return Err(missing);
     }

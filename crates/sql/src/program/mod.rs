@@ -5,15 +5,17 @@
 //! | from syntax to it | `compile` |
 //! | a program as it is found by its name | `routine` |
 //! | CREATE, ALTER, DROP | `define` |
+//! | CREATE, ALTER and DROP EVENT | `events` |
 //! | CREATE and DROP TRIGGER; triggers as they are listed | `triggers` |
 
 mod compile;
 mod define;
+pub(crate) mod events;
 mod routine;
 pub(crate) mod triggers;
 
 pub(crate) use define::execute;
-pub(crate) use routine::{create_text, find, trigger};
+pub(crate) use routine::{create_text, event, find, trigger};
 
 use crate::routine::{item_name, kind_name};
 use vaquita_engine::ObjectKind;

@@ -90,6 +90,9 @@ fn read(
         _ => String::new(),
     };
     let text = match kind {
+        ProgramKind::Event => {
+            format!("CREATE EVENT {} ON SCHEDULE EVERY 1 DAY DO {}", backquoted(name), body.text)
+        }
         ProgramKind::Trigger => format!(
             "CREATE TRIGGER {} {} {} ON t FOR EACH ROW {}",
             backquoted(name),
@@ -152,6 +155,24 @@ pub(crate) fn trigger(
     }
     let database = &table.definition.database;
     let routine = Arc::new(read(object, ProgramKind::Trigger, database, Some(table), state)?);
+    db.routines.put(object.id, routine.clone());
+    Ok(routine)
+}
+
+/// An event, compiled.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn event(
+    db: &Database,
+    state: &mut SessionState,
+    object: &Object,
+    database: &str,
+) -> SqlResult<Arc<Routine>> {
+    if let Some(found) = db.routines.get(object.id) {
+        return Ok(found);
+    }
+    let routine = Arc::new(read(object, ProgramKind::Event, database, None, state)?);
     db.routines.put(object.id, routine.clone());
     Ok(routine)
 }

@@ -149,5 +149,14 @@ pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlRe
         let on = format!("{}.{}", quoted(&grant.database), quoted(&grant.table));
         push(grant.privileges, Priv::TABLE, &grant.columns, &on, "", "");
     }
+    // None has all that there is: the list is written out.
+    let never = Priv::ALL;
+    for (kind, is_function) in [("PROCEDURE", false), ("FUNCTION", true)] {
+        let of = grants.routines.iter().filter(|g| own(&g.user, &g.host) && g.is_function == is_function);
+        for grant in of {
+            let on = format!("{kind} {}.{}", quoted(&grant.database), quoted(&grant.routine));
+            push(grant.privileges, never, &[], &on, "", "");
+        }
+    }
     Ok(listing)
 }

@@ -130,22 +130,22 @@ const TRIGGERS: &[(&str, &str, usize)] = &[
     ("collation_connection", "varchar(32)!", 20),
     ("Database Collation", "varchar(32)!", 21),
 ];
-const EVENTS: &[(&str, &str)] = &[
-    ("Db", "varchar(64)!"),
-    ("Name", "varchar(64)!"),
-    ("Definer", "varchar(77)!"),
-    ("Time zone", "varchar(64)!"),
-    ("Type", "varchar(9)!"),
-    ("Execute at", "datetime"),
-    ("Interval value", "varchar(256)"),
-    ("Interval field", "varchar(18)"),
-    ("Starts", "datetime"),
-    ("Ends", "datetime"),
-    ("Status", "varchar(18)!"),
-    ("Originator", "bigint(10)!"),
-    ("character_set_client", "varchar(32)!"),
-    ("collation_connection", "varchar(32)!"),
-    ("Database Collation", "varchar(32)!"),
+const EVENTS: &[(&str, &str, usize)] = &[
+    ("Db", "varchar(64)!", 1),
+    ("Name", "varchar(64)!", 2),
+    ("Definer", "varchar(77)!", 3),
+    ("Time zone", "varchar(64)!", 4),
+    ("Type", "varchar(9)!", 7),
+    ("Execute at", "datetime", 8),
+    ("Interval value", "varchar(256)", 9),
+    ("Interval field", "varchar(18)", 10),
+    ("Starts", "datetime", 12),
+    ("Ends", "datetime", 13),
+    ("Status", "varchar(18)!", 14),
+    ("Originator", "bigint(10)!", 20),
+    ("character_set_client", "varchar(32)!", 21),
+    ("collation_connection", "varchar(32)!", 22),
+    ("Database Collation", "varchar(32)!", 23),
 ];
 const PROGRAMS: &[(&str, &str, usize)] = &[
     ("Db", "varchar(64)!", 2),
@@ -285,15 +285,16 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             (listing, *filter)
         }
         Show::Events { schema, filter } => {
-            let name = existing_database(cx, *schema)?;
-            let privileges = &cx.state.privileges;
-            if !vaquita_catalog::is_virtual_database(&name)
-                && !(privileges.global | privileges.in_database(&name)).has(Priv::EVENT)
-            {
-                let (user, host) = (&cx.state.account_user, &cx.state.account_host);
-                return Err(SqlError::database_denied(user, host, &name));
-            }
-            (Listing::new(EVENTS), *filter)
+            let name = database(cx, *schema)?;
+            let mut listing = match vaquita_catalog::is_virtual_database(&name) {
+                true => Listing::new(&definitions(EVENTS)),
+                false => {
+                    programs::check_events(cx, &name)?;
+                    project(cx, "EVENTS", EVENTS, vec![(1, text(name))])?
+                }
+            };
+            listing.like = 1;
+            (listing, *filter)
         }
         Show::CreateTable(name) => (create_table(cx, name)?, no),
         Show::CreateView(name) => (create_view(cx, name)?, no),
@@ -305,7 +306,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             if *kind == ast::ProgramKind::Trigger {
                 return Ok((programs::create_trigger(cx, name)?, no));
             }
-            return Err(SqlError::new(1539, format!("Unknown event '{}'", name_of(name.name))));
+            (programs::create_event(cx, name)?, no)
         }
         Show::CreateUser(user) => (grants::show_create_user(cx, user)?, no),
         Show::Variables { scope, filter } => {
@@ -447,6 +448,7 @@ pub(crate) fn show_columns(show: &Show<'_>, current: &str) -> Arc<[ColumnMeta]> 
         Show::Processlist { .. } => of(PROCESSLIST),
         Show::Variables { .. } | Show::Status { .. } => Listing::new(PAIRS).meta(None),
         Show::Warnings(_) | Show::Errors(_) => Listing::new(WARNINGS).meta(None),
+        Show::Events { .. } => of(EVENTS),
         Show::CreateTable(_) => Listing::new(CREATE_TABLE).meta(None),
         Show::CreateView(_) => Listing::new(CREATE_VIEW).meta(None),
         Show::CreateDatabase { .. } => Listing::new(CREATE_DATABASE).meta(None),

@@ -1,9 +1,12 @@
-//! SHOW CREATE PROCEDURE, FUNCTION, TRIGGER.
+//! SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
 
 use super::listing::Listing;
 use super::{name_of, text, text_or_null};
-use crate::program::{create_text, find, triggers, unknown};
+use crate::event::EventState;
+use crate::program::{create_text, events, find, triggers, unknown};
 use crate::statement::StmtCx;
+use vaquita_catalog::object::ObjectBody;
+use vaquita_engine::ObjectKind;
 use vaquita_parser::ast::{ObjectName, ProgramKind};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::vars::{self, VarValue, id};
@@ -35,6 +38,57 @@ pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'
         text(&*routine.name),
         text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
         text_or_null(access.has(Priv::SELECT).then_some(made)),
+        text(vars::charset_name(body.client_collation)),
+        text(vars::collation_name(body.connection_collation)),
+        text(vars::collation_name(body.database_collation)),
+    ]);
+    Ok(listing)
+}
+
+/// Whether the session may know of the events of a database.
+///
+/// # Errors
+/// 1044.
+pub(super) fn check_events(cx: &StmtCx<'_>, database: &str) -> SqlResult<()> {
+    let privileges = &cx.state.privileges;
+    if (privileges.global | privileges.in_database(database)).has(Priv::EVENT) {
+        return Ok(());
+    }
+    let (user, host) = (&cx.state.account_user, &cx.state.account_host);
+    Err(SqlError::database_denied(user, host, database))
+}
+
+/// The statement that makes an event.
+///
+/// # Errors
+/// 1539; 1044 without the privilege EVENT.
+pub(super) fn create_event(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing> {
+    let database = name.schema.map_or_else(|| cx.state.database.clone(), name_of);
+    if database.is_empty() {
+        return Err(SqlError::new(1046, "No database selected"));
+    }
+    check_events(cx, &database)?;
+    let name = name_of(name.name);
+    let objects = cx.db.engine.core().objects();
+    let file_name = vaquita_catalog::file_name(&database).ok();
+    let object = file_name.and_then(|database| objects.get(ObjectKind::Event, &database, &name));
+    let object = object.ok_or_else(|| events::unknown(&name))?;
+    let body = ObjectBody::of(object)?;
+    let style = crate::ddl::show_style(&cx.state.vars);
+    let mut listing = Listing::new(&[
+        ("Event", "varchar(64)!"),
+        ("sql_mode", "varchar(8192)!"),
+        ("time_zone", "varchar(64)!"),
+        ("Create Event", "varchar(1024)!"),
+        ("character_set_client", "varchar(32)!"),
+        ("collation_connection", "varchar(32)!"),
+        ("Database Collation", "varchar(32)!"),
+    ]);
+    listing.rows.push(vec![
+        text(&*object.name),
+        text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
+        text(EventState::of(&body).time_zone),
+        text(events::create_text(&object.name, &body, |name| style.name(name))),
         text(vars::charset_name(body.client_collation)),
         text(vars::collation_name(body.connection_collation)),
         text(vars::collation_name(body.database_collation)),

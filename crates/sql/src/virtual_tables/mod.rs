@@ -7,11 +7,13 @@
 //! | databases, tables, columns, keys | `schema_tables` |
 //! | procedures and functions | `routines` |
 //! | triggers | `triggers` |
+//! | events | `events` |
 //! | views | `schema_views` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
 
 mod definitions;
+mod events;
 mod innodb_tables;
 mod making;
 mod routines;
@@ -50,6 +52,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "COLUMNS" => schema_tables::columns,
         "STATISTICS" => schema_tables::statistics,
         "TRIGGERS" => triggers::triggers,
+        "EVENTS" => events::events,
         "VIEWS" => schema_views::views,
         "KEY_COLUMN_USAGE" => schema_tables::key_column_usage,
         "TABLE_CONSTRAINTS" => schema_tables::table_constraints,

@@ -37,6 +37,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("daemon_memcached_w_batch_size", "../../vaquita/tests/memcached/sessions.rs", "batches_are_seen_by_sql_when_they_are_committed"),
     ("datadir", "variables/facts.rs", "what_is_said_of_the_machine_is_true"),
     ("date_format", "variables/facts.rs", "formats_that_are_said_are_those_of_texts"),
+    ("event_scheduler", "events.rs", "on_off_and_disabled"),
     ("datetime_format", "variables/facts.rs", "formats_that_are_said_are_those_of_texts"),
     ("default_authentication_plugin", "variables/limits.rs", "new_accounts_have_the_method_that_is_said"),
     ("default_password_lifetime", "accounts.rs", "passwords_grow_old"),

@@ -407,11 +407,13 @@ fn who_makes_a_routine_may_call_it() {
     assert_eq!(run(&mut u, "use d"), "");
     assert_eq!(run(&mut u, "create procedure p() set @whose = 'mine'"), "");
     assert_eq!(run(&mut u, "call p(); select @whose"), "mine");
+    // What was granted is not taken away.
     run(&mut r, "set global automatic_sp_privileges = 0");
+    assert_eq!(run(&mut u, "call p(); create procedure q() set @whose = 'mine'"), "");
     assert_eq!(
-        run(&mut u, "call p()"),
-        "1370 execute command denied to user 'u'@'localhost' for routine 'd.p'"
+        run(&mut u, "call q()"),
+        "1370 execute command denied to user 'u'@'localhost' for routine 'd.q'"
     );
     run(&mut r, "set global automatic_sp_privileges = 1");
-    assert_eq!(run(&mut u, "call p(); drop procedure p"), "");
+    assert_eq!(run(&mut u, "drop procedure p; create procedure p() set @whose = 'mine'; call p()"), "");
 }

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use vaquita_server::{DatabaseBackend, ErrorLog, Server, ServerOptions, tls};
+use vaquita_sql::types::Level;
 use vaquita_sql::{Database, DoorFlush, Options, Transport};
 
 /// How long sessions may take to end.
@@ -140,6 +141,12 @@ impl Running {
         opening::tell_what_was_found(&db, &log)?;
         let of_engine = log.clone();
         db.engine().core().notes.listen(move |line| of_engine.note(line));
+        let of_events = log.clone();
+        db.listen_to_events(Arc::new(move |level, line| match level {
+            Level::Note => of_events.note(line),
+            Level::Warning => of_events.warning(line),
+            Level::Error => of_events.error(line),
+        }));
         warn_of_open_root(&db, &log);
 
         let globals = db.globals();
@@ -236,6 +243,7 @@ impl Running {
         self.server.wait_for_shutdown_request();
         let began = Instant::now();
         self.log.note("Shutting down: ending connections");
+        self.db.stop_events();
         let memcached_ended = self.memcached.as_ref().is_none_or(|door| door.shutdown(PATIENCE));
         drop(self.memcached);
         let ended = self.server.shutdown(PATIENCE) && memcached_ended;

@@ -168,6 +168,7 @@ fn kind(stmt: &Stmt<'_>) -> &'static str {
         Stmt::CreateProgram(_) => "create program",
         Stmt::DropProgram(_) => "drop program",
         Stmt::AlterProgram(_) => "alter program",
+        Stmt::AlterEvent(_) => "alter event",
         Stmt::Signal(_) => "signal",
         Stmt::GetDiagnostics(_) => "get diagnostics",
         Stmt::CreateTablespace(_) => "create tablespace",

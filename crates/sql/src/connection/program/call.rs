@@ -1,6 +1,6 @@
 //! CALL: parameters, and what a program runs with.
 
-use super::{Frame, Next};
+use super::{Frame, Next, OutParameter};
 use crate::connection::Connection;
 use crate::connection::text::syntax_error;
 use crate::program::{find, unknown};
@@ -25,6 +25,8 @@ pub(super) enum Given {
     Nowhere,
     User(Box<[u8]>),
     Local(u32),
+    /// A `?` of a prepared statement, by its number.
+    Prepared(usize),
 }
 
 /// What a program runs with in place of what its caller has.
@@ -70,10 +72,7 @@ impl Connection {
         let (routine, given, values) = self.arguments(call, |c, expr| {
             let target = match &expr.kind {
                 ExprKind::UserVar(name) => Given::User(name.name.into()),
-                ExprKind::Param(_) => {
-                    let found = c.evaluate(expr, sql, params)?;
-                    return Ok((Given::Nowhere, found));
-                }
+                ExprKind::Param(number) => Given::Prepared(*number as usize),
                 _ => Given::Nowhere,
             };
             Ok((target, c.evaluate(expr, sql, params)?))
@@ -295,13 +294,24 @@ impl Connection {
                 (Given::Nowhere, _) | (Given::Local(_), None) => {}
                 (Given::Local(place), Some(caller)) => self.set_local(caller, *place, value, ty)?,
                 (Given::User(name), _) => self.set_user_var(name, value, ty)?,
+                (Given::Prepared(number), _) => {
+                    let name = ended.routine.params[at].name.clone();
+                    let routine = (ended.routine.database.clone(), ended.routine.name.clone());
+                    let (number, ty) = (*number, ty.clone());
+                    self.program.given.push(OutParameter { routine, number, name, value, ty });
+                }
             }
         }
         Ok(())
     }
 
     /// A user variable gets the value of a local one.
-    pub(super) fn set_user_var(&mut self, name: &[u8], value: Value<'static>, ty: &SqlType) -> SqlResult<()> {
+    pub(in crate::connection) fn set_user_var(
+        &mut self,
+        name: &[u8],
+        value: Value<'static>,
+        ty: &SqlType,
+    ) -> SqlResult<()> {
         let (value, ty) = match (ty.kind, value) {
             (kind, value) if kind.is_integer() || kind == Kind::Year => (value, SqlType::bigint(ty.unsigned)),
             (Kind::Float | Kind::Double, Value::Float(v)) => (Value::Double(v.into()), SqlType::double()),

@@ -11,10 +11,12 @@
 //! | CALL, parameters, what a program runs with | `call` |
 //! | functions in expressions | `function` |
 //! | triggers | `trigger` |
+//! | executions of events | `event` |
 //! | SIGNAL, RESIGNAL, GET DIAGNOSTICS | `conditions` |
 
 mod call;
 mod conditions;
+mod event;
 mod function;
 mod part;
 mod trigger;
@@ -36,6 +38,21 @@ pub(super) struct Running {
     pub(super) inside: bool,
     /// Conditions that handlers take care of, the innermost last.
     caught: Vec<Caught>,
+    /// What a prepared CALL gives its parameters.
+    pub(super) given: Vec<OutParameter>,
+}
+
+/// The value of an OUT or INOUT parameter that is a `?` of a prepared statement.
+#[derive(Debug)]
+pub(super) struct OutParameter {
+    /// Database and name of the procedure.
+    pub(super) routine: (Arc<str>, Arc<str>),
+    /// Number of the `?`.
+    pub(super) number: usize,
+    /// The parameter's name.
+    pub(super) name: String,
+    pub(super) value: Value<'static>,
+    pub(super) ty: SqlType,
 }
 
 /// What a handler takes care of.
