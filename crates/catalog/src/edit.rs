@@ -43,7 +43,7 @@ impl Definition {
     /// Puts another definition in the place of a column; the values come from the same one. Keys name the new one.
     ///
     /// # Errors
-    /// 1170 it is in a key that cannot have it; 1235 a foreign key names it.
+    /// 1170 it is in a key that cannot have it; expressions that name it.
     pub fn replace_column(&mut self, at: usize, new: ColumnDefinition) -> SqlResult<()> {
         let before = self.columns[at].clone();
         let name = new.name.clone();
@@ -55,7 +55,7 @@ impl Definition {
     /// Gives a column another name.
     ///
     /// # Errors
-    /// 1054 there is none; 1060, 1166 the new name; 1235 a foreign key names it.
+    /// 1054 there is none; 1060, 1166 the new name; expressions that name it.
     pub fn rename_column(&mut self, old: &str, new: &str) -> SqlResult<()> {
         let at = self.column(old).ok_or_else(|| self.unknown_column(old))?;
         check_column_name(new)?;
@@ -80,10 +80,10 @@ impl Definition {
                 part.column = new.to_owned();
             }
         }
-        // The dictionary names the columns of foreign keys, in which this would have to be changed, too.
-        let used = self.foreign_keys.iter().any(|k| k.columns.iter().any(|c| same_name(c, old)));
-        if used && !same_name(old, new) {
-            return Err(SqlError::unsupported("renaming columns of foreign keys"));
+        for key in &mut self.foreign_keys {
+            for column in key.columns.iter_mut().filter(|column| same_name(column, old)) {
+                column.replace_range(.., new);
+            }
         }
         Ok(())
     }

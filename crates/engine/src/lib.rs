@@ -81,14 +81,14 @@ pub mod lower {
 }
 
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
-pub use crate::ddl::{ForeignKeySpec, IndexSpec, Put, TableSpec};
+pub use crate::ddl::{ForeignKeySpec, IndexSpec, KeptKeys, Put, TableSpec};
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::server_files::{columns_of_frm, options_of_frm};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};
 pub use crate::mdl::MdlMode;
 pub use crate::options::Options;
-pub use crate::session::{Durability, Look, Session, Settings, Statement};
+pub use crate::session::{Durability, InPlace, Look, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use crate::waits::{SessionHandle, SessionWait};
 pub use crate::watch::Watch;

@@ -9,8 +9,8 @@ use vaquita_base::codec::{get_u16, get_u32, get_u64};
 use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, Error, ForeignKeySpec, IndexSpec, Options, ReadOptions, Result, Session, TableSpec,
-    stored,
+    Column, Engine, Error, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Result, Session,
+    TableSpec, stored,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::flst::SegmentHeader;
@@ -29,7 +29,12 @@ struct Table {
     rows: i32,
     indexes: Vec<&'static str>,
     parent: Option<&'static str>,
+    /// Its second column, which the foreign key and indexes have, is called by its other name.
+    renamed: bool,
 }
+
+/// The names of that column.
+const COLUMN: [&str; 2] = ["n", "m"];
 
 type Model = BTreeMap<&'static str, Table>;
 
@@ -52,7 +57,7 @@ fn open(disk: &SimDisk) -> Result<Engine> {
 fn spec(name: &str, table: &Table) -> TableSpec {
     let columns = vec![
         Column::new(ColumnDef::int("id", 4, false).not_null()),
-        Column::new(ColumnDef::int("n", 4, false)),
+        Column::new(ColumnDef::int(COLUMN[usize::from(table.renamed)], 4, false)),
         Column::new(ColumnDef::varchar("v", 50, Charset::UTF8)),
     ];
     let mut spec = TableSpec::new(name, columns);
@@ -63,7 +68,7 @@ fn spec(name: &str, table: &Table) -> TableSpec {
     if let Some(parent) = table.parent {
         spec.foreign_keys.push(ForeignKeySpec {
             name: None,
-            columns: vec!["n".into()],
+            columns: vec![COLUMN[usize::from(table.renamed)].into()],
             parent: parent.into(),
             parent_columns: vec!["id".into()],
             on_delete: ReferentialAction::Cascade,
@@ -94,8 +99,8 @@ fn fill(session: &mut Session, name: &str, rows: std::ops::Range<i32>) -> Result
 }
 
 /// Writes a table anew, as ALTER TABLE does.
-fn rebuild(session: &mut Session, name: &str, spec: &TableSpec) -> Result<()> {
-    session.rebuild_table(name, spec, &[], |s, from, to| {
+fn rebuild(session: &mut Session, name: &str, spec: &TableSpec, renamed: &[(&str, &str)]) -> Result<()> {
+    session.rebuild_table(name, spec, KeptKeys { without: &[], renamed }, |s, from, to| {
         let mut cursor = s.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();
         let mut values: Vec<Option<Vec<u8>>> = vec![None; 3];
@@ -110,6 +115,13 @@ fn rebuild(session: &mut Session, name: &str, spec: &TableSpec) -> Result<()> {
     })
 }
 
+/// Gives the column its other name: the old and the new one.
+fn rename_column(table: &mut Table) -> Vec<(&'static str, &'static str)> {
+    let old = COLUMN[usize::from(table.renamed)];
+    table.renamed = !table.renamed;
+    vec![(old, COLUMN[usize::from(table.renamed)])]
+}
+
 type ChangeOf = Box<dyn FnOnce(&mut Session) -> Result<()>>;
 
 /// Draws a change and makes it of a copy of the model; what is to be done on the folder.
@@ -119,12 +131,12 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
     let name = (!have.is_empty()).then(|| have[rng.index(have.len())]);
     let new = (!free.is_empty()).then(|| free[rng.index(free.len())]);
     let is_parent = |model: &Model, name| model.iter().any(|(n, t)| *n != name && t.parent == Some(name));
-    match rng.below(18) {
+    match rng.below(20) {
         0..=3 => {
             let new = new?;
             let parent = name.filter(|_| rng.one_in(2));
             let indexes = if parent.is_some() || rng.one_in(2) { vec!["i1"] } else { vec![] };
-            let table = Table { own: !rng.one_in(3), rows: 0, indexes, parent };
+            let table = Table { own: !rng.one_in(3), rows: 0, indexes, parent, renamed: false };
             let spec = spec(new, &table);
             model.insert(new, table);
             Some(Box::new(move |s| s.create_table(&spec)))
@@ -169,13 +181,27 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
             let name = name?;
             let table = model.get_mut(name)?;
             table.own = !table.own;
+            let renaming = if rng.one_in(2) { rename_column(table) } else { vec![] };
             if !table.indexes.contains(&"i2") {
                 table.indexes.push("i2");
             }
             let mut spec = spec(&format!("{}/#sql-vq7", &name[..1]), table);
             // Those of the old table stay.
             spec.foreign_keys.clear();
-            Some(Box::new(move |s| rebuild(s, name, &spec)))
+            Some(Box::new(move |s| rebuild(s, name, &spec, &renaming)))
+        }
+        15..=16 => {
+            let name = name?;
+            let table = model.get_mut(name)?;
+            rename_column(table);
+            let mut spec = spec(name, table);
+            spec.foreign_keys.clear();
+            Some(Box::new(move |s| {
+                let from = s.run(|s| s.table(name))?;
+                let done = s.alter_in_place(&from, &[], |table| table.redefine(&spec))?;
+                assert!(done, "nobody else changes {name}");
+                Ok(())
+            }))
         }
         _ => {
             let name = name?;
@@ -207,7 +233,9 @@ fn found(engine: &Engine) -> Model {
             assert_eq!(i.comment, i.name.to_uppercase(), "{name}");
             INDEXES.into_iter().find(|n| **n == i.name).unwrap()
         });
+        let renamed = table.columns[1].def.name == COLUMN[1];
         let parent = table.foreign_keys.first().map(|k| {
+            assert_eq!(k.child_columns, [COLUMN[usize::from(renamed)]], "{name}");
             assert_eq!((k.id.clone(), k.child.as_str()), (format!("{name}_ibfk_1"), name));
             let parent = core.table(&k.parent).unwrap();
             assert!(k.parent == *name || parent.referenced_by.contains(k));
@@ -220,6 +248,7 @@ fn found(engine: &Engine) -> Model {
                 rows: rows as i32,
                 indexes: indexes.collect(),
                 parent,
+                renamed,
             },
         );
     }

@@ -13,7 +13,7 @@ use vaquita_base::ManualClock;
 use vaquita_engine::core::Core;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, ForeignKeySpec, IndexSpec, Options, ReadOptions, Session, TableSpec, stored,
+    Column, Engine, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Session, TableSpec, stored,
 };
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
@@ -233,7 +233,8 @@ fn free_of_the_latch<R>(watch: &Watch, what: &str, change: impl FnOnce() -> R) -
 
 /// Writes a table anew, as ALTER TABLE does.
 fn rebuild(session: &mut Session, name: &str, spec: &TableSpec, without: &[String]) {
-    let copied: vaquita_engine::Result<()> = session.rebuild_table(name, spec, without, |s, from, to| {
+    let keys = KeptKeys { without, ..KeptKeys::default() };
+    let copied: vaquita_engine::Result<()> = session.rebuild_table(name, spec, keys, |s, from, to| {
         let mut cursor = s.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();
         let mut values = vec![None; 2];

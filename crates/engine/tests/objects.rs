@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vaquita_base::{ManualClock, Rng};
 use vaquita_engine::{
-    Column, Engine, Error, Object, ObjectKind, Objects, Options, Put, Result, Session, TableSpec, ddl,
+    Column, Engine, Error, KeptKeys, Object, ObjectKind, Objects, Options, Put, Result, Session, TableSpec,
+    ddl,
 };
 use vaquita_format::PageSize;
 use vaquita_format::column::ColumnDef;
@@ -106,7 +107,9 @@ fn triggers_go_with_their_table() {
     assert_eq!(names(&engine.core().table("a/u").unwrap().triggers), ["z", "y"]);
     session.truncate_table("a/u").unwrap();
     assert_eq!(names(&engine.core().table("a/u").unwrap().triggers), ["z", "y"]);
-    session.rebuild_table("a/u", &spec("a/#sql-vq1"), &[], |_, _, _| Ok::<(), Error>(())).unwrap();
+    session
+        .rebuild_table("a/u", &spec("a/#sql-vq1"), KeptKeys::default(), |_, _, _| Ok::<(), Error>(()))
+        .unwrap();
     assert_eq!(names(&engine.core().table("a/u").unwrap().triggers), ["z", "y"]);
     assert!(session.drop_object(ObjectKind::Trigger, "a", "z").unwrap());
     assert_eq!(names(&engine.core().table("a/u").unwrap().triggers), ["y"]);

@@ -34,6 +34,8 @@ pub(super) struct Change<'a> {
     /// Tables whose objects are out of date after the commit.
     changed: Vec<String>,
     dropped: Vec<TableId>,
+    /// Tables whose AUTO_INCREMENT counters begin anew after the commit.
+    counting_anew: Vec<TableId>,
     /// Objects that are not tables.
     objects: Vec<ObjectChange>,
 }
@@ -60,8 +62,8 @@ impl<'a> Change<'a> {
     ) -> Result<R> {
         begin(core, trx)?;
         let latch = Some(latch(core)?);
-        let (left, changed, dropped, objects) = Default::default();
-        let mut change = Change { core, trx, latch, undo, left, changed, dropped, objects };
+        let (left, changed, dropped, counting_anew, objects) = Default::default();
+        let mut change = Change { core, trx, latch, undo, left, changed, dropped, counting_anew, objects };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
         match done {
             Ok((r, lsn)) => change.committed(lsn).map(|()| r),
@@ -169,6 +171,11 @@ impl<'a> Change<'a> {
         self.dropped.push(id);
     }
 
+    /// The AUTO_INCREMENT counter of a table begins after the commit where its definition says.
+    pub(super) fn counts_anew(&mut self, id: TableId) {
+        self.counting_anew.push(id);
+    }
+
     /// An object that is not a table is another one, or none, after the commit.
     pub(super) fn changes_object(&mut self, object: ObjectChange) {
         self.objects.push(object);
@@ -183,13 +190,14 @@ impl<'a> Change<'a> {
     }
 
     fn committed(self, lsn: Option<vaquita_base::Lsn>) -> Result<()> {
-        let Change { core, latch, left, changed, dropped, objects, .. } = self;
+        let Change { core, latch, left, changed, dropped, counting_anew, objects, .. } = self;
         assert!(
             latch.is_some(),
             "the dictionary's latch was given up before objects that are out of date went"
         );
         core.dict.objects.apply(&objects);
         changed.iter().for_each(|name| core.dict.cache.remove_named(name));
+        counting_anew.iter().for_each(|id| core.dict.cache.forget_counter(*id));
         for id in dropped {
             core.dict.cache.forget(id);
             core.txn.locks().forget_table(id);

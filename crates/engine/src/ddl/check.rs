@@ -1,6 +1,7 @@
 //! What a definition must be: MySQL 5.6's rules and limits.
 
 use crate::ddl::{IndexSpec, TableSpec};
+use crate::dict::build::TableParts;
 use crate::error::{Error, Result};
 use crate::table::{Column, DefaultValue};
 use vaquita_format::PageSize;
@@ -32,7 +33,7 @@ pub(super) fn table(storage: &Storage, spec: &TableSpec) -> Result<()> {
     if spec.row_format == RowFormat::Compressed {
         return Err(bad(format!("{}: compressed tables cannot be made yet", spec.name)));
     }
-    columns(spec)?;
+    columns(&spec.name, &spec.columns, spec.row_format)?;
     if let Some(parts) = &spec.primary_key {
         key(&spec.columns, "PRIMARY", parts, spec.row_format, storage.options().page_size)?;
         if let Some(p) = parts.iter().find(|p| spec.columns[p.column].def.is_nullable()) {
@@ -51,6 +52,23 @@ pub(super) fn table(storage: &Storage, spec: &TableSpec) -> Result<()> {
     match spec.lenient_row_size && keeps_prefixes(spec.row_format) {
         true => Ok(()),
         false => row_size(storage, spec),
+    }
+}
+
+/// Checks a table that keeps its records under another definition: names, defaults, lengths of keys and of rows. Rows of the older
+/// formats may be longer than a page takes, as they may where they were made.
+pub(super) fn redefined(parts: &TableParts) -> Result<()> {
+    columns(&parts.name, &parts.columns, parts.row_format)?;
+    for (n, index) in parts.indexes.iter().enumerate().filter(|(_, index)| !index.parts.is_empty()) {
+        if parts.indexes[..n].iter().any(|other| other.name.eq_ignore_ascii_case(&index.name)) {
+            return Err(bad(format!("there are two indexes {}", index.name)));
+        }
+        object_name(&index.name)?;
+        key(&parts.columns, &index.name, &index.parts, parts.row_format, parts.page_size)?;
+    }
+    match keeps_prefixes(parts.row_format) {
+        true => Ok(()),
+        false => parts.index_defs()?.iter().try_for_each(|def| record_size(&parts.name, def)),
     }
 }
 
@@ -93,22 +111,22 @@ pub(super) fn file_is_free(storage: &Storage, name: &str) -> Result<()> {
     }
 }
 
-fn columns(spec: &TableSpec) -> Result<()> {
-    if spec.columns.is_empty() || spec.columns.len() > COLUMNS_MAX {
-        let n = spec.columns.len();
-        return Err(bad(format!("{} has {n} columns; 1 to {COLUMNS_MAX} are allowed", spec.name)));
+fn columns(table: &str, columns: &[Column], format: RowFormat) -> Result<()> {
+    if columns.is_empty() || columns.len() > COLUMNS_MAX {
+        let n = columns.len();
+        return Err(bad(format!("{table} has {n} columns; 1 to {COLUMNS_MAX} are allowed")));
     }
-    for (n, column) in spec.columns.iter().enumerate() {
+    for (n, column) in columns.iter().enumerate() {
         let name = &column.def.name;
         object_name(name)?;
         if [DB_ROW_ID, DB_TRX_ID, DB_ROLL_PTR].iter().any(|sys| sys.eq_ignore_ascii_case(name)) {
             return Err(bad(format!("{name} is the name of a system column")));
         }
-        if spec.columns[..n].iter().any(|c| c.def.name.eq_ignore_ascii_case(name)) {
+        if columns[..n].iter().any(|c| c.def.name.eq_ignore_ascii_case(name)) {
             return Err(bad(format!("there are two columns {name}")));
         }
         column_type(column)?;
-        default_value(column, spec.row_format)?;
+        default_value(column, format)?;
     }
     Ok(())
 }

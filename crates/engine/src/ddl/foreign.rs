@@ -355,6 +355,29 @@ pub(super) fn delete(change: &mut Change<'_>, id: &str) -> Result<()> {
     change.delete(foreign, &[id.as_bytes()])
 }
 
+/// Lets the foreign keys of and to a table follow the new names of its columns, given as pairs of old and new.
+pub(super) fn rename_columns(change: &mut Change<'_>, table: &str, renamed: &[(&str, &str)]) -> Result<()> {
+    let dict = &change.core.dict;
+    let Some(columns) = dict.sys.foreign_cols.clone().filter(|_| !renamed.is_empty()) else { return Ok(()) };
+    let new_name = |name: &String| {
+        let found = renamed.iter().find(|(old, _)| old.eq_ignore_ascii_case(name));
+        found.map(|(_, new)| *new)
+    };
+    for (by, column) in [(BY_CHILD, 2), (BY_PARENT, 3)] {
+        for key in dict.foreign_keys(change.storage(), by, table)? {
+            let names = if by == BY_CHILD { &key.child_columns } else { &key.parent_columns };
+            for (pos, name) in names.iter().enumerate() {
+                let Some(new) = new_name(name) else { continue };
+                let pos = rows::u32_value(pos as u32).unwrap_or_default();
+                change.update(&columns, &[key.id.as_bytes(), &pos], &[(column, Some(new.as_bytes()))])?;
+            }
+            change.changes(&key.child);
+            change.changes(&key.parent);
+        }
+    }
+    Ok(())
+}
+
 /// Lets the foreign keys of and to a table follow its new name.
 pub(super) fn rename_table(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
     let dict = &change.core.dict;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what a definition must be | [`check`], [`foreign`](mod@foreign) |
 //! | a change as a transaction, with its files and trees | [`change`](mod@change), [`log`](mod@log) |
-//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
+//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`redefine`](mod@redefine), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
 //! | rows of a definition | [`definition`] |
 //! | views, routines, triggers, events | [`objects`](mod@objects) |
 //! | sorting the entries of an index to be built | [`sort`] |
@@ -26,6 +26,7 @@ mod leftovers;
 mod log;
 mod objects;
 mod recover;
+mod redefine;
 mod rename;
 mod replace;
 mod sort;
@@ -158,16 +159,25 @@ pub fn rename_table(core: &Core, trx: &mut Trx, from: &str, to: &str) -> Result<
     Change::run(core, trx, |change| rename::rename(change, from, to))
 }
 
+/// What becomes of the foreign keys of and to a table that another one takes the place of.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeptKeys<'a> {
+    /// Those of it that go, named without database.
+    pub without: &'a [String],
+    /// Old and new names of its columns.
+    pub renamed: &'a [(&'a str, &'a str)],
+}
+
 /// `with` becomes the table `name`, in place of the table of that name: ALTER TABLE's end. Foreign keys of the old table
-/// but `without`, and those that refer to it, are the new one's.
+/// and those that refer to it are the new one's, as `keys` says.
 ///
 /// # Errors
 /// No such table or foreign key.
 ///
 /// # Crash
 /// The name stands for the old table, or for the new one; the other one is gone, or has its own name still.
-pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, without: &[String]) -> Result<()> {
-    Change::run(core, trx, |change| replace::replace(change, name, with, without))
+pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, keys: KeptKeys<'_>) -> Result<()> {
+    Change::run(core, trx, |change| replace::replace(change, name, with, keys))
 }
 
 /// Empties a table: a new tablespace takes the place of the old.
@@ -176,6 +186,18 @@ pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, without
 /// No such table, other tables refer to it.
 pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
     Change::run(core, trx, |change| truncate::truncate(change, name, foreign_key_checks))
+}
+
+/// Gives a table another definition that its rows and indexes fit as they are. Foreign keys follow renamed columns; `spec` names
+/// none.
+///
+/// # Errors
+/// No such table; [`Error::BadDefinition`](crate::error::Error::BadDefinition): the definition asks for other records.
+///
+/// # Crash
+/// The definition is the old or the new one, whole.
+pub fn redefine_table(core: &Core, trx: &mut Trx, spec: &TableSpec) -> Result<()> {
+    Change::run(core, trx, |change| redefine::redefine(change, spec))
 }
 
 /// Adds indexes to a table whose rows are there.

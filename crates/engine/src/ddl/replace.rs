@@ -2,14 +2,13 @@
 
 use super::change::Change;
 use super::rename::{self, Renaming};
-use super::{drop, foreign};
+use super::{KeptKeys, drop, foreign};
 use crate::error::Result;
 
 /// `with` becomes the table `name`, the table that had the name goes. Foreign keys stay as they are, by name: those of
-/// the old table but `without` (named without database) are the new one's, besides its own, and those that refer to the
-/// old table refer to the new one.
-pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, without: &[String]) -> Result<()> {
-    for key in without {
+/// the old table but some are the new one's, besides its own, and those that refer to the old table refer to the new one.
+pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, keys: KeptKeys<'_>) -> Result<()> {
+    for key in keys.without {
         foreign::find_key(change, name, key)?;
     }
     let aside = format!("{with}-old");
@@ -17,9 +16,11 @@ pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, without: 
     let old = Renaming::of(change, name, &aside)?;
     let new = Renaming::of(change, with, name)?;
     rename::rename_files(change, &[&old, &new])?;
-    for key in without {
+    for key in keys.without {
         foreign::drop_key(change, name, key)?;
     }
+    // The new table's own keys have the new names already.
+    foreign::rename_columns(change, name, keys.renamed)?;
     // Under another name it has no foreign keys, so nothing is lost with it.
     rename::rename_rows(change, &old)?;
     rename::rename_rows(change, &new)?;

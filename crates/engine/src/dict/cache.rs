@@ -92,6 +92,11 @@ impl Cache {
         maps.counters.remove(&id);
     }
 
+    /// Forgets the counter of a table that was taken out: it begins anew, from what the definition says.
+    pub(crate) fn forget_counter(&self, id: TableId) {
+        self.maps.write().counters.remove(&id);
+    }
+
     /// Tables put in so far.
     pub(crate) fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)

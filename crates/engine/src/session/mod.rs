@@ -14,6 +14,7 @@
 mod auto_inc;
 mod ddl;
 mod durability;
+mod in_place;
 mod objects;
 mod rebuild;
 mod savepoint;
@@ -22,6 +23,7 @@ mod temporary;
 mod xa;
 
 pub use durability::Durability;
+pub use in_place::InPlace;
 pub use savepoint::Look;
 pub use statement::Statement;
 

@@ -1,7 +1,7 @@
 //! Writing a table anew under another definition: ALTER TABLE by copying.
 
 use super::{Session, Statement};
-use crate::ddl::{self, ForeignKeySpec, TableSpec};
+use crate::ddl::{self, ForeignKeySpec, KeptKeys, TableSpec};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use vaquita_txn::AccessMode;
 impl Session {
     /// Makes the table `spec`, whose name is a temporary one in the same database, lets `copy` fill it from the table `name`,
     /// and puts it in that one's place. Nobody else uses either meanwhile. Foreign keys of `spec` are added to those of the
-    /// old table; `dropped_keys` (named without database) are left out. A key that refers to the table `name` will refer to
+    /// old table, which become what `keys` says. A key that refers to the table `name` will refer to
     /// the new one: its rows are checked when all of them are there.
     ///
     /// What `copy` gives is given back; its failure takes everything back.
@@ -25,7 +25,7 @@ impl Session {
         &mut self,
         name: &str,
         spec: &TableSpec,
-        dropped_keys: &[String],
+        keys: KeptKeys<'_>,
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         self.check_changeable()?;
@@ -37,7 +37,7 @@ impl Session {
         names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
         self.as_change(|session| {
             let done = match session.lock_related(&names) {
-                Ok(locked) => session.rebuild_locked(&locked, name, spec, dropped_keys, copy),
+                Ok(locked) => session.rebuild_locked(&locked, name, spec, keys, copy),
                 Err(e) => Err(e.into()),
             };
             session.leave_transaction();
@@ -77,7 +77,7 @@ impl Session {
         locked: &[String],
         name: &str,
         spec: &TableSpec,
-        dropped_keys: &[String],
+        keys: KeptKeys<'_>,
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         let checks = self.settings.foreign_key_checks;
@@ -98,8 +98,8 @@ impl Session {
             done = done.and_then(|r| Ok(added.map(|()| r)?));
         }
         if done.is_ok() {
-            let replaced = self
-                .change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, dropped_keys))?;
+            let replaced =
+                self.change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, keys))?;
             done = done.and_then(|r| Ok(replaced.map(|()| r)?));
         }
         if done.is_err() {

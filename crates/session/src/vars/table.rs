@@ -343,7 +343,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("ngram_token_size", Global, Fixed, uint(1, 10, 1), "2", Tuning),
     v("offline_mode", Global, Live, Kind::Bool, "0", Works),
     v("old", Global, Fixed, Kind::Bool, "0", Refused(NO_OLD)),
-    v("old_alter_table", Both, Live, Kind::Bool, "0", Tuning),
+    v("old_alter_table", Both, Live, Kind::Bool, "0", Works),
     v("old_passwords", Both, Live, uint(0, 2, 1), "0", Refused(NO_OLD_PASSWORDS)),
     v("open_files_limit", Global, Fixed, uint(0, MAX, 1), "5000", Works),
     v("optimizer_prune_level", Both, Live, uint(0, 1, 1), "1", Tuning),

@@ -1,19 +1,21 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 //!
 //! A statement is applied to the table's [`Definition`]. If that comes to adding and dropping indexes and foreign keys it
-//! is done in place; everything else writes the rows anew ([`copy`]). RENAME comes last.
+//! is done in place; what leaves the rows as they are ([`metadata`]) changes the definition alone; everything else writes the rows
+//! anew ([`copy`]). RENAME comes last.
 
+use super::aside::Aside;
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
-use super::{checks, columns, expressions, keys, limits, look_at, names_of, options, tables};
+use super::{checks, columns, expressions, keys, limits, look_at, metadata, names_of, options, tables};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
 use vaquita_catalog::{
     ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, TableInfo, engine_name, same_name,
 };
-use vaquita_engine::Error;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
+use vaquita_engine::{Error, InPlace};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, AlterAlgorithm, AlterLock, ColumnPlace};
 use vaquita_plan::column_type as types;
@@ -22,11 +24,26 @@ use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 /// Times an ALTER TABLE begins again because somebody else was faster.
 const TRIES: usize = 10;
 
+/// How a change is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Indexes and foreign keys come and go.
+    Keys,
+    /// They do, if there are any; then the definition is written anew. The rows are as they were.
+    Definition,
+    /// The rows are written anew.
+    Copy,
+}
+
 /// What a statement makes of a table.
 struct Change {
     definition: Definition,
     /// Indexes to drop and to add are all there is to do, besides what follows.
-    in_place: bool,
+    only_keys: bool,
+    way: Way,
+    aside: Aside,
+    /// Old and new names.
+    renamed_indexes: Vec<(String, String)>,
     added_indexes: Vec<String>,
     dropped_indexes: Vec<String>,
     /// Foreign keys that go.
@@ -106,7 +123,10 @@ fn as_alter<'a>(name: ast::ObjectName<'a>, actions: &'a [AlterAction<'a>]) -> as
 fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo) -> SqlResult<Change> {
     let mut change = Change {
         definition: info.definition.to_edit(),
-        in_place: true,
+        only_keys: true,
+        way: Way::Copy,
+        aside: Aside::default(),
+        renamed_indexes: Vec::new(),
         added_indexes: Vec::new(),
         dropped_indexes: Vec::new(),
         dropped_keys: Vec::new(),
@@ -130,6 +150,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     for action in alter.actions {
         change.drop(action)?;
     }
+    change.aside = Aside::of(alter.actions, &mut change.definition)?;
     let mut table_options = Vec::new();
     for action in alter.actions {
         change.columns(cx, action)?;
@@ -146,7 +167,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if !table_options.is_empty() {
         let collation = database_collation(cx, &change.definition.database)?;
         options::apply(cx, &mut change.definition, &table_options, collation)?;
-        change.in_place = false;
+        change.only_keys = false;
         if table_options.iter().any(|option| matches!(option, ast::TableOption::RowFormat(_))) {
             limits::settle_row_format(cx, &mut change.definition, true)?;
         }
@@ -172,10 +193,14 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if !info.table.is_temporary() {
         checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
     }
-    change.compare_indexes(info);
+    let must_copy = alter.actions.iter().any(metadata::asks_for_rows) || limits::is_on(cx, "old_alter_table");
+    change.settle_way(info, must_copy);
     if info.table.is_temporary() {
         // Its rows are written anew for whatever is more than a name.
-        change.in_place &= change.added_indexes.is_empty() && change.dropped_indexes.is_empty();
+        let same_keys = change.added_indexes.is_empty() && change.dropped_indexes.is_empty();
+        if change.way == Way::Definition || !same_keys {
+            change.way = Way::Copy;
+        }
         if !change.definition.foreign_keys.is_empty() {
             return Err(SqlError::new(1215, "Cannot add foreign key constraint"));
         }
@@ -201,7 +226,7 @@ impl Change {
         if !any_kind {
             let at = check.ok_or_else(|| checks::not_found(&name))?;
             self.definition.checks.remove(at);
-            self.in_place = false;
+            self.only_keys = false;
             return Ok(());
         }
         let unique = |at: &usize| definition.keys[*at].is_unique();
@@ -211,7 +236,7 @@ impl Change {
         match (check, key, foreign) {
             (Some(at), false, false) => {
                 self.definition.checks.remove(at);
-                self.in_place = false;
+                self.only_keys = false;
                 Ok(())
             }
             (None, true, false) => self.drop_key(&name),
@@ -229,7 +254,8 @@ impl Change {
     fn drop_key(&mut self, name: &str) -> SqlResult<()> {
         let at = self.definition.key(name).ok_or_else(|| SqlError::cannot_drop(name))?;
         let key = self.definition.keys.remove(at);
-        self.in_place &= !key.is_primary() && !self.definition.is_functional(&key);
+        // Its hidden column goes with it.
+        self.only_keys &= !self.definition.is_functional(&key);
         Ok(())
     }
 
@@ -247,13 +273,13 @@ impl Change {
             AlterAction::DropColumn(name) => {
                 let name = name.to_string();
                 self.definition.drop_column(&name)?;
-                self.in_place = false;
+                self.only_keys = false;
             }
             AlterAction::DropIndex(name) => self.drop_key(&name.to_string())?,
             AlterAction::DropPrimaryKey => {
                 let at = self.definition.key("PRIMARY").ok_or_else(|| SqlError::cannot_drop("PRIMARY"))?;
                 self.definition.keys.remove(at);
-                self.in_place = false;
+                self.only_keys = false;
             }
             AlterAction::DropForeignKey(name) => self.drop_foreign_key(&name.to_string())?,
             _ => {}
@@ -270,13 +296,13 @@ impl Change {
                 place_column(definition, added, place)?;
             }
             AlterAction::ChangeColumn { old, column, place } => {
-                change_column(cx, definition, &old.to_string(), column, place)?;
+                change_column(cx, definition, &self.aside.name_of(*old), column, place)?;
             }
             AlterAction::ModifyColumn { column, place } => {
                 change_column(cx, definition, &column.name.to_string(), column, place)?;
             }
             AlterAction::RenameColumn { old, new } => {
-                definition.rename_column(&old.to_string(), &new.to_string())?;
+                definition.rename_column(&self.aside.name_of(*old), &new.to_string())?;
             }
             AlterAction::SetDefault { column, default } => set_default(cx, definition, column, default)?,
             AlterAction::ColumnVisibility { column, visible } => {
@@ -313,7 +339,7 @@ impl Change {
             AlterAction::ImportTablespace => return Err(SqlError::unsupported("IMPORT TABLESPACE")),
             _ => return Ok(()),
         }
-        self.in_place = false;
+        self.only_keys = false;
         Ok(())
     }
 
@@ -346,10 +372,9 @@ impl Change {
             AlterAction::AddIndex(index) => {
                 keys::add(cx, &mut self.definition, index)?;
                 if let Some(key) = self.definition.keys.last() {
-                    // How a key was declared is kept with the table, which is written anew for it.
+                    // How a key was declared is kept with the table, and what it is of is in a hidden column.
                     let is_plain = key.using.is_none() && key.key_block_size.is_none() && !key.invisible;
-                    let functional = self.definition.is_functional(key);
-                    self.in_place &= !key.is_primary() && is_plain && !functional;
+                    self.only_keys &= is_plain && !self.definition.is_functional(key);
                 }
             }
             AlterAction::AddForeignKey(key) => {
@@ -362,17 +387,18 @@ impl Change {
                 if !same_name(&old, &new) && self.definition.key(&new).is_some() {
                     return Err(SqlError::duplicate_key_name(&new));
                 }
-                Arc::make_mut(&mut self.definition.keys[at]).name = new;
-                self.in_place = false;
+                Arc::make_mut(&mut self.definition.keys[at]).name.clone_from(&new);
+                self.renamed_indexes.push((old, new));
+                self.only_keys = false;
             }
             AlterAction::IndexVisibility { index, visible } => {
                 let at = self.key(&index.to_string())?;
-                self.in_place &= self.definition.keys[at].invisible != *visible;
+                self.only_keys &= self.definition.keys[at].invisible != *visible;
                 Arc::make_mut(&mut self.definition.keys[at]).invisible = !visible;
             }
             AlterAction::AddCheck(check) => {
                 checks::add_one(cx, &mut self.definition, check, None)?;
-                self.in_place = false;
+                self.only_keys = false;
             }
             AlterAction::EnforceCheck { name, any_kind, enforced } => {
                 self.enforce(&name.to_string(), *any_kind, *enforced)?;
@@ -405,7 +431,7 @@ impl Change {
                 ),
             });
         };
-        self.in_place &= definition.checks[at].enforced == enforced;
+        self.only_keys &= definition.checks[at].enforced == enforced;
         definition.checks[at].enforced = enforced;
         Ok(())
     }
@@ -422,9 +448,47 @@ impl Change {
 impl Change {
     /// Whether it is done in a moment, whatever the table holds.
     fn is_brief(&self) -> bool {
-        self.in_place
+        self.way != Way::Copy
             && self.added_indexes.is_empty()
             && self.definition.foreign_keys.iter().all(|key| key.exists)
+    }
+
+    /// Finds out which indexes come and go, and how the change is done.
+    fn settle_way(&mut self, info: &TableInfo, must_copy: bool) {
+        let (before, after) = (&info.definition, &self.definition);
+        let stays = |old: &KeyDefinition, new: &KeyDefinition| {
+            let renamed = self.renamed_indexes.iter().any(|(from, to)| (from, to) == (&old.name, &new.name));
+            (renamed || old.name == new.name) && metadata::keeps_entries(before, old, after, new)
+        };
+        // How a key that stays is declared is kept with the table.
+        let declared_anew = before.keys.iter().any(|old| {
+            let as_old = |new: &KeyDefinition| KeyDefinition {
+                name: new.name.clone(),
+                parts: new.parts.clone(),
+                ..KeyDefinition::clone(old)
+            };
+            after.keys.iter().any(|new| stays(old, new) && as_old(new) != **new)
+        });
+        let only_keys = self.only_keys && !declared_anew;
+        let gone = before.keys.iter().filter(|old| !after.keys.iter().any(|new| stays(old, new)));
+        let come = after.keys.iter().filter(|new| !before.keys.iter().any(|old| stays(old, new)));
+        let names = |keys: Vec<&Arc<KeyDefinition>>| keys.iter().map(|key| key.name.clone()).collect();
+        let (gone, come): (Vec<_>, Vec<_>) = (gone.collect(), come.collect());
+        // The rows of a table without PRIMARY KEY lie in the order of its first unique key without NULL. Without that key they
+        // need another order.
+        let clustered = &info.table.clustered().name;
+        let order_stays = !come.iter().any(|key| key.is_primary() || !key.has_tree())
+            && !gone.iter().any(|key| !key.has_tree() || same_name(&key.name, clustered));
+        // Foreign keys are added by names that columns have.
+        let names_fit = after.foreign_keys.iter().all(|key| key.exists) || !metadata::renames(before, after);
+        let columns_stay = order_stays && metadata::keeps_rows(before, after);
+        self.way = match only_keys {
+            _ if must_copy => Way::Copy,
+            true if order_stays => Way::Keys,
+            false if columns_stay && names_fit => Way::Definition,
+            _ => Way::Copy,
+        };
+        (self.dropped_indexes, self.added_indexes) = (names(gone), names(come));
     }
 
     /// Holds what is to be done against `ALGORITHM` and `LOCK`. Indexes are added and dropped in place, all else writes the
@@ -438,13 +502,13 @@ impl Change {
         };
         match alter.algorithm {
             AlterAlgorithm::Instant if !self.is_brief() => {
-                let instead = if self.in_place { "INPLACE" } else { "COPY" };
+                let instead = if self.way == Way::Copy { "COPY" } else { "INPLACE" };
                 return refuse("ALGORITHM=INSTANT", &format!("ALGORITHM={instead}"));
             }
-            AlterAlgorithm::Inplace if !self.in_place => {
+            AlterAlgorithm::Inplace if self.way == Way::Copy => {
                 return refuse("ALGORITHM=INPLACE", "ALGORITHM=COPY");
             }
-            AlterAlgorithm::Copy => self.in_place = false,
+            AlterAlgorithm::Copy => self.way = Way::Copy,
             _ => {}
         }
         match alter.lock {
@@ -454,23 +518,6 @@ impl Change {
             }
             _ => Ok(()),
         }
-    }
-
-    /// What of the indexes is to be added and dropped, if that is all there is to do.
-    fn compare_indexes(&mut self, info: &TableInfo) {
-        let before = &info.definition.keys;
-        let is = |a: &KeyDefinition, b: &KeyDefinition| {
-            a.name == b.name && a.kind == b.kind && a.parts == b.parts && a.comment == b.comment
-        };
-        let names = |from: &[Arc<KeyDefinition>], without: &[Arc<KeyDefinition>]| -> Vec<String> {
-            from.iter().filter(|a| !without.iter().any(|b| is(a, b))).map(|k| k.name.clone()).collect()
-        };
-        self.dropped_indexes = names(before, &self.definition.keys);
-        self.added_indexes = names(&self.definition.keys, before);
-        // The rows of a table without PRIMARY KEY lie in the order of its first unique key without NULL. Without that key they
-        // need another order.
-        let clustered = &info.table.clustered().name;
-        self.in_place &= !self.dropped_indexes.iter().any(|name| same_name(name, clustered));
     }
 }
 
@@ -500,7 +547,6 @@ fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
                         return Err(SqlError::new(1830, message));
                     }
                 }
-                Kept::Renamed => return Err(SqlError::unsupported("renaming columns of foreign keys")),
                 Kept::Changed => {
                     let message = format!(
                         "Cannot change column '{name}': used in a foreign key constraint '{constraint}'"
@@ -528,7 +574,6 @@ fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
         for name in &key.parent_columns {
             match kept_column(info, to, name) {
                 Kept::Same(_) => {}
-                Kept::Renamed => return Err(SqlError::unsupported("renaming columns of foreign keys")),
                 Kept::Changed => return Err(SqlError::new(1833, message("change", name, "used in"))),
                 Kept::Gone => return Err(SqlError::new(1829, message("drop", name, "needed in"))),
             }
@@ -563,8 +608,8 @@ fn check_key_index(info: &TableInfo, to: &Definition, columns: &[String]) -> Sql
 
 /// What a change leaves of a column.
 enum Kept<'d> {
+    /// Its values stay; the name may be another one.
     Same(&'d ColumnDefinition),
-    Renamed,
     Changed,
     Gone,
 }
@@ -580,10 +625,9 @@ fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d>
         && old.decimals == new.decimals
         && (text && old.collation == new.collation
             || !text && (old.length == new.length || old.kind.is_integer()));
-    match (same, same_name(&column.name, name)) {
-        (false, _) => Kept::Changed,
-        (true, false) => Kept::Renamed,
-        (true, true) => Kept::Same(column),
+    match same {
+        false => Kept::Changed,
+        true => Kept::Same(column),
     }
 }
 
@@ -672,8 +716,9 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
         ..Outcome::default()
     };
-    if change.in_place {
+    if change.way != Way::Copy {
         let only_name = change.rename_to.is_some()
+            && change.way == Way::Keys
             && change.added_indexes.is_empty()
             && change.dropped_indexes.is_empty()
             && change.dropped_keys.is_empty()
@@ -681,7 +726,10 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         if only_name {
             return Ok(Some(Outcome::default()));
         }
-        in_place(cx, info, &change)?;
+        if !in_place(cx, info, &change)? {
+            return Ok(None);
+        }
+        cx.db.catalog.forget(&info.table.name);
         return Ok(Some(counts(0, 0, cx.state.warnings.count())));
     }
     let mut definition = change.definition;
@@ -709,11 +757,11 @@ fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
     }
 }
 
-/// Indexes and foreign keys without touching the rows. Indexes are added before others go, so that a foreign key always
-/// has one; if an added index is refused nothing was done.
-fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<()> {
+/// Indexes and foreign keys, and then the definition, without touching the rows; `false` if the table was changed by others
+/// meanwhile. Indexes are added before others go, so that a foreign key always has one; if an added index is refused nothing was
+/// done.
+fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
     let definition = &change.definition;
-    let table = engine_name(&definition.database, &definition.name)?;
     // An index that is dropped and added again under its name must go first.
     let replaced = |name: &String| change.added_indexes.iter().any(|added| same_name(added, name));
     let failed = |e: &Error| match e {
@@ -721,27 +769,43 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         Error::ForeignKey(text) => SqlError::new(1553, format!("Cannot drop index: {text}")),
         e => creation_error(e, definition),
     };
-    for key in &change.dropped_keys {
-        cx.engine.drop_foreign_key(&table, key).map_err(|e| error::engine(&e))?;
-    }
-    for name in change.dropped_indexes.iter().filter(|n| replaced(n)) {
-        cx.engine.drop_index(&table, name).map_err(|e| drop_error(&e, name))?;
-    }
     let spec = definition.to_spec(None)?;
-    let added: Vec<_> = spec.indexes.into_iter().filter(|i| change.added_indexes.contains(&i.name)).collect();
-    if !added.is_empty() {
-        cx.engine.add_indexes(&table, &added).map_err(|e| failed(&e))?;
+    let added: Vec<_> =
+        spec.indexes.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
+    let parents: Vec<&str> = spec.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
+    let done = cx.engine.alter_in_place(&info.table, &parents, |table| {
+        let gone = |table: &mut InPlace<'_>, first: bool| {
+            let mut names = change.dropped_indexes.iter().filter(|name| replaced(name) == first);
+            names.try_for_each(|name| table.drop_index(name).map_err(|e| Failure(drop_error(&e, name))))
+        };
+        for key in &change.dropped_keys {
+            table.drop_foreign_key(key).map_err(|e| Failure(error::engine(&e)))?;
+        }
+        gone(table, true)?;
+        if !added.is_empty() {
+            table.add_indexes(&added).map_err(|e| Failure(failed(&e)))?;
+        }
+        if !spec.foreign_keys.is_empty() {
+            table.add_foreign_keys(&spec.foreign_keys).map_err(|e| {
+                Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
+            })?;
+        }
+        gone(table, false)?;
+        if change.way == Way::Definition {
+            table.redefine(&spec).map_err(|e| Failure(creation_error(&e, definition)))?;
+        }
+        Ok(())
+    });
+    done.map_err(|Failure(e)| e)
+}
+
+/// Why a change in place failed, in MySQL's words.
+struct Failure(SqlError);
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure(error::engine(&e))
     }
-    if !spec.foreign_keys.is_empty() {
-        cx.engine
-            .add_foreign_keys(&table, &spec.foreign_keys)
-            .map_err(|e| without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))?;
-    }
-    for name in change.dropped_indexes.iter().filter(|n| !replaced(n)) {
-        cx.engine.drop_index(&table, name).map_err(|e| drop_error(&e, name))?;
-    }
-    cx.db.catalog.forget(&info.table.name);
-    Ok(())
 }
 
 /// 1452: a row refers to nothing by a foreign key that was to be added.

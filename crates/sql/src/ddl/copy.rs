@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vaquita_catalog::error;
 use vaquita_catalog::{Definition, TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{Error, Field, ReadOptions, Statement, Table};
+use vaquita_engine::{Error, Field, KeptKeys, ReadOptions, Statement, Table};
 use vaquita_exec::dml::complete_row;
 use vaquita_expr::{CompileCx, EvalCx};
 use vaquita_plan::TableRules;
@@ -62,7 +62,7 @@ pub(super) fn rebuild(
     cx: &mut StmtCx<'_>,
     old: &TableInfo,
     definition: &Definition,
-    dropped_keys: &[String],
+    without: &[String],
     ignore: bool,
 ) -> SqlResult<Copied> {
     let name = engine_name(&old.definition.database, &old.definition.name)?;
@@ -72,9 +72,11 @@ pub(super) fn rebuild(
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
         || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
     super::limits::settle_row_size(cx, &mut spec)?;
+    let renamed = renamed(&old.definition, definition);
+    let keys = KeptKeys { without, renamed: &renamed };
     let StmtCx { db, engine, state } = cx;
     let shared: &Shared = (*db).as_ref();
-    let done = engine.rebuild_table(&name, &spec, dropped_keys, |statement, from, to| {
+    let done = engine.rebuild_table(&name, &spec, keys, |statement, from, to| {
         if !Arc::ptr_eq(from, &old.table) {
             return Err(Failure::Stale);
         }
@@ -93,6 +95,12 @@ pub(super) fn rebuild(
         Err(Failure::Engine(e)) => Err(super::alter::without_parent(&e, definition)
             .unwrap_or_else(|| super::create::creation_error(&e, definition))),
     }
+}
+
+/// Old and new names of columns.
+fn renamed<'d>(before: &'d Definition, after: &'d Definition) -> Vec<(&'d str, &'d str)> {
+    let columns = after.columns.iter().filter_map(|c| Some((&*before.columns[c.origin?].name, &*c.name)));
+    columns.filter(|(old, new)| old != new).collect()
 }
 
 struct Rows<'t> {

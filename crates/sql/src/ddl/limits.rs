@@ -13,9 +13,14 @@ pub(super) fn key_column_max(cx: &StmtCx<'_>) -> u32 {
     if cx.db.globals().is_on("innodb_large_prefix") { 3_072 } else { OLD_KEY_COLUMN_MAX }
 }
 
+/// A variable of the session that is ON or OFF.
+pub(super) fn is_on(cx: &StmtCx<'_>, name: &str) -> bool {
+    let id = vaquita_session::vars::VarId::find(name.as_bytes());
+    id.is_some_and(|id| cx.state.vars.get(id).uint() != 0)
+}
+
 fn is_strict(cx: &StmtCx<'_>) -> bool {
-    let strict = vaquita_session::vars::VarId::find(b"innodb_strict_mode");
-    strict.is_some_and(|id| cx.state.vars.get(id).uint() != 0)
+    is_on(cx, "innodb_strict_mode")
 }
 
 /// What keeps new tables from being DYNAMIC, if anything does.

@@ -15,6 +15,7 @@
 //! Every change of one table is atomic over a crash; a statement that names several tables changes them one by one.
 
 mod alter;
+mod aside;
 mod checks;
 mod columns;
 mod copy;
@@ -23,6 +24,7 @@ mod databases;
 mod expressions;
 mod keys;
 mod limits;
+mod metadata;
 mod numbers;
 mod options;
 mod show_create;

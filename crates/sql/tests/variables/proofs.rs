@@ -230,6 +230,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("net_write_timeout", "variables/values.rs", "idle_sessions_have_the_time_that_is_said"),
     ("net_write_timeout", "../../server/tests/door/bad_clients.rs", "a_client_that_never_reads_is_left"),
     ("offline_mode", "variables/limits.rs", "only_super_stays_in_offline_mode"),
+    ("old_alter_table", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),
     ("open_files_limit", "../../vaquita/tests/few_files.rs", "what_does_not_fit_is_cut_and_said"),
     ("pid_file", "../../vaquita/tests/server_variables.rs", "it_listens_and_writes_where_it_is_told_to"),
     ("port", "../../vaquita/tests/server_variables.rs", "what_is_told_of_the_door_is_true"),

@@ -343,6 +343,15 @@ fn definitions_are_made_and_shown_as_it_is_said() {
             ),
         ],
     );
+    // Whether rows are written anew where the definition alone would do.
+    play(
+        &mut c,
+        &[
+            ("insert into u values (1), (2); alter table u comment 'a'; select row_count()", "0"),
+            ("set old_alter_table = 1; alter table u comment 'b'; select row_count()", "2"),
+            ("set old_alter_table = 0", ""),
+        ],
+    );
     let stamp = "create table d.s (a timestamp, b timestamp); show create table d.s";
     for (value, column) in [
         ("OFF", "`a` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"),
