@@ -144,6 +144,27 @@ impl Core {
         crate::dict::server_files::is_of_a_server(&self.storage)
     }
 
+    /// Views that the MySQL server left which made the folder, unless [`Core::note_server_views`] has said that they were read.
+    ///
+    /// # Errors
+    /// Errors of reading files.
+    pub fn server_views(&self) -> Result<Vec<crate::dict::server_files::ServerView>> {
+        crate::dict::server_files::views(&self.storage)
+    }
+
+    /// Whether the `.frm` of that name is one of a view.
+    pub fn is_server_view(&self, name: &str) -> bool {
+        crate::dict::server_files::is_view(&self.storage, name)
+    }
+
+    /// Notes that the views of the server have been read.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn note_server_views(&self) -> Result<()> {
+        crate::dict::server_files::note_views_read(&self.storage)
+    }
+
     /// A new DB_ROW_ID: [`Dictionary::next_row_id`].
     ///
     /// # Errors

@@ -73,7 +73,9 @@ pub mod text {
 pub mod lower {
     pub use vaquita_format::checksum::ChecksumAlgorithm;
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
-    pub use vaquita_format::{Corruption, PageSize, charset, collation, column, filename, frm, value};
+    pub use vaquita_format::{
+        Corruption, PageSize, charset, collation, column, filename, frm, frm_view, value,
+    };
     pub use vaquita_io::FlushMethod;
     pub use vaquita_storage::{FlushNeighbors, ForceRecovery, LiveSettings, SystemFile};
     pub use vaquita_txn::TrxState;
@@ -83,7 +85,7 @@ pub mod lower {
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{ForeignKeySpec, IndexSpec, KeptKeys, Put, TableSpec};
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
-pub use crate::dict::server_files::{columns_of_frm, options_of_frm};
+pub use crate::dict::server_files::{ServerView, columns_of_frm, options_of_frm};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};
 pub use crate::mdl::MdlMode;

@@ -44,6 +44,7 @@ pub mod cfg;
 pub mod charset;
 pub mod filename;
 pub mod frm;
+pub mod frm_view;
 mod packed;
 pub mod text;
 

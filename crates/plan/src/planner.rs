@@ -114,8 +114,10 @@ impl<'p> Planner<'p> {
 
     pub(crate) fn note_uses(&self, mut uses: Vec<TableUse>) {
         for one in &mut uses {
-            one.derived = self.derived.get() > 0;
-            one.through.clone_from(&self.through.borrow());
+            one.derived |= self.derived.get() > 0;
+            if one.through.is_none() {
+                one.through.clone_from(&self.through.borrow());
+            }
         }
         self.uses.borrow_mut().extend(uses);
     }

@@ -504,3 +504,43 @@ fn recovery_tells_which_transactions_it_takes_back() {
     assert_eq!(ours.sql("select group_concat(a order by a) from k.t").unwrap(), "1,2,20,21,99\n");
     ours.stop().unwrap();
 }
+
+/// Views of the other server are read once: they are shown and used, rows go through them, and what is dropped stays away.
+#[test]
+fn views_are_taken_over() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    let dir = theirs.datadir().to_owned();
+    theirs
+        .sql(
+            "create database d; use d; create table t (a int primary key, b varchar(20)) engine=innodb;
+             insert into t values (1, 'it''s\n'), (2, 'b\\\\');
+             create view v as select a, b from t where b <> 'x' with local check option;
+             create algorithm=temptable sql security invoker view `odd v``w` as select a, 'q''\\\\\\n' s from t;
+             create view n as select a + 1 as c from v;
+             create algorithm=merge view m as select a from t;
+             create view gone as select a from t",
+        )
+        .unwrap();
+    let shown =
+        "select table_name, view_definition, check_option, is_updatable, security_type, character_set_client
+                 from information_schema.views where table_schema = 'd' order by table_name";
+    let wanted = theirs.rows(shown).unwrap();
+    let rows = "select * from d.n; select s from d.`odd v``w`";
+    let wanted_rows = theirs.rows(rows).unwrap();
+    theirs.shutdown().unwrap();
+
+    let mut ours = start(&dir, &["--take-over", "--skip-grant-tables"]);
+    let lines = |rows: &[Vec<String>]| rows.iter().map(|r| r.join("\t") + "\n").collect::<String>();
+    assert_eq!(ours.sql(shown).unwrap(), lines(&wanted));
+    assert_eq!(ours.sql(rows).unwrap(), lines(&wanted_rows));
+    ours.sql("insert into d.v values (3, 'c'); update d.m set a = 4 where a = 2; drop view d.gone").unwrap();
+    sql_fails(&ours, "insert into d.v values (5, 'x')", &["1369", "d.v"]);
+    ours.sql("create or replace view d.m as select a from d.t where a < 3").unwrap();
+    ours.stop().unwrap();
+
+    let mut ours = start(&dir, &["--skip-grant-tables"]);
+    assert_eq!(ours.sql("select a from d.m; select max(a) from d.t").unwrap(), "1\n4\n");
+    sql_fails(&ours, "select * from d.gone", &["1146"]);
+    ours.sql("create table d.gone (a int)").unwrap();
+    ours.stop().unwrap();
+}

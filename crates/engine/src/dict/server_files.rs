@@ -11,12 +11,15 @@ use vaquita_format::column::{ColumnDef, MType, mysql_type};
 use vaquita_format::frm::{
     ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
 };
+use vaquita_format::frm_view::{self, FrmView};
 use vaquita_format::index_def::RowFormat;
 use vaquita_io::{OpenMode, OpenOptions};
 use vaquita_storage::Storage;
 
 /// Longest `.frm`.
 const FRM_MAX: u64 = 16 << 20;
+/// How much of a `.frm` tells whether it is a view's.
+const VIEW_HEAD: u64 = 16;
 /// Longest `.isl`.
 const LINK_MAX: u64 = 4_096;
 
@@ -38,6 +41,58 @@ pub(crate) fn read_frm(storage: &Storage, table: &str) -> EngineResult<Option<Fr
     let path = storage.options().dir.join(format!("{name}.frm"));
     let Some(bytes) = read(storage, &path, FRM_MAX)? else { return Ok(None) };
     Ok(Frm::parse(&bytes).ok())
+}
+
+/// A view that the server left: in file name encoding its database and name, and its file.
+pub type ServerView = (String, String, Result<FrmView, Corruption>);
+
+/// There when the views of the server have been read: from then on they are what the dictionary says.
+const VIEWS_READ: &str = "vaquita.views";
+
+/// The views that the server left, unless they have been read once.
+pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
+    let (fs, dir) = (storage.fs(), &storage.options().dir);
+    let mut found = Vec::new();
+    if !is_of_a_server(storage) || fs.exists(&dir.join(VIEWS_READ)) {
+        return Ok(found);
+    }
+    let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
+    for database in fs.list_dir(dir).map_err(io)? {
+        if !fs.is_dir(&database) {
+            continue;
+        }
+        for path in fs.list_dir(&database).map_err(io)? {
+            let names = (database.file_name(), path.file_stem());
+            let (Some(database), Some(name)) = names else { continue };
+            if path.extension().is_none_or(|extension| extension != "frm") {
+                continue;
+            }
+            let is_view = read(storage, &path, VIEW_HEAD)?.is_some_and(|head| frm_view::is_view(&head));
+            if is_view && let Some(bytes) = read(storage, &path, FRM_MAX)? {
+                let names = (database.to_string_lossy().into_owned(), name.to_string_lossy().into_owned());
+                found.push((names.0, names.1, FrmView::parse(&bytes)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the `.frm` of that name (`database/view`) can be read, and is one of a view.
+pub(crate) fn is_view(storage: &Storage, name: &str) -> bool {
+    let path = storage.options().dir.join(format!("{name}.frm"));
+    let head = read(storage, &path, VIEW_HEAD).ok().flatten();
+    head.is_some_and(|head| frm_view::is_view(&head))
+}
+
+/// Notes that they have been read.
+pub(crate) fn note_views_read(storage: &Storage) -> EngineResult<()> {
+    let (fs, dir) = (storage.fs(), &storage.options().dir);
+    let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
+    if is_of_a_server(storage) && !fs.exists(&dir.join(VIEWS_READ)) {
+        fs.open(&dir.join(VIEWS_READ), OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
+        fs.sync_dir(dir).map_err(io)?;
+    }
+    Ok(())
 }
 
 fn extra_of(frm: &Frm, table: &TableParts) -> TableExtra {

@@ -27,11 +27,7 @@ pub struct DeletePlan {
 impl DeletePlan {
     /// The changing part over a reading part.
     pub fn new(matching: MatchPlan, ignore: bool, mut wants: Vec<Wanted>) -> DeletePlan {
-        let targets = matching.targets.iter();
-        wants.extend(
-            targets
-                .map(|t| Wanted::table(&t.info.definition.database, &t.info.definition.name, Priv::DELETE)),
-        );
+        wants.extend(matching.targets.iter().flat_map(|t| t.wants(Priv::DELETE, None)));
         wants.sort_by_key(|w| w.by_column);
         DeletePlan { matching, ignore, wants: wants.into() }
     }

@@ -19,7 +19,8 @@ use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{EvalCx, Expr, Row, TableRow, compile};
 use vaquita_parser::ast::{self, TriggerEvent};
 use vaquita_plan::{
-    PlannedUpdates, Planner, SelectPlan, SourceLock, TableRules, Updates, plan_select_for, wanted_of,
+    InsertView, PlannedUpdates, Planner, SelectPlan, SourceLock, TableRules, TableUse, Updates,
+    open_to_insert, plan_select_for, refuse_reading, wanted_of,
 };
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
@@ -72,6 +73,8 @@ pub struct InsertPlan {
     on_duplicate: Box<[Assigned]>,
     rules: Option<Arc<TableRules>>,
     triggers: Option<Arc<TableTriggers>>,
+    /// The view that the statement names instead of the table.
+    view: Option<Arc<InsertView>>,
     wants: Vec<Wanted>,
 }
 
@@ -89,10 +92,11 @@ pub fn plan_insert(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Inse
         }
         ast::InsertSource::Query(query) => {
             let (select, updates) = {
-                let info = plan.info.clone();
+                let (info, view) = (plan.info.clone(), plan.view.clone());
                 let (planner, mut compile) = cx.planning();
                 let planner = planner.locking_sources(SourceLock::AboveReadCommitted);
-                let mut updates = Updates::new(&info, ast.row_alias.as_ref(), ast.on_duplicate);
+                let updates = Updates::new(&info, ast.row_alias.as_ref(), ast.on_duplicate);
+                let mut updates = updates.by_view(view.as_deref());
                 let within = (!ast.on_duplicate.is_empty()).then_some(&mut updates);
                 let mut select = plan_select_for(&planner, query, within, &mut compile)?;
                 let updates = updates.finish(&planner, &mut compile)?;
@@ -139,13 +143,14 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     if !ast.partitions.is_empty() {
         return Err(SqlError::unsupported("PARTITION"));
     }
-    let info = open_for_change(&ast.table, &mut cx.session)?;
+    let given: Vec<&ast::ColumnRef<'_>> = ast.columns.into_iter().flatten().collect();
+    let InsertTarget { info, view } = open_for_change(&ast.table, &given, false, cx)?;
     let (planner, mut compile_cx) = cx.planning();
     let planner = planner.locking_sources(SourceLock::Always);
-    let scope = TableScope { info: &info, planner: &planner };
-    let targets = match ast.columns {
+    let scope = TableScope { info: &info, view: view.as_deref(), planner: &planner };
+    let targets = match (ast.columns, &view) {
         // INSERT INTO t () VALUES ()
-        Some(columns) => {
+        (Some(columns), None) | (Some(columns @ [_, ..]), Some(_)) => {
             let mut targets: Vec<usize> = Vec::with_capacity(columns.len());
             for name in columns {
                 let column = scope.position(name)?;
@@ -156,7 +161,9 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
             }
             targets
         }
-        None => match ast.source {
+        // Of a view all columns are meant then.
+        (_, Some(view)) => view.columns.iter().map(|(_, column)| *column).collect(),
+        (None, None) => match ast.source {
             ast::InsertSource::Values([[], ..]) => Vec::new(),
             _ => info.visible_columns().map(|(c, _)| c).collect(),
         },
@@ -167,14 +174,20 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     let updates = match ast.source {
         ast::InsertSource::Values(_) => {
             let updates = Updates::new(&info, ast.row_alias.as_ref(), ast.on_duplicate);
+            let updates = updates.by_view(view.as_deref());
             Some(updates.finish(&planner, &mut compile_cx)?)
         }
         ast::InsertSource::Query(_) => None,
     };
     let rules = TableRules::of(&info.definition, &mut compile_cx)?;
     let triggers = triggers_of(&mut compile_cx, &info.table, events(ast))?;
-    let mut wants = wants(ast, &info, &targets);
-    wants.extend(wanted_of(&planner.take_uses()));
+    let target = InsertTarget { info, view };
+    let mut wants = wants(ast, &target, &targets);
+    let uses = planner.take_uses();
+    target.refuse_read(&uses)?;
+    wants.extend(wanted_of(&uses));
+    wants.extend(target.view.iter().flat_map(|view| wanted_of(&view.uses)));
+    let InsertTarget { info, view } = target;
     let mut plan = InsertPlan {
         replace: ast.replace,
         ignore: ast.ignore,
@@ -186,6 +199,7 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
         on_duplicate: Box::default(),
         rules,
         triggers,
+        view,
         wants,
         info,
     };
@@ -204,14 +218,26 @@ fn events(ast: &ast::Insert<'_>) -> &'static [TriggerEvent] {
     }
 }
 
-/// Opens a table whose rows are to be changed.
+/// What rows come into.
+#[derive(Debug)]
+pub(crate) struct InsertTarget {
+    /// The table.
+    pub(crate) info: Arc<TableInfo>,
+    /// The view of it that the statement names.
+    pub(crate) view: Option<Arc<InsertView>>,
+}
+
+/// Opens a table, or the view of one, that rows are to come into, with the columns that are named; `load`: by LOAD DATA.
 ///
 /// # Errors
-/// 1046, 1146.
+/// 1046, 1146; of a view that takes none.
 pub(crate) fn open_for_change(
     name: &ast::ObjectName<'_>,
-    cx: &mut SessionCx<'_>,
-) -> SqlResult<Arc<TableInfo>> {
+    given: &[&ast::ColumnRef<'_>],
+    load: bool,
+    plan: &mut PlanCx<'_>,
+) -> SqlResult<InsertTarget> {
+    let cx = &mut plan.session;
     let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
     let table = name.name.to_string();
     if vaquita_catalog::is_virtual_database(&database) {
@@ -226,17 +252,43 @@ pub(crate) fn open_for_change(
         &table,
         MdlMode::SharedWrite,
     );
-    match opened {
-        Err(e) if e.code == 1146 && is_view(cx, &database, &table) => {
-            Err(SqlError::new(1471, format!("The target table {table} of the INSERT is not insertable-into")))
+    let view = match &opened {
+        Err(e) if e.code == 1146 => {
+            let name = vaquita_catalog::engine_name(&database, &table)?;
+            cx.engine.objects().view(&name).cloned()
         }
-        opened => opened,
-    }
+        _ => None,
+    };
+    let Some(object) = view else { return Ok(InsertTarget { info: opened?, view: None }) };
+    let (planner, mut compile) = plan.planning();
+    let planner = planner.locking_sources(SourceLock::Always);
+    let view = open_to_insert(&planner, &object, (&database, &table), given, load, &mut compile)?;
+    Ok(InsertTarget { info: view.info.clone(), view: Some(Arc::new(view)) })
 }
 
-fn is_view(cx: &SessionCx<'_>, database: &str, table: &str) -> bool {
-    let name = vaquita_catalog::engine_name(database, table);
-    name.is_ok_and(|name| cx.engine.objects().view(&name).is_some())
+impl InsertTarget {
+    /// What an INSERT needs to do this to columns of the table, or (`None`) to rows as a whole.
+    pub(crate) fn wants(&self, privilege: Priv, columns: Option<&[usize]>) -> Vec<Wanted> {
+        let definition = &self.info.definition;
+        match (&self.view, columns) {
+            (Some(view), _) => view.changed.wants(&self.info, privilege, columns),
+            (None, Some(columns)) => vec![want(&self.info, privilege, columns)],
+            (None, None) => vec![Wanted::table(&definition.database, &definition.name, privilege)],
+        }
+    }
+
+    /// Values may not be read from what rows come into.
+    ///
+    /// # Errors
+    /// 1093, 1443.
+    pub(crate) fn refuse_read(&self, uses: &[TableUse]) -> SqlResult<()> {
+        let definition = &self.info.definition;
+        let (database, name) = match &self.view {
+            Some(view) => (&view.database, &view.name),
+            None => (&definition.database, &definition.name),
+        };
+        refuse_reading(uses, definition, (database, name, name), "INSERT")
+    }
 }
 
 /// Every row has as many values as columns were named.
@@ -258,17 +310,17 @@ fn want(info: &TableInfo, privilege: Priv, columns: &[usize]) -> Wanted {
 }
 
 /// What an INSERT does to its own table as far as rows come in: it sets columns, and REPLACE deletes rows.
-fn wants(ast: &ast::Insert<'_>, info: &TableInfo, targets: &[usize]) -> Vec<Wanted> {
-    let mut wants = vec![want(info, Priv::INSERT, targets)];
+fn wants(ast: &ast::Insert<'_>, target: &InsertTarget, targets: &[usize]) -> Vec<Wanted> {
+    let mut wants = target.wants(Priv::INSERT, Some(targets));
     if ast.replace {
-        wants.push(Wanted::table(&info.definition.database, &info.definition.name, Priv::DELETE));
+        wants.extend(target.wants(Priv::DELETE, None));
     }
     wants
 }
 
 impl InsertPlan {
     fn scope<'t, 'p>(&'t self, planner: &'t Planner<'p>) -> TableScope<'t, 'p> {
-        TableScope { info: &self.info, planner }
+        TableScope { info: &self.info, view: self.view.as_deref(), planner }
     }
 
     /// Takes over what is done about rows that are there: columns are set, others are read. What of the SELECT is for that.
@@ -278,14 +330,16 @@ impl InsertPlan {
         updates: PlannedUpdates,
     ) -> (Vec<(usize, usize)>, Vec<usize>) {
         let PlannedUpdates { assignments, reads, selected, widths } = updates;
-        let own = usize::from(ast.replace) + 1;
+        let target = InsertTarget { info: self.info.clone(), view: self.view.clone() };
+        let own = target.wants(Priv::INSERT, None).len() * (usize::from(ast.replace) + 1);
         let mut wants = Vec::new();
         if !assignments.is_empty() {
             let set: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
-            wants.push(want(&self.info, Priv::UPDATE, &set));
+            wants.extend(target.wants(Priv::UPDATE, Some(&set)));
         }
         if !reads.is_empty() {
-            wants.push(Wanted { by_column: true, ..want(&self.info, Priv::SELECT, &reads) });
+            let all = target.wants(Priv::SELECT, Some(&reads)).into_iter();
+            wants.extend(all.map(|want| Wanted { by_column: true, ..want }));
         }
         // Behind what the table itself is asked for: that is the order of the messages.
         let at = own.min(self.wants.len());
@@ -320,7 +374,9 @@ impl InsertPlan {
             out.push(cells.into());
         }
         self.reads_row = reads_row;
-        self.wants.extend(wanted_of(&planner.take_uses()));
+        let uses = planner.take_uses();
+        InsertTarget { info: self.info.clone(), view: self.view.clone() }.refuse_read(&uses)?;
+        self.wants.extend(wanted_of(&uses));
         Ok(out.into())
     }
 
@@ -332,12 +388,23 @@ impl InsertPlan {
             _ => OnDuplicate::Fail,
         };
         let writer = Writer::new(&self.info, state, rows, self.ignore, on_duplicate);
-        writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref())
+        let writer = writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref());
+        writer.by_view(self.view.as_ref().map(|view| &*view.changed))
     }
 
     /// Columns that must be given and are not: once for the statement.
     fn check_missing(&self, writer: &Writer<'_>, state: &mut SessionState) -> SqlResult<()> {
-        self.without_default.iter().try_for_each(|&c| writer.store.missing(&self.info.columns[c], state))
+        match &self.view {
+            None => self
+                .without_default
+                .iter()
+                .try_for_each(|&c| writer.store.missing(&self.info.columns[c], state)),
+            // That is said once.
+            Some(view) if !self.without_default.is_empty() => {
+                writer.store.not_given(view.no_default(), state)
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     /// Evaluates and sets a column.
@@ -482,6 +549,7 @@ impl InsertPlan {
                     let planner = planner.locking_sources(SourceLock::Always);
                     let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
                     let uses = planner.take_uses();
+                    InsertTarget { info: self.info.clone(), view: self.view.clone() }.refuse_read(&uses)?;
                     cx.session.state.check_privileges(cx.session.engine, &wanted_of(&uses))?;
                     expr
                 };
@@ -512,11 +580,10 @@ impl InsertPlan {
         if let Some(auto) = &writer.auto_inc {
             state.generates = auto.first().is_some();
             state.new_insert_id = auto.first().or(state.new_insert_id);
-            insert_id = auto.first().or(state.new_insert_id).unwrap_or(if counts.copied > 0 {
-                auto.last()
-            } else {
-                0
-            });
+            // Of given values the last one is told, but not of a SELECT that updates.
+            let updates = matches!(self.source, Source::Query(_)) && !self.on_duplicate.is_empty();
+            let given = if counts.copied > 0 && !updates { auto.last() } else { 0 };
+            insert_id = auto.first().or(state.new_insert_id).unwrap_or(given);
         }
         let duplicates = match self.ignore {
             true => counts.records - counts.copied.min(counts.records),

@@ -70,13 +70,8 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
                 assignments: update.assignments,
             };
             let (matching, wants) = matching(cx, &request)?;
-            Ok(Arc::new(UpdatePlan::new(
-                cx.session.db.next_plan(),
-                matching,
-                update.ignore,
-                update.is_multi_table(),
-                wants,
-            )))
+            let joined = update.is_multi_table() || matching.several;
+            Ok(Arc::new(UpdatePlan::new(cx.session.db.next_plan(), matching, update.ignore, joined, wants)))
         }
         Stmt::Delete(delete) => {
             let request = MatchRequest {
@@ -115,7 +110,12 @@ fn matching(cx: &mut PlanCx<'_>, request: &MatchRequest<'_>) -> SqlResult<(Match
         // Who may change a table is told of the column they may not read.
         let targets = &matching.targets;
         let is_target = |w: &Wanted| {
-            targets.iter().any(|t| w.is_of_table(&t.info.definition.database, &t.info.definition.name))
+            w.through.is_none()
+                && targets.iter().any(|t| {
+                    let own = (t.info.definition.database.as_str(), t.info.definition.name.as_str());
+                    let (database, name) = t.view.as_ref().map_or(own, |view| view.name());
+                    w.is_of_table(database, name)
+                })
         };
         wants.iter_mut().filter(|w| is_target(w)).for_each(|w| w.by_column = true);
     }

@@ -12,16 +12,16 @@ use vaquita_session::SessionState;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::{Cx, SqlError, SqlResult, Value};
 
-/// The values of the columns that the rules look at, of a row in stored form; the others are NULL.
+/// The values of these columns of a row in stored form; the others are NULL.
 pub(crate) fn values_of<'f>(
-    rules: &TableRules,
+    columns: &[usize],
     info: &TableInfo,
     cx: &EvalCx<'_>,
     field: impl Fn(usize) -> Field<'f>,
 ) -> Vec<Value<'static>> {
     let zone = &cx.state.vars.time_zone;
     let mut values = vec![Value::Null; info.columns.len()];
-    for &column in &rules.columns {
+    for &column in columns {
         values[column] = info.columns[column].ty.decode(field(column), zone).into_owned();
     }
     values
@@ -136,7 +136,7 @@ pub fn complete_row<'f>(
     cx: &mut EvalCx<'_>,
     field: impl Fn(usize) -> Field<'f>,
 ) -> SqlResult<Vec<Calculated>> {
-    let mut values = values_of(rules, info, cx, field);
+    let mut values = values_of(&rules.columns, info, cx, field);
     let mut made = Vec::new();
     for rule in rules.values.iter().filter(|rule| !rule.is_default || new.contains(&rule.column)) {
         let column = &info.columns[rule.column];

@@ -4,13 +4,15 @@ use vaquita_catalog::{TableInfo, default_value};
 use vaquita_expr::scope::unknown_column;
 use vaquita_expr::{CompileCx, CompiledSubquery, Expr, Resolved, ResolvedColumn, Scope};
 use vaquita_parser::ast;
-use vaquita_plan::{Planner, plan_subquery};
+use vaquita_plan::{InsertView, Planner, plan_subquery};
 use vaquita_types::SqlResult;
 
 /// The columns of one table, as table 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableScope<'t, 'p> {
     pub(crate) info: &'t TableInfo,
+    /// The view that the statement names instead.
+    pub(crate) view: Option<&'t InsertView>,
     /// Plans subqueries.
     pub(crate) planner: &'t Planner<'p>,
 }
@@ -21,6 +23,9 @@ impl TableScope<'_, '_> {
     /// # Errors
     /// 1054.
     pub(crate) fn position(&self, name: &ast::ColumnRef<'_>) -> SqlResult<usize> {
+        if let Some(view) = self.view {
+            return view.position(name);
+        }
         let is = |ident: Option<ast::Ident<'_>>, text: &str| ident.is_none_or(|i| i.name == text.as_bytes());
         let column = name.name.to_string();
         let found = match is(name.schema, &self.info.definition.database)

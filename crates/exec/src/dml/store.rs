@@ -8,7 +8,7 @@ use vaquita_engine::table::DefaultValue;
 use vaquita_session::SessionState;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
-use vaquita_types::{Cx, Kind, SqlResult, SqlType, Value};
+use vaquita_types::{Cx, Kind, SqlError, SqlResult, SqlType, Value};
 
 /// How one execution of a statement stores values.
 #[derive(Debug)]
@@ -119,7 +119,14 @@ impl<'t> Store<'t> {
     /// # Errors
     /// 1364.
     pub(crate) fn missing(&self, info: &ColumnInfo, state: &mut SessionState) -> SqlResult<()> {
-        let error = no_default(&info.name);
+        self.not_given(no_default(&info.name), state)
+    }
+
+    /// The same in the words of that error.
+    ///
+    /// # Errors
+    /// That one.
+    pub(crate) fn not_given(&self, error: SqlError, state: &mut SessionState) -> SqlResult<()> {
         if self.strict {
             return Err(error);
         }

@@ -20,9 +20,9 @@ use vaquita_catalog::TableInfo;
 use vaquita_catalog::error;
 use vaquita_engine::{Error, Field, RowKey};
 use vaquita_expr::trigger::TableTriggers;
-use vaquita_expr::{ColumnMap, EvalCx, Node, Row, TableRow};
+use vaquita_expr::{ColumnMap, EvalCx, Node, Row, TableRow, all_true};
 use vaquita_parser::ast::TriggerEvent;
-use vaquita_plan::{MatchPlan, MatchedAssignment, TableRules};
+use vaquita_plan::{ChangedView, MatchPlan, MatchedAssignment, TableRules};
 use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
@@ -59,6 +59,8 @@ struct Target {
     /// What the table asks of the rows that are made.
     rules: Option<Arc<TableRules>>,
     triggers: Option<Arc<TableTriggers>>,
+    /// The view by which they change, if it asks something of them.
+    view: Option<Arc<ChangedView>>,
     /// An assignment looks at a column that one before it sets: these columns are looked at.
     sequential: Option<Box<[usize]>>,
 }
@@ -109,7 +111,7 @@ impl UpdatePlan {
                 }
             }
             let now = info.on_update_now.iter().copied().filter(|c| !set.contains(c)).collect();
-            all_wants.push(wanted(&info, &set));
+            all_wants.extend(target.wants(Priv::UPDATE, Some(&set)));
             targets.push(Target {
                 at,
                 slot: target.slot,
@@ -119,6 +121,7 @@ impl UpdatePlan {
                 on_update_now: now,
                 rules: target.rules.clone(),
                 triggers: target.triggers.clone(),
+                view: target.view.clone().filter(|view| !view.checks.is_empty()),
                 sequential: sequential(&matching.assignments, at, target.slot),
                 info,
             });
@@ -221,6 +224,13 @@ impl UpdatePlan {
                 return Ok(false);
             }
         }
+        if let Some(view) = &target.view
+            && !seen_by(view, target, set, row, own, cx)?
+        {
+            // It does not count, but where several tables are updated it does.
+            own.counts.found -= u64::from(!self.joined);
+            return rules::leave_out(Some(view.refused()), self.ignore, cx.state).map(|_| false);
+        }
         let changes: smallvec::SmallVec<[(usize, Field<'_>); 8]> =
             set.iter().map(|&c| (c, own.made.field(info, c))).collect();
         let mut statement = engine(cx)?.statement();
@@ -265,7 +275,8 @@ impl UpdatePlan {
         };
         let before = target.assignments[..at].iter().map(|&at| self.matching.assignments[at].column);
         let done: Vec<usize> = before.filter(|&c| info.columns[c].generated.is_none()).collect();
-        let mut values = look_at(rules, &done, &row.tables[usize::from(target.slot)], info, own, cx)?;
+        let mut values =
+            look_at(&rules.columns, &done, &row.tables[usize::from(target.slot)], info, own, cx)?;
         rules::calculate(std::iter::once(rule), &mut values, store, &mut own.made, cx)
     }
 
@@ -374,7 +385,7 @@ fn complete(
     own: &mut Scratch,
     cx: &mut EvalCx<'_>,
 ) -> SqlResult<Option<SqlError>> {
-    let mut values = look_at(rules, set, row, store.info, own, cx)?;
+    let mut values = look_at(&rules.columns, set, row, store.info, own, cx)?;
     let given = set.len();
     rules.add_generated(set);
     let changed = rules.generated().filter(|rule| set[given..].contains(&rule.column));
@@ -382,9 +393,25 @@ fn complete(
     rules::refused(&rules.checks, |check| check.concerns(set), &values, cx)
 }
 
-/// The values of the columns that rules look at: those that are set as they were made, the others as they are.
+/// Whether a row is seen by the view, as its CHECK OPTION wants it, when these columns are set.
+fn seen_by(
+    view: &ChangedView,
+    target: &Target,
+    set: &[usize],
+    row: &Row<'_>,
+    own: &mut Scratch,
+    cx: &mut EvalCx<'_>,
+) -> SqlResult<bool> {
+    let slot = usize::from(target.slot);
+    let values = look_at(&view.columns, set, &row.tables[slot], &target.info, own, cx)?;
+    let mut tables = row.tables.to_vec();
+    tables[slot] = TableRow::Values(&values);
+    all_true(&view.checks, cx, &Row { tables: &tables, ..*row })
+}
+
+/// The values of these columns: those that are set as they were made, the others as they are.
 fn look_at(
-    rules: &TableRules,
+    columns: &[usize],
     set: &[usize],
     row: &TableRow<'_>,
     info: &TableInfo,
@@ -393,11 +420,11 @@ fn look_at(
 ) -> SqlResult<Vec<Value<'static>>> {
     let zone = cx.state.vars.time_zone.clone();
     own.old.reset(info.columns.len());
-    for &column in rules.columns.iter().filter(|column| !set.contains(column)) {
+    for &column in columns.iter().filter(|column| !set.contains(column)) {
         own.old.put(column, |out| push_stored(row, info, column, &zone, out))?;
     }
     let from = |column: usize| if set.contains(&column) { &own.made } else { &own.old };
-    Ok(rules::values_of(rules, info, cx, |column| from(column).field(info, column)))
+    Ok(rules::values_of(columns, info, cx, |column| from(column).field(info, column)))
 }
 
 /// The columns that the assignments of a target look at, if one of them looks at what was set before.
@@ -432,11 +459,6 @@ fn told(found: u64, changed: u64, warnings: u64) -> Cow<'static, str> {
         (1, 1, 0) => Cow::Borrowed("Rows matched: 1  Changed: 1  Warnings: 0"),
         _ => Cow::Owned(format!("Rows matched: {found}  Changed: {changed}  Warnings: {warnings}")),
     }
-}
-
-fn wanted(info: &TableInfo, set: &[usize]) -> Wanted {
-    let names = set.iter().map(|&c| info.columns[c].name.as_str());
-    Wanted::columns(&info.definition.database, &info.definition.name, Priv::UPDATE, names)
 }
 
 /// Whether a row has a column.

@@ -11,9 +11,9 @@ use vaquita_catalog::TableInfo;
 use vaquita_catalog::expressions::value_not_allowed;
 use vaquita_engine::{Error, Field, Session};
 use vaquita_expr::trigger::TableTriggers;
-use vaquita_expr::{EvalCx, Expr, Row, TableRow};
+use vaquita_expr::{EvalCx, Expr, Row, TableRow, all_true};
 use vaquita_parser::ast::TriggerEvent;
-use vaquita_plan::TableRules;
+use vaquita_plan::{ChangedView, TableRules};
 use vaquita_session::SessionState;
 use vaquita_types::{SqlError, SqlResult, Value};
 
@@ -74,6 +74,8 @@ pub(crate) struct Writer<'p> {
     finder: Finder,
     rules: Option<&'p TableRules>,
     triggers: Option<&'p TableTriggers>,
+    /// The view that rows come in by, if it asks something of them.
+    view: Option<&'p ChangedView>,
     /// A row that a constraint refuses is left out with a warning.
     ignore: bool,
     /// Columns of the row at hand that get their defaults by an expression, when the others are there.
@@ -104,6 +106,7 @@ impl<'p> Writer<'p> {
             finder: Finder::default(),
             rules: None,
             triggers: None,
+            view: None,
             ignore,
             by_default: Vec::new(),
             not_taken: false,
@@ -120,6 +123,12 @@ impl<'p> Writer<'p> {
     #[must_use]
     pub(crate) fn firing(self, triggers: Option<&'p TableTriggers>) -> Writer<'p> {
         Writer { triggers, ..self }
+    }
+
+    /// The same for rows that come in by a view.
+    #[must_use]
+    pub(crate) fn by_view(self, view: Option<&'p ChangedView>) -> Writer<'p> {
+        Writer { view: view.filter(|view| !view.checks.is_empty()), ..self }
     }
 
     /// Begins a row: columns that `missing` names get their defaults, the others must be set.
@@ -219,6 +228,12 @@ impl<'p> Writer<'p> {
             self.store.row += 1;
             return Ok(());
         }
+        if let Some(view) = self.view
+            && !seen_by(view, self.info, cx, |column| self.row.field(self.info, column))?
+        {
+            self.counts.records -= 1;
+            return rules::leave_out(Some(view.refused()), self.ignore, cx.state).map(drop);
+        }
         if let Some(auto) = &mut self.auto_inc {
             let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
             auto.generate(engine, cx.state, &self.store, &mut self.row)?;
@@ -270,7 +285,7 @@ impl<'p> Writer<'p> {
     fn before_insert(&mut self, triggers: &TableTriggers, cx: &mut EvalCx<'_>) -> SqlResult<()> {
         if let Some(rules) = self.rules {
             let mut values =
-                rules::values_of(rules, self.info, cx, |column| self.row.field(self.info, column));
+                rules::values_of(&rules.columns, self.info, cx, |column| self.row.field(self.info, column));
             let wanted = rules.values.iter().filter(|r| !r.is_default || self.by_default.contains(&r.column));
             rules::calculate(wanted, &mut values, &self.store, &mut self.row, cx)?;
             self.by_default.clear();
@@ -297,7 +312,8 @@ impl<'p> Writer<'p> {
     /// # Errors
     /// 3819 it is not to be left out; those of the expressions and of storing what they give.
     fn refuses(&mut self, rules: &TableRules, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
-        let mut values = rules::values_of(rules, self.info, cx, |column| self.row.field(self.info, column));
+        let mut values =
+            rules::values_of(&rules.columns, self.info, cx, |column| self.row.field(self.info, column));
         let wanted = rules.values.iter().filter(|r| !r.is_default || self.by_default.contains(&r.column));
         rules::calculate(wanted, &mut values, &self.store, &mut self.row, cx)?;
         let refused = rules::refused(&rules.checks, |_| true, &values, cx)?;
@@ -470,7 +486,7 @@ impl<'p> Writer<'p> {
             let mut values = {
                 let field =
                     |c: usize| if set.contains(&c) { made.field(info, c) } else { old.row.field(info, c) };
-                rules::values_of(rules, info, cx, field)
+                rules::values_of(&rules.columns, info, cx, field)
             };
             let given = set.clone();
             rules.add_generated(&mut set);
@@ -479,6 +495,13 @@ impl<'p> Writer<'p> {
             let refused = rules::refused(&rules.checks, |check| check.concerns(&set), &values, cx)?;
             if rules::leave_out(refused, ignore, cx.state)? {
                 return Ok(());
+            }
+        }
+        if let Some(view) = self.view {
+            let field =
+                |c: usize| if set.contains(&c) { made.field(info, c) } else { old.row.field(info, c) };
+            if !seen_by(view, info, cx, field)? {
+                return rules::leave_out(Some(view.refused()), ignore, cx.state).map(drop);
             }
         }
         let changes: Vec<(usize, Field<'_>)> = set.iter().map(|&c| (c, made.field(info, c))).collect();
@@ -514,6 +537,19 @@ impl<'p> Writer<'p> {
         }
         Ok(())
     }
+}
+
+/// Whether a row in stored form is seen by a view, as its CHECK OPTION wants it. Of other tables of the view there is no row.
+fn seen_by<'f>(
+    view: &ChangedView,
+    info: &TableInfo,
+    cx: &mut EvalCx<'_>,
+    field: impl Fn(usize) -> Field<'f>,
+) -> SqlResult<bool> {
+    let values = rules::values_of(&view.columns, info, cx, field);
+    let mut tables = vec![TableRow::Null; view.slots];
+    tables[view.slot] = TableRow::Values(&values);
+    all_true(&view.checks, cx, &Row { tables: &tables, ..Row::default() })
 }
 
 /// For what must have been given an engine session.

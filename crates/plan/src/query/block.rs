@@ -3,7 +3,8 @@
 use super::from::{self, conjuncts, join_tree, open_tables};
 use super::group;
 use super::join;
-use super::names::{Aliases, BlockScope, Item};
+use super::merged;
+use super::names::{Aliases, BlockScope, Item, Opened, Slot};
 use super::on_duplicate::Updates;
 use super::union;
 use super::window;
@@ -39,16 +40,17 @@ pub struct Planned {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Locking<'a> {
     pub(crate) clauses: &'a [ast::Locking<'a>],
-    /// Aliases of tables whose rows will change.
-    pub(crate) targets: &'a [&'a str],
+    /// Slots of tables whose rows will change.
+    pub(crate) targets: &'a [usize],
 }
 
 impl Locking<'_> {
-    /// The lock of a table, by its alias.
-    pub(crate) fn of(&self, alias: &str) -> (ReadLock, WaitPolicy) {
-        if self.targets.contains(&alias) {
+    /// The lock of the table of a slot. A view is meant with all the tables it reads.
+    pub(crate) fn of(&self, at: usize, slot: &Slot) -> (ReadLock, WaitPolicy) {
+        if self.targets.contains(&at) {
             return (ReadLock::Exclusive, WaitPolicy::Wait);
         }
+        let alias = slot.within.as_ref().map_or(&slot.alias, |within| within.alias());
         let mine = |l: &&ast::Locking<'_>| {
             l.of.is_empty() || l.of.iter().any(|name| name.name.name == alias.as_bytes())
         };
@@ -386,16 +388,16 @@ fn plan_select_block<'p>(
         return Err(SqlError::unsupported("PROCEDURE ANALYSE"));
     }
     planner.blocks.set(planner.blocks.get() + 1);
-    let mut slots = Vec::new();
-    open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut slots)?;
-    let scope = BlockScope::new(planner, outer, slots);
+    let mut opened = Opened::default();
+    open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut opened)?;
+    let scope = BlockScope::of(planner, outer, opened);
     let builder = Builder { planner, scope: &scope, select };
     let locking = Locking { clauses: query.locking, targets: &[] };
     let (block, columns) = builder.build(query.order_by, query.limit, locking, updates, cx)?;
     check_recursive(&scope, select, query, &block)?;
     planner.blocks.set(planner.blocks.get() - 1);
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
-    planner.note_uses(from::uses_of(&scope.slots, query.locking));
+    planner.note_uses(from::uses_of(&scope, query.locking));
     let plan = QueryPlan {
         body: Body::Block(Box::new(block)),
         order: Vec::new(),
@@ -449,10 +451,10 @@ fn check_recursive(
 }
 
 /// Builds the plan of one SELECT.
-struct Builder<'b, 's, 'p> {
-    planner: &'b Planner<'p>,
-    scope: &'b BlockScope<'s, 'p>,
-    select: &'b ast::Select<'b>,
+pub(crate) struct Builder<'b, 's, 'p> {
+    pub(crate) planner: &'b Planner<'p>,
+    pub(crate) scope: &'b BlockScope<'s, 'p>,
+    pub(crate) select: &'b ast::Select<'b>,
 }
 
 impl Builder<'_, '_, '_> {
@@ -481,6 +483,9 @@ impl Builder<'_, '_, '_> {
         let mut order = self.order(order_by, cx)?;
         let limit = plan_limit(limit, scope, cx)?;
         let aggregates = std::mem::take(&mut cx.aggregates);
+        if order_by.is_empty() && aggregates.is_empty() && keys.is_empty() && !select.options.distinct {
+            order = merged::order_of_only(scope);
+        }
         let windows = window::plan(std::mem::take(&mut cx.windows).calls);
         if let Some(updates) = updates
             && aggregates.is_empty()
@@ -558,7 +563,7 @@ impl Builder<'_, '_, '_> {
         Ok((block, columns))
     }
 
-    fn filter(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<Expr>> {
+    pub(crate) fn filter(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<Expr>> {
         self.scope.clause.set("where clause");
         match self.select.filter {
             Some(filter) => Ok(conjuncts(compile_condition(filter, self.scope, cx)?)),
@@ -577,20 +582,19 @@ impl Builder<'_, '_, '_> {
                     if visible.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
-                    for v in visible.into_iter().filter(|v| !scope.slots[v.slot].leaves_out(v.column)) {
+                    for v in visible.into_iter().filter(|v| !scope.named(v.slot).leaves_out(v.column)) {
                         self.note_star(at, v.slot, v.column);
                         self.push_column(v.slot, v.column, &mut columns, cx)?;
                     }
                 }
                 SelectItem::TableWildcard(name) => {
-                    let is = |(_, s): &(usize, &super::names::Slot)| {
-                        BlockScope::is_slot(s, name.schema, name.name)
-                    };
-                    let Some((slot, _)) = scope.slots.iter().enumerate().find(is) else {
+                    let is = |&at: &usize| scope.is_meant(at, name.schema, name.name);
+                    let Some(slot) = scope.order.iter().copied().find(is) else {
                         return Err(SqlError::new(1051, format!("Unknown table '{}'", name.name)));
                     };
-                    for column in scope.slots[slot].shown() {
-                        if scope.slots[slot].leaves_out(column) {
+                    let named = scope.named(slot);
+                    for column in named.shown() {
+                        if named.leaves_out(column) {
                             continue;
                         }
                         self.note_star(at, slot, column);
@@ -608,7 +612,7 @@ impl Builder<'_, '_, '_> {
                             &cx.session.state.vars,
                         ),
                     };
-                    columns.push(self.meta(&compiled, &name));
+                    columns.push(self.meta(&compiled, &name, self.named_by(expr)));
                     let name = match (alias, &expr.kind) {
                         (None, ExprKind::Column(column)) => column.name.to_string(),
                         _ => String::from_utf8_lossy(&name).into_owned(),
@@ -638,13 +642,22 @@ impl Builder<'_, '_, '_> {
         cx: &mut CompileCx<'_>,
     ) -> SqlResult<()> {
         let expr = compile_column(self.scope, slot, column, cx)?;
-        let name = self.scope.slots[slot].columns[column].name.clone();
-        columns.push(self.meta(&expr, name.as_bytes()));
+        let name = self.scope.named(slot).columns[column].name.clone();
+        columns.push(self.meta(&expr, name.as_bytes(), Some((slot, column))));
         self.scope.items.borrow_mut().push(Item { name, expr });
         Ok(())
     }
 
-    fn meta(&self, expr: &Expr, name: &[u8]) -> ColumnMeta {
+    /// The column of a merged view that an item names.
+    fn named_by(&self, item: &ast::Expr<'_>) -> Option<(usize, usize)> {
+        match item.kind {
+            ExprKind::Column(name) if !self.scope.views.is_empty() => self.scope.find(name).ok().flatten(),
+            _ => None,
+        }
+    }
+
+    /// `named`: where the statement has the column from.
+    fn meta(&self, expr: &Expr, name: &[u8], named: Option<(usize, usize)>) -> ColumnMeta {
         let mut meta = ColumnMeta {
             schema: Box::default(),
             table: Box::default(),
@@ -654,12 +667,18 @@ impl Builder<'_, '_, '_> {
             ty: expr.ty().clone(),
             flags: expr.result_flags(),
         };
-        if let Some((slot, column)) = column_of(expr) {
+        let base = column_of(expr);
+        let named = named.filter(|(at, _)| self.scope.view(*at).is_some());
+        if let Some((at, column)) = named.or(base) {
+            let table = self.scope.named(at);
+            // What a view calculates is in no database.
+            meta.schema = base.map_or(&b""[..], |_| table.database.as_bytes()).into();
+            meta.table = table.alias.as_bytes().into();
+            meta.org_table = table.name.as_bytes().into();
+            meta.org_name = table.columns[column].name.as_bytes().into();
+        }
+        if let Some((slot, column)) = base {
             let slot = &self.scope.slots[slot];
-            meta.schema = slot.database.as_bytes().into();
-            meta.table = slot.alias.as_bytes().into();
-            meta.org_table = slot.name.as_bytes().into();
-            meta.org_name = slot.columns[column].name.as_bytes().into();
             if let crate::tree::Source::Stored(info) = &slot.source {
                 meta.flags = info.columns[column].flags;
                 if slot.nullable.get() {
@@ -741,7 +760,7 @@ impl Builder<'_, '_, '_> {
         Ok(keys)
     }
 
-    fn order_value(&self, expr: &ast::Expr<'_>, cx: &mut CompileCx<'_>) -> SqlResult<SortValue> {
+    pub(crate) fn order_value(&self, expr: &ast::Expr<'_>, cx: &mut CompileCx<'_>) -> SqlResult<SortValue> {
         let scope = self.scope;
         if let Some(n) = position(expr) {
             let at = n.checked_sub(1).map(|n| n as usize).filter(|&n| n < scope.items.borrow().len());
@@ -807,7 +826,7 @@ pub(crate) fn compile_column(
     struct One<'o, 's, 'p>(&'o BlockScope<'s, 'p>, usize, usize);
     impl Scope for One<'_, '_, '_> {
         fn resolve(&self, _: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
-            Ok(Resolved::Column(self.0.column(self.1, self.2)))
+            self.0.resolved(self.1, self.2, 0)
         }
     }
     let name = ast::ColumnRef { schema: None, table: None, name: ast::Ident::new(b"") };

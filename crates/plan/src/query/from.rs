@@ -2,8 +2,9 @@
 
 use super::block;
 use super::json_table;
-use super::names::{BlockScope, Depends, Slot, SlotColumn, TABLES_MAX, Visible};
-use super::view;
+use super::merged::Within;
+use super::names::{BlockScope, Depends, Opened, Slot, SlotColumn, TABLES_MAX, VIEWS, Visible};
+use super::view::{self, OpenedView};
 use super::with::named_columns;
 use crate::common::{CommonColumn, CommonRows, CommonTable};
 use crate::planner::Planner;
@@ -49,41 +50,52 @@ pub(crate) fn open_tables<'p>(
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
     mode: MdlMode,
-    slots: &mut Vec<Slot>,
+    opened: &mut Opened,
 ) -> SqlResult<()> {
-    for table in from {
-        match table {
-            TableRef::Table(named) => {
-                let slot = match common_slot(planner, named, outer)? {
-                    Some(slot) => slot,
-                    None => open_named(planner, named, cx, mode)?,
-                };
-                push_slot(slots, slot)?;
-            }
-            TableRef::Derived(derived) => {
-                let slot = open_derived(planner, derived, outer, cx, slots)?;
-                push_slot(slots, slot)?;
-            }
-            TableRef::Json(table) => {
-                let slot = open_json(planner, table, outer, cx, slots)?;
-                push_slot(slots, slot)?;
-            }
-            TableRef::Join(join) => {
-                let first = slots.len();
-                open_tables(planner, &[join.left], outer, cx, mode, slots)?;
-                let right = slots.len();
-                open_tables(planner, &[join.right], outer, cx, mode, slots)?;
-                let padded = match join.kind {
-                    JoinKind::Left => right..slots.len(),
-                    JoinKind::Right => first..right,
-                    JoinKind::Inner | JoinKind::Straight => continue,
-                };
-                slots[padded].iter().for_each(|slot| slot.padded.set(true));
-            }
-            TableRef::List(list) => open_tables(planner, list, outer, cx, mode, slots)?,
+    from.iter().try_for_each(|table| open_table_of(planner, table, outer, cx, (mode, false), opened))
+}
+
+/// `how`: the metadata lock, and whether rows of NULLs of an outer join may stand for those of the table.
+pub(crate) fn open_table_of<'p>(
+    planner: &Planner<'p>,
+    table: &TableRef<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+    how: (MdlMode, bool),
+    opened: &mut Opened,
+) -> SqlResult<()> {
+    match table {
+        TableRef::Table(named) => match common_slot(planner, named, outer)? {
+            Some(slot) => push_slot(opened, slot),
+            None => open_named(planner, named, cx, how, opened),
+        },
+        TableRef::Derived(derived) => {
+            let slot = open_derived(planner, derived, outer, cx, opened)?;
+            push_slot(opened, slot)
+        }
+        TableRef::Json(table) => {
+            let slot = open_json(planner, table, outer, cx, opened)?;
+            push_slot(opened, slot)
+        }
+        TableRef::Join(join) => {
+            let (mode, nullable) = how;
+            let (of_left, of_right) = (join.kind == JoinKind::Right, join.kind == JoinKind::Left);
+            let first = opened.slots.len();
+            open_table_of(planner, &join.left, outer, cx, (mode, nullable || of_left), opened)?;
+            let right = opened.slots.len();
+            open_table_of(planner, &join.right, outer, cx, (mode, nullable || of_right), opened)?;
+            let padded = match join.kind {
+                JoinKind::Left => right..opened.slots.len(),
+                JoinKind::Right => first..right,
+                JoinKind::Inner | JoinKind::Straight => return Ok(()),
+            };
+            opened.slots[padded].iter().for_each(|slot| slot.padded.set(true));
+            Ok(())
+        }
+        TableRef::List(list) => {
+            list.iter().try_for_each(|table| open_table_of(planner, table, outer, cx, how, opened))
         }
     }
-    Ok(())
 }
 
 /// A derived table. It sees nothing of its own block, unless it is LATERAL: then the tables before it, which are `slots`.
@@ -92,7 +104,7 @@ fn open_derived<'p>(
     derived: &ast::DerivedTable<'_>,
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
-    slots: &mut Vec<Slot>,
+    opened: &mut Opened,
 ) -> SqlResult<Slot> {
     let aggregates = std::mem::take(&mut cx.aggregates);
     let windows = std::mem::take(&mut cx.windows);
@@ -107,7 +119,7 @@ fn open_derived<'p>(
             });
             (planned, depends)
         }
-        true => plan_lateral(planner, derived, outer, cx, slots),
+        true => plan_lateral(planner, derived, outer, cx, opened),
     };
     planner.derived.set(planner.derived.get() - 1);
     cx.aggregates = aggregates;
@@ -125,32 +137,32 @@ fn plan_lateral<'p>(
     derived: &ast::DerivedTable<'_>,
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
-    slots: &mut Vec<Slot>,
+    opened: &mut Opened,
 ) -> (SqlResult<block::Planned>, Depends) {
-    let before = scope_before(planner, outer, slots);
+    let before = scope_before(planner, outer, opened);
     let planned = block::plan_query(planner, derived.query, Some(&before), cx);
     let lateral = planned.as_ref().map_or(TableSet::default(), |planned| planned.outer_tables);
-    let depends = leave(before, lateral, slots);
+    let depends = leave(before, lateral, opened);
     (planned, depends)
 }
 
-/// The names of the tables before a LATERAL one, which are taken out of `slots`.
+/// The names of the tables before a LATERAL one, which are taken out of `opened`.
 fn scope_before<'s, 'p>(
     planner: &'s Planner<'p>,
     outer: Option<&'s BlockScope<'s, 'p>>,
-    slots: &mut Vec<Slot>,
+    opened: &mut Opened,
 ) -> BlockScope<'s, 'p> {
-    let before = BlockScope::new(planner, outer, std::mem::take(slots));
-    let visible = |(slot, table): (usize, &Slot)| {
-        table.shown().map(|column| Visible { slot, column }).collect::<Vec<_>>()
-    };
-    *before.visible.borrow_mut() = before.slots.iter().enumerate().flat_map(visible).collect();
-    before.slots.iter().for_each(|slot| slot.nullable.set(slot.padded.get()));
+    // The subqueries of views stay theirs: the next scope takes them.
+    let kept: Vec<_> = opened.views.iter().map(|view| view.subqueries.take()).collect();
+    let before = BlockScope::of(planner, outer, std::mem::take(opened));
+    before.views.iter().zip(kept).for_each(|(view, kept)| *view.subqueries.borrow_mut() = kept);
+    *before.visible.borrow_mut() = before.all_visible();
+    before.slots.iter().for_each(|slot| slot.nullable.set(slot.nullable.get() || slot.padded.get()));
     before
 }
 
-/// What a LATERAL table that looks at these tables depends on; the tables go back into `slots`.
-fn leave(before: BlockScope<'_, '_>, lateral: TableSet, slots: &mut Vec<Slot>) -> Depends {
+/// What a LATERAL table that looks at these tables depends on; the tables go back into `opened`.
+fn leave(before: BlockScope<'_, '_>, lateral: TableSet, opened: &mut Opened) -> Depends {
     let is_alone = lateral.is_empty() && !before.correlated.get();
     let making = if is_alone { Making::default() } else { Making { level: 0, once: false } };
     let depends = Depends {
@@ -159,8 +171,10 @@ fn leave(before: BlockScope<'_, '_>, lateral: TableSet, slots: &mut Vec<Slot>) -
         outer_tables: before.outer_tables.get(),
         correlated: before.correlated.get(),
     };
-    *slots = before.slots;
-    slots.iter().for_each(|slot| slot.nullable.set(false));
+    *opened = before.into_opened();
+    // Those that outer joins within a view have made so stay so.
+    let stays = |slot: &Slot| slot.nullable.get() && slot.within.is_some() && !slot.padded.get();
+    opened.slots.iter().for_each(|slot| slot.nullable.set(stays(slot)));
     depends
 }
 
@@ -170,14 +184,14 @@ fn open_json<'p>(
     table: &ast::JsonTable<'_>,
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
-    slots: &mut Vec<Slot>,
+    opened: &mut Opened,
 ) -> SqlResult<Slot> {
-    let before = scope_before(planner, outer, slots);
+    let before = scope_before(planner, outer, opened);
     before.clause.set("a table function argument");
     let doc = compile(&table.doc, &before, cx);
     let subqueries = before.subqueries.take();
     let lateral = doc.as_ref().map_or(TableSet::default(), Expr::tables);
-    let depends = leave(before, lateral, slots);
+    let depends = leave(before, lateral, opened);
     let doc = doc?;
     let (planned, columns) = json_table::plan(planner, table, doc, cx)?;
     let source = Source::Json(Arc::new(planned));
@@ -248,17 +262,31 @@ fn slot_columns(columns: Vec<CommonColumn>) -> Vec<SlotColumn> {
     columns.into_iter().map(|(name, ty)| SlotColumn { name, ty, hidden: false, invisible: false }).collect()
 }
 
-fn push_slot(slots: &mut Vec<Slot>, slot: Slot) -> SqlResult<()> {
-    if slots.iter().any(|s| s.alias == slot.alias && s.database == slot.database) {
-        return Err(SqlError::new(1066, format!("Not unique table/alias: '{}'", slot.alias)));
+/// Whether one more table may be called so.
+///
+/// # Errors
+/// 1066, 1116.
+fn check_new(opened: &Opened, database: &str, alias: &str, tables: usize) -> SqlResult<()> {
+    let is = |&at: &usize| {
+        let named = opened.named(at);
+        named.alias == alias && named.database == database
+    };
+    if opened.order.iter().any(is) {
+        return Err(SqlError::new(1066, format!("Not unique table/alias: '{alias}'")));
     }
-    if slots.len() == TABLES_MAX {
+    if opened.base + opened.slots.len() + tables > TABLES_MAX {
         return Err(SqlError::new(
             1116,
             format!("Too many tables; MySQL can only use {TABLES_MAX} tables in a join"),
         ));
     }
-    slots.push(slot);
+    Ok(())
+}
+
+fn push_slot(opened: &mut Opened, slot: Slot) -> SqlResult<()> {
+    check_new(opened, &slot.database, &slot.alias, 1)?;
+    opened.order.push(opened.slots.len());
+    opened.slots.push(slot);
     Ok(())
 }
 
@@ -281,6 +309,7 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
+        within: None,
     }
 }
 
@@ -288,8 +317,9 @@ fn open_named(
     planner: &Planner<'_>,
     named: &ast::NamedTable<'_>,
     cx: &mut CompileCx<'_>,
-    mode: MdlMode,
-) -> SqlResult<Slot> {
+    (mode, nullable): (MdlMode, bool),
+    opened: &mut Opened,
+) -> SqlResult<()> {
     let name = named.name.name.to_string();
     let database = named.name.schema.map_or_else(|| cx.session.state.database.clone(), |s| s.to_string());
     let alias = named.alias.map_or_else(|| name.clone(), |a| a.to_string());
@@ -306,7 +336,7 @@ fn open_named(
         };
         let columns = columns.map(column).collect();
         let (database, name) = (table.database().to_owned(), table.name().to_owned());
-        return Ok(slot_of(alias, database, name, Source::Virtual(table), columns));
+        return push_slot(opened, slot_of(alias, database, name, Source::Virtual(table), columns));
     }
     let one_of = match mode {
         MdlMode::SharedRead => Priv::SELECT,
@@ -315,7 +345,7 @@ fn open_named(
     if planner.through.borrow().is_none() {
         cx.session.state.check_known(&planner.session.borrow(), &database, &name, one_of)?;
     }
-    let opened = {
+    let found = {
         let mut session = planner.session.borrow_mut();
         let open = match planner.through.borrow().is_some() {
             // A view does not mean a session's own tables.
@@ -324,10 +354,17 @@ fn open_named(
         };
         open(planner.db.catalog(), &mut session.statement(), &database, &name, mode)
     };
-    let info = match opened {
+    let info = match found {
         Ok(info) => info,
         Err(e) if e.code == 1146 => match view::find(planner, &database, &name)? {
-            Some(object) => return open_view(planner, &object, (database, name, alias), cx),
+            Some(object) => {
+                if let Some(index) = named.hints.iter().flat_map(|hint| hint.indexes).next() {
+                    let message = format!("Key '{index}' doesn't exist in table '{alias}'");
+                    return Err(SqlError::new(1176, message));
+                }
+                let names = (database, name, alias);
+                return open_view(planner, &object, names, cx, (mode, nullable), opened);
+            }
             None => return Err(e),
         },
         Err(e) => return Err(e),
@@ -341,19 +378,29 @@ fn open_named(
     let columns = info.columns.iter().map(column).collect();
     let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
     apply_hints(&mut slot, named.hints, &info)?;
-    Ok(slot)
+    push_slot(opened, slot)
 }
 
-/// A view, whose rows are made before anything else as those of a derived table are.
+/// A view: one that can be is merged into the block, of another the rows are made before anything else, as those of a derived table.
 fn open_view(
     planner: &Planner<'_>,
     object: &Arc<Object>,
     (database, name, alias): (String, String, String),
     cx: &mut CompileCx<'_>,
-) -> SqlResult<Slot> {
+    how: (MdlMode, bool),
+    opened: &mut Opened,
+) -> SqlResult<()> {
+    check_new(opened, &database, &alias, 1)?;
+    let planned = match view::open(planner, object, (&database, &name, &alias), opened, cx, how)? {
+        OpenedView::Merged(merged) => {
+            opened.order.push(VIEWS + opened.views.len());
+            opened.views.push(merged);
+            return Ok(());
+        }
+        OpenedView::Derived(planned) => planned,
+    };
     let definer = view::definer_of(object)?;
     let id = ViewId { name: object.lock_name().into(), id: object.id, definer };
-    let planned = view::plan(planner, object, (&database, &name), cx)?;
     let named = planned.columns.iter().zip(planned.plan.types.iter());
     let column = |(meta, ty): (&vaquita_session::sink::ColumnMeta, &vaquita_types::SqlType)| SlotColumn {
         name: String::from_utf8_lossy(&meta.name).into_owned(),
@@ -364,7 +411,7 @@ fn open_view(
     let columns = named.map(column).collect();
     let mut slot = slot_of(alias, database, name, Source::Derived(Arc::new(planned.plan)), columns);
     slot.view = Some(Arc::new(id));
-    Ok(slot)
+    push_slot(opened, slot)
 }
 
 /// USE, FORCE, IGNORE INDEX. Hints for ORDER BY or GROUP BY only are not looked at.
@@ -399,28 +446,51 @@ fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) 
     Ok(())
 }
 
-/// What the tables of a block are used for, for privilege checks.
-pub(crate) fn uses_of(slots: &[Slot], locking: &[ast::Locking<'_>]) -> Vec<TableUse> {
+/// What the tables of a block are used for, for privilege checks; those of merged views behind the views that read them.
+pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) -> Vec<TableUse> {
     let for_update = locking.iter().any(|l| l.strength == ast::LockStrength::Update);
-    let named = slots.iter().filter(|s| !s.name.is_empty());
-    named
-        .map(|slot| {
-            let used = slot.used.borrow();
-            let substituted = slot.substituted.borrow();
-            let columns = slot.columns.iter().zip(&*used).enumerate();
-            let columns = columns.filter(|(at, (_, used))| **used && !substituted.contains(at));
-            TableUse {
-                database: slot.database.clone(),
-                table: slot.name.clone(),
-                columns: columns.map(|(_, (c, _))| c.name.clone()).collect(),
+    let names = |columns: &[SlotColumn], used: &RefCell<Vec<bool>>, left_out: &[usize]| {
+        let used = used.borrow();
+        let is_used = |(at, (_, used)): &(usize, (&SlotColumn, &bool))| **used && !left_out.contains(at);
+        columns.iter().zip(&*used).enumerate().filter(is_used).map(|(_, (c, _))| c.name.clone()).collect()
+    };
+    let none = RefCell::default();
+    let mut uses = Vec::new();
+    for &at in &scope.order {
+        let named = scope.named(at);
+        let (used, substituted, view) = match scope.view(at) {
+            Some(view) => (&view.used, &none, Some(view.face.id.clone())),
+            None => {
+                let slot = &scope.slots[at];
+                (&slot.used, &slot.substituted, slot.view.clone())
+            }
+        };
+        if !named.name.is_empty() {
+            uses.push(TableUse {
+                database: named.database.to_owned(),
+                table: named.name.to_owned(),
+                columns: names(named.columns, used, &substituted.borrow()),
                 locked: !locking.is_empty(),
                 for_update,
                 derived: false,
-                view: slot.view.clone(),
+                view,
                 through: None,
-            }
-        })
-        .collect()
+            });
+        }
+        uses.extend(scope.view(at).into_iter().flat_map(|view| view.uses.iter().cloned()));
+    }
+    let within = scope.slots.iter().filter_map(|slot| Some((slot, slot.within.as_ref()?)));
+    uses.extend(within.map(|(slot, within): (&Slot, &Box<Within>)| TableUse {
+        database: slot.database.clone(),
+        table: slot.name.clone(),
+        columns: names(&slot.columns, &slot.used, &slot.substituted.borrow()),
+        locked: false,
+        for_update: false,
+        derived: false,
+        view: slot.view.clone(),
+        through: Some(within.through.clone()),
+    }));
+    uses
 }
 
 /// Builds the tree of joins and compiles the conditions of ON; the visible columns of all of FROM are left in the
@@ -465,10 +535,14 @@ fn one(
 ) -> SqlResult<Joined> {
     match table {
         TableRef::Table(_) | TableRef::Derived(_) | TableRef::Json(_) => {
-            let slot = *next;
+            let slot = scope.order[*next];
             *next += 1;
-            let visible = scope.slots[slot].shown().map(|column| Visible { slot, column }).collect();
-            Ok((Tree::Table(slot), visible))
+            let visible = scope.named(slot).shown().map(|column| Visible { slot, column }).collect();
+            let tree = match scope.view(slot) {
+                Some(view) => view.take_tree(),
+                None => Tree::Table(slot + scope.base),
+            };
+            Ok((tree, visible))
         }
         TableRef::List(tables) => list(scope, tables, cx, next),
         TableRef::Join(join) => joined(scope, join, cx, next),
@@ -488,7 +562,8 @@ fn joined(
     let (left, right) = (left.0, right.0);
     let set_nullable = |tree: &Tree| {
         let tables = tree.tables();
-        let inner = scope.slots.iter().enumerate().filter(|(i, _)| TableSet::of(*i as u16).is_subset(tables));
+        let is_inner = |i: usize| TableSet::of((i + scope.base) as u16).is_subset(tables);
+        let inner = scope.slots.iter().enumerate().filter(|(i, _)| is_inner(*i));
         inner.for_each(|(_, slot)| slot.nullable.set(true));
     };
     let tree = match join.kind {
@@ -500,7 +575,7 @@ fn joined(
         }
         JoinKind::Right => {
             let tables = right.tables();
-            let inside = |slot: usize| TableSet::of(slot as u16).is_subset(tables);
+            let inside = |slot: usize| TableSet::of((slot + scope.base) as u16).is_subset(tables);
             let mut derived = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
             if let Some((_, slot)) = derived.find(|(_, slot)| slot.depends.lateral.0 & left.tables().0 != 0) {
                 if matches!(slot.source, Source::Json(_)) {
@@ -525,7 +600,7 @@ fn condition(
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<(Vec<Expr>, Vec<Visible>)> {
     let all = || left.1.iter().chain(&right.1).cloned().collect::<Vec<_>>();
-    let name_of = |v: &Visible| scope.slots[v.slot].columns[v.column].name.clone();
+    let name_of = |v: &Visible| scope.named(v.slot).columns[v.column].name.clone();
     let common: Vec<String> = match join.condition {
         JoinCondition::None => return Ok((Vec::new(), all())),
         JoinCondition::On(condition) => {
@@ -544,7 +619,7 @@ fn condition(
             names
         }
         JoinCondition::Natural => {
-            let seen = |v: &&Visible| !scope.slots[v.slot].leaves_out(v.column);
+            let seen = |v: &&Visible| !scope.named(v.slot).leaves_out(v.column);
             let names = left.1.iter().filter(seen).map(&name_of);
             names.filter(|n| right.1.iter().filter(seen).any(|r| same_name(&name_of(r), n))).collect()
         }
@@ -584,8 +659,8 @@ fn condition(
 /// `left = right`, as if it was written.
 fn equality(scope: &BlockScope<'_, '_>, l: &Visible, r: &Visible, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
     let name = |v: &Visible| {
-        let slot = &scope.slots[v.slot];
-        (slot.database.clone(), slot.alias.clone(), slot.columns[v.column].name.clone())
+        let table = scope.named(v.slot);
+        (table.database.to_owned(), table.alias.to_owned(), table.columns[v.column].name.clone())
     };
     let (left, right) = (name(l), name(r));
     let span = ast::Span::default();

@@ -477,7 +477,7 @@ impl Planning<'_, '_, '_> {
         cx: &mut CompileCx<'_>,
     ) -> Vec<Access> {
         let mut all = self.estimator.all(slot, known, conditions, cx);
-        if self.locking.targets.contains(&self.scope.slots[slot].alias.as_str()) {
+        if self.locking.targets.contains(&slot) {
             // Rows that change are looked up whole: an index that has what is read of them saves nothing.
             all.retain(|a| !matches!(a.path, Path::Full { index, .. } if index > 0));
         }
@@ -495,7 +495,7 @@ impl Planning<'_, '_, '_> {
     ) -> Access {
         let mut all = self.accesses(slot, known, conditions, cx);
         let table = &self.scope.slots[slot];
-        let is_free = table.depends.lateral.is_empty() && self.locking.of(&table.alias).0 == ReadLock::None;
+        let is_free = table.depends.lateral.is_empty() && self.locking.of(slot, table).0 == ReadLock::None;
         if !known.is_empty() && is_free {
             let scans = all.iter().filter(|a| reads_constant(&a.path)).cloned().collect::<Vec<_>>();
             let keys = self.estimator.hash_keys(slot, known, conditions);
@@ -530,7 +530,7 @@ impl Planning<'_, '_, '_> {
             None => self.cheapest(slot, known, &refs, if known.is_empty() { 1.0 } else { rows_before }, cx),
         };
         let table = &self.scope.slots[slot];
-        let (lock, wait) = self.locking.of(&table.alias);
+        let (lock, wait) = self.locking.of(slot, table);
         let (map, columns) = match &table.source {
             Source::Stored(info) => column_map(info, &used_columns(table)),
             _ => (ColumnMap { types: Arc::new([]), fetched: Box::default() }, Vec::new()),

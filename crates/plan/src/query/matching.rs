@@ -1,22 +1,24 @@
 //! The reading part of UPDATE and DELETE: the rows that match, locked, each with its key.
 
 use super::block::{Locking, order_of, plan_limit};
+use super::changed::{ChangedView, changed_table, changed_view, not_updatable};
 use super::from::{self, conjuncts, join_tree, open_tables};
 use super::join;
-use super::names::BlockScope;
+use super::names::{BlockScope, Opened};
 use super::with::within;
 use crate::planner::Planner;
 use crate::rules::TableRules;
 use crate::tree::Source;
 use crate::tree::{BlockPlan, OrderKey, Path, SortValue, TableUse};
 use std::sync::Arc;
-use vaquita_catalog::TableInfo;
 use vaquita_catalog::expressions::value_not_allowed;
+use vaquita_catalog::{Definition, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_expr::stored::triggers_of;
 use vaquita_expr::trigger::TableTriggers;
-use vaquita_expr::{CompileCx, Expr, Resolved, Scope, compile, compile_condition};
+use vaquita_expr::{CompileCx, Expr, TableSet, compile, compile_condition};
 use vaquita_parser::ast::{self, TriggerEvent};
+use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_types::{SqlError, SqlResult};
 
 /// What is to be matched.
@@ -49,6 +51,32 @@ pub struct TargetTable {
     pub rules: Option<Arc<TableRules>>,
     /// Triggers that the statement fires; all columns are fetched then.
     pub triggers: Option<Arc<TableTriggers>>,
+    /// The view by which they change, if it is one.
+    pub view: Option<Arc<ChangedView>>,
+}
+
+impl TargetTable {
+    /// What the statement needs to do this to columns of the table, or (`None`) to its rows as a whole.
+    pub fn wants(&self, privilege: Priv, set: Option<&[usize]>) -> Vec<Wanted> {
+        let (database, table) = (&self.info.definition.database, &self.info.definition.name);
+        match (&self.view, set) {
+            (Some(view), _) => view.wants(&self.info, privilege, set),
+            (None, None) => vec![Wanted::table(database, table, privilege)],
+            (None, Some(set)) => {
+                let names = set.iter().map(|&c| self.info.columns[c].name.as_str());
+                vec![Wanted::columns(database, table, privilege, names)]
+            }
+        }
+    }
+
+    /// Whether a use is one of the table that changes, or of the view by which it does.
+    fn is_meant(&self, u: &TableUse) -> bool {
+        let own = &self.info.definition;
+        match &self.view {
+            Some(view) => view.is_by(&self.info, u),
+            None => u.through.is_none() && u.database == own.database && u.table == own.name,
+        }
+    }
 }
 
 /// An assignment of an UPDATE.
@@ -105,22 +133,25 @@ fn plan_rows(
     request: &MatchRequest<'_>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<MatchPlan> {
-    let mut slots = Vec::new();
-    open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut slots)?;
-    let several = slots.len() > 1 || !request.delete_from.is_empty();
+    let mut opened = Opened::default();
+    open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut opened)?;
+    let several = opened.slots.len() > 1 || !request.delete_from.is_empty();
     let update = !request.assignments.is_empty();
+    // A view of several tables is one to who names it.
+    let names_several = opened.order.len() > 1 || !request.delete_from.is_empty();
     for (given, clause) in [(!request.order_by.is_empty(), "ORDER BY"), (request.limit.is_some(), "LIMIT")] {
-        if several && given {
+        if names_several && given {
             let statement = if update { "UPDATE" } else { "DELETE" };
             return Err(SqlError::new(1221, format!("Incorrect usage of {statement} and {clause}")));
         }
     }
-    let scope = BlockScope::new(planner, None, slots);
+    let scope = BlockScope::of(planner, None, opened);
     cx.aggregates = Vec::new();
     let tree = join_tree(&scope, request.from, cx)?;
     let mut targets = Vec::new();
     delete_targets(&scope, request, update, &mut targets)?;
     let assignments = assignments(&scope, request, &mut targets, cx)?;
+    refuse_moving_keys(&scope, &targets, &assignments)?;
     scope.clause.set("where clause");
     let filter = match request.filter {
         Some(filter) => conjuncts(compile_condition(filter, &scope, cx)?),
@@ -134,36 +165,22 @@ fn plan_rows(
         order.push(OrderKey { value: SortValue::Expr(value), descending: key.descending, how });
     }
     let limit = plan_limit(request.limit, &scope, cx)?;
-    for target in &targets {
-        let reads = |u: &TableUse| {
-            u.database == target.info.definition.database
-                && u.table == target.info.definition.name
-                && !u.derived
-        };
-        if planner.uses.borrow().iter().any(reads) {
-            let message = format!(
-                "You can't specify target table '{}' for update in FROM clause",
-                scope.slots[usize::from(target.slot)].alias
-            );
-            return Err(SqlError::new(1093, message));
-        }
-    }
-    let mut uses = from::uses_of(&scope.slots, &[]);
+    refuse_read(planner, &scope, &targets, update)?;
+    let mut uses = from::uses_of(&scope, &[]);
     // Who changes all rows of a table need not be allowed to read it.
     uses.retain(|u| {
-        let is_target =
-            |t: &TargetTable| u.database == t.info.definition.database && u.table == t.info.definition.name;
-        !(u.columns.is_empty() && (update || !several) && targets.iter().any(is_target))
+        let is_target = targets.iter().any(|target| target.is_meant(u));
+        !(u.columns.is_empty() && (update || !several) && is_target)
     });
     planner.note_uses(uses);
+    planner.uses.borrow_mut().extend(scope.views.iter().flat_map(|view| view.reads.iter().cloned()));
     if update {
         add_rules(&scope, &mut targets, &assignments, cx)?;
     }
     let fired = add_triggers(&scope, &mut targets, update, cx)?;
-    let aliases: Vec<&str> =
-        targets.iter().map(|t| scope.slots[usize::from(t.slot)].alias.as_str()).collect();
+    let slots: Vec<usize> = targets.iter().map(|t| t.slot.into()).collect();
     let mut block = BlockPlan::new(planner.db.next_plan(), Vec::new(), None, None, false, order, limit);
-    let locking = Locking { clauses: &[], targets: &aliases };
+    let locking = Locking { clauses: &[], targets: &slots };
     join::plan(planner, &scope, tree, filter, locking, false, &mut block, cx)?;
     if cx.session.state.vars.sql_safe_updates {
         refuse_unsafe(&block, several, request)?;
@@ -175,17 +192,93 @@ fn plan_rows(
     Ok(MatchPlan { targets, assignments, block, uses: planner.uses.take(), collects, several })
 }
 
-fn target_of(scope: &BlockScope<'_, '_>, slot: usize, update: bool) -> SqlResult<TargetTable> {
+/// A table that changes may not be read by a subquery.
+///
+/// # Errors
+/// 1093, 1443.
+fn refuse_read(
+    planner: &Planner<'_>,
+    scope: &BlockScope<'_, '_>,
+    targets: &[TargetTable],
+    update: bool,
+) -> SqlResult<()> {
+    let statement = if update { "UPDATE" } else { "DELETE" };
+    for target in targets {
+        let slot = &scope.slots[usize::from(target.slot)];
+        let definition = &target.info.definition;
+        let base = (definition.database.as_str(), definition.name.as_str());
+        let (alias, (database, name)) = match &target.view {
+            // Of tables that are updated together MySQL names the first, whichever it means.
+            _ if update && scope.order.len() > 1 => (scope.named(scope.order[0]).alias, base),
+            Some(view) => (view.alias(), view.name()),
+            None => (slot.alias.as_str(), base),
+        };
+        refuse_reading(&planner.uses.borrow(), definition, (database, name, alias), statement)?;
+    }
+    Ok(())
+}
+
+/// Whether what subqueries read is the table that a statement changes. `named`: database, name and alias of what the statement
+/// calls so, the table or a view.
+///
+/// # Errors
+/// 1093, 1443.
+pub fn refuse_reading(
+    uses: &[TableUse],
+    definition: &Definition,
+    named: (&str, &str, &str),
+    statement: &str,
+) -> SqlResult<()> {
+    let (database, name, alias) = named;
+    let direct =
+        |u: &&TableUse| !u.derived && u.through.is_none() && u.database == database && u.table == name;
+    if uses.iter().any(|u| direct(&u)) {
+        let message = format!("You can't specify target table '{alias}' for update in FROM clause");
+        return Err(SqlError::new(1093, message));
+    }
+    let table = |u: &&TableUse| !u.derived && u.database == definition.database && u.table == definition.name;
+    match uses.iter().find(table) {
+        None => Ok(()),
+        Some(u) => {
+            let view = u.through.as_ref().map_or(alias, |through| &through.view.1);
+            let message = format!(
+                "The definition of table '{view}' prevents operation {statement} on table '{alias}'."
+            );
+            Err(SqlError::new(1443, message))
+        }
+    }
+}
+
+/// The target that a DELETE names.
+fn target_of(scope: &BlockScope<'_, '_>, at: usize) -> SqlResult<TargetTable> {
+    if let Some(view) = scope.view(at) {
+        let (slot, info, _) = changed_table(scope, view, None)?;
+        let view = changed_view(scope, view, slot);
+        return Ok(TargetTable { slot: slot as u16, info, rules: None, triggers: None, view });
+    }
+    table_of(scope, at, false)
+}
+
+/// A table that is named itself.
+fn table_of(scope: &BlockScope<'_, '_>, slot: usize, update: bool) -> SqlResult<TargetTable> {
     match &scope.slots[slot].source {
         Source::Stored(info) => {
-            Ok(TargetTable { slot: slot as u16, info: info.clone(), rules: None, triggers: None })
+            Ok(TargetTable { slot: slot as u16, info: info.clone(), rules: None, triggers: None, view: None })
         }
         _ => {
             let statement = if update { "UPDATE" } else { "DELETE" };
-            let alias = &scope.slots[slot].alias;
-            Err(SqlError::new(1288, format!("The target table {alias} of the {statement} is not updatable")))
+            Err(not_updatable(&scope.slots[slot].alias, statement))
         }
     }
+}
+
+/// The target that an assignment sets a column of, and that column.
+fn target_set(scope: &BlockScope<'_, '_>, at: usize, column: usize) -> SqlResult<(TargetTable, usize)> {
+    let Some(view) = scope.view(at) else { return Ok((table_of(scope, at, true)?, column)) };
+    let (slot, info, column) = changed_table(scope, view, Some(column))?;
+    let view = changed_view(scope, view, slot);
+    let target = TargetTable { slot: slot as u16, info, rules: None, triggers: None, view };
+    Ok((target, column.unwrap_or(0)))
 }
 
 /// Compiles what the targets ask of their rows, as far as the assignments can break it, and has the columns fetched.
@@ -247,14 +340,14 @@ fn delete_targets(
         return Ok(());
     }
     if request.delete_from.is_empty() {
-        targets.push(target_of(scope, 0, false)?);
+        targets.push(target_of(scope, scope.order[0])?);
     }
     for name in request.delete_from {
-        let found = scope.slots.iter().position(|s| BlockScope::is_slot(s, name.schema, name.name));
+        let found = scope.order.iter().copied().find(|&at| scope.is_meant(at, name.schema, name.name));
         let Some(slot) = found else {
             return Err(SqlError::new(1109, format!("Unknown table '{}' in MULTI DELETE", name.name)));
         };
-        targets.push(target_of(scope, slot, false)?);
+        targets.push(target_of(scope, slot)?);
     }
     Ok(())
 }
@@ -268,30 +361,82 @@ fn assignments(
     scope.clause.set("field list");
     let mut list = Vec::new();
     for assignment in request.assignments {
-        let used = scope.used();
-        let Resolved::Column(column) = scope.resolve(&assignment.column)? else {
-            return Err(vaquita_expr::scope::unknown_column(&assignment.column, "field list"));
-        };
         // Being set is not being read.
-        scope.set_used(used);
-        let slot = usize::from(column.table);
-        let target = match targets.iter().position(|t| t.slot == column.table) {
+        let found = scope.find(&assignment.column)?;
+        let (at, column) =
+            found.ok_or_else(|| vaquita_expr::scope::unknown_column(&assignment.column, "field list"))?;
+        let (set, column) = target_set(scope, at, column)?;
+        let target = match targets.iter().position(|t| t.slot == set.slot) {
             Some(at) => at,
             None => {
-                targets.push(target_of(scope, slot, true)?);
+                targets.push(set);
                 targets.len() - 1
             }
         };
+        refuse_second_table(scope, at, targets)?;
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
             _ => {
-                refuse_value(&targets[target].info, column.column.into())?;
+                refuse_value(&targets[target].info, column)?;
                 Some(compile(&assignment.value, scope, cx)?)
             }
         };
-        list.push(MatchedAssignment { target, column: column.column.into(), value });
+        list.push(MatchedAssignment { target, column, value });
     }
     Ok(list)
+}
+
+/// Through a view one table can be changed at a time.
+///
+/// # Errors
+/// 1393.
+fn refuse_second_table(scope: &BlockScope<'_, '_>, at: usize, targets: &[TargetTable]) -> SqlResult<()> {
+    let Some(view) = scope.view(at) else { return Ok(()) };
+    let within = |t: &&TargetTable| TableSet::of(t.slot).is_subset(view.tables);
+    match targets.iter().filter(within).count() {
+        0 | 1 => Ok(()),
+        _ => Err(SqlError::new(
+            1393,
+            format!(
+                "Can not modify more than one base table through a join view '{}.{}'",
+                view.face.database, view.face.name
+            ),
+        )),
+    }
+}
+
+/// A table that is updated by two names must stay where it is: its rows are found by their keys.
+///
+/// # Errors
+/// 1706.
+fn refuse_moving_keys(
+    scope: &BlockScope<'_, '_>,
+    targets: &[TargetTable],
+    assignments: &[MatchedAssignment],
+) -> SqlResult<()> {
+    for (at, target) in targets.iter().enumerate() {
+        let twice = |t: &&TargetTable| t.slot != target.slot && t.info.table.id == target.info.table.id;
+        let Some(other) = targets.iter().find(twice) else { continue };
+        let in_key = |c: usize| target.info.table.clustered().parts.iter().any(|part| part.column == c);
+        if assignments.iter().any(|a| a.target == at && in_key(a.column)) {
+            let alias = |t: &TargetTable| {
+                let slot = &scope.slots[usize::from(t.slot)];
+                slot.within.as_ref().map_or(&slot.alias, |within| within.alias()).clone()
+            };
+            let (first, second) = match target.slot < other.slot {
+                true => (alias(target), alias(other)),
+                false => (alias(other), alias(target)),
+            };
+            return Err(SqlError::new(
+                1706,
+                format!(
+                    "Primary key/partition key update is not allowed since the table is updated both as '{first}' and \
+                     '{second}'."
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A generated column takes no value but DEFAULT.

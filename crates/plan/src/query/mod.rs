@@ -7,17 +7,20 @@
 //! | FROM: tables, the tree of joins | [`from`] |
 //! | names: scopes of query blocks | [`names`] |
 //! | JSON_TABLE | `json_table` |
+//! | views: merged into the block, or rows that are made first | [`merged`], `view` |
 //! | window functions | `window` |
 //! | WITH: common table expressions | `with` |
 //! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
 //! | expressions that indexes are of | `generated` |
 //! | rows for UPDATE and DELETE | [`matching`] |
+//! | rows that are changed by way of a view | [`changed`] |
 //! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
 //! | access paths and their costs; join order | [`access`], [`join`], `covered` |
 
 pub(crate) mod access;
 pub mod block;
+pub mod changed;
 mod covered;
 pub(crate) mod from;
 mod generated;
@@ -25,6 +28,7 @@ pub(crate) mod group;
 pub(crate) mod join;
 mod json_table;
 pub mod matching;
+pub mod merged;
 pub mod names;
 pub mod on_duplicate;
 mod subquery;

@@ -4,6 +4,7 @@
 //! but of columns that NATURAL or USING merge only one. Which are visible differs from clause to clause (ON sees its own
 //! operands), as does whether select aliases count and which come first.
 
+use super::merged::{MergedView, Within};
 use super::subquery::plan_subquery;
 use crate::columns::column_of;
 use crate::planner::Planner;
@@ -21,6 +22,9 @@ use vaquita_types::{SqlError, SqlResult, SqlType};
 
 /// Most tables of a query block.
 pub(crate) const TABLES_MAX: usize = 61;
+
+/// From here on numbers of what can be named are those of merged views; before, they are slots.
+pub(crate) const VIEWS: usize = 64;
 
 /// A column of a table in FROM.
 #[derive(Debug, Clone)]
@@ -66,6 +70,65 @@ pub struct Slot {
     pub(crate) padded: Cell<bool>,
     /// It is a view, whose rows are made first.
     pub view: Option<Arc<ViewId>>,
+    /// A merged view reads it: it cannot be named.
+    pub(crate) within: Option<Box<Within>>,
+}
+
+/// What FROM opens.
+#[derive(Debug, Default)]
+pub(crate) struct Opened {
+    /// Tables, those of merged views among them.
+    pub(crate) slots: Vec<Slot>,
+    /// Views whose blocks are merged into this one.
+    pub(crate) views: Vec<MergedView>,
+    /// What can be named, in the order of the text: slots, and from [`VIEWS`] on views.
+    pub(crate) order: Vec<usize>,
+    /// Number of the first slot: not 0 within a merged view, whose tables stand among those of the block around it.
+    pub(crate) base: usize,
+}
+
+/// A table that can be named: of a slot, or a merged view.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'n> {
+    pub(crate) database: &'n str,
+    pub(crate) name: &'n str,
+    pub(crate) alias: &'n str,
+    pub(crate) columns: &'n [SlotColumn],
+}
+
+impl<'n> Named<'n> {
+    /// Whether it is the one that a name's table part means.
+    pub(crate) fn is(self, schema: Option<ast::Ident<'_>>, table: ast::Ident<'_>) -> bool {
+        self.alias.as_bytes() == table.name
+            && schema.is_none_or(|s| !self.database.is_empty() && same_database(self.database, s.name))
+    }
+
+    /// Whether `*` and NATURAL leave a column out that can be named.
+    pub(crate) fn leaves_out(self, column: usize) -> bool {
+        self.columns[column].invisible
+    }
+
+    /// Positions of the columns that can be named.
+    pub(crate) fn shown(self) -> impl Iterator<Item = usize> + 'n {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.hidden).map(|(i, _)| i)
+    }
+}
+
+impl Opened {
+    /// What has that number in `order`.
+    pub(crate) fn named(&self, at: usize) -> Named<'_> {
+        named(&self.slots, &self.views, at)
+    }
+}
+
+fn named<'n>(slots: &'n [Slot], views: &'n [MergedView], at: usize) -> Named<'n> {
+    match at.checked_sub(VIEWS) {
+        Some(view) => views[view].named(),
+        None => {
+            let Slot { database, name, alias, columns, .. } = &slots[at];
+            Named { database, name, alias, columns }
+        }
+    }
 }
 
 /// What a derived table refers to outside of itself.
@@ -88,11 +151,6 @@ impl Slot {
             Source::Stored(info) => info.row_id(),
             Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => None,
         }
-    }
-
-    /// Whether `*` and NATURAL leave a column out that can be named.
-    pub(crate) fn leaves_out(&self, column: usize) -> bool {
-        self.columns[column].invisible
     }
 
     /// Positions of the columns that can be named.
@@ -132,6 +190,12 @@ pub struct BlockScope<'s, 'p> {
     pub(crate) planner: &'s Planner<'p>,
     pub(crate) outer: Option<&'s BlockScope<'s, 'p>>,
     pub(crate) slots: Vec<Slot>,
+    /// Views whose blocks are merged into this one.
+    pub(crate) views: Vec<MergedView>,
+    /// What can be named, in the order of the text: see [`Opened::order`].
+    pub(crate) order: Vec<usize>,
+    /// Number of the first slot: see [`Opened::base`].
+    pub(crate) base: usize,
     pub(crate) visible: RefCell<Vec<Visible>>,
     pub(crate) clause: Cell<&'static str>,
     pub(crate) aggregates: Cell<bool>,
@@ -154,12 +218,26 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         outer: Option<&'s BlockScope<'s, 'p>>,
         slots: Vec<Slot>,
     ) -> Self {
+        let order = (0..slots.len()).collect();
+        Self::of(planner, outer, Opened { slots, order, ..Opened::default() })
+    }
+
+    pub(crate) fn of(
+        planner: &'s Planner<'p>,
+        outer: Option<&'s BlockScope<'s, 'p>>,
+        opened: Opened,
+    ) -> Self {
+        let Opened { slots, views, order, base } = opened;
+        let subqueries = views.iter().flat_map(|view| view.subqueries.take()).collect();
         let outer_tables = slots.iter().fold(TableSet::default(), |s, t| s.union(t.depends.outer_tables));
         let correlated = slots.iter().any(|t| t.depends.correlated);
         BlockScope {
             planner,
             outer,
             slots,
+            views,
+            order,
+            base,
             visible: RefCell::default(),
             clause: Cell::new("field list"),
             aggregates: Cell::new(false),
@@ -169,8 +247,30 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             nameable: RefCell::default(),
             outer_tables: Cell::new(outer_tables),
             correlated: Cell::new(correlated),
-            subqueries: RefCell::default(),
+            subqueries: RefCell::new(subqueries),
         }
+    }
+
+    /// What FROM opened, given back.
+    pub(crate) fn into_opened(self) -> Opened {
+        let BlockScope { slots, views, order, base, .. } = self;
+        Opened { slots, views, order, base }
+    }
+
+    /// A table that can be named.
+    pub(crate) fn named(&self, at: usize) -> Named<'_> {
+        named(&self.slots, &self.views, at)
+    }
+
+    /// The merged view that a number is, if it is one.
+    pub(crate) fn view(&self, at: usize) -> Option<&MergedView> {
+        self.views.get(at.checked_sub(VIEWS)?)
+    }
+
+    /// All columns that can be named, of everything in FROM.
+    pub(crate) fn all_visible(&self) -> Vec<Visible> {
+        let of_one = |&slot: &usize| self.named(slot).shown().map(move |column| Visible { slot, column });
+        self.order.iter().flat_map(of_one).collect()
     }
 
     /// How many blocks there are from the outermost one to this one.
@@ -178,32 +278,70 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         1 + self.outer.map_or(0, BlockScope::depth)
     }
 
-    /// Which columns are looked at so far, by slot.
+    /// Which columns are looked at so far, by slot, then by view.
     pub(crate) fn used(&self) -> Vec<Vec<bool>> {
-        self.slots.iter().map(|slot| slot.used.borrow().clone()).collect()
+        let of_views = self.views.iter().map(|view| &view.used);
+        self.slots.iter().map(|slot| &slot.used).chain(of_views).map(|used| used.borrow().clone()).collect()
     }
 
     /// Forgets what was looked at since [`BlockScope::used`].
     pub(crate) fn set_used(&self, used: Vec<Vec<bool>>) {
-        self.slots.iter().zip(used).for_each(|(slot, used)| *slot.used.borrow_mut() = used);
+        let of_views = self.views.iter().map(|view| &view.used);
+        let all = self.slots.iter().map(|slot| &slot.used).chain(of_views);
+        all.zip(used).for_each(|(at, used)| *at.borrow_mut() = used);
     }
 
-    /// Marks a column as looked at and describes it.
+    /// Marks a column of a slot as looked at and describes it.
     pub(crate) fn column(&self, slot: usize, column: usize) -> ResolvedColumn {
         let table = &self.slots[slot];
         table.used.borrow_mut()[column] = true;
         let mut ty = table.columns[column].ty.clone();
         ty.nullable |= table.nullable.get();
-        ResolvedColumn { level: 0, table: slot as u16, column: column as u16, ty }
+        ResolvedColumn { level: 0, table: (slot + self.base) as u16, column: column as u16, ty }
     }
 
-    /// Whether a slot is the one a name's table part means.
-    pub(crate) fn is_slot(slot: &Slot, schema: Option<ast::Ident<'_>>, table: ast::Ident<'_>) -> bool {
-        slot.alias.as_bytes() == table.name
-            && schema.is_none_or(|s| !slot.database.is_empty() && same_database(&slot.database, s.name))
+    /// The slot with that number in compiled expressions.
+    pub(crate) fn slot(&self, table: usize) -> Option<&Slot> {
+        self.slots.get(table.checked_sub(self.base)?)
     }
 
-    fn find(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<(usize, usize)>> {
+    /// Marks what an expression looks at in this block.
+    pub(crate) fn use_all(&self, expr: &Expr) {
+        expr.walk(&mut |e| {
+            if let Some((table, column)) = column_of(e)
+                && let Some(slot) = self.slot(table)
+            {
+                slot.used.borrow_mut()[column] = true;
+            }
+        });
+    }
+
+    /// What a column of a table that can be named stands for, as seen from a block so many further in; it is marked as looked at.
+    ///
+    /// # Errors
+    /// 1356 the column of a view is not there any more.
+    pub(crate) fn resolved(&self, at: usize, column: usize, level: u16) -> SqlResult<Resolved> {
+        let Some(view) = self.view(at) else {
+            return Ok(Resolved::Column(ResolvedColumn { level, ..self.column(at, column) }));
+        };
+        view.used.borrow_mut()[column] = true;
+        let expr = view.column(column)?;
+        if let Some((table, column)) = column_of(expr) {
+            return Ok(Resolved::Column(ResolvedColumn { level, ..self.column(table - self.base, column) }));
+        }
+        self.use_all(expr);
+        Ok(Resolved::Expr(match level {
+            0 => expr.clone(),
+            _ => expr.moved(&|at, table| (at + level, table)),
+        }))
+    }
+
+    /// Whether something is the one a name's table part means.
+    pub(crate) fn is_meant(&self, at: usize, schema: Option<ast::Ident<'_>>, table: ast::Ident<'_>) -> bool {
+        self.named(at).is(schema, table)
+    }
+
+    pub(crate) fn find(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<(usize, usize)>> {
         let wanted = name.name.to_string();
         let mut found = None;
         let mut add = |slot: usize, column: usize| match found {
@@ -216,20 +354,21 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         match name.table {
             None => {
                 for v in &*self.visible.borrow() {
-                    if same_name(&self.slots[v.slot].columns[v.column].name, &wanted) {
+                    if same_name(&self.named(v.slot).columns[v.column].name, &wanted) {
                         add(v.slot, v.column)?;
                     }
                 }
             }
             Some(table) => {
                 let visible = self.visible.borrow();
-                for (i, slot) in self.slots.iter().enumerate() {
-                    if !Self::is_slot(slot, name.schema, table)
+                for &i in &self.order {
+                    let meant = self.named(i);
+                    if !meant.is(name.schema, table)
                         || self.clause.get() == "on clause" && !visible.iter().any(|v| v.slot == i)
                     {
                         continue;
                     }
-                    if let Some(c) = slot.shown().find(|&c| same_name(&slot.columns[c].name, &wanted)) {
+                    if let Some(c) = meant.shown().find(|&c| same_name(&meant.columns[c].name, &wanted)) {
                         add(i, c)?;
                     }
                 }
@@ -240,12 +379,12 @@ impl<'s, 'p> BlockScope<'s, 'p> {
 
     /// What `_rowid` names; without its table it must be the only one.
     fn find_row_id(&self, name: &ast::ColumnRef<'_>) -> Option<(usize, usize)> {
-        let is_meant = |slot: &&Slot| match name.table {
-            Some(table) => Self::is_slot(slot, name.schema, table),
-            None => self.slots.len() == 1,
+        let is_meant = |&at: &usize| match name.table {
+            Some(table) => self.is_meant(at, name.schema, table),
+            None => self.order.len() == 1,
         };
-        let slot = self.slots.iter().position(|slot| is_meant(&slot))?;
-        Some((slot, self.slots[slot].row_id()?))
+        let slot = self.order.iter().copied().find(is_meant)?;
+        Some((slot, self.slots.get(slot)?.row_id()?))
     }
 
     fn ambiguous(&self, name: &ast::ColumnRef<'_>) -> SqlError {
@@ -288,11 +427,11 @@ impl<'s, 'p> BlockScope<'s, 'p> {
 
     /// A column as a view's text has it.
     pub(crate) fn written(&self, slot: usize, column: usize) -> String {
-        let slot = &self.slots[slot];
-        let name = quoted(&slot.columns[column].name);
-        match slot.alias == slot.name && !slot.database.is_empty() {
-            true => format!("{}.{}.{name}", quoted(&slot.database), quoted(&slot.name)),
-            false => format!("{}.{name}", quoted(&slot.alias)),
+        let table = self.named(slot);
+        let name = quoted(&table.columns[column].name);
+        match table.alias == table.name && !table.database.is_empty() {
+            true => format!("{}.{}.{name}", quoted(table.database), quoted(table.name)),
+            false => format!("{}.{name}", quoted(table.alias)),
         }
     }
 
@@ -306,12 +445,25 @@ impl<'s, 'p> BlockScope<'s, 'p> {
     /// Notes that a name stands for an item of the select list: what is no column keeps its name.
     pub(crate) fn note_item(&self, name: &ast::ColumnRef<'_>, expr: &Expr, by_name: bool) {
         match column_of(expr).filter(|_| !by_name) {
-            Some((slot, column)) => self.note(name, slot, column),
-            None => {
+            Some((slot, column)) if self.slot(slot).is_some_and(|slot| slot.within.is_none()) => {
+                self.note(name, slot - self.base, column);
+            }
+            _ => {
                 if let Some(names) = &mut *self.planner.names.borrow_mut() {
                     names.note_column(name, quoted(&name.name.to_string()));
                 }
             }
+        }
+    }
+
+    /// Whether HAVING may name a column, if it is HAVING that is compiled.
+    fn is_nameable(&self, slot: usize, column: usize) -> bool {
+        let nameable = self.nameable.borrow();
+        let Some(nameable) = nameable.as_ref() else { return true };
+        match self.view(slot).map(|view| view.column(column).map(column_of)) {
+            None => nameable.contains(&(slot, column)),
+            Some(Ok(Some(base))) => nameable.contains(&base),
+            Some(_) => true,
         }
     }
 
@@ -326,8 +478,10 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         }
         if let Some((slot, column)) = self.find(name)? {
             self.note(name, slot, column);
-            let is_nameable = self.nameable.borrow().as_ref().is_none_or(|n| n.contains(&(slot, column)));
-            return Ok(is_nameable.then(|| Resolved::Column(self.column(slot, column))));
+            return match self.is_nameable(slot, column) {
+                true => self.resolved(slot, column, 0).map(Some),
+                false => Ok(None),
+            };
         }
         if aliases == Aliases::Last
             && let Some(expr) = self.find_item(name)?
@@ -354,12 +508,14 @@ impl Scope for BlockScope<'_, '_> {
         while let Some(outer) = scope {
             if let Some((slot, column)) = outer.find(name)? {
                 outer.note(name, slot, column);
-                let mut found = outer.column(slot, column);
-                found.level = level;
-                inner.outer_tables.set(inner.outer_tables.get().union(TableSet::of(slot as u16)));
+                let tables = match outer.view(slot) {
+                    Some(view) => view.column(column)?.tables(),
+                    None => TableSet::of((slot + outer.base) as u16),
+                };
+                inner.outer_tables.set(inner.outer_tables.get().union(tables));
                 self.correlated.set(true);
                 between.iter().for_each(|b| b.correlated.set(true));
-                return Ok(Resolved::Column(found));
+                return outer.resolved(slot, column, level);
             }
             between.push(outer);
             (level, inner, scope) = (level + 1, outer, outer.outer);
@@ -382,7 +538,7 @@ impl Scope for BlockScope<'_, '_> {
                 None => return String::new(),
             }
         }
-        let table = &scope.slots[usize::from(column.table)];
+        let Some(table) = scope.slot(column.table.into()) else { return String::new() };
         let name = &table.columns[usize::from(column.column)].name;
         match table.database.as_str() {
             "" => format!("`{}`.`{name}`", table.alias),
@@ -413,8 +569,10 @@ impl Scope for BlockScope<'_, '_> {
         for _ in 0..found.level {
             scope = scope.outer.ok_or_else(|| unknown_column(column, self.clause.get()))?;
         }
-        let source = &scope.slots[usize::from(found.table)].source;
-        default_of(source, usize::from(found.column))
+        match scope.slot(found.table.into()) {
+            Some(slot) => default_of(&slot.source, usize::from(found.column)),
+            None => Err(unknown_column(column, self.clause.get())),
+        }
     }
 }
 

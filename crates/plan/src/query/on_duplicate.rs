@@ -4,8 +4,9 @@
 //! The row that such an expression is evaluated for has the row that is there as table 0, the one that was to come in as table 1,
 //! and from [`SELECTED`] on the rows of the SELECT's tables. What is looked at of these is selected besides the statement's own items.
 
+use super::changed::InsertView;
 use super::matching::refuse_value;
-use super::names::{BlockScope, Slot, SlotColumn, Visible};
+use super::names::{BlockScope, Opened, Slot, SlotColumn, VIEWS, Visible};
 use crate::planner::Planner;
 use crate::tree::Source;
 use std::cell::{Cell, RefCell};
@@ -23,6 +24,7 @@ pub const SELECTED: usize = 2;
 #[derive(Debug)]
 pub struct Updates<'a> {
     info: &'a Arc<TableInfo>,
+    view: Option<&'a InsertView>,
     alias: Option<&'a ast::RowAlias<'a>>,
     assignments: &'a [ast::Assignment<'a>],
     planned: Option<PlannedUpdates>,
@@ -48,7 +50,13 @@ impl<'a> Updates<'a> {
         alias: Option<&'a ast::RowAlias<'a>>,
         assignments: &'a [ast::Assignment<'a>],
     ) -> Updates<'a> {
-        Updates { info, alias, assignments, planned: None }
+        Updates { info, view: None, alias, assignments, planned: None }
+    }
+
+    /// The same of an INSERT into a view of the table.
+    #[must_use]
+    pub fn by_view(self, view: Option<&'a InsertView>) -> Updates<'a> {
+        Updates { view, ..self }
     }
 
     /// What was planned; if the SELECT's tables cannot be named (it groups its rows, or is a UNION), or there is none, the
@@ -81,7 +89,7 @@ impl<'a> Updates<'a> {
         select: Option<&BlockScope<'_, '_>>,
         cx: &mut CompileCx<'_>,
     ) -> SqlResult<PlannedUpdates> {
-        let scope = UpdateScope::new(planner, self.info, self.alias, select);
+        let scope = UpdateScope::new(planner, (self.info, self.view), self.alias, select);
         let mut assignments = Vec::with_capacity(self.assignments.len());
         for assignment in self.assignments {
             let column = scope.position(&assignment.column)?;
@@ -114,6 +122,7 @@ struct UpdateScope<'t, 's, 'p> {
     /// Its tables are those of the row that the assignments are evaluated for.
     block: BlockScope<'s, 'p>,
     info: &'t TableInfo,
+    view: Option<&'t InsertView>,
     /// Other names of the new row (`AS new (a, b)`).
     alias: Option<&'t ast::RowAlias<'t>>,
 }
@@ -121,28 +130,38 @@ struct UpdateScope<'t, 's, 'p> {
 impl<'t, 's, 'p> UpdateScope<'t, 's, 'p> {
     fn new(
         planner: &'s Planner<'p>,
-        info: &'t Arc<TableInfo>,
+        (info, view): (&'t Arc<TableInfo>, Option<&'t InsertView>),
         alias: Option<&'t ast::RowAlias<'t>>,
         select: Option<&BlockScope<'_, '_>>,
     ) -> Self {
-        let target = slot_of_table(info, &info.definition.name);
+        let target = match view {
+            Some(view) => slot_of_view(info, view),
+            None => slot_of_table(info, &info.definition.name),
+        };
         // Nothing is called so: the new row is named by VALUES() and its alias.
-        let mut slots = vec![target, slot_of_table(info, "")];
+        let slots = vec![target, slot_of_table(info, "")];
         let shown = slots[0].shown().map(|column| Visible { slot: 0, column });
         let mut visible: Vec<Visible> = shown.collect();
+        let mut opened = Opened { slots, order: vec![0, 1], ..Opened::default() };
         if let Some(select) = select {
-            slots.extend(select.slots.iter().map(same_slot));
+            let number = |at: usize| if at < VIEWS { at + SELECTED } else { at };
+            opened.slots.extend(select.slots.iter().map(same_slot));
+            opened.views.extend(select.views.iter().map(|view| view.moved(SELECTED)));
+            opened.order.extend(select.order.iter().map(|&at| number(at)));
             let of_select = select.visible.borrow();
-            visible.extend(of_select.iter().map(|v| Visible { slot: v.slot + SELECTED, column: v.column }));
+            visible.extend(of_select.iter().map(|v| Visible { slot: number(v.slot), column: v.column }));
         }
-        let block = BlockScope::new(planner, None, slots);
+        let block = BlockScope::of(planner, None, opened);
         *block.visible.borrow_mut() = visible;
-        UpdateScope { block, info, alias }
+        UpdateScope { block, info, view, alias }
     }
 
     /// Position of a column that is set: one of the table.
     fn position(&self, name: &ast::ColumnRef<'_>) -> SqlResult<usize> {
         let is = |ident: Option<ast::Ident<'_>>, text: &str| ident.is_none_or(|i| i.name == text.as_bytes());
+        if let Some(view) = self.view {
+            return view.position(name);
+        }
         let is_ours =
             is(name.schema, &self.info.definition.database) && is(name.table, &self.info.definition.name);
         let found = is_ours.then(|| self.info.named_column(&name.name.to_string())).flatten();
@@ -167,6 +186,21 @@ impl<'t, 's, 'p> UpdateScope<'t, 's, 'p> {
     }
 }
 
+/// The table as a view names it.
+fn slot_of_view(info: &Arc<TableInfo>, view: &InsertView) -> Slot {
+    let mut slot = slot_of_table(info, &view.name);
+    slot.database.clone_from(&view.database);
+    slot.name.clone_from(&view.name);
+    for (at, column) in slot.columns.iter_mut().enumerate() {
+        match view.columns.iter().find(|(_, position)| *position == at) {
+            Some((name, _)) => column.name.clone_from(name),
+            None => column.hidden = true,
+        }
+        column.invisible = false;
+    }
+    slot
+}
+
 fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
     let columns = info.columns.iter().map(|c| SlotColumn {
         name: c.name.clone(),
@@ -189,6 +223,7 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
+        within: None,
     }
 }
 
@@ -209,6 +244,7 @@ fn same_slot(slot: &Slot) -> Slot {
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
+        within: slot.within.clone(),
     }
 }
 

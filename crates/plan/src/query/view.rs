@@ -1,15 +1,17 @@
 //! How a statement that names a view is planned, and how a view comes to be.
 //!
-//! A statement that names a view plans its text ([`crate::view`]) anew, as a derived table; what the plan was made of is held by
-//! the number of the engine's object ([`vaquita_session::privilege::ViewId`]).
+//! A statement that names a view plans its text ([`crate::view`]) anew: merged into its own block ([`super::merged`]), or as a derived
+//! table. What the plan was made of is held by the number of the engine's object ([`vaquita_session::privilege::ViewId`]).
 
 use super::block::{self, Planned};
+use super::merged::{self, MergedView};
+use super::names::Opened;
 use crate::planner::Planner;
 use crate::view::{Names, parse_kept};
 use bumpalo::Bump;
 use std::sync::Arc;
 use vaquita_catalog::{ObjectBody, Security};
-use vaquita_engine::Object;
+use vaquita_engine::{MdlMode, Object};
 use vaquita_expr::CompileCx;
 use vaquita_parser::ast;
 use vaquita_session::privilege::Through;
@@ -25,7 +27,7 @@ pub(crate) fn find(planner: &Planner<'_>, database: &str, name: &str) -> SqlResu
 }
 
 /// Whether an error within a view is told of as one of the view.
-fn is_of_view(code: u16) -> bool {
+pub(crate) fn is_of_view(code: u16) -> bool {
     matches!(code, 1051 | 1054 | 1142 | 1143 | 1146 | 1222 | 1305 | 1345 | 1370 | 1049 | 1044)
 }
 
@@ -35,17 +37,28 @@ pub(crate) fn definer_of(object: &Object) -> SqlResult<Option<(String, String)>>
     Ok((body.security == Security::Definer).then_some(body.definer))
 }
 
-/// Plans the query of a view that a statement names.
-pub(crate) fn plan(
+/// A view that a statement names.
+#[derive(Debug)]
+pub(crate) enum OpenedView {
+    /// Its block is part of the one that names it.
+    Merged(MergedView),
+    /// Its rows are made first.
+    Derived(Planned),
+}
+
+/// Opens a view that a statement names. `names`: its database, name and alias; `how`: see [`super::from::open_table_of`].
+pub(crate) fn open(
     planner: &Planner<'_>,
     object: &Arc<Object>,
-    named: (&str, &str),
+    names: (&str, &str, &str),
+    opened: &mut Opened,
     cx: &mut CompileCx<'_>,
-) -> SqlResult<Planned> {
+    how: (MdlMode, bool),
+) -> SqlResult<OpenedView> {
     let body = ObjectBody::of(object)?;
-    let name = object.lock_name();
-    if planner.views.borrow().contains(&name) || planner.views.borrow().len() >= DEPTH_MAX {
-        let (database, name) = named;
+    let engine_name = object.lock_name();
+    let (database, name, _) = names;
+    if planner.views.borrow().contains(&engine_name) || planner.views.borrow().len() >= DEPTH_MAX {
         return Err(SqlError::new(1462, format!("`{database}`.`{name}` contains view recursion")));
     }
     let outer = planner.through.borrow().clone();
@@ -55,25 +68,33 @@ pub(crate) fn plan(
     };
     let view = match &outer {
         Some(outer) => outer.view.clone(),
-        None => (named.0.to_owned(), named.1.to_owned()),
+        None => (database.to_owned(), name.to_owned()),
     };
     let through = Arc::new(Through { view, definer });
     *planner.through.borrow_mut() = Some(through.clone());
-    planner.views.borrow_mut().push(name);
-    let (names, aggregates) = (planner.names.take(), std::mem::take(&mut cx.aggregates));
+    planner.views.borrow_mut().push(engine_name);
+    let (noted, aggregates) = (planner.names.take(), std::mem::take(&mut cx.aggregates));
+    let windows = std::mem::take(&mut cx.windows);
     let collation =
         std::mem::replace(&mut cx.session.state.vars.collation_connection, body.connection_collation);
-    planner.derived.set(planner.derived.get() + 1);
     let arena = Bump::new();
-    let planned =
-        parse_kept(&body.text, &arena).and_then(|query| block::plan_query(planner, query, None, cx));
-    planner.derived.set(planner.derived.get() - 1);
+    let done = parse_kept(&body.text, &arena).and_then(|query| {
+        if let Some(select) = merged::mergeable(&body, query, how.1) {
+            let named = merged::Naming { object, body: &body, names, through: &through, outer: &outer };
+            return merged::open(planner, &named, (query, select), opened, cx, how).map(OpenedView::Merged);
+        }
+        planner.derived.set(planner.derived.get() + 1);
+        let planned = block::plan_query(planner, query, None, cx);
+        planner.derived.set(planner.derived.get() - 1);
+        planned.map(OpenedView::Derived)
+    });
     cx.session.state.vars.collation_connection = collation;
     cx.aggregates = aggregates;
-    *planner.names.borrow_mut() = names;
+    cx.windows = windows;
+    *planner.names.borrow_mut() = noted;
     planner.views.borrow_mut().pop();
     *planner.through.borrow_mut() = outer;
-    planned.map_err(|e| if is_of_view(e.code) { through.invalid() } else { e })
+    done.map_err(|e| if is_of_view(e.code) { through.invalid() } else { e })
 }
 
 /// A query as that of a view to be made.

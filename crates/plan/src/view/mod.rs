@@ -44,6 +44,7 @@ pub fn is_mergeable(query: &ast::Query<'_>) -> bool {
                 kind,
                 ast::ExprKind::Aggregate(_) | ast::ExprKind::Subquery(_) | ast::ExprKind::Exists(_)
             ) || matches!(kind, ast::ExprKind::InSubquery { .. } | ast::ExprKind::Quantified { .. })
+                || matches!(kind, ast::ExprKind::Call(call) if call.over.is_some())
         }),
         _ => true,
     };
@@ -51,8 +52,25 @@ pub fn is_mergeable(query: &ast::Query<'_>) -> bool {
         && !select.options.distinct
         && select.group_by.is_empty()
         && select.having.is_none()
+        && select.windows.is_empty()
         && query.limit.is_none()
         && select.items.iter().all(plain)
+}
+
+/// Whether a view's query joins tables by LEFT or RIGHT JOIN.
+pub fn has_outer_join(query: &ast::Query<'_>) -> bool {
+    fn is_outer(table: &ast::TableRef<'_>) -> bool {
+        match table {
+            ast::TableRef::Join(join) => {
+                matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right)
+                    || is_outer(&join.left)
+                    || is_outer(&join.right)
+            }
+            ast::TableRef::List(list) => list.iter().any(is_outer),
+            ast::TableRef::Table(_) | ast::TableRef::Derived(_) | ast::TableRef::Json(_) => false,
+        }
+    }
+    first_select(&query.body).is_some_and(|select| select.from.iter().any(is_outer))
 }
 
 /// Whether some part of an expression is like that; subqueries are not looked into.

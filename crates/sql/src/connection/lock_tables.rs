@@ -127,10 +127,21 @@ impl Connection {
         }
         // What a view reads is locked with the view.
         let own = |w: &&Wanted| !w.table.is_empty() && w.through.is_none() && !self.is_temporary(w);
+        let changes = |w: &Wanted| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);
+        let read_only = |table: &str| {
+            let message = format!("Table '{table}' was locked with a READ lock and can't be updated");
+            SqlError::new(1099, message)
+        };
+        // Of a view that rows are changed by, its table is what must be locked for that.
+        for want in wanted.iter().filter(|w| w.through.is_some() && w.view.is_none() && changes(w)) {
+            let is = |t: &&Locked| *t.name == *want.table && *t.database == *want.database;
+            if !self.locked.tables.iter().filter(is).any(|t| t.write) {
+                return Err(read_only(&want.table));
+            }
+        }
         for want in wanted.iter().filter(own) {
             let found =
                 self.locked.tables.iter().find(|t| *t.name == *want.table && *t.database == *want.database);
-            let changes = want.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);
             match found {
                 None => {
                     return Err(SqlError::new(
@@ -138,12 +149,7 @@ impl Connection {
                         format!("Table '{}' was not locked with LOCK TABLES", want.table),
                     ));
                 }
-                Some(table) if changes && !table.write => {
-                    return Err(SqlError::new(
-                        1099,
-                        format!("Table '{}' was locked with a READ lock and can't be updated", want.table),
-                    ));
-                }
+                Some(table) if changes(want) && !table.write => return Err(read_only(&want.table)),
                 Some(_) => {}
             }
         }

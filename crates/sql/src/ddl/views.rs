@@ -61,9 +61,10 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
         cx.state.warnings.push(Level::Warning, 1354, text);
         algorithm = ViewAlgorithm::Undefined;
     }
-    if written.check != ViewCheck::None
-        && (!view::is_mergeable(written.query) || algorithm == ViewAlgorithm::TempTable)
-    {
+    let no_check = algorithm == ViewAlgorithm::TempTable
+        || !view::is_mergeable(written.query)
+        || view::has_outer_join(written.query);
+    if written.check != ViewCheck::None && no_check {
         return Err(SqlError::new(1368, format!("CHECK OPTION on non-updatable view '{database}.{name}'")));
     }
     let now = u64::try_from(crate::accounts::seconds_now()).unwrap_or(0);
@@ -81,22 +82,7 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
         text,
         more: Vec::new(),
     };
-    body.set(
-        ALGORITHM,
-        match algorithm {
-            ViewAlgorithm::Undefined => "UNDEFINED",
-            ViewAlgorithm::Merge => "MERGE",
-            ViewAlgorithm::TempTable => "TEMPTABLE",
-        },
-    );
-    body.set(
-        CHECK,
-        match written.check {
-            ViewCheck::None => "NONE",
-            ViewCheck::Local => "LOCAL",
-            ViewCheck::Cascaded => "CASCADED",
-        },
-    );
+    set_options(&mut body, algorithm, written.check);
     let object = Object::new(ObjectKind::View, file_name(&database)?, file_name(&name)?, body.encode());
     let put = match (written.alter, written.or_replace) {
         (true, _) => Put::Existing,
@@ -109,6 +95,26 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
         e => error::engine(&e),
     })?;
     Ok(Outcome::default())
+}
+
+/// Puts down what CREATE VIEW says besides the query.
+pub(crate) fn set_options(body: &mut ObjectBody, algorithm: ViewAlgorithm, check: ViewCheck) {
+    body.set(
+        ALGORITHM,
+        match algorithm {
+            ViewAlgorithm::Undefined => "UNDEFINED",
+            ViewAlgorithm::Merge => "MERGE",
+            ViewAlgorithm::TempTable => "TEMPTABLE",
+        },
+    );
+    body.set(
+        CHECK,
+        match check {
+            ViewCheck::None => "NONE",
+            ViewCheck::Local => "LOCAL",
+            ViewCheck::Cascaded => "CASCADED",
+        },
+    );
 }
 
 fn definer_of(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>) -> SqlResult<(String, String)> {
@@ -286,6 +292,14 @@ pub(crate) fn columns_of(cx: &mut StmtCx<'_>, object: &Arc<Object>) -> SqlResult
         });
     }
     Ok(out)
+}
+
+/// Whether rows can be changed through a view; not through one that cannot be used.
+pub(crate) fn is_updatable(cx: &mut StmtCx<'_>, object: &Arc<Object>) -> bool {
+    let (database, name) = vaquita_catalog::sql_name(&object.lock_name());
+    let mut plan_cx = planning(cx, &[], &[], &[]);
+    let (planner, mut compile) = plan_cx.planning();
+    vaquita_plan::is_updatable(&planner, object, (&database, &name), &mut compile).unwrap_or(false)
 }
 
 /// The same as [`columns_of`], told as an error of the view.

@@ -5,6 +5,7 @@
 //! | the engine's settings from system variables | `options` |
 //! | what a folder and its server are | `identity` |
 //! | how much memory all sessions may take | `memory` |
+//! | views of the MySQL server that made the folder | `server_views` |
 //!
 //! What a [`Database`] asks for that stands above it is put in here: the tables of information_schema, sessions for
 //! statements of its own.
@@ -12,6 +13,7 @@
 mod identity;
 mod memory;
 mod options;
+mod server_views;
 
 use crate::connection::{Connection, FunctionsOfFolder};
 use crate::database::Database;
@@ -100,6 +102,7 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     let functions: AnyPrograms = Box::new(FunctionsOfFolder(Arc::downgrade(&db)));
     let _ = db.programs.set(Box::new(functions));
     crate::dcl::open(&db)?;
+    server_views::take_over(&db);
     // Not before: the accounts may have to be made first.
     db.apply_at_start();
     db.start_logs()?;

@@ -86,14 +86,20 @@ pub(super) fn views(m: &mut Making<'_, '_>) -> SqlResult<()> {
         let own = (m.state().account_user.as_str(), m.state().account_host.as_str());
         let shown = has.has(Priv::SHOW_VIEW) || own == (body.definer.0.as_str(), body.definer.1.as_str());
         let (charset, collation) = of_views::charset_names(&body);
+        let updatable = match m.cx.engine.as_deref_mut() {
+            Some(engine) => {
+                let mut cx = SessionCx { db: m.db, engine, state: &mut *m.cx.state };
+                of_views::is_updatable(&mut cx, &view.object)
+            }
+            None => false,
+        };
         m.push(vec![
             text("def"),
             text(&view.database),
             text(&view.name),
             text(if shown { body.text.as_str() } else { "" }),
             text(of_views::check_option(&body)),
-            // Rows are not changed through views.
-            yes_no(false),
+            yes_no(updatable),
             text(format!("{}@{}", body.definer.0, body.definer.1)),
             text(body.security.name()),
             text(charset),

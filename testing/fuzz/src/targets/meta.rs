@@ -6,6 +6,7 @@ use vaquita_format::PageSize;
 use vaquita_format::cfg::TableMeta;
 use vaquita_format::column::{ColumnDef, MType};
 use vaquita_format::frm::Frm;
+use vaquita_format::frm_view::FrmView;
 use vaquita_format::index_def::RowFormat;
 use vaquita_format::text::TextType;
 use vaquita_format::value::ValueType;
@@ -31,6 +32,21 @@ pub(super) fn frm(data: &[u8]) {
     for format in [RowFormat::Redundant, RowFormat::Compact, RowFormat::Dynamic, frm.default_row_format()] {
         let _ = frm.table_def(PageSize::DEFAULT, format, &[IndexId(1)]);
     }
+}
+
+/// A view's file as text, and with what a real one has before it.
+pub(super) fn frm_view(data: &[u8]) {
+    let _ = FrmView::parse(data);
+    let _ = FrmView::parse(&[b"TYPE=VIEW\nquery=".as_slice(), data].concat());
+}
+
+pub(super) fn frm_view_seeds() -> Vec<Vec<u8>> {
+    vec![
+        b"TYPE=VIEW\nquery=select `d`.`t`.`a` AS `a`,\\'x\\\\\\'\\n\\' AS `s` from `d`.`t`\nmd5=0\nupdatable=1\n\
+          algorithm=2\ndefiner_user=root\ndefiner_host=%\nsuid=0\nwith_check_option=1\n\
+          timestamp=2026-11-25 07:17:24\nclient_cs_name=utf8\nconnection_cl_name=utf8_general_ci\n"
+            .to_vec(),
+    ]
 }
 
 pub(super) fn frm_seeds() -> Vec<Vec<u8>> {

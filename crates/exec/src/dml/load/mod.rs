@@ -7,7 +7,7 @@
 mod reader;
 mod source;
 
-use super::insert::open_for_change;
+use super::insert::{InsertTarget, open_for_change};
 use super::rules::refuse_given;
 use super::scope::TableScope;
 use super::store::must_be_given;
@@ -26,7 +26,7 @@ use vaquita_expr::{CompileCx, EvalCx, Row, TableRow, compile};
 use vaquita_parser::ast::{self, TriggerEvent};
 use vaquita_plan::FileFormat;
 use vaquita_plan::wanted_of;
-use vaquita_plan::{SourceLock, TableRules, TableUse};
+use vaquita_plan::{InsertView, SourceLock, TableRules, TableUse};
 use vaquita_session::SessionCx;
 use vaquita_session::SessionState;
 use vaquita_session::Shared;
@@ -64,6 +64,8 @@ pub struct LoadPlan {
     reads_row: bool,
     rules: Option<Arc<TableRules>>,
     triggers: Option<Arc<TableTriggers>>,
+    /// The view that the statement names instead of the table.
+    view: Option<Arc<InsertView>>,
     wants: Box<[Wanted]>,
 }
 
@@ -85,12 +87,13 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
             .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{name}'")))?
             .default_collation(),
     };
-    let info = open_for_change(&ast.table, &mut cx.session)?;
+    let target = open_for_change(&ast.table, &[], true, cx)?;
+    let InsertTarget { info, view } = &target;
     let (planner, compile_cx) = cx.planning();
     let planner = planner.locking_sources(SourceLock::Always);
     // Variables change from row to row.
     let mut compile_cx = CompileCx { fold: false, ..compile_cx };
-    let scope = TableScope { info: &info, planner: &planner };
+    let scope = TableScope { info, view: view.as_deref(), planner: &planner };
     let mut targets = Vec::new();
     for target in ast.targets {
         targets.push(match target {
@@ -99,15 +102,18 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         });
     }
     if targets.is_empty() {
-        targets.extend(info.visible_columns().map(|(c, _)| Target::Column(c)));
+        match view {
+            Some(view) => targets.extend(view.columns.iter().map(|(_, c)| Target::Column(*c))),
+            None => targets.extend(info.visible_columns().map(|(c, _)| Target::Column(c))),
+        }
     }
     for target in &targets {
         if let Target::Column(column) = target {
-            refuse_given(&info, *column, compile_cx.session.state)?;
+            refuse_given(info, *column, compile_cx.session.state)?;
         }
     }
     if format.is_fixed_width() {
-        check_fixed_width(&info, &targets)?;
+        check_fixed_width(info, &targets)?;
     }
     let mut assignments = Vec::new();
     for assignment in ast.assignments {
@@ -115,7 +121,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         let value = match assignment.value.kind {
             ast::ExprKind::Default => None,
             _ => {
-                refuse_given(&info, column, compile_cx.session.state)?;
+                refuse_given(info, column, compile_cx.session.state)?;
                 Some(compile(&assignment.value, &scope, &mut compile_cx)?)
             }
         };
@@ -134,7 +140,10 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         _ => &[TriggerEvent::Insert],
     };
     let triggers = triggers_of(&mut compile_cx, &info.table, events)?;
-    let wants = wants(ast, &info, &planner.take_uses());
+    let uses = planner.take_uses();
+    target.refuse_read(&uses)?;
+    let wants = wants(ast, &target, &uses);
+    let InsertTarget { info, view } = target;
     Ok(LoadPlan {
         file: ast.file.into(),
         local: ast.local,
@@ -149,6 +158,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
         reads_row,
         rules,
         triggers,
+        view,
         wants,
         info,
     })
@@ -177,12 +187,13 @@ fn check_fixed_width(info: &TableInfo, targets: &[Target]) -> SqlResult<()> {
 }
 
 /// `read`: tables that subqueries of SET read.
-fn wants(ast: &ast::LoadData<'_>, info: &TableInfo, read: &[TableUse]) -> Box<[Wanted]> {
+fn wants(ast: &ast::LoadData<'_>, target: &InsertTarget, read: &[TableUse]) -> Box<[Wanted]> {
     let mut wants = wanted_of(read);
-    wants.push(Wanted::table(&info.definition.database, &info.definition.name, Priv::INSERT));
+    wants.extend(target.wants(Priv::INSERT, None));
     if ast.duplicates == ast::LoadDuplicates::Replace {
-        wants.push(Wanted::table(&info.definition.database, &info.definition.name, Priv::DELETE));
+        wants.extend(target.wants(Priv::DELETE, None));
     }
+    wants.extend(target.view.iter().flat_map(|view| wanted_of(&view.uses)));
     if !ast.local {
         wants.push(Wanted::global(Priv::FILE));
     }
@@ -205,7 +216,8 @@ impl LoadPlan {
             _ => (OnDuplicate::Fail, false),
         };
         let writer = Writer::new(&self.info, state, None, ignore, on_duplicate);
-        let mut writer = writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref());
+        let writer = writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref());
+        let mut writer = writer.by_view(self.view.as_ref().map(|view| &*view.changed));
         // Never an error here.
         let strict = std::mem::take(&mut writer.store.strict);
         for &column in &self.without_default {
