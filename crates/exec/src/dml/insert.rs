@@ -283,11 +283,9 @@ impl InsertTarget {
     /// 1093, 1443.
     pub(crate) fn refuse_read(&self, uses: &[TableUse]) -> SqlResult<()> {
         let definition = &self.info.definition;
-        let (database, name) = match &self.view {
-            Some(view) => (&view.database, &view.name),
-            None => (&definition.database, &definition.name),
-        };
-        refuse_reading(uses, definition, (database, name, name), "INSERT")
+        let view = self.view.as_ref().map(|view| (view.database.as_str(), view.name.as_str()));
+        let name = view.map_or(definition.name.as_str(), |(_, name)| name);
+        refuse_reading(uses, definition, name, view, "INSERT")
     }
 }
 

@@ -479,8 +479,8 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
         }
         uses.extend(scope.view(at).into_iter().flat_map(|view| view.uses.iter().cloned()));
     }
-    let within = scope.slots.iter().filter_map(|slot| Some((slot, slot.within.as_ref()?)));
-    uses.extend(within.map(|(slot, within): (&Slot, &Box<Within>)| TableUse {
+    let within = scope.slots.iter().filter_map(|slot| Some((slot, slot.within.as_deref()?)));
+    uses.extend(within.map(|(slot, within): (&Slot, &Within)| TableUse {
         database: slot.database.clone(),
         table: slot.name.clone(),
         columns: names(&slot.columns, &slot.used, &slot.substituted.borrow()),

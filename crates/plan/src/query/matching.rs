@@ -206,47 +206,43 @@ fn refuse_read(
     for target in targets {
         let slot = &scope.slots[usize::from(target.slot)];
         let definition = &target.info.definition;
-        let base = (definition.database.as_str(), definition.name.as_str());
-        let (alias, (database, name)) = match &target.view {
+        let (alias, view) = match &target.view {
             // Of tables that are updated together MySQL names the first, whichever it means.
-            _ if update && scope.order.len() > 1 => (scope.named(scope.order[0]).alias, base),
-            Some(view) => (view.alias(), view.name()),
-            None => (slot.alias.as_str(), base),
+            _ if update && scope.order.len() > 1 => {
+                let first = scope.named(scope.order[0]);
+                (first.alias, scope.view(scope.order[0]).map(|_| (first.database, first.name)))
+            }
+            Some(view) => (view.alias(), Some(view.name())),
+            None => (slot.alias.as_str(), None),
         };
-        refuse_reading(&planner.uses.borrow(), definition, (database, name, alias), statement)?;
+        refuse_reading(&planner.uses.borrow(), definition, alias, view, statement)?;
     }
     Ok(())
 }
 
-/// Whether what subqueries read is the table that a statement changes. `named`: database, name and alias of what the statement
-/// calls so, the table or a view.
+/// Whether what subqueries read is the table that a statement changes, which it calls `alias`; `view`: database and name, if that is
+/// a view.
 ///
 /// # Errors
 /// 1093, 1443.
 pub fn refuse_reading(
     uses: &[TableUse],
     definition: &Definition,
-    named: (&str, &str, &str),
+    alias: &str,
+    view: Option<(&str, &str)>,
     statement: &str,
 ) -> SqlResult<()> {
-    let (database, name, alias) = named;
-    let direct =
-        |u: &&TableUse| !u.derived && u.through.is_none() && u.database == database && u.table == name;
-    if uses.iter().any(|u| direct(&u)) {
+    let table = |u: &&TableUse| !u.derived && u.database == definition.database && u.table == definition.name;
+    let Some(found) = uses.iter().find(table) else { return Ok(()) };
+    let by = found.through.as_ref().map(|through| (through.view.0.as_str(), through.view.1.as_str()));
+    if by == view {
         let message = format!("You can't specify target table '{alias}' for update in FROM clause");
         return Err(SqlError::new(1093, message));
     }
-    let table = |u: &&TableUse| !u.derived && u.database == definition.database && u.table == definition.name;
-    match uses.iter().find(table) {
-        None => Ok(()),
-        Some(u) => {
-            let view = u.through.as_ref().map_or(alias, |through| &through.view.1);
-            let message = format!(
-                "The definition of table '{view}' prevents operation {statement} on table '{alias}'."
-            );
-            Err(SqlError::new(1443, message))
-        }
-    }
+    let name = by.map_or(alias, |(_, name)| name);
+    let message =
+        format!("The definition of table '{name}' prevents operation {statement} on table '{alias}'.");
+    Err(SqlError::new(1443, message))
 }
 
 /// The target that a DELETE names.
