@@ -130,7 +130,7 @@ impl Definition {
             let column = column.ok_or_else(|| SqlError::key_column_missing(&part.column))?;
             let width = width_of(&self.columns[column].ty);
             let prefix_len = part.prefix.map_or(0, |chars| chars * width);
-            Ok(KeyPart { prefix_len, ..KeyPart::whole(column) })
+            Ok(KeyPart { column, prefix_len, descending: part.descending })
         };
         key.parts.iter().map(part).collect()
     }
@@ -263,7 +263,7 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
         let column = &table.columns[p.column].def;
         let width = u32::from(column.mbmaxlen.max(1));
         let prefix = (p.prefix_len > 0).then(|| p.prefix_len / width);
-        KeyPart { prefix, ..KeyPart::whole(&column.name) }
+        KeyPart { column: column.name.clone(), prefix, descending: p.descending }
     };
     let parts: Vec<KeyPart> = index.parts.iter().map(part).collect();
     // A key that is named like its foreign key and has just its columns was made for it.

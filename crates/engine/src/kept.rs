@@ -17,12 +17,16 @@
 //! | table | those of [`option`], `data_directory` | as declared |
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
+//! | table | `index/NAME/descending` | numbers of the parts of an index that are descending, from 0, with commas between. The engine itself |
+//! |  |  | writes and reads it: the order of the tree depends on it |
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
 //! | table | `check/NAME/clause`, `check/NAME/columns` | of a CHECK constraint: its condition, the columns in it |
 //! | table | `check/NAME/unenforced` | `1`: it is not enforced. NAME is `%nN` of one that is named after the table, `TABLE_chk_N` |
 //! | table | `index/NAME/fulltext` | columns of a FULLTEXT key, which has no tree; only of tables of a MySQL server |
 //!
 //! A table made by the engine's API has no options, and its columns no type line.
+
+use vaquita_format::index_def::KeyPart;
 
 /// Options of tables, by name.
 pub mod option {
@@ -131,6 +135,33 @@ pub fn is_of_index(option: &str) -> bool {
 /// Name of an option of an index in a table's extra.
 pub fn index_option(index: &str, option: &str) -> String {
     format!("{OF_INDEX}{}/{option}", safe_name(index))
+}
+
+/// Option of an index: which of its parts are descending.
+const DESCENDING: &str = "descending";
+
+/// Gives the parts of an index the directions that are kept of it.
+pub fn direct(extra: &Extra, index: &str, parts: &mut [KeyPart]) {
+    let numbers = extra.get(&index_option(index, DESCENDING)).unwrap_or_default().split(',');
+    for number in numbers.filter_map(|n| n.parse::<usize>().ok()) {
+        if let Some(part) = parts.get_mut(number) {
+            part.descending = true;
+        }
+    }
+}
+
+/// A table's extra with the directions of its indexes, as [`direct`] reads them.
+pub(crate) fn with_directions<'i>(
+    extra: &str,
+    indexes: impl Iterator<Item = (&'i str, &'i [KeyPart])>,
+) -> String {
+    let mut kept = Extra::parse(extra);
+    for (name, parts) in indexes {
+        let down = parts.iter().enumerate().filter(|(_, part)| part.descending);
+        let numbers: Vec<String> = down.map(|(n, _)| n.to_string()).collect();
+        kept.set(&index_option(name, DESCENDING), Some(numbers.join(",")).filter(|n| !n.is_empty()));
+    }
+    kept.to_text()
 }
 
 /// What names of options of CHECK constraints begin with.

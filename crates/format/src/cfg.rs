@@ -216,7 +216,12 @@ impl TableMeta {
             let column = self.columns.iter().find(|c| c.column.name == f.column).ok_or_else(|| {
                 Corruption::new(".cfg index field", format!("{} of {} is no column", f.column, index.name))
             })?;
-            Ok(FieldDef { column: column.column.clone(), prefix_len: f.prefix_len, fixed_len: f.fixed_len })
+            Ok(FieldDef {
+                column: column.column.clone(),
+                prefix_len: f.prefix_len,
+                fixed_len: f.fixed_len,
+                descending: false,
+            })
         };
         let fields = index.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
         let kind =

@@ -29,7 +29,7 @@ pub enum IndexKind {
     Plain,
 }
 
-/// How two values of a field compare; SQL NULL is below all of them.
+/// How two values of a field compare; SQL NULL is below all of them, in a descending field behind them.
 #[derive(Debug, Clone, Copy)]
 pub enum FieldCmp {
     /// As byte strings.
@@ -42,6 +42,16 @@ pub enum FieldCmp {
     Float,
     /// As little-endian 64-bit IEEE numbers.
     Double,
+    /// The other way round than as byte strings.
+    BytesDown,
+    /// The other way round than as text.
+    TextDown(Collation),
+    /// The other way round than in a collation this program does not know.
+    UnknownDown(u16),
+    /// The other way round than as 32-bit numbers.
+    FloatDown,
+    /// The other way round than as 64-bit numbers.
+    DoubleDown,
 }
 
 impl FieldCmp {
@@ -65,19 +75,57 @@ impl FieldCmp {
         }
     }
 
+    /// The other way round.
+    #[must_use]
+    pub fn reversed(self) -> FieldCmp {
+        match self {
+            FieldCmp::Bytes => FieldCmp::BytesDown,
+            FieldCmp::Text(collation) => FieldCmp::TextDown(collation),
+            FieldCmp::Unknown(id) => FieldCmp::UnknownDown(id),
+            FieldCmp::Float => FieldCmp::FloatDown,
+            FieldCmp::Double => FieldCmp::DoubleDown,
+            FieldCmp::BytesDown => FieldCmp::Bytes,
+            FieldCmp::TextDown(collation) => FieldCmp::Text(collation),
+            FieldCmp::UnknownDown(id) => FieldCmp::Unknown(id),
+            FieldCmp::FloatDown => FieldCmp::Float,
+            FieldCmp::DoubleDown => FieldCmp::Double,
+        }
+    }
+
+    /// Whether greater values come first.
+    #[inline]
+    pub fn is_descending(self) -> bool {
+        matches!(
+            self,
+            FieldCmp::BytesDown
+                | FieldCmp::TextDown(_)
+                | FieldCmp::UnknownDown(_)
+                | FieldCmp::FloatDown
+                | FieldCmp::DoubleDown
+        )
+    }
+
+    /// The order of the values themselves, whatever that of the field is.
+    #[must_use]
+    pub fn of_values(self) -> FieldCmp {
+        if self.is_descending() { self.reversed() } else { self }
+    }
+
     /// The order of two values that begin with the same bytes, by the first that differ; `None` if it depends on more.
     #[inline]
     pub fn by_differing_bytes(self, a: u8, b: u8) -> Option<Ordering> {
         match self {
             FieldCmp::Bytes | FieldCmp::Unknown(_) => Some(a.cmp(&b)),
             FieldCmp::Text(collation) => collation.by_differing_bytes(a, b),
-            FieldCmp::Float | FieldCmp::Double => None,
+            FieldCmp::Float | FieldCmp::Double | FieldCmp::FloatDown | FieldCmp::DoubleDown => None,
+            FieldCmp::BytesDown | FieldCmp::UnknownDown(_) => Some(b.cmp(&a)),
+            FieldCmp::TextDown(collation) => collation.by_differing_bytes(a, b).map(Ordering::reverse),
         }
     }
 
     /// Whether the order is known to this program: the collation is implemented.
     pub fn is_known(self) -> bool {
-        !matches!(self, FieldCmp::Unknown(_))
+        !matches!(self, FieldCmp::Unknown(_) | FieldCmp::UnknownDown(_))
     }
 }
 
@@ -90,13 +138,21 @@ pub struct FieldDef {
     pub prefix_len: u32,
     /// Bytes of every value, 0 for variable length.
     pub fixed_len: u32,
+    /// Greater values come first.
+    pub descending: bool,
 }
 
 impl FieldDef {
     /// A field of a table in this format; `prefix_len` 0 takes the whole column.
     pub fn new(column: ColumnDef, prefix_len: u32, format: RowFormat) -> Self {
         let fixed_len = field_fixed_len(column.fixed_len(format), prefix_len);
-        Self { column, prefix_len, fixed_len }
+        Self { column, prefix_len, fixed_len, descending: false }
+    }
+
+    /// How its values compare.
+    pub fn compare(&self) -> FieldCmp {
+        let cmp = FieldCmp::of(&self.column);
+        if self.descending { cmp.reversed() } else { cmp }
     }
 
     fn layout(&self) -> FieldLayout {
@@ -113,17 +169,25 @@ pub struct KeyPart {
     pub column: usize,
     /// Bytes of the prefix, 0 for the whole column.
     pub prefix_len: u32,
+    /// Greater values come first.
+    pub descending: bool,
 }
 
 impl KeyPart {
     /// A whole column.
     pub const fn whole(column: usize) -> Self {
-        Self { column, prefix_len: 0 }
+        Self { column, prefix_len: 0, descending: false }
     }
 
     /// The first bytes of a column.
     pub const fn prefix(column: usize, prefix_len: u32) -> Self {
-        Self { column, prefix_len }
+        Self { column, prefix_len, descending: false }
+    }
+
+    /// The same, the greatest value first.
+    #[must_use]
+    pub const fn descending(self) -> Self {
+        Self { descending: true, ..self }
     }
 }
 
@@ -192,7 +256,7 @@ impl IndexDef {
         let n_uniq_in_tree = if kind == IndexKind::Secondary { fields.len() } else { n_uniq };
         let layouts: Vec<_> = fields.iter().map(FieldDef::layout).collect();
         let layout = RecLayout::new(spec.row_format.is_comp(), layouts, n_uniq_in_tree)?;
-        let compare: Vec<_> = fields.iter().map(|f| FieldCmp::of(&f.column)).collect();
+        let compare: Vec<_> = fields.iter().map(FieldDef::compare).collect();
         let n_bytes = compare.iter().take_while(|c| matches!(c, FieldCmp::Bytes)).count();
         let n_const_bytes = n_bytes.min(layout.n_const());
         let redo_description = redo_description(&layout, n_uniq_in_tree);
@@ -425,7 +489,7 @@ fn key_fields(columns: &[ColumnDef], parts: &[KeyPart], format: RowFormat) -> Re
         let column = columns.get(p.column).ok_or_else(|| {
             Corruption::new("key part", format!("column {} of {}", p.column, columns.len()))
         })?;
-        Ok(FieldDef::new(column.clone(), p.prefix_len, format))
+        Ok(FieldDef { descending: p.descending, ..FieldDef::new(column.clone(), p.prefix_len, format) })
     };
     parts.iter().map(field).collect()
 }

@@ -26,7 +26,7 @@ const RANGES_MAX: usize = 8192;
 /// Characters added to the least text with a prefix.
 const FILL_MAX: usize = 32;
 
-/// An interval of an index; an empty key is no bound.
+/// An interval of an index, in its order; an empty key is no bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyRange {
     /// The least key.
@@ -60,9 +60,12 @@ pub fn ranges_of(
     let mut prefixes: Vec<Vec<KeyField>> = vec![Vec::new()];
     for (i, part) in index.parts.iter().enumerate() {
         let mut column = Column { info, index, part: i, row };
-        let Some(intervals) = column.intervals(sarg, cx)? else {
+        let Some(mut intervals) = column.intervals(sarg, cx)? else {
             return Ok((i > 0).then(|| points(prefixes)));
         };
+        if part.descending {
+            backwards(&mut intervals);
+        }
         let last = i + 1 == index.parts.len();
         let go_on = part.prefix_len == 0 && intervals.iter().all(Interval::is_point);
         if prefixes.len() * intervals.len() > RANGES_MAX && i > 0 {
@@ -82,6 +85,12 @@ pub fn ranges_of(
         prefixes = longer;
     }
     Ok(Some(points(prefixes)))
+}
+
+/// The same intervals in the order of a descending key part, in which their ends change places.
+fn backwards(intervals: &mut [Interval]) {
+    intervals.reverse();
+    intervals.iter_mut().for_each(|interval| std::mem::swap(&mut interval.low, &mut interval.high));
 }
 
 fn points(keys: Vec<Vec<KeyField>>) -> Vec<KeyRange> {
@@ -129,12 +138,14 @@ type Intervals = Option<Vec<Interval>>;
 impl Column<'_> {
     /// The order of the key part's values.
     fn order(&self) -> impl Fn(&[u8], &[u8]) -> Ordering {
-        let by = self.index.def().compare_plan()[self.part];
+        let by = self.index.def().compare_plan()[self.part].of_values();
         move |a, b| match by {
-            FieldCmp::Bytes | FieldCmp::Unknown(_) => a.cmp(b),
-            FieldCmp::Text(collation) => collation.compare(a, b),
-            FieldCmp::Float => float(a).total_cmp(&float(b)),
-            FieldCmp::Double => double(a).total_cmp(&double(b)),
+            FieldCmp::Text(collation) | FieldCmp::TextDown(collation) => collation.compare(a, b),
+            FieldCmp::Float | FieldCmp::FloatDown => float(a).total_cmp(&float(b)),
+            FieldCmp::Double | FieldCmp::DoubleDown => double(a).total_cmp(&double(b)),
+            FieldCmp::Bytes | FieldCmp::BytesDown | FieldCmp::Unknown(_) | FieldCmp::UnknownDown(_) => {
+                a.cmp(b)
+            }
         }
     }
 

@@ -170,6 +170,43 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("select json_value('{}', '$.a' error on empty)", "ERROR 3966"),
     ("select json_value('{\"a\": \"x\"}', '$.a' returning unsigned error on error)", "ERROR 3156"),
+    // Schemas.
+    (
+        r##"select json_schema_valid('{"id": "http://json-schema.org/geo", "$schema": "http://json-schema.org/draft-04/schema#", "description": "A geographical coordinate", "type": "object", "properties": {"latitude": {"type": "number", "minimum": -90, "maximum": 90}, "longitude": {"type": "number", "minimum": -180, "maximum": 180}}, "required": ["latitude", "longitude"]}', '{"latitude": 63.444697, "longitude": 10.445118}'), json_schema_valid('{"required": ["latitude"]}', '{}'), json_schema_valid(null, '{}'), json_schema_valid('{}', null)"##,
+        "1|0|NULL|NULL",
+    ),
+    (
+        r##"select json_schema_validation_report('{"type": "object", "properties": {"latitude": {"type": "number", "minimum": -90}}, "required": ["latitude"]}', '{"latitude": -91}')"##,
+        r##"{"valid": false, "reason": "The JSON document location '#/latitude' failed requirement 'minimum' at JSON Schema location '#/properties/latitude'", "schema-location": "#/properties/latitude", "document-location": "#/latitude", "schema-failed-keyword": "minimum"}"##,
+    ),
+    (
+        r##"select json_unquote(json_extract(json_schema_validation_report('{"required": ["longitude"]}', '{}'), '$.reason')), json_schema_validation_report('{}', '1')"##,
+        r##"The JSON document location '#' failed requirement 'required' at JSON Schema location '#'|{"valid": true}"##,
+    ),
+    ("select json_schema_valid('[]', '{}')", "ERROR 3853"),
+    ("select json_schema_valid('{', '{}')", "ERROR 3141"),
+    (r##"select json_schema_valid('{"$ref": "http://x/y"}', '{}')"##, "ERROR 1235"),
+    (r##"select json_schema_valid('{"$ref": "#"}', '{}')"##, "ERROR 3157"),
+    (
+        r##"select json_schema_valid('{"definitions": {"p": {"type": "integer", "exclusiveMinimum": true, "minimum": 0}}, "items": {"$ref": "#/definitions/p"}}', '[1, 2]') a, json_schema_valid('{"definitions": {"p": {"type": "integer", "exclusiveMinimum": true, "minimum": 0}}, "items": {"$ref": "#/definitions/p"}}', '[1, 0]') b"##,
+        "1|0",
+    ),
+    (
+        r##"select json_schema_valid('{"enum": [1, "a", null]}', '"a"'), json_schema_valid('{"enum": [1]}', '2'), json_schema_valid('{"type": ["null", "string"]}', 'null'), json_schema_valid('{"anyOf": [{"type": "string"}, {"minimum": 3}]}', '2'), json_schema_valid('{"oneOf": [{"maximum": 9}, {"minimum": 3}]}', '4'), json_schema_valid('{"allOf": [{"maximum": 9}, {"minimum": 3}]}', '4'), json_schema_valid('{"not": {"type": "string"}}', '"x"')"##,
+        "1|0|1|0|0|1|0",
+    ),
+    (
+        r##"select json_schema_valid('{"pattern": "^a.c$"}', '"abc"'), json_schema_valid('{"pattern": "^a.c$"}', '"abd"'), json_schema_valid('{"pattern": "("}', '"abd"'), json_schema_valid('{"minLength": 2, "maxLength": 2}', '"éü"'), json_schema_valid('{"multipleOf": 0.1}', '0.3'), json_schema_valid('{"multipleOf": 2}', '3')"##,
+        "1|0|1|1|1|0",
+    ),
+    (
+        r##"select json_schema_valid('{"additionalProperties": false, "properties": {"a": {}}, "patternProperties": {"^x": {"type": "integer"}}}', '{"a": 1, "xy": 2}') a, json_schema_valid('{"additionalProperties": false, "properties": {"a": {}}, "patternProperties": {"^x": {"type": "integer"}}}', '{"b": 1}') b, json_schema_valid('{"additionalProperties": {"type": "string"}}', '{"b": 1}') c, json_schema_valid('{"dependencies": {"a": ["b"]}}', '{"a": 1}') d, json_schema_valid('{"minProperties": 1}', '{}') e"##,
+        "1|0|0|0|0",
+    ),
+    (
+        r##"select json_schema_valid('{"items": [{"type": "integer"}], "additionalItems": false}', '[1, 2]'), json_schema_valid('{"uniqueItems": true}', '[1, 2, 1.0]'), json_schema_valid('{"minItems": 2, "maxItems": 3}', '[1, 2]')"##,
+        "0|0|1",
+    ),
     // Casts.
     (
         "select cast('[1,2 ]' as json), cast(1 as json), cast(1.25 as json), cast(true as json), cast(null as json)",

@@ -61,7 +61,14 @@ impl World {
         let clients = (0..n_clients).map(|_| engine.session()).collect();
         let mut world = World { disk, engine, clients, rng: Rng::new(seed), made: 0 };
         for (i, format) in FORMATS.into_iter().enumerate() {
-            world.engine.session().create_table(&spec(&format!("w/t{i}"), format)).unwrap();
+            let mut spec = spec(&format!("w/t{i}"), format);
+            // Some of the keys descend.
+            if i != 1 {
+                let primary = spec.primary_key.iter_mut().filter(|_| i == 2);
+                let others = spec.indexes.iter_mut().map(|index| &mut index.parts);
+                primary.chain(others).for_each(|parts| parts[0].descending = true);
+            }
+            world.engine.session().create_table(&spec).unwrap();
         }
         let mut child = spec("w/child", RowFormat::Dynamic);
         child.foreign_keys.push(ForeignKeySpec {

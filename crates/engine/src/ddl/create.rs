@@ -8,6 +8,7 @@ use crate::dict::codec::{ColumnExtra, TableExtra};
 use crate::dict::ids;
 use crate::dict::rows::{self, Flags, Values};
 use crate::error::{Error, Result};
+use crate::kept;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::column::ColumnDef;
@@ -78,7 +79,10 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
         collation: parts.collation,
         auto_inc_from: parts.auto_inc_from,
         comment: parts.comment.clone(),
-        extra: parts.extra.clone(),
+        extra: kept::with_directions(
+            &parts.extra,
+            parts.indexes.iter().map(|i| (i.name.as_str(), &i.parts[..])),
+        ),
         columns: parts.columns.iter().map(column).collect(),
         index_comments: commented.map(|i| (i.id, i.comment.clone())).collect(),
     }

@@ -211,7 +211,8 @@ pub(super) fn positions(columns: &[Column], names: &[String]) -> std::result::Re
 
 /// Whether a key begins with these columns, whole.
 pub(super) fn begins_with(parts: &[KeyPart], columns: &[usize]) -> bool {
-    parts.len() >= columns.len() && parts.iter().zip(columns).all(|(p, &c)| *p == KeyPart::whole(c))
+    let is = |(part, &column): (&KeyPart, &usize)| part.column == column && part.prefix_len == 0;
+    parts.len() >= columns.len() && parts.iter().zip(columns).all(is)
 }
 
 fn has_index(table: &TableParts, columns: &[usize]) -> bool {

@@ -159,7 +159,7 @@ impl TableParts {
             })
         };
         let unknown_collation = self.columns.iter().find_map(|c| match FieldCmp::of(&c.def) {
-            FieldCmp::Unknown(id) => Some(id),
+            FieldCmp::Unknown(id) | FieldCmp::UnknownDown(id) => Some(id),
             _ => None,
         });
         let cluster_fields = self.columns.iter().map(whole).collect::<Result<_>>()?;

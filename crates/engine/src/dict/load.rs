@@ -5,6 +5,7 @@ use crate::dict::codec::TableExtra;
 use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
+use crate::kept::{self, Extra};
 use crate::table::{Column, ForeignKey, ReferentialAction, Table, Unmaintained};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -193,7 +194,8 @@ impl Dictionary {
             let column = table.columns.iter().position(|c| c.def.name == name).ok_or_else(|| {
                 Error::Corrupt(format!("table {}: field {name} of an index is no column", table.name))
             })?;
-            parts.push(KeyPart { column, prefix_len });
+            // Which of them are descending is told by our own table.
+            parts.push(KeyPart::prefix(column, prefix_len));
         }
         Ok(Some(IndexParts {
             id: IndexId(row.number(1)),
@@ -217,6 +219,9 @@ impl Dictionary {
             None => server_files::read_extra(storage, parts)?,
         };
         let Some(extra) = extra else { return Ok(()) };
+        for index in &mut parts.indexes {
+            kept::direct(&Extra::parse(&extra.extra), &index.name, &mut index.parts);
+        }
         parts.collation = extra.collation;
         parts.comment = extra.comment;
         parts.extra = extra.extra;

@@ -32,7 +32,7 @@ pub(crate) mod load;
 pub mod objects;
 pub(crate) mod rows;
 pub(crate) mod server_files;
-pub(crate) mod sys_tables;
+pub mod sys_tables;
 
 pub use bootstrap::CreateSystem;
 

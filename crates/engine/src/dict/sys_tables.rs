@@ -37,7 +37,7 @@ const fn column(name: &'static str, ty: SysType) -> SysColumn {
 }
 
 /// What MySQL keeps in `.frm` files.
-pub(crate) const SYS_VAQUITA_TABLES: SysTable = SysTable {
+pub const SYS_VAQUITA_TABLES: SysTable = SysTable {
     name: "SYS_VAQUITA_TABLES",
     id: None,
     columns: &[

@@ -15,14 +15,16 @@ fn column_of(table: &Table) -> Option<usize> {
     table.columns.iter().position(|c| c.auto_increment)
 }
 
-/// One above the greatest value in the table, from the last record of the index that begins with the column. It may
+/// One above the greatest value in the table, from the last record of the index that begins with the column, or the first if that is descending. It may
 /// belong to a transaction that is still open: its value is taken all the same.
 fn greatest(core: &Core, table: &Table, column: usize) -> Result<u64> {
     let first_is =
         |s: &[FieldSource]| matches!(s[0], FieldSource::Column { column: c, prefix_len: 0 } if c == column);
     let Some(index) = table.indexes.iter().find(|i| first_is(&i.sources)) else { return Ok(0) };
     let mut cursor = Cursor::new(&index.tree, &core.storage);
-    if !cursor.last()? {
+    let there =
+        if index.def().compare_plan()[0].is_descending() { cursor.first()? } else { cursor.last()? };
+    if !there {
         return Ok(0);
     }
     let mut offsets = Offsets::new();

@@ -114,7 +114,7 @@ pub(crate) fn int(n: i32) -> Option<Vec<u8>> {
 }
 
 /// Tables of all kinds: integer key, text key without case, no key, key of several columns with values off the page,
-/// key on a prefix in the oldest format.
+/// key on a prefix in the oldest format; most of them with descending keys, too.
 pub(crate) fn specs() -> Vec<TableSpec> {
     let whole = KeyPart::whole;
     let mut plain = TableSpec::new(
@@ -192,5 +192,20 @@ pub(crate) fn specs() -> Vec<TableSpec> {
         index("n", &[whole(1)], true),
         index("t", &[KeyPart::prefix(2, 6)], false),
     ];
-    vec![plain, text, keyless, long, compact, old]
+    let down =
+        |parts: &mut Vec<KeyPart>, which: &[usize]| which.iter().for_each(|&n| parts[n].descending = true);
+    let descending = |spec: &TableSpec, primary: &[usize], others: &[&[usize]]| {
+        let mut spec = spec.clone();
+        spec.name += "_down";
+        spec.primary_key.iter_mut().for_each(|parts| down(parts, primary));
+        spec.indexes.iter_mut().zip(others).for_each(|(index, which)| down(&mut index.parts, which));
+        spec
+    };
+    let plain_down = descending(&plain, &[0], &[&[0], &[0], &[0]]);
+    let text_down = descending(&text, &[0], &[&[0], &[1]]);
+    let keyless_down = descending(&keyless, &[], &[&[0], &[0]]);
+    let long_down = descending(&long, &[1], &[&[0], &[1]]);
+    let old_down = descending(&old, &[0], &[&[0], &[0], &[]]);
+    let ascending = [plain, text, keyless, long, compact, old];
+    ascending.into_iter().chain([plain_down, text_down, keyless_down, long_down, old_down]).collect()
 }

@@ -94,6 +94,7 @@ fn rebuilt(meta: &TableMeta, columns: &[ColumnDef]) -> Vec<IndexDef> {
         let part = |f: &CfgField| KeyPart {
             column: columns.iter().position(|c| c.name == f.column).unwrap(),
             prefix_len: f.prefix_len,
+            descending: false,
         };
         let parts: Vec<KeyPart> = i.fields[..i.n_user_defined as usize].iter().map(part).collect();
         let def = match out.first() {

@@ -1,6 +1,7 @@
 //! Order of tuples and records.
 //!
-//! Fields compare one after the other as [`FieldCmp`] says; SQL NULL is below every value and equal to itself. A record
+//! Fields compare one after the other as [`FieldCmp`] says; SQL NULL is below every value and equal to itself, in a descending field it
+//! comes last. A record
 //! with the minimum flag is below every tuple. Comparison stops after the tuple's compared fields: a key prefix is
 //! equal to every record that starts with it.
 
@@ -32,8 +33,15 @@ pub fn compare_fields(cmp: FieldCmp, a: Option<&[u8]>, b: Option<&[u8]>) -> Orde
             FieldCmp::Unknown(_) => a.cmp(b),
             FieldCmp::Float => compare_floats(float(a), float(b)),
             FieldCmp::Double => compare_floats(double(a), double(b)),
+            FieldCmp::BytesDown => compare_bytes(b, a),
+            FieldCmp::TextDown(collation) => collation.compare(b, a),
+            FieldCmp::UnknownDown(_) => b.cmp(a),
+            FieldCmp::FloatDown => compare_floats(float(b), float(a)),
+            FieldCmp::DoubleDown => compare_floats(double(b), double(a)),
         },
         (None, None) => Ordering::Equal,
+        (None, Some(_)) if cmp.is_descending() => Ordering::Greater,
+        (Some(_), None) if cmp.is_descending() => Ordering::Less,
         (None, Some(_)) => Ordering::Less,
         (Some(_), None) => Ordering::Greater,
     }

@@ -104,6 +104,11 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
+    /// Whether the index has greater keys first.
+    pub(crate) fn is_descending(&self) -> bool {
+        self.table.indexes[self.index].parts[0].descending
+    }
+
     /// The table's name in file name encoding.
     ///
     /// # Errors
@@ -238,6 +243,9 @@ fn index(table: &Table, name: &str, keys: &[Part]) -> std::result::Result<usize,
     let index = &table.indexes[at];
     if !index.is_unique() || index.parts.is_empty() {
         return Err(format!("index {name} is not unique"));
+    }
+    if index.parts.iter().any(|part| part.descending != index.parts[0].descending) {
+        return Err(format!("some columns of index {name} are descending, some are not"));
     }
     let n = index.parts.len();
     let is_key = n == keys.len()

@@ -112,8 +112,21 @@ impl InnodbStore {
         }
         // A statement is run again only if the table has changed before it could show anything.
         let mut shown = 0;
-        let bounds =
-            Bounds { low: from.is_some().then_some(&low), high: to.is_some().then_some(&high), range };
+        let (low, high) = (from.is_some().then_some(&low), to.is_some().then_some(&high));
+        let (included, past) = (range.from_included, range.to_included);
+        let bounds = match mapping.is_descending() {
+            false => {
+                Bounds { low, high, low_included: included, high_included: past, backward: range.descending }
+            }
+            // What is less in the order of values comes later in that of the index.
+            true => Bounds {
+                low: high,
+                high: low,
+                low_included: past,
+                high_included: included,
+                backward: !range.descending,
+            },
+        };
         self.operate(Kind::Read(1), |s, work| {
             let now = work.tables.now();
             let mut cursor = bounds.cursor(s, &work.bound.mapping)?;
@@ -242,16 +255,19 @@ fn show_key(
     shown.unwrap_or(Ok(ControlFlow::Continue(()))).map(Ok)
 }
 
-/// A stretch in stored form.
+/// A stretch in stored form, in the order of the index.
 struct Bounds<'b> {
     low: Option<&'b KeyBuffer>,
     high: Option<&'b KeyBuffer>,
-    range: &'b Range<'b>,
+    low_included: bool,
+    high_included: bool,
+    /// It is read from its end.
+    backward: bool,
 }
 
 impl Bounds<'_> {
     fn direction(&self) -> Direction {
-        if self.range.descending { Direction::Backward } else { Direction::Forward }
+        if self.backward { Direction::Backward } else { Direction::Forward }
     }
 
     /// A cursor at the beginning of the stretch that ends at its end.
@@ -261,23 +277,23 @@ impl Bounds<'_> {
         let options = ReadOptions::by_index(mapping.index).columns(columns);
         let mut cursor = s.cursor(&mapping.table, &options)?;
         let (low, high) = (self.low.map(KeyBuffer::fields), self.high.map(KeyBuffer::fields));
-        if self.range.descending {
+        if self.backward {
             match &high {
-                Some(key) if self.range.to_included => cursor.seek(key, Seek::LessOrEqual)?,
+                Some(key) if self.high_included => cursor.seek(key, Seek::LessOrEqual)?,
                 Some(key) => cursor.seek(key, Seek::Less)?,
                 None => cursor.seek_last(),
             }
             if let Some(key) = &low {
-                cursor.set_lower(key, self.range.from_included)?;
+                cursor.set_lower(key, self.low_included)?;
             }
         } else {
             match &low {
-                Some(key) if self.range.from_included => cursor.seek(key, Seek::GreaterOrEqual)?,
+                Some(key) if self.low_included => cursor.seek(key, Seek::GreaterOrEqual)?,
                 Some(key) => cursor.seek(key, Seek::Greater)?,
                 None => cursor.seek_first(),
             }
             if let Some(key) = &high {
-                cursor.set_upper(key, self.range.to_included)?;
+                cursor.set_upper(key, self.high_included)?;
             }
         }
         Ok(cursor)

@@ -24,11 +24,16 @@ pub(crate) struct Bed {
 
 impl Bed {
     pub(crate) fn new() -> Bed {
+        Self::with_key(KeyPart::whole(0))
+    }
+
+    /// The same with another primary key.
+    pub(crate) fn with_key(key: KeyPart) -> Bed {
         let folder = EngineFolder::new(1);
         let engine = folder.open().expect("the folder opens");
         let mut session = engine.session();
         make_config(&mut session);
-        make_demo(&mut session);
+        make_demo(&mut session, key);
         drop(session);
         drop(engine);
         // What was made is in the log: opening again recovers it.
@@ -146,7 +151,7 @@ fn make_config(session: &mut Session) {
 }
 
 /// `test.demo_test`, as the plugin's script makes it.
-fn make_demo(session: &mut Session) {
+fn make_demo(session: &mut Session, key: KeyPart) {
     let columns = vec![
         text("c1", 32).not_null(),
         text("c2", 1024),
@@ -156,6 +161,7 @@ fn make_demo(session: &mut Session) {
     ];
     let mut spec = spec("test/demo_test", columns, &[0]);
     spec.columns[0].default = DefaultValue::Stored(Vec::new());
+    spec.primary_key = Some(vec![key]);
     session.create_table(&spec).expect("made");
     let (flags, cas, end) = (stored::int(8), stored::bigint_unsigned(0), stored::int(0));
     let row = [&b"AA"[..], b"HELLO, HELLO", &flags, &cas, &end].map(Some);

@@ -142,7 +142,16 @@ fn what_does_not_fit() {
 
 #[test]
 fn stretches_of_keys() {
-    let bed = Bed::new();
+    stretches(&Bed::new());
+}
+
+/// What is asked for is an order of keys, not of the index.
+#[test]
+fn stretches_of_keys_that_descend() {
+    stretches(&Bed::with_key(vaquita_format::index_def::KeyPart::whole(0).descending()));
+}
+
+fn stretches(bed: &Bed) {
     let mut store = bed.store();
     for key in ["a", "b", "c", "d", "e"] {
         store.set(key, &format!("{key}{key}"));

@@ -768,10 +768,10 @@ fn order_of_path(info: &TableInfo, access: &Access, wanted: &[(usize, bool)]) ->
         Path::Ref { key, .. } => key.iter().map(|k| k.column).collect(),
         _ => Vec::new(),
     };
-    let mut parts: Vec<(usize, u32)> = index.parts.iter().map(|p| (p.column, p.prefix_len)).collect();
+    let mut parts = index.parts.clone();
     if !index.is_clustered() {
         // Entries of equal keys are in the order of the primary key.
-        parts.extend(info.table.clustered().parts.iter().map(|p| (p.column, p.prefix_len)));
+        parts.extend(&info.table.clustered().parts);
     }
     let mut parts = parts.into_iter().peekable();
     let mut direction = None;
@@ -779,13 +779,17 @@ fn order_of_path(info: &TableInfo, access: &Access, wanted: &[(usize, bool)]) ->
         if equal.contains(&column) {
             continue;
         }
-        while parts.peek().is_some_and(|(c, prefix)| equal.contains(c) && *prefix == 0 && *c != column) {
+        while parts
+            .peek()
+            .is_some_and(|p| equal.contains(&p.column) && p.prefix_len == 0 && p.column != column)
+        {
             parts.next();
         }
-        let (part, prefix_len) = parts.next()?;
+        let part = parts.next()?;
+        let backwards = descending != part.descending;
         let ty = info.columns[column].sql_type();
         // An index orders ENUM by number and SET by bits, as ORDER BY does.
-        if part != column || prefix_len > 0 || *direction.get_or_insert(descending) != descending {
+        if part.column != column || part.prefix_len > 0 || *direction.get_or_insert(backwards) != backwards {
             return None;
         }
         if ty.kind == vaquita_types::Kind::Json {

@@ -40,6 +40,15 @@ pub(super) fn add(
         IndexKind::Primary => KeyKind::Primary,
         IndexKind::Unique => KeyKind::Unique,
         IndexKind::Plain => KeyKind::Plain,
+        IndexKind::FullText | IndexKind::Spatial if written.parts.iter().any(|part| part.descending) => {
+            return Err(SqlError::new(
+                1221,
+                format!(
+                    "Incorrect usage of {} and explicit index order",
+                    if written.kind == IndexKind::Spatial { "spatial index" } else { "fulltext index" }
+                ),
+            ));
+        }
         IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
@@ -57,7 +66,7 @@ pub(super) fn add(
             KeyTarget::Column(column) => column.to_string(),
             KeyTarget::Expr(expr) => expressions::of_key(cx, definition, &name, expr)?,
         };
-        parts.push(KeyPart { prefix: part.prefix, ..KeyPart::whole(column) });
+        parts.push(KeyPart { column, prefix: part.prefix, descending: part.descending });
     }
     let comment =
         written.options.comment.map(|c| cx.state.vars.client_text(c).into_owned()).unwrap_or_default();
@@ -82,7 +91,9 @@ pub(super) fn add(
 /// key than the column, and a key with USING another than one without.
 fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool) {
     let Some((added, others)) = definition.keys.split_last() else { return };
-    let same_part = |(a, b): (&KeyPart, &KeyPart)| same_name(&a.column, &b.column) && a.prefix == b.prefix;
+    let same_part = |(a, b): (&KeyPart, &KeyPart)| {
+        same_name(&a.column, &b.column) && (a.prefix, a.descending) == (b.prefix, b.descending)
+    };
     let is_same = |key: &KeyDefinition| {
         (key.kind, key.using, key.parts.len()) == (added.kind, added.using, added.parts.len())
             && !key.generated

@@ -403,7 +403,7 @@ fn statistics_row(
         text(&key.name),
         Value::UInt(at as u64 + 1),
         if column.is_some_and(|column| column.functional) { Value::Null } else { text(name) },
-        if words { Value::Null } else { text("A") },
+        if words { Value::Null } else { text(if part.descending { "D" } else { "A" }) },
         number_or_null(distinct),
         number_or_null(part.prefix.map(u64::from)),
         Value::Null,

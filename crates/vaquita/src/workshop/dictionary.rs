@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use vaquita_base::codec::get_uint;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId};
+use vaquita_engine::dict::codec::TableExtra;
+use vaquita_engine::dict::sys_tables::SYS_VAQUITA_TABLES;
+use vaquita_engine::kept::{self, Extra};
 use vaquita_format::charset::Charset;
 use vaquita_format::column::{ColumnDef, MType, prtype};
 use vaquita_format::dict::{self, DictHeader, SYS_COLUMNS, SYS_FIELDS, SYS_INDEXES, SYS_TABLES, SysTable};
@@ -70,11 +73,16 @@ impl Dictionary {
         let columns = loader.by_owner(&SYS_COLUMNS, header.columns_root, "TABLE_ID");
         let indexes = loader.by_owner(&SYS_INDEXES, header.indexes_root, "TABLE_ID");
         let fields = loader.by_owner(&SYS_FIELDS, header.fields_root, "INDEX_ID");
+        let ours = tables.iter().find(|row| row.text("NAME") == SYS_VAQUITA_TABLES.name);
+        let ours = ours.and_then(|row| indexes.get(&row.number("ID"))?.first());
+        let ours = ours.map(|index| PageNo(index.number("PAGE_NO") as u32)).filter(|root| !root.is_null());
+        let kept = ours.map(|root| loader.kept(root)).unwrap_or_default();
         let mut out = Vec::new();
         for row in &tables {
             let id = row.number("ID");
             let own = |map: &BTreeMap<u64, Vec<Row>>| map.get(&id).cloned().unwrap_or_default();
-            match table(src.page_size(), row, &own(&columns), &own(&indexes), &fields) {
+            let extra = kept.get(&id).cloned().unwrap_or_default();
+            match table(src.page_size(), row, &own(&columns), &own(&indexes), &fields, &extra) {
                 Ok(table) => out.push(table),
                 Err(e) => {
                     report.whole(Corruption::new("dictionary", format!("table {}: {e}", row.text("NAME"))))
@@ -165,6 +173,18 @@ impl Loader<'_> {
         map
     }
 
+    /// What our own program keeps of tables, by their numbers. What cannot be read is told where the table is opened.
+    fn kept(&mut self, root: PageNo) -> BTreeMap<u64, Extra> {
+        let mut out = BTreeMap::new();
+        for (id, pieces) in self.by_owner(&SYS_VAQUITA_TABLES, root, "TABLE_ID") {
+            let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.value("DATA")).copied().collect();
+            if let Ok(extra) = TableExtra::decode(&bytes) {
+                out.insert(id, Extra::parse(&extra.extra));
+            }
+        }
+        out
+    }
+
     fn sys_root(&mut self, no: PageNo) -> Option<Root> {
         let root = root_at(self.src, no);
         if root.is_none() {
@@ -181,6 +201,7 @@ fn table(
     columns: &[Row],
     indexes: &[Row],
     fields: &BTreeMap<u64, Vec<Row>>,
+    extra: &Extra,
 ) -> vaquita_format::Result<DictTable> {
     let (n_cols, flags) = (row.number("N_COLS") as u32, row.number("TYPE") as u32);
     let compact = n_cols & dict::n_cols::COMPACT != 0;
@@ -205,7 +226,7 @@ fn table(
         }
         let parts = fields.get(&index.number("ID")).map(Vec::as_slice).unwrap_or_default();
         let clustered = trees.first().map(|t| &t.def);
-        let def = index_def(page_size, row_format, index, &columns, parts, clustered)?;
+        let def = index_def(page_size, row_format, index, &columns, parts, clustered, extra)?;
         trees.push(TableIndex { def, root });
     }
     Ok(DictTable {
@@ -237,6 +258,7 @@ fn index_def(
     columns: &[ColumnDef],
     fields: &[Row],
     clustered: Option<&IndexDef>,
+    extra: &Extra,
 ) -> vaquita_format::Result<IndexDef> {
     let spec = IndexSpec { id: IndexId(index.number("ID")), name: index.text("NAME"), row_format, page_size };
     let mut parts = Vec::new();
@@ -247,8 +269,9 @@ fn index_def(
         let column = columns.iter().position(|c| c.name == name);
         let column =
             column.ok_or_else(|| Corruption::new("field of an index", format!("{name} is no column")))?;
-        parts.push(KeyPart { column, prefix_len });
+        parts.push(KeyPart::prefix(column, prefix_len));
     }
+    kept::direct(extra, &index.text("NAME"), &mut parts);
     let kind = index.number("TYPE") as u32;
     let unique = kind & dict::index_type::UNIQUE != 0;
     match clustered {

@@ -72,7 +72,7 @@ impl Key {
                 None => (text.trim(), 0),
             };
             let at = columns.iter().position(|c| c.name() == name).expect("a key part names a column");
-            KeyPart { column: at, prefix_len: chars * u32::from(columns[at].def.mbmaxlen.max(1)) }
+            KeyPart::prefix(at, chars * u32::from(columns[at].def.mbmaxlen.max(1)))
         };
         self.columns.split(',').map(part).collect()
     }

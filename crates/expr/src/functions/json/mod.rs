@@ -7,10 +7,12 @@
 //! | questions: JSON_EXTRACT, JSON_CONTAINS, JSON_TYPE, JSON_SEARCH … | `ask`, `search` |
 //! | changed documents: JSON_SET, JSON_REMOVE, JSON_MERGE_PATCH … | `change` |
 //! | JSON_VALUE | `value` |
+//! | schemas | `schema` |
 
 mod ask;
 mod change;
 mod make;
+mod schema;
 mod search;
 mod value;
 
@@ -26,7 +28,7 @@ use vaquita_types::sql_type::BINARY;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
 pub(super) const FAMILIES: &[&[Function]] =
-    &[make::FUNCTIONS, ask::FUNCTIONS, search::FUNCTIONS, change::FUNCTIONS];
+    &[make::FUNCTIONS, ask::FUNCTIONS, search::FUNCTIONS, change::FUNCTIONS, schema::FUNCTIONS];
 
 pub(crate) use value::{default_target, json_value, returning};
 
