@@ -74,6 +74,14 @@ const ANSWERS: &[(&str, &str)] = &[
         "1|1\n12|1\n13|5\n13|4",
     ),
     (
+        "alter table t drop key n, add key n (s, a); select s from t force index (n) where s > ''",
+        "abcdef\nQ\nq",
+    ),
+    (
+        "alter table t drop key n, add key n (s desc, a); select s from t force index (n) where s > ''",
+        "Q\nq\nabcdef",
+    ),
+    (
         "create table l like t; show create table l",
         "l|CREATE TABLE `l` (\n  `a` int(11) NOT NULL,\n  `b` int(11) NOT NULL,\n  `s` varchar(10) DEFAULT NULL,\n  PRIMARY KEY (`a`,`b` DESC),\n  UNIQUE KEY `u` (`s`(4) DESC,`b` DESC),\n  KEY `p` (`b`,`s` DESC),\n  KEY `k` (`b`),\n  KEY `n` (`s` DESC,`a`)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1",
     ),

@@ -114,8 +114,8 @@ pub(crate) fn int(n: i32) -> Option<Vec<u8>> {
 }
 
 /// Tables of all kinds: integer key, text key without case, no key, key of several columns with values off the page,
-/// key on a prefix in the oldest format; most of them with descending keys, too.
-pub(crate) fn specs() -> Vec<TableSpec> {
+/// key on a prefix in the oldest format.
+pub(crate) fn ascending_specs() -> Vec<TableSpec> {
     let whole = KeyPart::whole;
     let mut plain = TableSpec::new(
         "test/plain",
@@ -192,20 +192,28 @@ pub(crate) fn specs() -> Vec<TableSpec> {
         index("n", &[whole(1)], true),
         index("t", &[KeyPart::prefix(2, 6)], false),
     ];
-    let down =
-        |parts: &mut Vec<KeyPart>, which: &[usize]| which.iter().for_each(|&n| parts[n].descending = true);
-    let descending = |spec: &TableSpec, primary: &[usize], others: &[&[usize]]| {
-        let mut spec = spec.clone();
+    vec![plain, text, keyless, long, compact, old]
+}
+
+/// The same, most of them with descending keys, too.
+pub(crate) fn specs() -> Vec<TableSpec> {
+    let mut specs = ascending_specs();
+    let down: [(usize, &[usize], &[&[usize]]); 5] = [
+        (0, &[0], &[&[0], &[0], &[0]]),
+        (1, &[0], &[&[0], &[1]]),
+        (2, &[], &[&[0], &[0]]),
+        (3, &[1], &[&[0], &[1]]),
+        (5, &[0], &[&[0], &[0], &[]]),
+    ];
+    for (at, primary, others) in down {
+        let mut spec = specs[at].clone();
         spec.name += "_down";
-        spec.primary_key.iter_mut().for_each(|parts| down(parts, primary));
-        spec.indexes.iter_mut().zip(others).for_each(|(index, which)| down(&mut index.parts, which));
-        spec
-    };
-    let plain_down = descending(&plain, &[0], &[&[0], &[0], &[0]]);
-    let text_down = descending(&text, &[0], &[&[0], &[1]]);
-    let keyless_down = descending(&keyless, &[], &[&[0], &[0]]);
-    let long_down = descending(&long, &[1], &[&[0], &[1]]);
-    let old_down = descending(&old, &[0], &[&[0], &[0], &[]]);
-    let ascending = [plain, text, keyless, long, compact, old];
-    ascending.into_iter().chain([plain_down, text_down, keyless_down, long_down, old_down]).collect()
+        let turn = |parts: &mut Vec<KeyPart>, which: &[usize]| {
+            which.iter().for_each(|&n| parts[n].descending = true)
+        };
+        spec.primary_key.iter_mut().for_each(|parts| turn(parts, primary));
+        spec.indexes.iter_mut().zip(others).for_each(|(index, which)| turn(&mut index.parts, which));
+        specs.push(spec);
+    }
+    specs
 }

@@ -89,8 +89,12 @@ pub(crate) fn value(rng: &mut Rng, column: &ColumnDef, shape: Shape) -> Option<V
 
 impl World {
     pub(crate) fn new(seed: u64, n_clients: usize) -> World {
+        World::of(seed, n_clients, specs())
+    }
+
+    /// One with these tables.
+    pub(crate) fn of(seed: u64, n_clients: usize, specs: Vec<TableSpec>) -> World {
         let bed = Bed::new(seed);
-        let specs = specs();
         let mut model = Model::default();
         let tables = specs
             .iter()

@@ -85,5 +85,9 @@ pub(super) fn keeps_entries(
     };
     old.kind == new.kind
         && old.parts.len() == new.parts.len()
-        && old.parts.iter().zip(&new.parts).all(|(a, b)| a.prefix == b.prefix && same_column(a, b))
+        && old
+            .parts
+            .iter()
+            .zip(&new.parts)
+            .all(|(a, b)| (a.prefix, a.descending) == (b.prefix, b.descending) && same_column(a, b))
 }
