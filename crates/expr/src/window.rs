@@ -166,11 +166,16 @@ fn same_frame(a: Option<&Frame>, b: Option<&Frame>) -> bool {
 }
 
 impl Window {
+    /// Whether both have the same partitions.
+    pub fn has_same_partitions(&self, other: &Window) -> bool {
+        self.partition.len() == other.partition.len()
+            && self.partition.iter().zip(&other.partition).all(|(a, b)| a.same_as(b))
+    }
+
     /// Whether both have their rows in the same order.
     pub fn sorts_as(&self, other: &Window) -> bool {
-        self.partition.len() == other.partition.len()
+        self.has_same_partitions(other)
             && self.order.len() == other.order.len()
-            && self.partition.iter().zip(&other.partition).all(|(a, b)| a.same_as(b))
             && self.order.iter().zip(&other.order).all(|((a, x), (b, y))| x == y && a.same_as(b))
     }
 }

@@ -281,7 +281,7 @@ impl Lines {
                 }
                 if !block.order.is_empty() && !block.order_done
                     || block.group.as_ref().is_some_and(|g| g.rollup)
-                    || block.windows.is_some()
+                    || block.windows.as_ref().is_some_and(|w| !w.sorted_input || w.passes.len() > 1)
                 {
                     line.extra.push("Using filesort");
                 }

@@ -11,6 +11,7 @@
 //! | queries: blocks, names, joins, access paths | [`query`] |
 //! | conditions an index can help with | `sarg` |
 //! | bounds and intervals of indexes | [`bound`], `intervals`, [`ranges`] |
+//! | derived tables whose rows are not kept | `streams` |
 //! | EXPLAIN | `explain` |
 //! | virtual tables | [`source`] |
 //! | JSON_TABLE | [`json_table`] |
@@ -35,6 +36,7 @@ pub mod rules;
 pub mod sarg;
 pub mod select;
 pub mod source;
+mod streams;
 pub mod tree;
 pub mod view;
 mod wanted;

@@ -4,6 +4,7 @@ use crate::into::Into;
 use crate::planner::Planner;
 use crate::query::block;
 use crate::query::on_duplicate::Updates;
+use crate::streams;
 use crate::tree::{QueryPlan, TableUse};
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
@@ -41,7 +42,9 @@ pub fn plan_select(
     query: &ast::Query<'_>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<SelectPlan> {
-    plan_select_for(planner, query, None, cx)
+    let mut plan = plan_select_for(planner, query, None, cx)?;
+    streams::mark(&mut plan.query);
+    Ok(plan)
 }
 
 /// Plans the SELECT or UNION of an INSERT. What the updates look at of its tables is selected behind its own items: rows are longer

@@ -201,6 +201,8 @@ pub struct WindowsPlan {
     pub calls: Vec<WindowFunction>,
     /// Rows are sorted so many times, and functions calculated of those that are in the order they want.
     pub passes: Vec<WindowPass>,
+    /// Rows come in the order of the first pass.
+    pub sorted_input: bool,
 }
 
 /// Window functions whose rows are in one order.
@@ -391,6 +393,8 @@ pub struct Read {
     pub depends_on_values: bool,
     /// Of derived tables: when they are made.
     pub making: Making,
+    /// A derived table whose rows are handed on as they come.
+    pub streamed: bool,
 }
 
 /// A pair of values by which rows of a hash join meet.

@@ -98,9 +98,9 @@ fn results_do_not_depend_on_the_memory() {
         "select a, b from t union select a, b from u order by b, a",
         "select b from t union select b from u union all select b from u where id < 5",
         "select id, b from t union select id, b from u limit 3000, 100",
-        // Derived tables.
-        "select * from (select id, a, b from t) x where x.a > 3",
-        "select count(*), sum(y.id) from (select id, b from t order by b) y, u where u.id < 3 union select 1, 2",
+        // Derived tables, where they are kept.
+        "select x.* from u straight_join (select id, a, b from t) x where u.id < 3 and x.a > 3",
+        "select count(*), sum(y.id) from u straight_join (select id, b from t order by b) y where u.id < 3 union select 1, 2",
         "select x.n, u.b from (select a, count(*) n from t group by a, b) x join u on u.id = x.a",
         // What subqueries give, by key; NULL among it or not.
         "select id from t where b in (select b from u where id % 3 = 0)",

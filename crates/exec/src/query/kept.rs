@@ -74,6 +74,13 @@ impl Rows {
         Rows { list: Vec::new(), memory: 0, limit, folders, file: None, scratch: Vec::new() }
     }
 
+    /// The same without rows: the memory of the list is used again.
+    pub(super) fn emptied(mut self) -> Rows {
+        self.list.clear();
+        (self.memory, self.file) = (0, None);
+        self
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty() && self.file.is_none()

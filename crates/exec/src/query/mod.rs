@@ -366,7 +366,10 @@ fn convert<'v>(
         && from.unsigned == to.unsigned
         && from.decimals == to.decimals
         && from.collation == to.collation;
-    if value.is_null() || same {
+    // IF and CASE may give a number with fewer digits than their type.
+    let other_scale = matches!(value, Value::Decimal(v) if v.scale() != to.decimals)
+        || to.kind == Kind::Decimal && !matches!(value, Value::Decimal(_));
+    if value.is_null() || same && !other_scale {
         return Ok(value.borrowed());
     }
     Ok(match to.kind {

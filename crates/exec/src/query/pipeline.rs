@@ -45,6 +45,7 @@ pub(super) fn run_block(
         limit,
         out,
         nulled: usize::MAX,
+        base: &base,
         key: Vec::new(),
         body: Vec::new(),
         late: (sorted && assigns_in_order(block)).then(|| group::used_columns(block)),
@@ -103,6 +104,8 @@ pub(super) struct Tail<'p, 'o> {
     pub(super) out: &'o mut dyn Output,
     /// Of a ROLLUP's row: group keys from this one on are NULL.
     pub(super) nulled: usize,
+    /// The row of the block around it.
+    base: &'o Row<'o>,
     key: Vec<u8>,
     body: Vec<u8>,
     /// The select list is evaluated when the rows are sorted: these columns are kept for it.
@@ -123,8 +126,12 @@ impl Consumer for Tail<'_, '_> {
 impl Tail<'_, '_> {
     /// Called without latches after [`Flow::Pause`].
     pub(super) fn relieve(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        if let Some(windows) = &mut self.windows {
-            return windows.relieve();
+        if let Some(mut windows) = self.windows.take() {
+            let base = self.base;
+            let done =
+                windows.relieve(cx, base, &mut |cx, row, nulled| self.go_on_unlatched(cx, row, nulled));
+            self.windows = Some(windows);
+            return done;
         }
         if let Some(distinct) = &mut self.distinct {
             distinct.relieve()?;
@@ -168,6 +175,17 @@ impl Tail<'_, '_> {
         }
         let flow = if self.limit.shows() { self.out.row(cx, &values)? } else { Flow::Go };
         Ok(if self.limit.is_over() { Flow::Stop } else { flow })
+    }
+
+    /// The same without latches.
+    fn go_on_unlatched(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>, nulled: usize) -> SqlResult<Flow> {
+        self.nulled = nulled;
+        let flow = self.go_on(cx, row)?;
+        self.nulled = usize::MAX;
+        if flow == Flow::Pause {
+            self.relieve(cx)?;
+        }
+        Ok(flow)
     }
 
     /// Evaluates the select list and hands it on.
@@ -313,15 +331,7 @@ impl Tail<'_, '_> {
     /// Without `possible` there were none to come.
     fn finish(mut self, cx: &mut EvalCx<'_>, base: &Row<'_>, possible: bool) -> SqlResult<u64> {
         if let Some(windows) = self.windows.take() {
-            windows.finish(cx, base, &mut |cx, row, nulled| {
-                self.nulled = nulled;
-                let flow = self.go_on(cx, row)?;
-                self.nulled = usize::MAX;
-                if flow == Flow::Pause {
-                    self.relieve(cx)?;
-                }
-                Ok(flow)
-            })?;
+            windows.finish(cx, base, &mut |cx, row, nulled| self.go_on_unlatched(cx, row, nulled))?;
         }
         self.finish_distinct(cx)?;
         let Tail { block, sorter, mut limit, out, late, .. } = self;

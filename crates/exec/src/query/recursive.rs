@@ -47,7 +47,7 @@ pub(super) fn run(
     run_query(&recursion.first, cx, row, false, &mut taking)?;
     let place = Arc::as_ptr(&recursion.last).addr();
     let done = repeat(&mut taking, place, memory, &folders, cx, row);
-    cx.state.subqueries.remove(place);
+    cx.state.subqueries.take::<Rows>(place);
     done.map(|()| taking.limit.seen)
 }
 
@@ -60,6 +60,7 @@ fn repeat(
     row: &Row<'_>,
 ) -> SqlResult<()> {
     let mut depth = 0;
+    let mut spare = None;
     while !taking.stopped && !taking.rows.is_empty() {
         depth += 1;
         if depth > cx.state.vars.cte_max_recursion_depth {
@@ -72,7 +73,8 @@ fn repeat(
             ));
         }
         taking.rows.complete(cx)?;
-        let last = std::mem::replace(&mut taking.rows, Rows::new(memory, folders.clone()));
+        let empty = spare.take().unwrap_or_else(|| Rows::new(memory, folders.clone()));
+        let last = std::mem::replace(&mut taking.rows, empty);
         cx.state.subqueries.put(place, Arc::new(last));
         for part in &taking.recursion.next {
             taking.from = &part.types;
@@ -81,6 +83,7 @@ fn repeat(
                 break;
             }
         }
+        spare = cx.state.subqueries.take(place).and_then(Arc::into_inner).map(Rows::emptied);
         cx.state.poll()?;
     }
     Ok(())

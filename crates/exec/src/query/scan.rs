@@ -3,6 +3,7 @@
 use super::Flow;
 use super::all_true;
 use super::kept::{Found, Kept, Rows};
+use super::{Output, run_query};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ use vaquita_expr::{EvalCx, Expr, Row, TableRow};
 use vaquita_plan::Source;
 use vaquita_plan::bound::{Bounded, bound};
 use vaquita_plan::ranges::{KeyRange, ranges_of};
-use vaquita_plan::{BlockPlan, KeyTest, KeyValue, Path, Read, SourceLock, Step};
+use vaquita_plan::{BlockPlan, KeyTest, KeyValue, Path, QueryPlan, Read, SourceLock, Step};
 use vaquita_session::SessionState;
 use vaquita_session::temp::values::{Values, recycled};
 use vaquita_types::{SqlError, SqlResult, Value};
@@ -204,6 +205,7 @@ impl<'p> Exec<'p> {
                 }
                 _ => self.scan(read, info, reader, at, cx, row, next),
             },
+            Source::Derived(plan) if read.streamed => self.streamed(plan, at, cx, row, next),
             Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => {
                 self.kept(read, reader, at, cx, row, next)
             }
@@ -475,6 +477,21 @@ impl<'p> Exec<'p> {
         }
     }
 
+    /// Rows of a derived table, as they come.
+    fn streamed(
+        &mut self,
+        plan: &QueryPlan,
+        at: &At<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        next: &mut dyn Consumer,
+    ) -> SqlResult<Flow> {
+        let inner = Row { params: row.params, outer: row.outer, ..Row::default() };
+        let mut stream = Stream { exec: self, at, row, next, stopped: false };
+        run_query(plan, cx, &inner, false, &mut stream)?;
+        Ok(if stream.stopped { Flow::Stop } else { Flow::Go })
+    }
+
     /// Rows that are kept in memory, or will be from now on.
     #[allow(clippy::too_many_arguments)]
     fn kept(
@@ -646,6 +663,44 @@ impl Consumer for OuterNext<'_> {
 
     fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
         self.next.pause(cx)
+    }
+}
+
+/// Joins the rows of a derived table as they come.
+struct Stream<'s, 'p> {
+    exec: &'s mut Exec<'p>,
+    at: &'s At<'s>,
+    row: &'s Row<'s>,
+    next: &'s mut dyn Consumer,
+    stopped: bool,
+}
+
+impl Output for Stream<'_, '_> {
+    fn row(&mut self, cx: &mut EvalCx<'_>, values: &[Value<'_>]) -> SqlResult<Flow> {
+        if self.stopped {
+            return Ok(Flow::Stop);
+        }
+        let Stream { exec, at, row, next, .. } = self;
+        let flow = with_row(row, at.slot, TableRow::Values(values), |row| {
+            if !all_true(at.filter, cx, row)? {
+                return Ok(Flow::Go);
+            }
+            // A pause is made by whoever holds the latch.
+            match at.rest {
+                [] => next.row(exec, cx, row),
+                rest => exec.steps(rest, at.last, cx, row, *next),
+            }
+        })?;
+        self.stopped = flow == Flow::Stop;
+        Ok(flow)
+    }
+
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.next.pause(cx)
+    }
+
+    fn in_place(&self) -> bool {
+        self.at.in_place
     }
 }
 

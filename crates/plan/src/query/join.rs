@@ -557,6 +557,7 @@ impl Planning<'_, '_, '_> {
             covering: access.covering,
             depends_on_values,
             making: table.depends.making,
+            streamed: false,
         });
     }
 
@@ -575,9 +576,11 @@ impl Planning<'_, '_, '_> {
         };
         let grouped = block.group.is_some();
         let extreme = extreme_of(block, slot).filter(|_| only);
+        let windows = window_orders(block, slot);
         let wanted: Vec<(usize, bool)> = match (extreme, self.wanted_order(block, slot)) {
             (Some(extreme), _) => vec![extreme],
             (None, Some(wanted)) if !wanted.is_empty() => wanted,
+            _ if !windows.is_empty() => Vec::new(),
             _ => return min_cost(all, |a| a.cost),
         };
         let table = &self.scope.slots[slot];
@@ -595,6 +598,13 @@ impl Planning<'_, '_, '_> {
                 scan.possible = all.first().map(|a| a.possible.clone()).unwrap_or_default();
                 all.push(scan);
             }
+        }
+        // Of the orders that windows want one that there is.
+        let is_there = |order: &[(usize, bool)]| all.iter().any(|a| order_of_path(info, a, order).is_some());
+        let pass = windows.iter().find(|(_, order)| is_there(order));
+        let wanted = pass.map_or(wanted, |(_, order)| order.clone());
+        if wanted.is_empty() {
+            return min_cost(all, |a| a.cost);
         }
         let limit = if only
             && block.windows.is_none()
@@ -641,7 +651,11 @@ impl Planning<'_, '_, '_> {
                         && block.order.len() <= group.keys.len()
                         && block.order.iter().zip(&group.keys).all(same);
                 }
-                None => block.order_done = true,
+                None => match (&mut block.windows, pass) {
+                    (Some(windows), Some(&(pass, _))) => windows.comes_in_order_of(pass),
+                    (Some(_), None) => {}
+                    (None, _) => block.order_done = true,
+                },
             }
             if let (Some(limit), None) = (limit, &block.group)
                 && matches!(best.path, Path::Full { .. })
@@ -755,6 +769,18 @@ fn extreme_of(block: &BlockPlan, slot: usize) -> Option<(usize, bool)> {
     };
     let (s, column) = column_of(aggregate.args.first()?)?;
     (s == slot).then_some((column, descending))
+}
+
+/// The orders that window functions want the block's rows in, where they are of plain columns of `slot`, each with the number of
+/// its pass.
+fn window_orders(block: &BlockPlan, slot: usize) -> Vec<(usize, Vec<(usize, bool)>)> {
+    let windows = block.windows.as_ref().filter(|w| block.group.is_none() && !w.sorted_input);
+    let column = |key: &OrderKey| {
+        let (s, c) = column_of(key.value.expr()?)?;
+        (s == slot).then_some((c, key.descending))
+    };
+    let passes = windows.iter().flat_map(|windows| windows.passes.iter().enumerate());
+    passes.filter_map(|(n, pass)| Some((n, pass.keys().map(column).collect::<Option<Vec<_>>>()?))).collect()
 }
 
 /// Whether a path gives rows in an order: backwards (`Some(true)`), forwards, or not.

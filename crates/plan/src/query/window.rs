@@ -4,26 +4,59 @@ use super::block::order_of;
 use crate::tree::{OrderKey, SortValue, WindowFunction, WindowPass, WindowsPlan};
 use vaquita_expr::window::{Bound, Distance, Frame, Window, WindowCall, WindowKind};
 use vaquita_expr::{Expr, ResolvedColumn};
+use vaquita_parser::ast::AggregateKind;
+use vaquita_types::Kind;
 
 /// The plan of the calls of a block; `None`: there are none.
 pub(crate) fn plan(calls: Vec<WindowCall>) -> Option<Box<WindowsPlan>> {
     if calls.is_empty() {
         return None;
     }
-    let mut plan = WindowsPlan { inputs: Vec::new(), calls: Vec::new(), passes: Vec::new() };
-    let mut windows: Vec<Window> = Vec::new();
-    for (at, call) in calls.into_iter().enumerate() {
-        match windows.iter().position(|window| window.sorts_as(&call.window)) {
-            Some(pass) => plan.passes[pass].calls.push(at),
-            None => {
-                plan.passes.push(pass_of(&call.window, at));
-                windows.push(call.window.clone());
+    let mut plan =
+        WindowsPlan { inputs: Vec::new(), calls: Vec::new(), passes: Vec::new(), sorted_input: false };
+    let mut windows: Vec<&Window> = Vec::new();
+    for takes_any_order in [false, true] {
+        for (at, call) in
+            calls.iter().enumerate().filter(|(_, c)| is_of_whole_partition(c) == takes_any_order)
+        {
+            let window = &call.window;
+            let fits = |known: &&Window| {
+                known.sorts_as(window) || takes_any_order && known.has_same_partitions(window)
+            };
+            match windows.iter().position(fits) {
+                Some(pass) => plan.passes[pass].calls.push(at),
+                None => {
+                    plan.passes.push(pass_of(window, at));
+                    windows.push(window);
+                }
             }
         }
+    }
+    for call in calls {
         let planned = plan.function(call);
         plan.calls.push(planned);
     }
+    // Rows are in every order that has no keys.
+    if let Some(unordered) = plan.passes.iter().position(|pass| pass.keys().next().is_none()) {
+        plan.comes_in_order_of(unordered);
+    }
     Some(Box::new(plan))
+}
+
+/// Whether the result is the same for all rows of a partition, in whichever order they come.
+fn is_of_whole_partition(call: &WindowCall) -> bool {
+    use AggregateKind as K;
+    let WindowKind::Aggregate(aggregate) = &call.kind else { return false };
+    let exact = match aggregate.kind {
+        K::CountStar | K::Count | K::Min | K::Max | K::BitAnd | K::BitOr | K::BitXor => true,
+        // Sums of DOUBLE depend on the order in their last digits.
+        K::Sum | K::Avg => aggregate.ty.kind == Kind::Decimal,
+        _ => false,
+    };
+    let whole = call.window.frame.as_ref().is_none_or(|frame| {
+        matches!((&frame.start, &frame.end), (Bound::UnboundedPreceding, Bound::UnboundedFollowing))
+    });
+    exact && whole && call.window.order.is_empty()
 }
 
 fn pass_of(window: &Window, call: usize) -> WindowPass {
@@ -39,7 +72,21 @@ fn pass_of(window: &Window, call: usize) -> WindowPass {
     }
 }
 
+impl WindowPass {
+    /// All that it sorts by.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &OrderKey> {
+        self.partition.iter().chain(&self.order)
+    }
+}
+
 impl WindowsPlan {
+    /// Rows come in the order of that pass: it is the first one.
+    pub(crate) fn comes_in_order_of(&mut self, pass: usize) {
+        let first = self.passes.remove(pass);
+        self.passes.insert(0, first);
+        self.sorted_input = true;
+    }
+
     /// Has something evaluated for each row: its position.
     fn input(&mut self, e: &Expr) -> usize {
         self.inputs.iter().position(|known| known.same_as(e)).unwrap_or_else(|| {
@@ -91,7 +138,7 @@ impl WindowsPlan {
 
     /// All that is evaluated on the block's rows.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
-        let keys = self.passes.iter().flat_map(|pass| pass.partition.iter().chain(&pass.order));
+        let keys = self.passes.iter().flat_map(WindowPass::keys);
         self.inputs.iter().chain(keys.filter_map(|key| key.value.expr()))
     }
 }

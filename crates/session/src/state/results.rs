@@ -11,7 +11,7 @@ pub struct SubqueryResults {
     /// Statements that run, one in the other.
     running: u32,
     /// By the place of the plan, which stays where it is while the statement runs.
-    results: HashMap<usize, Arc<dyn Any + Send + Sync>>,
+    results: HashMap<usize, Arc<dyn Any + Send + Sync>, foldhash::fast::RandomState>,
 }
 
 impl fmt::Debug for SubqueryResults {
@@ -55,8 +55,8 @@ impl SubqueryResults {
         self.results.insert(place, kept);
     }
 
-    /// Forgets what was kept at a place.
-    pub fn remove(&mut self, place: usize) {
-        self.results.remove(&place);
+    /// Keeps it no longer.
+    pub fn take<T: Any + Send + Sync>(&mut self, place: usize) -> Option<Arc<T>> {
+        self.results.remove(&place).and_then(|kept| kept.downcast().ok())
     }
 }

@@ -57,10 +57,22 @@ pub struct Sorter {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// The first bytes of the key: they decide most comparisons.
-    prefix: [u64; 2],
+    prefix: u128,
     start: usize,
-    key_end: usize,
-    end: usize,
+    /// Bytes of the key, and of the body behind it.
+    key: u32,
+    body: u32,
+}
+
+impl Place {
+    fn key<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        &bytes[self.start..self.start + self.key as usize]
+    }
+
+    fn body<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        let start = self.start + self.key as usize;
+        &bytes[start..start + self.body as usize]
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +98,9 @@ struct Kept {
     body: Vec<u8>,
 }
 
-/// The first bytes of a key as numbers that compare as they do; zeros follow a short one.
-fn prefix(key: &[u8]) -> [u64; 2] {
+/// The first bytes of a key as a number that compares as they do; zeros follow a short one.
+#[inline]
+fn prefix(key: &[u8]) -> u128 {
     let word = |at: usize| match key.get(at..at + 8) {
         Some(bytes) => get_u64(bytes, 0),
         None => {
@@ -95,7 +108,7 @@ fn prefix(key: &[u8]) -> [u64; 2] {
             rest.iter().enumerate().fold(0, |word, (i, &byte)| word | u64::from(byte) << (56 - 8 * i))
         }
     };
-    [word(0), word(8)]
+    u128::from(word(0)) << 64 | u128::from(word(8))
 }
 
 impl Sorter {
@@ -180,9 +193,8 @@ impl Sorter {
         self.taken += 1;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
         self.bytes.extend_from_slice(body);
-        self.rows.push(Place { prefix: prefix(key), start, key_end, end: self.bytes.len() });
+        self.rows.push(Place { prefix: prefix(key), start, key: key.len() as u32, body: body.len() as u32 });
     }
 
     /// Bytes in memory, of rows that may be written to a file.
@@ -222,7 +234,7 @@ impl Sorter {
         let bytes = &self.bytes;
         // Equal keys: the order they came in, which is that of their places.
         self.rows.sort_unstable_by(|a, b| {
-            let whole = || bytes[a.start..a.key_end].cmp(&bytes[b.start..b.key_end]);
+            let whole = || a.key(bytes).cmp(b.key(bytes));
             a.prefix.cmp(&b.prefix).then_with(whole).then(a.start.cmp(&b.start))
         });
     }
@@ -237,10 +249,10 @@ impl Sorter {
         };
         let mut out = RunWriter::at_end_of(file)?;
         for row in &self.rows {
-            out.push(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])?;
+            out.push(row.key(&self.bytes), row.body(&self.bytes))?;
         }
         let run = out.finish(0)?;
-        let key_of = |row: Option<&Place>| row.map(|row| &self.bytes[row.start..row.key_end]);
+        let key_of = |row: Option<&Place>| row.map(|row| row.key(&self.bytes));
         let follows = self.last.as_deref().is_some_and(|last| key_of(self.rows.first()) >= Some(last));
         let last = key_of(self.rows.last()).map(<[u8]>::to_vec);
         match self.runs.last_mut() {
@@ -302,7 +314,7 @@ impl Sorter {
         if self.runs.is_empty() {
             self.sort();
             for row in &self.rows {
-                if !each(&self.bytes[row.start..row.key_end], &self.bytes[row.key_end..row.end])? {
+                if !each(row.key(&self.bytes), row.body(&self.bytes))? {
                     return Ok(());
                 }
             }
@@ -380,7 +392,7 @@ impl<'f> RunWriter<'f> {
 
 /// A run with its next row; the least key is on top of a heap, of equal ones the earliest run.
 struct Next<'f> {
-    prefix: [u64; 2],
+    prefix: u128,
     rows: Box<FileRows<'f>>,
     run: usize,
 }

@@ -39,10 +39,7 @@ pub fn push_value(v: &Value<'_>, out: &mut Vec<u8>) {
         }
         Value::Decimal(v) => {
             out.push(DECIMAL);
-            let at = out.len();
-            out.push(0);
-            v.push_text(out);
-            out[at] = (out.len() - at - 1) as u8;
+            v.push_packed(out);
         }
         Value::Bytes(v) => push_bytes(BYTES, v, out),
         Value::Json(v) => push_bytes(JSON, v, out),
@@ -119,6 +116,22 @@ impl<'b> Values<'b> {
         head
     }
 
+    /// Passes over so many values.
+    #[inline]
+    pub fn pass(&mut self, n: usize) {
+        for _ in 0..n {
+            let Some((&tag, rest)) = self.rest.split_first() else { return };
+            self.rest = match tag {
+                INT | UINT | DOUBLE => rest.get(8..).unwrap_or_default(),
+                NULL => rest,
+                _ => {
+                    self.next();
+                    continue;
+                }
+            };
+        }
+    }
+
     fn date(&mut self) -> Date {
         let year = u16::from_le_bytes(self.take());
         let [month, day] = self.take();
@@ -129,6 +142,7 @@ impl<'b> Values<'b> {
 impl<'b> Iterator for Values<'b> {
     type Item = Value<'b>;
 
+    #[inline]
     fn next(&mut self) -> Option<Value<'b>> {
         let (&tag, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -138,10 +152,9 @@ impl<'b> Iterator for Values<'b> {
             FLOAT => Value::Float(f32::from_le_bytes(self.take())),
             DOUBLE => Value::Double(f64::from_le_bytes(self.take())),
             DECIMAL => {
-                let [len] = self.take();
-                let (head, rest) = self.rest.split_at(usize::from(len).min(self.rest.len()));
-                self.rest = rest;
-                Value::Decimal(Decimal::parse(head).value)
+                let (decimal, len) = Decimal::from_packed(self.rest);
+                self.rest = &self.rest[len..];
+                Value::Decimal(decimal)
             }
             BYTES => Value::bytes(self.bytes()),
             JSON => Value::Json(self.bytes().into()),
@@ -210,6 +223,7 @@ pub fn recycled<'b>(mut values: Vec<Value<'_>>) -> Vec<Value<'b>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vaquita_types::{Kind, SqlType};
 
     #[test]
     fn values_come_back_as_they_were() {
@@ -227,11 +241,27 @@ mod tests {
             Value::Date(date),
             Value::Time(Time { negative: true, hours: 838, minutes: 59, seconds: 1, micros: 7 }),
             Value::DateTime(DateTime { date, hour: 1, minute: 2, second: 3, micros: 4 }),
+            Value::Decimal(Decimal::parse(b"-1234567890123456789012345678901234567890.0012300").value),
+            Value::Decimal(Decimal::parse(b"0.00").value),
+            Value::Decimal(Decimal::from(-7_i64)),
             Value::Json(b"{}".as_slice().into()),
         ];
         let mut bytes = Vec::new();
         values.iter().for_each(|v| push_value(v, &mut bytes));
         let back: Vec<Value<'_>> = Values::new(&bytes).collect();
         assert_eq!(back, values);
+        for (n, value) in values.iter().enumerate() {
+            let mut rest = Values::new(&bytes);
+            rest.pass(n);
+            assert_eq!(rest.next().as_ref(), Some(value));
+        }
+        // Digits after the point are kept, and what is cut short is something.
+        assert_eq!(
+            back[back.len() - 3].to_text(&SqlType::new(Kind::Decimal)),
+            values[back.len() - 3].to_text(&SqlType::new(Kind::Decimal))
+        );
+        for end in 0..bytes.len() {
+            assert!(Values::new(&bytes[..end]).count() <= values.len());
+        }
     }
 }

@@ -5,11 +5,13 @@
 //! | arithmetic, rounding, order | here |
 //! | from and to text and floats | [`text`](mod@text) |
 //! | from and to the bytes of a column | [`stored`](mod@stored) |
+//! | from and to bytes of our own | `packed` |
 //! | 256-bit numbers | `wide` |
 //!
 //! MySQL calculates with nine groups of nine digits, whole groups on each side of the point. Two of its habits show in
 //! results and are kept: a quotient has whole groups of digits, cut; and digits that no group is left for are cut.
 
+mod packed;
 mod stored;
 mod text;
 mod wide;

@@ -66,7 +66,8 @@ impl Ends {
 
     /// Whether it asks for the peers of the present row.
     pub(super) fn needs_peers(&self) -> bool {
-        !self.rows
+        let whole = |end: &End| matches!(end, End::First | End::Last);
+        !(self.rows || whole(&self.start) && whole(&self.end))
     }
 
     /// Whether every frame begins with the first row.
@@ -181,6 +182,17 @@ fn moved(
     less: bool,
     cx: &mut EvalCx<'_>,
 ) -> (Value<'static>, CompareAs) {
+    // Most are whole numbers.
+    let distance_int = match distance {
+        Value::Int(v) => Some(*v),
+        Value::UInt(v) => i64::try_from(*v).ok(),
+        _ => None,
+    };
+    if let (Value::Int(v), Some(by)) = (present, distance_int)
+        && let Some(moved) = if less { v.checked_sub(by) } else { v.checked_add(by) }
+    {
+        return (Value::Int(moved), CompareAs::Int);
+    }
     let inexact = |v: &Value<'_>| matches!(v, Value::Float(_) | Value::Double(_) | Value::Bytes(_));
     if !inexact(present) && !inexact(distance) {
         let (a, b) = (present.to_decimal(&mut cx.convert()), distance.to_decimal(&mut cx.convert()));

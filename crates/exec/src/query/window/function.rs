@@ -50,6 +50,8 @@ struct Sliding {
     removed: Cursor,
     /// Its inputs, where they are needed again: of which row they are.
     kept: VecDeque<(u64, Vec<Value<'static>>)>,
+    /// The values that may become the least or the greatest, each worse than the one before it.
+    extremes: VecDeque<(u64, Value<'static>)>,
     /// Those of a sum of DOUBLE, and of which rows they are.
     numbers: VecDeque<f64>,
     rows_of_numbers: VecDeque<u64>,
@@ -92,6 +94,15 @@ impl<'p> Function<'p> {
             || self.plan.kind.has_frame() && self.ends.needs_peers()
     }
 
+    /// Whether it asks which rows are peers of those before them.
+    pub(super) fn needs_groups(&self) -> bool {
+        let ranks = matches!(
+            self.plan.kind,
+            WindowKind::Rank | WindowKind::DenseRank | WindowKind::PercentRank | WindowKind::CumeDist
+        );
+        ranks || self.needs_peers()
+    }
+
     /// How many rows behind the present one (and its peers, if it asks for them) its result is known with; `None`: with all.
     pub(super) fn lookahead(&self) -> Option<u64> {
         match self.plan.kind {
@@ -129,6 +140,7 @@ impl<'p> Function<'p> {
                 added: Cursor::default(),
                 removed: Cursor::default(),
                 kept: VecDeque::new(),
+                extremes: VecDeque::new(),
                 numbers: VecDeque::new(),
                 rows_of_numbers: VecDeque::new(),
                 result: None,
@@ -219,6 +231,7 @@ impl<'p> Function<'p> {
         if start >= sliding.high {
             sliding.accumulator = self.accumulator(aggregate);
             sliding.kept.clear();
+            sliding.extremes.clear();
             sliding.numbers.clear();
             sliding.rows_of_numbers.clear();
             sliding.added.skip_to(store, start)?;
@@ -238,11 +251,14 @@ impl<'p> Function<'p> {
                 while sliding.kept.front().is_some_and(|(row, _)| *row < start) {
                     sliding.kept.pop_front();
                 }
+                while sliding.extremes.front().is_some_and(|(row, _)| *row < start) {
+                    sliding.extremes.pop_front();
+                }
                 while sliding.rows_of_numbers.front().is_some_and(|row| *row < start) {
                     sliding.rows_of_numbers.pop_front();
                     sliding.numbers.pop_front();
                 }
-                again = true;
+                again = !is_extreme;
             }
             sliding.low = start;
         }
@@ -257,16 +273,17 @@ impl<'p> Function<'p> {
                     sliding.numbers.push_back(v);
                     sliding.rows_of_numbers.push_back(sliding.high);
                 }
+            } else if keeps && is_extreme {
+                with_inputs(body, width, |row| {
+                    let value = aggregate.args[0].eval(cx, row)?;
+                    push_extreme(&mut sliding.extremes, aggregate, sliding.high, value);
+                    Ok::<_, SqlError>(())
+                })?;
             } else if keeps {
                 let inputs: Vec<Value<'static>> =
                     Values::new(body).take(width).map(Value::into_owned).collect();
-                if is_extreme {
-                    push_extreme(&mut sliding.kept, aggregate, sliding.high, inputs, cx)?;
-                    again = true;
-                } else {
-                    with_values(&inputs, |row| sliding.accumulator.add(aggregate, cx, row))?;
-                    sliding.kept.push_back((sliding.high, inputs));
-                }
+                with_values(&inputs, |row| sliding.accumulator.add(aggregate, cx, row))?;
+                sliding.kept.push_back((sliding.high, inputs));
             } else {
                 with_inputs(body, width, |row| sliding.accumulator.add(aggregate, cx, row))?;
             }
@@ -276,44 +293,34 @@ impl<'p> Function<'p> {
             sliding.accumulator = self.accumulator(aggregate);
             cx.state.poll()?;
             sliding.accumulator.add_doubles(sliding.numbers.iter());
-            let first = if is_extreme { 1 } else { usize::MAX };
-            for (_, inputs) in sliding.kept.iter().take(first) {
+            for (_, inputs) in &sliding.kept {
                 cx.state.poll()?;
                 with_values(inputs, |row| sliding.accumulator.add(aggregate, cx, row))?;
             }
         }
-        let result = sliding.accumulator.finish(aggregate, cx)?;
+        let result = match keeps && is_extreme {
+            true => sliding.extremes.front().map_or(Value::Null, |(_, value)| value.clone()),
+            false => sliding.accumulator.finish(aggregate, cx)?,
+        };
         sliding.result = Some(result.clone());
         Ok(result)
     }
 }
 
 /// Keeps a value of MIN or MAX, and of those before it only the ones that come before it in the order that is asked for.
-fn push_extreme(
-    kept: &mut VecDeque<(u64, Vec<Value<'static>>)>,
-    aggregate: &Aggregate,
-    row: u64,
-    inputs: Vec<Value<'static>>,
-    cx: &mut EvalCx<'_>,
-) -> SqlResult<()> {
-    let value = |inputs: &[Value<'static>], cx: &mut EvalCx<'_>| {
-        with_values(inputs, |row| aggregate.args[0].eval(cx, row).map(Value::into_owned))
-    };
-    let new = value(&inputs, cx)?;
+fn push_extreme(kept: &mut VecDeque<(u64, Value<'static>)>, aggregate: &Aggregate, row: u64, new: Value<'_>) {
     if new.is_null() {
-        return Ok(());
+        return;
     }
     while let Some((_, last)) = kept.back() {
-        let last = value(last, cx)?;
-        let order = aggregate.order(&new, &last);
+        let order = aggregate.order(&new, last);
         let better = if aggregate.kind == AggregateKind::Min { order.is_lt() } else { order.is_gt() };
         if !better {
             break;
         }
         kept.pop_back();
     }
-    kept.push_back((row, inputs));
-    Ok(())
+    kept.push_back((row, new.into_owned()));
 }
 
 /// Calls `f` with a row whose one table has the inputs of a kept row.

@@ -1,27 +1,28 @@
 //! Window functions.
 //!
-//! What the functions look at is evaluated once for each row that comes. Rows are sorted by partition and order; those of a
-//! partition are read by cursors that only go forwards: one at the present row, others at the ends of frames. Where no function
-//! asks for more than some rows behind the present one, a row goes on as soon as these have come, and rows that all cursors
-//! have passed are let go; else all rows of a partition are kept, in a file beyond a limit of memory. Results stand behind a
-//! row's values, and the rows go on to the next sort or out.
+//! What the functions look at is evaluated once for each row that comes. Rows are sorted by partition and order, unless they come
+//! so; those of a partition are read by cursors that only go forwards: one at the present row, others at the ends of frames. Where
+//! no function asks for more than some rows behind the present one, a row goes on as soon as these have come, and rows that all
+//! cursors have passed are let go; else all rows of a partition are kept, in a file beyond a limit of memory. Results stand behind
+//! a row's values, and the rows go on to the next sort or out.
 //!
 //! | part | file |
 //! |---|---|
-//! | sorts, partitions, the rows that come out | this file |
+//! | what comes, sorts, the rows that come out | this file |
+//! | rows on their way through the functions of a sort | `partition` |
 //! | rows of a partition | `store` |
 //! | frames | `frame` |
 //! | the functions | `function` |
 
 mod frame;
 mod function;
+mod partition;
 mod store;
 
 use super::Flow;
-use function::{Function, State};
+use partition::{Partitions, Target};
 use smallvec::{SmallVec, smallvec};
-use store::{Cursor, Store};
-use vaquita_expr::{EvalCx, Row, TableRow};
+use vaquita_expr::{EvalCx, Node, Row, TableRow};
 use vaquita_plan::{BlockPlan, OrderKey, SortValue, WindowPass, WindowsPlan};
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::values::{Values, push_key, push_value};
@@ -30,26 +31,109 @@ use vaquita_types::{SqlResult, Value};
 /// Takes a row with its results, and from which key on its groups are sums of ROLLUP.
 pub(super) type Each<'e> = dyn FnMut(&mut EvalCx<'_>, &Row<'_>, usize) -> SqlResult<Flow> + 'e;
 
+/// Bytes of rows that come in order which are gathered before their results are calculated: that is done without latches.
+const GATHERED: usize = 64 << 10;
+
 /// Rows for window functions, as they come.
 pub(super) struct Windows<'p> {
-    block: &'p BlockPlan,
     plan: &'p WindowsPlan,
-    /// Columns that are looked at afterwards.
-    columns: Vec<(usize, usize)>,
-    sorter: Sorter,
+    shape: Shape<'p>,
+    coming: Coming<'p>,
     key: Vec<u8>,
     other: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl<'p> Windows<'p> {
-    pub(super) fn new(block: &'p BlockPlan, plan: &'p WindowsPlan, cx: &EvalCx<'_>) -> Windows<'p> {
+/// What becomes of the rows that come.
+enum Coming<'p> {
+    /// They are sorted.
+    Sorted(Sorter),
+    /// They are in the order of the first pass.
+    Ordered(Box<Ordered<'p>>),
+}
+
+/// Rows that come in order.
+struct Ordered<'p> {
+    /// Keys and bodies of those that wait, and where they end.
+    bytes: Vec<u8>,
+    ends: Vec<(usize, usize)>,
+    partitions: Option<Partitions<'p>>,
+    /// Of the second pass, if there is one.
+    next: Sorter,
+    /// No more rows are wanted.
+    stopped: bool,
+}
+
+/// What is kept of a row, and how it is put together again.
+struct Shape<'p> {
+    plan: &'p WindowsPlan,
+    /// Columns that are looked at afterwards: slot, position.
+    columns: Vec<(usize, usize)>,
+    /// The tables one behind the other, each with all of its columns if any of them is looked at: first column, number.
+    places: SmallVec<[(usize, usize); 4]>,
+    width: usize,
+    aggregates: usize,
+    rollup: bool,
+}
+
+impl<'p> Shape<'p> {
+    fn new(block: &'p BlockPlan, plan: &'p WindowsPlan) -> Shape<'p> {
         let columns = match &block.group {
             Some(group) => group.carried.clone(),
-            None => super::group::used_columns(block),
+            None => columns_behind(block),
         };
+        let mut places: SmallVec<[(usize, usize); 4]> = smallvec![(0, 0); block.reads.len()];
+        let mut width = 0;
+        for &(slot, _) in &columns {
+            if places[slot].1 == 0 {
+                places[slot] = (width, block.reads[slot].width);
+                width += block.reads[slot].width;
+            }
+        }
+        let group = block.group.as_ref();
+        let aggregates = group.map_or(0, |group| group.aggregates.len());
+        let rollup = group.is_some_and(|group| group.rollup);
+        Shape { plan, columns, places, width, aggregates, rollup }
+    }
+}
+
+/// Columns that are looked at when the functions have been calculated.
+fn columns_behind(block: &BlockPlan) -> Vec<(usize, usize)> {
+    let mut columns = super::group::used_columns(block);
+    let exprs = || block.items.iter().chain(block.order.iter().filter_map(|key| key.value.expr()));
+    if exprs().any(|e| e.info().has_subquery) {
+        return columns;
+    }
+    let mut used = Vec::new();
+    for e in exprs() {
+        e.walk(&mut |e| {
+            if let Node::Column { level: 0, table, column, .. } = e.node() {
+                used.push((usize::from(*table), usize::from(*column)));
+            }
+        });
+    }
+    columns.retain(|column| used.contains(column));
+    columns
+}
+
+impl<'p> Windows<'p> {
+    pub(super) fn new(block: &'p BlockPlan, plan: &'p WindowsPlan, cx: &EvalCx<'_>) -> Windows<'p> {
         let sorter = Sorter::new(cx.state.vars.sort_room(), None);
-        Windows { block, plan, columns, sorter, key: Vec::new(), other: Vec::new(), body: Vec::new() }
+        let coming = match plan.sorted_input {
+            false => Coming::Sorted(sorter),
+            true => {
+                let (bytes, ends) = (Vec::new(), Vec::new());
+                Coming::Ordered(Box::new(Ordered {
+                    bytes,
+                    ends,
+                    partitions: None,
+                    next: sorter,
+                    stopped: false,
+                }))
+            }
+        };
+        let shape = Shape::new(block, plan);
+        Windows { plan, shape, coming, key: Vec::new(), other: Vec::new(), body: Vec::new() }
     }
 
     /// A row, joined or grouped.
@@ -63,8 +147,10 @@ impl<'p> Windows<'p> {
             pass_key(pass, cx, row, &mut self.other)?;
             push_value(&Value::bytes(&self.other), &mut self.body);
         }
-        push_value(&Value::UInt(nulled as u64), &mut self.body);
-        for &(slot, column) in &self.columns {
+        if self.shape.rollup {
+            push_value(&Value::UInt(nulled as u64), &mut self.body);
+        }
+        for &(slot, column) in &self.shape.columns {
             push_value(&super::column(row, slot, column, cx)?, &mut self.body);
         }
         for value in row.aggregates {
@@ -80,36 +166,95 @@ impl<'p> Windows<'p> {
             }
             None => &[],
         };
-        self.sorter.push(key, &self.body);
-        Ok(if self.sorter.is_full() { Flow::Pause } else { Flow::Go })
+        let is_full = match &mut self.coming {
+            Coming::Sorted(sorter) => {
+                sorter.push(key, &self.body);
+                sorter.is_full()
+            }
+            Coming::Ordered(ordered) if ordered.stopped => return Ok(Flow::Stop),
+            Coming::Ordered(ordered) => {
+                ordered.bytes.extend_from_slice(key);
+                let key_end = ordered.bytes.len();
+                ordered.bytes.extend_from_slice(&self.body);
+                ordered.ends.push((key_end, ordered.bytes.len()));
+                ordered.bytes.len() >= GATHERED
+            }
+        };
+        Ok(if is_full { Flow::Pause } else { Flow::Go })
     }
 
     /// Called without latches after [`Flow::Pause`].
-    pub(super) fn relieve(&mut self) -> SqlResult<()> {
-        self.sorter.relieve()
+    pub(super) fn relieve(
+        &mut self,
+        cx: &mut EvalCx<'_>,
+        base: &Row<'_>,
+        each: &mut Each<'_>,
+    ) -> SqlResult<()> {
+        match &mut self.coming {
+            Coming::Sorted(sorter) => sorter.relieve(),
+            Coming::Ordered(ordered) => ordered.go_on(&self.shape, false, cx, base, each),
+        }
     }
 
     /// All rows have come: calculates the functions.
     pub(super) fn finish(self, cx: &mut EvalCx<'_>, base: &Row<'_>, each: &mut Each<'_>) -> SqlResult<()> {
-        let Windows { block, plan, columns, mut sorter, .. } = self;
-        let last = plan.passes.len() - 1;
-        for (number, pass) in plan.passes.iter().enumerate() {
-            let mut functions = Vec::with_capacity(pass.calls.len());
-            for &call in &pass.calls {
-                functions.push(Function::new(&plan.calls[call], cx, base)?);
+        let Windows { plan, shape, coming, .. } = self;
+        let (mut sorter, passed) = match coming {
+            Coming::Sorted(sorter) => (sorter, 0),
+            Coming::Ordered(mut ordered) => {
+                ordered.go_on(&shape, true, cx, base, each)?;
+                (ordered.next, 1)
             }
+        };
+        for number in passed..plan.passes.len() {
+            let mut partitions = Partitions::new(plan, number, cx, base)?;
             let work = vaquita_plan::Work { sorts: true, ..Default::default() };
             super::count_sort(&work, &sorter, cx);
-            let present = std::mem::replace(&mut sorter, Sorter::new(cx.state.vars.sort_room(), None));
-            if number == last {
-                let mut out = Out { block, plan, columns: &columns, base, each };
-                sorted(present, plan, &mut functions, cx, &mut |cx, body, results| {
-                    out.row(cx, body, results)
-                })?;
-            } else {
-                let mut next = Next { plan, number, sorter: &mut sorter, body: Vec::new() };
-                sorted(present, plan, &mut functions, cx, &mut |_, body, results| next.row(body, results))?;
+            let mut next = Sorter::new(cx.state.vars.sort_room(), None);
+            let mut target = shape.target(number, base, each, &mut next);
+            let mut more = true;
+            sorter.finish(|key, body| {
+                cx.state.poll()?;
+                more = partitions.row(key, body, cx, &mut target)?;
+                Ok(more)
+            })?;
+            if more {
+                partitions.finish(cx, &mut target)?;
             }
+            sorter = next;
+        }
+        Ok(())
+    }
+}
+
+impl<'p> Ordered<'p> {
+    /// Calculates the results of the rows that wait; `all`: no more will come.
+    fn go_on(
+        &mut self,
+        shape: &Shape<'p>,
+        all: bool,
+        cx: &mut EvalCx<'_>,
+        base: &Row<'_>,
+        each: &mut Each<'_>,
+    ) -> SqlResult<()> {
+        let partitions = match &mut self.partitions {
+            Some(partitions) => partitions,
+            none => none.insert(Partitions::new(shape.plan, 0, cx, base)?),
+        };
+        let mut target = shape.target(0, base, each, &mut self.next);
+        let mut start = 0;
+        for &(key_end, end) in &self.ends {
+            if self.stopped {
+                break;
+            }
+            let (key, body) = (&self.bytes[start..key_end], &self.bytes[key_end..end]);
+            self.stopped = !partitions.row(key, body, cx, &mut target)?;
+            start = end;
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        if all && !self.stopped {
+            partitions.finish(cx, &mut target)?;
         }
         Ok(())
     }
@@ -137,170 +282,17 @@ fn pass_key(pass: &WindowPass, cx: &mut EvalCx<'_>, row: &Row<'_>, out: &mut Vec
     push(&pass.order, cx, out)
 }
 
-type Emit<'e> = dyn FnMut(&mut EvalCx<'_>, &[u8], &[Value<'static>]) -> SqlResult<bool> + 'e;
-
-/// Cuts sorted rows into partitions and calculates the functions of each.
-fn sorted(
-    sorter: Sorter,
-    plan: &WindowsPlan,
-    functions: &mut [Function<'_>],
-    cx: &mut EvalCx<'_>,
-    emit: &mut Emit<'_>,
-) -> SqlResult<()> {
-    let mut present = Partition::new(plan, functions, cx);
-    let mut partition: Vec<u8> = Vec::new();
-    let mut more = true;
-    sorter.finish(|key, body| {
-        cx.state.poll()?;
-        let (prefix, body) = body.split_first_chunk::<PREFIX>().unwrap_or((&[0; PREFIX], &[]));
-        let mine = &key[..key.len().min(u32::from_le_bytes(*prefix) as usize)];
-        if present.store.rows > 0 && partition != mine {
-            more = present.finish(cx, emit)?;
-            present.begin();
-        }
-        if present.store.rows == 0 {
-            partition.clear();
-            partition.extend_from_slice(mine);
-        }
-        more = more && present.push(key, body, cx, emit)?;
-        Ok(more)
-    })?;
-    if more && present.store.rows > 0 {
-        present.finish(cx, emit)?;
-    }
-    Ok(())
-}
-
-/// Rows of one partition, on their way.
-struct Partition<'f, 'p> {
-    functions: &'f [Function<'p>],
-    states: Vec<State>,
-    store: Store,
-    /// At the present row; at the first row behind its peers.
-    rows: Cursor,
-    peers: Cursor,
-    peer_there: bool,
-    place: frame::Place,
-    key: Vec<u8>,
-    results: Vec<Value<'static>>,
-    needs_peers: bool,
-    /// So many rows behind a row are asked for; `None`: all of them.
-    lookahead: Option<u64>,
-    /// The first row of those that came last with one key.
-    last_group: u64,
-    width: usize,
-}
-
-impl<'f, 'p> Partition<'f, 'p> {
-    fn new(plan: &WindowsPlan, functions: &'f [Function<'p>], cx: &EvalCx<'_>) -> Partition<'f, 'p> {
-        let mut lookaheads = functions.iter().map(Function::lookahead);
-        let store = Store::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
-        let mut new = Partition {
-            functions,
-            states: Vec::with_capacity(functions.len()),
-            store,
-            rows: Cursor::default(),
-            peers: Cursor::default(),
-            peer_there: false,
-            place: frame::Place::default(),
-            key: Vec::new(),
-            results: Vec::with_capacity(functions.len()),
-            needs_peers: functions.iter().any(Function::needs_peers),
-            lookahead: lookaheads.try_fold(0, |most, of| Some(most.max(of?))),
-            last_group: 0,
-            width: plan.inputs.len(),
-        };
-        new.begin();
-        new
-    }
-
-    /// Another partition.
-    fn begin(&mut self) {
-        self.store.clear();
-        self.states.clear();
-        self.states.extend(self.functions.iter().map(|function| function.begin(self.width)));
-        (self.rows, self.peers, self.peer_there) = (Cursor::default(), Cursor::default(), false);
-        (self.place, self.last_group) = (frame::Place::default(), 0);
-        self.key.clear();
-    }
-
-    /// Takes a row, and gives those whose results are known; whether more rows are wanted.
-    fn push(&mut self, key: &[u8], body: &[u8], cx: &mut EvalCx<'_>, emit: &mut Emit<'_>) -> SqlResult<bool> {
-        self.store.push(key, body)?;
-        let Some(lookahead) = self.lookahead else { return Ok(true) };
-        if self.store.is_in_file() {
-            return Ok(true);
-        }
-        if self.needs_peers && self.store.begins_group() {
-            self.last_group = self.store.rows - 1;
-        }
-        let known = self.store.rows.saturating_sub(lookahead);
-        let known = if self.needs_peers { known.min(self.last_group) } else { known };
-        let more = self.give(known, cx, emit)?;
-        if self.store.may_let_go() {
-            let functions = self.functions.iter().zip(&self.states).map(|(f, state)| f.needs(state));
-            let peers = if self.needs_peers { self.peers.next.saturating_sub(1) } else { u64::MAX };
-            // The last row stays, to be compared with the next one.
-            let rows = self.rows.next.min(self.store.rows - 1);
-            self.store.let_go(functions.fold(rows.min(peers), u64::min));
-        }
-        Ok(more)
-    }
-
-    /// All rows have come: gives the rest; whether more rows are wanted.
-    fn finish(&mut self, cx: &mut EvalCx<'_>, emit: &mut Emit<'_>) -> SqlResult<bool> {
-        self.store.complete(cx)?;
-        self.peers.settle(&self.store)?;
-        self.give(self.store.rows, cx, emit)
-    }
-
-    /// Gives the rows before this one that were not given yet.
-    fn give(&mut self, before: u64, cx: &mut EvalCx<'_>, emit: &mut Emit<'_>) -> SqlResult<bool> {
-        let Partition { store, place, rows, peers, key, results, .. } = self;
-        place.n = store.rows;
-        while place.i < before && rows.advance(store)? {
-            cx.state.poll()?;
-            place.is_new = place.i == 0 || key != rows.key(store);
-            if place.is_new {
-                key.clear();
-                key.extend_from_slice(rows.key(store));
-                place.group += 1;
-                place.start = place.i;
-                if self.needs_peers {
-                    if place.i == 0 {
-                        self.peer_there = peers.advance(store)?;
-                    }
-                    while self.peer_there && peers.key(store) == key {
-                        self.peer_there = peers.advance(store)?;
-                        place.end += 1;
-                    }
-                }
-            }
-            results.clear();
-            for (function, state) in self.functions.iter().zip(&mut self.states) {
-                results.push(function.result(state, store, place, rows.body(store), cx)?);
-            }
-            if !emit(cx, rows.body(store), results)? {
-                return Ok(false);
-            }
-            place.i += 1;
-        }
-        Ok(true)
-    }
-}
-
 /// Rows go on to the next sort.
 struct Next<'n> {
-    plan: &'n WindowsPlan,
-    /// Of the pass that gives them.
-    number: usize,
+    /// Where its key is among the values of a row.
+    key: usize,
     sorter: &'n mut Sorter,
     body: Vec<u8>,
 }
 
 impl Next<'_> {
     fn row(&mut self, body: &[u8], results: &[Value<'static>]) -> SqlResult<bool> {
-        let key = Values::new(body).nth(self.plan.inputs.len() + self.number);
+        let key = Values::new(body).nth(self.key);
         let Some(Value::Bytes(key)) = key else { return Ok(false) };
         self.body.clear();
         self.body.extend_from_slice(&key[..PREFIX]);
@@ -313,36 +305,59 @@ impl Next<'_> {
 
 /// Rows go out.
 struct Out<'o, 'e> {
-    block: &'o BlockPlan,
-    plan: &'o WindowsPlan,
-    columns: &'o [(usize, usize)],
+    shape: &'o Shape<'o>,
     base: &'o Row<'o>,
     each: &'o mut Each<'e>,
 }
 
+/// Where rows go with their results.
+enum Goal<'o, 'e> {
+    Next(Next<'o>),
+    Out(Out<'o, 'e>),
+}
+
+impl Target for Goal<'_, '_> {
+    #[inline]
+    fn row(&mut self, cx: &mut EvalCx<'_>, body: &[u8], results: &[Value<'static>]) -> SqlResult<bool> {
+        match self {
+            Goal::Next(next) => next.row(body, results),
+            Goal::Out(out) => out.row(cx, body, results),
+        }
+    }
+}
+
+impl Shape<'_> {
+    /// Where the rows of a pass go.
+    fn target<'o, 'e>(
+        &'o self,
+        number: usize,
+        base: &'o Row<'o>,
+        each: &'o mut Each<'e>,
+        sorter: &'o mut Sorter,
+    ) -> Goal<'o, 'e> {
+        match number + 1 == self.plan.passes.len() {
+            true => Goal::Out(Out { shape: self, base, each }),
+            false => Goal::Next(Next { key: self.plan.inputs.len() + number, sorter, body: Vec::new() }),
+        }
+    }
+}
+
 impl Out<'_, '_> {
     fn row(&mut self, cx: &mut EvalCx<'_>, body: &[u8], results: &[Value<'static>]) -> SqlResult<bool> {
-        let Out { block, plan, columns, base, each } = self;
-        let mut values = Values::new(body).skip(plan.inputs.len() + plan.passes.len() - 1);
-        let nulled = match values.next() {
+        let Out { shape, base, each } = self;
+        let plan = shape.plan;
+        let mut values = Values::new(body);
+        values.pass(plan.inputs.len() + plan.passes.len() - 1);
+        let nulled = match shape.rollup.then(|| values.next()).flatten() {
             Some(Value::UInt(nulled)) => nulled as usize,
             _ => usize::MAX,
         };
-        // The tables one behind the other, each with all of its columns if any of them is looked at.
-        let mut places: SmallVec<[(usize, usize); 4]> = smallvec![(0, 0); block.reads.len()];
-        let mut width = 0;
-        for &(slot, _) in *columns {
-            if places[slot].1 == 0 {
-                places[slot] = (width, block.reads[slot].width);
-                width += block.reads[slot].width;
-            }
+        let mut flat: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        flat.resize_with(shape.width, Value::default);
+        for (&(slot, column), value) in shape.columns.iter().zip(&mut values) {
+            flat[shape.places[slot].0 + column] = value;
         }
-        let mut flat: SmallVec<[Value<'_>; 16]> = SmallVec::new();
-        flat.resize_with(width, Value::default);
-        for (&(slot, column), value) in columns.iter().zip(&mut values) {
-            flat[places[slot].0 + column] = value;
-        }
-        let n = block.group.as_ref().map_or(0, |group| group.aggregates.len());
+        let n = shape.aggregates;
         let calls = plan.calls.len();
         let mut aggregates: SmallVec<[Value<'_>; 8]> = SmallVec::new();
         aggregates.resize_with(n + calls, Value::default);
@@ -357,7 +372,7 @@ impl Out<'_, '_> {
             0 => TableRow::Null,
             _ => TableRow::Values(&flat[start..start + width]),
         };
-        let tables: SmallVec<[TableRow<'_>; 4]> = places.iter().map(table).collect();
+        let tables: SmallVec<[TableRow<'_>; 4]> = shape.places.iter().map(table).collect();
         let row = Row { tables: &tables, aggregates: &aggregates, ..**base };
         Ok(each(cx, &row, nulled)? != Flow::Stop)
     }
