@@ -28,6 +28,7 @@ usage: cargo xtask COMMAND
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
   bench memcached [NAME=VALUE ...] gets and sets on memcached, Vaquita and through SQL: rates, p95, server CPU each
+  bench windows [NAME=VALUE ...]   window functions and WITH RECURSIVE beside MariaDB: time and server CPU of each
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own
   peers path              print where they are
 ";
@@ -88,8 +89,9 @@ fn peers_install() -> Result<(), Failure> {
 /// Words that the benchmarks know themselves go to them as they are; others choose what is compared with other engines.
 /// Without words: rows and transactions through the engine's API, read views, locks, and the comparison.
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
-    const OWN: [&str; 11] = [
+    const OWN: [&str; 12] = [
         "oltp",
+        "windows",
         "memcached",
         "own",
         "views",

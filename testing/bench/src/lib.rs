@@ -19,6 +19,7 @@ pub mod reading;
 pub mod report;
 mod settings;
 pub mod views;
+pub mod windows;
 pub mod workload;
 
 use std::error::Error;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
-use vaquita_bench::{Failure, changes, engines, locks, memcached, oltp, own, reading, views};
+use vaquita_bench::{Failure, changes, engines, locks, memcached, oltp, own, reading, views, windows};
 
 const USAGE: &str =
     "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)
@@ -19,6 +19,8 @@ const USAGE: &str =
                                                         (sysbench on Vaquita, MySQL and MariaDB; errors=only: a second each, every cell)
        vaquita-bench memcached [servers=memcached,vaquita,vaquita-sql,mysql-sql] [seconds=S] [rows=N] [connections=N,..] [protocols=text,binary]
                                                         (gets and sets through memcached's protocols and SQL)
+       vaquita-bench windows [rows=N] [rounds=N] [only=NAME,..] [servers=NAME,..] [before=BINARY]
+                                                        (window functions and WITH RECURSIVE beside MariaDB)
        vaquita-bench reading [ROWS]                     (point reads, scans, counts through the engine)
        vaquita-bench lookups ROWS | reads POOL_MIB | recovery REDO_MB | memory POOL_MIB";
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         ["changes", rows, kind] => number(rows).and_then(|rows| changes::changes(rows, kind)),
         ["oltp", rest @ ..] => oltp::Plan::parse(rest).and_then(|plan| oltp::oltp(&plan)),
         ["memcached", rest @ ..] => memcached::Plan::parse(rest).and_then(|plan| memcached::memcached(&plan)),
+        ["windows", rest @ ..] => windows::Plan::parse(rest).and_then(|plan| windows::windows(&plan)),
         ["reading"] => reading::reading(1_000_000),
         ["reading", rows] => number(rows).and_then(reading::reading),
         ["database", rows] => number(rows).and_then(vaquita_bench::database::all),

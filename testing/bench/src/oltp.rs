@@ -4,7 +4,7 @@
 //! The load generator runs beside the servers and takes its share of the same cores, as it does for all. Servers take
 //! turns in every row, so that a slow minute of the machine hits all alike; those that wait are idle.
 
-mod rivals;
+pub(crate) mod rivals;
 mod sysbench;
 
 use crate::Failure;

@@ -23,7 +23,7 @@ const SETTINGS: [(&str, &str); 8] = [
 ];
 
 /// A server that runs.
-pub(super) enum Rival {
+pub(crate) enum Rival {
     /// A binary of ours on a scratch folder.
     Vaquita(&'static str, Vaquita, Scratch),
     /// A real one.
@@ -32,7 +32,7 @@ pub(super) enum Rival {
 
 /// Starts those that are wanted, each with the user of the load generator. The last one is what the others are compared
 /// with: an older binary of ours if there is one, else MariaDB.
-pub(super) fn start(wanted: &[String], before: Option<&Path>) -> Result<Vec<Rival>, Failure> {
+pub(crate) fn start(wanted: &[String], before: Option<&Path>) -> Result<Vec<Rival>, Failure> {
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
     let options = || SETTINGS.iter().fold(Options::new(), |o, (name, value)| o.set(name, value));
     let mut rivals = Vec::new();
@@ -67,7 +67,7 @@ fn ours(name: &'static str, binary: &Path) -> Result<Rival, Failure> {
 }
 
 impl Rival {
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Rival::Vaquita(name, ..) | Rival::Peer(name, _) => name,
         }
@@ -88,7 +88,7 @@ impl Rival {
     }
 
     /// Processor time of the server so far, user and kernel, in microseconds.
-    pub(super) fn cpu_us(&self) -> Result<u64, Failure> {
+    pub(crate) fn cpu_us(&self) -> Result<u64, Failure> {
         cpu_us(self.pid()?)
     }
 
@@ -100,7 +100,7 @@ impl Rival {
     }
 
     /// Runs a statement as root through the stock client.
-    pub(super) fn ask(&self, statement: &str) -> Result<String, Failure> {
+    pub(crate) fn ask(&self, statement: &str) -> Result<String, Failure> {
         match self {
             Rival::Peer(_, server) => {
                 let rows = server.rows(statement)?;
@@ -129,7 +129,7 @@ impl Rival {
     }
 
     /// Shuts down; our own folder must be sound afterwards.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Rival::Vaquita(_, mut server, scratch) => {
                 server.stop()?;
