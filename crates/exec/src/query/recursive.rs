@@ -136,6 +136,13 @@ fn fit<'v>(
     row: u64,
     cx: &mut EvalCx<'_>,
 ) -> SqlResult<Value<'v>> {
+    // Most are whole numbers that fit.
+    if let Value::Int(v) = *value
+        && !to.unsigned
+        && (to.kind == Kind::BigInt || to.kind == Kind::Int && i32::try_from(v).is_ok())
+    {
+        return Ok(Value::Int(v));
+    }
     let refuse = |code: u16, what: &str, cut: Value<'v>, cx: &mut EvalCx<'_>| {
         let strict = cx.state.vars.sql_mode.is_strict();
         let told = match (code, strict) {

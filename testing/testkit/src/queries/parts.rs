@@ -113,7 +113,7 @@ impl Queries {
                     queries.scalar(&table, column)
                 }
                 2 => {
-                    let (other, column) = (queries.of(tables), queries.column_of("acdgfb"));
+                    let (other, column) = (queries.of(tables), queries.column_of("acdb"));
                     format!("{}({table}.{column}, {other}.{column})", queries.of(&["greatest", "least"]))
                 }
                 _ => format!("{table}.{}", queries.column()),
