@@ -126,6 +126,11 @@ impl Core {
         self.dict.table_by_id(&self.storage, id)
     }
 
+    /// The temporary tables of all sessions.
+    pub fn all_temporary_tables(&self) -> Vec<Arc<Table>> {
+        self.temporaries.all()
+    }
+
     /// How many temporary tables the sessions have.
     pub fn temporary_tables(&self) -> usize {
         self.temporaries.count()

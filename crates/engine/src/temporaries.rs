@@ -25,6 +25,13 @@ impl Temporaries {
         self.tables.read().get(&id).cloned()
     }
 
+    /// All of them, the oldest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Table>> {
+        let mut tables: Vec<Arc<Table>> = self.tables.read().values().cloned().collect();
+        tables.sort_by_key(|table| table.id.get());
+        tables
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.tables.read().len()
     }

@@ -59,6 +59,33 @@ impl Automaton {
         Some(Automaton { regex, source, unicode, ignore_case, steps: OnceLock::new() })
     }
 
+    /// Compiles an expression in the library's own syntax, in which `.` is any character but the end of a line unless flags
+    /// say otherwise.
+    ///
+    /// # Errors
+    /// What is wrong with it, in the library's words.
+    pub(super) fn with_syntax(source: String, unicode: bool, ignore_case: bool) -> Result<Automaton, String> {
+        let regex = RegexBuilder::new(&source)
+            .unicode(unicode)
+            .case_insensitive(ignore_case)
+            .octal(false)
+            .size_limit(SIZE_MAX)
+            .build()
+            .map_err(|e| e.to_string())?;
+        Ok(Automaton { regex, source, unicode, ignore_case, steps: OnceLock::new() })
+    }
+
+    /// The first match from a byte on.
+    pub(super) fn find_at(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
+        self.regex.find_at(text, from).map(|found| (found.start(), found.end()))
+    }
+
+    /// The same with what its groups have found; the first one is the match.
+    pub(super) fn captures_at(&self, text: &[u8], from: usize) -> Option<Vec<Option<(usize, usize)>>> {
+        let found = self.regex.captures_at(text, from)?;
+        Some(found.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect())
+    }
+
     /// Whether the text matches.
     ///
     /// # Errors

@@ -34,6 +34,7 @@ mod env;
 mod eval;
 mod functions;
 pub mod literal;
+mod locale;
 mod moved;
 pub mod node;
 mod pattern;

@@ -200,7 +200,7 @@ pub fn param_positions(sql: &[u8], mode: ParseMode) -> impl Iterator<Item = usiz
 /// Digests the one statement in `sql` into `digest`; false if it is not to be cached, and `digest` says nothing
 /// then.
 ///
-/// Not cached: anything but SELECT, INSERT, REPLACE, UPDATE, DELETE; several statements; executable comments; text
+/// Not cached: anything but SELECT, INSERT, REPLACE, UPDATE, DELETE; several statements; executable comments and hints; text
 /// that is no statement at all; hundreds of literals.
 #[must_use]
 pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
@@ -219,6 +219,9 @@ pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
     loop {
         let token = lexer.next();
         let start = token.start as usize;
+        if lexer.hint.is_some() {
+            return false;
+        }
         if lexer.comments && (end == 0 || !lifter.in_select_list()) {
             digest.key.extend_from_slice(&sql[copied..end]);
             if end != 0 {

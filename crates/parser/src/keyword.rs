@@ -22,7 +22,7 @@ macro_rules! keywords {
     };
 }
 
-const COUNT: usize = 662;
+const COUNT: usize = 664;
 
 /// Slots of the table; a power of two, sparse enough that most words are found or excluded at their first slot.
 const SLOTS: usize = 4096;
@@ -184,6 +184,7 @@ keywords! {
     Action "ACTION" false,
     Add "ADD" true,
     Adddate "ADDDATE" false,
+    Admin "ADMIN" false,
     After "AFTER" false,
     Against "AGAINST" false,
     Aggregate "AGGREGATE" false,
@@ -653,6 +654,7 @@ keywords! {
     Revoke "REVOKE" true,
     Right "RIGHT" true,
     Rlike "RLIKE" true,
+    Role "ROLE" false,
     Rollback "ROLLBACK" false,
     Rollup "ROLLUP" false,
     Routine "ROUTINE" false,

@@ -4,6 +4,7 @@
 //! and escapes, names that begin with a digit, `_charset` introducers, `@` variables as one token, strings that
 //! follow one another.
 
+use crate::ast::Span;
 use crate::keyword::Kw;
 use crate::mode::{ParseMode, SqlMode, TwoByte};
 use crate::token::{ESCAPED, JOINED, T, Token};
@@ -96,6 +97,8 @@ pub(crate) struct Lexer<'a> {
     version: u32,
     /// A comment stood before the last token.
     pub(crate) comments: bool,
+    /// Such a one with optimizer hints, `/*+ … */`, the last of several.
+    pub(crate) hint: Option<Span>,
     /// An executable comment that counts was met.
     pub(crate) executable: bool,
 }
@@ -113,6 +116,7 @@ impl<'a> Lexer<'a> {
             ansi_quotes: mode.sql_mode.has(SqlMode::ANSI_QUOTES),
             version: mode.server_version,
             comments: false,
+            hint: None,
             executable: false,
         }
     }
@@ -163,7 +167,7 @@ impl<'a> Lexer<'a> {
     /// The next token; [`T::Eof`] again and again at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Token {
-        self.comments = false;
+        (self.comments, self.hint) = (false, None);
         if !self.skip_space() {
             let start = self.pos;
             return self.token(T::Error, start, start);
@@ -235,7 +239,11 @@ impl<'a> Lexer<'a> {
                 if self.at(self.pos + 2) == b'!' && !self.executing {
                     self.enter_executable()?;
                 } else {
-                    self.pos = self.end_of_comment(self.pos + 2, false)?;
+                    let start = self.pos;
+                    self.pos = self.end_of_comment(start + 2, false)?;
+                    if self.sql[start + 2] == b'+' && self.pos > start + 4 {
+                        self.hint = Some(Span { start: start as u32, end: self.pos as u32 });
+                    }
                 }
             }
             _ => return Some(false),

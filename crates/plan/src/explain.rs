@@ -127,8 +127,9 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
                 lines.push_message(id, "SIMPLE", "No tables used");
             }
         },
-        Stmt::Update(ast::Update { with, tables, filter, order_by, limit, assignments, .. }) => {
+        Stmt::Update(ast::Update { hints, with, tables, filter, order_by, limit, assignments, .. }) => {
             let request = MatchRequest {
+                hints,
                 with: *with,
                 from: tables,
                 filter: *filter,
@@ -140,8 +141,9 @@ fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>)
             let plan = plan_match(planner, &request, compile)?;
             lines.block(plan.block(), "SIMPLE", &mut compile.session);
         }
-        Stmt::Delete(ast::Delete { with, from, filter, order_by, limit, targets, .. }) => {
+        Stmt::Delete(ast::Delete { hints, with, from, filter, order_by, limit, targets, .. }) => {
             let request = MatchRequest {
+                hints,
                 with: *with,
                 from,
                 filter: *filter,

@@ -9,6 +9,7 @@
 //! | what planning needs and notes | [`planner`] |
 //! | SELECT, and where its rows go | [`select`], [`into`], [`file_format`] |
 //! | queries: blocks, names, joins, access paths | [`query`] |
+//! | optimizer hints, as they wait for their blocks | `hinted` |
 //! | conditions an index can help with | `sarg` |
 //! | bounds and intervals of indexes | [`bound`], `intervals`, [`ranges`] |
 //! | derived tables whose rows are not kept | `streams` |
@@ -26,6 +27,7 @@ pub mod columns;
 mod common;
 mod explain;
 pub mod file_format;
+mod hinted;
 mod intervals;
 pub mod into;
 pub mod json_table;

@@ -1,6 +1,7 @@
 //! What planning a statement needs, and what it notes.
 
 use crate::common::Common;
+use crate::hinted::Waiting;
 use crate::source::VirtualTables;
 use crate::tree::{SourceLock, SubqueryPlan, TableUse};
 use crate::view::Names;
@@ -58,6 +59,8 @@ pub struct Planner<'p> {
     pub(crate) common: RefCell<Vec<Common>>,
     /// Query blocks that are being planned, one in the other.
     pub(crate) blocks: Cell<u32>,
+    /// Hints for blocks that are to come.
+    pub(crate) hinted: RefCell<Waiting>,
 }
 
 impl<'p> Planner<'p> {
@@ -87,6 +90,7 @@ impl<'p> Planner<'p> {
             uses: RefCell::default(),
             common: RefCell::default(),
             blocks: Cell::new(0),
+            hinted: RefCell::default(),
         }
     }
 

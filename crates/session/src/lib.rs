@@ -12,12 +12,14 @@
 //! | privileges: had, wanted, checked; passwords | [`privilege`], `access`, [`password`] |
 //! | who is connected and what they do; KILL; GET_LOCK | [`process`] |
 //! | how a client came in | `transport` |
+//! | where files that statements name may be | [`files`] |
 //! | where results go | [`sink`] |
 //! | rows that are kept for a while: sorts, DISTINCT, temporary files | [`temp`] |
 #![forbid(unsafe_code)]
 
 pub mod access;
 mod cx;
+pub mod files;
 pub mod password;
 pub mod privilege;
 pub mod process;

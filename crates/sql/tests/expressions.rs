@@ -16,7 +16,7 @@ use vaquita_sql::expr::{CompileCx, EvalCx, Resolved, ResolvedColumn, Row, Scope,
 use vaquita_sql::types::{Decimal, Kind, SqlType};
 use vaquita_sql::{SessionState, SqlError, Value};
 
-const FAMILIES: [&str; 6] = ["operators", "comparisons", "control", "strings", "maths", "dates"];
+const FAMILIES: [&str; 7] = ["operators", "comparisons", "control", "strings", "maths", "dates", "others"];
 
 /// Collation of results.
 const UTF8MB4: u16 = 45;

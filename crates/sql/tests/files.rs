@@ -4,7 +4,7 @@ mod support;
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use support::{open, open_with, root, run};
+use support::{connect_as, open, open_with, root, run};
 
 const REFUSED: &str =
     "1290 The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
@@ -223,4 +223,38 @@ fn a_statement_that_fails_leaves_no_file() {
     assert!(!std::path::Path::new(&made).exists());
     assert_eq!(run(&mut c, &format!("select a from t where a < 9 into outfile '{made}'")), "");
     assert_eq!(std::fs::read_to_string(&made).expect("the file"), "0\n1\n2\n");
+}
+
+/// LOAD_FILE is NULL where it may not read, as in MySQL 5.6.24.
+#[test]
+fn load_file_reads_what_everybody_may_read() {
+    let files = Files::new("load_file");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(files.path(name), bytes).expect("writes");
+    write("allowed/a", b"content\0\xFF");
+    write("allowed/long", &[b'x'; 3000]);
+    write("allowed/private", b"p");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(files.path("allowed/private"), private).expect("changes");
+    let opened = open_with(&[("secure_file_priv", &files.path("allowed"))]);
+    let mut c = root(&opened.db);
+    let load = |name: &str| format!("select hex(load_file('{}'))", files.path(name));
+    assert_eq!(run(&mut c, &load("allowed/a")), "636F6E74656E7400FF");
+    assert_eq!(run(&mut c, &load("allowed/nothing")), "NULL");
+    assert_eq!(run(&mut c, &load("allowed/private")), "NULL", "not everybody may read it");
+    assert_eq!(run(&mut c, &load("allowed")), "NULL", "a folder");
+    assert_eq!(run(&mut c, &load("outside.txt")), "NULL");
+    assert_eq!(run(&mut c, &load("allowed/../outside.txt")), "NULL");
+    assert_eq!(run(&mut c, "select load_file('/etc/hostname'), load_file(null)"), "NULL|NULL");
+    assert_eq!(run(&mut c, "create user u@localhost; set global max_allowed_packet = 1024"), "");
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    assert_eq!(run(&mut u, &load("allowed/a")), "NULL", "without FILE");
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, &load("allowed/long")), "NULL");
+    assert_eq!(
+        run(&mut c, "show warnings"),
+        "Warning|1301|Result of load_file() was larger than max_allowed_packet (1024) - truncated"
+    );
+    let closed = open();
+    let mut c = root(&closed.db);
+    assert_eq!(run(&mut c, &load("allowed/a")), "NULL", "no files at all");
 }

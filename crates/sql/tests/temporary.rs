@@ -56,6 +56,9 @@ fn they_go_with_their_session() {
     );
     let tables = || opened.db.engine().core().temporary_tables();
     assert_eq!(tables(), 1);
+    let mut b = root(&opened.db);
+    let told = "select name, n_cols, per_table_tablespace, is_compressed from information_schema.innodb_temp_table_info";
+    assert_eq!(run(&mut b, told), "d/t|4|FALSE|FALSE");
     a.reset().expect("it is reset");
     assert_eq!(run(&mut a, "select * from d.t"), "1146 Table 'd.t' doesn't exist");
     assert_eq!(tables(), 0);

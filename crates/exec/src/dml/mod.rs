@@ -61,6 +61,7 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
         Stmt::Insert(insert) => Ok(Arc::new(plan_insert(insert, cx)?)),
         Stmt::Update(update) => {
             let request = MatchRequest {
+                hints: update.hints,
                 with: update.with,
                 from: update.tables,
                 filter: update.filter,
@@ -75,6 +76,7 @@ pub fn plan(cx: &mut PlanCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Arc<dyn Planned>>
         }
         Stmt::Delete(delete) => {
             let request = MatchRequest {
+                hints: delete.hints,
                 with: delete.with,
                 from: delete.from,
                 filter: delete.filter,

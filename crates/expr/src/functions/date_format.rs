@@ -2,11 +2,13 @@
 
 use super::date_parts::{day_name, month_name};
 use super::{Function, arg, evals, f};
-use crate::build::{Collated, New, date_type, datetime_type, text_type, time_type};
+use crate::build::{Collated, New, charset_of, date_type, datetime_type, text_type, time_type};
+use crate::locale::{Locale, push_name};
 use crate::node::{Data, Expr};
 use crate::scope::CompileCx;
 use crate::{EvalCx, env};
 use std::io::Write as _;
+use vaquita_engine::text::charset::Charset;
 use vaquita_parser::ast::TemporalKind;
 use vaquita_types::temporal::{Date, DateTime, Time, calendar};
 use vaquita_types::{Kind, SqlMode, SqlResult, Value};
@@ -84,20 +86,6 @@ pub(crate) fn get_format(cx: &mut CompileCx<'_>, kind: TemporalKind, standard: E
     new.collated(by).data(Data::Number(kind)).nullable().build(cx)
 }
 
-/// Separator of thousands and decimal point of a locale, of the most common ones.
-pub(super) fn separators(locale: &[u8]) -> Option<(Option<u8>, u8)> {
-    let locale = std::str::from_utf8(locale).ok()?;
-    Some(match locale {
-        "en_US" | "en_GB" | "en_AU" | "en_CA" | "en_NZ" | "en_IN" | "en_ZA" | "en_PH" | "ja_JP" | "zh_CN"
-        | "zh_TW" | "zh_HK" | "ko_KR" | "th_TH" | "he_IL" | "es_MX" | "ms_MY" => (Some(b','), b'.'),
-        "de_DE" | "da_DK" | "es_AR" | "id_ID" | "nl_NL" | "nb_NO" | "no_NO" | "tr_TR" | "vi_VN" | "is_IS"
-        | "de_BE" | "de_LU" | "fo_FO" | "pt_BR_old" => (Some(b'.'), b','),
-        "fr_FR" | "it_IT" | "es_ES" | "pt_BR" | "pt_PT" | "fr_BE" | "fr_CA" | "fr_CH_old" | "hr_HR"
-        | "pl_PL" | "de_AT" | "el_GR" | "sl_SI" | "ro_RO_old" | "nl_BE" | "fr_LU" => (None, b','),
-        _ => return None,
-    })
-}
-
 evals! {
     eval_date_format(e, args, cx, row) {
         let d = arg!(args[0].datetime(cx, row));
@@ -105,9 +93,8 @@ evals! {
         if format.is_empty() {
             return Ok(Value::Null);
         }
-        let weeks = env::default_week_format(cx.state);
-        let _ = weeks;
-        Ok(formatted(d, u32::from(d.hour), false, false, &format).map_or(Value::Null, Value::owned))
+        let names = Names::of(e, cx);
+        Ok(formatted(d, u32::from(d.hour), false, false, &format, names).map_or(Value::Null, Value::owned))
     }
     eval_time_format(e, args, cx, row) {
         let t = arg!(args[0].time(cx, row));
@@ -122,7 +109,8 @@ evals! {
             second: t.seconds,
             micros: t.micros,
         };
-        Ok(formatted(d, t.hours.into(), t.negative, true, &format).map_or(Value::Null, Value::owned))
+        let names = Names::of(e, cx);
+        Ok(formatted(d, t.hours.into(), t.negative, true, &format, names).map_or(Value::Null, Value::owned))
     }
     eval_str_to_date(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
@@ -184,8 +172,32 @@ fn refused<'r>(text: &[u8], cx: &mut EvalCx<'_>) -> Value<'r> {
     Value::Null
 }
 
+/// The names that formats give, and the character set they are given in.
+#[derive(Debug, Clone, Copy)]
+struct Names {
+    locale: &'static Locale,
+    charset: Charset,
+}
+
+impl Names {
+    fn of(e: &Expr, cx: &EvalCx<'_>) -> Names {
+        Names { locale: Locale::of_session(cx.state), charset: charset_of(e.ty().collation) }
+    }
+
+    fn push(self, name: &str, out: &mut Vec<u8>) {
+        push_name(name, self.charset, out);
+    }
+}
+
 /// A date and time by a format; `hours` of a TIME may be more than a day's. `None`: a part that the value has not.
-fn formatted(d: DateTime, hours: u32, negative: bool, is_time: bool, format: &[u8]) -> Option<Vec<u8>> {
+fn formatted(
+    d: DateTime,
+    hours: u32,
+    negative: bool,
+    is_time: bool,
+    format: &[u8],
+    names: Names,
+) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(format.len() + 16);
     if negative {
         out.push(b'-');
@@ -209,10 +221,10 @@ fn formatted(d: DateTime, hours: u32, negative: bool, is_time: bool, format: &[u
             return None;
         }
         match code {
-            b'a' => out.extend_from_slice(&name_of_day(date)?.as_bytes()[..3]),
-            b'W' => out.extend_from_slice(name_of_day(date)?.as_bytes()),
-            b'b' => out.extend_from_slice(&month_name(date.month)?.as_bytes()[..3]),
-            b'M' => out.extend_from_slice(month_name(date.month)?.as_bytes()),
+            b'a' => names.push(names.locale.short_day(day_of_week(date)?)?, &mut out),
+            b'W' => names.push(names.locale.day(day_of_week(date)?)?, &mut out),
+            b'b' => names.push(names.locale.short_month(date.month)?, &mut out),
+            b'M' => names.push(names.locale.month(date.month)?, &mut out),
             b'c' => put(&mut out, 1, date.month.into()),
             b'm' => put(&mut out, 2, date.month.into()),
             b'd' => put(&mut out, 2, date.day.into()),
@@ -258,8 +270,9 @@ fn formatted(d: DateTime, hours: u32, negative: bool, is_time: bool, format: &[u
     Some(out)
 }
 
-fn name_of_day(d: Date) -> Option<&'static str> {
-    (d.month != 0 || d.year != 0).then(|| day_name(calendar::weekday(d)))
+/// 0 is Monday; dates without year and month have no day.
+fn day_of_week(d: Date) -> Option<u8> {
+    (d.month != 0 || d.year != 0).then(|| calendar::weekday(d))
 }
 
 fn ordinal(day: u8) -> &'static str {

@@ -1,8 +1,9 @@
 //! Parts of dates and times: YEAR, HOUR, WEEK, EXTRACT, TO_DAYS …
 
 use super::{Function, arg, evals, f};
-use crate::build::{Collated, New, date_type, int_type, text_type};
+use crate::build::{Collated, New, charset_of, date_type, int_type, text_type};
 use crate::env;
+use crate::locale::{Locale, push_name};
 use crate::node::{Data, EvalFn, Expr};
 use crate::scope::CompileCx;
 use vaquita_parser::ast::IntervalUnit;
@@ -50,7 +51,8 @@ fn number(
 
 fn names(cx: &mut CompileCx<'_>, name: &'static str, args: Vec<Expr>, eval: EvalFn) -> SqlResult<Expr> {
     let by = Collated::connection(cx);
-    let ty = SqlType { decimals: 0, ..text_type(9, by) };
+    let [months, days, ..] = Locale::of_session(cx.session.state).widths();
+    let ty = SqlType { decimals: 0, ..text_type(if name == "dayname" { days } else { months }, by) };
     Ok(New::call(name, ty, args, eval).collated(by).nullable().build(cx))
 }
 
@@ -129,7 +131,18 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Name of a day, 0 is Monday.
+/// A name of the locale, in the character set of the result.
+fn named(name: Option<&'static str>, e: &Expr) -> Value<'static> {
+    let Some(name) = name else { return Value::Null };
+    if name.is_ascii() && charset_of(e.ty().collation).is_ascii_based() {
+        return Value::bytes(name.as_bytes());
+    }
+    let mut out = Vec::new();
+    push_name(name, charset_of(e.ty().collation), &mut out);
+    Value::owned(out)
+}
+
+/// Name of a day in English, 0 is Monday.
 pub(super) fn day_name(weekday: u8) -> &'static str {
     DAYS[usize::from(weekday) % 7]
 }
@@ -225,11 +238,11 @@ evals! {
     }
     eval_dayname(e, args, cx, row) {
         let d = arg!(full_date(&args[0], cx, row));
-        Ok(Value::bytes(day_name(calendar::weekday(d)).as_bytes()))
+        Ok(named(Locale::of_session(cx.state).day(calendar::weekday(d)), e))
     }
     eval_monthname(e, args, cx, row) {
         let d = arg!(args[0].date(cx, row));
-        Ok(month_name(d.month).map_or(Value::Null, |name| Value::bytes(name.as_bytes())))
+        Ok(named(Locale::of_session(cx.state).month(d.month), e))
     }
     eval_time_to_sec(e, args, cx, row) {
         let t = arg!(args[0].time(cx, row));

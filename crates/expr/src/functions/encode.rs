@@ -10,7 +10,7 @@ use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::Collation;
 use vaquita_parser::ast::{Ident, WeightLevel};
 use vaquita_types::memory::{no_memory, reserve, with_room};
-use vaquita_types::{Kind, SqlError, SqlResult, Value};
+use vaquita_types::{Kind, SqlResult, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("hex", 1, 1, hex),
@@ -79,20 +79,21 @@ pub(crate) fn char(cx: &mut CompileCx<'_>, codes: Vec<Expr>, charset: Option<Ide
 /// `WEIGHT_STRING(x [AS CHAR(n) | BINARY(n)])`.
 ///
 /// # Errors
-/// 1235 for levels.
+/// None.
 pub(crate) fn weight_string(
     cx: &mut CompileCx<'_>,
     x: Expr,
     cast: Option<(bool, u32)>,
     levels: &[WeightLevel],
 ) -> SqlResult<Expr> {
-    if levels.iter().any(|l| l.level != 1 || l.descending || l.reverse) {
-        return Err(SqlError::unsupported("LEVEL of WEIGHT_STRING()"));
-    }
+    // The collations here have one level: flags of others have no meaning.
+    let of_first = levels.iter().filter(|level| level.level <= 1);
+    let flags = of_first
+        .fold(0, |flags, level| flags | u64::from(level.descending) << 40 | u64::from(level.reverse) << 41);
     let bytes = u64::from(x.chars()) * 4;
     let cast = cast.map_or(0, |(binary, n)| u64::from(n) << 2 | u64::from(binary) << 1 | 1);
     let new = New::call("weight_string", text_type(bytes, Collated::BINARY), vec![x], eval_weight_string);
-    Ok(new.collated(Collated::BINARY).data(Data::Number(cast)).nullable().build(cx))
+    Ok(new.collated(Collated::BINARY).data(Data::Number(cast | flags)).nullable().build(cx))
 }
 
 evals! {
@@ -187,7 +188,7 @@ evals! {
         let text = arg!(args[0].text(cx, row));
         let mut text = text.into_owned();
         let mut collation = Collation::of(args[0].ty().collation).unwrap_or(Collation::BINARY);
-        let cast = e.number();
+        let (flags, cast) = (e.number() >> 40, e.number() & ((1 << 40) - 1));
         if cast & 1 != 0 {
             let wanted = (cast >> 2) as usize;
             if too_long(cx, "weight_string", wanted) {
@@ -210,6 +211,13 @@ evals! {
         // Most letters weigh two bytes.
         let mut out = with_room(text.len().saturating_mul(2))?;
         collation.weight_string(&text, &mut out);
+        // DESC, and REVERSE, of LEVEL.
+        if flags & 1 != 0 {
+            out.iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        if flags & 2 != 0 {
+            out.reverse();
+        }
         if too_long(cx, "weight_string", out.len()) {
             return Ok(Value::Null);
         }

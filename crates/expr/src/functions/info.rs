@@ -18,6 +18,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("session_user", 0, 0, |cx, _, args| text(cx, "user", 77, args, eval_user, false)),
     f("system_user", 0, 0, |cx, _, args| text(cx, "user", 77, args, eval_user, false)),
     f("current_user", 0, 0, |cx, name, args| text(cx, name, 77, args, eval_current_user, false)),
+    f("current_role", 0, 0, |cx, name, args| text(cx, name, 65_535, args, eval_current_role, false)),
     f("version", 0, 0, |cx, name, args| text(cx, name, 60, args, eval_version, false)),
     f("last_insert_id", 0, 1, |cx, name, args| {
         let ty = SqlType { unsigned: true, ..int_type(21) };
@@ -82,6 +83,12 @@ evals! {
     }
     eval_current_user(e, args, cx, row) {
         Ok(Value::owned(format!("{}@{}", cx.state.account_user, cx.state.account_host).into_bytes()))
+    }
+    eval_current_role(e, args, cx, row) {
+        let quoted = |text: &str| format!("`{}`", text.replace('`', "``"));
+        let roles = cx.state.roles.iter().map(|(user, host)| format!("{}@{}", quoted(user), quoted(host)));
+        let list = roles.collect::<Vec<_>>().join(",");
+        Ok(Value::owned(if list.is_empty() { "NONE".to_owned() } else { list }.into_bytes()))
     }
     eval_version(e, args, cx, row) {
         let version = cx.db.and_then(|db| db.globals().text("version"));

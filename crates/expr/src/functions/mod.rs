@@ -8,14 +8,18 @@ pub(super) mod date_parts;
 mod digest;
 pub use digest::new_uuid;
 pub(super) mod encode;
+mod file;
+mod gtid;
 mod info;
 pub(super) mod json;
 mod lists;
 mod locks;
 mod math;
 mod net;
+mod regexp;
 pub(super) mod string;
 mod substring;
+mod uuid;
 mod zip;
 
 use super::compare::wrong_columns;
@@ -92,6 +96,10 @@ const FAMILIES: &[&[Function]] = &[
     info::FUNCTIONS,
     locks::FUNCTIONS,
     net::FUNCTIONS,
+    regexp::FUNCTIONS,
+    uuid::FUNCTIONS,
+    gtid::FUNCTIONS,
+    file::FUNCTIONS,
 ];
 
 /// Families whose functions see the text of documents.
@@ -102,6 +110,8 @@ const TEXTUAL: &[&[Function]] = &[
     encode::FUNCTIONS,
     crypt::FUNCTIONS,
     digest::FUNCTIONS,
+    regexp::FUNCTIONS,
+    uuid::FUNCTIONS,
 ];
 
 const CONTROL: &[Function] = &[
@@ -238,12 +248,16 @@ fn later(name: &str) -> Option<&'static str> {
         "y",
     ];
     const CRYPT: &[&str] = &["decode", "des_decrypt", "des_encrypt", "encode", "encrypt"];
-    const REPLICATION: &[&str] = &[
-        "gtid_subset",
-        "gtid_subtract",
-        "master_pos_wait",
-        "sql_thread_wait_after_gtids",
-        "wait_until_sql_thread_after_gtids",
+    const REPLICATION: &[&str] = &["source_pos_wait", "wait_for_executed_gtid_set"];
+    const OF_SERVER: &[(&str, &str)] = &[
+        ("extractvalue", "XML functions"),
+        ("updatexml", "XML functions"),
+        ("statement_digest", "STATEMENT_DIGEST()"),
+        ("statement_digest_text", "STATEMENT_DIGEST_TEXT()"),
+        ("ps_current_thread_id", "the performance schema"),
+        ("ps_thread_id", "the performance schema"),
+        ("roles_graphml", "ROLES_GRAPHML()"),
+        ("icu_version", "ICU_VERSION()"),
     ];
     if name.starts_with("json_schema_val") {
         return Some("JSON schemas");
@@ -257,9 +271,5 @@ fn later(name: &str) -> Option<&'static str> {
     if REPLICATION.contains(&name) {
         return Some("replication functions");
     }
-    match name {
-        "extractvalue" | "updatexml" => Some("XML functions"),
-        "load_file" => Some("LOAD_FILE()"),
-        _ => None,
-    }
+    OF_SERVER.iter().find(|(of, _)| *of == name).map(|(_, feature)| *feature)
 }

@@ -2,6 +2,7 @@
 
 use super::{Function, MANY, arg, evals, f};
 use crate::build::{Collated, New, charset_of, int_type, text_type};
+use crate::locale::{Style, style};
 use crate::node::{Data, Expr};
 use crate::scope::CompileCx;
 use crate::{EvalCx, env};
@@ -377,9 +378,8 @@ evals! {
             match locale.text(cx, row)? {
                 Some(name) if &*name == b"en_US" => {}
                 other => {
-                    let style = other.as_deref().and_then(super::date_format::separators);
-                    match style {
-                        Some((thousands, point)) => return Ok(Value::owned(grouped(&text, thousands, point))),
+                    match other.as_deref().and_then(style) {
+                        Some(style) => return Ok(Value::owned(grouped(&text, style))),
                         None => {
                             let name = other.as_deref().map_or("NULL".into(), String::from_utf8_lossy);
                             cx.warn(1649, format!("Unknown locale: '{name}'"));
@@ -388,7 +388,7 @@ evals! {
                 }
             }
         }
-        Ok(Value::owned(grouped(&text, Some(b','), b'.')))
+        Ok(Value::owned(grouped(&text, Style { separator: Some(b','), point: b'.', pairs: false })))
     }
 }
 
@@ -530,24 +530,25 @@ fn soundex_of(text: &[u8], collation: Collation) -> Vec<u8> {
 }
 
 /// Digits in groups of three.
-fn grouped(text: &[u8], thousands: Option<u8>, point: u8) -> Vec<u8> {
+fn grouped(text: &[u8], style: Style) -> Vec<u8> {
     let (sign, digits) = match text.split_first() {
         Some((b'-', rest)) => (&text[..1], rest),
         _ => (&text[..0], text),
     };
     let whole = digits.iter().position(|&b| b == b'.').unwrap_or(digits.len());
+    let begins = |left: usize| match style.pairs {
+        true => left >= 3 && (left - 3).is_multiple_of(2),
+        false => left.is_multiple_of(3),
+    };
     let mut out = sign.to_vec();
     for (i, &b) in digits[..whole].iter().enumerate() {
-        if i > 0
-            && (whole - i).is_multiple_of(3)
-            && let Some(thousands) = thousands
-        {
-            out.push(thousands);
+        if i > 0 && begins(whole - i) {
+            out.extend(style.separator);
         }
         out.push(b);
     }
     if whole < digits.len() {
-        out.push(point);
+        out.push(style.point);
         out.extend_from_slice(&digits[whole + 1..]);
     }
     out

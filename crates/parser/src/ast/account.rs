@@ -57,6 +57,65 @@ pub struct CreateUser<'a> {
     pub expire: Option<PasswordExpire>,
     /// `ACCOUNT LOCK` (true), `ACCOUNT UNLOCK` (5.7).
     pub locked: Option<bool>,
+    /// `DEFAULT ROLE …` (8.0).
+    pub default_role: Option<RoleChoice<'a>>,
+}
+
+/// Statements about roles (8.0). A role is an account that others are granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoleStmt<'a> {
+    /// `CREATE ROLE`.
+    Create {
+        /// `IF NOT EXISTS`.
+        if_not_exists: bool,
+        /// The roles.
+        roles: &'a [UserName<'a>],
+    },
+    /// `DROP ROLE`.
+    Drop {
+        /// `IF EXISTS`.
+        if_exists: bool,
+        /// The roles.
+        roles: &'a [UserName<'a>],
+    },
+    /// `GRANT role, … TO user, …`.
+    Grant {
+        /// What is granted.
+        roles: &'a [UserName<'a>],
+        /// To whom.
+        users: &'a [UserName<'a>],
+        /// `WITH ADMIN OPTION`.
+        admin: bool,
+    },
+    /// `REVOKE role, … FROM user, …`.
+    Revoke {
+        /// What is taken.
+        roles: &'a [UserName<'a>],
+        /// From whom.
+        users: &'a [UserName<'a>],
+    },
+    /// `SET ROLE`.
+    Set(RoleChoice<'a>),
+    /// `SET DEFAULT ROLE … TO user, …`.
+    SetDefault {
+        /// Which roles.
+        choice: RoleChoice<'a>,
+        /// Of whom.
+        users: &'a [UserName<'a>],
+    },
+}
+
+/// Which of an account's roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoleChoice<'a> {
+    /// `DEFAULT`.
+    Default,
+    /// `NONE`.
+    None,
+    /// `ALL`, `ALL EXCEPT role, …`.
+    AllBut(&'a [UserName<'a>]),
+    /// `role, …`.
+    Listed(&'a [UserName<'a>]),
 }
 
 /// `PASSWORD EXPIRE …`.

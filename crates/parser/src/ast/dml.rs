@@ -1,10 +1,12 @@
 //! Statements that change rows.
 
-use super::{ColumnRef, Expr, FileFormat, Ident, Limit, ObjectName, OrderItem, Query, TableRef, With};
+use super::{ColumnRef, Expr, FileFormat, Hint, Ident, Limit, ObjectName, OrderItem, Query, TableRef, With};
 
 /// `INSERT` and `REPLACE`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Insert<'a> {
+    /// `/*+ … */` after the first word.
+    pub hints: &'a [Hint<'a>],
     /// `REPLACE` instead of `INSERT`.
     pub replace: bool,
     /// `LOW_PRIORITY`, `DELAYED`, `HIGH_PRIORITY`: no effect on InnoDB tables.
@@ -67,6 +69,8 @@ pub enum Priority {
 /// `UPDATE`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Update<'a> {
+    /// `/*+ … */` after the first word.
+    pub hints: &'a [Hint<'a>],
     /// `WITH …` (8.0).
     pub with: Option<&'a With<'a>>,
     /// `LOW_PRIORITY`.
@@ -96,6 +100,8 @@ impl Update<'_> {
 /// `DELETE`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delete<'a> {
+    /// `/*+ … */` after the first word.
+    pub hints: &'a [Hint<'a>],
     /// `WITH …` (8.0).
     pub with: Option<&'a With<'a>>,
     /// `LOW_PRIORITY`.

@@ -9,6 +9,7 @@ mod admin;
 mod dml;
 mod event;
 mod expr;
+mod hint;
 mod program;
 mod query;
 mod schema;
@@ -24,6 +25,7 @@ pub use admin::*;
 pub use dml::*;
 pub use event::*;
 pub use expr::*;
+pub use hint::*;
 pub use program::*;
 pub use query::*;
 pub use schema::*;
@@ -197,6 +199,8 @@ pub enum Stmt<'a> {
     RenameUsers(&'a [(UserName<'a>, UserName<'a>)]),
     /// GRANT, REVOKE.
     Grant(&'a Grant<'a>),
+    /// Roles: `CREATE ROLE`, `SET ROLE`…
+    Role(&'a RoleStmt<'a>),
 
     /// Nothing but comments: succeeds and does nothing.
     Empty,

@@ -1,6 +1,6 @@
 //! SELECT, UNION and what stands in FROM.
 
-use super::{Expr, Ident, ObjectName, OrderItem, Span, WindowSpec};
+use super::{Expr, Hint, Ident, ObjectName, OrderItem, Span, WindowSpec};
 
 /// A query expression: something that yields rows, with the clauses that apply to its whole result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,6 +85,8 @@ pub struct CommonTable<'a> {
 /// One SELECT without what belongs to the query expression around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Select<'a> {
+    /// `/*+ … */` after SELECT.
+    pub hints: &'a [Hint<'a>],
     /// The words after SELECT.
     pub options: SelectOptions,
     /// The select list.
@@ -111,6 +113,7 @@ impl<'a> Select<'a> {
     /// `SELECT items`, without tables.
     pub fn of_items(items: &'a [SelectItem<'a>]) -> Select<'a> {
         Select {
+            hints: &[],
             options: SelectOptions::default(),
             items,
             from: &[],

@@ -87,8 +87,11 @@ pub enum Show<'a> {
     },
     CharacterSet(ShowFilter<'a>),
     Collation(ShowFilter<'a>),
-    /// `SHOW GRANTS [FOR user]`.
-    Grants(Option<UserName<'a>>),
+    /// `SHOW GRANTS [FOR user [USING role, …]]`.
+    Grants {
+        user: Option<UserName<'a>>,
+        using: &'a [UserName<'a>],
+    },
     Privileges,
     Plugins,
     /// `SHOW PROCEDURE STATUS`, `SHOW FUNCTION STATUS`.

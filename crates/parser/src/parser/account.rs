@@ -3,7 +3,7 @@
 use super::{Parser, R};
 use crate::ast::{
     Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, Ident, ObjectName, PasswordExpire, Privilege,
-    PrivilegeItem, ProgramKind, Require, ResourceLimits, Stmt, UserName, UserSpec,
+    PrivilegeItem, ProgramKind, Require, ResourceLimits, RoleChoice, Stmt, UserName, UserSpec,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -75,6 +75,7 @@ impl<'a> Parser<'a> {
             alter,
             if_exists,
             users,
+            default_role: self.default_role(alter)?,
             require: self.require()?,
             limits: ResourceLimits::default(),
             expire: None,
@@ -103,6 +104,19 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(Stmt::CreateUser(self.alloc(user)))
+    }
+
+    /// `DEFAULT ROLE …` or nothing. A new account has no roles but those that are named.
+    fn default_role(&mut self, alter: bool) -> R<Option<RoleChoice<'a>>> {
+        if !self.eat_kws(Kw::Default, Kw::Role) {
+            return Ok(None);
+        }
+        let choice = self.role_choice(false)?;
+        match choice {
+            RoleChoice::Listed(_) => Ok(Some(choice)),
+            _ if alter => Ok(Some(choice)),
+            _ => self.fail(),
+        }
     }
 
     fn password_expire(&mut self) -> R<PasswordExpire> {
@@ -179,6 +193,12 @@ impl<'a> Parser<'a> {
     pub(super) fn grant(&mut self) -> R<Stmt<'a>> {
         let revoke = self.at_kw(Kw::Revoke);
         self.advance();
+        if self.at_roles() {
+            return self.grant_roles(revoke);
+        }
+        if let (Kw::Create | Kw::Drop, Kw::Role) = (self.kw(), self.peek().kw) {
+            return self.unsupported("CREATE ROLE and DROP ROLE as privileges");
+        }
         let what = self.grant_what(revoke)?;
         self.expect_kw(if revoke { Kw::From } else { Kw::To })?;
         let users = self.comma_list(Self::user_spec)?;

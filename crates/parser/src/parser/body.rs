@@ -268,14 +268,19 @@ impl<'a> Parser<'a> {
         Ok(ProgramStmt::Fetch { cursor, into: self.ident_list()? })
     }
 
-    /// SET; SET TRANSACTION is a statement as any other.
+    /// SET; SET TRANSACTION and SET ROLE are statements as any other.
     fn set_in_body(&mut self) -> R<ProgramStmt<'a>> {
         let bookmark = self.s;
         let first = self.peek();
         self.advance();
         let of_transaction = first.kw == Kw::Transaction
             || matches!(first.kw, Kw::Global | Kw::Session | Kw::Local) && self.peek().kw == Kw::Transaction;
-        if of_transaction {
+        let of_role = match first.kw {
+            Kw::Role => !matches!(self.peek().kind, T::Eq | T::Assign | T::Dot),
+            Kw::Default => self.peek().kw == Kw::Role,
+            _ => false,
+        };
+        if of_transaction || of_role {
             self.s = bookmark;
             return self.sql_in_body();
         }

@@ -13,12 +13,14 @@ impl<'a> Parser<'a> {
     pub(super) fn insert(&mut self) -> R<Stmt<'a>> {
         let replace = self.at_kw(Kw::Replace);
         self.advance();
+        let hints = self.hints();
         let priority = self.priority();
         let ignore = !replace && self.eat_kw(Kw::Ignore);
         self.eat_kw(Kw::Into);
         let table = self.object_name()?;
         let partitions = self.partition_names()?;
         let mut insert = Insert {
+            hints,
             replace,
             priority,
             ignore,
@@ -170,13 +172,15 @@ impl<'a> Parser<'a> {
 
     pub(super) fn update(&mut self, with: Option<&'a With<'a>>) -> R<Stmt<'a>> {
         self.expect_kw(Kw::Update)?;
+        let hints = self.hints();
         let low_priority = self.eat_kw(Kw::LowPriority);
         let ignore = self.eat_kw(Kw::Ignore);
         let tables = self.table_refs()?;
         self.expect_kw(Kw::Set)?;
         let assignments = self.assignments()?;
         let (filter, order_by, limit) = self.row_clauses()?;
-        let update = Update { with, low_priority, ignore, tables, assignments, filter, order_by, limit };
+        let update =
+            Update { hints, with, low_priority, ignore, tables, assignments, filter, order_by, limit };
         Ok(Stmt::Update(self.alloc(update)))
     }
 
@@ -201,6 +205,7 @@ impl<'a> Parser<'a> {
     pub(super) fn delete(&mut self, with: Option<&'a With<'a>>) -> R<Stmt<'a>> {
         self.expect_kw(Kw::Delete)?;
         let mut delete = Delete {
+            hints: self.hints(),
             with,
             low_priority: false,
             quick: false,

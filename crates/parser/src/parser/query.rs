@@ -196,10 +196,11 @@ impl<'a> Parser<'a> {
     fn select(&mut self) -> R<(QueryBody<'a>, Option<&'a IntoClause<'a>>)> {
         let start = self.s.tok.start;
         self.expect_kw(Kw::Select)?;
+        let hints = self.hints();
         let options = self.select_options();
         let items = self.comma_list(Self::select_item)?;
         let into = if self.at_kw(Kw::Into) { Some(self.select_into()?) } else { None };
-        let mut select = Select { options, ..Select::of_items(items) };
+        let mut select = Select { hints, options, ..Select::of_items(items) };
         if self.eat_kw(Kw::From) {
             select.from_dual = self.eat_kw(Kw::Dual);
             if !select.from_dual {

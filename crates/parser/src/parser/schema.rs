@@ -29,6 +29,7 @@ impl<'a> Parser<'a> {
             Kw::Index | Kw::Unique | Kw::Fulltext | Kw::Spatial => self.create_index(),
             Kw::Database | Kw::Schema => self.create_database(),
             Kw::User => self.create_user(false),
+            Kw::Role => self.create_role(),
             Kw::Tablespace => self.create_tablespace(),
             Kw::Logfile => self.unsupported("CREATE LOGFILE GROUP"),
             Kw::Server => self.unsupported("CREATE SERVER"),
@@ -242,6 +243,7 @@ impl<'a> Parser<'a> {
                 self.ident().map(Stmt::Deallocate)
             }
             Kw::User => self.drop_user(),
+            Kw::Role => self.drop_role(),
             Kw::Tablespace => {
                 self.advance();
                 let name = self.ident()?;

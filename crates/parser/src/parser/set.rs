@@ -11,6 +11,9 @@ impl<'a> Parser<'a> {
         if self.eat_kw(Kw::Transaction) {
             return self.set_transaction(VarScope::Implicit);
         }
+        if let Some(role) = self.set_role()? {
+            return Ok(role);
+        }
         if self.peek().kw == Kw::Transaction
             && let Some(scope) = self.scope()
         {

@@ -66,7 +66,12 @@ impl<'a> Parser<'a> {
             }
             Kw::Charset => Show::CharacterSet(self.filter_clause()?),
             Kw::Collation => Show::Collation(self.filter_clause()?),
-            Kw::Grants => Show::Grants(if self.eat_kw(Kw::For) { Some(self.user_name()?) } else { None }),
+            Kw::Grants => {
+                let user = if self.eat_kw(Kw::For) { Some(self.user_name()?) } else { None };
+                let using = user.is_some() && self.eat_kw(Kw::Using);
+                let using = if using { self.comma_list(Self::user_name)? } else { &[] };
+                Show::Grants { user, using }
+            }
             Kw::Privileges => Show::Privileges,
             Kw::Plugins => Show::Plugins,
             Kw::Procedure | Kw::Function => self.show_program(kw)?,

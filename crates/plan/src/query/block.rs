@@ -2,6 +2,7 @@
 
 use super::from::{self, conjuncts, join_tree, open_tables};
 use super::group;
+use super::hints;
 use super::join;
 use super::merged;
 use super::names::{Aliases, BlockScope, Item, Opened, Slot};
@@ -388,14 +389,21 @@ fn plan_select_block<'p>(
         return Err(SqlError::unsupported("PROCEDURE ANALYSE"));
     }
     planner.blocks.set(planner.blocks.get() + 1);
+    let hints = hints::enter(planner, select.hints, cx);
     let mut opened = Opened::default();
     open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut opened)?;
+    let options = select.options;
+    let straight_join = hints.apply(&mut opened.slots, cx) || options.straight_join;
+    let select = &ast::Select { options: ast::SelectOptions { straight_join, ..options }, ..*select };
     let scope = BlockScope::of(planner, outer, opened);
     let builder = Builder { planner, scope: &scope, select };
     let locking = Locking { clauses: query.locking, targets: &[] };
     let (block, columns) = builder.build(query.order_by, query.limit, locking, updates, cx)?;
     check_recursive(&scope, select, query, &block)?;
     planner.blocks.set(planner.blocks.get() - 1);
+    if planner.blocks.get() == 0 {
+        hints::left_over(planner, cx);
+    }
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
     planner.note_uses(from::uses_of(&scope, query.locking));
     let plan = QueryPlan {

@@ -304,6 +304,7 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         used,
         allowed: None,
         force: false,
+        after: TableSet::default(),
         depends,
         substituted: RefCell::default(),
         subqueries: RefCell::default(),

@@ -257,7 +257,8 @@ fn flatten(
                 kind: UnitKind::Table(slot),
                 tables: TableSet::of(slot as u16),
                 needs: if straight { before } else { TableSet::default() }
-                    .union(scope.slots[slot].depends.lateral),
+                    .union(scope.slots[slot].depends.lateral)
+                    .union(scope.slots[slot].after),
             });
         }
         Tree::Inner { parts, on, straight: here } => {
@@ -287,7 +288,9 @@ fn flatten(
             let inside = |slot: usize| TableSet::of(slot as u16).is_subset(tables);
             let derived = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
             let lateral = derived.fold(TableSet::default(), |s, (_, t)| s.union(t.depends.lateral));
-            needs = needs.union(TableSet(lateral.0 & !tables.0));
+            let hinted = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
+            let hinted = hinted.fold(lateral, |s, (_, t)| s.union(t.after));
+            needs = needs.union(TableSet(hinted.0 & !tables.0));
             let (mut inner_units, mut inner_on) = (Vec::new(), on);
             flatten(scope, *inner, &mut inner_units, &mut inner_on, straight);
             units.push(Unit { kind: UnitKind::Outer { units: inner_units, on: inner_on }, tables, needs });

@@ -3,6 +3,7 @@
 use super::block::{Locking, order_of, plan_limit};
 use super::changed::{ChangedView, changed_table, changed_view, not_updatable};
 use super::from::{self, conjuncts, join_tree, open_tables};
+use super::hints;
 use super::join;
 use super::names::{BlockScope, Opened};
 use super::with::within;
@@ -24,6 +25,8 @@ use vaquita_types::{SqlError, SqlResult};
 /// What is to be matched.
 #[derive(Debug, Clone, Copy)]
 pub struct MatchRequest<'a> {
+    /// `/*+ … */`.
+    pub hints: &'a [ast::Hint<'a>],
     /// WITH.
     pub with: Option<&'a ast::With<'a>>,
     /// Tables of UPDATE or FROM.
@@ -133,8 +136,11 @@ fn plan_rows(
     request: &MatchRequest<'_>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<MatchPlan> {
+    planner.blocks.set(planner.blocks.get() + 1);
+    let hints = hints::enter(planner, request.hints, cx);
     let mut opened = Opened::default();
     open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut opened)?;
+    let straight = hints.apply(&mut opened.slots, cx);
     let several = opened.slots.len() > 1 || !request.delete_from.is_empty();
     let update = !request.assignments.is_empty();
     // A view of several tables is one to who names it.
@@ -181,7 +187,9 @@ fn plan_rows(
     let slots: Vec<usize> = targets.iter().map(|t| t.slot.into()).collect();
     let mut block = BlockPlan::new(planner.db.next_plan(), Vec::new(), None, None, false, order, limit);
     let locking = Locking { clauses: &[], targets: &slots };
-    join::plan(planner, &scope, tree, filter, locking, false, &mut block, cx)?;
+    join::plan(planner, &scope, tree, filter, locking, straight, &mut block, cx)?;
+    planner.blocks.set(planner.blocks.get() - 1);
+    hints::left_over(planner, cx);
     if cx.session.state.vars.sql_safe_updates {
         refuse_unsafe(&block, several, request)?;
     }

@@ -13,6 +13,7 @@
 //! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
 //! | expressions that indexes are of | `generated` |
+//! | optimizer hints | [`hints`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
 //! | rows that are changed by way of a view | [`changed`] |
 //! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
@@ -25,6 +26,7 @@ mod covered;
 pub(crate) mod from;
 mod generated;
 pub(crate) mod group;
+pub(crate) mod hints;
 pub(crate) mod join;
 mod json_table;
 pub mod matching;

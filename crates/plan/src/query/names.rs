@@ -60,6 +60,8 @@ pub struct Slot {
     pub allowed: Option<Vec<usize>>,
     /// FORCE INDEX: a full scan is a last resort.
     pub force: bool,
+    /// Tables that hints put before it.
+    pub after: TableSet,
     /// Of a derived table: what it refers to.
     pub depends: Depends,
     /// Columns that are looked at only because they have the values of expressions that the query holds.

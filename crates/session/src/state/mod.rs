@@ -38,6 +38,8 @@ pub struct SessionState {
     pub account_user: String,
     /// Host of the account that matched: a pattern.
     pub account_host: String,
+    /// Roles that are active: user and host.
+    pub roles: Vec<(String, String)>,
     /// The current database; none: empty.
     pub database: String,
     /// Session values of system variables.
@@ -138,6 +140,7 @@ impl SessionState {
             host: String::new(),
             account_user: String::new(),
             account_host: String::new(),
+            roles: Vec::new(),
             database: String::new(),
             vars,
             user_vars: UserVars::default(),

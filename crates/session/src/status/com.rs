@@ -20,15 +20,15 @@ macro_rules! kinds {
 }
 
 kinds! {
-    AlterDb "alter_db"; AlterTable "alter_table"; AlterUser "alter_user"; Analyze "analyze"; Begin "begin"; Call "call_procedure"; ChangeDb "change_db";
-    Check "check"; Checksum "checksum"; Commit "commit"; CreateDb "create_db"; CreateIndex "create_index"; CreateTable "create_table";
+    AlterDb "alter_db"; AlterTable "alter_table"; AlterUser "alter_user"; AlterUserDefaultRole "alter_user_default_role"; Analyze "analyze"; Begin "begin"; Call "call_procedure"; ChangeDb "change_db";
+    Check "check"; Checksum "checksum"; Commit "commit"; CreateDb "create_db"; CreateIndex "create_index"; CreateRole "create_role"; CreateTable "create_table";
     CreateUser "create_user"; CreateView "create_view"; DeallocSql "dealloc_sql"; Delete "delete"; DeleteMulti "delete_multi"; Do "do";
-    DropDb "drop_db"; DropIndex "drop_index"; DropTable "drop_table"; DropUser "drop_user"; DropView "drop_view"; Execute "stmt_execute";
-    ExecuteSql "execute_sql"; ExplainOther "explain_other"; Flush "flush"; GetDiagnostics "get_diagnostics"; Grant "grant"; Insert "insert"; InsertSelect "insert_select";
+    DropDb "drop_db"; DropIndex "drop_index"; DropRole "drop_role"; DropTable "drop_table"; DropUser "drop_user"; DropView "drop_view"; Execute "stmt_execute";
+    ExecuteSql "execute_sql"; ExplainOther "explain_other"; Flush "flush"; GetDiagnostics "get_diagnostics"; Grant "grant"; GrantRoles "grant_roles"; Insert "insert"; InsertSelect "insert_select";
     Kill "kill"; Load "load"; LockTables "lock_tables"; Optimize "optimize"; Prepare "stmt_prepare"; PrepareSql "prepare_sql";
     Release "release_savepoint"; RenameTable "rename_table"; RenameUser "rename_user"; Repair "repair"; Replace "replace";
-    ReplaceSelect "replace_select"; Reset "reset"; Resignal "resignal"; Revoke "revoke"; RevokeAll "revoke_all"; Rollback "rollback";
-    RollbackToSavepoint "rollback_to_savepoint"; Savepoint "savepoint"; Select "select"; SetOption "set_option";
+    ReplaceSelect "replace_select"; Reset "reset"; Resignal "resignal"; Revoke "revoke"; RevokeAll "revoke_all"; RevokeRoles "revoke_roles"; Rollback "rollback";
+    RollbackToSavepoint "rollback_to_savepoint"; Savepoint "savepoint"; Select "select"; SetOption "set_option"; SetRole "set_role";
     ShowCharsets "show_charsets"; ShowCollations "show_collations"; ShowCreateDb "show_create_db"; ShowCreateTable "show_create_table";
     ShowDatabases "show_databases"; ShowEngineStatus "show_engine_status"; ShowErrors "show_errors"; ShowFields "show_fields";
     ShowGrants "show_grants"; ShowKeys "show_keys"; ShowOther "show_other"; ShowPlugins "show_plugins"; ShowPrivileges "show_privileges";
@@ -51,6 +51,7 @@ impl Com {
                 self,
                 Com::Select
                     | Com::SetOption
+                    | Com::SetRole
                     | Com::Do
                     | Com::Begin
                     | Com::Commit
@@ -157,6 +158,14 @@ impl Com {
                 (true, ast::GrantWhat::Everything) => Com::RevokeAll,
                 (true, _) => Com::Revoke,
             },
+            Stmt::Role(role) => match role {
+                ast::RoleStmt::Create { .. } => Com::CreateRole,
+                ast::RoleStmt::Drop { .. } => Com::DropRole,
+                ast::RoleStmt::Grant { .. } => Com::GrantRoles,
+                ast::RoleStmt::Revoke { .. } => Com::RevokeRoles,
+                ast::RoleStmt::Set(_) => Com::SetRole,
+                ast::RoleStmt::SetDefault { .. } => Com::AlterUserDefaultRole,
+            },
             Stmt::Call(_) => Com::Call,
             Stmt::Signal(signal) => match signal.again {
                 true => Com::Resignal,
@@ -218,7 +227,7 @@ impl Com {
             Show::Engine { .. } => Com::ShowEngineStatus,
             Show::CharacterSet(_) => Com::ShowCharsets,
             Show::Collation(_) => Com::ShowCollations,
-            Show::Grants(_) => Com::ShowGrants,
+            Show::Grants { .. } => Com::ShowGrants,
             Show::Privileges => Com::ShowPrivileges,
             Show::Plugins => Com::ShowPlugins,
             _ => Com::ShowOther,

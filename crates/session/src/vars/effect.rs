@@ -14,7 +14,6 @@ const AS_IT_IS: &[(&str, &[&str])] = &[
     ("innodb_log_group_home_dir", &["", "."]),
     ("innodb_undo_directory", &["", "./"]),
     ("lc_messages", ENGLISH),
-    ("lc_time_names", ENGLISH),
     ("pseudo_slave_mode", &["ON"]),
     ("skip_name_resolve", &["ON"]),
     ("sql_log_bin", &["OFF"]),

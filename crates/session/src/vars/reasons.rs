@@ -4,7 +4,6 @@
 pub(super) const ALL_FOLDERS: &str = "every folder of the data folder is a database";
 pub(super) const CASE_COUNTS: &str = "names of tables are told apart by their case";
 pub(super) const ENGLISH_MESSAGES: &str = "messages are in English";
-pub(super) const ENGLISH_NAMES: &str = "names of days and months are English";
 pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
 pub(super) const NO_BINLOG: &str = "there is no binary log here";
 pub(super) const NO_COMPRESSION_FIGURES: &str = "there are no figures of compression here";

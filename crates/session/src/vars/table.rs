@@ -11,6 +11,7 @@ const MAX: u64 = u64::MAX;
 
 #[rustfmt::skip]
 pub(super) const TABLE: &[VarDef] = &[
+    v("activate_all_roles_on_login", Global, Live, Kind::Bool, "0", Works),
     v("auto_generate_certs", Global, Fixed, Kind::Bool, "1", Works),
     v("auto_increment_increment", Both, Live, uint(1, 65535, 1), "1", Works),
     v("auto_increment_offset", Both, Live, uint(1, 65535, 1), "1", Works),
@@ -265,7 +266,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("last_insert_id", Session, Live, uint(0, MAX, 1), "0", Works),
     v("lc_messages", Both, Live, Kind::Locale, "en_US", Refused(ENGLISH_MESSAGES)),
     v("lc_messages_dir", Global, Fixed, Kind::Text, "", Tuning),
-    v("lc_time_names", Both, Live, Kind::Locale, "en_US", Refused(ENGLISH_NAMES)),
+    v("lc_time_names", Both, Live, Kind::Locale, "en_US", Works),
     v("license", Global, Fact, Kind::Text, "MIT OR Apache-2.0", Works),
     v("local_infile", Global, Live, Kind::Bool, "1", Works),
     v("lock_wait_timeout", Both, Live, uint(1, 31536000, 1), "31536000", Works),
@@ -290,6 +291,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("low_priority_updates", Both, Live, Kind::Bool, "0", Tuning),
     v("lower_case_file_system", Global, Fact, Kind::Bool, "0", Works),
     v("lower_case_table_names", Global, Fixed, uint(0, 2, 1), "0", Refused(CASE_COUNTS)),
+    v("mandatory_roles", Global, Live, Kind::Text, "", Works),
     v("master_info_repository", Global, Live, Kind::Enum(&["FILE", "TABLE"]), "FILE", Tuning),
     v("master_verify_checksum", Global, Live, Kind::Bool, "0", Tuning),
     v("max_allowed_packet", Both, Live, uint(1024, 1073741824, 1024), "4194304", Works),

@@ -1,5 +1,7 @@
 //! What accounts have, in memory: an image of the tables of `mysql`, replaced as a whole when it changes.
 
+use super::name::Name;
+use super::roles::Roles;
 use super::{Account, Demand};
 use vaquita_session::Transport;
 use vaquita_session::privilege::pattern::{like, specificity};
@@ -46,6 +48,7 @@ pub(crate) struct Grants {
     pub(crate) databases: Vec<DatabaseGrant>,
     pub(crate) tables: Vec<TableGrant>,
     pub(crate) routines: Vec<RoutineGrant>,
+    pub(crate) roles: Roles,
     /// Whether `mysql.user` has the columns for the lifetime of passwords.
     pub(crate) keeps_lifetimes: bool,
     /// Whether it has one for accounts that are locked.
@@ -115,11 +118,13 @@ impl Grants {
             password_changed: Some(now),
             ..AccountGrants::default()
         };
+        let roles = Roles { kept: true, ..Roles::default() };
         Grants {
             accounts: vec![root],
             keeps_lifetimes: true,
             keeps_locks: true,
             keeps_routines: true,
+            roles,
             ..Grants::default()
         }
     }
@@ -130,6 +135,7 @@ impl Grants {
             let key = |g: &AccountGrants| (std::cmp::Reverse(specificity(&g.host)), g.user.is_empty());
             key(a).cmp(&key(b))
         });
+        self.roles.sort();
     }
 
     /// The account of exactly that name.
@@ -177,14 +183,21 @@ impl Grants {
         })
     }
 
-    /// What an account may do for whoever came in by it.
-    pub(crate) fn privileges(&self, user: &str, host: &str, login: Login, version: u64) -> Privileges {
+    /// What an account may do for whoever came in by it and has these roles.
+    pub(crate) fn privileges(
+        &self,
+        user: &str,
+        host: &str,
+        login: Login,
+        version: u64,
+        roles: &[Name],
+    ) -> Privileges {
         let Some(account) = self.account(user, host) else {
             return Privileges { version, ..Privileges::default() };
         };
         let expired = account.is_expired(login);
         let of_account = |u: &str, h: &str| (u.is_empty() || u == user) && h.eq_ignore_ascii_case(host);
-        Privileges {
+        let mut privileges = Privileges {
             // Nobody does anything before the password is changed.
             global: if expired { Priv::NONE } else { account.global },
             version,
@@ -193,6 +206,10 @@ impl Grants {
             routines: self.routines.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             password_expired: expired,
             has_password: !account.authentication.is_empty(),
+        };
+        if !roles.is_empty() && !expired {
+            self.add_roles(&mut privileges, roles);
         }
+        privileges
     }
 }

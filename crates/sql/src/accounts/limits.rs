@@ -100,8 +100,10 @@ pub(crate) fn is_update(kind: Com) -> bool {
         Com::AlterDb
             | Com::AlterTable
             | Com::AlterUser
+            | Com::AlterUserDefaultRole
             | Com::CreateDb
             | Com::CreateIndex
+            | Com::CreateRole
             | Com::CreateTable
             | Com::CreateUser
             | Com::CreateView
@@ -109,10 +111,12 @@ pub(crate) fn is_update(kind: Com) -> bool {
             | Com::DeleteMulti
             | Com::DropDb
             | Com::DropIndex
+            | Com::DropRole
             | Com::DropTable
             | Com::DropUser
             | Com::DropView
             | Com::Grant
+            | Com::GrantRoles
             | Com::Insert
             | Com::InsertSelect
             | Com::Load
@@ -123,6 +127,7 @@ pub(crate) fn is_update(kind: Com) -> bool {
             | Com::ReplaceSelect
             | Com::Revoke
             | Com::RevokeAll
+            | Com::RevokeRoles
             | Com::Truncate
             | Com::Update
             | Com::UpdateMulti

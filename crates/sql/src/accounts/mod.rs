@@ -8,21 +8,24 @@
 //! | their names in statements and messages | `name` |
 //! | what REQUIRE demands of a client's TLS | `demand` |
 //! | what accounts may do in an hour, and have done | `limits` |
+//! | roles: who is granted whom | `roles` |
 
 mod demand;
 pub(crate) mod grants;
 pub(crate) mod limits;
 pub(crate) mod name;
+pub(crate) mod roles;
 
 pub use demand::{Demand, TlsClient};
 pub use vaquita_session::privilege::{Priv, Privileges, Wanted};
 
 use grants::{Grants, Login};
 use limits::Usage;
+use name::Name;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Instant;
 use vaquita_session::Transport;
 use vaquita_types::{SqlError, SqlResult};
@@ -94,6 +97,10 @@ pub struct Accounts {
     version: AtomicU64,
     /// `default_password_lifetime`.
     default_lifetime: AtomicU16,
+    /// `mandatory_roles`.
+    mandatory_roles: RwLock<Vec<Name>>,
+    /// `activate_all_roles_on_login`.
+    activate_all_roles: AtomicBool,
     /// Held while they are changed.
     changing: Mutex<()>,
     /// What accounts with limits have done in their hours, by user and host.
@@ -111,6 +118,8 @@ impl Accounts {
             })),
             version: AtomicU64::new(1),
             default_lifetime: AtomicU16::new(0),
+            mandatory_roles: RwLock::default(),
+            activate_all_roles: AtomicBool::new(false),
             changing: Mutex::default(),
             usage: Mutex::default(),
         }
@@ -163,7 +172,9 @@ impl Accounts {
     }
 
     /// These are the accounts from now on.
-    pub(crate) fn replace(&self, grants: Grants) {
+    pub(crate) fn replace(&self, mut grants: Grants) {
+        grants.roles.mandatory = self.mandatory_roles.read().clone();
+        grants.roles.activate_all = self.activate_all_roles.load(Ordering::Relaxed);
         match grants.accounts.is_empty() {
             true => self.close("mysql.user has no account", false),
             false => *self.door.write() = Door::Accounts,
@@ -219,12 +230,53 @@ impl Accounts {
         account.map_or(vaquita_session::password::NATIVE, |a| a.plugin.as_str()).to_owned()
     }
 
-    /// What an account may do for whoever came in by it at `login_at`, in seconds since 1970. Passwords do not grow old under
-    /// the hands of who is there.
-    pub(crate) fn privileges(&self, user: &str, host: &str, login_at: i64) -> Arc<Privileges> {
+    /// What an account may do for whoever came in by it at `login_at`, in seconds since 1970, and has these roles. Passwords do
+    /// not grow old under the hands of who is there.
+    pub(crate) fn privileges(
+        &self,
+        user: &str,
+        host: &str,
+        login_at: i64,
+        roles: &[Name],
+    ) -> Arc<Privileges> {
         let version = self.version.load(Ordering::Acquire);
         let login = Login { at: login_at, ..self.login_now() };
-        Arc::new(self.grants().privileges(user, host, login, version))
+        Arc::new(self.grants().privileges(user, host, login, version, roles))
+    }
+
+    /// Roles of an account that comes in, or whose programs run.
+    pub(crate) fn first_roles(&self, user: &str, host: &str) -> Vec<Name> {
+        self.grants().first_roles(&(user.to_owned(), host.to_owned()))
+    }
+
+    /// Leaves those of a session's roles that its account still has.
+    pub(crate) fn keep_granted(&self, user: &str, host: &str, roles: &mut Vec<Name>) {
+        if !roles.is_empty() {
+            let granted = self.grants().roles_of(&(user.to_owned(), host.to_owned()));
+            roles.retain(|role| granted.contains(role));
+        }
+    }
+
+    /// `mandatory_roles`: these are everybody's from now on.
+    pub(crate) fn set_mandatory_roles(&self, roles: Vec<Name>) {
+        *self.mandatory_roles.write() = roles;
+        self.roles_changed();
+    }
+
+    /// `activate_all_roles_on_login`.
+    pub(crate) fn activate_all_roles(&self, all: bool) {
+        self.activate_all_roles.store(all, Ordering::Relaxed);
+        self.roles_changed();
+    }
+
+    /// A variable about roles has another value. Who may come in stays as it is.
+    fn roles_changed(&self) {
+        let _one_at_a_time = self.lock_changes();
+        let mut grants = (*self.grants()).clone();
+        grants.roles.mandatory = self.mandatory_roles.read().clone();
+        grants.roles.activate_all = self.activate_all_roles.load(Ordering::Relaxed);
+        *self.grants.write() = Arc::new(grants);
+        self.version.fetch_add(1, Ordering::Release);
     }
 
     fn login_now(&self) -> Login {
@@ -252,7 +304,8 @@ impl Accounts {
 
     /// Whether the account has SUPER: such a one may come in when there are too many.
     pub(crate) fn is_super(&self, user: &str, host: &str) -> bool {
-        self.privileges(user, host, seconds_now()).global.has(Priv::SUPER)
+        let roles = self.first_roles(user, host);
+        self.privileges(user, host, seconds_now(), &roles).global.has(Priv::SUPER)
     }
 
     /// Connections the account may have at a time; 0: no limit of its own.

@@ -193,6 +193,18 @@ impl Connection {
         Ok(Outcome::default())
     }
 
+    /// The value that a hint gives a variable.
+    pub(super) fn hinted_value(
+        &mut self,
+        var: &ast::SystemVar<'_>,
+        expr: &ast::Expr<'_>,
+    ) -> SqlResult<VarValue> {
+        match self.check_assignment(var, expr, b"", &[])? {
+            Assignment::System { value, .. } => Ok(value),
+            _ => Err(SqlError::new(1231, "the variable is no setting of the session")),
+        }
+    }
+
     fn check_assignment(
         &mut self,
         var: &ast::SystemVar<'_>,

@@ -157,7 +157,9 @@ impl Connection {
         let state = &mut connection.state;
         (state.user, state.host) = (EVENT_SCHEDULER.to_owned(), "localhost".to_owned());
         (state.account_user, state.account_host) = (user.to_owned(), host.to_owned());
-        state.privileges = connection.db.accounts().privileges(user, host, connection.login_at);
+        let accounts = connection.db.accounts();
+        state.roles = accounts.first_roles(user, host);
+        state.privileges = accounts.privileges(user, host, connection.login_at, &state.roles);
         crate::set::connect_collation(state, 45);
         vaquita_types::TimeZone::parse(time_zone)?;
         state.vars.put(id::TIME_ZONE, VarValue::Text(time_zone.into()));
@@ -196,10 +198,11 @@ impl Connection {
         self.login_at = seconds_now();
         self.has_everything = accounts.are_skipped() || info.transport.is_owner(&info.user);
         self.state.program.everything = self.has_everything;
-        self.state.privileges = match self.has_everything {
-            true => Arc::new(Privileges::everything()),
-            false => accounts.privileges(&self.state.account_user, &self.state.account_host, self.login_at),
-        };
+        self.state.roles = accounts.first_roles(&self.state.account_user, &self.state.account_host);
+        if self.has_everything {
+            self.state.privileges = Arc::new(Privileges::everything());
+        }
+        self.take_privileges();
         self.process.set_account(&self.state.account_user, &self.state.account_host);
         self.limit_connections()?;
         let now = Instant::now();

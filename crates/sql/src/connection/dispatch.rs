@@ -34,6 +34,16 @@ impl Connection {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         memory::check(0)?;
+        self.with_hints(stmt, |connection| connection.dispatch_one(stmt, sql, params, sink))
+    }
+
+    fn dispatch_one(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         match stmt {
             Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) => {
                 self.plan_and_run(stmt, sql, params, None, sink)
@@ -54,9 +64,12 @@ impl Connection {
             Stmt::Empty => Ok(Outcome::default()),
             Stmt::Help(_) => Err(SqlError::unsupported("HELP")),
             Stmt::Shutdown => self.shutdown(),
-            Stmt::CreateUser(_) | Stmt::DropUser(_) | Stmt::RenameUsers(_) | Stmt::Grant(_) => {
-                self.account_statement(stmt)
-            }
+            Stmt::Role(ast::RoleStmt::Set(choice)) => self.set_role(choice),
+            Stmt::CreateUser(_)
+            | Stmt::DropUser(_)
+            | Stmt::RenameUsers(_)
+            | Stmt::Grant(_)
+            | Stmt::Role(_) => self.account_statement(stmt),
             Stmt::Maintain(maintain) if maintain.action == ast::MaintainAction::Checksum => {
                 self.checksum(maintain, sink)
             }
@@ -114,6 +127,14 @@ impl Connection {
         let done = crate::dcl::execute(&mut self.cx(), stmt)?;
         self.refresh_privileges();
         Ok(done)
+    }
+
+    /// SET ROLE: an open transaction goes on.
+    fn set_role(&mut self, choice: &ast::RoleChoice<'_>) -> SqlResult<Outcome> {
+        self.db.accounts().check_usable()?;
+        self.state.roles = crate::dcl::chosen_roles(&self.cx(), choice)?;
+        self.take_privileges();
+        Ok(Outcome::default())
     }
 
     /// RESET: nothing of what it empties is kept here.

@@ -7,6 +7,7 @@
 //! | what happens around every statement | `run` |
 //! | from a syntax tree to who executes it | `dispatch` |
 //! | whether it may | `privileges` |
+//! | hints for a statement as a whole | `hints` |
 //! | prepared statements, of the protocol and of SQL | `prepared` |
 //! | literals and parameters: kinds, types, order | `values` |
 //! | BEGIN, COMMIT, savepoints, SET TRANSACTION | `transaction` |
@@ -20,6 +21,7 @@ mod admin;
 mod connect;
 mod dispatch;
 mod events;
+mod hints;
 mod lock_tables;
 pub(crate) mod plans;
 mod prepared;
@@ -216,6 +218,8 @@ impl Connection {
         self.state.vars = self.db.globals.session();
         crate::set::connect_collation(&mut self.state, collation);
         self.state.warnings = vaquita_types::Warnings::new(self.state.vars.max_error_count);
+        self.state.roles = self.db.accounts().first_roles(&self.state.account_user, &self.state.account_host);
+        self.take_privileges();
         self.state.user_vars.clear();
         self.state.last_insert_id = 0;
         self.state.found_rows = 0;

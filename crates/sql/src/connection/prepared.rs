@@ -37,6 +37,8 @@ struct Entry {
     /// The plan of the last execution.
     plan: Option<Kept>,
     planned: bool,
+    /// Hints hold for it as a whole: it is read anew for each execution.
+    hinted: bool,
     /// What needs no text: BEGIN, COMMIT, ROLLBACK.
     txn: Option<Txn<'static>>,
     /// Bytes that the session keeps for it.
@@ -133,6 +135,7 @@ impl Connection {
             columns = vaquita_plan::explain_columns(explain);
         }
         let kind = Com::of(&parsed.stmt);
+        let hinted = !ast::Hint::of_statement(&parsed.stmt).is_empty();
         let txn = plain_txn(&parsed.stmt);
         drop(arena);
         // With the plan, though others may share it.
@@ -142,7 +145,7 @@ impl Connection {
         self.state.memory.keep(memory as i64);
         self.prepared.last_id = self.prepared.last_id.wrapping_add(1).max(1);
         let id = self.prepared.last_id;
-        let entry = Entry { sql: sql.into(), params, kind, plan, planned, txn, memory };
+        let entry = Entry { sql: sql.into(), params, kind, plan, planned, hinted, txn, memory };
         self.prepared.by_id.insert(id, entry);
         self.db.prepared_count.fetch_add(1, Ordering::Relaxed);
         Ok((id, columns))
@@ -301,7 +304,10 @@ impl Connection {
         }
         // Taken out while it runs: a hit must neither allocate nor count references.
         let taken = entry.plan.take();
-        let (sql, planned) = (entry.sql.clone(), entry.planned);
+        let (sql, planned, hinted) = (entry.sql.clone(), entry.planned, entry.hinted);
+        if hinted {
+            return self.run_parsed(&sql, params, sink);
+        }
         if let Some(kept) = taken
             && self.fits(&kept, params)
         {
@@ -314,10 +320,7 @@ impl Connection {
             }
         }
         if !planned {
-            let arena = Bump::new();
-            let mode = self.parse_mode(false);
-            let parsed = vaquita_parser::parse(&sql, &arena, mode).map_err(|e| syntax_error(&e))?;
-            return self.dispatch(&parsed.stmt, &sql, params, sink);
+            return self.run_parsed(&sql, params, sink);
         }
         let planning = self.planning(&sql, Some(params))?;
         let Some(key) = &planning.key else { return self.plan_and_keep(id, &sql, params, planning, sink) };
@@ -341,6 +344,19 @@ impl Connection {
                 done
             }
         }
+    }
+
+    /// A statement that is read anew.
+    fn run_parsed(
+        &mut self,
+        sql: &[u8],
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
+        let arena = Bump::new();
+        let mode = self.parse_mode(false);
+        let parsed = vaquita_parser::parse(sql, &arena, mode).map_err(|e| syntax_error(&e))?;
+        self.dispatch(&parsed.stmt, sql, params, sink)
     }
 
     fn run_kept(

@@ -35,9 +35,17 @@ impl Connection {
     #[inline]
     pub(super) fn refresh_privileges(&mut self) {
         if self.state.privileges.version != self.db.accounts.version() && !self.has_everything {
-            let state = &mut self.state;
-            state.privileges =
-                self.db.accounts.privileges(&state.account_user, &state.account_host, self.login_at);
+            self.take_privileges();
+        }
+    }
+
+    /// What the session may do with the roles that it has, as far as they are still granted.
+    pub(super) fn take_privileges(&mut self) {
+        let (accounts, state) = (&self.db.accounts, &mut self.state);
+        let (user, host) = (&state.account_user, &state.account_host);
+        accounts.keep_granted(user, host, &mut state.roles);
+        if !self.has_everything {
+            state.privileges = accounts.privileges(user, host, self.login_at, &state.roles);
         }
     }
 
@@ -82,7 +90,8 @@ impl Connection {
                     let text = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
                     return Err(SqlError::new(1449, text));
                 }
-                accounts.privileges(user, host, crate::accounts::seconds_now()).allow(want)
+                let roles = accounts.first_roles(user, host);
+                accounts.privileges(user, host, crate::accounts::seconds_now(), &roles).allow(want)
             }
         };
         if allowed { Ok(()) } else { Err(through.invalid()) }

@@ -21,11 +21,19 @@ pub(super) fn apply(db: &Database, var: VarId, value: &VarValue) {
         id::DEFAULT_PASSWORD_LIFETIME => {
             db.accounts.set_default_lifetime(u16::try_from(value.uint()).unwrap_or(u16::MAX));
         }
+        // What is no list was refused, or is one of an option file: nobody gets a role by it.
+        id::MANDATORY_ROLES => db.accounts.set_mandatory_roles(roles(var, value).unwrap_or_default()),
+        id::ACTIVATE_ALL_ROLES_ON_LOGIN => db.accounts.activate_all_roles(on),
         id::READ_ONLY => db.read_only.store(on, Ordering::Relaxed),
         id::SUPER_READ_ONLY => db.super_read_only.store(on, Ordering::Relaxed),
         _ if db.engine.core().storage.change(|live| set_in_storage(live, var, value)) => {}
         _ => apply_to_engine(db, var, value),
     }
+}
+
+/// The roles that `mandatory_roles` names; `None`: the text is no list of roles.
+pub(super) fn roles(var: VarId, value: &VarValue) -> Option<Vec<(String, String)>> {
+    crate::accounts::roles::parse_list(&value.text(var.def().kind).unwrap_or_default())
 }
 
 /// Gives the setting of the storage that a variable is its value; whether it is one.

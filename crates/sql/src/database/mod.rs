@@ -156,6 +156,8 @@ impl Database {
         }
         for var in [
             id::DEFAULT_PASSWORD_LIFETIME,
+            id::MANDATORY_ROLES,
+            id::ACTIVATE_ALL_ROLES_ON_LOGIN,
             id::READ_ONLY,
             id::SUPER_READ_ONLY,
             id::GLOBAL_CONNECTION_MEMORY_LIMIT,
@@ -238,6 +240,9 @@ impl Database {
         }
         if var == id::EVENT_SCHEDULER {
             return self.switch_events(value);
+        }
+        if var == id::MANDATORY_ROLES && live::roles(var, &value).is_none() {
+            return Err(wrong_value(var, &value));
         }
         let before = self.globals.get(var);
         let goes_offline = var == id::OFFLINE_MODE && value.uint() != 0;

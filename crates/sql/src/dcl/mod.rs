@@ -5,12 +5,15 @@
 //! |---|---|
 //! | the statements | `statements` |
 //! | privileges on single procedures and functions | `routines` |
+//! | those about roles | `roles` |
 //! | the tables of `mysql` that accounts are kept in | `store` |
 
+mod roles;
 pub(crate) mod routines;
 mod statements;
 mod store;
 
+pub(crate) use roles::chosen as chosen_roles;
 pub(crate) use statements::{execute, set_password};
 
 use crate::accounts::grants::Grants;
@@ -66,8 +69,8 @@ fn complete(db: &Database) {
     if let Err(e) = store::add_missing_columns(db) {
         db.say_at_start(format!("mysql.user does not get the columns it lacks: {}", e.message));
     }
-    if let Err(e) = store::create_missing_routines(&db.engine) {
-        db.say_at_start(format!("mysql.procs_priv is not made: {}", e.message));
+    if let Err(e) = store::create_later(&db.engine) {
+        db.say_at_start(format!("not all tables of accounts are made: {}", e.message));
     }
 }
 

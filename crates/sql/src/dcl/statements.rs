@@ -1,5 +1,6 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER, GRANT, REVOKE, SET PASSWORD.
 
+use super::roles::{choose_default, may_grant_roles};
 use super::routines::{self, OfRoutine};
 use super::store;
 use crate::accounts::grants::{AccountGrants, Grants, SslKind};
@@ -9,13 +10,13 @@ use crate::statement::StmtCx;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{
     Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, ProgramKind, Require,
-    ResourceLimits, SetPassword, Stmt, UserName, UserSpec,
+    ResourceLimits, RoleChoice, SetPassword, Stmt, UserName, UserSpec,
 };
 use vaquita_session::password;
 use vaquita_session::privilege::{DatabaseGrant, Priv, TableGrant, Wanted};
 use vaquita_types::{SqlError, SqlMode, SqlResult};
 
-fn failed(operation: &str, names: &[Name]) -> SqlError {
+pub(super) fn failed(operation: &str, names: &[Name]) -> SqlError {
     let list = names.iter().map(shown).collect::<Vec<_>>().join(",");
     SqlError::new(1396, format!("Operation {operation} failed for {list}"))
 }
@@ -110,14 +111,14 @@ fn refuse_lifetime(cx: &StmtCx<'_>, expire: Option<PasswordExpire>) -> SqlResult
 
 /// Whether the session may make, change or drop accounts: by CREATE USER, or because it may change their tables by
 /// hand.
-fn rules_accounts(cx: &StmtCx<'_>, by_hand: Priv) -> bool {
+pub(super) fn rules_accounts(cx: &StmtCx<'_>, by_hand: Priv) -> bool {
     let privileges = &cx.state.privileges;
     privileges.global.has(Priv::CREATE_USER)
         || (privileges.global | privileges.in_database("mysql")).has(by_hand)
 }
 
 /// The same as an error 1227.
-fn needs_accounts(cx: &StmtCx<'_>, by_hand: Priv) -> SqlResult<()> {
+pub(super) fn needs_accounts(cx: &StmtCx<'_>, by_hand: Priv) -> SqlResult<()> {
     if rules_accounts(cx, by_hand) { Ok(()) } else { cx.state.check_global(Priv::CREATE_USER) }
 }
 
@@ -141,6 +142,7 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Outcome
         Stmt::DropUser(drop) => drop_users(cx, drop)?,
         Stmt::RenameUsers(pairs) => rename_users(cx, pairs)?,
         Stmt::Grant(grant) => grant_or_revoke(cx, grant)?,
+        Stmt::Role(role) => super::roles::execute(cx, role)?,
         _ => {}
     }
     Ok(Outcome::default())
@@ -172,13 +174,20 @@ fn limits_given(cx: &StmtCx<'_>, users: &[UserSpec<'_>], limits: &ResourceLimits
     cx.db.accounts().reset_usage(|user, host| names.iter().any(|name| name.0 == user && name.1 == host));
 }
 
-fn default_plugin(cx: &StmtCx<'_>) -> String {
+pub(super) fn default_plugin(cx: &StmtCx<'_>) -> String {
     cx.db.globals().text("default_authentication_plugin").unwrap_or_else(|| password::NATIVE.to_owned())
 }
 
 fn create_users(cx: &mut StmtCx<'_>, create: &CreateUser<'_>) -> SqlResult<()> {
     needs_accounts(cx, Priv::INSERT)?;
     refuse_lifetime(cx, create.expire)?;
+    let new_roles = match create.default_role {
+        Some(RoleChoice::Listed(roles)) => {
+            roles.iter().map(|role| name_of(role, &own_name(cx.state))).collect()
+        }
+        _ => Vec::new(),
+    };
+    may_grant_roles(cx, &new_roles)?;
     let (own, plugin) = (own_name(cx.state), default_plugin(cx));
     let mut notes = Vec::new();
     change_grants(cx, |grants| {
@@ -195,6 +204,12 @@ fn create_users(cx: &mut StmtCx<'_>, create: &CreateUser<'_>) -> SqlResult<()> {
             set_expiry(&mut account, create.expire);
             account.locked = create.locked == Some(true);
             grants.accounts.push(account);
+            for role in &new_roles {
+                super::roles::grant(grants, role, &name, false)?;
+            }
+            if let Some(choice) = &create.default_role {
+                choose_default(grants, &name, choice, &own)?;
+            }
             made.push(name);
         }
         if !there.is_empty() && !create.if_exists {
@@ -215,7 +230,7 @@ fn alter_users(cx: &mut StmtCx<'_>, alter: &CreateUser<'_>) -> SqlResult<()> {
     // Everybody may change the own password; limits, locks and demands are there to bind the account itself.
     let own_password = alter.users.iter().all(|s| s.auth.is_some() && name_of(&s.name, &own) == own)
         && (alter.require.is_none() && alter.limits == ResourceLimits::default())
-        && (alter.expire.is_none() && alter.locked.is_none());
+        && (alter.expire.is_none() && alter.locked.is_none() && alter.default_role.is_none());
     if own_password {
         refuse_anonymous(&own)?;
     } else {
@@ -242,6 +257,9 @@ fn alter_users(cx: &mut StmtCx<'_>, alter: &CreateUser<'_>) -> SqlResult<()> {
             set_limits(account, &alter.limits);
             set_expiry(account, alter.expire);
             account.locked = alter.locked.unwrap_or(account.locked);
+            if let Some(choice) = &alter.default_role {
+                choose_default(grants, &name, choice, &own)?;
+            }
             changed.push(name);
         }
         match missing.is_empty() || alter.if_exists {
@@ -264,11 +282,8 @@ fn drop_users(cx: &mut StmtCx<'_>, drop: &DropUser<'_>) -> SqlResult<()> {
                 missing.push(name);
                 continue;
             }
-            let is = |u: &str, h: &str| u == name.0 && h == name.1;
-            grants.accounts.retain(|a| !is(&a.user, &a.host));
-            grants.databases.retain(|g| !is(&g.user, &g.host));
-            grants.tables.retain(|g| !is(&g.user, &g.host));
-            grants.routines.retain(|g| !is(&g.user, &g.host));
+            super::roles::refuse_mandatory(grants, &name)?;
+            forget_account(grants, &name);
             changed.push(name);
         }
         match missing.is_empty() || drop.if_exists {
@@ -276,6 +291,16 @@ fn drop_users(cx: &mut StmtCx<'_>, drop: &DropUser<'_>) -> SqlResult<()> {
             false => Err(failed("DROP USER", &missing)),
         }
     })
+}
+
+/// An account is no more, and what it was granted.
+pub(super) fn forget_account(grants: &mut Grants, name: &Name) {
+    let is = |u: &str, h: &str| u == name.0 && h == name.1;
+    grants.accounts.retain(|a| !is(&a.user, &a.host));
+    grants.databases.retain(|g| !is(&g.user, &g.host));
+    grants.tables.retain(|g| !is(&g.user, &g.host));
+    grants.routines.retain(|g| !is(&g.user, &g.host));
+    grants.roles.forget(name);
 }
 
 fn rename_users(cx: &mut StmtCx<'_>, pairs: &[(UserName<'_>, UserName<'_>)]) -> SqlResult<()> {
@@ -289,6 +314,7 @@ fn rename_users(cx: &mut StmtCx<'_>, pairs: &[(UserName<'_>, UserName<'_>)]) -> 
                 wrong.push(from);
                 continue;
             }
+            super::roles::refuse_renaming(grants, &from)?;
             let rename = |user: &mut String, host: &mut String| {
                 if *user == from.0 && *host == from.1 {
                     (*user, *host) = to.clone();
@@ -298,6 +324,8 @@ fn rename_users(cx: &mut StmtCx<'_>, pairs: &[(UserName<'_>, UserName<'_>)]) -> 
             grants.databases.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
             grants.tables.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
             grants.routines.iter_mut().for_each(|g| rename(&mut g.user, &mut g.host));
+            grants.roles.edges.iter_mut().for_each(|edge| rename(&mut edge.to.0, &mut edge.to.1));
+            grants.roles.defaults.iter_mut().for_each(|(of, _)| rename(&mut of.0, &mut of.1));
             changed.extend([from, to]);
         }
         if wrong.is_empty() { Ok(changed) } else { Err(failed("RENAME USER", &wrong)) }
@@ -624,13 +652,22 @@ fn no_grant(name: &Name, wishes: &Wishes) -> SqlError {
     }
 }
 
-fn new_account(name: &Name, spec: &UserSpec<'_>, default_plugin: &str) -> SqlResult<AccountGrants> {
-    if name.0.chars().count() > 32 {
-        return Err(SqlError::new(
+/// Whether a name fits.
+///
+/// # Errors
+/// 1470.
+pub(super) fn check_user_length(name: &Name) -> SqlResult<()> {
+    match name.0.chars().count() > 32 {
+        false => Ok(()),
+        true => Err(SqlError::new(
             1470,
             format!("String '{}' is too long for user name (should be no longer than 32)", name.0),
-        ));
+        )),
     }
+}
+
+fn new_account(name: &Name, spec: &UserSpec<'_>, default_plugin: &str) -> SqlResult<AccountGrants> {
+    check_user_length(name)?;
     let (plugin, stored) = match &spec.auth {
         Some(auth) => authentication(auth, default_plugin)?,
         None => (default_plugin.to_owned(), Vec::new()),

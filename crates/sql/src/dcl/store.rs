@@ -2,6 +2,7 @@
 //! account.
 
 use crate::accounts::grants::{AccountGrants, Grants, SslKind};
+use crate::accounts::roles::Edge;
 use crate::database::Database;
 use crate::insider::{Insider, quoted as quote};
 use std::fmt::Write;
@@ -137,6 +138,32 @@ const TABLES: &[Kept] = &[
         after: &[],
         key: 5,
     },
+    // Which roles are granted to whom, and which of them are active from the beginning: as in 8.0.
+    Kept {
+        name: "role_edges",
+        before: &[
+            ("FROM_HOST", "char(60)"),
+            ("FROM_USER", "char(32)"),
+            ("TO_HOST", "char(60)"),
+            ("TO_USER", "char(32)"),
+            ("WITH_ADMIN_OPTION", YES_NO),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 4,
+    },
+    Kept {
+        name: "default_roles",
+        before: &[
+            ("HOST", "char(60)"),
+            ("USER", "char(32)"),
+            ("DEFAULT_ROLE_HOST", "char(60)"),
+            ("DEFAULT_ROLE_USER", "char(32)"),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 4,
+    },
     // The logs as tables.
     Kept {
         name: "general_log",
@@ -190,7 +217,7 @@ fn labels(declared: &str) -> Vec<String> {
 /// take three bytes a character.
 fn columns_to_make(kept: &Kept, page_size: usize) -> Vec<Column> {
     let small = page_size < 8_192;
-    let of_host = |name: &str| small && matches!(name, "Host" | "Proxied_host");
+    let of_host = |name: &str| small && name.to_ascii_lowercase().ends_with("host");
     columns(kept)
         .into_iter()
         .map(|text| column(text, if of_host(text.0) { EXACT_ASCII } else { EXACT }))
@@ -204,10 +231,9 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     let length = args.split(')').next().and_then(|n| n.parse().ok()).unwrap_or(0);
     let ty = match word {
         "char" => {
-            let exact = matches!(
-                name,
-                "Host" | "User" | "Db" | "Table_name" | "Proxied_host" | "Proxied_user" | "Password"
-            );
+            let names = ["Host", "User", "Db", "Table_name", "Proxied_host", "Proxied_user", "Password"];
+            let of_roles = name.ends_with("HOST") || name.ends_with("USER");
+            let exact = names.contains(&name) || of_roles;
             let collation = if exact { of_names } else { GENERAL };
             SqlType { length, collation, ..SqlType::new(Kind::Char) }
         }
@@ -253,6 +279,9 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
     column
 }
 
+/// Tables that the first version made.
+const TABLES_OF_FIRST_VERSION: u64 = 7;
+
 /// Whether the folder has never had accounts: it is to get the tables and `root@localhost`. Tables that were there and are
 /// gone are no reason to let everybody in.
 pub(super) fn is_new(db: &Database) -> SqlResult<bool> {
@@ -265,7 +294,8 @@ pub(super) fn is_new(db: &Database) -> SqlResult<bool> {
     let ever_made = error::of_engine(core.dict.tables_ever_made(storage))?;
     let ours = TABLES.len() as u64;
     match error::of_engine(core.dict.find(storage, "mysql/user"))? {
-        None => Ok(ever_made < ours),
+        // Accounts are the first to be made: a folder of an earlier version, which made fewer tables, is not new.
+        None => Ok(ever_made < ours.min(TABLES_OF_FIRST_VERSION)),
         // A crash came before the first account.
         Some(_) if ever_made <= ours => {
             let there = insider(db)?.run("select 1 from mysql.user limit 1")?;
@@ -281,9 +311,9 @@ fn has_routines(engine: &Engine) -> SqlResult<bool> {
     error::of_engine(core.dict.find(&core.storage, "mysql/procs_priv")).map(|found| found.is_some())
 }
 
-/// Makes that table if it is not there.
-pub(super) fn create_missing_routines(engine: &Engine) -> SqlResult<()> {
-    create(engine, |kept| kept.name == "procs_priv")
+/// Makes those tables that earlier versions did not have, in a folder that has the others.
+pub(super) fn create_later(engine: &Engine) -> SqlResult<()> {
+    create(engine, |kept| matches!(kept.name, "procs_priv" | "role_edges" | "default_roles"))
 }
 
 /// Makes the tables that are not there.
@@ -316,6 +346,8 @@ fn create(engine: &Engine, wanted: impl Fn(&Kept) -> bool) -> SqlResult<()> {
             "procs_priv" => "Procedure privileges",
             "general_log" => "General log",
             "slow_log" => "Slow log",
+            "role_edges" => "Role hierarchy and role grants",
+            "default_roles" => "Default roles",
             _ => "User proxy privileges",
         }
         .to_owned();
@@ -496,6 +528,7 @@ pub(super) fn load(db: &Database) -> SqlResult<Grants> {
         }
     }
     grants.routines = load_routines(db, &mut *insider)?;
+    load_roles(db, &mut *insider, &mut grants)?;
     grants.sort();
     Ok(grants)
 }
@@ -548,6 +581,59 @@ fn save_routines(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &
     Ok(())
 }
 
+/// Which roles are granted to whom. A folder of an earlier version has no tables for them.
+fn load_roles(db: &Database, insider: &mut dyn Insider, grants: &mut Grants) -> SqlResult<()> {
+    let core = db.engine.core();
+    for name in ["mysql/role_edges", "mysql/default_roles"] {
+        if error::of_engine(core.dict.find(&core.storage, name))?.is_none() {
+            return Ok(());
+        }
+    }
+    grants.roles.kept = true;
+    let sql = "select FROM_USER, FROM_HOST, TO_USER, TO_HOST, WITH_ADMIN_OPTION from mysql.role_edges";
+    for row in insider.run(sql)? {
+        grants.roles.edges.push(Edge {
+            role: (cell(&row, 0), cell(&row, 1)),
+            to: (cell(&row, 2), cell(&row, 3)),
+            admin: yes(row.get(4)),
+        });
+    }
+    let sql = "select USER, HOST, DEFAULT_ROLE_USER, DEFAULT_ROLE_HOST from mysql.default_roles";
+    for row in insider.run(sql)? {
+        let of = (cell(&row, 0), cell(&row, 1));
+        grants.roles.defaults.push((of, (cell(&row, 2), cell(&row, 3))));
+    }
+    Ok(())
+}
+
+/// Writes the roles of an account, and to whom it is granted as a role.
+fn save_roles(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) -> SqlResult<()> {
+    let (u, h) = (quote(user.as_bytes()), quote(host.as_bytes()));
+    for (table, of, with) in [("role_edges", "TO_", "FROM_"), ("default_roles", "", "DEFAULT_ROLE_")] {
+        insider.run(&format!(
+            "delete from mysql.{table} where {of}HOST = {h} and {of}USER = {u} or {with}HOST = {h} and {with}USER = {u}"
+        ))?;
+    }
+    let is = |name: &(String, String)| name.0 == user && name.1 == host;
+    let quoted =
+        |name: &(String, String)| format!("{}, {}", quote(name.1.as_bytes()), quote(name.0.as_bytes()));
+    for edge in grants.roles.edges.iter().filter(|edge| is(&edge.to) || is(&edge.role)) {
+        let admin = if edge.admin { "Y" } else { "N" };
+        let (role, to) = (quoted(&edge.role), quoted(&edge.to));
+        insider.run(&format!(
+            "insert into mysql.role_edges (FROM_HOST, FROM_USER, TO_HOST, TO_USER, WITH_ADMIN_OPTION) values \
+             ({role}, {to}, '{admin}')"
+        ))?;
+    }
+    for (of, role) in grants.roles.defaults.iter().filter(|(of, role)| is(of) || is(role)) {
+        let (of, role) = (quoted(of), quoted(role));
+        insider.run(&format!(
+            "insert into mysql.default_roles (HOST, USER, DEFAULT_ROLE_HOST, DEFAULT_ROLE_USER) values ({of}, {role})"
+        ))?;
+    }
+    Ok(())
+}
+
 /// Writes everything of these accounts, as one transaction that is durable afterwards.
 pub(super) fn save(
     insider: &mut dyn Insider,
@@ -576,6 +662,9 @@ fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) 
     let routines = grants.keeps_routines.then_some("procs_priv");
     for table in ["columns_priv", "tables_priv", "db", "user"].into_iter().chain(routines) {
         insider.run(&format!("delete from mysql.{table} where Host = {h} and User = {u}"))?;
+    }
+    if grants.roles.kept {
+        save_roles(insider, grants, user, host)?;
     }
     let Some(account) = grants.account(user, host) else { return Ok(()) };
     let mut sql = String::new();

@@ -374,6 +374,7 @@ fn fill(
         .map(|name| ast::ColumnRef { schema: None, table: None, name: ast::Ident { name } })
         .collect();
     let insert = ast::Insert {
+        hints: &[],
         replace: written.select_duplicates == SelectDuplicates::Replace,
         priority: ast::Priority::default(),
         ignore: written.select_duplicates == SelectDuplicates::Ignore,

@@ -469,6 +469,7 @@ impl<'c> Compiler<'c> {
             | Stmt::DropUser(_)
             | Stmt::RenameUsers(_)
             | Stmt::Grant(_) => commits(),
+            Stmt::Role(role) if !matches!(role, ast::RoleStmt::Set(_)) => commits(),
             _ => Ok(()),
         }
     }

@@ -2,13 +2,14 @@
 
 use super::listing::Listing;
 use crate::accounts::grants::{AccountGrants, Grants, SslKind};
-use crate::accounts::name::{denied_mysql, name_of, no_grant, own_name, shown};
+use crate::accounts::name::{Name, denied_mysql, name_of, no_grant, own_name, shown};
+use crate::accounts::roles::quoted;
 use crate::statement::StmtCx;
 use crate::virtual_tables::text;
 use vaquita_parser::ast::UserName;
 use vaquita_session::password;
-use vaquita_session::privilege::Priv;
-use vaquita_types::SqlResult;
+use vaquita_session::privilege::{Priv, Privileges};
+use vaquita_types::{SqlError, SqlResult};
 
 /// The account that SHOW is about, which the session may see.
 fn visible<'g>(
@@ -39,6 +40,11 @@ pub(crate) fn show_create_user(cx: &StmtCx<'_>, user: &UserName<'_>) -> SqlResul
     let mut sql = format!("CREATE USER {} IDENTIFIED WITH '{}'", shown(&name), account.plugin);
     if !account.authentication.is_empty() {
         sql.push_str(&format!(" AS '{}'", String::from_utf8_lossy(&account.authentication)));
+    }
+    let default = grants.default_roles(&name);
+    if !default.is_empty() {
+        let list = default.iter().map(quoted).collect::<Vec<_>>().join(",");
+        sql.push_str(&format!(" DEFAULT ROLE {list}"));
     }
     match account.ssl {
         SslKind::None => sql.push_str(" REQUIRE NONE"),
@@ -117,16 +123,63 @@ fn limits(account: &AccountGrants) -> String {
     set.map(|(name, limit)| format!(" MAX_{name} {limit}")).collect()
 }
 
-/// SHOW GRANTS, in 5.6's form: GRANT statements that make an account what it is. Passwords of `caching_sha2_password`, which has no
-/// such form, are not among them.
+/// What an account may do with some of its roles.
 ///
 /// # Errors
-/// 1141 no such account.
-pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlResult<Listing> {
+/// 3530: one of them is not granted.
+fn with_roles(grants: &Grants, account: &AccountGrants, roles: &[Name]) -> SqlResult<Privileges> {
+    let name = (account.user.clone(), account.host.clone());
+    let granted = grants.roles_of(&name);
+    if let Some(role) = roles.iter().find(|role| !granted.contains(role)) {
+        return Err(SqlError::new(3530, format!("{} is not granted to {}", quoted(role), quoted(&name))));
+    }
+    let own = |u: &str, h: &str| u == name.0 && h == name.1;
+    let mut privileges = Privileges {
+        global: account.global,
+        databases: grants.databases.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
+        tables: grants.tables.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
+        routines: grants.routines.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
+        ..Privileges::default()
+    };
+    if !roles.is_empty() {
+        grants.add_roles(&mut privileges, roles);
+    }
+    Ok(privileges)
+}
+
+/// The roles of an account, as 8.0 shows them: those that it may give further apart.
+fn role_lines(grants: &Grants, to: &Name) -> Vec<String> {
+    let (admin, plain): (Vec<Name>, Vec<Name>) = grants
+        .roles_of(to)
+        .into_iter()
+        .partition(|role| grants.roles.edge(role, to).is_some_and(|edge| edge.admin));
+    let line = |roles: &[Name], with: &str| {
+        let list = roles.iter().map(quoted).collect::<Vec<_>>().join(",");
+        (!roles.is_empty()).then(|| format!("GRANT {list} TO {}{with}", quoted(to)))
+    };
+    [line(&plain, ""), line(&admin, " WITH ADMIN OPTION")].into_iter().flatten().collect()
+}
+
+/// SHOW GRANTS, in 5.6's form: GRANT statements that make an account what it is. Passwords of `caching_sha2_password`, which has no
+/// such form, are not among them. The roles of `using` add what they may do; whoever asks about nobody else sees the active ones.
+///
+/// # Errors
+/// 1141 no such account; 3530 no such role of it.
+pub(crate) fn show_grants(
+    cx: &StmtCx<'_>,
+    user: Option<&UserName<'_>>,
+    using: &[UserName<'_>],
+) -> SqlResult<Listing> {
     cx.db.accounts().check_usable()?;
     let grants = cx.db.accounts().grants();
     let account = visible(cx, &grants, user)?;
     let name = (account.user.clone(), account.host.clone());
+    let own = own_name(cx.state);
+    let roles: Vec<Name> = match user.is_none_or(|user| user.current) && using.is_empty() {
+        true => cx.state.roles.clone(),
+        false => using.iter().map(|role| name_of(role, &own)).collect(),
+    };
+    let has = with_roles(&grants, account, &roles)?;
     let title = format!("Grants for {}@{}", name.0, name.1);
     let mut listing = Listing::new(&[(&title, "varchar(1024)!")]);
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
@@ -140,23 +193,22 @@ pub(crate) fn show_grants(cx: &StmtCx<'_>, user: Option<&UserName<'_>>) -> SqlRe
             let grant = format!("GRANT {list} ON {on} TO {}{demands}{with}", shown(&name));
             listing.rows.push(vec![text(grant)]);
         };
-    push(account.global, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
-    let own = |u: &str, h: &str| u == name.0 && h == name.1;
-    for grant in grants.databases.iter().filter(|g| own(&g.user, &g.host)) {
+    push(has.global, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
+    for grant in &has.databases {
         push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted(&grant.database)), "", "");
     }
-    for grant in grants.tables.iter().filter(|g| own(&g.user, &g.host)) {
+    for grant in &has.tables {
         let on = format!("{}.{}", quoted(&grant.database), quoted(&grant.table));
         push(grant.privileges, Priv::TABLE, &grant.columns, &on, "", "");
     }
     // None has all that there is: the list is written out.
     let never = Priv::ALL;
     for (kind, is_function) in [("PROCEDURE", false), ("FUNCTION", true)] {
-        let of = grants.routines.iter().filter(|g| own(&g.user, &g.host) && g.is_function == is_function);
-        for grant in of {
+        for grant in has.routines.iter().filter(|g| g.is_function == is_function) {
             let on = format!("{kind} {}.{}", quoted(&grant.database), quoted(&grant.routine));
             push(grant.privileges, never, &[], &on, "", "");
         }
     }
+    listing.rows.extend(role_lines(&grants, &name).into_iter().map(|line| vec![text(line)]));
     Ok(listing)
 }

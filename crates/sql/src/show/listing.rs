@@ -113,3 +113,32 @@ impl Listing {
         Ok(Outcome { affected_rows: n, has_result: true, found_rows: Some(n), ..Outcome::default() })
     }
 }
+
+/// Columns of SHOW SLAVE STATUS in 5.6.
+#[rustfmt::skip]
+pub(super) const SLAVE_STATUS: &[(&str, &str)] = &[
+    ("Slave_IO_State", "varchar(14)!"), ("Master_Host", "varchar(60)!"), ("Master_User", "varchar(16)!"),
+    ("Master_Port", "int(7)!"), ("Connect_Retry", "int(10)!"), ("Master_Log_File", "varchar(512)!"),
+    ("Read_Master_Log_Pos", "bigint(10)!"), ("Relay_Log_File", "varchar(512)!"),
+    ("Relay_Log_Pos", "bigint(10)!"), ("Relay_Master_Log_File", "varchar(512)!"),
+    ("Slave_IO_Running", "varchar(3)!"), ("Slave_SQL_Running", "varchar(3)!"),
+    ("Replicate_Do_DB", "varchar(20)!"), ("Replicate_Ignore_DB", "varchar(20)!"),
+    ("Replicate_Do_Table", "varchar(20)!"), ("Replicate_Ignore_Table", "varchar(23)!"),
+    ("Replicate_Wild_Do_Table", "varchar(24)!"), ("Replicate_Wild_Ignore_Table", "varchar(28)!"),
+    ("Last_Errno", "int(4)!"), ("Last_Error", "varchar(20)!"), ("Skip_Counter", "int(10)!"),
+    ("Exec_Master_Log_Pos", "bigint(10)!"), ("Relay_Log_Space", "bigint(10)!"),
+    ("Until_Condition", "varchar(6)!"), ("Until_Log_File", "varchar(512)!"), ("Until_Log_Pos", "bigint(10)!"),
+    ("Master_SSL_Allowed", "varchar(7)!"), ("Master_SSL_CA_File", "varchar(512)!"),
+    ("Master_SSL_CA_Path", "varchar(512)!"), ("Master_SSL_Cert", "varchar(512)!"),
+    ("Master_SSL_Cipher", "varchar(512)!"), ("Master_SSL_Key", "varchar(512)!"),
+    ("Seconds_Behind_Master", "bigint(10)!"), ("Master_SSL_Verify_Server_Cert", "varchar(3)!"),
+    ("Last_IO_Errno", "int(4)!"), ("Last_IO_Error", "varchar(20)!"), ("Last_SQL_Errno", "int(4)!"),
+    ("Last_SQL_Error", "varchar(20)!"), ("Replicate_Ignore_Server_Ids", "varchar(512)!"),
+    ("Master_Server_Id", "int(8)!"), ("Master_UUID", "varchar(36)!"), ("Master_Info_File", "varchar(1024)!"),
+    ("SQL_Delay", "int(10)!"), ("SQL_Remaining_Delay", "int(8)!"), ("Slave_SQL_Running_State", "varchar(20)!"),
+    ("Master_Retry_Count", "bigint(10)!"), ("Master_Bind", "varchar(60)!"),
+    ("Last_IO_Error_Timestamp", "varchar(20)!"), ("Last_SQL_Error_Timestamp", "varchar(20)!"),
+    ("Master_SSL_Crl", "varchar(512)!"), ("Master_SSL_Crlpath", "varchar(512)!"),
+    ("Retrieved_Gtid_Set", "varchar(512)!"), ("Executed_Gtid_Set", "varchar(512)!"),
+    ("Auto_Position", "int(8)!"),
+];

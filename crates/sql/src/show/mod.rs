@@ -351,7 +351,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::Engine { name, what } => (engine(cx, *name, *what)?, no),
         Show::CharacterSet(filter) => (project(cx, "CHARACTER_SETS", CHARACTER_SET, Vec::new())?, *filter),
         Show::Collation(filter) => (project(cx, "COLLATIONS", COLLATION, Vec::new())?, *filter),
-        Show::Grants(user) => (grants::show_grants(cx, user.as_ref())?, no),
+        Show::Grants { user, using } => (grants::show_grants(cx, user.as_ref(), using)?, no),
         Show::Privileges => (privileges(), no),
         Show::Plugins => (plugins(), no),
         Show::ProgramStatus { kind, filter } => {
@@ -387,9 +387,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
             ];
             (Listing::new(&columns), no)
         }
-        Show::SlaveStatus => {
-            (Listing::new(&[("Slave_IO_State", "varchar(14)!"), ("Master_Host", "varchar(60)!")]), no)
-        }
+        Show::SlaveStatus => (Listing::new(listing::SLAVE_STATUS), no),
         Show::SlaveHosts => {
             let columns = [
                 ("Server_id", "int(10)!"),

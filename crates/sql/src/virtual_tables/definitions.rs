@@ -1,4 +1,5 @@
-//! Columns of the tables of information_schema, as MySQL 5.6.24 has them (`COLUMNS.GENERATION_EXPRESSION` is of 5.7, CHECK_CONSTRAINTS of 8.0).
+//! Columns of the tables of information_schema, as MySQL 5.6.24 has them (`COLUMNS.GENERATION_EXPRESSION` and INNODB_TEMP_TABLE_INFO are of 5.7, CHECK_CONSTRAINTS and the tables of roles
+//! of 8.0).
 
 /// Name of a table with names and types of its columns; `!`: NOT NULL.
 pub(super) type Definition = (&'static str, &'static [(&'static str, &'static str)]);
@@ -107,6 +108,31 @@ pub(super) const TABLES: &[Definition] = &[
     ]),
     ("COLUMN_PRIVILEGES", &[
         ("GRANTEE", "varchar(81)!"), ("TABLE_CATALOG", "varchar(512)!"), ("TABLE_SCHEMA", "varchar(64)!"),
+        ("TABLE_NAME", "varchar(64)!"), ("COLUMN_NAME", "varchar(64)!"), ("PRIVILEGE_TYPE", "varchar(64)!"),
+        ("IS_GRANTABLE", "varchar(3)!"),
+    ]),
+    ("APPLICABLE_ROLES", &[
+        ("USER", "varchar(97)"), ("HOST", "varchar(256)"), ("GRANTEE", "varchar(97)"), ("GRANTEE_HOST", "varchar(256)"),
+        ("ROLE_NAME", "varchar(255)"), ("ROLE_HOST", "varchar(256)"), ("IS_GRANTABLE", "varchar(3)!"),
+        ("IS_DEFAULT", "varchar(3)"), ("IS_MANDATORY", "varchar(3)!"),
+    ]),
+    ("ADMINISTRABLE_ROLE_AUTHORIZATIONS", &[
+        ("USER", "varchar(97)"), ("HOST", "varchar(256)"), ("GRANTEE", "varchar(97)"), ("GRANTEE_HOST", "varchar(256)"),
+        ("ROLE_NAME", "varchar(255)"), ("ROLE_HOST", "varchar(256)"), ("IS_GRANTABLE", "varchar(3)!"),
+        ("IS_DEFAULT", "varchar(3)"), ("IS_MANDATORY", "varchar(3)!"),
+    ]),
+    ("ENABLED_ROLES", &[
+        ("ROLE_NAME", "varchar(255)"), ("ROLE_HOST", "varchar(255)"), ("IS_DEFAULT", "varchar(3)"),
+        ("IS_MANDATORY", "varchar(3)!"),
+    ]),
+    ("ROLE_TABLE_GRANTS", &[
+        ("GRANTOR", "varchar(97)"), ("GRANTOR_HOST", "varchar(256)"), ("GRANTEE", "varchar(32)!"),
+        ("GRANTEE_HOST", "varchar(255)!"), ("TABLE_CATALOG", "varchar(3)!"), ("TABLE_SCHEMA", "varchar(64)!"),
+        ("TABLE_NAME", "varchar(64)!"), ("PRIVILEGE_TYPE", "varchar(64)!"), ("IS_GRANTABLE", "varchar(3)!"),
+    ]),
+    ("ROLE_COLUMN_GRANTS", &[
+        ("GRANTOR", "varchar(97)"), ("GRANTOR_HOST", "varchar(256)"), ("GRANTEE", "varchar(32)!"),
+        ("GRANTEE_HOST", "varchar(255)!"), ("TABLE_CATALOG", "varchar(3)!"), ("TABLE_SCHEMA", "varchar(64)!"),
         ("TABLE_NAME", "varchar(64)!"), ("COLUMN_NAME", "varchar(64)!"), ("PRIVILEGE_TYPE", "varchar(64)!"),
         ("IS_GRANTABLE", "varchar(3)!"),
     ]),
@@ -277,5 +303,9 @@ pub(super) const TABLES: &[Definition] = &[
         ("NUM_ROWS", "bigint(21) unsigned!"), ("CLUST_INDEX_SIZE", "bigint(21) unsigned!"),
         ("OTHER_INDEX_SIZE", "bigint(21) unsigned!"), ("MODIFIED_COUNTER", "bigint(21) unsigned!"),
         ("AUTOINC", "bigint(21) unsigned!"), ("REF_COUNT", "int(11)!"),
+    ]),
+    ("INNODB_TEMP_TABLE_INFO", &[
+        ("TABLE_ID", "bigint(21) unsigned!"), ("NAME", "varchar(202)"), ("N_COLS", "int(11) unsigned!"),
+        ("SPACE", "int(11) unsigned!"), ("PER_TABLE_TABLESPACE", "varchar(64)"), ("IS_COMPRESSED", "varchar(64)"),
     ]),
 ];

@@ -328,3 +328,22 @@ pub(super) fn sys_tablestats(m: &mut Making<'_, '_>) -> SqlResult<()> {
     }
     Ok(())
 }
+
+/// Temporary tables of all sessions. They share one tablespace, and none of them is compressed.
+pub(super) fn temp_table_info(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    if !may_look(m) {
+        return Ok(());
+    }
+    for table in m.db.engine.core().all_temporary_tables() {
+        m.push(vec![
+            Value::UInt(table.id.get()),
+            text(&table.name),
+            // Three hidden columns count.
+            Value::UInt(table.columns.len() as u64 + 3),
+            Value::UInt(table.space.get().into()),
+            text("FALSE"),
+            text("FALSE"),
+        ]);
+    }
+    Ok(())
+}

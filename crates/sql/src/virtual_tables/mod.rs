@@ -9,6 +9,7 @@
 //! | triggers | `triggers` |
 //! | events | `events` |
 //! | views | `schema_views` |
+//! | roles | `role_tables` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
 
@@ -16,6 +17,7 @@ mod definitions;
 mod events;
 mod innodb_tables;
 mod making;
+mod role_tables;
 mod routines;
 mod schema_tables;
 mod schema_views;
@@ -75,6 +77,11 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "SCHEMA_PRIVILEGES" => server_tables::schema_privileges,
         "TABLE_PRIVILEGES" => server_tables::table_privileges,
         "COLUMN_PRIVILEGES" => server_tables::column_privileges,
+        "APPLICABLE_ROLES" => role_tables::applicable_roles,
+        "ADMINISTRABLE_ROLE_AUTHORIZATIONS" => role_tables::administrable,
+        "ENABLED_ROLES" => role_tables::enabled_roles,
+        "ROLE_TABLE_GRANTS" => role_tables::role_table_grants,
+        "ROLE_COLUMN_GRANTS" => role_tables::role_column_grants,
         "INNODB_TRX" => innodb_tables::trx,
         "INNODB_LOCKS" => innodb_tables::locks,
         "INNODB_LOCK_WAITS" => innodb_tables::lock_waits,
@@ -87,6 +94,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "INNODB_SYS_FOREIGN_COLS" => innodb_tables::sys_foreign_cols,
         "INNODB_SYS_TABLESPACES" => innodb_tables::sys_tablespaces,
         "INNODB_SYS_DATAFILES" => innodb_tables::sys_datafiles,
+        "INNODB_TEMP_TABLE_INFO" => innodb_tables::temp_table_info,
         "INNODB_SYS_TABLESTATS" => innodb_tables::sys_tablestats,
         _ => return None,
     })

@@ -174,7 +174,22 @@ def dates():
     yield from ["NOW()", "NOW(3)", "CURDATE()", "CURTIME()", "CURTIME(2)", "UTC_TIMESTAMP()", "UTC_DATE()", "UTC_TIME()", "UNIX_TIMESTAMP()", "NOW() + 0",
                 "CURDATE() + 0", "CURTIME() + 0", "NOW(6) + 0", "CONVERT_TZ('2024-01-01 00:00:00', 'x', 'y')", "NOW(7)"]
 
-FAMILIES = dict(operators=operators, comparisons=comparisons, control=control, strings=strings, maths=maths, dates=dates)
+LOCALES = ["'de_DE'", "'de_AT'", "'de_CH'", "'en_IN'", "'fr_FR'", "'ru_RU'", "'bg_BG'", "'it_CH'", "'sr_RS'", "'xx_XX'", "'EN_us'", "NULL"]
+A, B = "3E11FA47-71CA-11E1-9E33-C80AA9429561", "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+SETS = ["NULL", "''", "'x'", f"'{A}:1'", f"'{A}:1-5:7-9'", f"'{B}:3'", f"' {A} : 2 - 4 ,{B}:1-3:2-9,,'", f"'{A}'", f"'{A}:0'", f"'{A}:9-3'",
+        f"'{A}:1-9223372036854775807'", f"'{A}:1,{A}:2'", "1"]
+
+def others():
+    for f in ["GTID_SUBSET", "GTID_SUBTRACT"]:
+        for a, b in pick(SETS, SETS, n=60): yield f"{f}({a}, {b})"
+    for a, n, l in pick(NUMBERS + ["'12abc'"], SMALL, LOCALES, n=150): yield f"FORMAT({a}, {n}, {l})"
+    for l in ["1", "1 DESC", "1 REVERSE", "1 DESC REVERSE", "2", "1-3", "2 DESC", "1, 2 DESC", "0", "7"]:
+        for a in ["'aé'", "'abc' COLLATE utf8mb4_bin", "_latin1'abc'", "NULL", "'a' AS CHAR(3)"]: yield f"HEX(WEIGHT_STRING({a} LEVEL {l}))"
+    yield from ["MASTER_POS_WAIT('f', 4)", "MASTER_POS_WAIT('f', 4, 1)", "MASTER_POS_WAIT(NULL, 4)", f"WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS('{A}:1')",
+                "VALIDATE_PASSWORD_STRENGTH('Abcdef1!xx')", "VALIDATE_PASSWORD_STRENGTH('')", "VALIDATE_PASSWORD_STRENGTH(NULL)", "LOAD_FILE(NULL)",
+                "LOAD_FILE('/nonexistent')"]
+
+FAMILIES = dict(operators=operators, comparisons=comparisons, control=control, strings=strings, maths=maths, dates=dates, others=others)
 
 def escape(v):
     if v is None: return "NULL"

@@ -8,6 +8,7 @@ use vaquita_sql::vars::{Effect, all};
 /// Variable, file of tests as seen from this crate's `tests`, name of the test.
 #[rustfmt::skip]
 const PROOFS: &[(&str, &str, &str)] = &[
+    ("activate_all_roles_on_login", "roles.rs", "mandatory_roles_are_everybodys"),
     ("auto_generate_certs", "../../vaquita/tests/server_variables.rs", "certificates_are_made_or_given"),
     ("auto_increment_increment", "variables/values.rs", "rows_are_written_as_it_is_said"),
     ("auto_increment_offset", "variables/values.rs", "rows_are_written_as_it_is_said"),
@@ -188,6 +189,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("large_files_support", "variables/facts.rs", "what_is_said_of_the_machine_is_true"),
     ("large_page_size", "variables/facts.rs", "what_is_said_of_the_machine_is_true"),
     ("last_insert_id", "variables/values.rs", "numbers_and_texts_are_calculated_as_it_is_said"),
+    ("lc_time_names", "functions.rs", "names_of_months_and_days_are_those_of_the_locale"),
     ("license", "variables/facts.rs", "what_is_said_of_the_program_is_true"),
     ("local_infile", "files.rs", "local_infile_off_refuses_the_clients_files"),
     ("lock_wait_timeout", "waits.rs", "lock_wait_timeout_ends_waits_for_tables"),
@@ -200,6 +202,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("log_slow_admin_statements", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
     ("long_query_time", "statement_logs.rs", "the_slow_query_log_has_what_is_slow"),
     ("lower_case_file_system", "variables/facts.rs", "what_is_said_of_the_machine_is_true"),
+    ("mandatory_roles", "roles.rs", "mandatory_roles_are_everybodys"),
     ("max_allowed_packet", "../../vaquita/tests/server_variables.rs", "packets_are_as_long_as_they_may_be"),
     ("max_allowed_packet", "session.rs", "texts_longer_than_a_packet_are_null"),
     ("max_connect_errors", "../../server/tests/database/limits.rs", "limits_of_the_door_are_the_variables"),

@@ -198,6 +198,8 @@ fn kind(stmt: &Stmt<'_>) -> &'static str {
         Stmt::DropUser(_) => "drop user",
         Stmt::RenameUsers(_) => "rename user",
         Stmt::Grant(_) => "grant",
+        // Of MySQL 8.0.
+        Stmt::Role(_) => "",
         // No statement at all for a client's splitter.
         Stmt::Empty => "",
         Stmt::Unsupported { .. } => "unsupported",
@@ -247,7 +249,7 @@ fn show_kind(show: &Show<'_>) -> &'static str {
         Show::Engine { .. } => "show engine",
         Show::CharacterSet(_) => "show character set",
         Show::Collation(_) => "show collation",
-        Show::Grants(_) => "show grants",
+        Show::Grants { .. } => "show grants",
         Show::Privileges => "show privileges",
         Show::Plugins => "show plugins",
         Show::ProgramStatus { .. } => "show program status",

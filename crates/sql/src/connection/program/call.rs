@@ -41,6 +41,7 @@ pub(super) struct Before {
 #[derive(Debug)]
 struct Account {
     privileges: Arc<Privileges>,
+    roles: Vec<(String, String)>,
     user: String,
     host: String,
     everything: bool,
@@ -279,6 +280,7 @@ impl Connection {
         }
         if let Some(account) = frame.before.account.take() {
             self.state.privileges = account.privileges;
+            self.state.roles = account.roles;
             self.state.account_user = account.user;
             self.state.account_host = account.host;
             self.has_everything = account.everything;
@@ -373,10 +375,12 @@ impl Connection {
             let message = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
             return Err(SqlError::new(1449, message));
         }
-        let privileges = self.db.accounts().privileges(user, host, self.login_at);
+        let roles = self.db.accounts().first_roles(user, host);
+        let privileges = self.db.accounts().privileges(user, host, self.login_at, &roles);
         let state = &mut self.state;
         let account = Account {
             privileges: std::mem::replace(&mut state.privileges, privileges),
+            roles: std::mem::replace(&mut state.roles, roles),
             user: std::mem::replace(&mut state.account_user, user.clone()),
             host: std::mem::replace(&mut state.account_host, host.clone()),
             everything: std::mem::replace(&mut self.has_everything, false),

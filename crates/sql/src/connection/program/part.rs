@@ -154,6 +154,9 @@ impl Connection {
             Stmt::Insert(insert) if vaquita_exec::dml::is_bulk(insert) => {
                 self.plan_and_run(&parsed.stmt, &fragment.text, &frame.locals, None, sink)
             }
+            stmt if is_planned(stmt) && !ast::Hint::of_statement(stmt).is_empty() => {
+                self.with_hints(stmt, |c| c.plan_and_run(stmt, &fragment.text, &frame.locals, None, sink))
+            }
             stmt if is_planned(stmt) => {
                 self.plan_fragment(frame, fragment, stmt, sink, false).map(|(_, outcome)| outcome)
             }
