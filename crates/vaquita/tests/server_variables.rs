@@ -95,6 +95,16 @@ fn what_is_told_of_the_door_is_true() {
 }
 
 #[test]
+fn the_greeting_tells_the_version_that_is_said() {
+    let bed = Bed::new("version", &["--version=8.0.36"]);
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", bed.server.port())).expect("a connection");
+    let mut greeting = [0; 12];
+    std::io::Read::read_exact(&mut stream, &mut greeting).expect("a greeting");
+    assert_eq!(&greeting[5..], b"8.0.36\0");
+    assert_eq!(bed.value("select @@version"), "8.0.36");
+}
+
+#[test]
 fn who_may_come_in_is_not_asked_without_grant_tables() {
     let bed = Bed::new("grants", &["--skip-grant-tables"]);
     let mut nobody = Wire::connect(bed.server.port(), "nobody").expect("whoever comes is let in");

@@ -103,6 +103,8 @@ pub enum Kind {
     TimeZone,
     /// Language of the names of days and months.
     Locale,
+    /// The number of a version that clients look for features by, and what follows it.
+    Version,
 }
 
 /// A variable.
@@ -337,5 +339,6 @@ pub fn describe(kind: Kind) -> String {
         Kind::Engine => "InnoDB".to_owned(),
         Kind::TimeZone => "time zone".to_owned(),
         Kind::Locale => "locale".to_owned(),
+        Kind::Version => "version".to_owned(),
     }
 }

@@ -229,7 +229,26 @@ pub fn parse(def: &VarDef, given: Given<'_>, strict: bool, warnings: &mut Warnin
                 None => Err(SqlError::new(1649, format!("Unknown locale: '{}'", given.shown()))),
             }
         }
+        Kind::Version => {
+            let text = given.text().filter(|text| is_version(text));
+            let text = text.ok_or_else(|| wrong_value(name, &given.shown()))?;
+            Ok(VarValue::Text(text.as_ref().into()))
+        }
     }
+}
+
+/// `8.0.36`, and what may follow the numbers: clients parse it, and it has to fit into a greeting.
+fn is_version(text: &str) -> bool {
+    const LONGEST: usize = 60;
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (numbers, rest) = text.split_at(end);
+    let numbers: Vec<&str> = numbers.split('.').collect();
+    let sound = |n: &&str| matches!(n.len(), 1..=2);
+    text.len() <= LONGEST
+        && numbers.len() == 3
+        && numbers.iter().all(sound)
+        && (rest.is_empty() || rest.starts_with('-'))
+        && rest.bytes().all(|b| b.is_ascii_graphic())
 }
 
 /// Engines of MySQL and MariaDB that schemas and option files name: a table of theirs becomes one of InnoDB.

@@ -26,6 +26,31 @@ fn what_is_said_of_the_program_is_true() {
 }
 
 #[test]
+fn the_version_for_clients_may_be_said_at_start() {
+    let opened = crate::support::open_with(&[("version", "8.0.36-log")]);
+    assert_eq!(told(&opened, "version"), "8.0.36-log");
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "select version()"), "8.0.36-log");
+    assert_eq!(run(&mut c, "show variables like 'version'"), "version|8.0.36-log");
+    assert_eq!(
+        told(&opened, "innodb_version"),
+        vaquita_sql::VERSION,
+        "what the program is, is no matter of taste"
+    );
+    assert_eq!(
+        run(&mut c, "set global version = '5.7.1'"),
+        "1238 Variable 'version' is a read only variable"
+    );
+    for wrong in
+        ["", "8", "8.0", "8.0.x", "8.0.36 log", "8.0.36\u{0}", "8.0.367", "x8.0.36", "8.0.36log", "8..6"]
+    {
+        let given = [("version".to_owned(), wrong.to_owned())];
+        let refused = vaquita_sql::vars::Globals::new(&given).map(drop).map_err(|e| e.code);
+        assert_eq!(refused, Err(1231), "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_said_of_the_machine_is_true() {
     let opened = open();
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");

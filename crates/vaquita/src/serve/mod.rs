@@ -182,7 +182,7 @@ impl Running {
             loops: globals.uint("thread_pool_size") as usize,
             tls,
             log: log.clone(),
-            version: version.to_owned(),
+            version: globals.text("version").unwrap_or_default(),
         };
         let backend = Arc::new(DatabaseBackend::new(db.clone()));
         let server = match Server::start(backend, server_options) {
@@ -199,9 +199,9 @@ impl Running {
         let pid_file = write_pid_file(settings, &log);
         let running = Running { db, server, memcached, log, socket, pid_file };
         running.listen_to_requests()?;
-        running
-            .log
-            .note(&format!("vaquita: ready for connections. Version: '{version}'  {}", running.places()));
+        let told = running.db.globals().text("version").unwrap_or_default();
+        let places = running.places();
+        running.log.note(&format!("vaquita: ready for connections. Version: '{told}'  {places}"));
         Ok(running)
     }
 
