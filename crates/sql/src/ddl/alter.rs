@@ -291,8 +291,9 @@ impl Change {
         let definition = &mut self.definition;
         match action {
             AlterAction::AddColumn { column, place } => {
-                add_column(cx, definition, column)?;
-                let added = definition.columns.len() - 1;
+                let added = definition.columns.len();
+                let before = place_of(definition, added, place)?;
+                add_column(cx, definition, column, before)?;
                 place_column(definition, added, place)?;
             }
             AlterAction::ChangeColumn { old, column, place } => {
@@ -634,16 +635,21 @@ fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d>
 /// Moves a column to its place.
 fn place_column(definition: &mut Definition, from: usize, place: &ColumnPlace<'_>) -> SqlResult<()> {
     let column = definition.columns.remove(from);
-    let to = match place {
-        ColumnPlace::Unspecified => from,
-        ColumnPlace::First => 0,
-        ColumnPlace::After(after) => {
-            let after = after.to_string();
-            definition.column(&after).ok_or_else(|| definition.unknown_column(&after))? + 1
-        }
-    };
+    let to = place_of(definition, from, place)?;
     definition.columns.insert(to, column);
     Ok(())
+}
+
+/// Where a column goes that stands at `from`.
+fn place_of(definition: &Definition, from: usize, place: &ColumnPlace<'_>) -> SqlResult<usize> {
+    match place {
+        ColumnPlace::Unspecified => Ok(from),
+        ColumnPlace::First => Ok(0),
+        ColumnPlace::After(after) => {
+            let after = after.to_string();
+            Ok(definition.column(&after).ok_or_else(|| definition.unknown_column(&after))? + 1)
+        }
+    }
 }
 
 fn change_column(
@@ -654,7 +660,9 @@ fn change_column(
     place: &ColumnPlace<'_>,
 ) -> SqlResult<()> {
     let at = definition.column(old).ok_or_else(|| definition.unknown_column(old))?;
-    let first = !definition.columns[..at].iter().any(|c| c.ty.kind == Kind::Timestamp);
+    let before = place_of(definition, at, place)?;
+    let mut earlier = definition.columns[..before].iter().enumerate().filter(|&(other, _)| other != at);
+    let first = !earlier.any(|(_, c)| c.ty.kind == Kind::Timestamp);
     let new = columns::define(cx, written, definition.collation, first)?;
     if !same_name(&new.name, old) && definition.column(&new.name).is_some() {
         return Err(SqlError::duplicate_column(&new.name));

@@ -39,7 +39,7 @@ pub(super) fn define(
     let serial = matches!(written.data_type.kind, ast::TypeKind::Serial);
     let auto_increment = written.auto_increment || serial;
     let silent_timestamp = ty.kind == Kind::Timestamp
-        && written.nullable.is_none()
+        && written.nullable != Some(true)
         && !cx.state.vars.explicit_defaults_for_timestamp;
     ty.nullable = match written.nullable {
         Some(nullable) => nullable && !auto_increment,

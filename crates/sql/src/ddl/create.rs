@@ -177,7 +177,8 @@ fn definition_of(
     vaquita_catalog::keys::check_key_count(keys)?;
     for element in written.elements {
         if let TableElement::Column(column) = element {
-            add_column(cx, &mut definition, column)?;
+            let before = definition.columns.len();
+            add_column(cx, &mut definition, column, before)?;
         }
     }
     for element in written.elements {
@@ -191,7 +192,7 @@ fn definition_of(
     Ok(definition)
 }
 
-/// Appends a column as written.
+/// Appends a column as written; it will stand behind the first `before` columns.
 ///
 /// # Errors
 /// 1060, those of the column.
@@ -199,8 +200,9 @@ pub(super) fn add_column(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
     written: &ast::ColumnDef<'_>,
+    before: usize,
 ) -> SqlResult<()> {
-    let first_timestamp = !definition.columns.iter().any(|c| c.ty.kind == Kind::Timestamp);
+    let first_timestamp = !definition.columns[..before].iter().any(|c| c.ty.kind == Kind::Timestamp);
     let column = columns::define(cx, written, definition.collation, first_timestamp)?;
     if definition.column(&column.name).is_some() {
         return Err(SqlError::duplicate_column(&column.name));
