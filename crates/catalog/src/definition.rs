@@ -420,6 +420,11 @@ impl KeyDefinition {
         self.parts.len() >= columns.len()
             && self.parts.iter().zip(columns).all(|(p, c)| p.prefix.is_none() && same_name(&p.column, c))
     }
+
+    /// Whether these columns, whole, begin with its own.
+    pub fn is_beginning_of(&self, columns: &[String]) -> bool {
+        self.parts.len() <= columns.len() && self.begins_with(&columns[..self.parts.len()])
+    }
 }
 
 impl KeyPart {

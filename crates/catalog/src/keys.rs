@@ -75,12 +75,17 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds the key that a new foreign key needs, unless there is one that begins with its columns. It is named like the
-    /// constraint, or as the statement says, or like the first column.
+    /// Adds the key that a new foreign key needs, unless there is one that begins with its columns and was asked for, or is
+    /// longer. It takes the place of those of older constraints that it serves as well, and is named like the constraint, or
+    /// as the statement says, or like the first column.
     pub fn add_key_of_constraint(&mut self, columns: &[String], name: Option<String>) {
-        if self.keys.iter().any(|key| key.begins_with(columns)) {
+        let serves = |key: &KeyDefinition| {
+            key.begins_with(columns) && !(key.generated && key.parts.len() == columns.len())
+        };
+        if self.keys.iter().any(|key| serves(key)) {
             return;
         }
+        self.keys.retain(|other| !(other.generated && other.is_beginning_of(columns)));
         let name = match name {
             Some(name) if self.key(&name).is_none() => name,
             name => self.free_key_name(&name.unwrap_or_else(|| columns[0].clone())),
@@ -238,8 +243,18 @@ mod tests {
     fn generated_keys_give_way() {
         let mut table = table();
         table.add_key_of_constraint(&["id".to_owned()], Some("k".to_owned()));
+        table.add_key_of_constraint(&["id".to_owned()], Some("l".to_owned()));
+        assert_eq!(
+            (table.keys.len(), table.keys[0].name.as_str()),
+            (1, "l"),
+            "the one of the last constraint stays"
+        );
+        table.add_key_of_constraint(&["id".to_owned(), "name".to_owned()], None);
+        assert_eq!((table.keys.len(), table.keys[0].parts.len()), (1, 2), "the longer one serves both");
         table.add_key_of_constraint(&["id".to_owned()], None);
         assert_eq!((table.keys.len(), table.keys[0].generated), (1, true));
+        table.keys.clear();
+        table.add_key_of_constraint(&["id".to_owned()], None);
         let parts = [KeyPart::whole("id"), KeyPart { prefix: Some(3), ..KeyPart::whole("name") }];
         add(&mut table, KeyKind::Plain, &parts, true).unwrap();
         assert_eq!((table.keys.len(), table.keys[0].generated), (1, false));
