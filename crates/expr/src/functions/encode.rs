@@ -150,16 +150,19 @@ evals! {
     }
     eval_char(e, args, cx, row) {
         let mut out = Vec::new();
+        let charset = charset_of(e.ty().collation);
+        // Each number is as many whole units of the character set as it needs.
+        let unit = usize::from(charset.mb_min_len.max(1));
         for a in args {
             let Some(code) = a.integer(cx, row)? else { continue };
             let code = code as u32;
             let bytes = code.to_le_bytes();
             let len = 4 - code.leading_zeros() as usize / 8;
-            out.extend(bytes[..len.max(1)].iter().rev());
+            out.extend(bytes[..len.max(1).next_multiple_of(unit)].iter().rev());
         }
-        let charset = charset_of(e.ty().collation);
-        if charset != Charset::BINARY && charset.complete_len(&out) != out.len() {
-            let hex: String = out.iter().take(6).map(|b| format!("{b:02X}")).collect();
+        let good = charset.complete_len(&out);
+        if charset != Charset::BINARY && good != out.len() {
+            let hex: String = out[good..].iter().take(3).map(|b| format!("{b:02X}")).collect();
             cx.warn(1300, format!("Invalid {} character string: '{hex}'", charset.name));
             return Ok(Value::Null);
         }
