@@ -4,6 +4,9 @@
 //! An [`Application`] is a function that plays on a [`Stage`]: a server, an account that may do everything, a folder of its
 //! own. It returns what is to be equal: output, rows, checksums. [`compare`] plays it on both servers at once.
 //!
+//! Programs that bring a test suite of their own run that, and what fails is held against a list of what is known to, with the
+//! reasons (`judged`): the lists of Vaquita and of the real server must both be exact.
+//!
 //! # How to add one
 //! A module with an [`Application`], its packages in the `install` function of its kind (`debian`, ..: pinned where the
 //! registry keeps old versions), called by [`install`], and a test in `crates/vaquita/tests/applications` that names it. In
@@ -16,10 +19,19 @@
 
 mod compare;
 pub mod debian;
+pub mod django;
+pub mod go;
+mod install;
+pub mod java;
+mod judged;
+pub mod node;
+pub mod python;
+pub mod sqlalchemy;
 mod stage;
 pub mod wordpress;
 
 pub use compare::{Application, compare};
+use install::{install_into, run};
 pub use stage::{Extent, Host, Stage};
 pub use vaquita_clients::Failure;
 
@@ -29,5 +41,9 @@ pub use vaquita_clients::Failure;
 /// A registry does not answer, a language is not on the machine: with the output of the command that failed.
 pub fn install() -> Result<(), Failure> {
     debian::install()?;
+    python::install()?;
+    java::install()?;
+    go::install()?;
+    node::install()?;
     Ok(())
 }

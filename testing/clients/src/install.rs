@@ -142,6 +142,15 @@ pub struct Login<'l> {
 }
 
 impl Clients {
+    /// Python with its drivers.
+    pub fn python(&self) -> Command {
+        let mut python = Command::new(self.root.join("python/bin/python"));
+        if let Ok(paths) = Paths::installed() {
+            python.env("MARIADB_PLUGIN_DIR", paths.client_plugins());
+        }
+        python
+    }
+
     /// The drivers' programs by name, ready to run.
     pub fn commands(&self, login: &Login<'_>) -> Result<Vec<(String, Command)>, Failure> {
         let mut all = Vec::new();

@@ -1,0 +1,13 @@
+ALTER TABLE customers ADD COLUMN phone VARCHAR(30) NULL AFTER email, DROP KEY customers_name, ADD KEY customers_state (state, name), MODIFY name VARCHAR(120) NOT NULL DEFAULT 'nobody';
+ALTER TABLE orders ADD COLUMN note TEXT, ALTER total SET DEFAULT 1, CHANGE placed placed DATETIME(6) NOT NULL;
+ALTER TABLE order_lines DROP FOREIGN KEY lines_product;
+ALTER TABLE order_lines ADD CONSTRAINT lines_of_product FOREIGN KEY (product_id) REFERENCES products (id) ON DELETE NO ACTION;
+DROP TRIGGER orders_told; DROP TRIGGER products_checked;
+RENAME TABLE journal TO diary;
+DROP TRIGGER customers_gone;
+/*!50003 CREATE TRIGGER customers_gone BEFORE DELETE ON customers FOR EACH ROW INSERT INTO diary VALUES (NOW(6), 'gone') */;
+CREATE TABLE diary_archive LIKE diary;
+INSERT INTO diary_archive SELECT * FROM diary;
+CREATE INDEX diary_what ON diary_archive (what(10));
+SET @sql = 'CREATE TABLE prepared_table (id INT PRIMARY KEY)';
+PREPARE s FROM @sql; EXECUTE s; DEALLOCATE PREPARE s;
