@@ -62,4 +62,3 @@ select hex(make_set(7, convert('a' using ucs2), convert('b' using ucs2), 'c')), 
 select hex(make_set(5, convert('a' using utf32), 'b', 'c'));
 select hex(make_set(3, convert('a' using gbk), 'b')), hex(make_set(3, 'a', 'b'));
 select hex(char(74 using utf16)), hex(char(74, 201 using ucs2)), hex(char(74 using utf32)), hex(char(0x12345 using utf16)), hex(char(0 using utf16le)), hex(char(null, 65 using utf16)), hex(char(65, 0xc3a9 using utf8)), hex(char(0xd83dde00, 65 using utf16));
-select char(0x110000 using utf32), char(0xd800, 65 using utf16), char(0x4142, 0xff, 0x43444546 using utf8);

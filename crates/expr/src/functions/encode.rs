@@ -160,9 +160,8 @@ evals! {
             let len = 4 - code.leading_zeros() as usize / 8;
             out.extend(bytes[..len.max(1).next_multiple_of(unit)].iter().rev());
         }
-        let good = charset.complete_len(&out);
-        if charset != Charset::BINARY && good != out.len() {
-            let hex: String = out[good..].iter().take(3).map(|b| format!("{b:02X}")).collect();
+        if charset != Charset::BINARY && charset.complete_len(&out) != out.len() {
+            let hex: String = out.iter().take(6).map(|b| format!("{b:02X}")).collect();
             cx.warn(1300, format!("Invalid {} character string: '{hex}'", charset.name));
             return Ok(Value::Null);
         }
