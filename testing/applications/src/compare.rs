@@ -76,8 +76,9 @@ fn on_vaquita(
 }
 
 fn on_peer(application: &Application, extent: Extent, scratch: &Path) -> Result<String, Failure> {
-    let options =
-        application.settings.iter().fold(Options::new(), |options, (name, value)| options.set(name, value));
+    // A real server says what it is: drivers know what its versions have.
+    let settings = application.settings.iter().filter(|(name, _)| *name != "version");
+    let options = settings.fold(Options::new(), |options, (name, value)| options.set(name, value));
     let server = match application.peer {
         Flavour::Mysql56 => Mysql56::start(options)?,
         Flavour::MariaDb => MariaDb::start(options)?,
