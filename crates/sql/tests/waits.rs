@@ -734,3 +734,31 @@ fn lock_tables_locks_in_innodb_where_it_is_to() {
     assert_eq!(run(&mut other, "set autocommit = 0; lock tables t write; unlock tables"), "");
     assert_eq!(run(&mut c, "xa rollback 'x'"), "");
 }
+
+/// RENAME of several tables swaps them: nobody finds a name between two tables, and a pair that cannot be takes the others
+/// back.
+#[test]
+fn a_swap_of_names_is_seen_whole() {
+    let opened = house();
+    let mut c = session(&opened);
+    assert_eq!(run(&mut c, "create table n like t; insert into n values (7, 7), (8, 8)"), "");
+    let reader = {
+        let mut c = session(&opened);
+        std::thread::spawn(move || {
+            (0..200).map(|_| run(&mut c, "select a from t order by a limit 1")).collect::<Vec<_>>()
+        })
+    };
+    while !reader.is_finished() {
+        assert_eq!(run(&mut c, "rename table t to o, n to t, o to n"), "");
+    }
+    for answer in reader.join().expect("no panic") {
+        assert!(!answer.contains("1146"), "{answer}");
+    }
+    let failed = run(&mut c, "rename table t to o, n to t, absent to p");
+    assert!(failed.contains("1146") && failed.contains("absent"), "{failed}");
+    let failed = run(&mut c, "rename table t to o, o to n");
+    assert!(failed.contains("1050"), "{failed}");
+    assert!(run(&mut c, "select * from o").contains("1146"));
+    assert_eq!(run(&mut c, "rename table t to o, o to p, p to t; rename table n to q, q to n"), "");
+    assert!(run(&mut c, "check table t, n").matches("OK").count() == 2);
+}

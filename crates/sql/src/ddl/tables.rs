@@ -52,37 +52,55 @@ pub(super) fn drop_tables(cx: &mut StmtCx<'_>, drop: &ast::DropTables<'_>) -> Sq
     Ok(Outcome::default())
 }
 
-/// Renames tables from left to right. If one fails those before it get their old names back.
+/// Renames tables from left to right, and nobody sees it half done. If one fails those before it get their old names back.
 pub(super) fn rename(
     cx: &mut StmtCx<'_>,
     pairs: &[(ast::ObjectName<'_>, ast::ObjectName<'_>)],
 ) -> SqlResult<Outcome> {
-    let mut done: Vec<(String, String)> = Vec::new();
+    let mut named: Vec<((String, String), (String, String))> = Vec::with_capacity(pairs.len());
+    let mut engine_pairs = Vec::with_capacity(pairs.len());
     for (from, to) in pairs {
-        let renamed = rename_one(cx, from, to);
-        match renamed {
-            Ok(pair) => done.push(pair),
-            Err(e) => {
-                for (from, to) in done.iter().rev() {
-                    error::of_engine(cx.engine.rename_table(to, from))?;
-                }
-                return Err(e);
-            }
-        }
+        let (from, to) = (names_of(cx, from)?, names_of(cx, to)?);
+        // What an earlier pair has renamed is there by its first name only.
+        let earlier = named.iter().rev().find(|(_, to)| *to == from);
+        let origin = earlier.map_or_else(|| from.clone(), |(origin, _)| origin.clone());
+        engine_pairs.push(checked_pair(cx, &origin, &from, &to)?);
+        named.push((origin, to));
     }
+    let done = cx.engine.rename_tables(&engine_pairs).map_err(|e| error::engine(&e))?;
+    for (old, _) in &engine_pairs {
+        cx.db.catalog.forget(old);
+    }
+    done.map_err(|(at, e)| {
+        let (from, to) = (names_of(cx, &pairs[at].0), &named[at].1);
+        match (e, from) {
+            (Error::NoSuchTable(_), Ok(from)) => error::no_such_table(&from.0, &from.1),
+            (Error::TableExists(_), _) => SqlError::table_exists(&to.1),
+            (e, _) => error::engine(&e),
+        }
+    })?;
     Ok(Outcome::default())
 }
 
-fn rename_one(
+/// The engine's names of a table and of what it is to be called; `origin`: what it is called before the statement.
+///
+/// # Errors
+/// 1049, 1450.
+fn checked_pair(
     cx: &mut StmtCx<'_>,
-    from: &ast::ObjectName<'_>,
-    to: &ast::ObjectName<'_>,
+    origin: &(String, String),
+    from: &(String, String),
+    to: &(String, String),
 ) -> SqlResult<(String, String)> {
-    let (from, to) = (names_of(cx, from)?, names_of(cx, to)?);
-    rename_table(cx, &from, &to, false)
+    check_database_exists(cx, &to.0)?;
+    if origin.0 != to.0 && super::views::find(cx, &origin.0, &origin.1).is_some() {
+        let text = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
+        return Err(SqlError::new(1450, text));
+    }
+    Ok((engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?))
 }
 
-/// Renames a table; the engine's names. RENAME TABLE knows no temporary tables, ALTER TABLE does.
+/// Renames a table, perhaps a temporary one, as ALTER TABLE does.
 ///
 /// # Errors
 /// 1146, 1050, 1049.
@@ -91,19 +109,13 @@ pub(super) fn rename_table(
     from: &(String, String),
     to: &(String, String),
     of_temporary: bool,
-) -> SqlResult<(String, String)> {
-    check_database_exists(cx, &to.0)?;
-    let (old, new) = (engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?);
-    if from.0 != to.0 && super::views::find(cx, &from.0, &from.1).is_some() {
-        let text = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
-        return Err(SqlError::new(1450, text));
-    }
+) -> SqlResult<()> {
+    let (old, new) = checked_pair(cx, from, from, to)?;
     if of_temporary && cx.engine.temporary_table(&old).is_some() {
-        cx.engine.rename_temporary_table(&old, &new).map_err(|e| match e {
+        return cx.engine.rename_temporary_table(&old, &new).map_err(|e| match e {
             Error::TableExists(_) => SqlError::table_exists(&to.1),
             e => error::engine(&e),
-        })?;
-        return Ok((old, new));
+        });
     }
     cx.engine.rename_table(&old, &new).map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&from.0, &from.1),
@@ -111,7 +123,7 @@ pub(super) fn rename_table(
         e => error::engine(&e),
     })?;
     cx.db.catalog.forget(&old);
-    Ok((old, new))
+    Ok(())
 }
 
 /// 1701, which names a foreign key by which another table refers to this one.
