@@ -1,6 +1,8 @@
 //! Types as written: limits, defaults of lengths, character sets.
 
+use vaquita_catalog::ColumnDefinition;
 use vaquita_catalog::declared::encode_label;
+use vaquita_engine::table::DefaultValue;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation;
 use vaquita_parser::ast::{self, IntSize, TypeKind};
@@ -45,6 +47,15 @@ pub fn collation_of(charset: Option<&str>, collation: Option<&str>, default: u16
     Ok(id)
 }
 
+/// What becomes of a VARCHAR or VARBINARY that is longer than any row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongString {
+    /// Error 1074.
+    Refused,
+    /// The TEXT or BLOB that holds it, with note 1246; in a strict `sql_mode` refused.
+    BecomesText,
+}
+
 /// The type of a column. `table_collation` is the table's default.
 ///
 /// # Errors
@@ -53,6 +64,7 @@ pub fn resolve(
     written: &ast::ColumnType<'_>,
     name: &str,
     table_collation: u16,
+    long: LongString,
     state: &mut SessionState,
 ) -> SqlResult<Resolved> {
     let text = text_collation(written, table_collation)?;
@@ -76,7 +88,7 @@ pub fn resolve(
         TypeKind::Year(_) => year(),
         _ => match number(written, name, real_as_float)? {
             Some(ty) => ty,
-            None => match string(written, name, text)? {
+            None => match string(written, name, text, long, state)? {
                 Some(ty) => ty,
                 None => temporal(written, name)?,
             },
@@ -101,7 +113,8 @@ pub fn resolve_type(
     collation: u16,
     state: &mut SessionState,
 ) -> SqlResult<SqlType> {
-    let Resolved { ty, labels, .. } = resolve(written, name, collation, state)?;
+    let long = LongString::BecomesText;
+    let Resolved { ty, labels, .. } = resolve(written, name, collation, long, state)?;
     let nullable = SqlType { nullable: true, ..ty };
     let collation = nullable.collation;
     Ok(if labels.is_empty() { nullable } else { with_collation(nullable, &labels, collation) })
@@ -118,12 +131,38 @@ fn text_collation(written: &ast::ColumnType<'_>, table: u16) -> SqlResult<u16> {
     Ok(collation::by_name(&bin).unwrap_or(id))
 }
 
-/// A text type in another collation. A string keeps its characters.
+/// A text type in another collation.
 pub fn with_collation(ty: SqlType, labels: &[String], collation: u16) -> SqlType {
     match ty.kind {
         Kind::Enum | Kind::Set => SqlType { nullable: ty.nullable, ..labelled(ty.kind, collation, labels) },
         _ => SqlType { collation, ..ty },
     }
+}
+
+/// A column's type in another character set: as many characters fit into it, so that a TEXT may become a longer one, and a
+/// VARCHAR a TEXT where that is allowed.
+///
+/// # Errors
+/// 1074: a VARCHAR that is longer than any row then.
+pub fn converted(state: &mut SessionState, column: &ColumnDefinition, collation: u16) -> SqlResult<SqlType> {
+    let ty = column.ty.clone();
+    let (was, will) = (width_of(ty.collation), width_of(collation));
+    let nullable = ty.nullable;
+    let ty = match ty.kind {
+        Kind::VarChar if ty.length > ROW_MAX / will => {
+            let long = match column.default {
+                DefaultValue::None | DefaultValue::Null => LongString::BecomesText,
+                _ => LongString::Refused,
+            };
+            too_long_string(&column.name, ty.length, collation, long, state)?
+        }
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => {
+            let bytes = u64::from(ty.length) / u64::from(was) * u64::from(will);
+            sized(bytes.max(ty.length.into()), collation)
+        }
+        _ => with_collation(ty, &column.labels, collation),
+    };
+    Ok(SqlType { nullable, ..ty })
 }
 
 fn labelled(kind: Kind, collation: u16, labels: &[String]) -> SqlType {
@@ -274,18 +313,57 @@ fn too_long(name: &str, most: u32) -> SqlError {
     SqlError::new(1074, message)
 }
 
-fn string(written: &ast::ColumnType<'_>, name: &str, text: u16) -> SqlResult<Option<SqlType>> {
-    let width =
-        if text == BINARY { 1 } else { Charset::of_collation(text).map_or(1, |c| u32::from(c.mb_max_len)) };
-    let blob = |kind: Kind, length: u32, collation: u16| SqlType { length, collation, ..SqlType::new(kind) };
-    // The smallest type that holds so many bytes.
-    let sized =
-        |length: Option<u32>, width: u32, collation: u16| match length.map(|n| n.saturating_mul(width)) {
-            None | Some(256..=65_535) => blob(Kind::Text, 65_535, collation),
-            Some(0..=255) => blob(Kind::TinyText, 255, collation),
-            Some(65_536..=0xFF_FFFF) => blob(Kind::MediumText, 0xFF_FFFF, collation),
-            Some(_) => blob(Kind::LongText, u32::MAX, collation),
-        };
+/// Bytes of the longest character of a collation's character set.
+fn width_of(collation: u16) -> u32 {
+    if collation == BINARY {
+        return 1;
+    }
+    Charset::of_collation(collation).map_or(1, |c| u32::from(c.mb_max_len))
+}
+
+fn blob(kind: Kind, length: u32, collation: u16) -> SqlType {
+    SqlType { length, collation, ..SqlType::new(kind) }
+}
+
+/// The smallest TEXT or BLOB that holds so many bytes.
+fn sized(bytes: u64, collation: u16) -> SqlType {
+    match bytes {
+        0..=255 => blob(Kind::TinyText, 255, collation),
+        256..=65_535 => blob(Kind::Text, 65_535, collation),
+        65_536..=0xFF_FFFF => blob(Kind::MediumText, 0xFF_FFFF, collation),
+        _ => blob(Kind::LongText, u32::MAX, collation),
+    }
+}
+
+/// A VARCHAR or VARBINARY of more characters than a row holds.
+fn too_long_string(
+    name: &str,
+    length: u32,
+    collation: u16,
+    long: LongString,
+    state: &mut SessionState,
+) -> SqlResult<SqlType> {
+    let width = width_of(collation);
+    if long == LongString::Refused || state.vars.sql_mode.is_strict() {
+        return Err(too_long(name, ROW_MAX / width));
+    }
+    let (from, to) = if collation == BINARY { ("VARBINARY", "BLOB") } else { ("VARCHAR", "TEXT") };
+    let message = format!("Converting column '{name}' from {from} to {to}");
+    state.warnings.push(vaquita_types::Level::Note, 1246, message);
+    Ok(sized(u64::from(length) * u64::from(width), collation))
+}
+
+fn string(
+    written: &ast::ColumnType<'_>,
+    name: &str,
+    text: u16,
+    long: LongString,
+    state: &mut SessionState,
+) -> SqlResult<Option<SqlType>> {
+    let width = width_of(text);
+    let of_length = |length: Option<u32>, width: u32, collation: u16| {
+        sized(length.map_or(65_535, |n| u64::from(n) * u64::from(width)), collation)
+    };
     Ok(Some(match written.kind {
         TypeKind::Char(n) | TypeKind::Binary(n) => {
             let collation = if matches!(written.kind, TypeKind::Binary(_)) { BINARY } else { text };
@@ -295,16 +373,16 @@ fn string(written: &ast::ColumnType<'_>, name: &str, text: u16) -> SqlResult<Opt
             }
             blob(Kind::Char, length, collation)
         }
-        TypeKind::VarChar(n) if n > ROW_MAX / width => return Err(too_long(name, ROW_MAX / width)),
+        TypeKind::VarChar(n) if n > ROW_MAX / width => too_long_string(name, n, text, long, state)?,
         TypeKind::VarChar(n) => SqlType::varchar(n, text),
-        TypeKind::VarBinary(n) if n > ROW_MAX => return Err(too_long(name, ROW_MAX)),
+        TypeKind::VarBinary(n) if n > ROW_MAX => too_long_string(name, n, BINARY, long, state)?,
         TypeKind::VarBinary(n) => SqlType::varchar(n, BINARY),
         TypeKind::TinyText => blob(Kind::TinyText, 255, text),
-        TypeKind::Text(n) => sized(n, width, text),
+        TypeKind::Text(n) => of_length(n, width, text),
         TypeKind::MediumText => blob(Kind::MediumText, 0xFF_FFFF, text),
         TypeKind::LongText => blob(Kind::LongText, u32::MAX, text),
         TypeKind::TinyBlob => blob(Kind::TinyText, 255, BINARY),
-        TypeKind::Blob(n) => sized(n, 1, BINARY),
+        TypeKind::Blob(n) => of_length(n, 1, BINARY),
         TypeKind::MediumBlob => blob(Kind::MediumText, 0xFF_FFFF, BINARY),
         TypeKind::LongBlob => blob(Kind::LongText, u32::MAX, BINARY),
         TypeKind::Json => blob(Kind::Json, u32::MAX, BINARY),

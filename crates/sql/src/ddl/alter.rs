@@ -19,7 +19,7 @@ use vaquita_engine::{Error, InPlace};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, AlterAlgorithm, AlterLock, ColumnPlace};
 use vaquita_plan::column_type as types;
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
+use vaquita_types::{Kind, SqlError, SqlResult};
 
 /// Times an ALTER TABLE begins again because somebody else was faster.
 const TRIES: usize = 10;
@@ -151,6 +151,13 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         change.drop(action)?;
     }
     change.aside = Aside::of(alter.actions, &mut change.definition)?;
+    // Columns that the statement defines have the new character set from the beginning.
+    for action in alter.actions {
+        if let AlterAction::ConvertCharset { charset, collation } = action {
+            convert_charset(cx, &mut change.definition, *charset, *collation)?;
+            change.only_keys = false;
+        }
+    }
     let mut table_options = Vec::new();
     for action in alter.actions {
         change.columns(cx, action)?;
@@ -166,8 +173,12 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     }
     if !table_options.is_empty() {
         let collation = database_collation(cx, &change.definition.database)?;
+        let before = change.definition.collation;
         options::apply(cx, &mut change.definition, &table_options, collation)?;
         change.only_keys = false;
+        if alter.actions.iter().any(|action| matches!(action, AlterAction::ConvertCharset { .. })) {
+            change.definition.collation = before;
+        }
         if table_options.iter().any(|option| matches!(option, ast::TableOption::RowFormat(_))) {
             limits::settle_row_format(cx, &mut change.definition, true)?;
         }
@@ -310,9 +321,6 @@ impl Change {
                 let name = column.to_string();
                 let at = definition.column(&name).ok_or_else(|| definition.unknown_column(&name))?;
                 definition.column_mut(at).invisible = !visible;
-            }
-            AlterAction::ConvertCharset { charset, collation } => {
-                convert_charset(cx, definition, *charset, *collation)?;
             }
             AlterAction::Force => {}
             // One engine: the table is written anew.
@@ -697,9 +705,9 @@ fn set_default(
     Ok(())
 }
 
-/// CONVERT TO CHARACTER SET: text columns, too.
+/// CONVERT TO CHARACTER SET: text columns with their defaults, too.
 fn convert_charset(
-    cx: &StmtCx<'_>,
+    cx: &mut StmtCx<'_>,
     definition: &mut Definition,
     charset: Option<ast::Ident<'_>>,
     collation: Option<ast::Ident<'_>>,
@@ -710,8 +718,15 @@ fn convert_charset(
     definition.collation = id;
     for column in definition.columns.iter_mut().filter(|column| column.is_text()) {
         let column = Arc::make_mut(column);
-        let ty = std::mem::replace(&mut column.ty, SqlType::new(Kind::Null));
-        column.ty = types::with_collation(ty, &column.labels, id);
+        let before = column.codec();
+        column.ty = types::converted(cx.state, column, id)?;
+        let labelled = matches!(column.ty.kind, Kind::Enum | Kind::Set);
+        if let DefaultValue::Stored(bytes) = &column.default
+            && !labelled
+        {
+            let value = before.decode(Some(bytes), &cx.state.vars.time_zone);
+            column.default = DefaultValue::Stored(columns::stored_default(cx, column, &value, &before.ty)?);
+        }
     }
     Ok(())
 }

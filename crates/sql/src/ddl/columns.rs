@@ -7,7 +7,7 @@ use vaquita_engine::table::DefaultValue;
 use vaquita_expr::scope::NoTables;
 use vaquita_expr::{CompileCx, EvalCx, Row, compile};
 use vaquita_parser::ast;
-use vaquita_plan::column_type as types;
+use vaquita_plan::column_type::{self as types, LongString};
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
 use vaquita_types::{Cx, Date, Kind, Level, SqlError, SqlMode, SqlResult, SqlType, Warnings};
@@ -34,8 +34,17 @@ pub(super) fn define(
     if name.chars().count() > 64 {
         return Err(SqlError::too_long_name(&name));
     }
+    // A TEXT could not keep the default.
+    let long = match &written.default {
+        None
+        | Some(ast::DefaultValue::Literal(ast::Expr {
+            kind: ast::ExprKind::Literal(ast::Literal::Null),
+            ..
+        })) => LongString::BecomesText,
+        Some(_) => LongString::Refused,
+    };
     let types::Resolved { mut ty, labels, spelled } =
-        types::resolve(&written.data_type, &name, collation, cx.state)?;
+        types::resolve(&written.data_type, &name, collation, long, cx.state)?;
     let serial = matches!(written.data_type.kind, ast::TypeKind::Serial);
     let auto_increment = written.auto_increment || serial;
     let silent_timestamp = ty.kind == Kind::Timestamp
@@ -150,7 +159,10 @@ pub(super) fn default(
 }
 
 /// A default must fit as it is: what would be a warning is an error.
-fn stored_default(
+///
+/// # Errors
+/// 1067.
+pub(super) fn stored_default(
     cx: &StmtCx<'_>,
     column: &ColumnDefinition,
     value: &vaquita_types::Value<'_>,
