@@ -271,9 +271,14 @@ pub fn name(id: u16) -> Option<&'static str> {
 }
 
 /// The number of the collation with this name, if its order is known: nothing new may be put in an order that the
-/// server would find wrong.
+/// server would find wrong. Later servers write `utf8mb3_bin` for `utf8_bin`, and so on.
 pub fn by_name(name: &str) -> Option<u16> {
-    let found = names::NAMES.iter().find(|(_, n)| n.eq_ignore_ascii_case(name));
+    const LATER: &str = "utf8mb3_";
+    let start = name.get(..LATER.len()).filter(|start| start.eq_ignore_ascii_case(LATER));
+    let found = names::NAMES.iter().find(|(_, n)| match start {
+        Some(start) => n.strip_prefix("utf8_").is_some_and(|n| n.eq_ignore_ascii_case(&name[start.len()..])),
+        None => n.eq_ignore_ascii_case(name),
+    });
     found.map(|&(id, _)| id).filter(|&id| is_known(id))
 }
 
