@@ -183,16 +183,17 @@ impl<'a> Parser<'a> {
             _ => return self.fail(),
         };
         self.advance();
-        let head = self.span_from(first);
-        let start = self.s.tok.start;
+        // With what stands before the next word: it is shown as it was written.
+        let on_start = self.s.tok.start;
+        let head = Span { start: first, end: on_start };
         self.expect_kw(Kw::On)?;
         let table = self.object_name()?;
-        let on = self.span_from(start);
-        let start = self.s.tok.start;
+        let each_start = self.s.tok.start;
+        let on = Span { start: on_start, end: each_start };
         self.expect_kw(Kw::For)?;
         self.expect_kw(Kw::Each)?;
         self.expect_kw(Kw::Row)?;
-        let each = self.span_from(start);
+        let each = Span { start: each_start, end: self.s.tok.start };
         let order = match self.kw() {
             kw @ (Kw::Follows | Kw::Precedes) => {
                 self.advance();

@@ -431,7 +431,9 @@ impl<'s, 'p> BlockScope<'s, 'p> {
     pub(crate) fn written(&self, slot: usize, column: usize) -> String {
         let table = self.named(slot);
         let name = quoted(&table.columns[column].name);
-        match table.alias == table.name && !table.database.is_empty() {
+        // Columns of views say no database.
+        let is_view = slot >= VIEWS || self.slots[slot].view.is_some();
+        match table.alias == table.name && !table.database.is_empty() && !is_view {
             true => format!("{}.{}.{name}", quoted(table.database), quoted(table.name)),
             false => format!("{}.{name}", quoted(table.alias)),
         }

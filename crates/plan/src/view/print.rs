@@ -802,7 +802,8 @@ impl<'n> Printer<'n> {
             self.name(schema);
             self.put(".");
             self.name(call.name);
-        } else if call.taken {
+        } else if call.taken || !vaquita_expr::is_function(&lower) {
+            // A stored one.
             self.name(call.name);
         } else {
             match (lower.as_str(), call.args) {

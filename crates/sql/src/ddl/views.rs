@@ -6,6 +6,7 @@ use crate::statement::{StmtCx, planning};
 use bumpalo::Bump;
 use std::sync::Arc;
 use vaquita_catalog::{ColumnDefinition, ObjectBody, Security, engine_name, error, file_name, same_name};
+use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Object, ObjectKind, Put};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt, ViewAlgorithm, ViewCheck};
@@ -281,7 +282,8 @@ pub(crate) fn columns_of(cx: &mut StmtCx<'_>, object: &Arc<Object>) -> SqlResult
         out.push(match of_table {
             Some(base) => {
                 let ty = vaquita_types::SqlType { nullable, ..base.ty.clone() };
-                ColumnDefinition { name, ty, auto_increment: false, on_update_now: false, ..base }
+                let default = default_in_view(&base);
+                ColumnDefinition { name, ty, default, auto_increment: false, on_update_now: false, ..base }
             }
             None => {
                 let mut made =
@@ -300,6 +302,20 @@ pub(crate) fn is_updatable(cx: &mut StmtCx<'_>, object: &Arc<Object>) -> bool {
     let mut plan_cx = planning(cx, &[], &[], &[]);
     let (planner, mut compile) = plan_cx.planning();
     vaquita_plan::is_updatable(&planner, object, (&database, &name), &mut compile).unwrap_or(false)
+}
+
+/// The default that a view shows of a table's column: what comes by itself is none.
+fn default_in_view(base: &ColumnDefinition) -> DefaultValue {
+    let made = base.auto_increment || matches!(base.default, DefaultValue::Now);
+    match made && !base.ty.nullable {
+        true => {
+            let mut zero = Vec::new();
+            base.codec().push_implicit_default(&mut zero);
+            DefaultValue::Stored(zero)
+        }
+        false if made => DefaultValue::Null,
+        false => base.default.clone(),
+    }
 }
 
 /// The same as [`columns_of`], told as an error of the view.

@@ -6,6 +6,7 @@ use crate::accounts::seconds_now;
 use crate::database::Database;
 use crate::routine::{Routine, event_name, property};
 use crate::statement::StmtCx;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use vaquita_catalog::object::ObjectBody;
 use vaquita_catalog::{TableInfo, error, sql_name};
@@ -118,9 +119,17 @@ pub(crate) fn create_text(listed: &Listed, quote: impl Fn(&str) -> String) -> St
         true => body.get(property::ON).to_owned(),
         false => format!("ON {}", quote(&listed.table)),
     };
-    let (head, each) = (body.get(property::HEAD), body.get(property::EACH));
-    let follows = listed.before.as_ref().map_or_else(String::new, |name| format!("FOLLOWS {} ", quote(name)));
-    format!("CREATE DEFINER={user}@{host} {head} {on} {each} {follows}{}", body.text)
+    let mut text = format!("CREATE DEFINER={user}@{host} ");
+    for part in [body.get(property::HEAD), &on, body.get(property::EACH)] {
+        text += part;
+        if !part.ends_with(|c: char| c.is_ascii_whitespace()) {
+            text.push(' ');
+        }
+    }
+    if let Some(name) = &listed.before {
+        let _ = write!(text, "FOLLOWS {} ", quote(name));
+    }
+    text + &body.text
 }
 
 /// CREATE TRIGGER.
