@@ -19,6 +19,9 @@ pub struct Application {
     pub play: fn(&Stage) -> Result<String, Failure>,
 }
 
+/// As the real servers are started (see `vaquita_peers`): a kill loses nothing, and nobody cuts the power here.
+const OURS: [&str; 2] = ["--innodb_flush_log_at_trx_commit=2", "--max_allowed_packet=64M"];
+
 /// Plays an application on Vaquita, whose binary is given, and on the real server, at the same time.
 ///
 /// # Errors
@@ -60,6 +63,40 @@ fn compare_in(
     }
 }
 
+/// Plays something that needs both servers at once: Vaquita's stage, and that of the real server.
+///
+/// # Errors
+/// It failed: with what it said, and the log of Vaquita.
+pub fn together(
+    name: &str,
+    peer: Flavour,
+    binary: &Path,
+    extent: Extent,
+    play: fn(&Stage, &Stage) -> Result<String, Failure>,
+) -> Result<String, Failure> {
+    let scratch = scratch_dir(&format!("vq-{name}"))?;
+    let theirs = start_peer(peer, Options::new())?;
+    let ours = Vaquita::start(binary, &scratch.join("data"), &OURS)?;
+    let stages = [(Host::vaquita(&ours), "vaquita"), (Host::peer(&theirs), "peer")];
+    let stages = stages.map(|(host, folder)| Stage { host, scratch: scratch.join(folder), extent });
+    for stage in &stages {
+        fs::create_dir_all(&stage.scratch)?;
+        stage.prepare()?;
+    }
+    let played = play(&stages[0], &stages[1]);
+    let played = played.map_err(|Failure(why)| Failure(format!("{why}\nlog of Vaquita:\n{}", ours.log())))?;
+    drop(ours);
+    let _ = fs::remove_dir_all(&scratch);
+    Ok(played)
+}
+
+fn start_peer(peer: Flavour, options: Options) -> Result<vaquita_peers::Server, Failure> {
+    Ok(match peer {
+        Flavour::Mysql56 => Mysql56::start(options)?,
+        Flavour::MariaDb => MariaDb::start(options)?,
+    })
+}
+
 fn on_vaquita(
     application: &Application,
     binary: &Path,
@@ -68,7 +105,7 @@ fn on_vaquita(
 ) -> Result<String, Failure> {
     let options: Vec<String> =
         application.settings.iter().map(|(name, value)| format!("--{name}={value}")).collect();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let options: Vec<&str> = OURS.into_iter().chain(options.iter().map(String::as_str)).collect();
     let mut server = Vaquita::start(binary, &scratch.join("data"), &options)?;
     let played = play(application, Host::vaquita(&server), extent, &scratch.join("vaquita"))
         .and_then(|played| server.stop().map(|()| played));
@@ -79,10 +116,7 @@ fn on_peer(application: &Application, extent: Extent, scratch: &Path) -> Result<
     // A real server says what it is: drivers know what its versions have.
     let settings = application.settings.iter().filter(|(name, _)| *name != "version");
     let options = settings.fold(Options::new(), |options, (name, value)| options.set(name, value));
-    let server = match application.peer {
-        Flavour::Mysql56 => Mysql56::start(options)?,
-        Flavour::MariaDb => MariaDb::start(options)?,
-    };
+    let server = start_peer(application.peer, options)?;
     play(application, Host::peer(&server), extent, &scratch.join("peer"))
 }
 

@@ -6,11 +6,32 @@ use std::process::Command;
 use vaquita_peers::{DebianPackages, install_debian};
 
 /// Raise the number when the lists change: the folder is then made anew.
-const FOLDER: &str = "applications-debian-1";
+const FOLDER: &str = "applications-debian-2";
 /// With what they need.
-const WHOLE: [&str; 6] = ["php-cli", "php-mysql", "php-xml", "php-mbstring", "php-intl", "php-getid3"];
+const WHOLE: [&str; 20] = [
+    "php-cli",
+    "php-mysql",
+    "php-xml",
+    "php-mbstring",
+    "php-intl",
+    "php-getid3",
+    "php-pear",
+    "php-auth-sasl",
+    "php-mail-mime",
+    "php-net-smtp",
+    "php-net-sieve",
+    "php-masterminds-html5",
+    "php-guzzlehttp-guzzle",
+    "libmariadb3",
+    "mydumper",
+    "pdns-backend-mysql",
+    "pdns-server",
+    "perl",
+    "percona-toolkit",
+    "zabbix-server-mysql",
+];
 /// Without: web servers, scripts for browsers, tools that ask questions.
-const ALONE: [&str; 1] = ["wordpress"];
+const ALONE: [&str; 5] = ["wordpress", "mediawiki", "mediawiki-classes", "roundcube-core", "roundcube-mysql"];
 
 /// The unpacked packages.
 #[derive(Debug, Clone)]
@@ -47,7 +68,23 @@ impl Debian {
         command.env("LD_LIBRARY_PATH", libraries).env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
         command.env_remove("MYSQL_HOST").env_remove("MYSQL_TCP_PORT").env_remove("MYSQL_UNIX_PORT");
         command.env_remove("MYSQL_PWD");
+        command.env("MARIADB_PLUGIN_DIR", self.path("usr/lib/x86_64-linux-gnu/libmariadb3/plugin"));
         command
+    }
+
+    /// A script of an unpacked package in the unpacked Perl.
+    pub fn perl(&self, program: &str) -> Command {
+        let mut perl = self.command("usr/bin/perl");
+        let libraries = [
+            "usr/lib/x86_64-linux-gnu/perl5/5.36",
+            "usr/lib/x86_64-linux-gnu/perl/5.36",
+            "usr/share/perl/5.36",
+            "usr/share/perl5",
+            "usr/lib/x86_64-linux-gnu/perl-base",
+        ];
+        perl.env("PERL5LIB", libraries.map(|folder| self.path(folder).display().to_string()).join(":"));
+        perl.arg(self.path(program));
+        perl
     }
 
     /// PHP's command line with the modules that applications ask for, and no settings of the machine's.

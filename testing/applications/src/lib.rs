@@ -20,19 +20,25 @@
 mod compare;
 pub mod debian;
 pub mod django;
+pub mod dumps;
 pub mod go;
 mod install;
 pub mod java;
 mod judged;
+pub mod mediawiki;
 pub mod node;
+pub mod percona;
+pub mod powerdns;
 pub mod python;
+pub mod roundcube;
 pub mod sqlalchemy;
 mod stage;
 pub mod wordpress;
+pub mod zabbix;
 
-pub use compare::{Application, compare};
+pub use compare::{Application, compare, together};
 use install::{install_into, run};
-pub use stage::{Extent, Host, Stage};
+pub use stage::{Ended, Extent, Host, Stage};
 pub use vaquita_clients::Failure;
 
 /// Installs what is missing of all of them.

@@ -102,6 +102,15 @@ impl Stage {
         self.run(self.client("mariadb")?.args(["--batch", "--execute", statements]))
     }
 
+    /// An empty database.
+    ///
+    /// # Errors
+    /// What the client says.
+    pub fn create_database(&self, name: &str, character_set: &str) -> Result<(), Failure> {
+        let dropped = format!("drop database if exists `{name}`");
+        self.sql(&format!("{dropped}; create database `{name}` character set {character_set}")).map(drop)
+    }
+
     /// Runs the statements of a file through the stock client.
     ///
     /// # Errors

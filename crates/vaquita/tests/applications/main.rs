@@ -5,15 +5,24 @@
 
 use std::path::Path;
 use vaquita_applications::{
-    Application, Extent, Failure, compare, django, go, java, node, sqlalchemy, wordpress,
+    Application, Extent, Failure, compare, django, dumps, go, java, mediawiki, node, percona, powerdns,
+    roundcube, sqlalchemy, together, wordpress, zabbix,
 };
+use vaquita_peers::Flavour;
 
-fn same_on_both(application: &Application) {
-    let extent = match std::env::var("VAQUITA_APPLICATIONS").as_deref() {
+fn extent() -> Extent {
+    match std::env::var("VAQUITA_APPLICATIONS").as_deref() {
         Ok("long") => Extent::Long,
         _ => Extent::Short,
-    };
-    if let Err(Failure(why)) = compare(application, Path::new(env!("CARGO_BIN_EXE_vaquita")), extent) {
+    }
+}
+
+fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_vaquita"))
+}
+
+fn same_on_both(application: &Application) {
+    if let Err(Failure(why)) = compare(application, binary(), extent()) {
         panic!("{why}");
     }
 }
@@ -56,4 +65,47 @@ fn go_driver() {
 #[test]
 fn node() {
     same_on_both(&node::NODE);
+}
+
+#[test]
+fn mediawiki() {
+    same_on_both(&mediawiki::MEDIAWIKI);
+}
+
+#[test]
+fn roundcube() {
+    same_on_both(&roundcube::ROUNDCUBE);
+}
+
+#[test]
+fn zabbix() {
+    same_on_both(&zabbix::ZABBIX);
+}
+
+#[test]
+fn powerdns() {
+    same_on_both(&powerdns::POWERDNS);
+}
+
+#[test]
+fn percona() {
+    same_on_both(&percona::PERCONA);
+}
+
+#[test]
+fn mysqldump() {
+    same_on_both(&dumps::MYSQLDUMP);
+}
+
+#[test]
+fn museum() {
+    same_on_both(&dumps::MUSEUM);
+}
+
+/// mysqldump's dumps from here to MySQL 5.6.24, mydumper's from there to here and back.
+#[test]
+fn dumps_travel() {
+    if let Err(Failure(why)) = together("dumps", Flavour::Mysql56, binary(), extent(), dumps::travel) {
+        panic!("{why}");
+    }
 }
