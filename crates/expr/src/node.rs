@@ -8,7 +8,7 @@ pub use vaquita_engine::text::collation::aggregate::Derivation;
 pub use vaquita_types::compare::CompareAs;
 use vaquita_types::convert::cast::Target;
 use vaquita_types::temporal::interval::Unit;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{ColumnType, SqlError, SqlResult};
 use vaquita_types::{SqlType, Value};
 
 /// Comparison operators.
@@ -248,8 +248,8 @@ pub struct FunctionRef {
     pub database: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// How many arguments it takes.
-    pub params: usize,
+    /// Names and types of its parameters.
+    pub params: Arc<[(Box<str>, ColumnType)]>,
     /// Type of its value.
     pub returns: SqlType,
 }

@@ -12,7 +12,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use vaquita_engine::Table;
 use vaquita_parser::ast::TriggerEvent;
-use vaquita_types::{SqlError, SqlResult, SqlType, Value, memory};
+use vaquita_session::SessionState;
+use vaquita_types::convert::store::{StoreMode, store};
+use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value, memory};
 
 /// Finds and runs stored functions, finds triggers. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
 pub trait Programs: Debug + Send + Sync {
@@ -22,7 +24,7 @@ pub trait Programs: Debug + Send + Sync {
     /// 1370 the session may not execute it, 1457 it cannot be read.
     fn function(&self, cx: &mut EvalCx<'_>, database: &str, name: &str) -> SqlResult<Option<FunctionRef>>;
 
-    /// Calls it with these values and their types. No page is latched.
+    /// Calls it with these values, as its parameters have them, and their types. No page is latched.
     ///
     /// # Errors
     /// Of the function; 1305 it is gone by now.
@@ -66,11 +68,11 @@ pub(super) fn call(
     let Some(programs) = programs(&cx.session) else { return Ok(None) };
     let Some(function) = programs.function(&mut cx.session, database, name)? else { return Ok(None) };
     cx.session.state.noted.calls_programs = true;
-    if args.len() != function.params {
+    if args.len() != function.params.len() {
         let (database, name) = (&function.database, &function.name);
         let message = format!(
             "Incorrect number of arguments for FUNCTION {database}.{name}; expected {}, got {}",
-            function.params,
+            function.params.len(),
             args.len()
         );
         return Err(SqlError::new(1318, message));
@@ -96,13 +98,40 @@ fn eval<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<'r>
     let Node::Call(call) = &e.node else { return Ok(Value::Null) };
     let Data::Function(function) = &call.data else { return Ok(Value::Null) };
     let mut values = Vec::with_capacity(args.len());
-    for arg in args {
-        values.push((memory::into_owned(arg.eval(cx, row)?)?, &arg.ty));
+    for (arg, (name, ty)) in args.iter().zip(function.params.iter()) {
+        let before = cx.state.warnings.refuse(cx.state.vars.sql_mode.is_strict());
+        let value = arg.eval(cx, row).and_then(memory::into_owned);
+        let value = cx.state.warnings.end_refusing(before, value)?;
+        values.push((as_variable(cx.state, ty, name, value, &arg.ty)?, &ty.ty));
     }
     match programs(cx) {
         Some(programs) => programs.call(cx, function, &values),
         None => Err(SqlError::new(1305, format!("FUNCTION {} does not exist", function.name))),
     }
+}
+
+/// A value as a variable of that type has it.
+///
+/// # Errors
+/// In strict mode those of storing it in a column; memory.
+pub fn as_variable(
+    state: &mut SessionState,
+    ty: &ColumnType,
+    name: &str,
+    value: Value<'static>,
+    from: &SqlType,
+) -> SqlResult<Value<'static>> {
+    if value.is_null() {
+        return Ok(value);
+    }
+    let mode = StoreMode { strict: state.vars.sql_mode.is_strict(), null_is_error: false, row: 1 };
+    let date = state.date_context();
+    let mut bytes = Vec::new();
+    let time_zone = state.vars.time_zone.clone();
+    let mut cx = vaquita_types::Cx { date, time_zone: &time_zone, warnings: &mut state.warnings };
+    let there = store(ty, name, &value, from, mode, &mut cx, &mut bytes)?;
+    let stored = there.then_some(bytes.as_slice());
+    memory::into_owned(ty.decode(stored, &time_zone))
 }
 
 /// The triggers of a table that are fired by these changes; `None`: it has none.

@@ -518,9 +518,16 @@ impl InsertPlan {
         let ast::InsertSource::Values(rows) = ast.source else {
             return Err(SqlError::unsupported("INSERT ... SELECT"));
         };
+        let before = cx.session.state.warnings.refuse(self.is_strict(cx.session.state));
         let mut writer = self.writer(cx.session.state, Some(rows.len() as u64));
         let done = self.write_bulk(&mut writer, rows, cx);
-        self.outcome(&writer, cx.session.state, done)
+        let done = self.outcome(&writer, cx.session.state, done);
+        cx.session.state.warnings.end_refusing(before, done)
+    }
+
+    /// Whether what its expressions warn of is an error.
+    fn is_strict(&self, state: &SessionState) -> bool {
+        state.vars.sql_mode.is_strict() && !self.ignore
     }
 
     fn write_bulk(
@@ -578,10 +585,10 @@ impl InsertPlan {
         if let Some(auto) = &writer.auto_inc {
             state.generates = auto.first().is_some();
             state.new_insert_id = auto.first().or(state.new_insert_id);
-            // Of given values the last one is told, but not of a SELECT that updates.
-            let updates = matches!(self.source, Source::Query(_)) && !self.on_duplicate.is_empty();
-            let given = if counts.copied > 0 && !updates { auto.last() } else { 0 };
-            insert_id = auto.first().or(state.new_insert_id).unwrap_or(given);
+            // Values that were given are not told of where the rows may have gone other ways, as in MySQL.
+            let straight = self.info.table.triggers.is_empty() && self.on_duplicate.is_empty();
+            let told = counts.copied > 0 && (straight || !matches!(self.source, Source::Query(_)));
+            insert_id = auto.first().or(state.new_insert_id).unwrap_or(if told { auto.last() } else { 0 });
         }
         let duplicates = match self.ignore {
             true => counts.records - counts.copied.min(counts.records),
@@ -622,10 +629,12 @@ impl Planned for InsertPlan {
         _: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         let mut eval = cx.eval();
-        match &self.source {
+        let before = eval.state.warnings.refuse(self.is_strict(eval.state));
+        let done = match &self.source {
             Source::Rows(rows) => self.run_rows(rows, &mut eval, params),
             Source::Query(select) => self.run_query(select, &mut eval, params),
             Source::Caller => Err(super::writer::no_engine()),
-        }
+        };
+        eval.state.warnings.end_refusing(before, done)
     }
 }

@@ -50,6 +50,7 @@ impl<'t> Store<'t> {
         state: &mut SessionState,
         row: &mut RowBuffer,
     ) -> SqlResult<()> {
+        state.warnings.refused()?;
         let info = &self.info.columns[column];
         if value.is_null() {
             return self.null(column, info, state, row);

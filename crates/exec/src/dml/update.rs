@@ -516,9 +516,17 @@ impl Planned for UpdatePlan {
             own.seen = vec![HashSet::new(); self.targets.len()];
         }
         let mut eval = cx.eval();
+        // While rows are put in order nothing is refused.
+        let strict = eval.state.vars.sql_mode.is_strict() && !self.ignore;
+        let reading = strict && self.matching.block.order.is_empty();
+        let before = eval.state.warnings.refuse(reading);
         let done = matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
-            self.change(cx, matched, &mut stores, &mut own)
+            cx.state.warnings.refused()?;
+            cx.state.warnings.refuse(strict);
+            let done = self.change(cx, matched, &mut stores, &mut own);
+            cx.state.warnings.end_refusing(reading, done)
         });
+        let done = eval.state.warnings.end_refusing(before, done);
         let Counts { found, changed } = own.counts;
         own.seen = Vec::new();
         if own.bytes() <= SCRATCH_KEPT {

@@ -1,6 +1,6 @@
 //! Kinds of statements, as `Com_…` counts them.
 
-use vaquita_parser::ast::{self, FlushWhat, MaintainAction, Show, Stmt, Txn, Xa};
+use vaquita_parser::ast::{self, FlushWhat, MaintainAction, ProgramKind, Show, Stmt, Txn, Xa};
 
 macro_rules! kinds {
     ($($kind:ident $name:literal;)*) => {
@@ -20,11 +20,15 @@ macro_rules! kinds {
 }
 
 kinds! {
-    AlterDb "alter_db"; AlterTable "alter_table"; AlterUser "alter_user"; AlterUserDefaultRole "alter_user_default_role"; Analyze "analyze"; Begin "begin"; Call "call_procedure"; ChangeDb "change_db";
-    Check "check"; Checksum "checksum"; Commit "commit"; CreateDb "create_db"; CreateIndex "create_index"; CreateRole "create_role"; CreateTable "create_table";
-    CreateUser "create_user"; CreateView "create_view"; DeallocSql "dealloc_sql"; Delete "delete"; DeleteMulti "delete_multi"; Do "do";
-    DropDb "drop_db"; DropIndex "drop_index"; DropRole "drop_role"; DropTable "drop_table"; DropUser "drop_user"; DropView "drop_view"; Execute "stmt_execute";
-    ExecuteSql "execute_sql"; ExplainOther "explain_other"; Flush "flush"; GetDiagnostics "get_diagnostics"; Grant "grant"; GrantRoles "grant_roles"; Insert "insert"; InsertSelect "insert_select";
+    AlterDb "alter_db"; AlterFunction "alter_function"; AlterProcedure "alter_procedure"; AlterTable "alter_table"; AlterUser "alter_user";
+    AlterUserDefaultRole "alter_user_default_role"; Analyze "analyze"; Begin "begin"; Call "call_procedure"; ChangeDb "change_db";
+    Check "check"; Checksum "checksum"; Commit "commit"; CreateDb "create_db"; CreateFunction "create_function";
+    CreateIndex "create_index"; CreateProcedure "create_procedure"; CreateRole "create_role"; CreateTable "create_table";
+    CreateTrigger "create_trigger"; CreateUser "create_user"; CreateView "create_view"; DeallocSql "dealloc_sql"; Delete "delete";
+    DeleteMulti "delete_multi"; Do "do"; DropDb "drop_db"; DropFunction "drop_function"; DropIndex "drop_index";
+    DropProcedure "drop_procedure"; DropRole "drop_role"; DropTable "drop_table"; DropTrigger "drop_trigger"; DropUser "drop_user";
+    DropView "drop_view"; Execute "stmt_execute"; ExecuteSql "execute_sql"; ExplainOther "explain_other"; Flush "flush";
+    GetDiagnostics "get_diagnostics"; Grant "grant"; GrantRoles "grant_roles"; Insert "insert"; InsertSelect "insert_select";
     Kill "kill"; Load "load"; LockTables "lock_tables"; Optimize "optimize"; Prepare "stmt_prepare"; PrepareSql "prepare_sql";
     Release "release_savepoint"; RenameTable "rename_table"; RenameUser "rename_user"; Repair "repair"; Replace "replace";
     ReplaceSelect "replace_select"; Reset "reset"; Resignal "resignal"; Revoke "revoke"; RevokeAll "revoke_all"; RevokeRoles "revoke_roles"; Rollback "rollback";
@@ -50,6 +54,14 @@ impl Com {
             && !matches!(
                 self,
                 Com::Select
+                    | Com::AlterFunction
+                    | Com::AlterProcedure
+                    | Com::Call
+                    | Com::CreateFunction
+                    | Com::CreateProcedure
+                    | Com::DropFunction
+                    | Com::DropProcedure
+                    | Com::DropTrigger
                     | Com::SetOption
                     | Com::SetRole
                     | Com::Do
@@ -172,11 +184,24 @@ impl Com {
                 false => Com::Signal,
             },
             Stmt::GetDiagnostics(_) => Com::GetDiagnostics,
-            Stmt::CreateProgram(_)
-            | Stmt::DropProgram(_)
-            | Stmt::CreateTablespace(_)
+            Stmt::CreateProgram(program) => match program.kind {
+                ProgramKind::Procedure => Com::CreateProcedure,
+                ProgramKind::Function => Com::CreateFunction,
+                ProgramKind::Trigger => Com::CreateTrigger,
+                ProgramKind::Event => Com::Other,
+            },
+            Stmt::DropProgram(program) => match program.kind {
+                ProgramKind::Procedure => Com::DropProcedure,
+                ProgramKind::Function => Com::DropFunction,
+                ProgramKind::Trigger => Com::DropTrigger,
+                ProgramKind::Event => Com::Other,
+            },
+            Stmt::AlterProgram(program) => match program.function {
+                true => Com::AlterFunction,
+                false => Com::AlterProcedure,
+            },
+            Stmt::CreateTablespace(_)
             | Stmt::DropTablespace(_)
-            | Stmt::AlterProgram(_)
             | Stmt::AlterEvent(_)
             | Stmt::Handler(_)
             | Stmt::Help(_)

@@ -96,7 +96,12 @@ impl Connection {
         sql: &[u8],
         params: &[Value<'_>],
     ) -> SqlResult<(Value<'static>, SqlType)> {
-        let types = super::values::param_types(params, self.state.vars.collation_connection);
+        let types = match &self.program.types {
+            Some(types) if types.len() == params.len() => types.clone(),
+            _ => {
+                super::values::param_types(params, self.state.vars.collation_connection).into_iter().collect()
+            }
+        };
         let db: &crate::Database = &self.db;
         let scope = OutsideQueries::default();
         let mut cx = CompileCx { param_types: &types, ..CompileCx::new(Some(db), &mut self.state) };

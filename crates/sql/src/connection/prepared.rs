@@ -525,7 +525,10 @@ impl Connection {
             self.kind = entry.kind;
         }
         let before = std::mem::take(&mut self.program.given);
+        // Its parameters are not the variables of a program that has it.
+        let types = self.program.types.take();
         let done = self.run_prepared(id, &params, sink);
+        self.program.types = types;
         let given = std::mem::replace(&mut self.program.given, before);
         let done = done?;
         for out in given {

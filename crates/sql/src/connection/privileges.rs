@@ -181,6 +181,8 @@ impl Connection {
                 }
             }
             Stmt::CreateView(create) => want(&create.name, crate::ddl::views::wanted_to_create(create)),
+            // Temporary tables are the session's own.
+            Stmt::DropTable(drop) if drop.temporary => {}
             Stmt::DropTable(drop) | Stmt::DropView(drop) => {
                 drop.names.iter().for_each(|n| want(n, Priv::DROP))
             }

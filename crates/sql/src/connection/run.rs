@@ -96,7 +96,7 @@ impl Connection {
     ) -> SqlResult<Outcome> {
         // What was parsed and planned is there.
         memory::check(0)?;
-        if plan.uses_tables() {
+        if plan.uses_tables() && !self.program.gives_value {
             self.state.warnings.forget_old();
         }
         // With its temporary tables the session may do what it likes.

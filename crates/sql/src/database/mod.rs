@@ -187,7 +187,7 @@ impl Database {
         let mut access = privileges.global
             | privileges.in_database(&routine.database)
             | privileges.on_routine(&routine.database, &routine.name, is_function);
-        access = access & (Priv::EXECUTE | Priv::ALTER_ROUTINE);
+        access = access & (Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::CREATE_ROUTINE);
         let (user, host) = &routine.body.definer;
         let own = *user == state.account_user && *host == state.account_host;
         if own || privileges.global.has(Priv::SELECT) || privileges.in_database("mysql").has(Priv::SELECT) {

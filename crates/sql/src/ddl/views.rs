@@ -42,8 +42,8 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let full = engine_name(&database, &name)?;
-    let definer = definer_of(cx, written)?;
     let there = find(cx, &database, &name);
+    let definer = definer_of(cx, written, there.as_deref())?;
     if there.is_none() && base_table_exists(cx, &full)? {
         return Err(match written.alter || written.or_replace {
             true => not_view(&database, &name),
@@ -118,9 +118,19 @@ pub(crate) fn set_options(body: &mut ObjectBody, algorithm: ViewAlgorithm, check
     );
 }
 
-fn definer_of(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>) -> SqlResult<(String, String)> {
+/// Who the view belongs to: one that is altered to whom it belonged.
+fn definer_of(
+    cx: &mut StmtCx<'_>,
+    written: &ast::CreateView<'_>,
+    there: Option<&Object>,
+) -> SqlResult<(String, String)> {
     let own = own_name(cx.state);
-    let definer = written.definer.as_ref().map_or_else(|| own.clone(), |user| name_of(user, &own));
+    let before = there.filter(|_| written.alter).and_then(|object| ObjectBody::of(object).ok());
+    let definer = match (&written.definer, before) {
+        (Some(user), _) => name_of(user, &own),
+        (None, Some(body)) => body.definer,
+        (None, None) => own.clone(),
+    };
     if definer != own {
         cx.state.check_global(Priv::SUPER)?;
         if cx.db.accounts.grants().account(&definer.0, &definer.1).is_none() {

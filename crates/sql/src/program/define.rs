@@ -160,15 +160,15 @@ fn may_alter(cx: &mut StmtCx<'_>, kind: ProgramKind, database: &str, name: &str)
     if (privileges.global | privileges.in_database(database)).has(Priv::ALTER_ROUTINE) {
         return Ok(());
     }
-    let Some(routine) = find(cx.db, cx.state, kind, database, name)? else { return Ok(()) };
-    if cx.db.routine_access(cx.state, &routine).has(Priv::ALTER_ROUTINE) {
+    // Whether there is one is nobody's business who may not.
+    let found = find(cx.db, cx.state, kind, database, name)?;
+    if found.as_ref().is_some_and(|r| cx.db.routine_access(cx.state, r).has(Priv::ALTER_ROUTINE)) {
         return Ok(());
     }
     let (user, host) = (&cx.state.account_user, &cx.state.host);
-    let message = format!(
-        "alter routine command denied to user '{user}'@'{host}' for routine '{database}.{}'",
-        routine.name
-    );
+    let name = found.as_ref().map_or(name, |routine| &routine.name);
+    let message =
+        format!("alter routine command denied to user '{user}'@'{host}' for routine '{database}.{name}'");
     Err(SqlError::new(1370, message))
 }
 

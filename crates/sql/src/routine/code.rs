@@ -164,7 +164,7 @@ impl Condition {
         match self {
             Condition::Code(of) => *of == code,
             Condition::State(of) => of == state.as_bytes(),
-            Condition::Warning => state.starts_with("01") || !is_error && !state.starts_with("02"),
+            Condition::Warning => state.starts_with("01") || !is_error,
             Condition::NotFound => state.starts_with("02"),
             Condition::Exception => is_error && !state.starts_with("01") && !state.starts_with("02"),
         }

@@ -19,7 +19,7 @@ pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'
     let found = find(cx.db, cx.state, kind, &database, &name)?;
     let routine = found.ok_or_else(|| unknown(kind, &name))?;
     let access = cx.db.routine_access(cx.state, &routine);
-    if !access.any(Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::SELECT) {
+    if !access.any(Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::CREATE_ROUTINE | Priv::SELECT) {
         return Err(unknown(kind, &name));
     }
     let is_function = kind == ProgramKind::Function;

@@ -23,7 +23,7 @@ fn all(m: &mut Making<'_, '_>, database_column: usize) -> SqlResult<Vec<(Arc<Rou
                 let found = find(m.db, m.cx.state, kind, &database, &name)?;
                 let Some(routine) = found else { continue };
                 let access = m.db.routine_access(m.cx.state, &routine);
-                if access.any(Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::SELECT) {
+                if access.any(Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::CREATE_ROUTINE | Priv::SELECT) {
                     out.push((routine, access.has(Priv::SELECT)));
                 }
             }

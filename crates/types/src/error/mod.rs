@@ -157,6 +157,12 @@ pub struct Warnings {
     old: bool,
     /// Notes are not kept.
     without_notes: bool,
+    /// They are others than at the beginning of the stored program that runs.
+    changed: bool,
+    /// What would be a warning is an error.
+    refuse: bool,
+    /// The first such error.
+    refused: Option<Box<SqlError>>,
 }
 
 impl Warnings {
@@ -180,6 +186,7 @@ impl Warnings {
         self.list.clear();
         self.count = 0;
         self.old = false;
+        self.changed = true;
     }
 
     /// A statement begins: what is there goes with its first condition, or by [`Warnings::forget_old`] (MySQL keeps the
@@ -200,8 +207,56 @@ impl Warnings {
         std::mem::replace(self, empty)
     }
 
+    /// Whether warnings are errors from now on, as they are in strict mode while rows are changed; whether they were before.
+    pub fn refuse(&mut self, refuse: bool) -> bool {
+        std::mem::replace(&mut self.refuse, refuse)
+    }
+
+    /// After something that could only warn.
+    ///
+    /// # Errors
+    /// What it would have warned of, if that is an error now.
+    #[inline]
+    pub fn refused(&mut self) -> SqlResult<()> {
+        match self.refused.take() {
+            None => Ok(()),
+            Some(e) => Err(*e),
+        }
+    }
+
+    /// What came of a part in which warnings were errors; they are what they were `before`.
+    ///
+    /// # Errors
+    /// Its own; the first of what would have been a warning.
+    pub fn end_refusing<R>(&mut self, before: bool, done: SqlResult<R>) -> SqlResult<R> {
+        self.refuse = before;
+        self.refused()?;
+        done
+    }
+
+    /// Those that a stored program begins with: what is there, of an earlier statement.
+    #[must_use]
+    pub fn for_program(&self) -> Warnings {
+        Warnings { old: true, changed: false, refuse: false, refused: None, ..self.clone() }
+    }
+
+    /// A stored program has ended with these. They come behind what the present statement has raised, and in the place of
+    /// what earlier ones have; a program that raised none and forgot none leaves everything as it was.
+    pub fn after_program(&mut self, of_program: Warnings) {
+        (self.limit, self.without_notes) = (of_program.limit, of_program.without_notes);
+        if !of_program.changed {
+            return;
+        }
+        self.forget_old();
+        self.changed = true;
+        self.count += of_program.count;
+        let room = self.limit.saturating_sub(self.list.len());
+        self.list.extend(of_program.list.into_iter().take(room));
+    }
+
     /// Forgets those that are among these.
     pub fn forget(&mut self, these: &[Warning]) {
+        self.changed = true;
         let before = self.list.len();
         self.list.retain(|condition| !these.contains(condition));
         self.count = self.count.saturating_sub((before - self.list.len()) as u32);
@@ -219,11 +274,24 @@ impl Warnings {
         if self.without_notes && level == Level::Note {
             return;
         }
+        if self.refuse && level == Level::Warning {
+            self.refused.get_or_insert_with(|| Box::new(SqlError::new(code, message.into())));
+            return;
+        }
         self.forget_old();
+        self.changed = true;
         self.count += 1;
         if self.list.len() < self.limit {
             self.list.push(Warning { level, code, message: message.into(), signalled: None });
         }
+    }
+
+    /// Adds a condition to those that are there, whosever they are: of GET DIAGNOSTICS, which leaves them.
+    pub fn append(&mut self, level: Level, code: u16, message: impl Into<Cow<'static, str>>) {
+        let changed = self.changed;
+        self.old = false;
+        self.push(level, code, message);
+        self.changed = changed;
     }
 
     /// Adds a condition with what was signalled of it.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use vaquita_catalog::object::Security;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, ExprKind, ParamMode, ProgramKind, Stmt};
+use vaquita_session::SessionState;
 use vaquita_session::privilege::{Priv, Privileges};
 use vaquita_session::sink::ResultSink;
 use vaquita_session::status::Com;
@@ -61,6 +62,21 @@ pub(super) fn check_depth(depth: u32) -> SqlResult<()> {
     }
 }
 
+/// Error 1370.
+fn denied(state: &SessionState, database: &str, name: &str) -> SqlError {
+    let (user, host) = (&state.account_user, &state.host);
+    let message = format!("execute command denied to user '{user}'@'{host}' for routine '{database}.{name}'");
+    SqlError::new(1370, message)
+}
+
+/// What who calls a routine that is not there is told: 1305, or 1370 where it may not call what is.
+pub(super) fn unknown_to(state: &SessionState, kind: ProgramKind, database: &str, name: &str) -> SqlError {
+    let privileges = &state.privileges;
+    let may =
+        state.program.everything || (privileges.global | privileges.in_database(database)).has(Priv::EXECUTE);
+    if may { unknown(kind, &format!("{database}.{name}")) } else { denied(state, database, name) }
+}
+
 impl Connection {
     /// CALL, as a statement of a client.
     pub(in crate::connection) fn call(
@@ -88,8 +104,6 @@ impl Connection {
         done?;
         let affected_rows = u64::try_from(self.state.row_count).unwrap_or(0);
         self.kind = Com::Call;
-        // The client is told of what the last statements left.
-        self.state.warnings.renew();
         Ok(Outcome { affected_rows, ..Outcome::default() })
     }
 
@@ -98,7 +112,6 @@ impl Connection {
         let code = frame.routine.clone();
         let fragment = &code.code.fragments[fragment];
         self.state.warnings.begin_statement();
-        self.state.warnings.forget_old();
         let arena = Bump::new();
         let mode = self.parse_mode(false);
         let parsed = vaquita_parser::parse_with(&fragment.text, &arena, mode, &fragment.locals)
@@ -106,7 +119,8 @@ impl Connection {
         let Stmt::Call(call) = &parsed.stmt else {
             return Err(SqlError::new(1105, "a call of a stored program that is none"));
         };
-        let (routine, given, values) = self.arguments(call, |c, expr| match &expr.kind {
+        let outer = self.program.types.replace(frame.types.clone());
+        let found = self.arguments(call, |c, expr| match &expr.kind {
             ExprKind::Local(place) => {
                 let at = *place as usize;
                 let of_row = code.code.vars[at].of_row.as_ref();
@@ -121,7 +135,9 @@ impl Connection {
                 Ok((Given::User(name.name.into()), value))
             }
             _ => Ok((Given::Nowhere, c.evaluate(expr, &fragment.text, &frame.locals)?)),
-        })?;
+        });
+        self.program.types = outer;
+        let (routine, given, values) = found?;
         self.enter(routine, given, values).map(|frame| Next::Call(Box::new(frame)))
     }
 
@@ -131,7 +147,7 @@ impl Connection {
         &mut self,
         call: &ast::CallProcedure<'_>,
         mut value: impl FnMut(&mut Connection, &ast::Expr<'_>) -> SqlResult<(Given, (Value<'static>, SqlType))>,
-    ) -> SqlResult<(Arc<Routine>, Vec<Given>, Vec<(Value<'static>, SqlType)>)> {
+    ) -> SqlResult<(Arc<Routine>, Vec<Given>, Vec<Value<'static>>)> {
         let database = match call.name.schema {
             Some(schema) => schema.to_string(),
             None if self.state.database.is_empty() => {
@@ -143,7 +159,8 @@ impl Connection {
         let db = self.db.clone();
         let found = find(&db, &mut self.state, ProgramKind::Procedure, &database, &name)?;
         let Some(routine) = found else {
-            return Err(unknown(ProgramKind::Procedure, &format!("{database}.{name}")));
+            self.refresh_privileges();
+            return Err(unknown_to(&self.state, ProgramKind::Procedure, &database, &name));
         };
         self.may_execute(&routine)?;
         if call.args.len() != routine.params.len() {
@@ -154,9 +171,13 @@ impl Connection {
             );
             return Err(SqlError::new(1318, message));
         }
+        self.check_recursion(&routine)?;
         let (mut given, mut values) = (Vec::new(), Vec::new());
         for (at, (arg, param)) in call.args.iter().zip(&routine.params).enumerate() {
-            let (target, found) = value(self, arg)?;
+            let strict = self.state.vars.sql_mode.is_strict() && param.mode != ParamMode::Out;
+            let before = self.state.warnings.refuse(strict);
+            let found = value(self, arg);
+            let (target, (found, from)) = self.state.warnings.end_refusing(before, found)?;
             let found = match param.mode {
                 ParamMode::In => {
                     given.push(Given::Nowhere);
@@ -172,14 +193,14 @@ impl Connection {
                 }
                 ParamMode::Out => {
                     given.push(target);
-                    (Value::Null, SqlType::new(Kind::Null))
+                    Value::Null
                 }
                 ParamMode::InOut => {
                     given.push(target);
                     found
                 }
             };
-            values.push(found);
+            values.push(self.stored(&param.ty, &param.name, found, &from)?);
         }
         Ok((routine, given, values))
     }
@@ -190,12 +211,7 @@ impl Connection {
         if self.db.routine_access(&self.state, routine).has(Priv::EXECUTE) {
             return Ok(());
         }
-        let (user, host) = (&self.state.account_user, &self.state.host);
-        let message = format!(
-            "execute command denied to user '{user}'@'{host}' for routine '{}.{}'",
-            routine.database, routine.name
-        );
-        Err(SqlError::new(1370, message))
+        Err(denied(&self.state, &routine.database, &routine.name))
     }
 
     /// Enters a program: its parameters have their values, the session is as it was when it was made.
@@ -203,14 +219,10 @@ impl Connection {
         &mut self,
         routine: Arc<Routine>,
         given: Vec<Given>,
-        values: Vec<(Value<'static>, SqlType)>,
+        mut locals: Vec<Value<'static>>,
     ) -> SqlResult<Frame> {
         self.check_recursion(&routine)?;
         let code = &routine.code;
-        let mut locals = Vec::with_capacity(code.vars.len());
-        for ((value, from), param) in values.into_iter().zip(&routine.params) {
-            locals.push(self.stored(&param.ty, &param.name, value, &from)?);
-        }
         locals.resize(code.vars.len(), Value::Null);
         let account = self.definer_of(&routine)?;
         let body = &routine.body;
@@ -224,6 +236,8 @@ impl Connection {
         self.put_collation(body.connection_collation);
         let key = (routine.kind, routine.database.clone(), routine.name.clone());
         self.state.program.running.push(key);
+        let within = self.state.warnings.for_program();
+        let outside = std::mem::replace(&mut self.state.warnings, within);
         let (types, cursors) = (code.types.clone(), (0..code.cursors.len()).map(|_| None).collect());
         Ok(Frame {
             locals,
@@ -236,6 +250,7 @@ impl Connection {
             activations: Vec::new(),
             returned: None,
             assigned: Vec::new(),
+            outside,
             routine,
         })
     }
@@ -273,6 +288,9 @@ impl Connection {
             self.program.caught.truncate(first.caught);
         }
         self.state.program.running.pop();
+        let outside = std::mem::take(&mut frame.outside);
+        let within = std::mem::replace(&mut self.state.warnings, outside);
+        self.state.warnings.after_program(within);
         self.put_mode(frame.before.sql_mode);
         self.put_collation(frame.before.collation);
         if let Some(database) = frame.before.database.take() {

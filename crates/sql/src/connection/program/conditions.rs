@@ -206,9 +206,9 @@ impl Connection {
                 let number = usize::try_from(number.to_i64(&mut cx.convert())).unwrap_or(0);
                 let Some(condition) = number.checked_sub(1).and_then(|at| all.get(at)) else {
                     let e = SqlError::new(1758, "Invalid condition number");
-                    self.state.warnings.renew();
-                    self.state.warnings.push(Level::Error, e.code, e.message);
-                    return Ok(Outcome { affected_rows: 0, ..Outcome::default() });
+                    self.state.warnings.append(Level::Error, e.code, e.message);
+                    self.state.row_count = -1;
+                    return Ok(Outcome::default());
                 };
                 for (target, item) in items {
                     let (value, ty) = item_of(condition, *item);

@@ -39,13 +39,14 @@ impl Programs for OfFolder {
     fn function(&self, cx: &mut EvalCx<'_>, database: &str, name: &str) -> SqlResult<Option<FunctionRef>> {
         let Some(db) = self.0.upgrade() else { return Ok(None) };
         let Some(routine) = find(&db, cx.state, ProgramKind::Function, database, name)? else {
-            return Ok(None);
+            let e = super::call::unknown_to(cx.state, ProgramKind::Function, database, name);
+            return if e.code == 1370 { Err(e) } else { Ok(None) };
         };
         let Some(returns) = &routine.returns else { return Ok(None) };
         Ok(Some(FunctionRef {
             database: routine.database.clone(),
             name: routine.name.clone(),
-            params: routine.params.len(),
+            params: routine.params.iter().map(|p| (p.name.as_str().into(), p.ty.clone())).collect(),
             returns: returns.ty.clone(),
         }))
     }
@@ -123,10 +124,16 @@ impl Connection {
         }
         self.may_execute(&routine)?;
         super::call::check_depth(self.state.program.depth)?;
+        let mut values = Vec::with_capacity(args.len());
+        for ((value, from), param) in args.into_iter().zip(&routine.params) {
+            // A plan may have been made when the parameter was another one.
+            let same = from == param.ty.ty;
+            values.push(if same { value } else { self.stored(&param.ty, &param.name, value, &from)? });
+        }
         let suspended = self.state.suspend();
         self.state.program.depth += 1;
         let done = self
-            .enter(routine, Vec::new(), args)
+            .enter(routine, Vec::new(), values)
             .and_then(|frame| self.run_frame(frame, &mut NoResults("function")));
         self.state.program.depth -= 1;
         self.state.resume(suspended);

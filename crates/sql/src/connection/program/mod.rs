@@ -29,7 +29,7 @@ use crate::routine::code::Step;
 use call::{Before, Given};
 use std::sync::Arc;
 use vaquita_session::sink::ResultSink;
-use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning};
+use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning, Warnings};
 
 /// What a session has of the programs it runs.
 #[derive(Debug, Default)]
@@ -38,6 +38,10 @@ pub(super) struct Running {
     pub(super) inside: bool,
     /// Conditions that handlers take care of, the innermost last.
     caught: Vec<Caught>,
+    /// Types of the local variables that the statement at hand has for parameters.
+    pub(super) types: Option<Arc<[SqlType]>>,
+    /// What is run gives a value to a program: conditions of earlier statements stay.
+    pub(super) gives_value: bool,
     /// What a prepared CALL gives its parameters.
     pub(super) given: Vec<OutParameter>,
 }
@@ -84,6 +88,8 @@ pub(super) struct Frame {
     returned: Option<Value<'static>>,
     /// Columns of the row of a trigger that were set: their places.
     assigned: Vec<u32>,
+    /// Conditions of the statement that called it: it has its own.
+    outside: Warnings,
 }
 
 /// A handler that runs.
@@ -193,11 +199,11 @@ impl Connection {
             }
             Step::Call { fragment } => self.call_part(frame, *fragment),
             Step::Set { place, value } => {
-                self.state.warnings.clear();
+                self.state.warnings.begin_statement();
                 match value {
                     None => frame.locals[*place as usize] = Value::Null,
                     Some(fragment) => {
-                        let (value, ty) = self.value_of(frame, *fragment)?;
+                        let (value, ty) = self.strict_value_of(frame, *fragment)?;
                         self.set_local(frame, *place, value, &ty)?;
                     }
                 }
@@ -241,7 +247,7 @@ impl Connection {
             }
             Step::Return(fragment) => {
                 self.state.warnings.clear();
-                let (value, ty) = self.value_of(frame, *fragment)?;
+                let (value, ty) = self.strict_value_of(frame, *fragment)?;
                 let routine = frame.routine.clone();
                 frame.returned = Some(match &routine.returns {
                     Some(returns) => self.stored(returns, &routine.name, value, &ty)?,
@@ -274,7 +280,8 @@ impl Connection {
                 break;
             }
             for condition in handler.conditions.iter().filter(|c| c.is_of(code, state, is_error)) {
-                if best.is_none_or(|(_, exactness, _)| condition.exactness() > exactness) {
+                // Of two that are equally exact the first one.
+                if best.is_none_or(|(_, exactness, _)| condition.exactness() >= exactness) {
                     best = Some((at, condition.exactness(), handler.block));
                 }
             }
@@ -317,7 +324,7 @@ impl Connection {
         if frame.handlers.is_empty() {
             return;
         }
-        let found = self.state.warnings.list().iter().filter(|w| w.level != Level::Note).find_map(|w| {
+        let found = self.state.warnings.list().iter().filter(|w| w.level == Level::Warning).find_map(|w| {
             let at = Self::handler_for(frame, w.code, w.sqlstate(), false)?;
             Some((at, w.clone()))
         });

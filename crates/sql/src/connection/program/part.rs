@@ -15,7 +15,7 @@ use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_session::state::Noted;
 use vaquita_session::status::Com;
 use vaquita_types::convert::store::{StoreMode, store};
-use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value, Warnings, memory};
+use vaquita_types::{ColumnType, Level, SqlError, SqlResult, SqlType, Value, Warnings, memory};
 
 /// Times a statement is planned anew because definitions change under it.
 const REPLANS: usize = 8;
@@ -75,7 +75,10 @@ impl Connection {
         if let Some(rows) = outcome.found_rows {
             self.state.found_rows = rows;
         }
-        self.state.row_count = if outcome.has_result { -1 } else { outcome.affected_rows as i64 };
+        // What was asked for goes on to be asked for.
+        if self.kind != Com::GetDiagnostics {
+            self.state.row_count = if outcome.has_result { -1 } else { outcome.affected_rows as i64 };
+        }
         if !self.kind.shows_warnings() {
             self.state.error_count = 0;
         }
@@ -90,8 +93,17 @@ impl Connection {
                 ..Completion::default()
             })?;
         }
-        for (place, value, ty) in std::mem::take(&mut self.state.program.taken) {
-            self.set_local(frame, place, value, &ty)?;
+        let taken = std::mem::take(&mut self.state.program.taken);
+        let is_diagnostics = self.kind == Com::GetDiagnostics && !taken.is_empty();
+        let conditions = is_diagnostics.then(|| self.state.warnings.set_aside());
+        let mut taken = taken.into_iter();
+        let done = taken.try_for_each(|(place, value, ty)| self.set_local(frame, place, value, &ty));
+        let Some(conditions) = conditions else { return done };
+        // What was asked for stays; what a variable cannot take is one condition more, and no failure.
+        self.state.warnings = conditions;
+        if let Err(e) = done {
+            self.state.row_count = -1;
+            self.state.warnings.append(Level::Error, e.code, e.message);
         }
         Ok(())
     }
@@ -128,7 +140,10 @@ impl Connection {
         let routine = frame.routine.clone();
         let fragment = &routine.code.fragments[fragment];
         self.begin_part(fragment.kind);
-        let outcome = self.run_fragment(frame, fragment, sink)?;
+        let outer = self.program.types.replace(frame.types.clone());
+        let done = self.run_fragment(frame, fragment, sink);
+        self.program.types = outer;
+        let outcome = done?;
         self.end_part(frame, outcome, sink)
     }
 
@@ -230,6 +245,13 @@ impl Connection {
         frame: &Frame,
         fragment: usize,
     ) -> SqlResult<(Value<'static>, SqlType)> {
+        let outer = std::mem::replace(&mut self.program.gives_value, true);
+        let found = self.find_value(frame, fragment);
+        self.program.gives_value = outer;
+        found
+    }
+
+    fn find_value(&mut self, frame: &Frame, fragment: usize) -> SqlResult<(Value<'static>, SqlType)> {
         let routine = frame.routine.clone();
         let fragment = &routine.code.fragments[fragment];
         match self.made(fragment).as_deref() {
@@ -249,6 +271,17 @@ impl Connection {
             }
             None => self.compile_value(frame, fragment),
         }
+    }
+
+    /// The value of an expression that is to be stored: in strict mode what it warns of is an error.
+    pub(super) fn strict_value_of(
+        &mut self,
+        frame: &Frame,
+        fragment: usize,
+    ) -> SqlResult<(Value<'static>, SqlType)> {
+        let before = self.state.warnings.refuse(self.state.vars.sql_mode.is_strict());
+        let value = self.value_of(frame, fragment);
+        self.state.warnings.end_refusing(before, value)
     }
 
     /// Whether a condition holds.
@@ -373,18 +406,7 @@ impl Connection {
         value: Value<'static>,
         from: &SqlType,
     ) -> SqlResult<Value<'static>> {
-        if value.is_null() {
-            return Ok(value);
-        }
-        let vars = &self.state.vars;
-        let mode = StoreMode { strict: vars.sql_mode.is_strict(), null_is_error: false, row: 1 };
-        let date = self.state.date_context();
-        let mut bytes = Vec::new();
-        let time_zone = self.state.vars.time_zone.clone();
-        let mut cx = vaquita_types::Cx { date, time_zone: &time_zone, warnings: &mut self.state.warnings };
-        let there = store(ty, name, &value, from, mode, &mut cx, &mut bytes)?;
-        let stored = there.then_some(bytes.as_slice());
-        memory::into_owned(ty.decode(stored, &time_zone))
+        vaquita_expr::stored::as_variable(&mut self.state, ty, name, value, from)
     }
 
     // Cursors.
