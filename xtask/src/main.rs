@@ -21,6 +21,7 @@ usage: cargo xtask COMMAND
   simulate SECONDS        new seeds of the simulation
   sanitize                tests of the crates with unsafe code under AddressSanitizer
   queries COUNT           random queries in new seeds: equal forms, and against MySQL 5.6.24 and MariaDB
+  programs COUNT          random stored programs in new seeds against MySQL 5.6.24
   siege SECONDS           a server under clients that break rules, watched for leaks; another that is killed
   applications [NAME]     programs that people run on MySQL, on Vaquita and beside it on a real server: the long form
   torture [SECONDS]       all six for a long time
@@ -29,6 +30,7 @@ usage: cargo xtask COMMAND
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
   bench memcached [NAME=VALUE ...] gets and sets on memcached, Vaquita and through SQL: rates, p95, server CPU each
   bench windows [NAME=VALUE ...]   window functions and WITH RECURSIVE beside MariaDB: time and server CPU of each
+  bench calls [COUNT]              a CALL of three point statements against the three sent by a client: server CPU
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own
   peers path              print where they are
 ";
@@ -49,6 +51,10 @@ fn main() -> ExitCode {
         ["queries", count] => match count.parse() {
             Ok(count) => torture::queries(count),
             Err(_) => Err(Failure(format!("{count} is no number of queries"))),
+        },
+        ["programs", count] => match count.parse() {
+            Ok(count) => torture::programs(count),
+            Err(_) => Err(Failure(format!("{count} is no number of programs"))),
         },
         ["siege", seconds] => match seconds.parse() {
             Ok(seconds) => torture::siege(seconds),
@@ -89,7 +95,8 @@ fn peers_install() -> Result<(), Failure> {
 /// Words that the benchmarks know themselves go to them as they are; others choose what is compared with other engines.
 /// Without words: rows and transactions through the engine's API, read views, locks, and the comparison.
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
-    const OWN: [&str; 12] = [
+    const OWN: [&str; 13] = [
+        "calls",
         "oltp",
         "windows",
         "memcached",
@@ -108,7 +115,7 @@ fn bench(arguments: &[&str]) -> Result<(), Failure> {
         command.args(["run", "--quiet", "--locked", "--release", "-p", "vaquita-bench", "--"]);
         process::step(&words.join(" "), command.args(words))
     };
-    if matches!(arguments.first(), Some(&("oltp" | "memcached"))) {
+    if matches!(arguments.first(), Some(&("calls" | "oltp" | "memcached"))) {
         // Beside the benchmark's own binary: the servers it starts.
         peers_install()?;
         let mut build = process::cargo();

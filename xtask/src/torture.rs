@@ -1,7 +1,7 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
 //! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
-//! transactions, random queries against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
+//! transactions, random queries and stored programs against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
 //! an hour of a server under siege. All run; the end names what failed.
 
 use std::process::Command;
@@ -14,6 +14,7 @@ const FUZZ_SECONDS_EACH: u32 = 30;
 const HISTORIES_SECONDS: u32 = 120;
 const SIEGE_SECONDS: u32 = 3600;
 const RANDOM_QUERIES: u64 = 100_000;
+const RANDOM_PROGRAMS: u64 = 20_000;
 /// Crates that `docs/unsafe.md` lists.
 const UNSAFE_CRATES: [&str; 2] = ["vaquita-io", "vaquita-storage"];
 
@@ -29,6 +30,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         kill(),
         histories(given.unwrap_or(HISTORIES_SECONDS)),
         queries(RANDOM_QUERIES),
+        programs(RANDOM_PROGRAMS),
         applications(None),
         sanitize(),
         siege(given.unwrap_or(SIEGE_SECONDS)),
@@ -70,6 +72,17 @@ pub(crate) fn applications(name: Option<&str>) -> Result<(), Failure> {
     let mut tests = cargo();
     tests.args(["test", "--locked", "-p", "vaquita", "--test", "applications", "--"]).args(name);
     step("applications", tests.env("VAQUITA_APPLICATIONS", "long"))
+}
+
+/// Random stored programs that nobody has run before, against the real server.
+pub(crate) fn programs(count: u64) -> Result<(), Failure> {
+    let since = std::time::UNIX_EPOCH.elapsed().map_err(|e| Failure(format!("the clock: {e}")))?;
+    let seed = since.as_secs();
+    println!("first seed of the programs: {seed}");
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "programs_differential"]);
+    tests.env("VAQUITA_PROGRAMS", count.to_string()).env("VAQUITA_PROGRAM_SEED", seed.to_string());
+    step(&format!("{count} random stored programs"), &mut tests)
 }
 
 /// Power cuts at random operations, in scenarios nobody has run before.

@@ -5,5 +5,6 @@
 pub use vaquita_peers as peers;
 
 pub mod engine_folder;
+pub mod programs;
 pub mod queries;
 pub mod table_builder;

@@ -2,7 +2,7 @@
 """Records what a real MySQL 5.6.24 lets accounts do: every statement below, by every account below.
 
 Usage: record.py SOCKET, with PyMySQL installed and a fresh server; writes matrix.tsv beside it. What its
-lines look like is said in ../privileges.rs.
+lines look like is said in ../privileges.rs. record_objects.py has other statements, about views and programs.
 """
 import os
 import sys
@@ -175,12 +175,14 @@ def connect(socket, user):
 
 
 def main():
-    socket = sys.argv[1]
     others = ["create user v@localhost", "create user w@localhost", "grant select, insert on a.* to w@localhost",
               "grant select, update (b) on a.t to w@localhost"]
-    setup = SETUP + others
+    record(sys.argv[1], SETUP + others, ACCOUNTS, STATEMENTS, "matrix.tsv")
+
+
+def record(socket, setup, privileges, statements, name_of_file):
     accounts = []
-    for number, grants in enumerate(ACCOUNTS):
+    for number, grants in enumerate(privileges):
         made = [f"create user u{number}@localhost"]
         for grant in grants:
             what, option, _ = grant.partition(" with grant option")
@@ -193,20 +195,21 @@ def main():
     out = [f"setup\t{sql}" for sql in setup]
     out += [f"account\t{name}\t{'; '.join(made)}" for name, made in accounts]
     sessions = {name: connect(socket, name) for name, _ in accounts}
-    for sql, repair in STATEMENTS:
+    for sql, repair in statements:
         cells = []
         for name, _ in accounts:
             session = sessions[name]
             code = client(session, sql)
-            if code[0] in "0+" and sql.split()[0] in LEAVES_TRACES:
+            if code[0] in "0+" and (sql.split()[0] in LEAVES_TRACES or sql.startswith("create temporary ")):
                 session.close()
                 sessions[name] = connect(socket, name)
             cells.append(code)
-            if repair and (code == "0" or "drop table a.t" in sql):
+            if repair and (code == "0" or "drop table a.t" in sql or "drop view a.v" in sql):
                 assert client(root, repair) == "0", (sql, name, code, repair, client(root, repair))
         out.append(f"statement\t{sql}\t{repair}\t{' '.join(cells)}")
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "matrix.tsv"), "w") as f:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name_of_file), "w") as f:
         f.write("\n".join(out) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
