@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
-use vaquita_bench::{Failure, changes, engines, locks, memcached, oltp, own, reading, views, windows};
+use vaquita_bench::{Failure, calls, changes, engines, locks, memcached, oltp, own, reading, views, windows};
 
 const USAGE: &str =
     "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)
@@ -15,6 +15,7 @@ const USAGE: &str =
        vaquita-bench locks [COUNT]                      (locks where nobody waits)
        vaquita-bench database ROWS                      (rows and transactions through the engine's API)
        vaquita-bench changes [ROWS [KIND]]              (single changes of rows and their purge: processor time)
+       vaquita-bench calls [COUNT]                      (a CALL of three point statements against the three sent by a client: server CPU)
        vaquita-bench oltp [rows=N] [seconds=S] [threads=N,..] [workloads=NAME,..] [prepared=yes|no|both] [servers=NAME,..] [before=BINARY] [rounds=N] [errors=only]
                                                         (sysbench on Vaquita, MySQL and MariaDB; errors=only: a second each, every cell)
        vaquita-bench memcached [servers=memcached,vaquita,vaquita-sql,mysql-sql] [seconds=S] [rows=N] [connections=N,..] [protocols=text,binary]
@@ -34,6 +35,8 @@ fn main() -> ExitCode {
         ["views", opens] => number(opens).and_then(views::views).map(drop),
         ["locks"] => locks::locks(2_000_000).map(drop),
         ["locks", count] => number(count).and_then(locks::locks).map(drop),
+        ["calls"] => calls::calls(20_000),
+        ["calls", count] => number(count).and_then(calls::calls),
         ["changes"] => changes::changes(200_000, ""),
         ["changes", rows] => number(rows).and_then(|rows| changes::changes(rows, "")),
         ["changes", rows, kind] => number(rows).and_then(|rows| changes::changes(rows, kind)),
