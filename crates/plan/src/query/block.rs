@@ -392,14 +392,12 @@ fn plan_select_block<'p>(
     let hints = hints::enter(planner, select.hints, cx);
     let mut opened = Opened::default();
     open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut opened)?;
-    let options = select.options;
-    let straight_join = hints.apply(&mut opened.slots, cx) || options.straight_join;
-    let select = &ast::Select { options: ast::SelectOptions { straight_join, ..options }, ..*select };
+    let straight_join = hints.apply(&mut opened.slots, cx) || select.options.straight_join;
     let scope = BlockScope::of(planner, outer, opened);
-    let builder = Builder { planner, scope: &scope, select };
+    let builder = Builder { planner, scope: &scope, select, straight_join };
     let locking = Locking { clauses: query.locking, targets: &[] };
     let (block, columns) = builder.build(query.order_by, query.limit, locking, updates, cx)?;
-    check_recursive(&scope, select, query, &block)?;
+    check_recursive(&scope, (select, straight_join), query, &block)?;
     planner.blocks.set(planner.blocks.get() - 1);
     if planner.blocks.get() == 0 {
         hints::left_over(planner, cx);
@@ -422,7 +420,7 @@ fn plan_select_block<'p>(
 /// 3575, 3576; 1235 clauses for the whole of them.
 fn check_recursive(
     scope: &BlockScope<'_, '_>,
-    select: &ast::Select<'_>,
+    (select, straight_join): (&ast::Select<'_>, bool),
     query: &ast::Query<'_>,
     block: &BlockPlan,
 ) -> SqlResult<()> {
@@ -440,7 +438,7 @@ fn check_recursive(
             ),
         ));
     }
-    if slot.nullable.get() || select.options.straight_join && at > 0 {
+    if slot.nullable.get() || straight_join && at > 0 {
         return Err(SqlError::new(
             3576,
             format!(
@@ -462,7 +460,10 @@ fn check_recursive(
 pub(crate) struct Builder<'b, 's, 'p> {
     pub(crate) planner: &'b Planner<'p>,
     pub(crate) scope: &'b BlockScope<'s, 'p>,
+    /// The node of the syntax tree itself: what names stand for is noted by its place.
     pub(crate) select: &'b ast::Select<'b>,
+    /// Tables are joined in their order: by the statement's word, or by a hint.
+    pub(crate) straight_join: bool,
 }
 
 impl Builder<'_, '_, '_> {
@@ -567,7 +568,7 @@ impl Builder<'_, '_, '_> {
             BlockPlan::new(self.planner.db.next_plan(), items, group, having, distinct, order, limit);
         block.windows = windows;
         block.order_by_null = order_by.len() == 1 && is_null(&order_by[0].expr);
-        join::plan(self.planner, scope, tree, filter, locking, select.options.straight_join, &mut block, cx)?;
+        join::plan(self.planner, scope, tree, filter, locking, self.straight_join, &mut block, cx)?;
         Ok((block, columns))
     }
 

@@ -185,10 +185,11 @@ pub(crate) fn open(
         open_table_of(planner, table, None, cx, (mode, nullable), &mut own)?;
     }
     let scope = BlockScope::of(planner, None, own);
-    let builder = Builder { planner, scope: &scope, select };
+    let straight_join = select.options.straight_join;
+    let builder = Builder { planner, scope: &scope, select, straight_join };
     cx.aggregates = Vec::new();
     let mut tree = join_tree(&scope, select.from, cx)?;
-    if let (Tree::Inner { straight, .. }, true) = (&mut tree, select.options.straight_join) {
+    if let (Tree::Inner { straight, .. }, true) = (&mut tree, straight_join) {
         *straight = true;
     }
     let filter = builder.filter(cx)?;
