@@ -51,13 +51,18 @@ fn driver(stage: &Stage) -> Result<String, Failure> {
     let failed: BTreeSet<String> =
         results().filter_map(|line| line.strip_prefix("FAIL: ")).map(name).collect();
     judge(stage, DRIVER_KNOWN, &failed, &format!("{}{}", ended.out, ended.err))?;
+    // How many parts a test has depends on how far it comes.
     match results().count() {
-        0 => Err(Failure(format!("on {}: no test ran:\n{}{}", stage.host.name, ended.out, ended.err))),
-        ran => Ok(format!("{ran} tests\n")),
+        ran if ran < DRIVER_TESTS => {
+            Err(Failure(format!("on {}: {ran} tests ran:\n{}{}", stage.host.name, ended.out, ended.err)))
+        }
+        _ => Ok("passed but for what is known\n".to_owned()),
     }
 }
 
-/// Of 360.
+/// Tests, with their parts, that run at least.
+const DRIVER_TESTS: usize = 360;
+
 const DRIVER_KNOWN: &[Known] = &[
     Known {
         on: "both",

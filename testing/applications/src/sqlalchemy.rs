@@ -35,13 +35,10 @@ fn play(stage: &Stage) -> Result<String, Failure> {
         tests
             .args(["-m", "pytest", "-p", "no:cacheprovider", "-q", "--maxfail=100000", "--rootdir"])
             .arg(&folder);
-        tests.arg("-c").arg(folder.join("pyproject.toml")).args([
-            "--dburi",
-            &address,
-            "--backend-only",
-            "-rfE",
-        ]);
+        tests.arg("-c").arg(folder.join("pyproject.toml"));
+        // The files first: beside them is what knows the options.
         tests.args(part.iter().map(|file| folder.join(file)));
+        tests.args(["--dburi", &address, "--backend-only", "-rfE"]);
         let ended = stage.finish(&mut tests, None)?;
         let lines = || ended.out.lines();
         let Some(count) = lines().rev().find_map(passed) else {

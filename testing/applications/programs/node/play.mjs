@@ -75,7 +75,7 @@ async function sequelizePlay() {
   const ada = await User.create({ name: 'Ada', born: '1815-12-10', seen: new Date(Date.UTC(2020, 1, 2, 3, 4, 5, 678)), tags: { x: [1, 2] }, kind: 'a', raw: Buffer.from([0, 255]), posts: [{ text: 'one' }, { text: 'two' }] }, { include: [Post] });
   await User.bulkCreate(Array.from({ length: 40 }, (_, i) => ({ name: `n${i}`, points: i, kind: i % 2 ? 'a' : 'b' })));
   await ada.addGroups(await Group.bulkCreate([{ title: 'g1' }, { title: 'g2' }]));
-  const found = await User.findOne({ where: { name: 'Ada' }, include: [Post, Group], order: [[Post, 'id', 'ASC'], [Group, 'id', 'ASC']] });
+  const found = await User.findOne({ where: { name: 'Ada' }, include: [Post, Group], order: [[Post, 'text', 'ASC'], [Group, 'id', 'ASC']] });
   say(found.upper, found.born, found.seen.toISOString(), found.tags, [...found.raw], found.posts.map((p) => p.text), found.groups.map((g) => g.title));
   say((await User.findAndCountAll({ where: { points: { [Op.gt]: 10 }, [Op.or]: [{ kind: 'a' }, { name: { [Op.like]: '%0' } }] }, limit: 3, order: ['points'] })).rows.map((u) => u.name));
   say(await User.count({ where: Sequelize.where(Sequelize.json('tags.x[1]'), 2) }));
