@@ -198,7 +198,9 @@ pub(crate) fn ascending_specs() -> Vec<TableSpec> {
 /// The same, most of them with descending keys, too.
 pub(crate) fn specs() -> Vec<TableSpec> {
     let mut specs = ascending_specs();
-    let down: [(usize, &[usize], &[&[usize]]); 5] = [
+    /// A table, and of its primary key and its other indexes the parts that descend.
+    type Down<'a> = (usize, &'a [usize], &'a [&'a [usize]]);
+    let down: [Down<'_>; 5] = [
         (0, &[0], &[&[0], &[0], &[0]]),
         (1, &[0], &[&[0], &[1]]),
         (2, &[], &[&[0], &[0]]),

@@ -171,7 +171,7 @@ fn stretches(bed: &Bed) {
             keys.push(String::from_utf8_lossy(item.key).into_owned());
             ControlFlow::Continue(())
         });
-        shown.unwrap();
+        shown.expect("the row is there");
         keys.join(" ")
     };
     assert_eq!(keys(None, None, true, false, 100), "a AA b c d e");

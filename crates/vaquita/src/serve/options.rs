@@ -241,7 +241,7 @@ mod tests {
         assert!(unknown.contains("is 'innodb_buffer_pool_size' meant?"), "{unknown}");
         assert!(why(&["d", "e"]).contains("already"));
         assert!(why(&[]).contains("name the data folder"));
-        assert!(why(&["d", "--version=1"]).contains("cannot be given"));
+        assert!(why(&["d", "--version-comment=1"]).contains("cannot be given"));
         assert!(why(&["d", "--max-connections"]).contains("wants a value"));
         assert!(why(&["d", "--skip-innodb-doublewrite=1"]).contains("takes no value"));
         assert!(why(&["d", "--config=/no/such/file"]).contains("/no/such/file"));
