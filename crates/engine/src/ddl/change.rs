@@ -34,8 +34,8 @@ pub(super) struct Change<'a> {
     /// Tables whose objects are out of date after the commit.
     changed: Vec<String>,
     dropped: Vec<TableId>,
-    /// Tables whose AUTO_INCREMENT counters begin anew after the commit.
-    counting_anew: Vec<TableId>,
+    /// AUTO_INCREMENT counters as they are after the commit.
+    counters: Vec<(TableId, u64)>,
     /// Objects that are not tables.
     objects: Vec<ObjectChange>,
 }
@@ -62,8 +62,8 @@ impl<'a> Change<'a> {
     ) -> Result<R> {
         begin(core, trx)?;
         let latch = Some(latch(core)?);
-        let (left, changed, dropped, counting_anew, objects) = Default::default();
-        let mut change = Change { core, trx, latch, undo, left, changed, dropped, counting_anew, objects };
+        let (left, changed, dropped, counters, objects) = Default::default();
+        let mut change = Change { core, trx, latch, undo, left, changed, dropped, counters, objects };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
         match done {
             Ok((r, lsn)) => change.committed(lsn).map(|()| r),
@@ -171,9 +171,9 @@ impl<'a> Change<'a> {
         self.dropped.push(id);
     }
 
-    /// The AUTO_INCREMENT counter of a table begins after the commit where its definition says.
-    pub(super) fn counts_anew(&mut self, id: TableId) {
-        self.counting_anew.push(id);
+    /// The AUTO_INCREMENT counter of a table has this value after the commit.
+    pub(super) fn counts_from(&mut self, id: TableId, next: u64) {
+        self.counters.push((id, next));
     }
 
     /// An object that is not a table is another one, or none, after the commit.
@@ -190,14 +190,14 @@ impl<'a> Change<'a> {
     }
 
     fn committed(self, lsn: Option<vaquita_base::Lsn>) -> Result<()> {
-        let Change { core, latch, left, changed, dropped, counting_anew, objects, .. } = self;
+        let Change { core, latch, left, changed, dropped, counters, objects, .. } = self;
         assert!(
             latch.is_some(),
             "the dictionary's latch was given up before objects that are out of date went"
         );
         core.dict.objects.apply(&objects);
         changed.iter().for_each(|name| core.dict.cache.remove_named(name));
-        counting_anew.iter().for_each(|id| core.dict.cache.forget_counter(*id));
+        counters.iter().for_each(|(id, next)| core.dict.cache.set_counter(*id, *next));
         for id in dropped {
             core.dict.cache.forget(id);
             core.txn.locks().forget_table(id);

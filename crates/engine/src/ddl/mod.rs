@@ -189,7 +189,7 @@ pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks
 }
 
 /// Gives a table another definition that its rows and indexes fit as they are. Foreign keys follow renamed columns; `spec` names
-/// none.
+/// none. An AUTO_INCREMENT value is the next one: the caller knows that it is above those of the rows.
 ///
 /// # Errors
 /// No such table; [`Error::BadDefinition`](crate::error::Error::BadDefinition): the definition asks for other records.

@@ -30,8 +30,8 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec) -> Result<()> 
     foreign::rename_columns(change, &spec.name, &renamed)?;
     replace_extra(change, &after)?;
     change.changes(&spec.name);
-    if spec.auto_increment.is_some() {
-        change.counts_anew(after.id);
+    if let Some(next) = spec.auto_increment {
+        change.counts_from(after.id, next);
     }
     Ok(())
 }

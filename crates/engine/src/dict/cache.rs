@@ -92,9 +92,9 @@ impl Cache {
         maps.counters.remove(&id);
     }
 
-    /// Forgets the counter of a table that was taken out: it begins anew, from what the definition says.
-    pub(crate) fn forget_counter(&self, id: TableId) {
-        self.maps.write().counters.remove(&id);
+    /// Sets the counter of a table that was taken out.
+    pub(crate) fn set_counter(&self, id: TableId, next: u64) {
+        self.maps.write().counters.insert(id, next);
     }
 
     /// Tables put in so far.

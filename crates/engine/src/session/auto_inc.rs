@@ -15,15 +15,32 @@ fn column_of(table: &Table) -> Option<usize> {
     table.columns.iter().position(|c| c.auto_increment)
 }
 
-/// One above the greatest value in the table, from the last record of the index that begins with the column, or the first if that is descending. It may
-/// belong to a transaction that is still open: its value is taken all the same.
+/// The AUTO_INCREMENT value that follows those of the rows; 1 without such a column. Nobody else uses the table: of rows that are
+/// deleted and not purged yet nobody wants a number back.
+pub(super) fn next_of_rows(core: &Core, table: &Table) -> Result<u64> {
+    match column_of(table) {
+        Some(column) => Ok(greatest_of(core, table, column, true)?.saturating_add(1)),
+        None => Ok(1),
+    }
+}
+
+/// The greatest value in the table, from the last record of the index that begins with the column, or the first if that is
+/// descending. It may belong to a transaction that is still open: its value is taken all the same.
 fn greatest(core: &Core, table: &Table, column: usize) -> Result<u64> {
+    greatest_of(core, table, column, false)
+}
+
+/// The same; `alive`: of rows that are not deleted.
+fn greatest_of(core: &Core, table: &Table, column: usize, alive: bool) -> Result<u64> {
     let first_is =
         |s: &[FieldSource]| matches!(s[0], FieldSource::Column { column: c, prefix_len: 0 } if c == column);
     let Some(index) = table.indexes.iter().find(|i| first_is(&i.sources)) else { return Ok(0) };
     let mut cursor = Cursor::new(&index.tree, &core.storage);
-    let there =
-        if index.def().compare_plan()[0].is_descending() { cursor.first()? } else { cursor.last()? };
+    let down = index.def().compare_plan()[0].is_descending();
+    let mut there = if down { cursor.first()? } else { cursor.last()? };
+    while alive && there && cursor.record().is_some_and(|record| record.is_deleted()) {
+        there = if down { cursor.next()? } else { cursor.prev()? };
+    }
     if !there {
         return Ok(0);
     }

@@ -2,6 +2,7 @@
 //! committed one by one; nobody else uses the table between them.
 
 use super::Session;
+use super::auto_inc::next_of_rows;
 use crate::core::Core;
 use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
@@ -99,12 +100,18 @@ impl InPlace<'_> {
         self.step(|core, trx, table| ddl::drop_foreign_key(core, trx, table, name))
     }
 
-    /// Gives the table another definition that its rows and indexes fit as they are.
+    /// Gives the table another definition that its rows and indexes fit as they are. An AUTO_INCREMENT value that rows have been given
+    /// is raised.
     ///
     /// # Errors
-    /// As [`ddl::redefine_table`].
+    /// As [`ddl::redefine_table`]; errors of reading the index.
     pub fn redefine(&mut self, spec: &TableSpec) -> Result<()> {
         assert_eq!(spec.name, self.table, "the definition of another table");
-        self.step(|core, trx, _| ddl::redefine_table(core, trx, spec))
+        let mut spec = spec.clone();
+        if let Some(wanted) = &mut spec.auto_increment {
+            let core = &self.session.core;
+            *wanted = (*wanted).max(next_of_rows(core, &*core.table(self.table)?)?);
+        }
+        self.step(|core, trx, _| ddl::redefine_table(core, trx, &spec))
     }
 }
