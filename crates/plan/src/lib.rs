@@ -48,7 +48,7 @@ pub use file_format::FileFormat;
 pub use planner::{Planner, Runnable};
 pub use query::changed::{ChangedView, InsertView, is_updatable, open_to_insert};
 pub use query::matching::{
-    MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match, refuse_reading, refuse_value,
+    Doing, MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match, refuse_reading, refuse_value,
 };
 pub use query::on_duplicate::{PlannedUpdates, SELECTED, Updates};
 pub use query::{DefinedView, define_view, plan_subquery};

@@ -34,6 +34,8 @@ pub struct TableUse {
     pub database: String,
     /// Name.
     pub table: String,
+    /// The statement calls it by another name.
+    pub renamed: bool,
     /// Names of the columns that are read; empty for `COUNT(*)` and the like.
     pub columns: Vec<String>,
     /// FOR UPDATE, LOCK IN SHARE MODE.

@@ -19,7 +19,7 @@ use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{EvalCx, Expr, Row, TableRow, compile};
 use vaquita_parser::ast::{self, TriggerEvent};
 use vaquita_plan::{
-    InsertView, PlannedUpdates, Planner, SelectPlan, SourceLock, TableRules, TableUse, Updates,
+    Doing, InsertView, PlannedUpdates, Planner, SelectPlan, SourceLock, TableRules, TableUse, Updates,
     open_to_insert, plan_select_for, refuse_reading, wanted_of,
 };
 use vaquita_session::privilege::{Priv, Wanted};
@@ -285,7 +285,7 @@ impl InsertTarget {
         let definition = &self.info.definition;
         let view = self.view.as_ref().map(|view| (view.database.as_str(), view.name.as_str()));
         let name = view.map_or(definition.name.as_str(), |(_, name)| name);
-        refuse_reading(uses, definition, name, view, "INSERT")
+        refuse_reading(uses, definition, name, view, Doing::Insert)
     }
 }
 

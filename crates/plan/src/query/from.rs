@@ -470,6 +470,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
             uses.push(TableUse {
                 database: named.database.to_owned(),
                 table: named.name.to_owned(),
+                renamed: named.alias != named.name,
                 columns: names(named.columns, used, &substituted.borrow()),
                 locked: !locking.is_empty(),
                 for_update,
@@ -484,6 +485,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
     uses.extend(within.map(|(slot, within): (&Slot, &Within)| TableUse {
         database: slot.database.clone(),
         table: slot.name.clone(),
+        renamed: false,
         columns: names(&slot.columns, &slot.used, &slot.substituted.borrow()),
         locked: false,
         for_update: false,

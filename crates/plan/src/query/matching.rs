@@ -147,8 +147,8 @@ fn plan_rows(
     let names_several = opened.order.len() > 1 || !request.delete_from.is_empty();
     for (given, clause) in [(!request.order_by.is_empty(), "ORDER BY"), (request.limit.is_some(), "LIMIT")] {
         if names_several && given {
-            let statement = if update { "UPDATE" } else { "DELETE" };
-            return Err(SqlError::new(1221, format!("Incorrect usage of {statement} and {clause}")));
+            let doing = if update { Doing::Update } else { Doing::Delete };
+            return Err(SqlError::new(1221, format!("Incorrect usage of {} and {clause}", doing.name())));
         }
     }
     let scope = BlockScope::of(planner, None, opened);
@@ -210,7 +210,7 @@ fn refuse_read(
     targets: &[TargetTable],
     update: bool,
 ) -> SqlResult<()> {
-    let statement = if update { "UPDATE" } else { "DELETE" };
+    let doing = if update { Doing::Update } else { Doing::Delete };
     for target in targets {
         let slot = &scope.slots[usize::from(target.slot)];
         let definition = &target.info.definition;
@@ -223,13 +223,35 @@ fn refuse_read(
             Some(view) => (view.alias(), Some(view.name())),
             None => (slot.alias.as_str(), None),
         };
-        refuse_reading(&planner.uses.borrow(), definition, alias, view, statement)?;
+        refuse_reading(&planner.uses.borrow(), definition, alias, view, doing)?;
     }
     Ok(())
 }
 
+/// What a statement does to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// INSERT, REPLACE, LOAD DATA.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+impl Doing {
+    /// As messages call it.
+    fn name(self) -> &'static str {
+        match self {
+            Doing::Insert => "INSERT",
+            Doing::Update => "UPDATE",
+            Doing::Delete => "DELETE",
+        }
+    }
+}
+
 /// Whether what subqueries read is the table that a statement changes, which it calls `alias`; `view`: database and name, if that is
-/// a view.
+/// a view. INSERT may read it under another name, as in MySQL: the value is there before the row.
 ///
 /// # Errors
 /// 1093, 1443.
@@ -238,9 +260,11 @@ pub fn refuse_reading(
     definition: &Definition,
     alias: &str,
     view: Option<(&str, &str)>,
-    statement: &str,
+    doing: Doing,
 ) -> SqlResult<()> {
-    let table = |u: &&TableUse| !u.derived && u.database == definition.database && u.table == definition.name;
+    let may_read = |u: &TableUse| u.derived || doing == Doing::Insert && u.renamed && u.through.is_none();
+    let table =
+        |u: &&TableUse| u.database == definition.database && u.table == definition.name && !may_read(u);
     let Some(found) = uses.iter().find(table) else { return Ok(()) };
     let by = found.through.as_ref().map(|through| (through.view.0.as_str(), through.view.1.as_str()));
     if by == view {
@@ -248,8 +272,9 @@ pub fn refuse_reading(
         return Err(SqlError::new(1093, message));
     }
     let name = by.map_or(alias, |(_, name)| name);
+    let operation = doing.name();
     let message =
-        format!("The definition of table '{name}' prevents operation {statement} on table '{alias}'.");
+        format!("The definition of table '{name}' prevents operation {operation} on table '{alias}'.");
     Err(SqlError::new(1443, message))
 }
 
@@ -270,8 +295,8 @@ fn table_of(scope: &BlockScope<'_, '_>, slot: usize, update: bool) -> SqlResult<
             Ok(TargetTable { slot: slot as u16, info: info.clone(), rules: None, triggers: None, view: None })
         }
         _ => {
-            let statement = if update { "UPDATE" } else { "DELETE" };
-            Err(not_updatable(&scope.slots[slot].alias, statement))
+            let doing = if update { Doing::Update } else { Doing::Delete };
+            Err(not_updatable(&scope.slots[slot].alias, doing.name()))
         }
     }
 }

@@ -322,6 +322,7 @@ fn uses(scope: &BlockScope<'_, '_>, through: &Arc<Through>) -> Vec<TableUse> {
         uses.push(TableUse {
             database: view.face.database.clone(),
             table: view.face.name.clone(),
+            renamed: false,
             columns: columns.map(|(c, _)| c.name.clone()).collect(),
             locked: false,
             for_update: false,
