@@ -62,10 +62,13 @@ fn evaluated<'r>(
     if !info.columns[rule.column].functional || !cx.state.vars.sql_mode.is_strict() {
         return rule.value.eval(cx, row);
     }
+    /// What a value that is cut is warned of, or refused with where rows are written.
+    const CUT: [u16; 4] = [1265, 1292, 1366, 1406];
     let before = cx.state.warnings.count();
-    let value = rule.value.eval(cx, row)?;
-    if cx.state.warnings.count() == before {
-        return Ok(value);
+    match rule.value.eval(cx, row) {
+        Ok(value) if cx.state.warnings.count() == before => return Ok(value),
+        Err(e) if !CUT.contains(&e.code) => return Err(e),
+        _ => {}
     }
     let is_of = |key: &&KeyInfo| key.parts.iter().any(|part| part.column == rule.column);
     let key = info.keys.iter().find(is_of).map_or("", |key| key.name.as_str());
