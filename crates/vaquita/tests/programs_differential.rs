@@ -20,6 +20,7 @@ const OPEN: &[(u64, &str)] = &[
     (2, "GET DIAGNOSTICS meets a warning of comparing a constant with no row, as in 4"),
     (4, "where a number is compared with text that is none 5.6.24 warns though no row is read"),
     (6, "the text of an expression with variables, in error 1690"),
+    (7, "GET DIAGNOSTICS in a trigger meets a warning of the statement that fired it"),
     (11, "a handler in a loop is called once more"),
 ];
 
