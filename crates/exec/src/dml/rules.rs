@@ -62,13 +62,13 @@ fn evaluated<'r>(
     if !info.columns[rule.column].functional || !cx.state.vars.sql_mode.is_strict() {
         return rule.value.eval(cx, row);
     }
-    /// What a value that is cut is warned of, or refused with where rows are written.
+    /// What a value that is cut is warned of.
     const CUT: [u16; 4] = [1265, 1292, 1366, 1406];
-    let before = cx.state.warnings.count();
-    match rule.value.eval(cx, row) {
-        Ok(value) if cx.state.warnings.count() == before => return Ok(value),
-        Err(e) if !CUT.contains(&e.code) => return Err(e),
-        _ => {}
+    let before = cx.state.warnings.refuse(true);
+    let done = rule.value.eval(cx, row);
+    match cx.state.warnings.end_refusing(before, done) {
+        Err(e) if CUT.contains(&e.code) => {}
+        done => return done,
     }
     let is_of = |key: &&KeyInfo| key.parts.iter().any(|part| part.column == rule.column);
     let key = info.keys.iter().find(is_of).map_or("", |key| key.name.as_str());
