@@ -98,7 +98,7 @@ fn comparable(step: &str) -> Vec<String> {
     if is_query(step) && lines.len() > 1 {
         // Of the text of an expression clients of utf8mb4 get 255 characters from 5.6.24, others 256.
         let names: Vec<String> = lines[1].split('\t').map(|name| name.chars().take(255).collect()).collect();
-        lines[1] = names.join("\t");
+        lines[1] = cells(&names.join("\t"));
         // The statement and the names of the columns stay where they are.
         lines[2..].sort_unstable();
     }
