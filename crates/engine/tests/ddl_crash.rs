@@ -122,6 +122,29 @@ fn rename_column(table: &mut Table) -> Vec<(&'static str, &'static str)> {
     vec![(old, COLUMN[usize::from(table.renamed)])]
 }
 
+/// Two tables change names by way of a free one; now and then a third one takes that afterwards.
+fn change_of_places(
+    rng: &mut Rng,
+    have: &[&'static str],
+    free: &[&'static str],
+) -> Option<Vec<(&'static str, &'static str)>> {
+    let (a, b) = (*have.get(rng.index(have.len().max(1)))?, *have.first()?);
+    let between = *free.first().filter(|_| a != b)?;
+    let mut pairs = vec![(a, between), (b, a), (between, b)];
+    let third = have.iter().find(|name| ![a, b].contains(*name));
+    pairs.extend(third.filter(|_| rng.one_in(2)).map(|third| (*third, between)));
+    Some(pairs)
+}
+
+/// What a RENAME of several pairs makes of the model.
+fn rename_all(model: &mut Model, pairs: &[(&'static str, &'static str)]) {
+    for (from, to) in pairs {
+        let table = model.remove(from).expect("it is there by then");
+        model.insert(to, table);
+        model.values_mut().filter(|t| t.parent == Some(from)).for_each(|t| t.parent = Some(to));
+    }
+}
+
 type ChangeOf = Box<dyn FnOnce(&mut Session) -> Result<()>>;
 
 /// Draws a change and makes it of a copy of the model; what is to be done on the folder.
@@ -148,21 +171,20 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
         }
         6..=7 => {
             let (name, new) = (name?, new?);
-            let table = model.remove(name)?;
-            model.insert(new, table);
-            model.values_mut().for_each(|t| {
-                if t.parent == Some(name) {
-                    t.parent = Some(new);
-                }
-            });
+            rename_all(model, &[(name, new)]);
             Some(Box::new(move |s| s.rename_table(name, new)))
         }
         8 => {
+            let pairs = change_of_places(rng, &have, &free)?;
+            rename_all(model, &pairs);
+            Some(Box::new(move |s| s.rename_tables(&pairs)?.map_err(|(_, e)| e)))
+        }
+        9 => {
             let name = name.filter(|n| !is_parent(model, *n))?;
             model.get_mut(name)?.rows = 0;
             Some(Box::new(move |s| s.truncate_table(name)))
         }
-        9..=10 => {
+        10 => {
             let name = name?;
             let missing: Vec<_> =
                 INDEXES.into_iter().filter(|i| !model[name].indexes.contains(i)).take(2).collect();

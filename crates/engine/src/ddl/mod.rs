@@ -151,12 +151,16 @@ pub fn drop_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bo
     Change::run(core, trx, |change| drop::drop_table(change, name, references))
 }
 
-/// Renames a table, also to another database.
+/// Renames tables and views, also to other databases, from left to right. `at` is the number of the pair that an error is
+/// about.
 ///
 /// # Errors
 /// No such table, the new name is taken.
-pub fn rename_table(core: &Core, trx: &mut Trx, from: &str, to: &str) -> Result<()> {
-    Change::run(core, trx, |change| rename::rename(change, from, to))
+///
+/// # Crash
+/// All have their new names, or all the old ones.
+pub fn rename_tables(core: &Core, trx: &mut Trx, pairs: &[(&str, &str)], at: &mut usize) -> Result<()> {
+    Change::run(core, trx, |change| rename::rename(change, pairs, at))
 }
 
 /// What becomes of the foreign keys of and to a table that another one takes the place of.

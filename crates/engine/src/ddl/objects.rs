@@ -156,18 +156,23 @@ pub fn drop_this_object(core: &Core, trx: &mut Trx, object: &Object) -> Result<b
     })
 }
 
-/// Gives a view another name; names are the engine's.
+/// Gives views other names, all at once; names are the engine's, and the new ones are known to be free then.
 ///
 /// # Errors
-/// No such view; the new name is one of a table or a view.
-pub(super) fn rename_view(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
-    super::rename::check_is_free(change, to)?;
+/// No such view.
+pub(super) fn rename_views<'n>(
+    change: &mut Change<'_>,
+    pairs: impl Iterator<Item = (&'n str, &'n str)>,
+) -> Result<()> {
     let now = now(change);
-    let old = now.view(from).ok_or_else(|| Error::NoSuchTable(from.to_owned()))?;
-    let (database, name) = to.split_once('/').ok_or_else(|| Error::BadDefinition(to.to_owned()))?;
-    let new = Object { database: database.to_owned(), name: name.to_owned(), ..Object::clone(old) };
-    remove(change, old)?;
-    add(change, new)
+    let mut renamed = Vec::new();
+    for (from, to) in pairs {
+        let old = now.view(from).ok_or_else(|| Error::NoSuchTable(from.to_owned()))?;
+        let (database, name) = to.split_once('/').ok_or_else(|| Error::BadDefinition(to.to_owned()))?;
+        renamed.push(Object { database: database.to_owned(), name: name.to_owned(), ..Object::clone(old) });
+        remove(change, old)?;
+    }
+    renamed.into_iter().try_for_each(|view| add(change, view))
 }
 
 /// Whether the engine's name is that of a view.

@@ -1,4 +1,10 @@
-//! RENAME TABLE.
+//! RENAME TABLE: tables and views get other names, several of them in one change.
+//!
+//! Pairs are taken from left to right, as if each were done before the next, but what is done is only where they lead: a
+//! table that ends where it began is left alone, and each of the others goes to its last name at once. Where names change
+//! places, one table of the circle waits under a name that nobody else can have. So no file is given a name twice, and
+//! what the [DDL log](super::log) says beforehand takes everything back from any point on: [`Entry::RenameBack`] knows a
+//! file by its tablespace and by the name that it was to get.
 
 use super::change::Change;
 use super::definition::path_value;
@@ -9,6 +15,25 @@ use crate::dict::rows;
 use crate::error::{Error, Result};
 use vaquita_base::SpaceId;
 
+/// Where a name of before the change leads.
+#[derive(Debug)]
+struct Net<'n> {
+    origin: &'n str,
+    to: &'n str,
+    /// Number of the pair that says so.
+    pair: usize,
+}
+
+/// A table goes from one name to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Move<'n> {
+    /// What it is called before the change.
+    origin: &'n str,
+    from: &'n str,
+    to: &'n str,
+    pair: usize,
+}
+
 /// A table that gets another name.
 #[derive(Debug)]
 pub(super) struct Renaming<'n> {
@@ -16,17 +41,107 @@ pub(super) struct Renaming<'n> {
     to: &'n str,
 }
 
-/// Gives a table another name; foreign keys and triggers go with it. Or a view.
-pub(super) fn rename(change: &mut Change<'_>, from: &str, to: &str) -> Result<()> {
-    if objects::is_view(change, from) {
-        return objects::rename_view(change, from, to);
+/// Gives tables and views other names, from left to right; foreign keys and triggers go with their tables. `at` is the
+/// number of the pair that is being worked on: when an error comes, it is that one's.
+pub(super) fn rename(change: &mut Change<'_>, pairs: &[(&str, &str)], at: &mut usize) -> Result<()> {
+    let net = net_of(change, pairs, at)?;
+    let (views, tables): (Vec<&Net<'_>>, Vec<&Net<'_>>) =
+        net.iter().partition(|net| objects::is_view(change, net.origin));
+    let aside = aside_names(change, &tables)?;
+    let moves = moves_of(&tables, &aside);
+    let mut renamings = Vec::with_capacity(moves.len());
+    for step in &moves {
+        *at = step.pair;
+        let renaming = Renaming::of(change, step.origin, step.to)?;
+        let row = TableRow { name: step.from.to_owned(), ..renaming.row };
+        renamings.push((step.pair, Renaming { row, ..renaming }));
     }
-    check_is_free(change, to)?;
-    let renaming = Renaming::of(change, from, to)?;
-    rename_files(change, &[&renaming])?;
-    rename_rows(change, &renaming)?;
-    objects::rename_triggers(change, from, to)?;
-    foreign::rename_table(change, from, to)
+    rename_files(change, &renamings, at)?;
+    for (pair, renaming) in &renamings {
+        *at = *pair;
+        rename_rows(change, renaming)?;
+        foreign::rename_table(change, &renaming.row.name, renaming.to)?;
+    }
+    for net in &tables {
+        *at = net.pair;
+        objects::rename_triggers(change, net.origin, net.to)?;
+    }
+    objects::rename_views(change, views.iter().map(|net| (net.origin, net.to)))
+}
+
+/// Goes through the pairs and tells where the names lead that are given up. Names that stay are not among them.
+fn net_of<'n>(change: &Change<'_>, pairs: &[(&'n str, &'n str)], at: &mut usize) -> Result<Vec<Net<'n>>> {
+    let mut net: Vec<Net<'n>> = Vec::with_capacity(pairs.len());
+    for (pair, &(from, to)) in pairs.iter().enumerate() {
+        *at = pair;
+        let left = |name: &str| net.iter().any(|n| n.origin == name);
+        let taken = |name: &str| net.iter().any(|n| n.to == name);
+        match () {
+            () if taken(to) => return Err(Error::TableExists(to.to_owned())),
+            // What has left the name has made room.
+            () if left(to) => {}
+            () => check_is_free(change, to)?,
+        }
+        if !taken(from) && (left(from) || !is_there(change, from)?) {
+            return Err(Error::NoSuchTable(from.to_owned()));
+        }
+        match net.iter_mut().find(|n| n.to == from) {
+            Some(moved) => (moved.to, moved.pair) = (to, pair),
+            None => net.push(Net { origin: from, to, pair }),
+        }
+    }
+    net.retain(|n| n.origin != n.to);
+    Ok(net)
+}
+
+/// One table of each circle, and the name under which it waits, which has its number.
+fn aside_names<'n>(change: &Change<'_>, tables: &[&Net<'n>]) -> Result<Vec<(&'n str, String)>> {
+    let mut aside = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for first in tables {
+        // No two names lead to one: a way that comes to an end, or to one that was gone before, is no circle.
+        let mut at = Some(first);
+        while let Some(net) = at.filter(|net| !seen.contains(&net.origin)) {
+            seen.push(net.origin);
+            if net.to == first.origin {
+                let Renaming { row, .. } = Renaming::of(change, first.origin, first.to)?;
+                let database = first.origin.split_once('/').map_or("", |(database, _)| database);
+                aside.push((first.origin, format!("{database}/#sql-vaquita-aside-{:x}", row.id.get())));
+            }
+            at = tables.iter().find(|next| next.origin == net.to);
+        }
+    }
+    Ok(aside)
+}
+
+/// The order in which tables go: a name is free when a table comes to it.
+fn moves_of<'m>(tables: &[&Net<'m>], aside: &'m [(&'m str, String)]) -> Vec<Move<'m>> {
+    let mut moves = Vec::new();
+    let mut left = Vec::new();
+    for &&Net { origin, to, pair } in tables {
+        let step = Move { origin, from: origin, to, pair };
+        match aside.iter().find(|(waits, _)| *waits == origin) {
+            Some((_, aside)) => {
+                moves.push(Move { to: aside, ..step });
+                left.push(Move { from: aside, ..step });
+            }
+            None => left.push(step),
+        }
+    }
+    while !left.is_empty() {
+        let free = left.iter().position(|step| left.iter().all(|other| other.from != step.to));
+        moves.push(left.remove(free.expect("one table of each circle has left its name")));
+    }
+    moves
+}
+
+/// Whether there is a table or view of that name.
+fn is_there(change: &Change<'_>, name: &str) -> Result<bool> {
+    match objects::is_view(change, name) {
+        true => Ok(true),
+        false if !name.contains('/') => Ok(false),
+        false => Ok(change.core.dict.table_row(change.storage(), name)?.is_some()),
+    }
 }
 
 /// Whether a table may have that name, and no table or view has it.
@@ -68,24 +183,32 @@ impl<'n> Renaming<'n> {
 }
 
 /// Gives the files of tables their names, one after the other, before any row says so. Whoever comes to rows of these
-/// tables meanwhile, as purge does, finds the files open.
-pub(super) fn rename_files(change: &mut Change<'_>, renamings: &[&Renaming<'_>]) -> Result<()> {
+/// tables meanwhile, as purge does, finds the files open. A table may go twice, the second time from its first new name.
+pub(super) fn rename_files(
+    change: &mut Change<'_>,
+    renamings: &[(usize, Renaming<'_>)],
+    at: &mut usize,
+) -> Result<()> {
     change.unlatched(|change| {
         let storage = change.storage();
         let _folder = change.core.dict.keep_folders();
-        let mut files = Vec::with_capacity(renamings.len());
-        for renaming in renamings {
-            if renaming.has_file(change)? {
+        let mut files: Vec<&(usize, Renaming<'_>)> = Vec::with_capacity(renamings.len());
+        for numbered in renamings {
+            let (pair, renaming) = numbered;
+            *at = *pair;
+            let goes_on = files.iter().any(|(_, earlier)| earlier.row.space == renaming.row.space);
+            if goes_on || renaming.has_file(change)? {
                 make_database_dir(storage, renaming.to)?;
-                files.push(renaming);
+                files.push(numbered);
             }
         }
         if files.is_empty() {
             return Ok(());
         }
-        let back: Vec<Entry> = files.iter().map(|file| file.back()).collect();
+        let back: Vec<Entry> = files.iter().map(|(_, file)| file.back()).collect();
         change.will_make(&back)?;
-        for Renaming { row, to } in files {
+        for (pair, Renaming { row, to }) in files {
+            *at = *pair;
             check::file_is_free(storage, to)?;
             storage.rename_table_space(row.space, &row.name, to)?;
         }

@@ -13,17 +13,17 @@ pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, keys: Kep
     }
     let aside = format!("{with}-old");
     rename::check_is_free(change, &aside)?;
-    let old = Renaming::of(change, name, &aside)?;
-    let new = Renaming::of(change, with, name)?;
-    rename::rename_files(change, &[&old, &new])?;
+    let renamings = [(0, Renaming::of(change, name, &aside)?), (1, Renaming::of(change, with, name)?)];
+    rename::rename_files(change, &renamings, &mut 0)?;
     for key in keys.without {
         foreign::drop_key(change, name, key)?;
     }
     // The new table's own keys have the new names already.
     foreign::rename_columns(change, name, keys.renamed)?;
     // Under another name it has no foreign keys, so nothing is lost with it.
-    rename::rename_rows(change, &old)?;
-    rename::rename_rows(change, &new)?;
+    for (_, renaming) in &renamings {
+        rename::rename_rows(change, renaming)?;
+    }
     foreign::rename_table(change, with, name)?;
     drop::drop_table(change, &aside, drop::References::Ignored)?;
     change.changes(name);

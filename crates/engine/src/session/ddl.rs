@@ -57,21 +57,20 @@ impl Session {
     /// # Errors
     /// No such table, the new name is taken; [`Error::ForcedRecovery`].
     pub fn rename_table(&mut self, from: &str, to: &str) -> Result<()> {
-        self.check_changeable()?;
-        self.change_definition(&[from, to], |core, trx| ddl::rename_table(core, trx, from, to))
+        self.rename_tables(&[(from, to)])?.map_err(|(_, e)| e)
     }
 
-    /// Renames tables and views, one after the other: others find all names as they were or all as they will be. The inner
-    /// error comes with the number of the pair that could not be; those before it have their old names again.
+    /// Renames tables and views from left to right, as one change. The inner error comes with the number of the pair that
+    /// could not be; nothing is done then.
     ///
     /// # Errors
-    /// As [`Session::rename_table`] of a pair; the outer ones: nothing was done, or something could not be taken back.
+    /// As [`Session::rename_table`] of a pair; the outer ones: nothing was begun, or something could not be taken back.
     ///
     /// # Crash
-    /// Each pair is a change of its own: those of the beginning may have their new names.
+    /// All have their new names, or all the old ones.
     pub fn rename_tables(
         &mut self,
-        pairs: &[(String, String)],
+        pairs: &[(&str, &str)],
     ) -> Result<std::result::Result<(), (usize, Error)>> {
         self.check_changeable()?;
         if self.core.storage.options().read_only {
@@ -79,31 +78,15 @@ impl Session {
         }
         self.commit()?.wait()?;
         self.as_change(|session| {
-            let done = session.rename_locked(pairs);
+            let all: Vec<&str> = pairs.iter().flat_map(|&(from, to)| [from, to]).collect();
+            let locked = session.lock_related(&all);
+            let mut at = 0;
+            let done = locked.and_then(|names| {
+                session.change_locked(&names, |core, trx| ddl::rename_tables(core, trx, pairs, &mut at))
+            });
             session.release_locks();
-            done
+            done.map(|done| done.map_err(|e| (at, e)))
         })
-    }
-
-    fn rename_locked(
-        &mut self,
-        pairs: &[(String, String)],
-    ) -> Result<std::result::Result<(), (usize, Error)>> {
-        let all: Vec<&str> = pairs.iter().flat_map(|(from, to)| [from.as_str(), to.as_str()]).collect();
-        self.lock_related(&all)?;
-        for (at, (from, to)) in pairs.iter().enumerate() {
-            if let Err(e) = self.rename_one_locked(from, to) {
-                for (from, to) in pairs[..at].iter().rev() {
-                    self.rename_one_locked(to, from)?;
-                }
-                return Ok(Err((at, e)));
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    fn rename_one_locked(&mut self, from: &str, to: &str) -> Result<()> {
-        self.change_definition_locked(&[from, to], |core, trx| ddl::rename_table(core, trx, from, to))
     }
 
     /// Empties a table.

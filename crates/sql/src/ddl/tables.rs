@@ -52,7 +52,7 @@ pub(super) fn drop_tables(cx: &mut StmtCx<'_>, drop: &ast::DropTables<'_>) -> Sq
     Ok(Outcome::default())
 }
 
-/// Renames tables from left to right, and nobody sees it half done. If one fails those before it get their old names back.
+/// Renames tables and views from left to right, as one change: nobody sees it half done, not after a crash either.
 pub(super) fn rename(
     cx: &mut StmtCx<'_>,
     pairs: &[(ast::ObjectName<'_>, ast::ObjectName<'_>)],
@@ -67,7 +67,9 @@ pub(super) fn rename(
         engine_pairs.push(checked_pair(cx, &origin, &from, &to)?);
         named.push((origin, to));
     }
-    let done = cx.engine.rename_tables(&engine_pairs).map_err(|e| error::engine(&e))?;
+    let by_name: Vec<(&str, &str)> =
+        engine_pairs.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+    let done = cx.engine.rename_tables(&by_name).map_err(|e| error::engine(&e))?;
     for (old, _) in &engine_pairs {
         cx.db.catalog.forget(old);
     }
