@@ -118,7 +118,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("alter table t add key u ((a - 1)); select a from t where a - 1 = 0", "1"),
     ("create index x on t ((a + 5)), algorithm = inplace", "ERROR 1064"),
-    ("create index x on t ((a + 5)) algorithm = inplace", "ERROR 1845"),
+    ("create index x on t ((a + 5)) algorithm = inplace", ""),
     // An index of a generated column.
     (
         "create table g (a int, b int as (a + 1) virtual, c varchar(10), d varchar(30) as (upper(c)) stored, key (b), key (d)) default charset latin1; insert into g (a, c) values (1, 'x'), (2, 'y'), (3, 'z')",

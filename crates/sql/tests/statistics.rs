@@ -128,12 +128,22 @@ fn algorithm_and_lock_are_kept_or_refused() {
     filled(&mut c);
     let instead =
         |what: &str, of: &str| format!("1845 {what} is not supported for this operation. Try {of}.");
+    let because =
+        |what: &str, why: &str, of: &str| format!("1846 {what} is not supported. Reason: {why}. Try {of}.");
+    let of_type = "Cannot change column type INPLACE";
     let cases = [
-        ("alter table t modify b bigint, algorithm=inplace", instead("ALGORITHM=INPLACE", "ALGORITHM=COPY")),
-        ("alter table t modify b bigint, lock=none", instead("LOCK=NONE", "LOCK=EXCLUSIVE")),
+        (
+            "alter table t modify b bigint, algorithm=inplace",
+            because("ALGORITHM=INPLACE", of_type, "ALGORITHM=COPY"),
+        ),
+        ("alter table t modify b bigint, lock=none", because("LOCK=NONE", of_type, "LOCK=EXCLUSIVE")),
+        (
+            "alter table t comment = 'x', algorithm=instant, lock=none",
+            "1221 Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE".into(),
+        ),
         ("alter table t add key b (b), lock=shared", instead("LOCK=SHARED", "LOCK=EXCLUSIVE")),
         ("create index b on t (b) algorithm=inplace lock=none", instead("LOCK=NONE", "LOCK=EXCLUSIVE")),
-        ("alter table t add d int, algorithm=instant", instead("ALGORITHM=INSTANT", "ALGORITHM=COPY")),
+        ("alter table t add d int, algorithm=instant", instead("ALGORITHM=INSTANT", "ALGORITHM=INPLACE")),
         ("create index b on t (b) algorithm=inplace lock=exclusive", String::new()),
         ("drop index b on t algorithm=inplace lock=none", String::new()),
         ("alter table t add key b (b), algorithm=copy", String::new()),

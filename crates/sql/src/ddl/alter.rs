@@ -5,6 +5,7 @@
 //! anew ([`copy`]). RENAME comes last.
 
 use super::aside::Aside;
+use super::clauses::{self, Asked, Clauses, Way, Why};
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
 use super::{checks, columns, expressions, keys, limits, look_at, metadata, names_of, options, tables};
@@ -14,26 +15,15 @@ use vaquita_catalog::error;
 use vaquita_catalog::{
     ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, TableInfo, engine_name, same_name,
 };
-use vaquita_engine::table::{DefaultValue, ForeignKey};
+use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
 use vaquita_engine::{Error, InPlace};
 use vaquita_exec::Outcome;
-use vaquita_parser::ast::{self, AlterAction, AlterAlgorithm, AlterLock, ColumnPlace};
+use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
 use vaquita_plan::column_type as types;
 use vaquita_types::{Kind, SqlError, SqlResult};
 
 /// Times an ALTER TABLE begins again because somebody else was faster.
 const TRIES: usize = 10;
-
-/// How a change is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// Indexes and foreign keys come and go.
-    Keys,
-    /// They do, if there are any; then the definition is written anew. The rows are as they were.
-    Definition,
-    /// The rows are written anew.
-    Copy,
-}
 
 /// What a statement makes of a table.
 struct Change {
@@ -66,9 +56,16 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
     for _ in 0..TRIES {
         let info = look_at(cx, &database, &name)?;
         let mut change = change_of(cx, alter, &info)?;
-        change.check_clauses(alter)?;
+        change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
+            way: change.way,
+            brief: change.is_brief(),
+            only_name: alter.actions.iter().all(leaves_definition),
+            old_way: limits::is_on(cx, "old_alter_table"),
+        })?;
         let rename_to = change.rename_to.clone();
-        let outcome = match apply(cx, &info, change)? {
+        let only_name = alter.actions.iter().all(leaves_definition) && change.way == Way::Keys;
+        let applied = if only_name { Some(Outcome::default()) } else { apply(cx, &info, change)? };
+        let outcome = match applied {
             Some(outcome) => outcome,
             None => continue,
         };
@@ -124,7 +121,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     let mut change = Change {
         definition: info.definition.to_edit(),
         only_keys: true,
-        way: Way::Copy,
+        way: Way::Keys,
         aside: Aside::default(),
         renamed_indexes: Vec::new(),
         added_indexes: Vec::new(),
@@ -204,19 +201,21 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if !info.table.is_temporary() {
         checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
     }
-    let must_copy = alter.actions.iter().any(metadata::asks_for_rows) || limits::is_on(cx, "old_alter_table");
-    change.settle_way(info, must_copy);
+    change.settle_way(
+        info,
+        alter.actions.iter().any(metadata::asks_for_rows),
+        cx.state.vars.sql_mode.is_strict(),
+    );
     if info.table.is_temporary() {
         // Its rows are written anew for whatever is more than a name.
-        let same_keys = change.added_indexes.is_empty() && change.dropped_indexes.is_empty();
-        if change.way == Way::Definition || !same_keys {
-            change.way = Way::Copy;
+        if !alter.actions.iter().all(leaves_definition) {
+            change.way = Way::Copy(Why::NoOther);
         }
         if !change.definition.foreign_keys.is_empty() {
             return Err(SqlError::new(1215, "Cannot add foreign key constraint"));
         }
     }
-    check_foreign_keys(info, &change.definition)?;
+    check_foreign_keys(info, &change.definition, change.way)?;
     if change.definition.auto_increment.is_none() {
         // A table that is written anew goes on counting where it was.
         change.definition.auto_increment = super::next_auto_increment(cx, info)?;
@@ -225,9 +224,10 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
 }
 
 impl Change {
-    /// Constraints by their names, before columns go that CHECK constraints look at.
+    /// Constraints by their names, before the columns go that they are of.
     fn drop_constraint(&mut self, action: &AlterAction<'_>) -> SqlResult<()> {
         let (name, any_kind) = match action {
+            AlterAction::DropForeignKey(name) => return self.drop_foreign_key(&name.to_string()),
             AlterAction::DropCheck(name) => (name.to_string(), false),
             AlterAction::DropConstraint(name) => (name.to_string(), true),
             _ => return Ok(()),
@@ -292,7 +292,6 @@ impl Change {
                 self.definition.keys.remove(at);
                 self.only_keys = false;
             }
-            AlterAction::DropForeignKey(name) => self.drop_foreign_key(&name.to_string())?,
             _ => {}
         }
         Ok(())
@@ -454,16 +453,21 @@ impl Change {
     }
 }
 
+/// Whether an action leaves the table as it was, but perhaps for its name.
+fn leaves_definition(action: &AlterAction<'_>) -> bool {
+    matches!(action, AlterAction::Rename(_) | AlterAction::Keys(_))
+}
+
 impl Change {
     /// Whether it is done in a moment, whatever the table holds.
     fn is_brief(&self) -> bool {
-        self.way != Way::Copy
+        matches!(self.way, Way::Keys | Way::Definition)
             && self.added_indexes.is_empty()
             && self.definition.foreign_keys.iter().all(|key| key.exists)
     }
 
     /// Finds out which indexes come and go, and how the change is done.
-    fn settle_way(&mut self, info: &TableInfo, must_copy: bool) {
+    fn settle_way(&mut self, info: &TableInfo, other_rows: bool, strict: bool) {
         let (before, after) = (&info.definition, &self.definition);
         let stays = |old: &KeyDefinition, new: &KeyDefinition| {
             let renamed = self.renamed_indexes.iter().any(|(from, to)| (from, to) == (&old.name, &new.name));
@@ -492,41 +496,15 @@ impl Change {
         let names_fit = after.foreign_keys.iter().all(|key| key.exists) || !metadata::renames(before, after);
         let columns_stay = order_stays && metadata::keeps_rows(before, after);
         self.way = match only_keys {
-            _ if must_copy => Way::Copy,
-            true if order_stays => Way::Keys,
-            false if columns_stay && names_fit => Way::Definition,
-            _ => Way::Copy,
+            true if order_stays && !other_rows => Way::Keys,
+            false if columns_stay && names_fit && !other_rows => Way::Definition,
+            _ => clauses::copy_or_rebuild(before, after, strict),
         };
+        // Rows that are left out are found as they are copied.
+        if self.ignore && come.iter().any(|key| key.is_unique()) {
+            self.way = Way::Copy(Why::NoOther);
+        }
         (self.dropped_indexes, self.added_indexes) = (names(gone), names(come));
-    }
-
-    /// Holds what is to be done against `ALGORITHM` and `LOCK`. Indexes are added and dropped in place, all else writes the
-    /// rows anew, and nobody else uses the table meanwhile.
-    ///
-    /// # Errors
-    /// 1845, 1846: the clause asks for what is not done.
-    fn check_clauses(&mut self, alter: &ast::AlterTable<'_>) -> SqlResult<()> {
-        let refuse = |clause: &str, instead: &str| {
-            Err(SqlError::new(1845, format!("{clause} is not supported for this operation. Try {instead}.")))
-        };
-        match alter.algorithm {
-            AlterAlgorithm::Instant if !self.is_brief() => {
-                let instead = if self.way == Way::Copy { "COPY" } else { "INPLACE" };
-                return refuse("ALGORITHM=INSTANT", &format!("ALGORITHM={instead}"));
-            }
-            AlterAlgorithm::Inplace if self.way == Way::Copy => {
-                return refuse("ALGORITHM=INPLACE", "ALGORITHM=COPY");
-            }
-            AlterAlgorithm::Copy => self.way = Way::Copy,
-            _ => {}
-        }
-        match alter.lock {
-            AlterLock::None | AlterLock::Shared if !self.is_brief() => {
-                let lock = if alter.lock == AlterLock::None { "NONE" } else { "SHARED" };
-                refuse(&format!("LOCK={lock}"), "LOCK=EXCLUSIVE")
-            }
-            _ => Ok(()),
-        }
     }
 }
 
@@ -534,38 +512,14 @@ impl Change {
 ///
 /// # Errors
 /// 1553, 1829, 1830, 1832, 1833.
-fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
+fn check_foreign_keys(info: &TableInfo, to: &Definition, way: Way) -> SqlResult<()> {
     let table = &info.table;
     let stays = |f: &ForeignKey| {
         let name = error::constraint_name(&f.id);
         to.foreign_keys.iter().any(|k| k.exists && k.name.as_deref() == Some(name))
     };
     for key in table.foreign_keys.iter().filter(|f| stays(f)) {
-        let constraint = error::constraint_name(&key.id);
-        check_key_index(info, to, &key.child_columns)?;
-        for name in &key.child_columns {
-            match kept_column(info, to, name) {
-                Kept::Same(column) => {
-                    let sets_null = [key.on_delete, key.on_update]
-                        .contains(&vaquita_engine::table::ReferentialAction::SetNull);
-                    if sets_null && !column.ty.nullable {
-                        let message = format!(
-                            "Column '{name}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
-                            key.id
-                        );
-                        return Err(SqlError::new(1830, message));
-                    }
-                }
-                Kept::Changed => {
-                    let message = format!(
-                        "Cannot change column '{name}': used in a foreign key constraint '{constraint}'"
-                    );
-                    return Err(SqlError::new(1832, message));
-                }
-                // Told while columns are dropped.
-                Kept::Gone => {}
-            }
-        }
+        check_child_columns(info, to, key, way)?;
     }
     for key in &table.referenced_by {
         // A table that refers to itself may lose both together.
@@ -586,6 +540,35 @@ fn check_foreign_keys(info: &TableInfo, to: &Definition) -> SqlResult<()> {
                 Kept::Changed => return Err(SqlError::new(1833, message("change", name, "used in"))),
                 Kept::Gone => return Err(SqlError::new(1829, message("drop", name, "needed in"))),
             }
+        }
+    }
+    Ok(())
+}
+
+/// Columns of a foreign key of the table itself.
+fn check_child_columns(info: &TableInfo, to: &Definition, key: &ForeignKey, way: Way) -> SqlResult<()> {
+    check_key_index(info, to, &key.child_columns)?;
+    let sets_null = [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
+    for name in &key.child_columns {
+        let refuse = || {
+            let constraint = error::constraint_name(&key.id);
+            let message =
+                format!("Cannot change column '{name}': used in a foreign key constraint '{constraint}'");
+            Err(SqlError::new(1832, message))
+        };
+        match kept_column(info, to, name) {
+            Kept::Same(column) if sets_null && !column.ty.nullable => {
+                let message = format!(
+                    "Column '{name}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
+                    key.id
+                );
+                return Err(SqlError::new(1830, message));
+            }
+            // NULL would become a value that refers to nothing.
+            Kept::Same(column) if way == Way::Copy(Why::Nulls) && !column.ty.nullable => return refuse(),
+            Kept::Changed => return refuse(),
+            // Columns that go were told of as they were dropped.
+            Kept::Same(_) | Kept::Gone => {}
         }
     }
     Ok(())
@@ -739,16 +722,7 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
         ..Outcome::default()
     };
-    if change.way != Way::Copy {
-        let only_name = change.rename_to.is_some()
-            && change.way == Way::Keys
-            && change.added_indexes.is_empty()
-            && change.dropped_indexes.is_empty()
-            && change.dropped_keys.is_empty()
-            && change.definition.foreign_keys.iter().all(|k| k.exists);
-        if only_name {
-            return Ok(Some(Outcome::default()));
-        }
+    if matches!(change.way, Way::Keys | Way::Definition) {
         if !in_place(cx, info, &change)? {
             return Ok(None);
         }
@@ -761,7 +735,8 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         Copied::Stale => Ok(None),
         Copied::Done { rows, duplicates } => {
             cx.db.catalog.forget(&info.table.name);
-            Ok(Some(counts(rows + duplicates, duplicates, cx.state.warnings.count())))
+            let rows = if change.way == Way::Rebuild { 0 } else { rows + duplicates };
+            Ok(Some(counts(rows, duplicates, cx.state.warnings.count())))
         }
     }
 }

@@ -17,6 +17,7 @@
 mod alter;
 mod aside;
 mod checks;
+mod clauses;
 mod columns;
 mod copy;
 mod create;
