@@ -1,0 +1,194 @@
+//! From texts to the words that are indexed: what a parser finds, in lower case, of the right length, off the list of stopwords.
+//!
+//! The same analyzer reads documents and queries. Words are told in two ways: [`Word::text`] is how a word is spelled in the
+//! index (lower case by the collation; accents stay), [`Analyzer::key`] what makes two spellings one word (equal by the
+//! collation: `éclair` and `eclair` in `utf8_general_ci`).
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use vaquita_format::collation::Collation;
+
+use crate::parser::{Parser, Words};
+use crate::stopwords::Stopwords;
+
+/// Characters of the shortest word that may be asked for (`innodb_ft_min_token_size`): 0 to 16, by default 3.
+pub const SIZE_MIN_DEFAULT: usize = 3;
+/// Characters of the longest word (`innodb_ft_max_token_size`): 10 to 84, by default 84.
+pub const SIZE_MAX_DEFAULT: usize = 84;
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The byte of the text it starts at.
+    pub offset: usize,
+    /// The word in lower case.
+    pub text: Vec<u8>,
+    /// Whether it is indexed: neither too short, nor too long, nor a stopword.
+    pub is_indexed: bool,
+    /// Whether it is too short or too long.
+    pub has_wrong_size: bool,
+}
+
+/// How the texts of an index become words.
+pub struct Analyzer {
+    collation: Collation,
+    parser: Box<dyn Parser>,
+    sizes: RangeInclusive<usize>,
+    stopwords: Stopwords,
+}
+
+impl Analyzer {
+    /// InnoDB's own with its defaults, for texts of a collation.
+    pub fn innodb(collation: Collation) -> Analyzer {
+        Analyzer {
+            collation,
+            parser: Box::new(Words::new(collation.charset())),
+            sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
+            stopwords: Stopwords::default_list(collation),
+        }
+    }
+
+    /// With another parser.
+    #[must_use]
+    pub fn with_parser(self, parser: impl Parser + 'static) -> Analyzer {
+        Analyzer { parser: Box::new(parser), ..self }
+    }
+
+    /// With other lengths, in characters.
+    #[must_use]
+    pub fn with_sizes(self, sizes: RangeInclusive<usize>) -> Analyzer {
+        Analyzer { sizes, ..self }
+    }
+
+    /// With other stopwords.
+    #[must_use]
+    pub fn with_stopwords(self, stopwords: Stopwords) -> Analyzer {
+        Analyzer { stopwords, ..self }
+    }
+
+    /// The collation of texts and words.
+    pub fn collation(&self) -> Collation {
+        self.collation
+    }
+
+    /// Its parser.
+    pub fn parser(&self) -> &dyn Parser {
+        &*self.parser
+    }
+
+    /// All words of a text, indexed or not, in their order.
+    pub fn words(&self, text: &[u8], mut each: impl FnMut(Word)) {
+        self.parser.words(text, &mut |raw| {
+            let mut folded = Vec::with_capacity(raw.text.len());
+            self.collation.lower(&raw.text, &mut folded);
+            let has_wrong_size = self.has_wrong_size(&folded);
+            let is_indexed = !has_wrong_size && !self.stopwords.contains(&folded);
+            each(Word { offset: raw.offset, text: folded, is_indexed, has_wrong_size });
+        });
+    }
+
+    fn has_wrong_size(&self, word: &[u8]) -> bool {
+        self.parser.has_sizes() && !self.sizes.contains(&self.collation.charset().char_count(word))
+    }
+
+    /// The indexed words of a document: of its indexed columns, `None` for NULL. The place of a word is told in the columns'
+    /// texts, one after the other, with a byte between; columns without text leave no byte.
+    pub fn document<'a>(
+        &self,
+        columns: impl IntoIterator<Item = Option<&'a [u8]>>,
+        mut each: impl FnMut(&[u8], u32),
+    ) {
+        let mut before = 0;
+        for text in columns.into_iter().flatten().filter(|text| !text.is_empty()) {
+            self.words(text, |word| {
+                if word.is_indexed {
+                    // Texts end at 4 GiB: no column is longer, and a row is less.
+                    each(&word.text, u32::try_from(before + word.offset).unwrap_or(u32::MAX));
+                }
+            });
+            before += text.len() + 1;
+        }
+    }
+
+    /// Bytes that are the same for all spellings of a word, and sort as the words do.
+    pub fn key(&self, word: &[u8]) -> Box<[u8]> {
+        let mut key = Vec::with_capacity(word.len() + 2);
+        self.collation.sort_key(word, &mut key);
+        key.into()
+    }
+
+    /// Whether a word starts with all characters of `prefix`.
+    pub fn has_prefix(&self, word: &[u8], prefix: &[u8]) -> bool {
+        let charset = self.collation.charset();
+        let start = charset.substring(word, 0, charset.char_count(prefix));
+        self.collation.equal(start, prefix)
+    }
+}
+
+impl fmt::Debug for Analyzer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Analyzer");
+        shown.field("collation", &self.collation.name()).field("sizes", &self.sizes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(collation: u16, columns: &[Option<&str>]) -> Vec<(String, u32)> {
+        let analyzer = Analyzer::innodb(Collation::of(collation).expect("known"));
+        let mut found = Vec::new();
+        analyzer.document(columns.iter().map(|column| column.map(str::as_bytes)), |word, at| {
+            found.push((String::from_utf8(word.to_vec()).expect("UTF-8"), at));
+        });
+        found
+    }
+
+    fn told(words: &[(&str, u32)]) -> Vec<(String, u32)> {
+        words.iter().map(|&(word, at)| (word.to_owned(), at)).collect()
+    }
+
+    /// What `INNODB_FT_INDEX_CACHE` of a server shows of the same rows.
+    #[test]
+    fn places_in_several_columns() {
+        type Case<'a> = (&'a [Option<&'a str>], &'a [(&'a str, u32)]);
+        let cases: [Case<'_>; 6] = [
+            (
+                &[Some("abc def"), Some("ghi"), Some("jkl")],
+                &[("abc", 0), ("def", 4), ("ghi", 8), ("jkl", 12)],
+            ),
+            (&[Some("abc"), None, Some("jkl")], &[("abc", 0), ("jkl", 4)]),
+            (&[Some("abc"), Some(""), Some("jkl")], &[("abc", 0), ("jkl", 4)]),
+            (&[Some("abc  "), Some("def"), Some("")], &[("abc", 0), ("def", 6)]),
+            (&[Some("é abc"), Some("é"), Some("é zzz")], &[("abc", 3), ("zzz", 13)]),
+            (&[Some(""), None, Some("jkl")], &[("jkl", 0)]),
+        ];
+        for (columns, words) in cases {
+            assert_eq!(document(33, columns), told(words));
+        }
+    }
+
+    #[test]
+    fn what_is_indexed() {
+        const UTF8_GENERAL_CI: u16 = 33;
+        const UTF8_BIN: u16 = 83;
+        let text = "The Apple THE the thé éÉa it's 12 123";
+        assert_eq!(document(UTF8_GENERAL_CI, &[Some(text)]), told(&[("apple", 4), ("ééa", 23), ("123", 37)]));
+        let words = document(UTF8_BIN, &[Some(text)]);
+        assert_eq!(words[1], ("thé".to_owned(), 18), "no stopword by this collation");
+        let longest = "é".repeat(84);
+        assert_eq!(document(UTF8_GENERAL_CI, &[Some(&longest)]).len(), 1);
+        assert_eq!(document(UTF8_GENERAL_CI, &[Some(&format!("{longest}è"))]).len(), 0);
+    }
+
+    #[test]
+    fn keys_and_prefixes_go_by_the_collation() {
+        let analyzer = Analyzer::innodb(Collation::of(33).expect("known"));
+        assert_eq!(analyzer.key("éclair".as_bytes()), analyzer.key(b"eclair"));
+        assert!(analyzer.key(b"eclair") < analyzer.key(b"eclairs"));
+        assert!(analyzer.has_prefix("éclair".as_bytes(), b"ecl"));
+        assert!(!analyzer.has_prefix(b"ecl", b"eclair"));
+    }
+}

@@ -1,0 +1,110 @@
+//! Parsers: how a text falls into words.
+//!
+//! A [`Parser`] says where words are and what they read; [`crate::analyzer`] does the rest: case, lengths, stopwords. The
+//! engine's default is [`Words`]; whoever wants other words writes a parser.
+
+mod ngram;
+mod segments;
+mod stems;
+
+use std::borrow::Cow;
+
+use vaquita_format::charset::Charset;
+
+use crate::word_class::WordClass;
+
+pub use ngram::{NGRAM_SIZE_DEFAULT, NGRAM_SIZES, Ngrams};
+pub use segments::Segments;
+pub use stems::{Language, Stems};
+
+/// A word as a parser finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawWord<'a> {
+    /// The byte of the text it starts at.
+    pub offset: usize,
+    /// What it reads, in the text's character set.
+    pub text: Cow<'a, [u8]>,
+}
+
+/// Finds the words of a text.
+///
+/// A parser must find the same words in the same text for ever: lists made with it are in files.
+pub trait Parser: Send + Sync {
+    /// Gives `each` the words of a text in its character set, in the order in which they start.
+    fn words<'a>(&self, text: &'a [u8], each: &mut dyn FnMut(RawWord<'a>));
+
+    /// Whether lengths decide which of its words are indexed (`innodb_ft_min_token_size` and `.._max_..`).
+    fn has_sizes(&self) -> bool {
+        true
+    }
+
+    /// Whether a query that is not a phrase means the words of a term in this order: so that a term cut into pieces is found as
+    /// a whole.
+    fn cuts_terms(&self) -> bool {
+        false
+    }
+}
+
+/// InnoDB's own: runs of letters, digits and underscores.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    class: WordClass,
+}
+
+impl Words {
+    /// For texts in this character set.
+    pub fn new(charset: Charset) -> Words {
+        Words { class: WordClass::of(charset) }
+    }
+}
+
+impl Parser for Words {
+    fn words<'a>(&self, text: &'a [u8], each: &mut dyn FnMut(RawWord<'a>)) {
+        let (mut at, mut start) = (0, None);
+        while at < text.len() {
+            let (len, is_word) = self.class.first(&text[at..]);
+            match (start, is_word) {
+                (None, true) => start = Some(at),
+                (Some(offset), false) => {
+                    each(RawWord { offset, text: Cow::Borrowed(&text[offset..at]) });
+                    start = None;
+                }
+                _ => {}
+            }
+            at += len;
+        }
+        if let Some(offset) = start {
+            each(RawWord { offset, text: Cow::Borrowed(&text[offset..]) });
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn found(parser: &dyn Parser, text: &[u8]) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    parser.words(text, &mut |word| {
+        found.push((word.offset, String::from_utf8_lossy(&word.text).into_owned()));
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_letters() {
+        let text = "rock'n'roll: _x_ é1, (日本語)";
+        let words = found(&Words::new(Charset::UTF8MB4), text.as_bytes());
+        let texts: Vec<_> = words.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["rock", "n", "roll", "_x_", "é1", "日本語"]);
+        for (offset, word) in words {
+            assert!(text[offset..].starts_with(&word));
+        }
+        assert_eq!(
+            found(&Words::new(Charset::UTF8MB4), b"\xE9\xFFab\xC3"),
+            [(2, "ab".to_owned())],
+            "malformed"
+        );
+    }
+}

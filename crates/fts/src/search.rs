@@ -1,0 +1,135 @@
+//! Answering queries: which documents, with which ranks.
+//!
+//! The index is somebody else's ([`Index`]): posting lists in tables, in memory, or both. What is found is InnoDB's answer,
+//! rank for rank; the modules say what that is:
+//!
+//! - `evaluate`: signs, groups, in which order they take effect;
+//! - `phrase`: words next to each other, or near each other, which only the document's text can tell;
+//! - [`crate::rank`] has the ranks.
+
+mod evaluate;
+mod found;
+mod phrase;
+mod words;
+
+use std::collections::HashSet;
+
+use crate::DocId;
+use crate::analyzer::Analyzer;
+use crate::query::{self, Part, Sign, SyntaxError};
+
+use evaluate::Evaluation;
+
+/// The texts of a document's indexed columns, `None` for NULL.
+pub type Columns = Vec<Option<Vec<u8>>>;
+
+/// What a full-text index is to a query. Documents that are deleted are not in it, and not counted.
+pub trait Index {
+    /// What can go wrong with it.
+    type Error;
+
+    /// How its texts become words.
+    fn analyzer(&self) -> &Analyzer;
+
+    /// How many documents there are, as well as it is known: ranks depend on it.
+    fn documents(&self) -> u64;
+
+    /// Gives `each` the documents that have a word, and how often; each once.
+    ///
+    /// # Errors
+    /// Of the index.
+    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Self::Error>;
+
+    /// The same for every word that starts with `prefix`, word after word.
+    ///
+    /// # Errors
+    /// Of the index.
+    fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Self::Error>;
+
+    /// The text of a document that was found; `None` if whoever asks does not see it.
+    ///
+    /// # Errors
+    /// Of the table.
+    fn columns(&self, doc: DocId) -> Result<Option<Columns>, Self::Error>;
+}
+
+/// How a query is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// `IN NATURAL LANGUAGE MODE`.
+    Natural,
+    /// `WITH QUERY EXPANSION`: natural language, then once more with all words of what was found.
+    Expanded,
+    /// `IN BOOLEAN MODE`.
+    Boolean,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum SearchError<E> {
+    /// The query is none.
+    Syntax(SyntaxError),
+    /// The index failed.
+    Index(E),
+}
+
+impl<E> From<E> for SearchError<E> {
+    fn from(error: E) -> Self {
+        SearchError::Index(error)
+    }
+}
+
+/// A document and its rank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Match {
+    /// The document.
+    pub doc: DocId,
+    /// How well it answers. May be negative: `<` and `~` take 1.
+    pub rank: f32,
+}
+
+/// The documents that answer a query, in the order of their numbers.
+///
+/// # Errors
+/// Bad syntax (in boolean mode only), or what the index says.
+pub fn search<I: Index>(index: &I, mode: Mode, text: &[u8]) -> Result<Vec<Match>, SearchError<I::Error>> {
+    let parts = match mode {
+        Mode::Boolean => query::parse_boolean(text).map_err(SearchError::Syntax)?,
+        Mode::Natural | Mode::Expanded => query::parse_natural(text),
+    };
+    let mut evaluation = Evaluation::new(index, mode);
+    let mut found = evaluation.answer(&parts)?;
+    if mode == Mode::Expanded && !found.is_empty() {
+        let new = new_words(index, &found.documents().collect::<Vec<_>>(), |key| evaluation.has_asked(key))?;
+        found = evaluation.answer_more(found, &new)?;
+    }
+    Ok(evaluation.ranked(&found))
+}
+
+/// By rank, best first, then by number: the order in which InnoDB gives what it found.
+pub fn best_first(matches: &mut [Match]) {
+    matches.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(a.doc.cmp(&b.doc)));
+}
+
+/// The indexed words of documents that have not been asked for, in the order of the collation.
+fn new_words<I: Index>(
+    index: &I,
+    documents: &[DocId],
+    is_known: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<Part>, I::Error> {
+    let analyzer = index.analyzer();
+    let mut seen = HashSet::new();
+    let mut words = Vec::new();
+    for &doc in documents {
+        let Some(columns) = index.columns(doc)? else { continue };
+        analyzer.document(columns.iter().map(Option::as_deref), |word, _| {
+            let key = analyzer.key(word);
+            if !is_known(&key) && seen.insert(key.clone()) {
+                words.push((key, word.to_vec()));
+            }
+        });
+    }
+    words.sort();
+    let part = |text| Part::Term { sign: Sign::Optional, text, is_prefix: false };
+    Ok(words.into_iter().map(|(_, text)| part(text)).collect())
+}

@@ -1,0 +1,276 @@
+//! What signs and groups do, as MySQL 5.6.24 does it.
+//!
+//! The parts of a group take effect in this order:
+//!
+//! 1. Terms and phrases without a sign, with `>`, `<` or `~` take effect as they come; `~` lowers only what is found already.
+//! 2. `+` and `-` wait. They take effect before the next group, and at the end: first all `+` in their order, then all `-`.
+//!    The first `+` of a group keeps all documents of its own, found before or not; a later one only those found before.
+//! 3. A group takes effect as it comes, if it has no `+` or `-`. So `-apple (pear)` finds pears with apples.
+//! 4. A term of several words (`it's,fine`) takes effect as it comes, word by word, each with the term's sign, `+` and `-` too.
+//!
+//! Each sign moves a document's adjustment by one, which stays within -1 and 1; before a prefix by one for each word of the
+//! document that has it. A document found before keeps its own adjustment
+//! when a group finds it again, but for a group with `+`, which adds its.
+
+use std::collections::btree_map::Entry;
+
+use super::found::{Found, Hit};
+use super::words::AskedWords;
+use super::{Index, Match, Mode, phrase};
+use crate::DocId;
+use crate::query::{Part, Sign};
+use crate::rank;
+
+/// A query that is being answered.
+pub(super) struct Evaluation<'a, I> {
+    index: &'a I,
+    /// The parser cuts words into pieces that are looked for as they follow each other.
+    terms_are_phrases: bool,
+    words: AskedWords,
+}
+
+/// The state of one group.
+#[derive(Default)]
+struct Group<'p> {
+    found: Found,
+    /// Parts with `+` and `-`.
+    waiting: Vec<&'p Part>,
+    has_required: bool,
+}
+
+impl<'a, I: Index> Evaluation<'a, I> {
+    pub(super) fn new(index: &'a I, mode: Mode) -> Evaluation<'a, I> {
+        let terms_are_phrases = mode == Mode::Boolean && index.analyzer().parser().cuts_terms();
+        Evaluation { index, terms_are_phrases, words: AskedWords::default() }
+    }
+
+    pub(super) fn has_asked(&self, key: &[u8]) -> bool {
+        self.words.has(key)
+    }
+
+    /// The documents of a group of parts.
+    pub(super) fn answer(&mut self, parts: &[Part]) -> Result<Found, I::Error> {
+        self.answer_more(Found::default(), parts)
+    }
+
+    /// The same, with documents found before.
+    pub(super) fn answer_more(&mut self, found: Found, parts: &[Part]) -> Result<Found, I::Error> {
+        let mut group = Group { found, ..Group::default() };
+        for part in parts {
+            if let Part::Term { sign, text, is_prefix } = part
+                && !self.terms_are_phrases
+                && let words = self.words_of(text)
+                && words.len() > 1
+            {
+                let last = words.len() - 1;
+                for (at, word) in words.iter().enumerate() {
+                    self.word_of_group(&mut group, *sign, word, *is_prefix && at == last)?;
+                }
+                continue;
+            }
+            if let Part::Group { .. } = part {
+                self.settle(&mut group)?;
+            }
+            match part.sign() {
+                Sign::Required | Sign::Excluded => group.waiting.push(part),
+                sign => {
+                    if let Some(hits) = self.part(part)? {
+                        group.apply(sign, hits);
+                    }
+                }
+            }
+        }
+        self.settle(&mut group)?;
+        Ok(group.found)
+    }
+
+    /// What waits takes effect: `+`, then `-`.
+    fn settle(&mut self, group: &mut Group<'_>) -> Result<(), I::Error> {
+        let waiting = std::mem::take(&mut group.waiting);
+        for sign in [Sign::Required, Sign::Excluded] {
+            for part in waiting.iter().filter(|part| part.sign() == sign) {
+                let is_term = matches!(part, Part::Term { .. });
+                if is_term && group.is_beyond(sign) {
+                    continue;
+                }
+                if let Some(hits) = self.part(part)? {
+                    group.apply(sign, hits);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The documents of one part; `None` if it is no word at all, and so means nothing.
+    fn part(&mut self, part: &Part) -> Result<Option<Found>, I::Error> {
+        match part {
+            Part::Group { parts, .. } => self.answer(parts).map(Some),
+            Part::Phrase { text, within, .. } => self.phrase(text, *within).map(Some),
+            Part::Term { text, is_prefix, .. } => {
+                let words = self.words_of(text);
+                // A prefix that is too short to be cut is one.
+                if self.terms_are_phrases && !words.is_empty() {
+                    return self.phrase(text, None).map(Some);
+                }
+                if self.terms_are_phrases {
+                    return if *is_prefix {
+                        self.word(text, true).map(Some)
+                    } else {
+                        Ok(Some(Found::default()))
+                    };
+                }
+                words.first().map(|word| self.word(word, *is_prefix)).transpose()
+            }
+        }
+    }
+
+    /// The words of a term: the first one whatever it is, others of a length that can be indexed. Stopwords are among them, and
+    /// are not found.
+    fn words_of(&self, term: &[u8]) -> Vec<Vec<u8>> {
+        let mut words = Vec::new();
+        self.index.analyzer().words(term, |word| {
+            if words.is_empty() || !word.has_wrong_size {
+                words.push(word.text);
+            }
+        });
+        words
+    }
+
+    /// A word takes effect, unless it cannot have one: then it is not asked for, and its documents count once less.
+    fn word_of_group(
+        &mut self,
+        group: &mut Group<'_>,
+        sign: Sign,
+        word: &[u8],
+        is_prefix: bool,
+    ) -> Result<(), I::Error> {
+        if !group.is_beyond(sign) {
+            let hits = self.word(word, is_prefix)?;
+            group.apply(sign, hits);
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: &[u8], is_prefix: bool) -> Result<Found, I::Error> {
+        let (number, documents) = self.words.ask(self.index, word, is_prefix)?;
+        let same = documents.chunk_by(|a, b| a == b);
+        Ok(Found(same.map(|docs| (docs[0], Hit::of(number, docs.len()))).collect()))
+    }
+
+    fn phrase(&mut self, text: &[u8], within: Option<u64>) -> Result<Found, I::Error> {
+        let words = phrase::words(self.index.analyzer(), text);
+        let mut group = Group::default();
+        for word in words.iter().filter(|word| word.is_indexed) {
+            self.word_of_group(&mut group, Sign::Required, &word.text, false)?;
+        }
+        let mut found = group.found;
+        // `@0` is none; words in any order are those that are indexed.
+        let within = within.filter(|&within| within > 0);
+        let tested = match within {
+            None => words.len(),
+            Some(_) => words.iter().filter(|word| word.is_indexed).count(),
+        };
+        if tested > 1 {
+            let mut error = None;
+            found.0.retain(|&doc, _| {
+                error.is_none()
+                    && self.has_phrase(doc, &words, within).unwrap_or_else(|e| {
+                        error = Some(e);
+                        false
+                    })
+            });
+            error.map_or(Ok(()), Err)?;
+        }
+        Ok(found)
+    }
+
+    fn has_phrase(
+        &self,
+        doc: DocId,
+        words: &[crate::analyzer::Word],
+        within: Option<u64>,
+    ) -> Result<bool, I::Error> {
+        let Some(columns) = self.index.columns(doc)? else { return Ok(false) };
+        let analyzer = self.index.analyzer();
+        Ok(match within {
+            None => phrase::is_in(analyzer, &columns, words),
+            Some(within) => phrase::is_near(analyzer, &columns, words, within),
+        })
+    }
+
+    /// What was found, with ranks.
+    pub(super) fn ranked(&self, found: &Found) -> Vec<Match> {
+        let rarities = self.words.rarities(self.index.documents());
+        let rank = |doc, hit: &Hit| {
+            hit.words.words().fold(f32::from(hit.adjustment), |rank, word| {
+                rank + rank::weight(self.words.times(word, doc), rarities[word])
+            })
+        };
+        found.0.iter().map(|(&doc, hit)| Match { doc, rank: rank(doc, hit) }).collect()
+    }
+}
+
+impl Group<'_> {
+    /// Whether `+` or `-` can change nothing: there is nothing to take away from.
+    fn is_beyond(&self, sign: Sign) -> bool {
+        self.found.is_empty()
+            && match sign {
+                Sign::Excluded => true,
+                Sign::Required => self.has_required,
+                _ => false,
+            }
+    }
+
+    /// A part takes effect.
+    fn apply(&mut self, sign: Sign, hits: Found) {
+        match sign {
+            Sign::Excluded => self.found.0.retain(|doc, _| !hits.0.contains_key(doc)),
+            Sign::Required => self.require(hits),
+            Sign::Against => {
+                for (doc, hit) in &hits.0 {
+                    if let Some(before) = self.found.0.get_mut(doc) {
+                        before.words.add(&hit.words);
+                        before.adjust(-hit.weight);
+                    }
+                }
+            }
+            Sign::Optional => self.add(hits, 0),
+            Sign::More => self.add(hits, 1),
+            Sign::Less => self.add(hits, -1),
+        }
+    }
+
+    fn add(&mut self, hits: Found, adjustment: i8) {
+        for (doc, hit) in hits.0 {
+            let by = adjustment * hit.weight;
+            match self.found.0.entry(doc) {
+                Entry::Occupied(mut before) => {
+                    before.get_mut().words.add(&hit.words);
+                    before.get_mut().adjust(by);
+                }
+                Entry::Vacant(place) => {
+                    let hit = place.insert(hit);
+                    hit.adjust(by);
+                    hit.weight = 1;
+                }
+            }
+        }
+    }
+
+    fn require(&mut self, mut hits: Found) {
+        let is_first = !std::mem::replace(&mut self.has_required, true);
+        hits.0.retain(|doc, hit| match self.found.0.remove(doc) {
+            Some(before) => {
+                hit.words.add(&before.words);
+                hit.adjust(before.adjustment);
+                hit.weight = 1;
+                true
+            }
+            None => {
+                hit.weight = 1;
+                is_first
+            }
+        });
+        self.found = hits;
+    }
+}

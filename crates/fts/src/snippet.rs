@@ -1,0 +1,180 @@
+//! Pieces of a text around what was looked for, the hits marked.
+
+use std::collections::HashSet;
+
+use crate::analyzer::Analyzer;
+
+/// What a snippet looks like.
+#[derive(Debug, Clone)]
+pub struct Style<'a> {
+    /// Before a hit.
+    pub open: &'a [u8],
+    /// Behind a hit.
+    pub close: &'a [u8],
+    /// In the place of what is left away.
+    pub gap: &'a [u8],
+    /// Words a snippet has at most.
+    pub words_max: usize,
+}
+
+impl Default for Style<'static> {
+    fn default() -> Self {
+        Style { open: b"<b>", close: b"</b>", gap: b" ... ", words_max: 24 }
+    }
+}
+
+/// A word of the text.
+struct Place {
+    offset: usize,
+    end: usize,
+    /// The key of the wanted word it is.
+    hit: Option<Box<[u8]>>,
+}
+
+/// The piece of `text` with the most different words of those wanted, the first one of those that have as many; hits marked. The
+/// text is not escaped for any other use.
+pub fn snippet<'w>(
+    analyzer: &Analyzer,
+    text: &[u8],
+    wanted: impl IntoIterator<Item = &'w [u8]>,
+    style: &Style<'_>,
+) -> Vec<u8> {
+    let wanted: HashSet<Box<[u8]>> = wanted.into_iter().map(|word| analyzer.key(word)).collect();
+    // Words with their places, and which wanted word each is. The end of a word is its start and its bytes in the text: parsers
+    // may change what a word reads, so the end is where the next character that is no word begins, at most.
+    let mut words = Vec::new();
+    analyzer.words(text, |word| {
+        let key = analyzer.key(&word.text);
+        let end = word_end(analyzer, text, word.offset);
+        words.push(Place { offset: word.offset, end, hit: wanted.contains(&key).then_some(key) });
+    });
+    let (from, to) = best_window(&words, style.words_max.max(1));
+    let Some(window) = words.get(from..to).filter(|window| !window.is_empty()) else { return Vec::new() };
+
+    let mut out = Vec::new();
+    let start = if from == 0 { 0 } else { window[0].offset };
+    if from > 0 {
+        out.extend_from_slice(style.gap);
+    }
+    let mut done = start;
+    for Place { offset, end, hit } in window {
+        // Words of some parsers overlap.
+        if hit.is_none() || *offset < done {
+            continue;
+        }
+        out.extend_from_slice(&text[done..*offset]);
+        out.extend_from_slice(style.open);
+        out.extend_from_slice(&text[*offset..*end]);
+        out.extend_from_slice(style.close);
+        done = *end;
+    }
+    let end = if to == words.len() { text.len() } else { window[window.len() - 1].end };
+    out.extend_from_slice(&text[done..end.max(done)]);
+    if to < words.len() {
+        out.extend_from_slice(style.gap);
+    }
+    out
+}
+
+/// Where the run of word characters ends that starts at `offset`.
+fn word_end(analyzer: &Analyzer, text: &[u8], offset: usize) -> usize {
+    let class = crate::word_class::WordClass::of(analyzer.collation().charset());
+    let mut at = offset;
+    while at < text.len() {
+        let (len, is_word) = class.first(&text[at..]);
+        if !is_word {
+            break;
+        }
+        at += len;
+    }
+    // A parser's word may start with what is no word here: one character of it at least.
+    if at == offset { (offset + class.first(&text[offset..]).0).min(text.len()) } else { at.min(text.len()) }
+}
+
+/// The words `from..to` to show.
+fn best_window(words: &[Place], len: usize) -> (usize, usize) {
+    let mut counts: std::collections::HashMap<&[u8], usize> = std::collections::HashMap::new();
+    let (mut best, mut most) = ((0, words.len().min(len)), 0);
+    for (at, Place { hit, .. }) in words.iter().enumerate() {
+        if let Some(key) = hit {
+            *counts.entry(key).or_default() += 1;
+        }
+        if let Some(Place { hit: Some(key), .. }) = at.checked_sub(len).and_then(|gone| words.get(gone)) {
+            let count = counts.get_mut(&**key).expect("it was counted when it came");
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&**key);
+            }
+        }
+        if counts.len() > most {
+            most = counts.len();
+            // Some words before the first hit, so that it is read in its sentence.
+            let start = (at + 1).saturating_sub(len);
+            let first = start + words[start..=at].iter().position(|word| word.hit.is_some()).unwrap_or(0);
+            let spare = len - (at + 1 - first);
+            let from = first.saturating_sub(spare / 2);
+            best = (from, words.len().min(from + len));
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::Ngrams;
+    use proptest::prelude::*;
+    use vaquita_format::charset::Charset;
+    use vaquita_format::collation::Collation;
+
+    fn analyzer() -> Analyzer {
+        Analyzer::innodb(Collation::of(45).expect("known"))
+    }
+
+    fn shown(text: &str, wanted: &[&str], words_max: usize) -> String {
+        let style = Style { open: b"[", close: b"]", gap: b"...", words_max };
+        let wanted = wanted.iter().map(|word| word.as_bytes());
+        String::from_utf8(snippet(&analyzer(), text.as_bytes(), wanted, &style)).expect("UTF-8")
+    }
+
+    #[test]
+    fn hits_are_marked() {
+        let text = "The quick brown fox (a Fox!) jumps over the lazy dog.";
+        assert_eq!(
+            shown(text, &["fox", "DOG"], 20),
+            "The quick brown [fox] (a [Fox]!) jumps over the lazy [dog]."
+        );
+        assert_eq!(shown(text, &["cat"], 3), "The quick brown...");
+        assert_eq!(shown("Un éclair, s'il vous plaît", &["eclair"], 9), "Un [éclair], s'il vous plaît");
+        assert_eq!(shown("", &["cat"], 3), "");
+    }
+
+    #[test]
+    fn the_piece_with_most_of_the_words() {
+        let text = "apple one two three four five six seven pear and apple eight nine ten";
+        assert_eq!(shown(text, &["apple", "pear"], 4), "...[pear] and [apple] eight...");
+        assert_eq!(shown(text, &["six"], 5), "...four five [six] seven pear...");
+    }
+
+    #[test]
+    fn pieces_of_words() {
+        let analyzer = analyzer().with_parser(Ngrams::new(Charset::UTF8MB4, 2));
+        let text = "東京都の天気";
+        let style = Style { open: b"[", close: b"]", gap: b"...", words_max: 9 };
+        let found = snippet(&analyzer, text.as_bytes(), ["天気".as_bytes()], &style);
+        assert_eq!(String::from_utf8(found).expect("UTF-8"), "東京都の[天気]");
+    }
+
+    proptest! {
+        /// Without marks and gaps a snippet is a piece of the text.
+        #[test]
+        fn a_snippet_is_a_piece_of_the_text(text in "[a-d .é日]{0,60}", words in 1usize..9) {
+            let style = Style { open: b"", close: b"", gap: b"", words_max: words };
+            let wanted = ["a", "bb", "cd", "é"].map(str::as_bytes);
+            let analyzer = analyzer().with_sizes(1..=84);
+            let found = snippet(&analyzer, text.as_bytes(), wanted, &style);
+            let found = String::from_utf8(found).unwrap();
+            prop_assert!(text.contains(&found), "{found:?} of {text:?}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! An index in memory, a text to index, and queries made of its words.
+#![allow(dead_code, clippy::unwrap_used, reason = "test helpers; each program uses its part")]
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt::Write as _;
+
+use vaquita_base::rng::Rng;
+use vaquita_format::collation::Collation;
+use vaquita_fts::DocId;
+use vaquita_fts::analyzer::Analyzer;
+use vaquita_fts::cache::IndexCache;
+use vaquita_fts::search::{Columns, Index, Match, Mode, SearchError, search};
+
+/// Documents and the cache of their words.
+pub(crate) struct Memory {
+    pub(crate) analyzer: Analyzer,
+    pub(crate) cache: IndexCache,
+    pub(crate) documents: BTreeMap<DocId, Columns>,
+    /// Texts that were read again.
+    pub(crate) texts_read: Cell<usize>,
+}
+
+impl Memory {
+    pub(crate) fn new(analyzer: Analyzer, documents: impl IntoIterator<Item = (u64, Columns)>) -> Memory {
+        let documents: BTreeMap<_, _> =
+            documents.into_iter().map(|(doc, columns)| (DocId(doc), columns)).collect();
+        let mut cache = IndexCache::new();
+        for (&doc, columns) in &documents {
+            cache.add(&analyzer, doc, columns.iter().map(Option::as_deref));
+        }
+        Memory { analyzer, cache, documents, texts_read: Cell::new(0) }
+    }
+
+    /// What it answers, or the words of the error.
+    pub(crate) fn ask(&self, mode: Mode, query: &str) -> Result<Vec<Match>, String> {
+        search(self, mode, query.as_bytes()).map_err(|error| match error {
+            SearchError::Syntax(error) => error.to_string(),
+            SearchError::Index(never) => match never {},
+        })
+    }
+}
+
+impl Index for Memory {
+    type Error = Infallible;
+
+    fn analyzer(&self) -> &Analyzer {
+        &self.analyzer
+    }
+
+    fn documents(&self) -> u64 {
+        self.documents.len() as u64
+    }
+
+    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Infallible> {
+        self.cache.word(&self.analyzer, word, each);
+        Ok(())
+    }
+
+    fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Infallible> {
+        self.cache.words_with_prefix(&self.analyzer, prefix, |_, doc, count| each(doc, count));
+        Ok(())
+    }
+
+    fn columns(&self, doc: DocId) -> Result<Option<Columns>, Infallible> {
+        self.texts_read.set(self.texts_read.get() + 1);
+        Ok(self.documents.get(&doc).cloned())
+    }
+}
+
+/// InnoDB's words in `utf8_general_ci`.
+pub(crate) fn utf8() -> Analyzer {
+    Analyzer::innodb(Collation::of(33).expect("known"))
+}
+
+/// Titles and paragraphs of this project's own pages.
+pub(crate) fn paragraphs() -> Vec<(String, String)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut pages: Vec<_> = std::fs::read_dir(format!("{root}/docs"))
+        .expect("the project has pages")
+        .map(|entry| entry.expect("a folder that can be read").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    pages.sort();
+    let mut found = Vec::new();
+    for page in pages {
+        let text = std::fs::read_to_string(&page).expect("a page that can be read");
+        let mut title = String::new();
+        for paragraph in text.split("\n\n") {
+            match paragraph.trim().strip_prefix('#') {
+                Some(heading) => title = heading.trim_start_matches('#').trim().to_owned(),
+                None => found.push((title.clone(), paragraph.trim().to_owned())),
+            }
+        }
+    }
+    found
+}
+
+/// The text of a file of `tests/data`.
+pub(crate) fn data(name: &str) -> String {
+    std::fs::read_to_string(data_path(name)).expect("the data is there")
+}
+
+pub(crate) fn data_path(name: &str) -> String {
+    format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Number, title, body of the documents that answers are recorded for.
+pub(crate) fn corpus() -> Vec<(u64, Option<String>, String)> {
+    let text = data("corpus.tsv");
+    let document = |line: &str| {
+        let [doc, title, body] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        (doc.parse().unwrap(), (title != "\\N").then(|| title.to_owned()), body.to_owned())
+    };
+    text.lines().map(document).collect()
+}
+
+/// An index of documents with title and body.
+pub(crate) fn index(documents: &[(u64, Option<String>, String)]) -> Memory {
+    let columns = |title: &Option<String>, body: &String| {
+        vec![title.as_ref().map(|title| title.as_bytes().to_vec()), Some(body.as_bytes().to_vec())]
+    };
+    Memory::new(utf8(), documents.iter().map(|(doc, title, body)| (*doc, columns(title, body))))
+}
+
+pub(crate) fn mode(name: &str) -> Mode {
+    match name {
+        "natural" => Mode::Natural,
+        "expanded" => Mode::Expanded,
+        "boolean" => Mode::Boolean,
+        _ => panic!("{name} is no mode"),
+    }
+}
+
+/// Makes queries of the words of texts.
+pub(crate) struct Queries {
+    rng: Rng,
+    texts: Vec<Vec<String>>,
+}
+
+const SIGNS: [&str; 10] = ["", "", "", "+", "+", "+", "-", ">", "<", "~"];
+
+impl Queries {
+    pub(crate) fn new(seed: u64, texts: impl IntoIterator<Item = String>) -> Queries {
+        let words = |text: String| {
+            let words =
+                text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            words.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let texts = texts.into_iter().map(words).filter(|words| words.len() > 4).collect();
+        Queries { rng: Rng::new(seed), texts }
+    }
+
+    fn run(&mut self, most: usize) -> String {
+        let text = self.rng.index(self.texts.len());
+        let from = self.rng.index(self.texts[text].len());
+        let words = &self.texts[text][from..];
+        words[..words.len().min(1 + self.rng.index(most))].join(" ")
+    }
+
+    fn word(&mut self) -> String {
+        match self.rng.below(20) {
+            0 => "nowhere".to_owned(),
+            1 => "the".to_owned(),
+            _ => self.run(1),
+        }
+    }
+
+    fn term(&mut self) -> String {
+        match self.rng.below(12) {
+            0 | 1 => {
+                let word = self.word();
+                let chars = 2 + self.rng.index(4);
+                word.chars().take(chars).collect::<String>() + "*"
+            }
+            2 | 3 => format!("\"{}\"", self.run(4)),
+            4 => {
+                let words = [self.word(), self.word()];
+                format!("\"{} {}\"@{}", words[0], words[1], 1 + self.rng.below(30))
+            }
+            5 => format!("\"{}\"@{}", self.run(3), 1 + self.rng.below(6)),
+            6 => format!("{}.{}", self.word(), self.word()),
+            _ => self.word(),
+        }
+    }
+
+    /// A query in boolean mode.
+    pub(crate) fn boolean(&mut self, depth: usize) -> String {
+        let mut query = String::new();
+        for _ in 0..1 + self.rng.index(4) {
+            let sign = SIGNS[self.rng.index(SIGNS.len())];
+            let term = match depth > 0 && self.rng.one_in(5) {
+                true => format!("({})", self.boolean(depth - 1)),
+                false => self.term(),
+            };
+            write!(query, "{}{sign}{term}", if query.is_empty() { "" } else { " " }).expect("memory");
+        }
+        query
+    }
+
+    /// A query in natural language.
+    pub(crate) fn natural(&mut self) -> String {
+        let mut query = self.run(5);
+        if self.rng.one_in(4) {
+            query = format!("{query} \"{}\"", self.run(3));
+        }
+        query
+    }
+
+    /// A query with expansion: few words, or all documents are found.
+    pub(crate) fn expanded(&mut self) -> String {
+        self.run(2)
+    }
+}

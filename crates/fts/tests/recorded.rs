@@ -1,0 +1,45 @@
+//! Answers of a MySQL 5.6.24 to queries, recorded: the same documents, the same ranks to the digit, the same words of errors.
+//! `mysql56.rs` holds them against a server and records them.
+
+mod common;
+
+use common::{corpus, data, index, mode};
+use vaquita_fts::query::parse_boolean;
+
+#[test]
+fn errors_have_the_servers_words() {
+    let (mut refused, mut read) = (0, 0);
+    for line in data("syntax.tsv").lines() {
+        let (query, error) = line.split_once('\t').expect("two columns");
+        let ours = parse_boolean(query.as_bytes()).err().map(|error| error.to_string());
+        assert_eq!(ours.as_deref().unwrap_or_default(), error, "{query}");
+        *(if error.is_empty() { &mut read } else { &mut refused }) += 1;
+    }
+    assert!(refused > 500 && read > 100, "{refused} {read}");
+}
+
+#[test]
+fn answers_and_ranks() {
+    let ours = index(&corpus());
+    let mut found = 0;
+    for line in data("answers.tsv").lines() {
+        let [name, query, answer] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let answer: Vec<(u64, f32)> = answer
+            .split(' ')
+            .filter(|one| !one.is_empty())
+            .map(|one| one.split_once(':').expect("a document and a rank"))
+            .map(|(doc, rank)| (doc.parse().expect("a number"), rank.parse().expect("a number")))
+            .collect();
+        let ours: Vec<_> = ours
+            .ask(mode(name), query)
+            .expect("well-formed")
+            .into_iter()
+            // A rank of nothing is no match to a WHERE.
+            .filter(|found| found.rank != 0.0)
+            .map(|found| (found.doc.0, found.rank))
+            .collect();
+        assert_eq!(ours, answer, "{name} {query}");
+        found += answer.len();
+    }
+    assert!(found > 3_000, "{found}");
+}
