@@ -79,10 +79,11 @@ fn spec(name: &str, table: &Table) -> TableSpec {
 }
 
 fn index(name: &str) -> IndexSpec {
+    let down = |part| KeyPart { descending: true, ..part };
     let parts = match name {
         "i1" => vec![KeyPart::whole(1)],
-        "i2" => vec![KeyPart::prefix(2, 15), KeyPart::whole(1)],
-        _ => vec![KeyPart::whole(0), KeyPart::whole(2)],
+        "i2" => vec![down(KeyPart::prefix(2, 15)), KeyPart::whole(1)],
+        _ => vec![KeyPart::whole(0), down(KeyPart::whole(2))],
     };
     IndexSpec { name: name.into(), parts, unique: name == "i3", comment: name.to_uppercase() }
 }
@@ -253,6 +254,9 @@ fn found(engine: &Engine) -> Model {
         assert!(table.indexes.iter().all(|i| records(i) == rows), "{name}: indexes disagree");
         let indexes = table.indexes[1..].iter().map(|i| {
             assert_eq!(i.comment, i.name.to_uppercase(), "{name}");
+            let down: Vec<bool> = index(&i.name).parts.iter().map(|part| part.descending).collect();
+            let is_down = |at: usize| i.def().compare_plan()[at].is_descending();
+            assert!(down.iter().enumerate().all(|(at, down)| is_down(at) == *down), "{name}: {}", i.name);
             INDEXES.into_iter().find(|n| **n == i.name).unwrap()
         });
         let renamed = table.columns[1].def.name == COLUMN[1];

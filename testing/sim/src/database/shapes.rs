@@ -52,6 +52,10 @@ pub(super) fn spec(name: &str, shape: Shape, rng: &mut Rng) -> TableSpec {
             spec.indexes = vec![index("by_t", vec![KeyPart::whole(2), KeyPart::whole(0)], false)];
         }
     }
+    // Any part of any key may be descending: of clustered, unique and prefix keys too.
+    let clustered = spec.primary_key.iter_mut().flatten();
+    let parts = clustered.chain(spec.indexes.iter_mut().flat_map(|index| &mut index.parts));
+    parts.for_each(|part| part.descending = rng.one_in(3));
     spec
 }
 
