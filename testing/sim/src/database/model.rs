@@ -171,8 +171,8 @@ pub(super) fn difference(wanted: &Db, found: &Db) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pub(super) changes: Vec<Change>,
-    /// Names and lengths of `changes` when they were set.
-    pub(super) savepoints: Vec<(String, usize)>,
+    /// Names, lengths of `changes` when they were set, and whether the engine had a part in the transaction then.
+    pub(super) savepoints: Vec<(String, usize, bool)>,
     /// What its read view sees, once it has one.
     pub(super) snapshot: Option<Db>,
 }

@@ -357,8 +357,9 @@ impl Work {
         if worker.open {
             let name = format!("s{}", self.rng.below(3));
             worker.session.savepoint(&name);
-            worker.pending.savepoints.retain(|(n, _)| *n != name);
-            worker.pending.savepoints.push((name, worker.pending.changes.len()));
+            let takes_part = worker.session.takes_part(false);
+            worker.pending.savepoints.retain(|(n, ..)| *n != name);
+            worker.pending.savepoints.push((name, worker.pending.changes.len(), takes_part));
         }
         Ok(())
     }
@@ -372,10 +373,14 @@ impl Work {
             };
         }
         let at = self.rng.index(worker.pending.savepoints.len());
-        let (name, len) = worker.pending.savepoints[at].clone();
+        let (name, len, takes_part) = worker.pending.savepoints[at].clone();
         worker.session.rollback_to_savepoint(&name)?;
         worker.pending.savepoints.truncate(at + 1);
         worker.pending.changes.truncate(len);
+        if !takes_part {
+            // The transaction begins anew, and with it its read view.
+            worker.pending.snapshot = None;
+        }
         Ok(())
     }
 
