@@ -40,6 +40,8 @@ pub enum MdlMode {
     SharedRead,
     /// To change rows.
     SharedWrite,
+    /// To change the definition later, while others read and change rows: one at a time.
+    SharedUpgradable,
     /// To keep others from changing rows (LOCK TABLES ... READ).
     SharedNoWrite,
     /// To keep others from reading and changing rows (LOCK TABLES ... WRITE).
@@ -50,20 +52,31 @@ pub enum MdlMode {
 
 impl MdlMode {
     fn compatible(self, other: MdlMode) -> bool {
-        use MdlMode::{Exclusive, SharedNoReadWrite, SharedNoWrite, SharedRead, SharedWrite};
-        match (self, other) {
-            (Exclusive | SharedNoReadWrite, _) | (_, Exclusive | SharedNoReadWrite) => false,
-            (SharedWrite, SharedNoWrite) | (SharedNoWrite, SharedWrite) => false,
-            (SharedRead | SharedWrite | SharedNoWrite, SharedRead | SharedWrite | SharedNoWrite) => true,
-        }
+        use MdlMode::{Exclusive, SharedNoReadWrite, SharedNoWrite, SharedUpgradable, SharedWrite};
+        !matches!(
+            (self, other),
+            (Exclusive | SharedNoReadWrite, _)
+                | (_, Exclusive | SharedNoReadWrite)
+                | (SharedWrite, SharedNoWrite)
+                | (SharedNoWrite, SharedWrite)
+                | (SharedUpgradable, SharedUpgradable)
+        )
     }
 
-    /// As what it goes through the gate; `None` for what keeps users out.
+    /// Whether it keeps some of those out who only read or change rows.
+    fn excludes_users(self) -> bool {
+        matches!(self, MdlMode::SharedNoWrite | MdlMode::SharedNoReadWrite | MdlMode::Exclusive)
+    }
+
+    /// As what it goes through the gate; `None` for what is more than reading and changing rows.
     fn at_gate(self) -> Option<Use> {
         match self {
             MdlMode::SharedRead => Some(Use::Read),
             MdlMode::SharedWrite => Some(Use::Write),
-            MdlMode::SharedNoWrite | MdlMode::SharedNoReadWrite | MdlMode::Exclusive => None,
+            MdlMode::SharedUpgradable
+            | MdlMode::SharedNoWrite
+            | MdlMode::SharedNoReadWrite
+            | MdlMode::Exclusive => None,
         }
     }
 }
@@ -126,7 +139,7 @@ impl Object {
         let modes = state.granted.values().chain(state.waiting.iter().map(|(_, mode)| mode));
         debug_assert_eq!(
             state.excluding,
-            modes.filter(|mode| mode.at_gate().is_none()).count(),
+            modes.filter(|mode| mode.excludes_users()).count(),
             "requests of {} that keep users out",
             self.name
         );
@@ -162,13 +175,13 @@ impl State {
     fn queue(&mut self, owner: Owner, mode: MdlMode) {
         debug_assert!(self.waiting.iter().all(|w| w.0 != owner), "session {owner} waits twice for one name");
         self.waiting.push((owner, mode));
-        self.excluding += usize::from(mode.at_gate().is_none());
+        self.excluding += usize::from(mode.excludes_users());
     }
 
     fn forget_wait(&mut self, owner: Owner) {
         if let Some(at) = self.waiting.iter().position(|w| w.0 == owner) {
             let (_, mode) = self.waiting.remove(at);
-            self.excluding -= usize::from(mode.at_gate().is_none());
+            self.excluding -= usize::from(mode.excludes_users());
         }
     }
 
@@ -180,12 +193,12 @@ impl State {
             self.granted
         );
         self.granted.insert(owner, mode);
-        self.excluding += usize::from(mode.at_gate().is_none());
+        self.excluding += usize::from(mode.excludes_users());
     }
 
     fn revoke(&mut self, owner: Owner) {
         if let Some(mode) = self.granted.remove(&owner) {
-            self.excluding -= usize::from(mode.at_gate().is_none());
+            self.excluding -= usize::from(mode.excludes_users());
         }
     }
 }
@@ -305,6 +318,27 @@ impl MdlSys {
         self.lock(context, &object, mode, timeout)?;
         context.held[at].mode = mode;
         Ok(())
+    }
+
+    /// Makes a lock that the session has weaker: others may go on. Nothing happens if it is not stronger.
+    pub fn weaken(&self, context: &mut MdlContext, name: &str, mode: MdlMode) {
+        let owner = context.owner;
+        let Some(hold) = context.held.iter_mut().find(|hold| hold.object.name == name && hold.mode > mode)
+        else {
+            return;
+        };
+        debug_assert!(
+            hold.inside.is_none(),
+            "{:?} on {name} is no lock that went through the gate",
+            hold.mode
+        );
+        hold.mode = mode;
+        let object = &hold.object;
+        let mut state = self.state(object);
+        state.grant(owner, mode);
+        object.set_gate(&state);
+        drop(state);
+        object.changed.notify_all();
     }
 
     /// Whether the session holds a lock at least that strong.

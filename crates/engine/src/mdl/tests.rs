@@ -1,7 +1,7 @@
 //! Metadata locks between sessions.
 
 use super::*;
-use MdlMode::{Exclusive, SharedNoWrite, SharedRead, SharedWrite};
+use MdlMode::{Exclusive, SharedNoWrite, SharedRead, SharedUpgradable, SharedWrite};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -48,6 +48,51 @@ fn readers_queue_behind_a_waiting_change_of_the_definition() {
         ddl.join().unwrap();
     });
     sys.acquire(&mut late, "d/t", SharedRead, Duration::ZERO).unwrap();
+}
+
+/// What a change of a definition goes through that lets others at the rows in between.
+#[test]
+fn an_exclusive_lock_becomes_one_beside_users_and_exclusive_again() {
+    let sys = MdlSys::default();
+    let (mut ddl, mut user, mut other) = (sys.context(), sys.context(), sys.context());
+    sys.acquire(&mut ddl, "d/t", Exclusive, LONG).unwrap();
+    assert!(sys.acquire(&mut user, "d/t", SharedRead, Duration::ZERO).is_err());
+    sys.weaken(&mut ddl, "d/t", SharedUpgradable);
+    sys.acquire(&mut user, "d/t", SharedWrite, Duration::ZERO).unwrap();
+    assert!(sys.acquire(&mut other, "d/t", Exclusive, Duration::ZERO).is_err());
+    assert!(sys.acquire(&mut other, "d/t", SharedUpgradable, Duration::ZERO).is_err());
+    // It does not come by while somebody changes rows, and stays what it was.
+    assert!(sys.acquire(&mut ddl, "d/t", Exclusive, Duration::ZERO).is_err());
+    assert!(!sys.holds(&ddl, "d/t", Exclusive) && sys.holds(&ddl, "d/t", SharedUpgradable));
+    sys.acquire(&mut other, "d/t", SharedRead, Duration::ZERO).unwrap();
+    sys.release(&mut user);
+    sys.release(&mut other);
+    sys.acquire(&mut ddl, "d/t", Exclusive, Duration::ZERO).unwrap();
+    sys.weaken(&mut ddl, "d/t", SharedNoWrite);
+    assert!(sys.acquire(&mut user, "d/t", SharedWrite, Duration::ZERO).is_err());
+    sys.acquire(&mut user, "d/t", SharedRead, Duration::ZERO).unwrap();
+    sys.release(&mut ddl);
+    sys.acquire(&mut user, "d/t", SharedWrite, Duration::ZERO).unwrap();
+}
+
+/// Who waits for an exclusive lock to go is woken when it becomes a weaker one.
+#[test]
+fn a_lock_that_becomes_weaker_wakes_those_who_wait() {
+    let sys = MdlSys::default();
+    let mut ddl = sys.context();
+    sys.acquire(&mut ddl, "d/t", Exclusive, LONG).unwrap();
+    std::thread::scope(|s| {
+        let user = s.spawn(|| {
+            let mut user = sys.context();
+            sys.acquire(&mut user, "d/t", SharedWrite, LONG).unwrap();
+            sys.release(&mut user);
+        });
+        while sys.waits.lock().is_empty() {
+            std::thread::yield_now();
+        }
+        sys.weaken(&mut ddl, "d/t", SharedUpgradable);
+        user.join().unwrap();
+    });
 }
 
 #[test]
@@ -163,6 +208,7 @@ fn a_waiter_is_found_in_a_cycle_with_what_it_locked_by_the_short_way() {
 struct Inside {
     reads: AtomicU64,
     writes: AtomicU64,
+    upgradable: AtomicU64,
     no_writes: AtomicU64,
     alone: AtomicU64,
 }
@@ -172,6 +218,7 @@ impl Inside {
         match mode {
             SharedRead => &self.reads,
             SharedWrite => &self.writes,
+            SharedUpgradable => &self.upgradable,
             SharedNoWrite => &self.no_writes,
             MdlMode::SharedNoReadWrite | Exclusive => &self.alone,
         }
@@ -181,12 +228,16 @@ impl Inside {
         let n = |mode| self.of(mode).load(Ordering::SeqCst);
         let (reads, writes, no_writes, alone) =
             (n(SharedRead), n(SharedWrite), n(SharedNoWrite), n(Exclusive));
+        let upgradable = n(SharedUpgradable);
         assert!(
             match mode {
                 SharedRead => alone == 0,
                 SharedWrite => alone + no_writes == 0,
+                SharedUpgradable => alone == 0 && upgradable == 1,
                 SharedNoWrite => alone + writes == 0,
-                MdlMode::SharedNoReadWrite | Exclusive => reads + writes + no_writes == 0 && alone == 1,
+                MdlMode::SharedNoReadWrite | Exclusive => {
+                    reads + writes + no_writes + upgradable == 0 && alone == 1
+                }
             },
             "{mode:?} beside {reads} that read, {writes} that write, {no_writes} that allow no writes, {alone} alone"
         );
@@ -207,6 +258,7 @@ fn modes_keep_each_other_out_whichever_way_they_go() {
                         0 => Exclusive,
                         1 => SharedNoWrite,
                         2 => MdlMode::SharedNoReadWrite,
+                        3 => SharedUpgradable,
                         n if n % 2 == 0 => SharedWrite,
                         _ => SharedRead,
                     };
@@ -219,6 +271,13 @@ fn modes_keep_each_other_out_whichever_way_they_go() {
                         inside.of(mode).fetch_add(1, Ordering::SeqCst);
                         inside.check(mode);
                         inside.of(mode).fetch_sub(1, Ordering::SeqCst);
+                        // As a change of a definition does.
+                        if mode == Exclusive && rng.one_in(2) {
+                            sys.weaken(&mut user, "d/t", SharedUpgradable);
+                            inside.of(SharedUpgradable).fetch_add(1, Ordering::SeqCst);
+                            inside.check(SharedUpgradable);
+                            inside.of(SharedUpgradable).fetch_sub(1, Ordering::SeqCst);
+                        }
                     }
                     sys.release(&mut user);
                 }
