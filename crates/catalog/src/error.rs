@@ -105,6 +105,12 @@ pub fn engine(e: &Error) -> SqlError {
         Error::Unmaintained { table, why } => {
             SqlError::new(1036, format!("Table '{}' is read only: {why}", crate::names::sql_name(table).1))
         }
+        Error::OnlineLogTooBig(index) => SqlError::new(
+            1799,
+            format!(
+                "Creating index '{index}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again."
+            ),
+        ),
         Error::SortFile(e) => SqlError::new(1878, format!("Temporary file write failure: {e}")),
         Error::Corrupt(detail) => SqlError::new(1034, format!("Incorrect key file for table: {detail}")),
         Error::BadDefinition(detail) | Error::ForeignKey(detail) | Error::Config(detail) => {

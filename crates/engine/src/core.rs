@@ -64,6 +64,17 @@ pub struct Core {
     pub(crate) purge_crew: Crew<Vec<PurgeRecord>, Error>,
     /// How long each change is delayed for purge to catch up, in microseconds.
     pub(crate) dml_delay_us: AtomicU64,
+    /// Deliberate bugs, for tests of tests.
+    #[cfg(feature = "canary")]
+    pub canary: Canary,
+}
+
+/// The deliberate bugs of an engine.
+#[cfg(feature = "canary")]
+#[derive(Debug, Default)]
+pub struct Canary {
+    /// One record in so many of the logs of changes beside which definitions change is lost; 0: none.
+    pub skip_one_log_record_in: AtomicU64,
 }
 
 impl Core {
@@ -93,6 +104,8 @@ impl Core {
             prepared: Mutex::default(),
             purge_crew: Crew::default(),
             dml_delay_us: AtomicU64::new(0),
+            #[cfg(feature = "canary")]
+            canary: Canary::default(),
         }
     }
 
@@ -207,6 +220,13 @@ impl Core {
             self.metrics.dml_delay_us.add(delay);
             self.storage.clock().sleep(Duration::from_micros(delay));
         }
+    }
+
+    /// Bytes of a block of a log of changes, and of all that may wait in one.
+    pub(crate) fn log_sizes(&self) -> (usize, u64) {
+        const BLOCK_MAX: usize = 1 << 20;
+        let block = self.options.sort_buffer_size.clamp(1 << 10, BLOCK_MAX);
+        (block, self.live.online_alter_log_max_size.load(Ordering::Relaxed))
     }
 
     /// Names and values of all counters of the engine.

@@ -137,7 +137,10 @@ pub enum Error {
     },
     /// Stored rows contradict each other: damage.
     Corrupt(String),
-    /// A temporary file of a sort: no room, I/O.
+    /// More was changed while the index of this name was built (or, by another name, the table was written anew) than the log
+    /// of such changes may hold.
+    OnlineLogTooBig(String),
+    /// A temporary file of a sort or a log: no room, I/O.
     SortFile(vaquita_io::Error),
     /// The storage below failed.
     Storage(vaquita_storage::Error),
@@ -206,6 +209,9 @@ impl fmt::Display for Error {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
             Error::Unmaintained { table, why } => write!(f, "table {table} can only be read: {why}"),
+            Error::OnlineLogTooBig(name) => {
+                write!(f, "{name}: rows were changed faster than the log of changes could be applied")
+            }
             Error::SortFile(e) => write!(f, "a temporary file: {e}"),
             Error::Storage(e) => e.fmt(f),
             Error::Tree(e) => e.fmt(f),

@@ -11,6 +11,7 @@
 //! | tables as they are used | [`table`] |
 //! | the dictionary, and its tables in the system tablespace | [`dict`] |
 //! | CREATE, DROP, RENAME, TRUNCATE, indexes | [`ddl`] |
+//! | changing definitions beside writers | [`online`], [`progress`] |
 //! | metadata locks | [`mdl`] |
 //! | changing rows, taking changes back, foreign keys | [`row`] |
 //! | older versions of rows | [`version`] |
@@ -45,9 +46,11 @@ pub mod metrics;
 pub mod monitor;
 pub mod notes;
 pub mod object;
+pub mod online;
 pub mod options;
 mod pool_dump;
 mod prepared;
+pub mod progress;
 pub mod purge;
 mod read_lock;
 pub mod recovery;
@@ -89,7 +92,9 @@ pub use crate::dict::server_files::{ServerView, columns_of_frm, options_of_frm};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};
 pub use crate::mdl::MdlMode;
+pub use crate::online::Concurrency;
 pub use crate::options::Options;
+pub use crate::progress::{Progress, Stage};
 pub use crate::session::{Durability, InPlace, Look, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use crate::waits::{SessionHandle, SessionWait};

@@ -17,6 +17,7 @@ pub struct Live {
     /// For commits without a session, those of XA: sessions have their own.
     pub flush_log_at_trx_commit: AtomicU8,
     pub print_all_deadlocks: AtomicBool,
+    pub online_alter_log_max_size: AtomicU64,
 }
 
 impl Live {
@@ -28,6 +29,7 @@ impl Live {
             fast_shutdown: AtomicU8::new(options.fast_shutdown),
             flush_log_at_trx_commit: AtomicU8::new(options.flush_log_at_trx_commit),
             print_all_deadlocks: AtomicBool::new(options.txn.print_all_deadlocks),
+            online_alter_log_max_size: AtomicU64::new(options.online_alter_log_max_size),
         }
     }
 }
@@ -62,6 +64,10 @@ pub struct Options {
     pub buffer_pool_load_at_startup: bool,
     /// Bytes of entries that an index build sorts in memory, of all indexes that are built together.
     pub sort_buffer_size: usize,
+    /// Threads that read and sort rows for an index build.
+    pub build_threads: usize,
+    /// Bytes of changes that may wait to be applied to an index that is built while rows change.
+    pub online_alter_log_max_size: u64,
     /// How the real disk works; other file layers know nothing of it.
     pub disk: RealDiskOptions,
     /// Tables kept open in the dictionary cache (`table_definition_cache`).
@@ -89,6 +95,8 @@ impl Options {
             hot_set: HotSetSettings { file: "ib_buffer_pool".into(), pct: 100, dump_at_shutdown: false },
             buffer_pool_load_at_startup: false,
             sort_buffer_size: 64 << 20,
+            build_threads: std::thread::available_parallelism().map_or(1, |n| n.get().min(4)),
+            online_alter_log_max_size: 128 << 20,
             disk: RealDiskOptions::default(),
             table_definition_cache: 1_400,
             fast_shutdown: 1,

@@ -2,6 +2,7 @@
 //! can end them ([`SessionHandle::interrupt`]), and whoever schedules sessions is told of them.
 
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::sync::Arc;
@@ -115,8 +116,8 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    pub(crate) fn handle(&self, trx: TrxHandle) -> SessionHandle {
-        SessionHandle { trx, waits: self.waits.clone() }
+    pub(crate) fn handle(&self, trx: TrxHandle, progress: Arc<Progress>) -> SessionHandle {
+        SessionHandle { trx, waits: self.waits.clone(), progress }
     }
 
     /// Ends the present wait, or the next one.
@@ -205,6 +206,7 @@ pub(crate) fn check_interrupt(trx: &TrxShared) -> Result<()> {
 pub struct SessionHandle {
     trx: TrxHandle,
     waits: Arc<Waits>,
+    progress: Arc<Progress>,
 }
 
 impl SessionHandle {
@@ -213,6 +215,11 @@ impl SessionHandle {
     pub fn interrupt(&self) {
         self.waits.interrupt();
         self.trx.interrupt();
+    }
+
+    /// How far the change of a definition is that it is at.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// What it sleeps for at present, but for locks of rows: the lock system knows those.

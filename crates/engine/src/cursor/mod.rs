@@ -17,7 +17,7 @@
 //! | one row by a unique key | [`get`] |
 //! | counting, scans by several threads | [`count`](mod@count), [`parallel`] |
 //! | estimates of how many rows there are | [`estimate`] |
-//! | the same for a statement of a session | `statement` |
+//! | the same for a statement of a session | [`crate::session`] |
 //!
 //! # What is seen
 //! | isolation level | reads without locks see |
@@ -44,7 +44,6 @@ mod locking;
 pub mod parallel;
 mod pass;
 mod row;
-mod statement;
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -209,6 +208,11 @@ impl Cursor {
     /// What it does about locks.
     pub fn lock(&self) -> ReadLock {
         self.lock
+    }
+
+    /// Sets what it does about locks.
+    pub(crate) fn set_lock(&mut self, lock: ReadLock) {
+        self.lock = lock;
     }
 
     /// Whether rows that others have locked are shown in their last committed version, to be locked if they are wanted

@@ -41,6 +41,38 @@ pub fn parallel_scan(
     threads: usize,
     each: impl Fn(usize, &RowRef<'_>) -> ControlFlow<()> + Sync,
 ) -> Result<bool> {
+    let broken = AtomicBool::new(false);
+    let call = |thread: usize, row: &RowRef<'_>| {
+        let flow = match broken.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => each(thread, row),
+        };
+        if flow.is_break() {
+            broken.store(true, Ordering::Relaxed);
+        }
+        flow
+    };
+    scan_with_rests(core, trx, table, options, threads, call, |_| Ok(!broken.load(Ordering::Relaxed)))?;
+    Ok(broken.into_inner())
+}
+
+/// The same for calls that now and then have to do something that takes its time: where `each` breaks, the thread gives its
+/// latch up and calls `rest`, which says whether it goes on.
+///
+/// # Errors
+/// As [`parallel_scan`]; the first one of `rest`.
+///
+/// # Latching
+/// As [`parallel_scan`]; `rest` runs under no latch.
+pub(crate) fn scan_with_rests(
+    core: &Core,
+    trx: &mut Trx,
+    table: &Arc<Table>,
+    options: &ReadOptions,
+    threads: usize,
+    each: impl Fn(usize, &RowRef<'_>) -> ControlFlow<()> + Sync,
+    rest: impl Fn(usize) -> Result<bool> + Sync,
+) -> Result<()> {
     if options.lock != ReadLock::None {
         return Err(Error::WrongState("locking reads are not made by several threads"));
     }
@@ -53,11 +85,11 @@ pub fn parallel_scan(
     }
     let me = trx.shared();
     let next = AtomicUsize::new(0);
-    let broken = AtomicBool::new(false);
+    let ended = AtomicBool::new(false);
     let failed = Mutex::new(None);
     let work = |thread: usize| {
         let mut scratch = Scratch::default();
-        while !broken.load(Ordering::Relaxed) {
+        while !ended.load(Ordering::Relaxed) {
             let range = next.fetch_add(1, Ordering::Relaxed);
             if range > keys.len() {
                 return;
@@ -69,17 +101,13 @@ pub fn parallel_scan(
                 None => Limit::None,
             };
             let pass = Pass { source: spec.source(core, me), snapshot: &snapshot, limit, unique: false };
-            let mut call = |row: &RowRef<'_>| match broken.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => each(thread, row),
-            };
-            match scan_range(core, &spec, &pass, lower, &mut scratch, &mut call) {
-                Ok(Stop::End) => {}
-                Ok(Stop::Broken | Stop::BrokenAtEnd) => broken.store(true, Ordering::Relaxed),
-                Err(e) => {
-                    failed.lock().get_or_insert(e);
-                    broken.store(true, Ordering::Relaxed);
-                }
+            let mut call = |row: &RowRef<'_>| each(thread, row);
+            let scanned = scan_range(core, &spec, &pass, lower, &mut scratch, &mut call, || rest(thread));
+            if !matches!(scanned, Ok(true)) {
+                ended.store(true, Ordering::Relaxed);
+            }
+            if let Err(e) = scanned {
+                failed.lock().get_or_insert(e);
             }
         }
     };
@@ -90,12 +118,10 @@ pub fn parallel_scan(
         });
         work(0);
     });
-    match failed.into_inner() {
-        Some(e) => Err(e),
-        None => Ok(broken.into_inner()),
-    }
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
+/// Scans one range; whether to go on with the next.
 fn scan_range(
     core: &Core,
     spec: &Spec,
@@ -103,11 +129,20 @@ fn scan_range(
     lower: Option<&OwnedKey>,
     scratch: &mut Scratch,
     each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
-) -> Result<Stop> {
+    rest: impl Fn() -> Result<bool>,
+) -> Result<bool> {
     let mut walk = Walk::new(&spec.index.tree, &core.storage);
     if let Some(lower) = lower {
         let fields: KeyFields<'_> = lower.iter().collect();
         walk.place(&Tuple::new(&fields), SearchMode::GreaterOrEqual)?;
     }
-    pass.forward(&mut walk, scratch, each)
+    loop {
+        if pass.forward(&mut walk, scratch, each)? == Stop::End {
+            return Ok(true);
+        }
+        walk.store()?;
+        if !rest()? {
+            return Ok(false);
+        }
+    }
 }

@@ -11,6 +11,7 @@ use crate::core::Core;
 use crate::dict::build::TableParts;
 use crate::dict::rows;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::row::entry;
 use crate::table::{Column, ForeignKey, ReferentialAction};
 use std::sync::Arc;
@@ -60,6 +61,7 @@ pub(super) fn add(
     table: &str,
     specs: &[ForeignKeySpec],
     checks: bool,
+    progress: &Progress,
 ) -> Result<()> {
     let frozen = core.dict.freeze();
     let row = core.dict.table_row(&core.storage, table)?;
@@ -87,7 +89,7 @@ pub(super) fn add(
         drop(frozen);
         if checks { keys.iter().try_for_each(|key| check_rows(core, key)) } else { Ok(()) }
     };
-    indexes::add(core, trx, table, &indexes, before, |change| {
+    indexes::add(core, trx, table, &indexes, progress, before, |change| {
         for key in &keys {
             insert(change, key)?;
             change.changes(&key.parent);

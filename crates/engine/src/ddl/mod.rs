@@ -8,7 +8,7 @@
 //! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`redefine`](mod@redefine), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
 //! | rows of a definition | [`definition`] |
 //! | views, routines, triggers, events | [`objects`](mod@objects) |
-//! | sorting the entries of an index to be built | [`sort`] |
+//! | building indexes, sorting their entries | [`index_build`], [`sort`] |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
@@ -21,6 +21,7 @@ mod databases;
 mod definition;
 mod drop;
 mod foreign;
+pub(crate) mod index_build;
 mod indexes;
 mod leftovers;
 mod log;
@@ -45,6 +46,7 @@ pub(crate) use temporary::{
 
 use crate::core::Core;
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::table::{Column, ReferentialAction};
 use change::Change;
 use drop::References;
@@ -204,12 +206,18 @@ pub fn redefine_table(core: &Core, trx: &mut Trx, spec: &TableSpec) -> Result<()
     Change::run(core, trx, |change| redefine::redefine(change, spec))
 }
 
-/// Adds indexes to a table whose rows are there.
+/// Adds indexes to a table whose rows are there, and which nobody uses meanwhile.
 ///
 /// # Errors
 /// No such table, duplicates, definitions that cannot be.
-pub fn add_indexes(core: &Core, trx: &mut Trx, table: &str, indexes: &[IndexSpec]) -> Result<()> {
-    indexes::add(core, trx, table, indexes, |_| Ok(()), |_| Ok(()))
+pub fn add_indexes(
+    core: &Core,
+    trx: &mut Trx,
+    table: &str,
+    indexes: &[IndexSpec],
+    progress: &Progress,
+) -> Result<()> {
+    indexes::add(core, trx, table, indexes, progress, |_| Ok(()), |_| Ok(()))
 }
 
 /// Adds foreign keys to a table whose rows are there, and the indexes they need.
@@ -222,8 +230,9 @@ pub fn add_foreign_keys(
     table: &str,
     keys: &[ForeignKeySpec],
     foreign_key_checks: bool,
+    progress: &Progress,
 ) -> Result<()> {
-    foreign::add(core, trx, table, keys, foreign_key_checks)
+    foreign::add(core, trx, table, keys, foreign_key_checks, progress)
 }
 
 /// Drops a foreign key, named without its database.

@@ -1,81 +1,71 @@
 //! Sorting the entries of an index to be built: runs sorted in memory, kept in temporary files when they do not fit, then
 //! merged, [`FAN_IN`] at a time, into longer ones until one merge gives the whole.
 //!
-//! An entry is its fields one after the other, each a length (u32; all ones: NULL) and its bytes; in memory and in a
-//! file the length of it all precedes it. In a file the checksum of both follows: what is read there is not believed.
+//! Several threads may have a sorter each for one index; what they have is merged together.
+//!
+//! An entry is its fields as [`packed`] has them; in memory and in a file the length of it all precedes it. In a file the
+//! checksum of both follows: what is read there is not believed.
 //!
 //! # Crash
 //! Temporary files are left behind; the next opening removes them.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::online::packed::{self, LEN};
+use crate::online::temp_file::{TempFile, io};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use std::path::PathBuf;
 use std::sync::Arc;
 use vaquita_base::checksum::crc32c;
 use vaquita_base::codec::{get_u32, push_u32, put_u32};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::record::compare_fields;
 use vaquita_format::tuple::TupleField;
-use vaquita_io::{File, OpenMode, OpenOptions};
 use vaquita_storage::Storage;
 
-/// Names of temporary files begin so.
-const PREFIX: &str = "#sql-vaquita-sort-";
 /// Bytes read from a run at a time.
 const READ: usize = 256 << 10;
 /// Runs merged at once: their buffers take 32 MB.
 const FAN_IN: usize = 128;
-/// Bytes of an entry's length.
-const LEN: usize = 4;
 /// Bytes of its checksum.
 const SUM: usize = 4;
-
-fn io(e: vaquita_io::Error) -> Error {
-    Error::SortFile(e)
-}
-
-/// Removes the temporary files of a process that is gone.
-pub(super) fn remove_leftovers(storage: &Storage) -> Result<()> {
-    for path in storage.fs().list_dir(&storage.options().dir).map_err(io)? {
-        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(PREFIX)) {
-            storage.fs().remove_file(&path).map_err(io)?;
-        }
-    }
-    Ok(())
-}
 
 /// Sorts the entries of one index.
 #[derive(Debug)]
 pub(super) struct Sorter<'s> {
     storage: &'s Storage,
     def: Arc<IndexDef>,
+    /// Which of the sorters of the index it is.
+    part: usize,
     limit: usize,
     bytes: Vec<u8>,
     starts: Vec<usize>,
     runs: Vec<Run>,
     /// Runs made so far, which number their files.
     made: usize,
+    /// Those of sorters that were joined to it.
+    made_by_others: usize,
     fan_in: usize,
 }
 
 impl<'s> Sorter<'s> {
     /// A sorter that keeps about `limit` bytes in memory.
-    pub(super) fn new(storage: &'s Storage, def: Arc<IndexDef>, limit: usize) -> Self {
+    pub(super) fn new(storage: &'s Storage, def: Arc<IndexDef>, part: usize, limit: usize) -> Self {
         Self {
             storage,
             def,
+            part,
             limit,
             bytes: Vec::new(),
             starts: Vec::new(),
             runs: Vec::new(),
             made: 0,
+            made_by_others: 0,
             fan_in: FAN_IN,
         }
     }
 
-    /// Adds an entry.
-    pub(super) fn push(&mut self, fields: &[TupleField<'_>]) -> Result<()> {
+    /// Adds an entry; whether there is so much in memory that [`Sorter::make_room`] is due.
+    pub(super) fn push(&mut self, fields: &[TupleField<'_>]) -> bool {
         debug_assert_eq!(
             fields.len(),
             self.def.n_fields(),
@@ -84,22 +74,51 @@ impl<'s> Sorter<'s> {
         );
         let start = self.bytes.len();
         self.bytes.resize(start + LEN, 0);
-        for field in fields {
-            push_u32(&mut self.bytes, field.data.map_or(u32::MAX, |d| d.len() as u32));
-            self.bytes.extend_from_slice(field.data.unwrap_or_default());
-        }
+        packed::push_all(&mut self.bytes, fields);
         let len = self.bytes.len() - start - LEN;
         put_u32(&mut self.bytes, start, len as u32);
         self.starts.push(start);
-        if self.bytes.len() + self.starts.len() * size_of::<usize>() >= self.limit {
-            self.write_run()?;
+        self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes.len() + self.starts.len() * size_of::<usize>() >= self.limit
+    }
+
+    /// Writes what is in memory to a file, if it is as much as may be there.
+    ///
+    /// # Errors
+    /// Of the file.
+    pub(super) fn make_room(&mut self) -> Result<()> {
+        if self.is_full() { self.write_run() } else { Ok(()) }
+    }
+
+    /// The entries of several sorters of one index.
+    ///
+    /// # Errors
+    /// Of the files.
+    pub(super) fn joined(sorters: Vec<Sorter<'s>>) -> Result<Option<Sorter<'s>>> {
+        let mut sorters = sorters.into_iter();
+        let Some(mut all) = sorters.next() else { return Ok(None) };
+        for mut other in sorters.filter(|sorter| !sorter.starts.is_empty() || !sorter.runs.is_empty()) {
+            if other.runs.is_empty() && all.bytes.len() + other.bytes.len() <= all.limit {
+                let from = all.bytes.len();
+                all.bytes.append(&mut other.bytes);
+                all.starts.extend(other.starts.drain(..).map(|start| from + start));
+                continue;
+            }
+            if !other.starts.is_empty() {
+                other.write_run()?;
+            }
+            all.runs.append(&mut other.runs);
+            all.made_by_others += other.made;
         }
-        Ok(())
+        Ok(Some(all))
     }
 
     /// Temporary files made so far.
     pub(super) fn files(&self) -> u64 {
-        self.made as u64
+        (self.made + self.made_by_others) as u64
     }
 
     fn sort(&mut self) {
@@ -109,11 +128,9 @@ impl<'s> Sorter<'s> {
 
     /// An empty run in a new file.
     fn new_run(&mut self) -> Result<Run> {
-        let name = format!("{PREFIX}{:x}-{}", self.def.id().get(), self.made);
+        let name = format!("sort-{:x}-{}-{}", self.def.id().get(), self.part, self.made);
         self.made += 1;
-        let path = self.storage.options().dir.join(name);
-        let file = self.storage.fs().open(&path, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-        Ok(Run::new(self.storage, path, file))
+        Ok(Run::new(TempFile::create(self.storage, &name)?))
     }
 
     fn write_run(&mut self) -> Result<()> {
@@ -141,14 +158,18 @@ impl<'s> Sorter<'s> {
     ) -> Result<()> {
         let mut each = |entry: &[u8]| {
             check()?;
-            let fields: SmallVec<[TupleField<'_>; 8]> = split(entry).collect();
+            let fields: SmallVec<[TupleField<'_>; 8]> = packed::fields(entry).collect();
             each(&fields)
         };
         if self.runs.is_empty() {
             self.sort();
             return self.starts.iter().try_for_each(|&start| each(entry_at(&self.bytes, start)));
         }
-        self.write_run()?;
+        if !self.starts.is_empty() {
+            self.write_run()?;
+        }
+        // Its memory is for what is read of the runs.
+        (self.bytes, self.starts) = Default::default();
         while self.runs.len() > self.fan_in {
             // The oldest ones: a run is merged again only when all others have been.
             let runs: Vec<Run> = self.runs.drain(..self.fan_in).collect();
@@ -223,26 +244,8 @@ fn entry_at(bytes: &[u8], start: usize) -> &[u8] {
     &bytes[start + LEN..start + LEN + len]
 }
 
-/// The fields of an entry.
-fn split(entry: &[u8]) -> impl Iterator<Item = TupleField<'_>> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        if at >= entry.len() {
-            return None;
-        }
-        let len = get_u32(entry, at);
-        at += LEN;
-        if len == u32::MAX {
-            return Some(TupleField::NULL);
-        }
-        let data = &entry[at..at + len as usize];
-        at += data.len();
-        Some(TupleField::new(data))
-    })
-}
-
 fn compare(def: &IndexDef, a: &[u8], b: &[u8]) -> Ordering {
-    let fields = split(a).zip(split(b)).zip(def.compare_plan());
+    let fields = packed::fields(a).zip(packed::fields(b)).zip(def.compare_plan());
     fields
         .map(|((a, b), cmp)| compare_fields(*cmp, a.data, b.data))
         .find(|o| o.is_ne())
@@ -252,9 +255,7 @@ fn compare(def: &IndexDef, a: &[u8], b: &[u8]) -> Ordering {
 /// A sorted run in a temporary file, and where it is being read.
 #[derive(Debug)]
 struct Run {
-    fs: Arc<dyn vaquita_io::FileSystem>,
-    path: PathBuf,
-    file: Arc<dyn File>,
+    file: TempFile,
     len: u64,
     /// Bytes read into the buffer so far.
     read: u64,
@@ -264,21 +265,20 @@ struct Run {
 }
 
 impl Run {
-    fn new(storage: &Storage, path: PathBuf, file: Arc<dyn File>) -> Run {
-        let fs = storage.fs().clone();
-        Run { fs, path, file, len: 0, read: 0, buffer: Vec::new(), at: 0, has_entry: false }
+    fn new(file: TempFile) -> Run {
+        Run { file, len: 0, read: 0, buffer: Vec::new(), at: 0, has_entry: false }
     }
 
     /// Adds an entry with its length.
     fn push(&mut self, entry: &[u8]) -> Result<()> {
-        debug_assert_eq!(self.read, 0, "a run is added to that is being read: {}", self.path.display());
+        debug_assert_eq!(self.read, 0, "a run is added to that is being read: {}", self.file.path.display());
         self.buffer.extend_from_slice(entry);
         push_u32(&mut self.buffer, crc32c(entry));
         if self.buffer.len() >= READ { self.write_out() } else { Ok(()) }
     }
 
     fn write_out(&mut self) -> Result<()> {
-        self.file.write_at(&self.buffer, self.len).map_err(io)?;
+        self.file.file.write_at(&self.buffer, self.len).map_err(io)?;
         self.len += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -314,15 +314,10 @@ impl Run {
             let len = get_u32(&self.buffer, self.at) as usize;
             self.fill((LEN + SUM).saturating_add(len))?;
             if get_u32(&self.buffer, self.at + LEN + len) != crc32c(self.whole_entry()) {
-                return Err(self.damaged());
+                return Err(self.file.damaged());
             }
         }
         Ok(())
-    }
-
-    #[cold]
-    fn damaged(&self) -> Error {
-        Error::Corrupt(format!("{}: an entry is not as it was written", self.path.display()))
     }
 
     /// Sees to it that `n` bytes are in the buffer.
@@ -335,22 +330,16 @@ impl Run {
         let more = (self.len - self.read).min(READ.max(n) as u64) as usize;
         let old = self.buffer.len();
         self.buffer.resize(old + more, 0);
-        self.file.read_at(&mut self.buffer[old..], self.read).map_err(io)?;
+        self.file.file.read_at(&mut self.buffer[old..], self.read).map_err(io)?;
         self.read += more as u64;
-        if self.buffer.len() >= n { Ok(()) } else { Err(self.damaged()) }
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        // What cannot be removed now is removed at the next opening.
-        let _ = self.fs.remove_file(&self.path);
+        if self.buffer.len() >= n { Ok(()) } else { Err(self.file.damaged()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use std::cell::Cell;
     use vaquita_base::{IndexId, ManualClock, Rng};
     use vaquita_format::PageSize;
@@ -377,12 +366,13 @@ mod tests {
 
     /// A sorter with a number of entries, each in a run of its own.
     fn sorter(storage: &Storage, entries: u32, fan_in: usize) -> Sorter<'_> {
-        let mut sorter = Sorter::new(storage, def(), 1);
+        let mut sorter = Sorter::new(storage, def(), 0, 1);
         sorter.fan_in = fan_in;
         for i in (0..entries).rev() {
             let mut number = Vec::new();
             push_u32(&mut number, i);
-            sorter.push(&[TupleField::new(b"a"), TupleField::new(&number)]).unwrap();
+            sorter.push(&[TupleField::new(b"a"), TupleField::new(&number)]);
+            sorter.make_room().unwrap();
         }
         sorter
     }
@@ -425,7 +415,7 @@ mod tests {
         for at in 0..len {
             for flip in [1, 0x80, 0xff] {
                 let sorter = sorter(&storage, 3, 2);
-                let file = sorter.runs[1].file.clone();
+                let file = sorter.runs[1].file.file.clone();
                 let mut byte = [0];
                 file.read_at(&mut byte, at).unwrap();
                 file.write_at(&[byte[0] ^ flip], at).unwrap();
@@ -436,7 +426,7 @@ mod tests {
         }
         assert!(told > 60, "{told}");
         let sorter = sorter(&storage, 3, 2);
-        sorter.runs[1].file.set_len(len - 1).unwrap();
+        sorter.runs[1].file.file.set_len(len - 1).unwrap();
         assert!(sorter.finish(|| Ok(()), |_| Ok(())).is_err());
     }
 
@@ -450,18 +440,24 @@ mod tests {
         let cases = [(1 << 20, 1_000), (20_000, 3_000), (400, 200), (1, 30), (100, 0)];
         for ((limit, n), fan_in) in cases.into_iter().flat_map(|c| [(c, FAN_IN), (c, 2), (c, 5)]) {
             let mut rng = Rng::new(limit as u64);
-            let mut sorter = Sorter::new(&storage, def.clone(), limit);
-            sorter.fan_in = fan_in;
+            let mut sorters: Vec<Sorter<'_>> =
+                (0..1 + fan_in % 3).map(|part| Sorter::new(&storage, def.clone(), part, limit)).collect();
+            sorters.iter_mut().for_each(|sorter| sorter.fan_in = fan_in);
             let mut want = Vec::new();
             for i in 0..n {
                 let a = (!rng.one_in(5)).then(|| vec![rng.below(4) as u8; rng.index(300)]);
                 let mut b = Vec::new();
                 push_u32(&mut b, i);
-                sorter.push(&[TupleField::nullable(a.as_deref()), TupleField::new(&b)]).unwrap();
+                let at = rng.index(sorters.len());
+                let sorter = &mut sorters[at];
+                if sorter.push(&[TupleField::nullable(a.as_deref()), TupleField::new(&b)]) {
+                    sorter.make_room().unwrap();
+                }
                 want.push((a, b));
             }
             want.sort();
             let mut got = Vec::new();
+            let sorter = Sorter::joined(sorters).unwrap().unwrap();
             sorter
                 .finish(
                     || Ok(()),

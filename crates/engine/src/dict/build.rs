@@ -183,6 +183,8 @@ impl TableParts {
             unmaintained: None,
             triggers: Vec::new(),
             is_system: self.is_system,
+            building: Vec::new(),
+            observers: Vec::new(),
             gone: AtomicBool::new(false),
             mark: Mark::default(),
         })

@@ -59,9 +59,20 @@ impl Cache {
     /// Puts a table in, unless it is there by now; what is there.
     pub(crate) fn insert(&self, table: Table) -> Arc<Table> {
         let mut maps = self.maps.write();
-        if let Some(there) = maps.by_id.get(&table.id) {
-            return self.touch(there);
+        match maps.by_id.get(&table.id) {
+            Some(there) => self.touch(there),
+            None => self.put(&mut maps, table),
         }
+    }
+
+    /// Puts a table in, in place of the object of it that is there. Nobody uses that one.
+    pub(crate) fn replace(&self, table: Table) -> Arc<Table> {
+        let mut maps = self.maps.write();
+        maps.remove(table.id);
+        self.put(&mut maps, table)
+    }
+
+    fn put(&self, maps: &mut Maps, table: Table) -> Arc<Table> {
         if let Some(counter) = maps.counters.remove(&table.id) {
             *table.auto_inc.next.lock() = Some(counter);
         }

@@ -176,6 +176,25 @@ impl Dictionary {
         Ok(self.load(storage, name)?.map(|table| self.cache.insert(table)))
     }
 
+    /// Lets go of the object of a table that nobody uses.
+    pub(crate) fn forget(&self, name: &str) {
+        self.cache.remove_named(name);
+    }
+
+    /// A new object of a table that nobody uses, changed by `edit`, in place of the one in memory.
+    pub(crate) fn reopen(
+        &self,
+        storage: &Storage,
+        name: &str,
+        edit: impl FnOnce(&mut Table),
+    ) -> Result<Arc<Table>> {
+        assert_no_page_latched("the dictionary's latch is");
+        let _latch = self.latch.read_recursive();
+        let mut table = self.load(storage, name)?.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+        edit(&mut table);
+        Ok(self.cache.replace(table))
+    }
+
     /// The table of that number; `None` if it is gone: what refers to it (undo, purge) has nothing to do.
     ///
     /// # Errors

@@ -38,5 +38,6 @@ pub(super) fn delete(
         secondary::mark(core, trx, (table, index), &entry(table, index, &old))?;
         foreign::parent_deleted(core, trx, table, index, &old, how, cascade)?;
     }
+    table.tell(Some(&old), None, true);
     Ok(true)
 }

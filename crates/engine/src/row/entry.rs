@@ -7,9 +7,11 @@
 
 use crate::error::{Error, Result};
 use crate::row::image::Image;
+pub use crate::table::Columns;
 use crate::table::{Column, Field, FieldSource, Index, Table};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
+use std::sync::Arc;
 use vaquita_format::charset::Charset;
 use vaquita_format::column::MType;
 use vaquita_format::index_def::IndexDef;
@@ -22,14 +24,6 @@ const INDEX_COLUMN_MAX: usize = 3072;
 
 /// The fields of an index record to be.
 pub type Entry<'a> = SmallVec<[TupleField<'a>; 12]>;
-
-/// Where the values of a row come from.
-pub trait Columns {
-    /// A user column; of a value off the page as much as indexes need.
-    fn column(&self, table: &Table, column: usize) -> Field<'_>;
-    /// DB_ROW_ID.
-    fn row_id(&self) -> &[u8];
-}
 
 /// A row as a caller gives it.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +74,7 @@ impl Columns for Changed<'_> {
 }
 
 /// Replaces `out` by the entry of a row in an index. System fields other than DB_ROW_ID are left empty.
-pub fn build<'a>(table: &Table, index: &Index, row: &'a impl Columns, out: &mut Entry<'a>) {
+pub fn build<'a>(table: &Table, index: &Index, row: &'a (impl Columns + ?Sized), out: &mut Entry<'a>) {
     out.clear();
     out.extend(index.sources.iter().map(|source| match *source {
         FieldSource::Column { column, prefix_len } => {
@@ -93,7 +87,7 @@ pub fn build<'a>(table: &Table, index: &Index, row: &'a impl Columns, out: &mut 
 }
 
 /// The entry of a row in an index.
-pub fn entry<'a>(table: &Table, index: &Index, row: &'a impl Columns) -> Entry<'a> {
+pub fn entry<'a>(table: &Table, index: &Index, row: &'a (impl Columns + ?Sized)) -> Entry<'a> {
     let mut out = Entry::new();
     build(table, index, row, &mut out);
     out
@@ -120,11 +114,14 @@ pub fn cut<'v>(column: &Column, prefix_len: u32, value: &'v [u8]) -> &'v [u8] {
     &value[..len.min(value.len())]
 }
 
-/// How many leading bytes of a column the indexes need.
+/// How many leading bytes of a column the indexes need, those being built among them.
 pub fn bytes_needed(table: &Table, column: usize) -> usize {
-    table
-        .indexes
-        .iter()
+    bytes_needed_by(table.indexes.iter().chain(&table.building), column)
+}
+
+/// How many leading bytes of a column these indexes need.
+pub(crate) fn bytes_needed_by<'t>(indexes: impl Iterator<Item = &'t Arc<Index>>, column: usize) -> usize {
+    indexes
         .flat_map(|index| &index.sources[..index.def().n_uniq_in_tree()])
         .filter_map(|source| match *source {
             FieldSource::Column { column: c, prefix_len: 0 } if c == column => Some(INDEX_COLUMN_MAX),

@@ -33,6 +33,8 @@ pub(super) fn insert(
     let fields = entry(table, table.clustered(), &given);
     cluster_insert::insert(core, trx, table, &fields, how)?;
     insert_entries(core, trx, table, &given, how)?;
+    // Not of a row that another index refuses: an observer may be an index, too.
+    table.tell(None, Some(&given), true);
     let n = table.clustered().def().n_uniq();
     Ok(RowKey::new(fields[..n].iter().map(|f| f.data.unwrap_or_default())))
 }

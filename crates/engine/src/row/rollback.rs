@@ -18,7 +18,7 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::clustered::{self, DELETED, LIVE, Ownership};
-use crate::row::entry::{Entry, build, check_fields, entry, same_bytes};
+use crate::row::entry::{Columns, Entry, build, check_fields, entry, same_bytes};
 use crate::row::image::Image;
 use crate::row::secondary::{self, Fate};
 use crate::row::versions::{find_row, is_seen_by_all, older_needs_entry};
@@ -96,6 +96,7 @@ fn undo_insert(core: &Core, table: &Table, now: &Image) -> Result<()> {
         secondary::settle(core, (table, index), &entry(table, index, now), |_| Ok(Fate::Remove))?;
     }
     clustered::remove(core, table, now, |_, chain| !chain.inherited)?;
+    table.tell(Some(now), None, true);
     Ok(())
 }
 
@@ -106,6 +107,7 @@ fn undo_delete(core: &Core, table: &Table, now: &Image, record: &UndoRecord<'_>)
     let mut old = now.clone();
     old.take_back(record)?;
     clustered::mark(core, table, now, false, old.sys(), Ownership::TakeBack)?;
+    table.tell(None, Some(now), true);
     Ok(())
 }
 
@@ -113,7 +115,8 @@ fn undo_update(core: &Core, table: &Table, now: &mut Image, record: &UndoRecord<
     let mut old = now.clone();
     old.take_back(record)?;
     let was_live = record.header.ty == UndoType::UpdateExisting;
-    if record.header.cmpl_info & vaquita_format::undo::record::NO_ORDER_CHANGE == 0 {
+    let order_changes = record.header.cmpl_info & vaquita_format::undo::record::NO_ORDER_CHANGE == 0;
+    if order_changes {
         if was_live {
             old.load_external(core, table)?;
         }
@@ -133,6 +136,7 @@ fn undo_update(core: &Core, table: &Table, now: &mut Image, record: &UndoRecord<
     if !clustered::replace(core, table, now, &fields, &changed, info_bits, old.sys())? {
         return Err(Error::Corrupt(format!("a row of {} changed while it was rolled back", table.name)));
     }
+    table.tell(Some(now), was_live.then_some(&old as &dyn Columns), order_changes);
     if !was_live && is_seen_by_all(core, old.sys().trx_id) {
         // Purge has been here, or will find nothing: nobody else removes the record.
         clustered::remove(core, table, &old, |_, _| true)?;

@@ -12,11 +12,11 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::clustered::{insert_intention, record_at, too_big};
 use crate::row::duplicate;
-use crate::row::entry::check_fields;
+use crate::row::entry::{check_fields, same_order};
 use crate::row::lock::{parse_secondary, record_id, wait};
 use crate::table::{Index, Table};
 use vaquita_base::TrxId;
-use vaquita_btree::{Change, LatchMode, Position, RecBuf};
+use vaquita_btree::{Change, Cursor, LatchMode, Position, RecBuf};
 use vaquita_format::fil;
 use vaquita_format::index_page::header::infimum;
 use vaquita_format::index_page::{FieldUpdate, SearchMode, fits_in_place};
@@ -388,6 +388,37 @@ pub fn settle(
     }
     mtr.commit();
     Ok(true)
+}
+
+/// Whether an index that nobody else uses has a live entry, other than this one, that is equal to it in the unique fields. NULLs
+/// are equal to nothing.
+///
+/// # Errors
+/// Errors of pages, damage.
+pub(crate) fn has_equal(core: &Core, of: Of<'_>, fields: &[TupleField<'_>]) -> Result<bool> {
+    let (_, index) = of;
+    let n_uniq = index.def().n_uniq();
+    if fields[..n_uniq].iter().any(|f| f.data.is_none()) {
+        return Ok(false);
+    }
+    let key = Tuple::new(&fields[..n_uniq]);
+    let mut walk = Cursor::new(&index.tree, &core.storage);
+    let mut on_record = walk.seek(&key, SearchMode::GreaterOrEqual)?;
+    let mut offsets = Offsets::new();
+    while on_record {
+        let record = walk.record().expect("the cursor is on a record");
+        parse_secondary(index, &record, &mut offsets)?;
+        let found: Vec<TupleField<'_>> =
+            (0..offsets.n_fields()).map(|i| TupleField::nullable(record.field(&offsets, i))).collect();
+        if !same_order(index.def(), &found[..n_uniq], &fields[..n_uniq]) {
+            return Ok(false);
+        }
+        if !record.is_deleted() && !same_order(index.def(), &found, fields) {
+            return Ok(true);
+        }
+        on_record = walk.next()?;
+    }
+    Ok(false)
 }
 
 /// Makes sure that an entry is live and has exactly these bytes: what the older version of a row needs that a rollback

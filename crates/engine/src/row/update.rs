@@ -123,9 +123,22 @@ fn update_values(
     if !clustered::modify(core, trx, table, row.old, &fields, LIVE, change)? {
         return Ok(false);
     }
-    if !order_changes {
-        return Ok(true);
+    if order_changes {
+        update_entries(core, trx, table, row, how, cascade)?;
     }
+    table.tell(Some(row.old), Some(row), order_changes);
+    Ok(true)
+}
+
+/// Entries of a row that keeps its clustered key.
+fn update_entries(
+    core: &Core,
+    trx: &mut Trx,
+    table: &Arc<Table>,
+    row: &Changed<'_>,
+    how: WriteOptions,
+    cascade: &mut foreign::Cascade,
+) -> Result<()> {
     let (mut old, mut new) = (Entry::new(), Entry::new());
     for index in &table.indexes[1..] {
         if !row.changes.iter().any(|(column, _)| index_has(index, *column)) {
@@ -145,7 +158,7 @@ fn update_values(
         foreign::check_parents_of_changed(core, trx, table, index, row, how, cascade)?;
         secondary::insert(core, trx, (table, index), &new, how.exclusive_duplicates)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// The row gets another clustered key.
@@ -175,6 +188,7 @@ fn update_key(
         foreign::check_parents_of_changed(core, trx, table, index, row, how, cascade)?;
         secondary::insert(core, trx, (table, index), &entry(table, index, row), how.exclusive_duplicates)?;
     }
+    table.tell(Some(row.old), Some(row), true);
     Ok(true)
 }
 

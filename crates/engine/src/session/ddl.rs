@@ -7,6 +7,7 @@ use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::dict::objects::ObjectKind;
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
+use crate::online::Concurrency;
 use crate::read_lock::Work;
 use crate::row;
 use vaquita_txn::{AccessMode, Isolation, LockMode, Trx};
@@ -98,13 +99,12 @@ impl Session {
         self.change_definition(&[name], |core, trx| ddl::truncate_table(core, trx, name, checks))
     }
 
-    /// Adds indexes to a table.
+    /// Adds indexes to a table, whose rows others may read and change meanwhile.
     ///
     /// # Errors
-    /// No such table, duplicates, definitions that cannot be.
+    /// As [`Session::add_indexes_beside`].
     pub fn add_indexes(&mut self, table: &str, indexes: &[IndexSpec]) -> Result<()> {
-        self.check_changeable()?;
-        self.change_definition(&[table], |core, trx| ddl::add_indexes(core, trx, table, indexes))
+        self.add_indexes_beside(table, indexes, Concurrency::Writes)
     }
 
     /// Drops an index.
@@ -125,7 +125,10 @@ impl Session {
         let mut names = vec![table];
         names.extend(keys.iter().map(|k| k.parent.as_str()));
         let checks = self.settings.foreign_key_checks;
-        self.change_definition(&names, |core, trx| ddl::add_foreign_keys(core, trx, table, keys, checks))
+        let progress = self.progress.clone();
+        self.change_definition(&names, |core, trx| {
+            ddl::add_foreign_keys(core, trx, table, keys, checks, &progress)
+        })
     }
 
     /// Drops a foreign key, named without its database.
@@ -198,11 +201,11 @@ impl Session {
     /// # Errors
     /// The inner result is the change's. The outer error: what it did could not be taken back now, so that its locks stay
     /// until the background service, or the next opening, has done it.
-    pub(super) fn change_locked(
+    pub(super) fn change_locked<R>(
         &mut self,
         names: &[String],
-        change: impl FnOnce(&Core, &mut Trx) -> Result<()>,
-    ) -> Result<Result<()>> {
+        change: impl FnOnce(&Core, &mut Trx) -> Result<R>,
+    ) -> Result<Result<R>> {
         debug_assert!(
             names.iter().all(|name| self.core.mdl.holds(&self.mdl, name, MdlMode::Exclusive)),
             "definitions change that others may use: {names:?}"

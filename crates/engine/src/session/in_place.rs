@@ -1,11 +1,12 @@
 //! Changes of a table's indexes, foreign keys and definition that leave its rows where they are: ALTER TABLE in place. The steps are
-//! committed one by one; nobody else uses the table between them.
+//! committed one by one; nobody else uses the table between them, but others may read and change rows while indexes are built.
 
 use super::Session;
 use super::auto_inc::next_of_rows;
 use crate::core::Core;
 use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
+use crate::online::Concurrency;
 use crate::table::Table;
 use std::sync::Arc;
 use vaquita_txn::Trx;
@@ -67,12 +68,13 @@ impl InPlace<'_> {
         self.session.change_locked(&self.locked, |core, trx| change(core, trx, table)).flatten()
     }
 
-    /// Adds indexes.
+    /// Adds indexes. Others may do with the table what `beside` says while they are built, but not change its definition.
     ///
     /// # Errors
-    /// Duplicates, definitions that cannot be; then none is added.
-    pub fn add_indexes(&mut self, indexes: &[IndexSpec]) -> Result<()> {
-        self.step(|core, trx, table| ddl::add_indexes(core, trx, table, indexes))
+    /// Duplicates, definitions that cannot be, whoever uses the table did not end in time, [`Error::OnlineLogTooBig`]; then none
+    /// is added.
+    pub fn add_indexes(&mut self, indexes: &[IndexSpec], beside: Concurrency) -> Result<()> {
+        self.session.build_indexes(&self.locked, self.table, indexes, beside)
     }
 
     /// Drops an index.
@@ -89,7 +91,8 @@ impl InPlace<'_> {
     /// Definitions that cannot be, rows without a parent.
     pub fn add_foreign_keys(&mut self, keys: &[ForeignKeySpec]) -> Result<()> {
         let checks = self.session.settings.foreign_key_checks;
-        self.step(|core, trx, table| ddl::add_foreign_keys(core, trx, table, keys, checks))
+        let progress = self.session.progress.clone();
+        self.step(|core, trx, table| ddl::add_foreign_keys(core, trx, table, keys, checks, &progress))
     }
 
     /// Drops a foreign key, named without its database.

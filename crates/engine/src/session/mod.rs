@@ -16,6 +16,8 @@ mod ddl;
 mod durability;
 mod in_place;
 mod objects;
+mod online;
+mod reading;
 mod rebuild;
 mod savepoint;
 mod statement;
@@ -31,6 +33,7 @@ use crate::core::Core;
 use crate::ddl::Temporary;
 use crate::error::{Error, Result};
 use crate::mdl::{MdlContext, MdlMode};
+use crate::progress::Progress;
 use crate::read_lock::{ReadLockPlace, Work};
 use crate::row;
 use crate::table::Table;
@@ -97,6 +100,8 @@ pub struct Session {
     unchanged_before: u64,
     /// The statement has taken AUTO-INC locks.
     auto_inc_locked: bool,
+    /// How far the change of a definition is that it is at.
+    progress: Arc<Progress>,
     /// Its temporary tables.
     temporary: Vec<Temporary>,
     /// Another one with every change of these; 0 without any.
@@ -138,6 +143,7 @@ impl Session {
             kept_locks: 0,
             unchanged_before: 0,
             auto_inc_locked: false,
+            progress: Arc::default(),
             temporary: Vec::new(),
             temporary_generation: 0,
         }
@@ -170,10 +176,15 @@ impl Session {
         self.trx.set_tag(tag);
     }
 
+    /// How far the change of a definition is that the session is at, for other threads to look at.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
     /// Reaches the session from other threads, to end its waits. Good until the session gives its transaction away (XA
     /// PREPARE).
     pub fn handle(&self) -> SessionHandle {
-        self.waiter.handle(self.trx.handle())
+        self.waiter.handle(self.trx.handle(), self.progress.clone())
     }
 
     /// Forgets an interruption that came before now. Statements do so when they start; what is no statement of the engine

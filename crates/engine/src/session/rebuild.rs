@@ -92,8 +92,9 @@ impl Session {
         let with = spec.name.as_str();
         let mut done = self.copy_rows(name, with, copy)?;
         if done.is_ok() && !own_keys.is_empty() {
+            let progress = self.progress.clone();
             let added = self.change_locked(locked, |core, trx| {
-                ddl::add_foreign_keys(core, trx, with, &own_keys, checks)
+                ddl::add_foreign_keys(core, trx, with, &own_keys, checks, &progress)
             })?;
             done = done.and_then(|r| Ok(added.map(|()| r)?));
         }

@@ -1,4 +1,4 @@
-//! Statements: the unit that is rolled back when it fails. Reading is in [`crate::cursor`].
+//! Statements: the unit that is rolled back when it fails. Reading is in [`super::reading`].
 
 use super::Session;
 use crate::core::Core;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use vaquita_engine::{SessionHandle, SessionWait};
+use vaquita_engine::{SessionHandle, SessionWait, Stage};
 
 /// The connected sessions of a folder.
 #[derive(Debug, Default)]
@@ -83,6 +83,25 @@ pub struct Doing {
     pub state: &'static str,
     /// The statement's text, the first kilobytes of it; empty: none.
     pub text: Vec<u8>,
+}
+
+/// What the engine knows of what a session does: what it waits for, or how far its change of a definition is.
+fn state_of(engine: &SessionHandle) -> Option<&'static str> {
+    if let Some(wait) = engine.sleeps_for() {
+        return Some(match wait {
+            SessionWait::MetadataLock => "Waiting for table metadata lock",
+            SessionWait::ReadLock => "Waiting for global read lock",
+            SessionWait::CommitLock => "Waiting for commit lock",
+        });
+    }
+    // As MySQL 5.7 calls them.
+    Some(match engine.progress().stage() {
+        Stage::Idle => return None,
+        Stage::Scan => "alter table (read PK and internal sort)",
+        Stage::Load => "alter table (insert)",
+        Stage::Log => "alter table (log apply index)",
+        Stage::Commit => "committing alter table to storage engine",
+    })
 }
 
 /// Bytes of a statement that others can see.
@@ -164,12 +183,8 @@ impl Process {
             doing.command = "Sleep";
             doing.state = "";
             doing.text.clear();
-        } else if let Some(wait) = self.waits.lock().as_ref().and_then(SessionHandle::sleeps_for) {
-            doing.state = match wait {
-                SessionWait::MetadataLock => "Waiting for table metadata lock",
-                SessionWait::ReadLock => "Waiting for global read lock",
-                SessionWait::CommitLock => "Waiting for commit lock",
-            };
+        } else if let Some(state) = self.waits.lock().as_ref().and_then(state_of) {
+            doing.state = state;
         }
         doing.since = self.since + Duration::from_micros(self.changed_us.load(Ordering::Relaxed));
         doing

@@ -207,7 +207,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("innodb_monitor_reset_all", Global, Live, Kind::Text, "\0", Works),
     v("innodb_old_blocks_pct", Global, Live, uint(5, 95, 1), "37", Works),
     v("innodb_old_blocks_time", Global, Live, uint(0, 4294967295, 1), "1000", Works),
-    v("innodb_online_alter_log_max_size", Global, Live, uint(65536, MAX, 1), "134217728", Tuning),
+    v("innodb_online_alter_log_max_size", Global, Live, uint(65536, MAX, 1), "134217728", Works),
     v("innodb_open_files", Global, Fixed, uint(10, 4294967295, 1), "2000", Works),
     v("innodb_optimize_fulltext_only", Global, Live, Kind::Bool, "0", Tuning),
     v("innodb_page_cleaners", Global, Fixed, uint(1, 64, 1), "1", Tuning),

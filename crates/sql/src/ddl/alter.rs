@@ -16,7 +16,7 @@ use vaquita_catalog::{
     ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, TableInfo, engine_name, same_name,
 };
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
-use vaquita_engine::{Error, InPlace};
+use vaquita_engine::{Concurrency, Error, InPlace};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
 use vaquita_plan::column_type as types;
@@ -31,6 +31,8 @@ struct Change {
     /// Indexes to drop and to add are all there is to do, besides what follows.
     only_keys: bool,
     way: Way,
+    /// What others may do with the table meanwhile.
+    beside: Concurrency,
     aside: Aside,
     /// Old and new names.
     renamed_indexes: Vec<(String, String)>,
@@ -59,6 +61,7 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
             brief: change.is_brief(),
+            new_references: change.definition.foreign_keys.iter().any(|key| !key.exists),
             only_name: alter.actions.iter().all(leaves_definition),
             old_way: limits::is_on(cx, "old_alter_table"),
         })?;
@@ -122,6 +125,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         definition: info.definition.to_edit(),
         only_keys: true,
         way: Way::Keys,
+        beside: clauses::beside(alter.lock),
         aside: Aside::default(),
         renamed_indexes: Vec::new(),
         added_indexes: Vec::new(),
@@ -781,7 +785,7 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         }
         gone(table, true)?;
         if !added.is_empty() {
-            table.add_indexes(&added).map_err(|e| Failure(failed(&e)))?;
+            table.add_indexes(&added, change.beside).map_err(|e| Failure(failed(&e)))?;
         }
         if !spec.foreign_keys.is_empty() {
             table.add_foreign_keys(&spec.foreign_keys).map_err(|e| {

@@ -12,6 +12,7 @@
 //! does, docs/compat.md says so.
 
 use vaquita_catalog::Definition;
+use vaquita_engine::Concurrency;
 use vaquita_parser::ast::{AlterAlgorithm, AlterLock};
 use vaquita_types::{Kind, SqlError, SqlResult};
 
@@ -106,6 +107,8 @@ pub(super) struct Asked {
     pub way: Way,
     /// It takes a moment, whatever the table holds.
     pub brief: bool,
+    /// Foreign keys come, against which the rows are held.
+    pub new_references: bool,
     /// Nothing changes, but perhaps the name.
     pub only_name: bool,
     /// `old_alter_table`.
@@ -149,8 +152,9 @@ impl Clauses {
             }
             Way::Copy(why) => (Lock::Exclusive, why.reason()),
             Way::Rebuild => (Lock::Exclusive, None),
-            Way::Keys | Way::Definition if asked.brief => (Lock::None, None),
-            Way::Keys | Way::Definition => (Lock::Exclusive, None),
+            Way::Keys | Way::Definition if asked.new_references => (Lock::Exclusive, None),
+            // Indexes are built beside others.
+            Way::Keys | Way::Definition => (Lock::None, None),
         };
         let wanted = match self.lock {
             AlterLock::None => Lock::None,
@@ -161,6 +165,15 @@ impl Clauses {
             true => Err(refused(&format!("LOCK={}", name(self.lock)), reason, least.clause())),
             false => Ok(way),
         }
+    }
+}
+
+/// What others may do while a change is under way that lets them: all, unless the statement says less.
+pub(super) fn beside(lock: AlterLock) -> Concurrency {
+    match lock {
+        AlterLock::Default | AlterLock::None => Concurrency::Writes,
+        AlterLock::Shared => Concurrency::Reads,
+        AlterLock::Exclusive => Concurrency::Nothing,
     }
 }
 

@@ -151,6 +151,8 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("innodb_old_blocks_time", "variables/storage.rs", "what_is_fixed_at_start_reaches_the_engine"),
     ("innodb_old_blocks_time", "storage_settings.rs", "what_is_dynamic_counts_at_once"),
     ("innodb_old_blocks_time", "../../storage/src/buf/lru.rs", "a_scan_does_not_push_out_the_young"),
+    ("innodb_online_alter_log_max_size", "storage_settings.rs", "what_is_dynamic_counts_at_once"),
+    ("innodb_online_alter_log_max_size", "../../engine/tests/index_builds/beside.rs", "a_log_that_outgrows_its_limit_ends_the_build"),
     ("innodb_open_files", "variables/storage.rs", "what_is_fixed_at_start_reaches_the_engine"),
     ("innodb_open_files", "../../storage/tests/pool_behaviour.rs", "no_more_files_are_open_than_allowed_and_all_can_be_used"),
     ("innodb_open_files", "storage_settings.rs", "no_more_table_files_are_open_than_allowed"),

@@ -3,14 +3,14 @@
 //! The session decides one thing more than the transaction: in SERIALIZABLE a plain read takes S locks, unless the
 //! statement is a transaction of its own, which is serializable as it is.
 
-use super::count::count;
-use super::estimate::{Bound, estimate_per_key, estimate_range, estimate_rows};
-use super::get::PointRead;
-use super::parallel::parallel_scan;
-use super::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
+use super::Statement;
+use crate::cursor::count::count;
+use crate::cursor::estimate::{Bound, estimate_per_key, estimate_range, estimate_rows};
+use crate::cursor::get::PointRead;
+use crate::cursor::parallel::parallel_scan;
+use crate::cursor::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
 use crate::error::Result;
 use crate::mdl::MdlMode;
-use crate::session::Statement;
 use crate::table::{Field, Table};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Statement<'_> {
     pub fn cursor(&mut self, table: &Arc<Table>, options: &ReadOptions) -> Result<Cursor> {
         self.session.use_table(table, MdlMode::SharedRead)?;
         let mut cursor = Cursor::open(table.clone(), options)?;
-        cursor.lock = self.effective_lock(options.lock);
+        cursor.set_lock(self.effective_lock(options.lock));
         Ok(cursor)
     }
 
@@ -165,9 +165,9 @@ impl Statement<'_> {
     /// The table has changed; the metadata lock was not granted in time.
     pub fn reuse_cursor(&mut self, cursor: &mut Cursor, lock: ReadLock) -> Result<()> {
         self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
-        cursor.lock = self.effective_lock(lock);
-        cursor.semi_consistent = false;
-        cursor.row_at_end = false;
+        cursor.set_lock(self.effective_lock(lock));
+        cursor.set_semi_consistent(false);
+        cursor.set_row_at_end(false);
         cursor.seek_first();
         Ok(())
     }

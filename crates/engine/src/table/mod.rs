@@ -1,6 +1,11 @@
 //! Tables as they are used: columns, indexes with their trees, constraints. Built by the dictionary, immutable but for
 //! counters; a changed definition is a new object.
 
+mod observer;
+
+pub use self::observer::Columns;
+pub(crate) use self::observer::{RowChange, RowObserver};
+
 use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
 use crate::mark::Mark;
@@ -213,6 +218,10 @@ pub struct Table {
     pub triggers: Vec<Arc<Object>>,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
     pub is_system: bool,
+    /// Indexes that are being built: nobody reads or changes their trees, but undo records have what their entries are made of.
+    pub(crate) building: Vec<Arc<Index>>,
+    /// Who is told of changes of its rows.
+    pub(crate) observers: Vec<Arc<dyn RowObserver>>,
     /// Whether it is no more the one of its name: its definition has changed, or it was let go.
     pub(crate) gone: AtomicBool,
     /// Whether rows were changed since somebody has looked.
@@ -236,6 +245,20 @@ impl Table {
     #[inline]
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
+    }
+
+    /// Tells of a change of a row: see [`RowObserver`].
+    #[inline]
+    pub(crate) fn tell(
+        &self,
+        before: Option<&dyn Columns>,
+        after: Option<&dyn Columns>,
+        order_changes: bool,
+    ) {
+        if !self.observers.is_empty() {
+            let change = RowChange { before, after, order_changes };
+            self.observers.iter().for_each(|observer| observer.row_changed(self, &change));
+        }
     }
 
     /// What every change asks first: an entry put where another order has it could not be found by the server that

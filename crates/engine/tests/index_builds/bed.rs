@@ -1,6 +1,4 @@
-//! Building indexes of a table with rows when it is ended, killed or out of room at any moment: the table is whole, and
-//! nothing is left of what was begun.
-#![allow(clippy::unwrap_used, reason = "a test")]
+//! A folder on a disk whose operations are counted, with a table of some rows.
 
 use parking_lot::Mutex;
 use std::fmt;
@@ -13,26 +11,27 @@ use vaquita_engine::{Column, Engine, Error, IndexSpec, Options, Session, TableSp
 use vaquita_format::PageSize;
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::KeyPart;
-use vaquita_io::sim::{Fault, Injection, SimDisk};
+use vaquita_io::sim::SimDisk;
 use vaquita_io::{BatchOp, File, FileSystem, OpenMode, OpenOptions, Result as IoResult, Transfer};
 use vaquita_storage::{SystemFile, fsp};
 
-const TABLE: &str = "d/t";
-const ROWS: i32 = 700;
-const SORT_FILES: &str = "#sql-vaquita-sort-";
+pub(crate) const TABLE: &str = "d/t";
+pub(crate) const ROWS: i32 = 700;
+pub(crate) const SORT_FILES: &str = "#sql-vaquita-sort-";
 
 /// Something that happens at an operation of the disk.
-type Event = Box<dyn FnOnce() + Send>;
+pub(crate) type Event = Box<dyn FnOnce() + Send>;
 
 /// Counts the operations that change a disk, and lets something happen before one of them.
 #[derive(Default)]
-struct Moments {
+pub(crate) struct Moments {
     count: AtomicU64,
     event: Mutex<Option<(u64, Event)>>,
+    of_file: Mutex<Option<(&'static str, Event)>>,
 }
 
 impl Moments {
-    fn next(&self) {
+    pub(crate) fn next(&self) {
         let now = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let due = self.event.lock().take_if(|(at, _)| now >= *at);
         if let Some((_, event)) = due {
@@ -40,20 +39,34 @@ impl Moments {
         }
     }
 
-    fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    fn at(&self, moment: u64, event: impl FnOnce() + Send + 'static) {
+    /// Lets something happen before the next operation on a file with such a path.
+    pub(crate) fn at_file(&self, path: &'static str, event: impl FnOnce() + Send + 'static) {
+        *self.of_file.lock() = Some((path, Box::new(event)));
+    }
+
+    fn next_of(&self, path: &Path) {
+        let is_it = |(part, _): &mut (&str, Event)| path.to_string_lossy().contains(*part);
+        let due = self.of_file.lock().take_if(is_it);
+        if let Some((_, event)) = due {
+            event();
+        }
+        self.next();
+    }
+
+    pub(crate) fn at(&self, moment: u64, event: impl FnOnce() + Send + 'static) {
         *self.event.lock() = Some((self.count() + moment, Box::new(event)));
     }
 }
 
 /// A disk whose operations are moments.
 #[derive(Clone)]
-struct Watched {
-    disk: SimDisk,
-    moments: Arc<Moments>,
+pub(crate) struct Watched {
+    pub(crate) disk: SimDisk,
+    pub(crate) moments: Arc<Moments>,
 }
 
 impl fmt::Debug for Watched {
@@ -78,7 +91,7 @@ impl File for WatchedFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> IoResult<()> {
-        self.of.moments.next();
+        self.of.moments.next_of(self.path());
         self.file.write_at(buf, offset)
     }
 
@@ -159,15 +172,15 @@ impl FileSystem for Watched {
 }
 
 /// A folder with a table of some rows, open.
-struct Bed {
-    fs: Watched,
-    engine: Engine,
+pub(crate) struct Bed {
+    pub(crate) fs: Watched,
+    pub(crate) engine: Engine,
     /// Those without a build.
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Bed {
-    fn open(disk: SimDisk) -> Bed {
+    pub(crate) fn open(disk: SimDisk) -> Bed {
         let mut options = Options { background: false, ..Options::new("/db") };
         options.storage.page_size = PageSize::new(4096).unwrap();
         options.storage.buffer_pool_size = 60 * 4096;
@@ -182,7 +195,7 @@ impl Bed {
         Bed { fs, engine, files }
     }
 
-    fn new() -> Bed {
+    pub(crate) fn new() -> Bed {
         let disk = SimDisk::new(5);
         disk.put_dir("/db".as_ref());
         let mut bed = Bed::open(disk);
@@ -209,12 +222,12 @@ impl Bed {
         bed
     }
 
-    fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> Session {
         self.engine.session()
     }
 
     /// Two indexes, one of them unique.
-    fn build(&self, session: &mut Session) -> Result<(), Error> {
+    pub(crate) fn build(&self, session: &mut Session) -> Result<(), Error> {
         let index = |name: &str, part, unique| IndexSpec {
             name: name.into(),
             parts: vec![KeyPart::whole(part)],
@@ -224,13 +237,13 @@ impl Bed {
         session.add_indexes(TABLE, &[index("by_n", 1, false), index("by_v", 2, true)])
     }
 
-    fn drop_indexes(&self) {
+    pub(crate) fn drop_indexes(&self) {
         let mut session = self.session();
         ["by_n", "by_v"].into_iter().for_each(|name| session.drop_index(TABLE, name).unwrap());
     }
 
     /// Operations of a build that nothing disturbs. Its indexes are dropped again.
-    fn moments_of_a_build(&self) -> u64 {
+    pub(crate) fn moments_of_a_build(&self) -> u64 {
         let before = self.fs.moments.count();
         self.build(&mut self.session()).unwrap();
         let count = self.fs.moments.count() - before;
@@ -240,7 +253,7 @@ impl Bed {
     }
 
     /// The table is whole, with both indexes or none, and nothing else is there; whether it has the indexes.
-    fn check(&self, when: &str) -> bool {
+    pub(crate) fn check(&self, when: &str) -> bool {
         let core = self.engine.core();
         let files: Vec<PathBuf> = self.fs.disk.files();
         assert_eq!(files, self.files, "{when}");
@@ -253,136 +266,4 @@ impl Bed {
         assert!([1, 3].contains(&table.indexes.len()), "{when}");
         table.indexes.len() == 3
     }
-}
-
-/// Some of them, the first and last ones and others between.
-fn some(moments: u64, n: u64) -> impl Iterator<Item = u64> {
-    let step = (moments / n).max(1);
-    (1..=moments).filter(move |m| m % step == 1 % step || *m < 4 || *m + 4 > moments)
-}
-
-#[test]
-fn a_build_that_is_ended_leaves_nothing() {
-    let bed = Bed::new();
-    let moments = bed.moments_of_a_build();
-    let mut ended = 0;
-    for moment in some(moments, 40) {
-        let mut session = bed.session();
-        let handle = session.handle();
-        bed.fs.moments.at(moment, move || handle.interrupt());
-        let has_indexes = match bed.build(&mut session) {
-            Ok(()) => true,
-            Err(Error::Interrupted) => {
-                ended += 1;
-                false
-            }
-            Err(e) => panic!("{moment} of {moments}: {e}"),
-        };
-        assert_eq!(bed.check(&format!("ended at {moment} of {moments}")), has_indexes);
-        if has_indexes {
-            bed.drop_indexes();
-        }
-    }
-    assert!(ended > 30, "{ended} of {moments}");
-    bed.build(&mut bed.session()).unwrap();
-    assert!(bed.check("at last"));
-}
-
-/// The process is killed, or the machine loses power.
-#[test]
-fn a_build_that_is_cut_off_leaves_nothing() {
-    let bed = Bed::new();
-    let moments = bed.moments_of_a_build();
-    let disk = bed.fs.disk.fork(1);
-    drop(bed);
-    let (mut whole, mut absent) = (0, 0);
-    for moment in some(moments, 25) {
-        for power in [false, true] {
-            let mut bed = Bed::open(disk.fork(moment));
-            let found = Arc::new(Mutex::new(None));
-            let (fs, dead) = (bed.fs.disk.clone(), found.clone());
-            bed.fs.moments.at(moment, move || {
-                *dead.lock() = Some(if power {
-                    fs.power_cut();
-                    fs.restart()
-                } else {
-                    fs.after_kill()
-                });
-            });
-            let built = bed.build(&mut bed.session()).is_ok();
-            let files = std::mem::take(&mut bed.files);
-            let after = found.lock().take();
-            drop(bed);
-            let Some(after) = after else {
-                assert!(built, "{moment}: it failed by itself");
-                continue;
-            };
-            let mut bed = Bed::open(after);
-            while bed.engine.core().rollback_step().unwrap() {}
-            bed.files = files;
-            let when = format!("power {power}, {moment} of {moments}");
-            if bed.check(&when) {
-                whole += 1;
-                bed.drop_indexes();
-            } else {
-                absent += 1;
-            }
-            bed.build(&mut bed.session()).unwrap();
-            assert!(bed.check(&when));
-        }
-    }
-    assert!(absent > 30, "{absent} of {moments}, {whole} whole");
-}
-
-#[test]
-fn a_build_without_room_for_its_files_leaves_nothing() {
-    let bed = Bed::new();
-    let disk = &bed.fs.disk;
-    disk.set_trace(true);
-    bed.moments_of_a_build();
-    let writes = disk.trace().iter().filter(|op| op.path.to_string_lossy().contains(SORT_FILES)).count();
-    disk.set_trace(false);
-    assert!(writes > 150, "{writes} operations on temporary files");
-    let mut full = 0;
-    for skipped in some(writes as u64, 40) {
-        disk.inject(Injection::new(Fault::NoSpace).on_path(SORT_FILES).after(skipped - 1).always());
-        let built = bed.build(&mut bed.session());
-        disk.clear_injections();
-        let when = format!("no room after {skipped} of {writes}");
-        match &built {
-            Ok(()) => {}
-            Err(e) => {
-                full += 1;
-                assert!(matches!(e, Error::SortFile(_)), "{when}: {e}");
-            }
-        }
-        assert_eq!(bed.check(&when), built.is_ok(), "{when}");
-        if built.is_ok() {
-            bed.drop_indexes();
-        }
-    }
-    assert!(full > 20, "{full} of {writes}");
-}
-
-/// The room ends anywhere: in temporary files, in the tablespace.
-#[test]
-fn a_build_on_a_full_disk_leaves_nothing() {
-    let bed = Bed::new();
-    let disk = &bed.fs.disk;
-    let mut full = 0;
-    for pages in 0..60 {
-        disk.set_capacity(Some(disk.used() + pages * 4096));
-        let built = bed.build(&mut bed.session());
-        disk.set_capacity(None);
-        let when = format!("{pages} pages");
-        if let Err(e) = &built {
-            full += 1;
-            assert!(e.no_space().is_some() || matches!(e, Error::SortFile(_)), "{when}: {e}");
-        }
-        assert_eq!(bed.check(&when), built.is_ok(), "{when}");
-        if built.is_ok() {
-            bed.drop_indexes();
-        }
-    }
-    assert!(full > 10, "{full}");
 }

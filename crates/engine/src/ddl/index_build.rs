@@ -1,0 +1,526 @@
+//! Building indexes of a table with rows, several in one scan, beside writers or without them.
+//!
+//! | step | others may use the table | |
+//! |---|---|---|
+//! | [`begin`] | no | empty trees; the table's object gets the indexes as ones being built, with logs of what is changed from now on; a read view is opened |
+//! | [`IndexBuild::fill`]: scan | yes | the rows of the view are read by several threads, their entries sorted in memory and temporary files |
+//! | load | yes | trees are made from their leaves up, each by a thread |
+//! | log | yes | what was logged is applied, again and again until little is left, or as much as in the round before: writers that are faster than that wait in the end |
+//! | [`IndexBuild::finish`] | no | the rest is applied; the dictionary changes |
+//!
+//! Nobody changes the table from before `begin` to its end, and no transaction is open that has: the view sees all rows as they
+//! are, and the logs have all that comes after. At the end it is the same: the entries are those of the committed rows. Older
+//! versions get none. Views older than the index do not use it.
+//!
+//! What is done to the trees before the end has no undo and takes no locks.
+//!
+//! # Crash
+//! Until the dictionary's transaction commits, the DDL log says that the trees go. The logs and temporary files are of no use
+//! to anybody then.
+
+use super::change::{self, Change};
+use super::log::{self, Entry};
+use super::sort::Sorter;
+use super::{IndexSpec, check, definition};
+use crate::core::Core;
+use crate::cursor::parallel::scan_with_rests;
+use crate::cursor::{ReadOptions, RowRef};
+use crate::dict::build::{IndexParts, TableParts};
+use crate::dict::{ids, rows};
+use crate::error::{Error, Result};
+use crate::online::index_log::IndexLogs;
+use crate::online::row_log::LogReader;
+use crate::progress::{Progress, Stage};
+use crate::row::entry::{self, bytes_needed_by};
+use crate::table::{Columns, Field, FieldSource, Index, Table};
+use crate::waits::check_interrupt;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use vaquita_base::{PageNo, TrxId};
+use vaquita_btree::BulkBuilder;
+use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, compare_fields};
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_txn::trx::TrxState;
+use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
+
+/// Percent of a page that is filled; the rest is for entries to come.
+const FILL: u32 = 94;
+/// Records of the logs that are left to the end, when the table is nobody else's.
+const REST: u64 = 500;
+/// Rows after which their number is told.
+const TOLD: u64 = 512;
+
+/// Indexes that are being built.
+#[derive(Debug)]
+pub(crate) struct IndexBuild {
+    /// The definition to be: the new indexes are the last ones.
+    parts: TableParts,
+    first: usize,
+    /// Entries of the DDL log that get rid of the trees.
+    undo: Vec<u64>,
+    /// The table as it is; used for as long as they are built, so that the cache keeps it.
+    table: Arc<Table>,
+    indexes: Vec<Arc<Index>>,
+    /// What others do meanwhile, if they may.
+    logs: Option<Arc<IndexLogs>>,
+    readers: Vec<LogReader>,
+    /// What the pages of the trees are marked with.
+    trx_id: TrxId,
+    /// Whose view is read.
+    reader: Trx,
+    /// An interruption of this one, or of the reader, ends the build.
+    watched: TrxRef,
+}
+
+/// Begins to build indexes. Nobody else uses the table, and the transaction has it locked. `online`: others will use it until
+/// the end.
+///
+/// # Errors
+/// No such table, definitions that cannot be, no space, errors of pages. Nothing is left behind then.
+pub(crate) fn begin(
+    core: &Core,
+    trx: &mut Trx,
+    name: &str,
+    specs: &[IndexSpec],
+    online: bool,
+    before: impl FnOnce(&TableParts) -> Result<()>,
+) -> Result<IndexBuild> {
+    if core.storage.options().read_only {
+        return Err(Error::FolderReadOnly);
+    }
+    if core.table(name)?.is_system {
+        return Err(Error::NoSuchTable(name.to_owned()));
+    }
+    let mut parts = planned(core, name, specs)?;
+    before(&parts)?;
+    let first = parts.indexes.len() - specs.len();
+    for index in &mut parts.indexes[first..] {
+        index.id = ids::index_id(&core.storage)?;
+    }
+    if trx.state() == TrxState::NotStarted {
+        core.txn.start(trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
+    }
+    core.txn.set_dict_operation(trx);
+    let trx_id = core.txn.assign_id(trx)?;
+    let mut undo = Vec::new();
+    let made = make_trees(core, &mut parts, first, trx_id, &mut undo)
+        .and_then(|built| known(core, name, built, first, online));
+    let (table, indexes, logs) = match made {
+        Ok(made) => made,
+        Err(e) => {
+            change::give_up(core, &undo);
+            return Err(e);
+        }
+    };
+    let mut reader = core.txn.new_trx();
+    reader.set_wait_hook(trx.wait_hook().clone());
+    core.txn.start(&mut reader, Isolation::RepeatableRead, AccessMode::ReadOnly);
+    core.txn.read_view(&mut reader);
+    let readers = logs.as_ref().map(|logs| logs.readers()).unwrap_or_default();
+    let watched = trx.shared().clone();
+    Ok(IndexBuild { parts, first, undo, table, indexes, logs, readers, trx_id, reader, watched })
+}
+
+/// The definition the table will have, checked.
+fn planned(core: &Core, name: &str, specs: &[IndexSpec]) -> Result<TableParts> {
+    let _latch = core.dict.freeze();
+    let row = core.dict.table_row(&core.storage, name)?;
+    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    let mut parts = core.dict.read_parts(&core.storage, &row)?;
+    if parts.indexes.len() + specs.len() > 65 {
+        return Err(Error::BadDefinition(format!("{name} would have more than 64 secondary indexes")));
+    }
+    for spec in specs {
+        let names = parts.indexes.iter().map(|i| i.name.as_str());
+        check::index(&parts.columns, names, spec, parts.row_format, parts.page_size)?;
+        parts.indexes.push(IndexParts {
+            id: vaquita_base::IndexId(0),
+            name: spec.name.clone(),
+            parts: spec.parts.clone(),
+            unique: spec.unique,
+            root: PageNo::NULL,
+            trx_id: TrxId(0),
+            comment: spec.comment.clone(),
+            hidden: false,
+        });
+    }
+    for def in parts.index_defs()?.iter().skip(parts.indexes.len() - specs.len()) {
+        check::record_size(name, def)?;
+    }
+    Ok(parts)
+}
+
+/// Makes the trees of the indexes from `first` on; a table that has them.
+fn make_trees(
+    core: &Core,
+    parts: &mut TableParts,
+    first: usize,
+    trx_id: TrxId,
+    undo: &mut Vec<u64>,
+) -> Result<Table> {
+    for (n, def) in parts.index_defs()?.into_iter().enumerate().skip(first) {
+        let name = parts.name.clone();
+        let entry = Entry::FreeTree { space: parts.space, index: def.id(), root: PageNo::NULL, name };
+        let id = log::add_durably(core, &[entry])?[0];
+        undo.push(id);
+        parts.indexes[n].root = log::create_tree(core, id, parts.space, def)?.root();
+        parts.indexes[n].trx_id = trx_id;
+    }
+    parts.clone().open(&core.storage, core.dict.observer())
+}
+
+type Known = (Arc<Table>, Vec<Arc<Index>>, Option<Arc<IndexLogs>>);
+
+/// The table that others use while its indexes from `first` on are built, and these.
+fn known(core: &Core, name: &str, mut built: Table, first: usize, online: bool) -> Result<Known> {
+    let indexes = built.indexes.split_off(first);
+    if !online || indexes.is_empty() {
+        return Ok((core.table(name)?, indexes, None));
+    }
+    let logs = Arc::new(IndexLogs::new(core, &indexes));
+    let table = core.dict.reopen(&core.storage, name, |table| {
+        table.is_ordering = built.is_ordering;
+        table.building = indexes.clone();
+        table.observers.push(logs.clone());
+    })?;
+    Ok((table, indexes, Some(logs)))
+}
+
+impl IndexBuild {
+    /// Who is to be interrupted for the build to end, from when the transaction of [`begin`] is over.
+    pub(crate) fn reader(&self) -> TrxRef {
+        self.reader.shared().clone()
+    }
+
+    /// The table's name.
+    pub(crate) fn table_name(&self) -> &str {
+        &self.table.name
+    }
+
+    fn check(&self) -> Result<()> {
+        check_interrupt(self.reader.shared())?;
+        check_interrupt(&self.watched)
+    }
+
+    /// Reads the rows, makes the trees, and applies what others did meanwhile.
+    ///
+    /// # Errors
+    /// Duplicates, [`Error::OnlineLogTooBig`], [`Error::Interrupted`], no space, errors of pages and files. It is to be given up
+    /// then.
+    pub(crate) fn fill(&mut self, core: &Core, progress: &Progress) -> Result<()> {
+        if self.indexes.is_empty() {
+            return Ok(());
+        }
+        let rows = self.table.stats.known().0.map_or(0, |known| known.rows);
+        progress.begin(rows * (1 + self.indexes.len() as u64));
+        progress.enter(Stage::Scan);
+        let sorters = self.scan(core, progress)?;
+        // Purge need not wait for the rest.
+        core.txn.close_view(&mut self.reader);
+        progress.enter(Stage::Load);
+        self.load(core, sorters, progress)?;
+        progress.enter(Stage::Log);
+        self.catch_up(core, progress)
+    }
+
+    /// Applies what others did until little is left, or until it does not become less any more.
+    fn catch_up(&mut self, core: &Core, progress: &Progress) -> Result<()> {
+        let Some(logs) = self.logs.clone() else { return Ok(()) };
+        let (mut applied, mut before) = (0, u64::MAX);
+        loop {
+            let logged = logs.records();
+            let round = logged - applied;
+            if round < REST || round > before / 10 * 9 {
+                return Ok(());
+            }
+            progress.expect(round);
+            self.apply(core, false)?;
+            progress.add(round);
+            (applied, before) = (logged, round);
+        }
+    }
+
+    fn apply(&mut self, core: &Core, last: bool) -> Result<()> {
+        let Some(logs) = self.logs.clone() else { return Ok(()) };
+        let mut readers = std::mem::take(&mut self.readers);
+        let done = logs.apply(core, &self.table, &mut readers, last, &|| self.check());
+        self.readers = readers;
+        done
+    }
+
+    /// Gives the entries of all rows to sorters, a vector for each index.
+    fn scan<'c>(&mut self, core: &'c Core, progress: &Progress) -> Result<Vec<Vec<Sorter<'c>>>> {
+        let table = self.table.clone();
+        let threads = core.options.build_threads.max(1);
+        let wanted = wanted_columns(&self.indexes);
+        let memory = core.options.sort_buffer_size / (self.indexes.len() * threads);
+        let takers: Vec<Mutex<Taker<'c>>> = (0..threads)
+            .map(|part| {
+                let sorter = |i: &Arc<Index>| Sorter::new(&core.storage, i.def().clone(), part, memory);
+                Mutex::new(Taker {
+                    sorters: self.indexes.iter().map(sorter).collect(),
+                    long: vec![Vec::new(); wanted.len()],
+                    rows: 0,
+                    failed: None,
+                })
+            })
+            .collect();
+        let options = ReadOptions::default().columns(wanted.clone());
+        let indexes = &self.indexes;
+        let each = |thread: usize, row: &RowRef<'_>| {
+            let mut taker = takers[thread].lock();
+            match taker.take(core, &table, indexes, &wanted, row) {
+                Ok(false) => ControlFlow::Continue(()),
+                Ok(true) => ControlFlow::Break(()),
+                Err(e) => {
+                    taker.failed = Some(e);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let watched = self.watched.clone();
+        let rest = |thread: usize| {
+            check_interrupt(&watched)?;
+            let mut taker = takers[thread].lock();
+            progress.add(std::mem::take(&mut taker.rows));
+            match taker.failed.take() {
+                Some(e) => Err(e),
+                None => taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true),
+            }
+        };
+        scan_with_rests(core, &mut self.reader, &table, &options, threads, each, rest)?;
+        let mut by_index: Vec<Vec<Sorter<'c>>> = indexes.iter().map(|_| Vec::new()).collect();
+        for taker in takers {
+            for (sorter, of_index) in taker.into_inner().sorters.into_iter().zip(&mut by_index) {
+                of_index.push(sorter);
+            }
+        }
+        Ok(by_index)
+    }
+
+    /// Makes the trees of what was sorted.
+    fn load(&self, core: &Core, sorters: Vec<Vec<Sorter<'_>>>, progress: &Progress) -> Result<()> {
+        let check = || self.check();
+        let one = |(index, sorters): (&Arc<Index>, Vec<Sorter<'_>>)| -> Result<()> {
+            let Some(sorter) = Sorter::joined(sorters)? else { return Ok(()) };
+            core.metrics.sort_files.add(sorter.files());
+            load(core, &self.table, index, sorter, self.trx_id, progress, &check)
+        };
+        let work = self.indexes.iter().zip(sorters);
+        if core.options.build_threads <= 1 {
+            return work.into_iter().try_for_each(one);
+        }
+        let work = Mutex::new(work);
+        let failed = Mutex::new(None);
+        let help = || {
+            loop {
+                let next = work.lock().next();
+                let Some(next) = next else { return };
+                if let Err(e) = one(next) {
+                    failed.lock().get_or_insert(e);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            (1..core.options.build_threads.min(self.indexes.len())).for_each(|_| drop(scope.spawn(help)));
+            help();
+        });
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// Applies the rest of what others did and changes the dictionary. Nobody uses the table, and the transaction has it
+    /// locked. `also` changes what belongs to the same change.
+    ///
+    /// # Errors
+    /// As [`IndexBuild::fill`]. Nothing is left behind then.
+    pub(super) fn finish_with<'a>(
+        mut self,
+        core: &'a Core,
+        trx: &'a mut Trx,
+        progress: &Progress,
+        also: impl FnOnce(&mut Change<'a>) -> Result<()>,
+    ) -> Result<()> {
+        progress.enter(Stage::Commit);
+        self.watched = trx.shared().clone();
+        let name = self.table.name.clone();
+        if let Err(e) = self.apply(core, true) {
+            self.give_up(core);
+            core.dict.forget(&name);
+            return Err(e);
+        }
+        self.end(core);
+        let IndexBuild { parts, first, undo, .. } = self;
+        let done = Change::run_with(core, trx, undo, |change| {
+            let sys = &change.core.dict.sys;
+            for n in first..parts.indexes.len() {
+                change.insert(&sys.core.indexes, &rows::index_row(&parts, n))?;
+                for row in rows::field_rows(&parts, n) {
+                    change.insert(&sys.core.fields, &row)?;
+                }
+            }
+            definition::replace_extra(change, &parts)?;
+            change.changes(&name);
+            also(change)
+        });
+        if done.is_err() {
+            core.dict.forget(&name);
+        }
+        done
+    }
+
+    /// As [`IndexBuild::finish_with`], without more.
+    pub(crate) fn finish(self, core: &Core, trx: &mut Trx, progress: &Progress) -> Result<()> {
+        self.finish_with(core, trx, progress, |_| Ok(()))
+    }
+
+    /// Gets rid of what was made. Others may use the table: its object goes on saying that the indexes are being built, which
+    /// does no more than make some undo records longer.
+    pub(crate) fn give_up(mut self, core: &Core) {
+        self.end(core);
+        change::give_up(core, &self.undo);
+    }
+
+    /// Nothing is logged or read any more.
+    fn end(&mut self, core: &Core) {
+        if let Some(logs) = &self.logs {
+            logs.close();
+        }
+        // It has changed nothing: there is nothing that could fail.
+        let ended = core.txn.commit(&mut self.reader);
+        debug_assert!(matches!(ended, Ok(None)), "a transaction that only reads was ended: {ended:?}");
+    }
+}
+
+/// The columns that entries are made of.
+fn wanted_columns(indexes: &[Arc<Index>]) -> Vec<usize> {
+    let of = |source: &FieldSource| match *source {
+        FieldSource::Column { column, .. } => Some(column),
+        _ => None,
+    };
+    let mut wanted: Vec<usize> = indexes.iter().flat_map(|i| i.sources.iter().filter_map(of)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
+/// Takes rows of a scan to sorters: what one thread has.
+struct Taker<'c> {
+    sorters: Vec<Sorter<'c>>,
+    /// First bytes of values off the page.
+    long: Vec<Vec<u8>>,
+    /// Rows that were not told of.
+    rows: u64,
+    failed: Option<Error>,
+}
+
+/// A row under a scan, with the wanted columns.
+struct Taken<'r> {
+    columns: SmallVec<[Field<'r>; 16]>,
+    row_id: &'r [u8],
+}
+
+impl Columns for Taken<'_> {
+    fn column(&self, _: &Table, column: usize) -> Field<'_> {
+        self.columns[column]
+    }
+
+    fn row_id(&self) -> &[u8] {
+        self.row_id
+    }
+}
+
+impl Taker<'_> {
+    /// Takes a row; whether a rest is due.
+    fn take(
+        &mut self,
+        core: &Core,
+        table: &Table,
+        indexes: &[Arc<Index>],
+        wanted: &[usize],
+        row: &RowRef<'_>,
+    ) -> Result<bool> {
+        for (i, &column) in wanted.iter().enumerate().filter(|&(i, _)| row.is_off_page(i)) {
+            let needed = bytes_needed_by(indexes.iter(), column);
+            first_bytes(core, table, row.column(i).unwrap_or_default(), needed, &mut self.long[i])?;
+        }
+        let mut columns: SmallVec<[Field<'_>; 16]> = SmallVec::from_elem(None, table.columns.len());
+        for (i, &column) in wanted.iter().enumerate() {
+            columns[column] = if row.is_off_page(i) { Some(&self.long[i]) } else { row.column(i) };
+        }
+        let row_id = match table.clustered().def().is_generated() {
+            true => row.entry_field(0).unwrap_or_default(),
+            false => &[],
+        };
+        let taken = Taken { columns, row_id };
+        let mut full = false;
+        for (index, sorter) in indexes.iter().zip(&mut self.sorters) {
+            full |= sorter.push(&entry::entry(table, index, &taken));
+        }
+        self.rows += 1;
+        Ok(full || self.rows >= TOLD)
+    }
+}
+
+/// The first bytes of a value off the page.
+fn first_bytes(core: &Core, table: &Table, local: &[u8], needed: usize, out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    out.extend_from_slice(&local[..local.len().saturating_sub(EXTERN_REF_LEN)]);
+    let chain = ExternRef::of_field(local).map_err(|c| Error::Corrupt(c.to_string()))?;
+    if out.len() < needed
+        && let Some(chain) = chain.filter(|chain| chain.len > 0)
+    {
+        table.clustered().tree.read_chain(&core.storage, &chain, |part| {
+            let n = part.len().min(needed - out.len());
+            out.extend_from_slice(&part[..n]);
+            if out.len() == needed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes a tree of sorted entries.
+fn load(
+    core: &Core,
+    table: &Table,
+    index: &Index,
+    sorter: Sorter<'_>,
+    trx_id: TrxId,
+    progress: &Progress,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
+    let mut before: Vec<Option<Vec<u8>>> = Vec::new();
+    let n_uniq = index.parts.len();
+    let each = |fields: &[TupleField<'_>]| {
+        if index.is_unique() {
+            if same_key(index, &before, &fields[..n_uniq]) {
+                return Err(Error::DuplicateKey {
+                    table: table.name.clone(),
+                    index: index.name.clone(),
+                    value: entry::key_text(table, index, fields),
+                });
+            }
+            before.clear();
+            before.extend(fields[..n_uniq].iter().map(|f| f.data.map(<[u8]>::to_vec)));
+        }
+        builder.push(&Tuple::new(fields))?;
+        if builder.records().is_multiple_of(TOLD) {
+            progress.add(TOLD);
+        }
+        Ok(())
+    };
+    sorter.finish(check, each)?;
+    progress.add(builder.records() % TOLD);
+    builder.finish()?;
+    Ok(())
+}
+
+/// Whether a unique key is the one before; NULLs are equal to nothing.
+fn same_key(index: &Index, before: &[Option<Vec<u8>>], key: &[TupleField<'_>]) -> bool {
+    before.len() == key.len()
+        && before.iter().zip(key).zip(index.def().compare_plan()).all(|((a, b), cmp)| {
+            a.is_some() && b.data.is_some() && compare_fields(*cmp, a.as_deref(), b.data).is_eq()
+        })
+}

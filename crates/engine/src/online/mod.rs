@@ -1,0 +1,23 @@
+//! What changes of definitions need that go on beside writers: logs of what these do meanwhile, temporary files.
+//!
+//! | part | module |
+//! |---|---|
+//! | a log with many writers and one reader | [`row_log`] |
+//! | entries of indexes being built | [`index_log`] |
+//! | fields as bytes, temporary files | [`packed`], [`temp_file`] |
+
+pub(crate) mod index_log;
+pub(crate) mod packed;
+pub(crate) mod row_log;
+pub(crate) mod temp_file;
+
+/// What others may do with a table while its definition changes, but for moments at the beginning and the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Concurrency {
+    /// Nothing (LOCK=EXCLUSIVE).
+    Nothing,
+    /// Read rows (LOCK=SHARED).
+    Reads,
+    /// Read and change rows (LOCK=NONE).
+    Writes,
+}

@@ -1,0 +1,37 @@
+//! Fields one after the other as bytes, for sorts and logs in temporary files: each a length (u32; all ones: NULL) and its
+//! bytes. Nothing of it outlives the process.
+
+use vaquita_base::codec::{get_u32, push_u32};
+use vaquita_format::tuple::TupleField;
+
+/// Bytes of a length.
+pub(crate) const LEN: usize = 4;
+
+/// Appends one field.
+pub(crate) fn push(out: &mut Vec<u8>, field: Option<&[u8]>) {
+    push_u32(out, field.map_or(u32::MAX, |d| d.len() as u32));
+    out.extend_from_slice(field.unwrap_or_default());
+}
+
+/// Appends fields.
+pub(crate) fn push_all(out: &mut Vec<u8>, fields: &[TupleField<'_>]) {
+    fields.iter().for_each(|field| push(out, field.data));
+}
+
+/// The fields that were packed.
+pub(crate) fn fields(packed: &[u8]) -> impl Iterator<Item = TupleField<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= packed.len() {
+            return None;
+        }
+        let len = get_u32(packed, at);
+        at += LEN;
+        if len == u32::MAX {
+            return Some(TupleField::NULL);
+        }
+        let data = &packed[at..at + len as usize];
+        at += data.len();
+        Some(TupleField::new(data))
+    })
+}
