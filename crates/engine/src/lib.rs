@@ -15,6 +15,7 @@
 //! | metadata locks | [`mdl`] |
 //! | changing rows, taking changes back, foreign keys | [`row`] |
 //! | older versions of rows | [`version`] |
+//! | reading full-text indexes | [`fulltext`] |
 //! | reading: cursors | [`cursor`] |
 //! | whether rows have changed since they were read | [`watch`] |
 //! | statistics: rows, different keys, pages | [`stats`] |
@@ -37,6 +38,7 @@ pub mod ddl;
 pub mod dict;
 pub mod engine;
 pub mod error;
+pub mod fulltext;
 pub mod hot_set;
 pub mod kept;
 mod lock_data;

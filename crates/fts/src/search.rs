@@ -23,7 +23,7 @@ use evaluate::Evaluation;
 /// The texts of a document's indexed columns, `None` for NULL.
 pub type Columns = Vec<Option<Vec<u8>>>;
 
-/// What a full-text index is to a query. Documents that are deleted are not in it, and not counted.
+/// What a full-text index is to a query.
 pub trait Index {
     /// What can go wrong with it.
     type Error;
@@ -34,7 +34,13 @@ pub trait Index {
     /// How many documents there are, as well as it is known: ranks depend on it.
     fn documents(&self) -> u64;
 
-    /// Gives `each` the documents that have a word, and how often; each once.
+    /// Whether a document is in lists only because nobody has removed it yet.
+    fn is_deleted(&self, doc: DocId) -> bool {
+        let _ = doc;
+        false
+    }
+
+    /// Gives `each` the documents that have a word, and how often; each once. Deleted ones, too.
     ///
     /// # Errors
     /// Of the index.
@@ -97,7 +103,7 @@ pub fn search<I: Index>(index: &I, mode: Mode, text: &[u8]) -> Result<Vec<Match>
         Mode::Boolean => query::parse_boolean(text).map_err(SearchError::Syntax)?,
         Mode::Natural | Mode::Expanded => query::parse_natural(text),
     };
-    let mut evaluation = Evaluation::new(index, mode);
+    let mut evaluation = Evaluation::new(index, mode, &parts);
     let mut found = evaluation.answer(&parts)?;
     if mode == Mode::Expanded && !found.is_empty() {
         let new = new_words(index, &found.documents().collect::<Vec<_>>(), |key| evaluation.has_asked(key))?;

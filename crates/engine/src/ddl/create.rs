@@ -55,6 +55,7 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         page_size: storage.options().page_size,
         columns: spec.columns.clone(),
         indexes,
+        fulltext: Vec::new(),
         comment: spec.comment.clone(),
         collation: spec.collation,
         extra: spec.extra.clone(),

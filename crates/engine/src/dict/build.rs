@@ -4,7 +4,7 @@ use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
 use crate::mark::Mark;
 use crate::stats::TableStats;
-use crate::table::{Column, FieldSource, Index, Table};
+use crate::table::{Column, FieldSource, FullTextIndex, Index, Table};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
@@ -52,6 +52,8 @@ pub struct TableParts {
     pub columns: Vec<Column>,
     /// Indexes with trees, the clustered one first.
     pub indexes: Vec<IndexParts>,
+    /// FULLTEXT indexes.
+    pub fulltext: Vec<FullTextIndex>,
     /// Comment.
     pub comment: String,
     /// Default collation.
@@ -181,6 +183,7 @@ impl TableParts {
             extra: self.extra,
             unknown_collation,
             unmaintained: None,
+            fulltext: self.fulltext.into_iter().map(Arc::new).collect(),
             triggers: Vec::new(),
             is_system: self.is_system,
             building: Vec::new(),

@@ -6,7 +6,7 @@ use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
 use crate::kept::{self, Extra};
-use crate::table::{Column, ForeignKey, ReferentialAction, Table, Unmaintained};
+use crate::table::{Column, ForeignKey, FullTextIndex, ReferentialAction, Table, Unmaintained};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -159,6 +159,7 @@ impl Dictionary {
             })?,
             columns,
             indexes: Vec::new(),
+            fulltext: Vec::new(),
             comment: String::new(),
             collation: 0,
             extra: String::new(),
@@ -167,10 +168,34 @@ impl Dictionary {
         };
         for index in rows::read(storage, core.indexes.clustered(), &[&id])? {
             parts.indexes.extend(self.index_parts(storage, &parts, &index)?);
+            parts.fulltext.extend(self.full_text_index(storage, &parts, &index)?);
         }
         self.add_extra(storage, &mut parts)?;
         hide_doc_id(storage, &mut parts, row)?;
         Ok(parts)
+    }
+
+    /// A FULLTEXT index, unless it is another one or not finished.
+    fn full_text_index(
+        &self,
+        storage: &Storage,
+        table: &TableParts,
+        row: &SysRow,
+    ) -> Result<Option<FullTextIndex>> {
+        let unfinished = row.bytes(4).first() == Some(&layout::INDEX_BEING_BUILT);
+        if row.u32(6) & index_type::FULLTEXT == 0 || unfinished {
+            return Ok(None);
+        }
+        let name = row.text(4);
+        let fields = rows::read(storage, self.sys.core.fields.clustered(), &[row.bytes(1)])?;
+        let position = |field: &SysRow| {
+            let found = table.columns.iter().position(|c| c.def.name == field.text(4));
+            found.ok_or_else(|| {
+                Error::Corrupt(format!("table {}: a column of index {name} is none", table.name))
+            })
+        };
+        let columns = fields.iter().map(position).collect::<Result<_>>()?;
+        Ok(Some(FullTextIndex { id: IndexId(row.number(1)), name, columns }))
     }
 
     /// An index, unless it has no tree or is not finished.

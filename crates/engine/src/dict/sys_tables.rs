@@ -169,6 +169,7 @@ fn parts(
         page_size,
         columns,
         indexes,
+        fulltext: Vec::new(),
         comment: String::new(),
         collation: 0,
         extra: String::new(),

@@ -144,6 +144,17 @@ impl Index {
     }
 }
 
+/// A FULLTEXT index: its words are in tables of their own (see [`crate::fulltext`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullTextIndex {
+    /// Its number.
+    pub id: IndexId,
+    /// Its name.
+    pub name: String,
+    /// Positions of its columns in the table.
+    pub columns: Vec<usize>,
+}
+
 /// What happens to child rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReferentialAction {
@@ -214,6 +225,8 @@ pub struct Table {
     pub unknown_collation: Option<u16>,
     /// Something of a MySQL server's that is not kept up here: the table can only be read.
     pub unmaintained: Option<Unmaintained>,
+    /// Its FULLTEXT indexes, which have no trees.
+    pub fulltext: Vec<Arc<FullTextIndex>>,
     /// Its triggers, in the order of their making.
     pub triggers: Vec<Arc<Object>>,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.

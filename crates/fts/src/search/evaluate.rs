@@ -39,9 +39,16 @@ struct Group<'p> {
 }
 
 impl<'a, I: Index> Evaluation<'a, I> {
-    pub(super) fn new(index: &'a I, mode: Mode) -> Evaluation<'a, I> {
+    /// For a query of these parts.
+    pub(super) fn new(index: &'a I, mode: Mode, parts: &[Part]) -> Evaluation<'a, I> {
         let terms_are_phrases = mode == Mode::Boolean && index.analyzer().parser().cuts_terms();
-        Evaluation { index, terms_are_phrases, words: AskedWords::default() }
+        let mut evaluation = Evaluation { index, terms_are_phrases, words: AskedWords::new(false) };
+        let is_one_word = match parts {
+            [Part::Term { sign: Sign::Optional, text, .. }] => evaluation.words_of(text).len() == 1,
+            _ => false,
+        };
+        evaluation.words = AskedWords::new(is_one_word && mode != Mode::Expanded);
+        evaluation
     }
 
     pub(super) fn has_asked(&self, key: &[u8]) -> bool {

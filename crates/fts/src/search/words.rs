@@ -18,10 +18,17 @@ struct AskedWord {
 #[derive(Debug, Default)]
 pub(super) struct AskedWords {
     words: Vec<AskedWord>,
+    /// Whether there is only one.
+    is_only: bool,
     by_key: HashMap<Box<[u8]>, usize>,
 }
 
 impl AskedWords {
+    /// For a query of one word, or of more.
+    pub(super) fn new(is_only: bool) -> AskedWords {
+        AskedWords { is_only, ..AskedWords::default() }
+    }
+
     /// Asks the index for a word, or for all with a prefix: its number, and the documents in ascending order, each as often as it
     /// has such words.
     pub(super) fn ask<I: Index>(
@@ -38,7 +45,10 @@ impl AskedWords {
         }
         let number = self.number(index.analyzer().key(text));
         let word = &mut self.words[number];
-        word.documents += times.len() as u64;
+        // Deleted documents make a word less rare, unless it is all that is asked for.
+        let all = times.len();
+        times.retain(|&(doc, _)| !index.is_deleted(doc));
+        word.documents += if self.is_only { times.len() } else { all } as u64;
         // Of several words with the prefix the first one counts.
         times.sort_by_key(|&(doc, _)| doc);
         let documents = times.iter().map(|&(doc, _)| doc).collect();
