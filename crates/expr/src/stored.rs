@@ -16,7 +16,7 @@ use vaquita_session::SessionState;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value, memory};
 
-/// Finds and runs stored functions, finds triggers. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
+/// What expressions ask of the layer above: finds and runs stored functions, finds triggers, knows of roles. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
 pub trait Programs: Debug + Send + Sync {
     /// The function of that name.
     ///
@@ -35,6 +35,9 @@ pub trait Programs: Debug + Send + Sync {
         args: &[(Value<'static>, &SqlType)],
     ) -> SqlResult<Value<'static>>;
 
+    /// Accounts and the roles that they are granted, as MySQL quotes both, and whether they may grant them further.
+    fn granted_roles(&self) -> Vec<(String, String, bool)>;
+
     /// The triggers of a table that are fired by these changes, compiled, in the order in which they are fired.
     ///
     /// # Errors
@@ -50,7 +53,7 @@ pub trait Programs: Debug + Send + Sync {
 /// How a folder keeps its [`Programs`].
 pub type AnyPrograms = Box<dyn Programs>;
 
-fn programs<'p>(cx: &EvalCx<'p>) -> Option<&'p dyn Programs> {
+pub(super) fn programs<'p>(cx: &EvalCx<'p>) -> Option<&'p dyn Programs> {
     let programs = cx.db?.programs.get()?.downcast_ref::<AnyPrograms>()?;
     Some(&**programs)
 }

@@ -59,6 +59,14 @@ impl SessionState {
         }
     }
 
+    /// Whether the session has SUPER, or a dynamic privilege that will do.
+    ///
+    /// # Errors
+    /// 1227.
+    pub fn check_super_or(&self, dynamic: Priv) -> SqlResult<()> {
+        if self.privileges.may(dynamic) { Ok(()) } else { Err(lacks(Priv::SUPER)) }
+    }
+
     /// `database`: what the session may do in the database.
     pub fn check_one(&self, want: &Wanted, database: Priv) -> SqlResult<()> {
         let privileges = &self.privileges;

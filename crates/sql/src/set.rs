@@ -11,17 +11,21 @@ use vaquita_session::vars::{
 };
 use vaquita_types::{SqlError, SqlResult, Warnings};
 
-fn needs_super(state: &SessionState) -> SqlResult<()> {
-    if state.privileges.global.has(Priv::SUPER) {
-        return Ok(());
+/// Who may set a variable for all, or one for the session that is not anybody's to set.
+fn check_allowed(state: &SessionState, id: VarId, global: bool) -> SqlResult<()> {
+    match global {
+        false => state.check_super_or(Priv::SESSION_VARIABLES_ADMIN | Priv::SYSTEM_VARIABLES_ADMIN),
+        true => {
+            state.check_super_or(Priv::SYSTEM_VARIABLES_ADMIN)?;
+            match id {
+                id::MANDATORY_ROLES => state.check_super_or(Priv::ROLE_ADMIN),
+                _ => Ok(()),
+            }
+        }
     }
-    Err(SqlError::new(
-        1227,
-        "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
-    ))
 }
 
-/// Variables whose session value only SUPER may set.
+/// Variables whose session value not everybody may set.
 const SUPER_ONLY: [VarId; 7] = [
     id::CONNECTION_MEMORY_CHUNK_SIZE,
     id::CONNECTION_MEMORY_LIMIT,
@@ -68,7 +72,7 @@ pub(crate) fn target(var: &ast::SystemVar<'_>, state: &SessionState) -> SqlResul
         }
         _ => {
             if global || SUPER_ONLY.contains(&id) {
-                needs_super(state)?;
+                check_allowed(state, id, global)?;
             }
             Ok((id, global))
         }

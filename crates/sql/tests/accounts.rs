@@ -388,12 +388,15 @@ fn tables_of_accounts_get_the_columns_that_they_lack() {
                    where table_schema = 'mysql' and table_name = 'user' and ordinal_position > 41";
     let all = run(&mut c, columns);
     assert!(
-        all.ends_with("password_expired,password_last_changed,password_lifetime,account_locked"),
+        all.ends_with(
+            "password_expired,password_last_changed,password_lifetime,account_locked,Create_role_priv,Drop_role_priv"
+        ),
         "{all}"
     );
     let definition = run(&mut c, "show create table mysql.user");
     assert_eq!(run(&mut c, "create user u@localhost identified by 'x' account lock"), "");
-    let drop_them = "alter table mysql.user drop column password_last_changed, drop column password_lifetime";
+    let drop_them = "alter table mysql.user drop column password_last_changed, drop column password_lifetime, \
+                     drop column create_role_priv, drop column drop_role_priv";
     assert_eq!(run(&mut c, drop_them), "");
     drop(c);
     let opened = opened.reopen();

@@ -78,7 +78,7 @@ fn a_role_does_nothing_until_it_is_active() {
             // The roles are not the user's to give.
             (
                 "grant r to u@localhost",
-                "1227 Access denied; you need (at least one of) the WITH ADMIN, SUPER privilege(s) for this operation",
+                "1227 Access denied; you need (at least one of) the WITH ADMIN, ROLE_ADMIN, SUPER privilege(s) for this operation",
             ),
             (
                 "create role x",
@@ -216,7 +216,7 @@ fn who_has_the_right_to_give_a_role_gives_it() {
         ""
     );
     let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
-    let denied = "1227 Access denied; you need (at least one of) the WITH ADMIN, SUPER privilege(s) for this operation";
+    let denied = "1227 Access denied; you need (at least one of) the WITH ADMIN, ROLE_ADMIN, SUPER privilege(s) for this operation";
     all(
         &mut u,
         &[
@@ -365,6 +365,241 @@ fn information_schema_tells_of_roles() {
             ("select * from information_schema.role_column_grants", "root|localhost|r|%|def|d|t|b|UPDATE|NO"),
             ("set role none; select count(*) from information_schema.role_table_grants", "0"),
             ("select count(*) from information_schema.applicable_roles", "2"),
+        ],
+    );
+}
+
+/// What each privilege of 8.0 lets one do, and that none of the others does. A statement that is allowed answers "", or what
+/// `allowed` says.
+#[test]
+fn each_privilege_of_8_0_does_its_own() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let setup = "create database d; create table d.t (a int); create role r, away; create user other, cu@localhost; \
+                 create procedure d.p() select 1; grant execute on *.* to cu@localhost; \
+                 grant create view, show view, create routine, select on d.* to cu@localhost";
+    assert_eq!(run(&mut c, setup), "");
+    let names = [
+        "CREATE ROLE",
+        "DROP ROLE",
+        "CONNECTION_ADMIN",
+        "FLUSH_STATUS",
+        "FLUSH_TABLES",
+        "FLUSH_USER_RESOURCES",
+        "ROLE_ADMIN",
+        "SESSION_VARIABLES_ADMIN",
+        "SET_USER_ID",
+        "SHOW_ROUTINE",
+        "SYSTEM_VARIABLES_ADMIN",
+    ];
+    // Statements with the privileges that will do, one of each; what takes them back; the error without one.
+    let matrix: [(&str, &str, &[&str], u16); 19] = [
+        ("create role made", "drop role made", &["CREATE ROLE"], 1227),
+        ("create user made", "drop user made", &[], 1227),
+        ("drop role away", "create role away", &["DROP ROLE"], 1227),
+        ("drop user away", "create role away", &[], 1227),
+        // Somebody comes in by it.
+        ("drop role other", "create user other", &[], 1227),
+        ("alter user r account unlock", "alter user r account lock", &[], 1227),
+        ("kill query {root}", "", &["CONNECTION_ADMIN"], 1095),
+        ("flush status", "", &["FLUSH_STATUS"], 1227),
+        ("flush status, user_resources", "", &[], 1227),
+        ("flush tables", "", &["FLUSH_TABLES"], 1227),
+        ("flush user_resources", "", &["FLUSH_USER_RESOURCES"], 1227),
+        ("flush privileges", "", &[], 1227),
+        ("grant r to other", "revoke r from other", &["ROLE_ADMIN"], 1227),
+        ("set session sql_log_off = 1", "", &["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN"], 1227),
+        ("set global max_connections = 100", "", &["SYSTEM_VARIABLES_ADMIN"], 1227),
+        // It takes another one as well.
+        ("set global mandatory_roles = ''", "", &[], 1227),
+        ("set global transaction read write", "", &["SYSTEM_VARIABLES_ADMIN"], 1227),
+        ("create definer = root@localhost view d.v as select 1", "drop view d.v", &["SET_USER_ID"], 1227),
+        (
+            "create definer = root@localhost procedure d.q() select 1",
+            "drop procedure d.q",
+            &["SET_USER_ID"],
+            1227,
+        ),
+    ];
+    let kill_of_root = format!("kill query {}", c.id());
+    for name in names {
+        assert_eq!(run(&mut c, &format!("grant {name} on *.* to cu@localhost")), "", "{name}");
+        let mut u = connect_as(&opened.db, "cu", "localhost").expect("connects");
+        for (sql, back, by, without) in &matrix {
+            let sql = if sql.starts_with("kill") { &kill_of_root } else { *sql };
+            let told = run(&mut u, sql);
+            match by.contains(&name) {
+                true => {
+                    assert_eq!(told, "", "{sql} with {name}");
+                    // The session that is interrupted takes notice once.
+                    let _ = run(&mut c, "select 1");
+                    assert_eq!(run(&mut c, if back.is_empty() { "do 1" } else { back }), "", "{back}");
+                }
+                false => assert!(told.starts_with(&without.to_string()), "{sql} with {name}: {told}"),
+            }
+        }
+        let body = run(
+            &mut u,
+            "select routine_definition from information_schema.routines where routine_name = 'p'",
+        );
+        assert_eq!(body, if name == "SHOW_ROUTINE" { "select 1" } else { "NULL" }, "{name}");
+        assert_eq!(run(&mut c, "set global read_only = 1"), "");
+        let written = run(&mut u, "create view d.w as select 1");
+        assert_eq!(written.is_empty(), name == "CONNECTION_ADMIN", "{name}: {written}");
+        assert_eq!(run(&mut c, "set global read_only = 0; drop view if exists d.w"), "");
+        // Nobody gives what came without the right to give it.
+        let denied = "1045 Access denied for user 'cu'@'localhost' (using password: NO)";
+        assert_eq!(run(&mut u, &format!("grant {name} on *.* to other")), denied, "{name}");
+        assert_eq!(run(&mut c, &format!("revoke {name} on *.* from cu@localhost")), "", "{name}");
+        assert_eq!(
+            run(&mut c, "show grants for cu@localhost").lines().next(),
+            Some("GRANT EXECUTE ON *.* TO 'cu'@'localhost'"),
+            "{name}"
+        );
+    }
+    // Both together.
+    assert_eq!(run(&mut c, "grant system_variables_admin, role_admin on *.* to cu@localhost"), "");
+    let mut u = connect_as(&opened.db, "cu", "localhost").expect("connects");
+    assert_eq!(run(&mut u, "set global mandatory_roles = ''"), "");
+}
+
+#[test]
+fn dynamic_privileges_are_granted_each_with_its_own_option() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    all(
+        &mut c,
+        &[
+            ("create database d; create user u@localhost, v, w; create role r", ""),
+            ("grant select, role_admin, create role on *.* to u@localhost", ""),
+            ("grant flush_status, show_routine on *.* to u@localhost with grant option", ""),
+            (
+                "show grants for u@localhost",
+                "GRANT SELECT, CREATE ROLE ON *.* TO 'u'@'localhost'\nGRANT ROLE_ADMIN ON *.* TO `u`@`localhost`\n\
+                 GRANT FLUSH_STATUS,SHOW_ROUTINE ON *.* TO `u`@`localhost` WITH GRANT OPTION",
+            ),
+            (
+                "select * from mysql.global_grants",
+                "u|localhost|FLUSH_STATUS|Y\nu|localhost|ROLE_ADMIN|N\nu|localhost|SHOW_ROUTINE|Y",
+            ),
+            ("select create_role_priv, drop_role_priv from mysql.user where user = 'u'", "Y|N"),
+            (
+                "select privilege_type, is_grantable from information_schema.user_privileges where grantee like '\\'u\\'%'",
+                "SELECT|NO\nCREATE ROLE|NO\nROLE_ADMIN|NO\nFLUSH_STATUS|YES\nSHOW_ROUTINE|YES",
+            ),
+            ("grant role_admin on d.* to v", "3619 Illegal privilege level specified for ROLE_ADMIN"),
+            ("grant show_routine on d.t to v", "3619 Illegal privilege level specified for SHOW_ROUTINE"),
+            ("grant create role on d.* to v", "1221 Incorrect usage of DB GRANT and GLOBAL PRIVILEGES"),
+            (
+                "grant backup_admin on *.* to v",
+                "1235 This version of Vaquita doesn't yet support 'the privilege BACKUP_ADMIN'",
+            ),
+            // What 5.6 calls all is all that ALL gives; SUPER is the rest.
+            ("grant all on *.* to w", ""),
+            ("show grants for w", "GRANT ALL PRIVILEGES ON *.* TO 'w'@'%'"),
+            ("select count(*) from mysql.global_grants where user = 'w'", "0"),
+            ("grant role_admin on *.* to w; revoke all on *.* from w", ""),
+            ("show grants for w", "GRANT USAGE ON *.* TO 'w'@'%'"),
+        ],
+    );
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    let denied = "1045 Access denied for user 'u'@'localhost' (using password: NO)";
+    all(
+        &mut u,
+        &[
+            ("grant flush_status on *.* to v", ""),
+            ("grant flush_status, show_routine on *.* to v with grant option", ""),
+            ("grant role_admin on *.* to v", denied),
+            ("grant flush_status, role_admin on *.* to v", denied),
+            ("grant flush_status, select on *.* to v", denied),
+            ("revoke role_admin on *.* from v", denied),
+            ("revoke flush_status on *.* from v", ""),
+            (
+                "select roles_graphml()",
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n  <key id=\"key0\" for=\"edge\" attr.name=\"color\" attr.type=\"int\" />\n  <key id=\"key1\" for=\"node\" attr.name=\"name\" attr.type=\"string\" />\n  <graph id=\"G\" edgedefault=\"directed\">\n  </graph>\n</graphml>\n",
+            ),
+        ],
+    );
+    // By a role, and after a crash.
+    assert_eq!(run(&mut c, "grant role_admin on *.* to r; grant r to v; set default role r to v"), "");
+    drop((c, u));
+    let opened = opened.crash_and_open_with(&[]).expect("opens");
+    let mut v = connect_as(&opened.db, "v", "%").expect("connects");
+    let graph = run(&mut v, "select roles_graphml()");
+    for part in [
+        "<data key=\"key1\">`r`@`%`</data>",
+        "<data key=\"key1\">`v`@`%`</data>",
+        "source=\"n0\" target=\"n1\"",
+    ] {
+        assert!(graph.contains(part), "{graph}");
+    }
+    all(
+        &mut v,
+        &[
+            ("grant r to w", ""),
+            (
+                "show grants",
+                "GRANT USAGE ON *.* TO 'v'@'%'\nGRANT ROLE_ADMIN ON *.* TO `v`@`%`\n\
+                 GRANT SHOW_ROUTINE ON *.* TO `v`@`%` WITH GRANT OPTION\nGRANT `r`@`%` TO `v`@`%`",
+            ),
+            (
+                "set role none; grant r to w",
+                "1227 Access denied; you need (at least one of) the WITH ADMIN, ROLE_ADMIN, SUPER privilege(s) for this operation",
+            ),
+            ("select roles_graphml()", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml />\n"),
+        ],
+    );
+}
+
+#[test]
+fn revoke_forgives_what_is_not_there() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    all(
+        &mut c,
+        &[
+            (
+                "create database d; create table d.t (a int); create procedure d.p() select 1; create role r, s; create user u",
+                "",
+            ),
+            ("grant r to u; grant select on d.t to u", ""),
+            (
+                "revoke insert on d.t from v",
+                "1147 There is no such grant defined for user 'v' on host '%' on table 't'",
+            ),
+            ("revoke insert on d.t from v, u ignore unknown user", ""),
+            ("show warnings", "Warning|3162|Authorization ID 'v'@'%' does not exist."),
+            (
+                "revoke if exists insert on d.t from v",
+                "1147 There is no such grant defined for user 'v' on host '%' on table 't'",
+            ),
+            ("revoke select on d.* from u", "1141 There is no such grant defined for user 'u' on host '%'"),
+            ("revoke if exists select on d.* from u", ""),
+            ("show warnings", "Warning|1141|There is no such grant defined for user 'u' on host '%'"),
+            ("revoke if exists execute on procedure d.p from u, v ignore unknown user", ""),
+            ("show count(*) warnings", "2"),
+            ("revoke s from u", "3530 `s`@`%` is not granted to `u`@`%`"),
+            ("revoke if exists s, x, r from u", ""),
+            (
+                "show warnings",
+                "Warning|3530|`s`@`%` is not granted to `u`@`%`\nWarning|3523|Unknown authorization ID `x`@`%`",
+            ),
+            ("revoke s from v ignore unknown user", ""),
+            ("show warnings", "Warning|3162|Authorization ID 'v'@'%' does not exist."),
+            ("revoke if exists s from v", "3523 Unknown authorization ID `v`@`%`"),
+            ("show grants for u", "GRANT USAGE ON *.* TO 'u'@'%'\nGRANT SELECT ON `d`.`t` TO 'u'@'%'"),
+            ("revoke if exists all, grant option from u, v ignore unknown user", ""),
+            ("show grants for u", "GRANT USAGE ON *.* TO 'u'@'%'"),
+            (
+                "grant execute on procedure d.p to r with grant option; set @@session.sql_mode = @@session.sql_mode",
+                "",
+            ),
+            ("grant r to root@localhost; set role r", ""),
+            (
+                "select grantor, grantee, specific_name, routine_schema, privilege_type, is_grantable from \
+                 information_schema.role_routine_grants",
+                "root|r|p|d|EXECUTE|YES",
+            ),
         ],
     );
 }

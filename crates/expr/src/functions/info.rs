@@ -4,7 +4,9 @@ use super::{Function, arg, evals, f};
 use crate::build::{Collated, New, int_type, text_type};
 use crate::node::{Constness, Data, EvalFn, Expr};
 use crate::scope::CompileCx;
+use crate::stored::programs;
 use vaquita_engine::text::collation;
+use vaquita_session::privilege::Priv;
 use vaquita_types::sql_type::BINARY;
 use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
@@ -19,6 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     f("system_user", 0, 0, |cx, _, args| text(cx, "user", 77, args, eval_user, false)),
     f("current_user", 0, 0, |cx, name, args| text(cx, name, 77, args, eval_current_user, false)),
     f("current_role", 0, 0, |cx, name, args| text(cx, name, 65_535, args, eval_current_role, false)),
+    f("roles_graphml", 0, 0, |cx, name, args| text(cx, name, 65_535, args, eval_roles_graphml, false)),
     f("version", 0, 0, |cx, name, args| text(cx, name, 60, args, eval_version, false)),
     f("last_insert_id", 0, 1, |cx, name, args| {
         let ty = SqlType { unsigned: true, ..int_type(21) };
@@ -35,6 +38,42 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Ok(New::call(name, int_type(10), args, eval_coercibility).build_not_null(cx))
     }),
 ];
+
+/// Text as the content of an element of XML.
+fn xml(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// A GraphML document of accounts and the roles that they are granted: an edge leads from a role to who has it, and says
+/// whether WITH ADMIN OPTION. `None`: an empty one.
+fn graph(edges: Option<&[(String, String, bool)]>) -> String {
+    let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
+    let Some(edges) = edges else { return out + "<graphml />\n" };
+    let mut nodes: Vec<&str> = edges.iter().flat_map(|(to, role, _)| [to.as_str(), role.as_str()]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let number = |name: &str| nodes.binary_search(&name).unwrap_or_default();
+    out += "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" \
+            xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+            xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns \
+            http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n  \
+            <key id=\"key0\" for=\"edge\" attr.name=\"color\" attr.type=\"int\" />\n  \
+            <key id=\"key1\" for=\"node\" attr.name=\"name\" attr.type=\"string\" />\n  \
+            <graph id=\"G\" edgedefault=\"directed\">\n";
+    for (n, name) in nodes.iter().enumerate() {
+        out +=
+            &format!("    <node id=\"n{n}\">\n      <data key=\"key1\">{}</data>\n    </node>\n", xml(name));
+    }
+    for (n, (to, role, admin)) in edges.iter().enumerate() {
+        out += &format!(
+            "    <edge id=\"e{n}\" source=\"n{}\" target=\"n{}\">\n      <data key=\"key0\">{}</data>\n    </edge>\n",
+            number(role),
+            number(to),
+            u8::from(*admin)
+        );
+    }
+    out + "  </graph>\n</graphml>\n"
+}
 
 fn number(
     cx: &mut CompileCx<'_>,
@@ -89,6 +128,14 @@ evals! {
         let roles = cx.state.roles.iter().map(|(user, host)| format!("{}@{}", quoted(user), quoted(host)));
         let list = roles.collect::<Vec<_>>().join(",");
         Ok(Value::owned(if list.is_empty() { "NONE".to_owned() } else { list }.into_bytes()))
+    }
+    // Who may not grant every role sees no graph.
+    eval_roles_graphml(e, args, cx, row) {
+        let edges = match cx.state.privileges.may(Priv::ROLE_ADMIN) {
+            true => programs(cx).map(|programs| programs.granted_roles()),
+            false => None,
+        };
+        Ok(Value::owned(graph(edges.as_deref()).into_bytes()))
     }
     eval_version(e, args, cx, row) {
         let version = cx.db.and_then(|db| db.globals().text("version"));

@@ -93,6 +93,8 @@ pub enum RoleStmt<'a> {
         roles: &'a [UserName<'a>],
         /// From whom.
         users: &'a [UserName<'a>],
+        /// `IF EXISTS`, `IGNORE UNKNOWN USER`.
+        forgives: Forgives,
     },
     /// `SET ROLE`.
     Set(RoleChoice<'a>),
@@ -185,6 +187,8 @@ pub struct Grant<'a> {
     pub grant_option: bool,
     /// `WITH …` limits.
     pub limits: ResourceLimits,
+    /// `IF EXISTS`, `IGNORE UNKNOWN USER` of REVOKE.
+    pub forgives: Forgives,
 }
 
 /// What is granted or revoked.
@@ -243,6 +247,28 @@ pub enum Privilege {
     Trigger,
     Update,
     Usage,
+    CreateRole,
+    DropRole,
+    ConnectionAdmin,
+    FlushStatus,
+    FlushTables,
+    FlushUserResources,
+    RoleAdmin,
+    SessionVariablesAdmin,
+    SetUserId,
+    ShowRoutine,
+    SystemVariablesAdmin,
+    /// A privilege of 8.0 for what is not here.
+    Unused(&'static str),
+}
+
+/// What REVOKE forgives (8.0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Forgives {
+    /// `IF EXISTS`: what was not granted.
+    pub not_granted: bool,
+    /// `IGNORE UNKNOWN USER`: who is not there.
+    pub unknown_users: bool,
 }
 
 /// Where a privilege holds.

@@ -1,7 +1,7 @@
 //! Roles.
 
 use super::{Parser, R};
-use crate::ast::{RoleChoice, RoleStmt, Stmt, UserName};
+use crate::ast::{Forgives, RoleChoice, RoleStmt, Stmt, UserName};
 use crate::keyword::Kw;
 use crate::token::T;
 
@@ -47,13 +47,23 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// `IGNORE UNKNOWN USER` or nothing, at the end of REVOKE.
+    pub(super) fn ignore_unknown_user(&mut self) -> R<bool> {
+        let ignore = self.eat_kws(Kw::Ignore, Kw::Unknown);
+        if ignore {
+            self.expect_kw(Kw::User)?;
+        }
+        Ok(ignore)
+    }
+
     /// GRANT and REVOKE of roles, at the first one.
-    pub(super) fn grant_roles(&mut self, revoke: bool) -> R<Stmt<'a>> {
+    pub(super) fn grant_roles(&mut self, revoke: bool, if_exists: bool) -> R<Stmt<'a>> {
         let roles = self.role_names()?;
         self.expect_kw(if revoke { Kw::From } else { Kw::To })?;
         let users = self.comma_list(Self::user_name)?;
         if revoke {
-            return Ok(Stmt::Role(self.alloc(RoleStmt::Revoke { roles, users })));
+            let forgives = Forgives { not_granted: if_exists, unknown_users: self.ignore_unknown_user()? };
+            return Ok(Stmt::Role(self.alloc(RoleStmt::Revoke { roles, users, forgives })));
         }
         let admin = self.eat_kw(Kw::With);
         if admin {

@@ -59,6 +59,8 @@ pub struct RoutineGrant {
 pub struct Privileges {
     /// Everywhere.
     pub global: Priv,
+    /// Dynamic ones that may be given further.
+    pub gives: Priv,
     /// Which state of the grants this is.
     pub version: u64,
     /// In databases.
@@ -77,6 +79,11 @@ impl Privileges {
     /// All of them.
     pub fn everything() -> Privileges {
         Privileges { global: Priv::ALL | Priv::GRANT, ..Privileges::default() }
+    }
+
+    /// Whether something may be done for which SUPER will do, or a dynamic privilege.
+    pub fn may(&self, dynamic: Priv) -> bool {
+        self.global.any(Priv::SUPER | dynamic)
     }
 
     /// In a database.

@@ -16,7 +16,7 @@ pub const OF_PARENTS: Priv =
 
 /// A set of privileges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub struct Priv(pub u32);
+pub struct Priv(pub u64);
 
 macro_rules! privileges {
     ($($constant:ident $ast:ident $bit:literal $column:literal $name:literal;)*) => {
@@ -32,7 +32,7 @@ macro_rules! privileges {
             fn from(privilege: ast::Privilege) -> Priv {
                 match privilege {
                     $(ast::Privilege::$ast => Priv::$constant,)*
-                    ast::Privilege::Usage => Priv::NONE,
+                    ast::Privilege::Usage | ast::Privilege::Unused(_) => Priv::NONE,
                 }
             }
         }
@@ -70,13 +70,30 @@ privileges! {
     EVENT Event 26 "Event_priv" "EVENT";
     TRIGGER Trigger 27 "Trigger_priv" "TRIGGER";
     CREATE_TABLESPACE CreateTablespace 28 "Create_tablespace_priv" "CREATE TABLESPACE";
+    // Of 8.0: CREATE USER is both of these.
+    CREATE_ROLE CreateRole 29 "Create_role_priv" "CREATE ROLE";
+    DROP_ROLE DropRole 30 "Drop_role_priv" "DROP ROLE";
+    // Those that 8.0 calls dynamic, which have no columns: SUPER is all of them.
+    CONNECTION_ADMIN ConnectionAdmin 32 "" "CONNECTION_ADMIN";
+    FLUSH_STATUS FlushStatus 33 "" "FLUSH_STATUS";
+    FLUSH_TABLES FlushTables 34 "" "FLUSH_TABLES";
+    FLUSH_USER_RESOURCES FlushUserResources 35 "" "FLUSH_USER_RESOURCES";
+    ROLE_ADMIN RoleAdmin 36 "" "ROLE_ADMIN";
+    SESSION_VARIABLES_ADMIN SessionVariablesAdmin 37 "" "SESSION_VARIABLES_ADMIN";
+    SET_USER_ID SetUserId 38 "" "SET_USER_ID";
+    SHOW_ROUTINE ShowRoutine 39 "" "SHOW_ROUTINE";
+    SYSTEM_VARIABLES_ADMIN SystemVariablesAdmin 40 "" "SYSTEM_VARIABLES_ADMIN";
 }
 
 impl Priv {
     /// None.
     pub const NONE: Priv = Priv(0);
-    /// All that exist, GRANT OPTION excepted.
+    /// All that MySQL 5.6 has, GRANT OPTION excepted: what ALL stands for. Those of 8.0 add nothing to them.
     pub const ALL: Priv = Priv((1 << 29) - 1 - (1 << 10));
+    /// What 8.0 has columns for in `mysql.user` and 5.6 has not.
+    pub const OF_ROLES: Priv = Priv(1 << 29 | 1 << 30);
+    /// Those without a column: granted everywhere or nowhere, each with a grant option of its own.
+    pub const DYNAMIC: Priv = Priv(0x1FF << 32);
     /// All that a database can have, GRANT OPTION excepted.
     pub const DATABASE: Priv =
         Priv(Self::TABLE.0 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 23 | 1 << 24 | 1 << 26);

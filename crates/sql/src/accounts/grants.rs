@@ -26,6 +26,8 @@ pub(crate) struct AccountGrants {
     pub(crate) limits: [u64; 3],
     pub(crate) max_user_connections: u64,
     pub(crate) global: Priv,
+    /// Dynamic privileges that it may give further.
+    pub(crate) gives: Priv,
     /// Only over loopback and the socket, as long as it has no password.
     pub(crate) local_only: bool,
 }
@@ -55,6 +57,10 @@ pub(crate) struct Grants {
     pub(crate) keeps_locks: bool,
     /// Whether there is a table for privileges on procedures and functions.
     pub(crate) keeps_routines: bool,
+    /// Whether `mysql.user` has columns for the privileges about roles.
+    pub(crate) keeps_of_roles: bool,
+    /// Whether there is a table for dynamic privileges.
+    pub(crate) keeps_dynamic: bool,
 }
 
 /// At what time somebody comes in, and how long passwords are good for whose accounts say nothing about it.
@@ -124,6 +130,8 @@ impl Grants {
             keeps_lifetimes: true,
             keeps_locks: true,
             keeps_routines: true,
+            keeps_of_roles: true,
+            keeps_dynamic: true,
             roles,
             ..Grants::default()
         }
@@ -200,6 +208,7 @@ impl Grants {
         let mut privileges = Privileges {
             // Nobody does anything before the password is changed.
             global: if expired { Priv::NONE } else { account.global },
+            gives: if expired { Priv::NONE } else { account.gives },
             version,
             databases: self.databases.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),
             tables: self.tables.iter().filter(|g| of_account(&g.user, &g.host)).cloned().collect(),

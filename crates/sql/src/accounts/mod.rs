@@ -302,10 +302,10 @@ impl Accounts {
         self.grants().account(user, host).is_some()
     }
 
-    /// Whether the account has SUPER: such a one may come in when there are too many.
+    /// Whether the account has SUPER or CONNECTION_ADMIN: such a one may come in when there are too many.
     pub(crate) fn is_super(&self, user: &str, host: &str) -> bool {
         let roles = self.first_roles(user, host);
-        self.privileges(user, host, seconds_now(), &roles).global.has(Priv::SUPER)
+        self.privileges(user, host, seconds_now(), &roles).may(Priv::CONNECTION_ADMIN)
     }
 
     /// Connections the account may have at a time; 0: no limit of its own.

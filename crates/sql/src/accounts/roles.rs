@@ -134,7 +134,10 @@ impl Grants {
             let own = |u: &str, h: &str| u == user && h == host;
             let routines = self.routines.iter().filter(|g| own(&g.user, &g.host));
             privileges.routines.extend(routines.cloned());
-            privileges.global |= self.account(&user, &host).map_or(Priv::NONE, |role| role.global);
+            if let Some(role) = self.account(&user, &host) {
+                privileges.global |= role.global;
+                privileges.gives |= role.gives;
+            }
             origins.push((
                 self.databases.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
                 self.tables.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),

@@ -300,7 +300,7 @@ impl Connection {
         let process = self.db.processes.find(id).ok_or_else(unknown)?;
         self.refresh_privileges();
         let own = process.doing().user == self.state.user;
-        if !own && !self.state.privileges.global.has(Priv::SUPER) {
+        if !own && !self.state.privileges.may(Priv::CONNECTION_ADMIN) {
             return Err(SqlError::new(1095, format!("You are not owner of thread {id}")));
         }
         self.db.processes.kill(id, kill.query);
@@ -312,7 +312,11 @@ impl Connection {
 
     /// FLUSH.
     pub(super) fn flush(&mut self, flush: &ast::Flush<'_>) -> SqlResult<Outcome> {
-        self.needs(Priv::RELOAD)?;
+        self.refresh_privileges();
+        let by_name = flush_privileges(&flush.what);
+        if by_name.is_none() || !self.state.privileges.global.has(by_name) {
+            self.needs(Priv::RELOAD)?;
+        }
         self.xa.check_ddl()?;
         if let FlushWhat::Tables { lock: ast::FlushLock::Read | ast::FlushLock::Export, .. } = &flush.what
             && self.locked.is_active()
@@ -389,4 +393,18 @@ impl Connection {
             self.state.vars.put(id::CHARACTER_SET_DATABASE, VarValue::UInt(vars::primary(server).into()));
         }
     }
+}
+
+/// What will do for a FLUSH instead of RELOAD; none: nothing else.
+fn flush_privileges(what: &FlushWhat<'_>) -> Priv {
+    let FlushWhat::Options(options) = what else { return Priv::FLUSH_TABLES };
+    let mut all = Priv::NONE;
+    for option in *options {
+        all |= match option {
+            FlushOption::Status => Priv::FLUSH_STATUS,
+            FlushOption::UserResources => Priv::FLUSH_USER_RESOURCES,
+            _ => return Priv::NONE,
+        };
+    }
+    all
 }

@@ -214,7 +214,7 @@ impl Connection {
             usage.connect(now)?;
         }
         // After the account is known to whoever switches it on: no session is overlooked.
-        if self.db.globals.is_on("offline_mode") && !self.state.privileges.global.has(Priv::SUPER) {
+        if self.db.globals.is_on("offline_mode") && !self.state.privileges.may(Priv::CONNECTION_ADMIN) {
             return Err(SqlError::new(3032, "The server is currently in offline mode"));
         }
         self.state.client_found_rows = info.found_rows;
@@ -269,7 +269,7 @@ impl Connection {
     /// 1184: one of them failed, and the connection is to end.
     pub fn run_init_connect(&mut self) -> SqlResult<()> {
         let text = match self.db.globals.text("init_connect") {
-            Some(text) if !text.is_empty() && !self.state.privileges.global.has(Priv::SUPER) => text,
+            Some(text) if !text.is_empty() && !self.state.privileges.may(Priv::CONNECTION_ADMIN) => text,
             _ => return Ok(()),
         };
         let several = std::mem::replace(&mut self.multi_statements, true);

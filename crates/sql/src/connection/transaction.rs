@@ -244,7 +244,8 @@ impl Connection {
         let pairs = [(id::TX_ISOLATION, isolation.map(u64::from)), (id::TX_READ_ONLY, read_only)];
         match scope {
             VarScope::Global => {
-                self.needs(Priv::SUPER)?;
+                self.refresh_privileges();
+                self.state.check_super_or(Priv::SYSTEM_VARIABLES_ADMIN)?;
                 for (var, value) in pairs {
                     if let Some(value) = value {
                         self.db.set_global(var, VarValue::UInt(value))?;
@@ -315,7 +316,7 @@ impl Connection {
     /// # Errors
     /// 1290.
     pub(super) fn check_read_only(&self) -> SqlResult<()> {
-        let is_super = self.state.privileges.global.has(Priv::SUPER);
+        let is_super = self.state.privileges.may(Priv::CONNECTION_ADMIN);
         let option = match () {
             () if self.db.engine.report().foreign => {
                 return Err(SqlError::new(

@@ -190,7 +190,8 @@ impl Database {
         access = access & (Priv::EXECUTE | Priv::ALTER_ROUTINE | Priv::CREATE_ROUTINE);
         let (user, host) = &routine.body.definer;
         let own = *user == state.account_user && *host == state.account_host;
-        if own || privileges.global.has(Priv::SELECT) || privileges.in_database("mysql").has(Priv::SELECT) {
+        let reads_all = privileges.global.any(Priv::SELECT | Priv::SHOW_ROUTINE);
+        if own || reads_all || privileges.in_database("mysql").has(Priv::SELECT) {
             access |= Priv::SELECT;
         }
         access

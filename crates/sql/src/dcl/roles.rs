@@ -6,7 +6,7 @@ use crate::accounts::name::{Name, denied_mysql, name_of, own_name, shown};
 use crate::accounts::roles::{Edge, quoted};
 use crate::accounts::seconds_now;
 use crate::statement::StmtCx;
-use vaquita_parser::ast::{RoleChoice, RoleStmt, UserName};
+use vaquita_parser::ast::{Forgives, RoleChoice, RoleStmt, UserName};
 use vaquita_session::privilege::Priv;
 use vaquita_types::{Level, SqlError, SqlResult};
 
@@ -18,6 +18,11 @@ fn unknown(name: &Name) -> SqlError {
 /// Error 3530.
 fn not_granted(role: &Name, to: &Name) -> SqlError {
     SqlError::new(3530, format!("{} is not granted to {}", quoted(role), quoted(to)))
+}
+
+/// 3162, as the warning that it is when REVOKE ignores users that are not there.
+pub(super) fn unknown_user(name: &Name) -> SqlError {
+    SqlError::new(3162, format!("Authorization ID {} does not exist.", shown(name)))
 }
 
 /// Error 3628 of a role that nobody may drop or revoke.
@@ -76,10 +81,10 @@ pub(super) fn execute(cx: &mut StmtCx<'_>, stmt: &RoleStmt<'_>) -> SqlResult<()>
                 Ok(users)
             })
         }
-        RoleStmt::Revoke { roles, users } => {
+        RoleStmt::Revoke { roles, users, forgives } => {
             let (roles, users) = (names_of(roles, &own), names_of(users, &own));
             may_grant_roles(cx, &roles)?;
-            revoke(cx, &roles, users)
+            revoke(cx, &roles, users, *forgives)
         }
         RoleStmt::SetDefault { choice, users } => set_default(cx, choice, names_of(users, &own)),
         RoleStmt::Set(_) => Ok(()),
@@ -88,7 +93,9 @@ pub(super) fn execute(cx: &mut StmtCx<'_>, stmt: &RoleStmt<'_>) -> SqlResult<()>
 
 /// A role is an account that nobody logs in by.
 fn create(cx: &mut StmtCx<'_>, if_not_exists: bool, roles: &[Name]) -> SqlResult<()> {
-    needs_accounts(cx, Priv::INSERT)?;
+    if !cx.state.privileges.global.has(Priv::CREATE_ROLE) {
+        needs_accounts(cx, Priv::INSERT)?;
+    }
     let plugin = default_plugin(cx);
     let mut there = Vec::new();
     change_grants(cx, |grants| {
@@ -125,15 +132,23 @@ fn create(cx: &mut StmtCx<'_>, if_not_exists: bool, roles: &[Name]) -> SqlResult
 }
 
 fn drop(cx: &mut StmtCx<'_>, if_exists: bool, roles: &[Name]) -> SqlResult<()> {
-    needs_accounts(cx, Priv::DELETE)?;
+    let only_roles = !rules_accounts(cx, Priv::DELETE);
+    if only_roles {
+        cx.state.check_global(Priv::DROP_ROLE).or_else(|_| needs_accounts(cx, Priv::DELETE))?;
+    }
+    let denied = || needs_accounts(cx, Priv::DELETE);
     let mut missing = Vec::new();
     change_grants(cx, |grants| {
         let mut changed = Vec::new();
         for name in roles {
             refuse_mandatory(grants, name)?;
-            if grants.account(&name.0, &name.1).is_none() {
+            let Some(account) = grants.account(&name.0, &name.1) else {
                 missing.push(name.clone());
                 continue;
+            };
+            // Who somebody comes in by is for those to drop who may drop users.
+            if only_roles && !account.locked {
+                denied()?;
             }
             super::statements::forget_account(grants, name);
             changed.push(name.clone());
@@ -150,9 +165,9 @@ fn drop(cx: &mut StmtCx<'_>, if_exists: bool, roles: &[Name]) -> SqlResult<()> {
     Ok(())
 }
 
-/// Roles are given and taken by SUPER, or by who has each of them active with the right to give it.
+/// Roles are given and taken by ROLE_ADMIN and SUPER, or by who has each of them active with the right to give it.
 pub(super) fn may_grant_roles(cx: &StmtCx<'_>, roles: &[Name]) -> SqlResult<()> {
-    if cx.state.privileges.global.has(Priv::SUPER) {
+    if cx.state.privileges.may(Priv::ROLE_ADMIN) {
         return Ok(());
     }
     let grants = cx.db.accounts().grants();
@@ -167,7 +182,7 @@ pub(super) fn may_grant_roles(cx: &StmtCx<'_>, roles: &[Name]) -> SqlResult<()> 
         true => Ok(()),
         false => Err(SqlError::new(
             1227,
-            "Access denied; you need (at least one of) the WITH ADMIN, SUPER privilege(s) for this operation",
+            "Access denied; you need (at least one of) the WITH ADMIN, ROLE_ADMIN, SUPER privilege(s) for this operation",
         )),
     }
 }
@@ -201,25 +216,36 @@ pub(super) fn grant(grants: &mut Grants, role: &Name, to: &Name, admin: bool) ->
     Ok(())
 }
 
-fn revoke(cx: &StmtCx<'_>, roles: &[Name], users: Vec<Name>) -> SqlResult<()> {
+fn revoke(cx: &mut StmtCx<'_>, roles: &[Name], users: Vec<Name>, forgives: Forgives) -> SqlResult<()> {
+    let mut forgiven = Vec::new();
     change_grants(cx, |grants| {
         check_kept(grants)?;
+        let is_there = |grants: &Grants, name: &Name| grants.account(&name.0, &name.1).is_some();
         for role in roles {
             refuse_mandatory(grants, role)?;
             for user in &users {
-                for name in [role, user] {
-                    if grants.account(&name.0, &name.1).is_none() {
-                        return Err(unknown(name));
+                let wrong = match () {
+                    () if !is_there(grants, role) => Some((unknown(role), forgives.not_granted)),
+                    () if !is_there(grants, user) => Some(match forgives.unknown_users {
+                        true => (unknown_user(user), true),
+                        false => (unknown(user), false),
+                    }),
+                    () if grants.roles.edge(role, user).is_none() => {
+                        Some((not_granted(role, user), forgives.not_granted))
                     }
+                    () => None,
+                };
+                match wrong {
+                    None => grants.roles.revoke(role, user),
+                    Some((e, true)) => forgiven.push(e),
+                    Some((e, false)) => return Err(e),
                 }
-                if grants.roles.edge(role, user).is_none() {
-                    return Err(not_granted(role, user));
-                }
-                grants.roles.revoke(role, user);
             }
         }
-        Ok(users)
-    })
+        Ok(users.into_iter().filter(|user| is_there(grants, user)).collect())
+    })?;
+    forgiven.into_iter().for_each(|e| cx.state.warnings.push(Level::Warning, e.code, e.message));
+    Ok(())
 }
 
 /// SET DEFAULT ROLE.

@@ -9,12 +9,12 @@ use crate::accounts::{name, seconds_now};
 use crate::statement::StmtCx;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{
-    Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, ProgramKind, Require,
-    ResourceLimits, RoleChoice, SetPassword, Stmt, UserName, UserSpec,
+    Auth, CreateUser, DropUser, Grant, GrantLevel, GrantWhat, PasswordExpire, Privilege, ProgramKind,
+    Require, ResourceLimits, RoleChoice, SetPassword, Stmt, UserName, UserSpec,
 };
 use vaquita_session::password;
-use vaquita_session::privilege::{DatabaseGrant, Priv, TableGrant, Wanted};
-use vaquita_types::{SqlError, SqlMode, SqlResult};
+use vaquita_session::privilege::{DatabaseGrant, Priv, Privileges, TableGrant, Wanted};
+use vaquita_types::{Level, SqlError, SqlMode, SqlResult};
 
 pub(super) fn failed(operation: &str, names: &[Name]) -> SqlError {
     let list = names.iter().map(shown).collect::<Vec<_>>().join(",");
@@ -220,7 +220,7 @@ fn create_users(cx: &mut StmtCx<'_>, create: &CreateUser<'_>) -> SqlResult<()> {
     })?;
     for name in notes {
         let message = format!("Authorization ID {} already exists.", shown(&name));
-        cx.state.warnings.push(vaquita_types::Level::Note, 3163, message);
+        cx.state.warnings.push(Level::Note, 3163, message);
     }
     Ok(())
 }
@@ -381,13 +381,22 @@ fn grant_or_revoke(cx: &mut StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<()> {
         may_grant(cx, &wishes)?;
         check_target(cx, &wishes, grant.revoke)?;
     }
+    let forgives = grant.forgives;
+    let mut forgiven = Vec::new();
     let may_create = !cx.state.vars.sql_mode.has(SqlMode::NO_AUTO_CREATE_USER);
     let may_insert = rules_accounts(cx, Priv::INSERT);
     change_grants(cx, |grants| {
+        if !grant.revoke {
+            check_kept(grants, wishes.privileges)?;
+        }
         let mut changed = Vec::new();
         for spec in grant.users {
             let name = name_of(&spec.name, &own);
             if grants.account(&name.0, &name.1).is_none() {
+                if grant.revoke && forgives.unknown_users {
+                    forgiven.push(super::roles::unknown_user(&name));
+                    continue;
+                }
                 if grant.revoke {
                     return Err(match wishes.everything {
                         true => SqlError::new(
@@ -411,7 +420,10 @@ fn grant_or_revoke(cx: &mut StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<()> {
                 account.password_set(seconds_now());
             }
             match grant.revoke {
-                true => revoke_from(grants, &name, &wishes)?,
+                true => match revoke_from(grants, &name, &wishes) {
+                    Err(e) if forgives.not_granted => forgiven.push(e),
+                    done => done?,
+                },
                 false => grant_to(grants, &name, &wishes, &own),
             }
             if let Some(account) = grants.account_mut(&name.0, &name.1) {
@@ -423,6 +435,7 @@ fn grant_or_revoke(cx: &mut StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<()> {
         Ok(changed)
     })?;
     limits_given(cx, grant.users, &grant.limits);
+    forgiven.into_iter().for_each(|e| cx.state.warnings.push(Level::Warning, e.code, e.message));
     Ok(())
 }
 
@@ -463,8 +476,8 @@ fn wishes_of(cx: &StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<Wishes> {
         name => Ok(name.to_owned()),
     };
     let allowed = match level {
-        GrantLevel::Global => Priv::ALL,
-        GrantLevel::Current if cx.state.database.is_empty() => Priv::ALL,
+        GrantLevel::Global => EVERYWHERE,
+        GrantLevel::Current if cx.state.database.is_empty() => EVERYWHERE,
         GrantLevel::Current => {
             wishes.database = current()?;
             Priv::DATABASE
@@ -493,11 +506,19 @@ fn wishes_of(cx: &StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<Wishes> {
         }
     };
     let Some(items) = items else {
-        wishes.privileges = allowed | with_option;
+        // GRANT gives what 5.6 has; nobody keeps anything of the rest.
+        wishes.privileges = if grant.revoke { allowed } else { allowed & Priv::ALL } | with_option;
         return Ok(wishes);
     };
     for item in items {
         let privilege = Priv::from(item.privilege);
+        if let Privilege::Unused(name) = item.privilege {
+            return Err(SqlError::unsupported(&format!("the privilege {name}")));
+        }
+        if (privilege - allowed).any(Priv::DYNAMIC) {
+            let name = privilege.first_name();
+            return Err(SqlError::new(3619, format!("Illegal privilege level specified for {name}")));
+        }
         if !(allowed | Priv::GRANT).has(privilege) {
             return Err(match wishes.table.is_empty() && wishes.routine.is_none() {
                 true => SqlError::new(1221, "Incorrect usage of DB GRANT and GLOBAL PRIVILEGES"),
@@ -519,9 +540,19 @@ fn wishes_of(cx: &StmtCx<'_>, grant: &Grant<'_>) -> SqlResult<Wishes> {
             }
         }
     }
-    wishes.privileges |= with_option;
+    // Dynamic privileges have a grant option each.
+    let dynamic = wishes.privileges & Priv::DYNAMIC;
+    if grant.grant_option {
+        wishes.gives = dynamic;
+    }
+    if dynamic.is_none() || wishes.privileges != dynamic {
+        wishes.privileges |= with_option;
+    }
     Ok(wishes)
 }
+
+/// What can be had everywhere.
+const EVERYWHERE: Priv = Priv(Priv::ALL.0 | Priv::OF_ROLES.0 | Priv::DYNAMIC.0);
 
 /// Table and columns must exist, unless the table may be created.
 fn check_target(cx: &StmtCx<'_>, wishes: &Wishes, revoke: bool) -> SqlResult<()> {
@@ -561,13 +592,13 @@ fn may_grant(cx: &StmtCx<'_>, wishes: &Wishes) -> SqlResult<()> {
         return routines::may_grant(cx, routine, wishes.privileges);
     }
     let privileges = &cx.state.privileges;
-    let needed = wishes.privileges | Priv::GRANT;
     if wishes.database.is_empty() {
-        return match privileges.global.has(needed) {
+        return match may_grant_everywhere(privileges, wishes.privileges) {
             true => Ok(()),
             false => Err(cx.state.denied_everywhere()),
         };
     }
+    let needed = wishes.privileges | Priv::GRANT;
     if wishes.table.is_empty() {
         let has = privileges.global | privileges.in_pattern(&wishes.database);
         let denied = || {
@@ -594,6 +625,30 @@ fn may_grant(cx: &StmtCx<'_>, wishes: &Wishes) -> SqlResult<()> {
         ..Wanted::table(&wishes.database, &wishes.table, on_columns)
     };
     cx.state.check_privileges(cx.engine, &[of_columns])
+}
+
+/// Privileges of 8.0 are given only where they can be kept.
+fn check_kept(grants: &Grants, wanted: Priv) -> SqlResult<()> {
+    let what = match () {
+        () if wanted.any(Priv::DYNAMIC) && !grants.keeps_dynamic => "the table mysql.global_grants",
+        () if wanted.any(Priv::OF_ROLES) && !grants.keeps_of_roles => "the columns of mysql.user for it",
+        () => return Ok(()),
+    };
+    let name = (wanted & (Priv::DYNAMIC | Priv::OF_ROLES)).first_name();
+    Err(SqlError::unsupported(&format!("the privilege {name} without {what}")))
+}
+
+/// Whether these may be given and taken everywhere. What another privilege covers is had as well: SUPER is all of the dynamic ones,
+/// CREATE USER is CREATE ROLE and DROP ROLE.
+fn may_grant_everywhere(own: &Privileges, wanted: Priv) -> bool {
+    let mut has = own.global;
+    if has.has(Priv::CREATE_USER) {
+        has |= Priv::OF_ROLES;
+    }
+    let dynamic = wanted & Priv::DYNAMIC;
+    let gives_dynamic = own.gives.has(dynamic) || own.global.has(Priv::SUPER | Priv::GRANT);
+    let only_dynamic = !dynamic.is_none() && wanted == dynamic;
+    gives_dynamic && (only_dynamic || has.has((wanted - dynamic) | Priv::GRANT))
 }
 
 /// PASSWORD EXPIRE, in the words of 5.7: what expires a password now says nothing about its lifetime.
@@ -633,6 +688,8 @@ struct Wishes {
     table: String,
     privileges: Priv,
     columns: Vec<(String, Priv)>,
+    /// Dynamic ones that may be given further.
+    gives: Priv,
     everything: bool,
     /// The procedure or function it is about; then there is no database and no table.
     routine: Option<OfRoutine>,
@@ -689,6 +746,7 @@ fn grant_to(grants: &mut Grants, name: &Name, wishes: &Wishes, grantor: &Name) {
     if wishes.database.is_empty() {
         if let Some(account) = grants.account_mut(&name.0, &name.1) {
             account.global |= wishes.privileges;
+            account.gives |= wishes.gives;
         }
         return;
     }
@@ -739,6 +797,7 @@ fn revoke_from(grants: &mut Grants, name: &Name, wishes: &Wishes) -> SqlResult<(
     if wishes.everything {
         if let Some(account) = grants.account_mut(&name.0, &name.1) {
             account.global = Priv::NONE;
+            account.gives = Priv::NONE;
         }
         grants.databases.retain(|g| g.user != name.0 || g.host != name.1);
         grants.tables.retain(|g| g.user != name.0 || g.host != name.1);
@@ -751,6 +810,7 @@ fn revoke_from(grants: &mut Grants, name: &Name, wishes: &Wishes) -> SqlResult<(
     if wishes.database.is_empty() {
         if let Some(account) = grants.account_mut(&name.0, &name.1) {
             account.global = account.global - wishes.privileges;
+            account.gives = account.gives - wishes.privileges;
         }
         return Ok(());
     }

@@ -30,6 +30,9 @@ const YES_NO: &str = "enum('N','Y')";
 const LAST_CHANGED: &str = "password_last_changed";
 const LIFETIME: &str = "password_lifetime";
 const LOCKED: &str = "account_locked";
+const CREATES_ROLES: &str = "Create_role_priv";
+const DROPS_ROLES: &str = "Drop_role_priv";
+const OPTIONAL: [&str; 5] = [LAST_CHANGED, LIFETIME, LOCKED, CREATES_ROLES, DROPS_ROLES];
 
 /// Tables with the columns before and after their privileges, the column of privileges that the level has, and how many
 /// columns the key has.
@@ -50,7 +53,7 @@ const TABLES: &[Kept] = &[
     Kept {
         name: "user",
         before: &[("Host", "char(60)"), ("User", "char(32)"), ("Password", "char(41)")],
-        privileges: Priv((1 << 29) - 1),
+        privileges: GLOBAL_LEVEL,
         after: &[
             ("ssl_type", "enum('','ANY','X509','SPECIFIED')"),
             ("ssl_cipher", "blob"),
@@ -66,6 +69,8 @@ const TABLES: &[Kept] = &[
             (LAST_CHANGED, "timestamp null"),
             (LIFETIME, "smallint(5) unsigned null"),
             (LOCKED, YES_NO),
+            (CREATES_ROLES, YES_NO),
+            (DROPS_ROLES, YES_NO),
         ],
         key: 2,
     },
@@ -163,6 +168,19 @@ const TABLES: &[Kept] = &[
         privileges: Priv::NONE,
         after: &[],
         key: 4,
+    },
+    // Privileges without columns, as in 8.0.
+    Kept {
+        name: "global_grants",
+        before: &[
+            ("USER", "char(32)"),
+            ("HOST", "char(60)"),
+            ("PRIV", "char(32)"),
+            ("WITH_GRANT_OPTION", YES_NO),
+        ],
+        privileges: Priv::NONE,
+        after: &[],
+        key: 3,
     },
     // The logs as tables.
     Kept {
@@ -305,15 +323,22 @@ pub(super) fn is_new(db: &Database) -> SqlResult<bool> {
     }
 }
 
-/// Whether the folder has the table of privileges on procedures and functions: an older one has not.
-fn has_routines(engine: &Engine) -> SqlResult<bool> {
+/// Whether the folder has a table that older ones have not.
+fn has_table(engine: &Engine, name: &str) -> SqlResult<bool> {
     let core = engine.core();
-    error::of_engine(core.dict.find(&core.storage, "mysql/procs_priv")).map(|found| found.is_some())
+    error::of_engine(core.dict.find(&core.storage, name)).map(|found| found.is_some())
+}
+
+/// Whether it has the table of privileges on procedures and functions.
+fn has_routines(engine: &Engine) -> SqlResult<bool> {
+    has_table(engine, "mysql/procs_priv")
 }
 
 /// Makes those tables that earlier versions did not have, in a folder that has the others.
 pub(super) fn create_later(engine: &Engine) -> SqlResult<()> {
-    create(engine, |kept| matches!(kept.name, "procs_priv" | "role_edges" | "default_roles"))
+    create(engine, |kept| {
+        matches!(kept.name, "procs_priv" | "role_edges" | "default_roles" | "global_grants")
+    })
 }
 
 /// Makes the tables that are not there.
@@ -348,6 +373,7 @@ fn create(engine: &Engine, wanted: impl Fn(&Kept) -> bool) -> SqlResult<()> {
             "slow_log" => "Slow log",
             "role_edges" => "Role hierarchy and role grants",
             "default_roles" => "Default roles",
+            "global_grants" => "Extended global grants",
             _ => "User proxy privileges",
         }
         .to_owned();
@@ -364,7 +390,7 @@ fn optional_columns(engine: &Engine) -> SqlResult<Vec<&'static str>> {
         let columns = table.as_ref().map_or(&[][..], |table| &table.columns);
         columns.iter().any(|column| column.def.name.eq_ignore_ascii_case(name))
     };
-    Ok([LAST_CHANGED, LIFETIME, LOCKED].into_iter().filter(|name| is_there(name)).collect())
+    Ok(OPTIONAL.into_iter().filter(|name| is_there(name)).collect())
 }
 
 /// Adds the columns that `mysql.user` lacks. Passwords that are there count as set now.
@@ -373,9 +399,9 @@ pub(super) fn add_missing_columns(db: &Database) -> SqlResult<()> {
     let user = TABLES.iter().find(|kept| kept.name == "user").map_or(&[][..], |kept| kept.after);
     let mut behind = "password_expired";
     let mut added = Vec::new();
-    for (name, declared) in user.iter().filter(|(name, _)| [LAST_CHANGED, LIFETIME, LOCKED].contains(name)) {
+    for (name, declared) in user.iter().filter(|(name, _)| OPTIONAL.contains(name)) {
         if !there.contains(name) {
-            let default = if *name == LOCKED { " not null default 'N'" } else { " default null" };
+            let default = if *declared == YES_NO { " not null default 'N'" } else { " default null" };
             added.push(format!("add column {name} {declared}{default} after {behind}"));
         }
         behind = name;
@@ -456,14 +482,18 @@ pub(super) fn load(db: &Database) -> SqlResult<Grants> {
         keeps_lifetimes: there.contains(&LAST_CHANGED) && there.contains(&LIFETIME),
         keeps_locks: there.contains(&LOCKED),
         keeps_routines: has_routines(&db.engine)?,
+        keeps_of_roles: there.contains(&CREATES_ROLES) && there.contains(&DROPS_ROLES),
+        keeps_dynamic: has_table(&db.engine, "mysql/global_grants")?,
         ..Grants::default()
     };
     let columns = format!(
         "Host, User, Password, ssl_type, max_questions, max_updates, max_connections, max_user_connections, plugin, \
-         authentication_string, password_expired, {}, x509_issuer, x509_subject, ssl_cipher, {}, {}",
+         authentication_string, password_expired, {}, x509_issuer, x509_subject, ssl_cipher, {}, {}, {}, {}",
         or_null(LOCKED, LOCKED),
         or_null(LAST_CHANGED, "unix_timestamp(password_last_changed)"),
-        or_null(LIFETIME, LIFETIME)
+        or_null(LIFETIME, LIFETIME),
+        or_null(CREATES_ROLES, CREATES_ROLES),
+        or_null(DROPS_ROLES, DROPS_ROLES)
     );
     let sql = format!("select {columns}, {} from mysql.user", privilege_columns(GLOBAL_LEVEL));
     for row in insider.run(&sql)? {
@@ -493,9 +523,11 @@ pub(super) fn load(db: &Database) -> SqlResult<Grants> {
             demanded: [12, 13, 14].map(|at| cell(&row, at).into_bytes()),
             password_changed: cell(&row, 15).parse().ok().filter(|&at| at > 0),
             password_lifetime: cell(&row, 16).parse().ok(),
-            global: privileges_of(&row, 17, GLOBAL_LEVEL),
+            global: privileges_of(&row, 17, Priv::OF_ROLES) | privileges_of(&row, 19, GLOBAL_LEVEL),
+            gives: Priv::NONE,
         });
     }
+    load_dynamic(&mut *insider, &mut grants)?;
     let sql = format!("select Host, Db, User, {} from mysql.db", privilege_columns(DATABASE_LEVEL));
     for row in insider.run(&sql)? {
         grants.databases.push(DatabaseGrant {
@@ -531,6 +563,34 @@ pub(super) fn load(db: &Database) -> SqlResult<Grants> {
     load_roles(db, &mut *insider, &mut grants)?;
     grants.sort();
     Ok(grants)
+}
+
+/// Dynamic privileges. Names that nothing depends on here are left alone.
+fn load_dynamic(insider: &mut dyn Insider, grants: &mut Grants) -> SqlResult<()> {
+    if !grants.keeps_dynamic {
+        return Ok(());
+    }
+    for row in insider.run("select USER, HOST, PRIV, WITH_GRANT_OPTION from mysql.global_grants")? {
+        let name = cell(&row, 2);
+        let known = NAMES.iter().find(|(p, _, n)| Priv::DYNAMIC.has(*p) && n.eq_ignore_ascii_case(&name));
+        let account = grants.account_mut(&cell(&row, 0), &cell(&row, 1));
+        if let (Some((privilege, ..)), Some(account)) = (known, account) {
+            account.global |= *privilege;
+            account.gives |= if yes(row.get(3)) { *privilege } else { Priv::NONE };
+        }
+    }
+    Ok(())
+}
+
+/// Writes the dynamic privileges of an account.
+fn save_dynamic(insider: &mut dyn Insider, account: &AccountGrants, user: &str, host: &str) -> SqlResult<()> {
+    for (privilege, _, name) in NAMES.iter().filter(|(p, ..)| (account.global & Priv::DYNAMIC).has(*p)) {
+        let option = if account.gives.has(*privilege) { "Y" } else { "N" };
+        insider.run(&format!(
+            "insert into mysql.global_grants (USER, HOST, PRIV, WITH_GRANT_OPTION) values ({user}, {host}, '{name}', '{option}')"
+        ))?;
+    }
+    Ok(())
 }
 
 /// Privileges on procedures and functions.
@@ -660,7 +720,9 @@ fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) 
     let (u, h) = (quote(user.as_bytes()), quote(host.as_bytes()));
     // An older folder that cannot be completed has no such table, and no such privileges.
     let routines = grants.keeps_routines.then_some("procs_priv");
-    for table in ["columns_priv", "tables_priv", "db", "user"].into_iter().chain(routines) {
+    let dynamic = grants.keeps_dynamic.then_some("global_grants");
+    let tables = ["columns_priv", "tables_priv", "db", "user"].into_iter().chain(routines).chain(dynamic);
+    for table in tables {
         insider.run(&format!("delete from mysql.{table} where Host = {h} and User = {u}"))?;
     }
     if grants.roles.kept {
@@ -689,6 +751,10 @@ fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) 
         names += &format!(", {LOCKED}");
         values += &format!(", {}", yes_no(account.locked));
     }
+    if grants.keeps_of_roles {
+        names += &format!(", {CREATES_ROLES}, {DROPS_ROLES}");
+        values += &format!(", {}", flags(account.global, Priv::OF_ROLES));
+    }
     // Writing to a string does not fail.
     let _ = write!(
         sql,
@@ -709,6 +775,9 @@ fn save_one(insider: &mut dyn Insider, grants: &Grants, user: &str, host: &str) 
         flags(account.global, GLOBAL_LEVEL)
     );
     insider.run(&sql)?;
+    if grants.keeps_dynamic {
+        save_dynamic(insider, account, &u, &h)?;
+    }
     for grant in grants.databases.iter().filter(|g| g.user == user && g.host == host) {
         let sql = format!(
             "insert into mysql.db (Host, Db, User, {}) values ({h}, {}, {u}, {})",

@@ -132,7 +132,7 @@ fn definer_of(
         (None, None) => own.clone(),
     };
     if definer != own {
-        cx.state.check_global(Priv::SUPER)?;
+        cx.state.check_super_or(Priv::SET_USER_ID)?;
         if cx.db.accounts.grants().account(&definer.0, &definer.1).is_none() {
             let text =
                 format!("The user specified as a definer ('{}'@'{}') does not exist", definer.0, definer.1);

@@ -139,7 +139,7 @@ pub(super) fn definer(cx: &mut StmtCx<'_>, said: Option<&ast::UserName<'_>>) -> 
     if said == own {
         return Ok(own);
     }
-    cx.state.check_global(Priv::SUPER)?;
+    cx.state.check_super_or(Priv::SET_USER_ID)?;
     if !cx.db.accounts().has_account(&said.0, &said.1) {
         let message = format!("The user specified as a definer ('{}'@'{}') does not exist", said.0, said.1);
         cx.state.warnings.push(Level::Note, 1449, message);

@@ -136,6 +136,7 @@ fn with_roles(grants: &Grants, account: &AccountGrants, roles: &[Name]) -> SqlRe
     let own = |u: &str, h: &str| u == name.0 && h == name.1;
     let mut privileges = Privileges {
         global: account.global,
+        gives: account.gives,
         databases: grants.databases.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
         tables: grants.tables.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
         routines: grants.routines.iter().filter(|g| own(&g.user, &g.host)).cloned().collect(),
@@ -158,6 +159,17 @@ fn role_lines(grants: &Grants, to: &Name) -> Vec<String> {
         (!roles.is_empty()).then(|| format!("GRANT {list} TO {}{with}", quoted(to)))
     };
     [line(&plain, ""), line(&admin, " WITH ADMIN OPTION")].into_iter().flatten().collect()
+}
+
+/// Dynamic privileges, as 8.0 shows them: those that may be given further apart.
+fn dynamic_lines(has: &Privileges, to: &Name) -> Vec<String> {
+    let dynamic = has.global & Priv::DYNAMIC;
+    let line = |privileges: Priv, with: &str| {
+        let list = privileges.names().collect::<Vec<_>>().join(",");
+        (!privileges.is_none()).then(|| format!("GRANT {list} ON *.* TO {}{with}", quoted(to)))
+    };
+    let lines = [line(dynamic - has.gives, ""), line(dynamic & has.gives, " WITH GRANT OPTION")];
+    lines.into_iter().flatten().collect()
 }
 
 /// SHOW GRANTS, in 5.6's form: GRANT statements that make an account what it is. Passwords of `caching_sha2_password`, which has no
@@ -193,7 +205,7 @@ pub(crate) fn show_grants(
             let grant = format!("GRANT {list} ON {on} TO {}{demands}{with}", shown(&name));
             listing.rows.push(vec![text(grant)]);
         };
-    push(has.global, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
+    push(has.global - Priv::DYNAMIC, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
     for grant in &has.databases {
         push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted(&grant.database)), "", "");
     }
@@ -209,6 +221,8 @@ pub(crate) fn show_grants(
             push(grant.privileges, never, &[], &on, "", "");
         }
     }
+    let dynamic = dynamic_lines(&has, &name);
+    listing.rows.splice(1..1, dynamic.into_iter().map(|line| vec![text(line)]));
     listing.rows.extend(role_lines(&grants, &name).into_iter().map(|line| vec![text(line)]));
     Ok(listing)
 }

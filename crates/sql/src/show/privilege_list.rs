@@ -1,4 +1,4 @@
-//! Lines of SHOW PRIVILEGES, as MySQL 5.6.24 has them.
+//! Lines of SHOW PRIVILEGES, as MySQL 5.6.24 has them, and those of 8.0 that are known here.
 
 /// Privilege, context, comment.
 #[rustfmt::skip]
@@ -9,9 +9,11 @@ pub(super) const PRIVILEGES: &[(&str, &str, &str)] = &[
     ("Create routine", "Databases", "To use CREATE FUNCTION/PROCEDURE"),
     ("Create temporary tables", "Databases", "To use CREATE TEMPORARY TABLE"),
     ("Create view", "Tables", "To create new views"),
+    ("Create role", "Server Admin", "To create new roles"),
     ("Create user", "Server Admin", "To create new users"),
     ("Delete", "Tables", "To delete existing rows"),
     ("Drop", "Databases,Tables", "To drop databases, tables, and views"),
+    ("Drop role", "Server Admin", "To drop roles"),
     ("Event", "Server Admin", "To create, alter, drop and execute events"),
     ("Execute", "Functions,Procedures", "To execute stored routines"),
     ("File", "File access on server", "To read and write files on the server"),
@@ -34,4 +36,13 @@ pub(super) const PRIVILEGES: &[(&str, &str, &str)] = &[
     ("Create tablespace", "Server Admin", "To create/alter/drop tablespaces"),
     ("Update", "Tables", "To update existing rows"),
     ("Usage", "Server Admin", "No privileges - allow connect only"),
+    ("CONNECTION_ADMIN", "Server Admin", ""),
+    ("FLUSH_STATUS", "Server Admin", ""),
+    ("FLUSH_TABLES", "Server Admin", ""),
+    ("FLUSH_USER_RESOURCES", "Server Admin", ""),
+    ("ROLE_ADMIN", "Server Admin", ""),
+    ("SESSION_VARIABLES_ADMIN", "Server Admin", ""),
+    ("SET_USER_ID", "Server Admin", ""),
+    ("SHOW_ROUTINE", "Server Admin", ""),
+    ("SYSTEM_VARIABLES_ADMIN", "Server Admin", ""),
 ];

@@ -136,6 +136,12 @@ pub(super) const TABLES: &[Definition] = &[
         ("TABLE_NAME", "varchar(64)!"), ("COLUMN_NAME", "varchar(64)!"), ("PRIVILEGE_TYPE", "varchar(64)!"),
         ("IS_GRANTABLE", "varchar(3)!"),
     ]),
+    ("ROLE_ROUTINE_GRANTS", &[
+        ("GRANTOR", "varchar(97)"), ("GRANTOR_HOST", "varchar(256)"), ("GRANTEE", "varchar(32)!"),
+        ("GRANTEE_HOST", "varchar(255)!"), ("SPECIFIC_CATALOG", "varchar(3)!"), ("SPECIFIC_SCHEMA", "varchar(64)!"),
+        ("SPECIFIC_NAME", "varchar(64)!"), ("ROUTINE_CATALOG", "varchar(3)!"), ("ROUTINE_SCHEMA", "varchar(64)!"),
+        ("ROUTINE_NAME", "varchar(64)!"), ("PRIVILEGE_TYPE", "varchar(64)!"), ("IS_GRANTABLE", "varchar(3)!"),
+    ]),
     ("VIEWS", &[
         ("TABLE_CATALOG", "varchar(512)!"), ("TABLE_SCHEMA", "varchar(64)!"), ("TABLE_NAME", "varchar(64)!"),
         ("VIEW_DEFINITION", "longtext!"), ("CHECK_OPTION", "varchar(8)!"), ("IS_UPDATABLE", "varchar(3)!"),

@@ -82,6 +82,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "ENABLED_ROLES" => role_tables::enabled_roles,
         "ROLE_TABLE_GRANTS" => role_tables::role_table_grants,
         "ROLE_COLUMN_GRANTS" => role_tables::role_column_grants,
+        "ROLE_ROUTINE_GRANTS" => role_tables::role_routine_grants,
         "INNODB_TRX" => innodb_tables::trx,
         "INNODB_LOCKS" => innodb_tables::locks,
         "INNODB_LOCK_WAITS" => innodb_tables::lock_waits,

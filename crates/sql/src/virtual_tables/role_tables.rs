@@ -4,8 +4,8 @@ use super::making::{Making, text, yes_no};
 use crate::accounts::grants::Grants;
 use crate::accounts::name::{Name, own_name};
 use std::sync::Arc;
-use vaquita_session::privilege::{Priv, TableGrant};
-use vaquita_types::SqlResult;
+use vaquita_session::privilege::{Priv, RoutineGrant, TableGrant};
+use vaquita_types::{SqlResult, Value};
 
 fn grants_of(m: &Making<'_, '_>) -> Arc<Grants> {
     m.db.accounts().grants()
@@ -79,15 +79,36 @@ fn table_grants(m: &Making<'_, '_>) -> Vec<TableGrant> {
 }
 
 /// User and host of who granted, and of the role.
-fn parties(grant: &TableGrant) -> [vaquita_types::Value<'static>; 4] {
-    let (user, host) = grant.grantor.rsplit_once('@').unwrap_or((&grant.grantor, ""));
-    [text(user), text(host), text(&grant.user), text(&grant.host)]
+fn parties(grantor: &str, role: (&str, &str)) -> Vec<Value<'static>> {
+    let (user, host) = grantor.rsplit_once('@').unwrap_or((grantor, ""));
+    vec![text(user), text(host), text(role.0), text(role.1)]
+}
+
+fn parties_of(grant: &TableGrant) -> Vec<Value<'static>> {
+    parties(&grant.grantor, (&grant.user, &grant.host))
+}
+
+pub(super) fn role_routine_grants(m: &mut Making<'_, '_>) -> SqlResult<()> {
+    let grants = grants_of(m);
+    let roles = enabled(m, &grants);
+    let of_role = |g: &&RoutineGrant| roles.iter().any(|(user, host)| *user == g.user && *host == g.host);
+    for grant in grants.routines.iter().filter(of_role) {
+        for name in (grant.privileges - Priv::GRANT).names() {
+            let mut row = parties(&grant.grantor, (&grant.user, &grant.host));
+            for _ in ["SPECIFIC", "ROUTINE"] {
+                row.extend([text("def"), text(&grant.database), text(&grant.routine)]);
+            }
+            row.extend([text(name), yes_no(grant.privileges.has(Priv::GRANT))]);
+            m.push(row);
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn role_table_grants(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for grant in table_grants(m) {
         for name in (grant.privileges - Priv::GRANT).names() {
-            let mut row = parties(&grant).to_vec();
+            let mut row = parties_of(&grant);
             row.extend([text("def"), text(&grant.database), text(&grant.table), text(name)]);
             row.push(yes_no(grant.privileges.has(Priv::GRANT)));
             m.push(row);
@@ -100,7 +121,7 @@ pub(super) fn role_column_grants(m: &mut Making<'_, '_>) -> SqlResult<()> {
     for grant in table_grants(m) {
         for (column, privileges) in &grant.columns {
             for name in privileges.names() {
-                let mut row = parties(&grant).to_vec();
+                let mut row = parties_of(&grant);
                 row.extend([
                     text("def"),
                     text(&grant.database),

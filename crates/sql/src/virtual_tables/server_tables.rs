@@ -160,9 +160,15 @@ pub(super) fn user_privileges(m: &mut Making<'_, '_>) -> SqlResult<()> {
             continue;
         }
         let grantable = account.global.has(Priv::GRANT);
-        let has = account.global - Priv::GRANT;
-        let names: Vec<&str> = if has.is_none() { vec!["USAGE"] } else { has.names().collect() };
-        for name in names {
+        let has = account.global - Priv::GRANT - Priv::DYNAMIC;
+        let mut names: Vec<(&str, bool)> = has.names().map(|name| (name, grantable)).collect();
+        if names.is_empty() {
+            names.push(("USAGE", grantable));
+        }
+        let dynamic = account.global & Priv::DYNAMIC;
+        names.extend((dynamic - account.gives).names().map(|name| (name, false)));
+        names.extend((dynamic & account.gives).names().map(|name| (name, true)));
+        for (name, grantable) in names {
             m.push(vec![grantee(&account.user, &account.host), text("def"), text(name), yes_no(grantable)]);
         }
     }

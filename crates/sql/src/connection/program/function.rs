@@ -2,6 +2,7 @@
 //! and the state of the caller's for as long.
 
 use super::trigger::OfTable;
+use crate::accounts::roles::{Edge, quoted};
 use crate::connection::Connection;
 use crate::database::Database;
 use crate::program::{find, triggers, unknown};
@@ -61,6 +62,13 @@ impl Programs for OfFolder {
         let db = self.0.upgrade().ok_or_else(closed)?;
         let args = args.iter().map(|(value, ty)| (value.clone(), (*ty).clone())).collect();
         inside(db, cx, |inner| inner.call_function(function, args))
+    }
+
+    fn granted_roles(&self) -> Vec<(String, String, bool)> {
+        let Some(db) = self.0.upgrade() else { return Vec::new() };
+        let grants = db.accounts().grants();
+        let of_edge = |edge: &Edge| (quoted(&edge.to), quoted(&edge.role), edge.admin);
+        grants.roles.edges.iter().map(of_edge).collect()
     }
 
     fn triggers(
