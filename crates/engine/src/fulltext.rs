@@ -21,6 +21,13 @@ use crate::table::Table;
 /// The column that numbers the documents of FULLTEXT indexes.
 pub const DOC_ID: &str = "FTS_DOC_ID";
 
+/// The stored form of a document's number.
+pub fn doc_id_key(document: u64) -> [u8; 8] {
+    let mut key = [0; 8];
+    vaquita_base::codec::put_u64(&mut key, 0, document);
+    key
+}
+
 /// Position of the column that numbers documents; names of it have no other case.
 pub fn doc_id_column(table: &Table) -> Option<usize> {
     table.columns.iter().position(|column| column.def.name == DOC_ID)

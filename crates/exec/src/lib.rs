@@ -10,12 +10,14 @@
 //! | SELECT: to the client, to variables, to a file | [`select`], `into` |
 //! | running a query: scans, joins, groups, sorts | `query` |
 //! | subqueries in expressions | [`subquery`] |
+//! | full-text searches in expressions | `fulltext` |
 //! | the rows of an UPDATE or DELETE | [`matching`] |
 //! | INSERT, UPDATE, DELETE, REPLACE, LOAD DATA | [`dml`] |
 #![forbid(unsafe_code)]
 
 pub mod dml;
 mod files;
+mod fulltext;
 mod into;
 pub mod matching;
 mod planned;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 use vaquita_expr::CompileCx;
-use vaquita_plan::{Planner, VirtualTables};
+use vaquita_plan::{MakeSearchable, Planner, Runnable, VirtualTables};
 use vaquita_session::SessionCx;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
@@ -29,8 +29,8 @@ impl PlanCx<'_> {
     /// What planning the parts of the statement needs: of names and plans, of expressions.
     pub fn planning(&mut self) -> (Planner<'_>, CompileCx<'_>) {
         let SessionCx { db, engine, state } = &mut self.session;
-        let planner =
-            Planner::new(db, engine, self.sql, self.params, self.virtual_tables, crate::subquery::runnable);
+        let makers = (crate::subquery::runnable as Runnable, crate::fulltext::searchable as MakeSearchable);
+        let planner = Planner::new(db, engine, self.sql, self.params, self.virtual_tables, makers);
         let compile = CompileCx { param_types: self.param_types, ..CompileCx::new(Some(*db), state) };
         (planner, compile)
     }

@@ -16,6 +16,7 @@
 //! | functions, by family | `functions` |
 //! | values within JSON documents | `document` |
 //! | subqueries as expressions see them | [`subquery`] |
+//! | full-text searches as expressions see them | [`fulltext`] |
 //! | stored functions and triggers as statements see them | [`stored`], [`trigger`] |
 #![forbid(unsafe_code)]
 
@@ -32,6 +33,7 @@ mod convert;
 pub mod document;
 mod env;
 mod eval;
+pub mod fulltext;
 mod functions;
 pub mod literal;
 mod locale;
@@ -61,7 +63,7 @@ pub use functions::new_uuid;
 pub use literal::literal;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};
 pub use print::with_values;
-pub use query::{CompiledSubquery, Conversion, Subquery, TakeRow};
+pub use query::{CompiledSubquery, Conversion, FullText, Subquery, TakeRow};
 pub use row::{ColumnMap, Row, TableRow};
 pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 pub use vaquita_session::EvalCx;

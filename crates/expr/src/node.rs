@@ -235,6 +235,8 @@ pub(super) enum Data {
     Variable(vaquita_session::var_ref::VarRef),
     /// A stored function.
     Function(Arc<FunctionRef>),
+    /// A full-text search.
+    FullText(Arc<dyn super::query::FullText>),
     /// What JSON_VALUE gives.
     JsonValue(Box<JsonValue>),
     /// A regular expression that is constant; `None`: it is none (NULL).

@@ -1,4 +1,4 @@
-//! A planned subquery, as expressions know it: rows that somebody else makes.
+//! What somebody else finds for an expression: the rows of a planned subquery, the documents of a full-text search.
 
 use super::EvalCx;
 use super::properties::{Constness, TableSet};
@@ -50,4 +50,22 @@ pub struct CompiledSubquery {
     pub outer_tables: TableSet,
     /// [`Constness::Execution`] if it refers to no outer row: its result is then kept for one execution.
     pub constness: Constness,
+}
+
+/// A full-text index that is searched in one way.
+pub trait FullText: Debug + Send + Sync {
+    /// Name of the index.
+    fn index(&self) -> &str;
+
+    /// How well a document answers; 0: not at all.
+    ///
+    /// # Errors
+    /// 1064 the query is none; those of reading.
+    fn rank(&self, cx: &mut EvalCx<'_>, query: &[u8], document: u64) -> SqlResult<f64>;
+
+    /// The documents that answer, the best first.
+    ///
+    /// # Errors
+    /// As [`FullText::rank`].
+    fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<[u64]>>;
 }

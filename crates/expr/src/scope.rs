@@ -93,10 +93,10 @@ pub trait Scope {
     /// `MATCH … AGAINST`.
     ///
     /// # Errors
-    /// 1235 as long as there is no full-text search.
+    /// 1210, 1214, 1191 the columns are not those of one index.
     fn full_text(&self, matching: &ast::Match<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
         let _ = (matching, cx);
-        Err(SqlError::unsupported("FULLTEXT search"))
+        Err(SqlError::unsupported("MATCH .. AGAINST in this place"))
     }
 }
 

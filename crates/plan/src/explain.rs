@@ -392,13 +392,19 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
             let n = parts.iter().take_while(|p| sarg.mentions(p.column)).count();
             line.uses(info, *index, n.max(1));
         }
+        Path::FullText { name, .. } => {
+            line.access = Some("fulltext");
+            line.possible.push(name.to_string());
+            (line.key, line.key_len) = (Some(name.to_string()), Some(0));
+        }
         Path::Rows => line.access = Some("ALL"),
     }
     if filter.len() > covered {
         line.extra.push("Using where");
     }
     let index = read.path.index().unwrap_or(0);
-    if index > 0 && (read.covering || is_covering(info, index, &read.columns)) {
+    let searched = matches!(read.path, Path::FullText { .. });
+    if index > 0 && !searched && (read.covering || is_covering(info, index, &read.columns)) {
         line.extra.push("Using index");
     }
     if read.hash.is_some() {

@@ -45,7 +45,7 @@ mod wanted;
 
 pub use explain::{explain, explain_columns};
 pub use file_format::FileFormat;
-pub use planner::{Planner, Runnable};
+pub use planner::{MakeSearchable, Planner, Runnable};
 pub use query::changed::{ChangedView, InsertView, is_updatable, open_to_insert};
 pub use query::matching::{
     Doing, MatchPlan, MatchRequest, MatchedAssignment, TargetTable, plan_match, refuse_reading, refuse_value,

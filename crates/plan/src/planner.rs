@@ -7,14 +7,20 @@ use crate::tree::{SourceLock, SubqueryPlan, TableUse};
 use crate::view::Names;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use vaquita_catalog::TableInfo;
 use vaquita_engine::Session;
-use vaquita_expr::Subquery;
+use vaquita_engine::fulltext::Mode;
+use vaquita_engine::table::FullTextIndex;
+use vaquita_expr::{FullText, Subquery};
 use vaquita_session::Shared;
 use vaquita_session::privilege::{Priv, Through};
 use vaquita_types::Value;
 
 /// Makes something that can be run of a planned subquery: running is not this layer's business.
 pub type Runnable = fn(Arc<SubqueryPlan>) -> Arc<dyn Subquery>;
+
+/// Makes something that can be searched of a full-text index.
+pub type MakeSearchable = fn(Arc<TableInfo>, Arc<FullTextIndex>, Mode) -> Arc<dyn FullText>;
 
 /// Values of parameters and lifted literals, for expressions that are compared with each other.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +47,8 @@ pub struct Planner<'p> {
     pub virtual_tables: &'p dyn VirtualTables,
     /// Makes something that can be run of a planned subquery.
     pub runnable: Runnable,
+    /// Makes something that can be searched of a full-text index.
+    pub searchable: MakeSearchable,
     /// How many derived tables are being planned, one in the other.
     pub derived: Cell<u32>,
     /// Locks on rows that are read to change others.
@@ -71,7 +79,7 @@ impl<'p> Planner<'p> {
         sql: &'p [u8],
         params: &'p [Value<'p>],
         virtual_tables: &'p dyn VirtualTables,
-        runnable: Runnable,
+        (runnable, searchable): (Runnable, MakeSearchable),
     ) -> Planner<'p> {
         Planner {
             db,
@@ -81,6 +89,7 @@ impl<'p> Planner<'p> {
             by_values: Cell::new(false),
             virtual_tables,
             runnable,
+            searchable,
             derived: Cell::new(0),
             sources: SourceLock::None,
             changing: Priv::NONE,

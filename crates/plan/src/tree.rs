@@ -447,6 +447,15 @@ pub enum Path {
         /// The last of the rows first.
         reverse: bool,
     },
+    /// The rows that a full-text search finds, the best first.
+    FullText {
+        /// Position of the index by which documents are found, among those of the engine's table.
+        index: usize,
+        /// The `MATCH .. AGAINST`.
+        matching: Expr,
+        /// The index that is searched.
+        name: Arc<str>,
+    },
     /// Rows of a derived or virtual table.
     Rows,
 }
@@ -458,7 +467,8 @@ impl Path {
             Path::Full { index, .. }
             | Path::Point { index, .. }
             | Path::Ref { index, .. }
-            | Path::Range { index, .. } => Some(*index),
+            | Path::Range { index, .. }
+            | Path::FullText { index, .. } => Some(*index),
             Path::Rows => None,
         }
     }

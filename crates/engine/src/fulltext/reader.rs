@@ -1,6 +1,6 @@
 //! Answering queries from auxiliary tables.
 
-use super::doc_id_column;
+use super::{doc_id_column, doc_id_key};
 use crate::cursor::{Cursor, ReadOptions, Seek};
 use crate::error::{Error, Result};
 use crate::session::Statement;
@@ -120,9 +120,7 @@ impl<'r, 's> FullTextReader<'r, 's> {
         let mut statement = self.statement.borrow_mut();
         let mut cursor =
             statement.cursor(&self.table, &ReadOptions::by_index(self.by_doc_id).columns(wanted))?;
-        let mut key = [0; 8];
-        codec::put_u64(&mut key, 0, doc.0);
-        cursor.seek(&[Some(&key)], seek)?;
+        cursor.seek(&[Some(&doc_id_key(doc.0))], seek)?;
         while let Some(row) = statement.next(&mut cursor)? {
             let doc = doc_id(&self.table, row.column(0))?;
             let mut columns = Columns::with_capacity(self.index.columns.len());

@@ -289,6 +289,9 @@ impl<'p> Exec<'p> {
             Path::Ref { key, reverse, .. } => (Some(key), *reverse, None),
             Path::Range { sarg, reverse, .. } => (None, *reverse, Some(sarg)),
             Path::Full { reverse, .. } => (None, *reverse, None),
+            Path::FullText { matching, .. } => {
+                return self.found(read, info, index, matching, reader, at, cx, row, next);
+            }
             Path::Rows => (None, false, None),
         };
         if let Some(key) = key {
@@ -339,6 +342,33 @@ impl<'p> Exec<'p> {
                 place(cursor, range, reverse)?;
             }
             if self.drain(read, reader, reverse, at, cx, row, next)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Go)
+    }
+
+    /// The rows of the documents that a full-text search finds.
+    #[allow(clippy::too_many_arguments)]
+    fn found(
+        &mut self,
+        read: &Read,
+        info: &Arc<TableInfo>,
+        index: usize,
+        matching: &Expr,
+        reader: &mut Reader,
+        at: &At<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        next: &mut dyn Consumer,
+    ) -> SqlResult<Flow> {
+        for &document in &*matching.documents(cx, row)? {
+            let Reader { cursor, ready, .. } = &mut *reader;
+            let cursor = open_cursor(cursor, ready, read, info, index, self.to_change, cx)?;
+            error::of_engine(
+                cursor.seek(&[Some(&vaquita_engine::fulltext::doc_id_key(document))], Seek::Equal),
+            )?;
+            if self.drain(read, reader, false, at, cx, row, next)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }

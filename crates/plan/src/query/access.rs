@@ -207,11 +207,12 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
                 possible.push(i);
             }
         }
+        list.extend(conditions.iter().find_map(|c| super::fulltext::access(info, slot, c)));
         let filter: f64 = conditions.iter().map(|c| selectivity(c)).product();
         for access in &mut list {
             access.possible.clone_from(&possible);
             let consumed = match access.path {
-                Path::Full { .. } | Path::Rows => access.rows * filter,
+                Path::Full { .. } | Path::FullText { .. } | Path::Rows => access.rows * filter,
                 _ => access.rows * filter_beyond(access, conditions, slot),
             };
             access.fanout = consumed.min(access.rows).max(0.0001);
@@ -459,7 +460,7 @@ fn filter_beyond(access: &Access, conditions: &[&Expr], slot: usize) -> f64 {
             range_columns(sarg, &mut columns);
             columns
         }
-        Path::Full { .. } | Path::Rows => Vec::new(),
+        Path::Full { .. } | Path::FullText { .. } | Path::Rows => Vec::new(),
     };
     let covered = |condition: &&&Expr| {
         let mut all = true;

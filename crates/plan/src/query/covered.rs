@@ -31,7 +31,7 @@ pub(crate) fn put_last(read: &Read, slot: usize, conditions: &mut [Expr]) -> usi
             let first = info.table.indexes[*index].parts.first();
             first.is_some_and(|part| is_range_of(info, condition, slot, part.column))
         }
-        Path::Full { .. } | Path::Rows => false,
+        Path::Full { .. } | Path::FullText { .. } | Path::Rows => false,
     };
     conditions.sort_by_cached_key(covers);
     conditions.iter().rev().take_while(|c| covers(c)).count()

@@ -541,7 +541,7 @@ impl Planning<'_, '_, '_> {
         let depends_on_values = match &access.path {
             Path::Full { .. } => !access.possible.is_empty(),
             Path::Range { .. } => access.rows > MANY_ROWS,
-            Path::Point { .. } | Path::Ref { .. } | Path::Rows => false,
+            Path::Point { .. } | Path::Ref { .. } | Path::FullText { .. } | Path::Rows => false,
         };
         self.reads[slot] = Some(Read {
             alias: table.alias.clone(),
@@ -637,7 +637,7 @@ impl Planning<'_, '_, '_> {
                 Path::Full { reverse, .. } | Path::Ref { reverse, .. } | Path::Range { reverse, .. } => {
                     *reverse = backward;
                 }
-                Path::Point { .. } | Path::Rows => {}
+                Path::Point { .. } | Path::FullText { .. } | Path::Rows => {}
             }
             match &mut block.group {
                 Some(group) if extreme.is_some() => group.first_only = true,
@@ -740,7 +740,7 @@ fn unreachable_access(rows: f64) -> Access {
 /// Whether a path reads the same rows whatever the rows of other tables are.
 fn reads_constant(path: &Path) -> bool {
     match path {
-        Path::Full { .. } | Path::Rows => true,
+        Path::Full { .. } | Path::FullText { .. } | Path::Rows => true,
         Path::Range { sarg, .. } => {
             let mut constant = true;
             sarg.values(&mut |e| constant &= e.tables().is_empty());
@@ -790,7 +790,7 @@ fn window_orders(block: &BlockPlan, slot: usize) -> Vec<(usize, Vec<(usize, bool
 fn order_of_path(info: &TableInfo, access: &Access, wanted: &[(usize, bool)]) -> Option<bool> {
     let index = match access.path {
         Path::Point { .. } => return Some(false),
-        Path::Rows => return None,
+        Path::FullText { .. } | Path::Rows => return None,
         _ => &info.table.indexes[access.path.index()?],
     };
     let equal: Vec<usize> = match &access.path {

@@ -501,7 +501,7 @@ fn refuse_unsafe(block: &BlockPlan, several: bool, request: &MatchRequest<'_>) -
 fn meets_again(block: &BlockPlan, assignments: &[MatchedAssignment], rules: Option<&TableRules>) -> bool {
     let Some(read) = block.reads.first() else { return false };
     let (Source::Stored(info), Some(index)) = (&read.source, read.path.index()) else { return false };
-    if matches!(read.path, Path::Point { .. }) {
+    if matches!(read.path, Path::Point { .. } | Path::FullText { .. }) {
         return false;
     }
     let index = &info.table.indexes[index];

@@ -12,6 +12,7 @@
 //! | WITH: common table expressions | `with` |
 //! | subqueries in expressions | `subquery` |
 //! | GROUP BY | [`group`] |
+//! | full-text searches | `fulltext` |
 //! | expressions that indexes are of | `generated` |
 //! | optimizer hints | [`hints`] |
 //! | rows for UPDATE and DELETE | [`matching`] |
@@ -24,6 +25,7 @@ pub mod block;
 pub mod changed;
 mod covered;
 pub(crate) mod from;
+mod fulltext;
 mod generated;
 pub(crate) mod group;
 pub(crate) mod hints;

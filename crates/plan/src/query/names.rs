@@ -565,6 +565,10 @@ impl Scope for BlockScope<'_, '_> {
         Ok(compiled)
     }
 
+    fn full_text(&self, matching: &ast::Match<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
+        self.matching(matching, cx)
+    }
+
     fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
         let Resolved::Column(found) = self.resolve(column)? else {
             return Err(unknown_column(column, self.clause.get()));

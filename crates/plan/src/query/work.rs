@@ -97,7 +97,7 @@ impl Walk<'_> {
             (Path::Full { .. } | Path::Rows, false) => self.work.full_joins += 1,
             (Path::Range { .. }, true) => self.work.ranges = true,
             (Path::Range { .. }, false) => self.work.range_joins += 1,
-            (Path::Point { .. } | Path::Ref { .. }, _) => {}
+            (Path::Point { .. } | Path::Ref { .. } | Path::FullText { .. }, _) => {}
         }
     }
 }

@@ -8,7 +8,7 @@ pub(super) const GAPS_ARE_LOCKED: &str = "gaps are always locked";
 pub(super) const NO_BINLOG: &str = "there is no binary log here";
 pub(super) const NO_COMPRESSION_FIGURES: &str = "there are no figures of compression here";
 pub(super) const NO_CORRUPTED: &str = "damaged tables are not loaded";
-pub(super) const NO_FULLTEXT: &str = "there is no FULLTEXT search here";
+pub(super) const NO_FULLTEXT: &str = "FULLTEXT indexes are only read here";
 pub(super) const NO_GTIDS: &str = "there are no GTIDs here";
 pub(super) const NO_MARKERS: &str = "EXPLAIN FORMAT=JSON has no comments";
 pub(super) const NO_NAMES: &str = "addresses of clients are not resolved to names";

@@ -1,0 +1,80 @@
+//! Full-text searches of a statement. Each runs once in an execution: what it has found is kept, by document.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use vaquita_catalog::{TableInfo, error};
+use vaquita_engine::fulltext::{FullTextReader, Mode, SearchError, best_first};
+use vaquita_engine::table::FullTextIndex;
+use vaquita_expr::{EvalCx, FullText};
+use vaquita_types::{SqlError, SqlResult};
+
+/// An index, and how it is searched.
+#[derive(Debug)]
+struct Searchable {
+    info: Arc<TableInfo>,
+    index: Arc<FullTextIndex>,
+    mode: Mode,
+}
+
+/// Makes something that can be searched of an index.
+pub(crate) fn searchable(info: Arc<TableInfo>, index: Arc<FullTextIndex>, mode: Mode) -> Arc<dyn FullText> {
+    Arc::new(Searchable { info, index, mode })
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+struct Answer {
+    query: Vec<u8>,
+    ranks: HashMap<u64, f32>,
+    best_first: Arc<[u64]>,
+}
+
+impl Searchable {
+    fn answer(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<Answer>> {
+        let place = std::ptr::from_ref(self).addr();
+        let kept: Option<Arc<Answer>> = cx.state.subqueries.get(place);
+        if let Some(kept) = kept.filter(|kept| kept.query == query) {
+            return Ok(kept);
+        }
+        let found = Arc::new(self.search(cx, query)?);
+        if cx.state.subqueries.are_kept() {
+            cx.state.subqueries.put(place, found.clone());
+        }
+        Ok(found)
+    }
+
+    fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
+        let Some(session) = &mut cx.engine else {
+            return Err(SqlError::new(1105, "a full-text search without a session"));
+        };
+        let mut statement = session.statement();
+        let reader = error::of_engine(FullTextReader::open(&mut statement, &self.info.table, &self.index))?;
+        let mut found = reader.search(self.mode, query).map_err(|e| match e {
+            SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),
+            SearchError::Index(e) => error::engine(&e),
+        })?;
+        // A rank of nothing is no match.
+        found.retain(|found| found.rank != 0.0);
+        best_first(&mut found);
+        Ok(Answer {
+            query: query.to_vec(),
+            ranks: found.iter().map(|found| (found.doc.0, found.rank)).collect(),
+            best_first: found.iter().map(|found| found.doc.0).collect(),
+        })
+    }
+}
+
+impl FullText for Searchable {
+    fn index(&self) -> &str {
+        &self.index.name
+    }
+
+    fn rank(&self, cx: &mut EvalCx<'_>, query: &[u8], document: u64) -> SqlResult<f64> {
+        let answer = self.answer(cx, query)?;
+        Ok(answer.ranks.get(&document).copied().map_or(0.0, f64::from))
+    }
+
+    fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<[u64]>> {
+        Ok(self.answer(cx, query)?.best_first.clone())
+    }
+}
