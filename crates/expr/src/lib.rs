@@ -59,6 +59,7 @@ pub use control::{merge, union_type};
 pub use convert::as_type;
 pub use eval::all_true;
 pub use functions::is_function;
+pub use functions::json::change_in_place;
 pub use functions::new_uuid;
 pub use literal::literal;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};

@@ -308,3 +308,106 @@ fn columns_hold_documents() {
     let refused = run(&mut c, "insert into t values (9, '[1,')");
     assert!(refused.starts_with("3140 ") && refused.contains("in value for column"), "{refused}");
 }
+
+/// The examples of MySQL 8.0's manual, at JSON_STORAGE_SIZE(), JSON_STORAGE_FREE() and "Partial Updates of JSON Values".
+#[test]
+fn documents_keep_their_place_where_changes_fit() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let told = "select json_storage_size(jcol), json_storage_free(jcol), jcol from jtable";
+    for (sql, answer) in [
+        ("create database d; use d; create table jtable (jcol json)", ""),
+        (r#"insert into jtable values ('{"a": 1000, "b": "wxyz", "c": "[1, 3, 5, 7]"}')"#, ""),
+        (told, r#"47|0|{"a": 1000, "b": "wxyz", "c": "[1, 3, 5, 7]"}"#),
+        (r#"update jtable set jcol = json_set(jcol, "$.b", "a")"#, ""),
+        (told, r#"47|3|{"a": 1000, "b": "a", "c": "[1, 3, 5, 7]"}"#),
+        (r#"update jtable set jcol = '{"a": 4.55, "b": "wxyz", "c": "[true, false]"}'"#, ""),
+        (told, r#"56|0|{"a": 4.55, "b": "wxyz", "c": "[true, false]"}"#),
+        (
+            r#"set @j = '[100, "sakila", [1, 3, 5], 425.05]'; select json_storage_size(@j), json_storage_free(@j)"#,
+            "45|0",
+        ),
+        (
+            r#"set @j = json_set(@j, '$[1]', "json"); select json_storage_size(@j), json_storage_free(@j)"#,
+            "43|0",
+        ),
+        (
+            r#"delete from jtable; insert into jtable values ('{"a": 10, "b": "wxyz", "c": "[true, false]"}')"#,
+            "",
+        ),
+        (r#"update jtable set jcol = json_set(jcol, "$.a", 10, "$.b", "wxyz", "$.c", 1)"#, ""),
+        ("select json_storage_free(jcol) from jtable", "14"),
+        (r#"update jtable set jcol = json_set(jcol, "$.a", 10, "$.b", "wx", "$.c", 1)"#, ""),
+        ("select json_storage_free(jcol) from jtable", "16"),
+        // A value that is calculated from one with free bytes has none.
+        (r#"select json_storage_free(json_set(jcol, "$.a", 11)) from jtable"#, "0"),
+        (r#"update jtable set jcol = json_set(jcol, "$.a", 10, "$.b", "wxyz", "$.c", "[true, false]")"#, ""),
+        (told, r#"48|0|{"a": 10, "b": "wxyz", "c": "[true, false]"}"#),
+        // Functions within each other, and removing.
+        (
+            r#"update jtable set jcol = json_remove(json_replace(json_set(jcol, '$.b', 'w'), '$.c', 'x'), '$.a', '$.zz')"#,
+            "",
+        ),
+        (told, r#"48|23|{"b": "w", "c": "x"}"#),
+        ("update jtable set jcol = json_replace(jcol, '$.none', 'what is not there is not replaced')", ""),
+        ("select json_storage_free(jcol) from jtable", "23"),
+        // One that does not fit writes all anew.
+        (r#"update jtable set jcol = json_set(json_set(jcol, '$.b', ''), '$.d', 4)"#, ""),
+        ("select json_storage_free(jcol), jcol from jtable", r#"0|{"b": "", "c": "x", "d": 4}"#),
+        (r#"update jtable set jcol = json_set(jcol, '$.c', 'longer than it was')"#, ""),
+        ("select json_storage_free(jcol) from jtable", "0"),
+        // Another column's document, and another function.
+        (
+            "alter table jtable add k json, add i int primary key auto_increment; update jtable set k = jcol",
+            "",
+        ),
+        ("update jtable set k = json_set(jcol, '$.c', 1)", ""),
+        ("select json_storage_free(k), k from jtable", r#"0|{"b": "", "c": 1, "d": 4}"#),
+        (
+            "update jtable set jcol = json_merge_patch(jcol, '{\"c\": 1}'); select json_storage_free(jcol) from jtable",
+            "0",
+        ),
+        (
+            "update jtable set jcol = json_set(jcol, null, 1), k = json_set(k, '$.b', null); select jcol, k from jtable",
+            r#"NULL|{"b": null, "c": 1, "d": 4}"#,
+        ),
+        (
+            "update jtable set k = json_remove(k, '$')",
+            "3153 The path expression '$' is not allowed in this context.",
+        ),
+        // Each argument is evaluated once, whether it fits or not.
+        (
+            "set @n = 0; update jtable set k = json_set(k, '$.c', @n := @n + 1, '$.e', @n := @n + 1); select @n, k from jtable",
+            r#"2|{"b": null, "c": 1, "d": 4, "e": 2}"#,
+        ),
+        (
+            "set @n = 0; update jtable set k = json_set(k, '$.c', @n := @n + 1, '$.e', @n := @n + 1); select @n, k from jtable",
+            r#"2|{"b": null, "c": 1, "d": 4, "e": 2}"#,
+        ),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+    // Long documents: off-page values, older versions of them, taking back.
+    let fill =
+        "insert into jtable (k) values (json_object('n', 1, 'text', repeat('x', 300000), 'last', 'abc'))";
+    assert_eq!(run(&mut c, fill), "");
+    let read =
+        "select k->'$.n', k->'$.last', length(k->>'$.text'), json_storage_free(k) from jtable where i = 2";
+    let mut old = root(&opened.db);
+    assert_eq!(run(&mut old, "use d; begin; select count(*) from jtable"), "2");
+    assert_eq!(
+        run(&mut c, "begin; update jtable set k = json_set(k, '$.n', 2, '$.last', 'a') where i = 2"),
+        ""
+    );
+    assert_eq!(run(&mut c, read), r#"2|"a"|300000|2"#);
+    assert_eq!(run(&mut old, read), r#"1|"abc"|300000|0"#);
+    assert_eq!(run(&mut c, "rollback"), "");
+    assert_eq!(run(&mut c, read), r#"1|"abc"|300000|0"#);
+    assert_eq!(run(&mut c, "update jtable set k = json_set(k, '$.n', 3, '$.last', 'a') where i = 2"), "");
+    assert_eq!(run(&mut old, read), r#"1|"abc"|300000|0"#);
+    drop((c, old));
+    let opened = opened.crash_and_open_with(&[]).expect("opens");
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, &format!("use d; {read}")), r#"3|"a"|300000|2"#);
+    assert_eq!(run(&mut c, "check table jtable"), "d.jtable|check|status|OK");
+}

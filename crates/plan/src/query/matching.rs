@@ -407,7 +407,11 @@ fn assignments(
             ast::ExprKind::Default => None,
             _ => {
                 refuse_value(&targets[target].info, column)?;
-                Some(compile(&assignment.value, scope, cx)?)
+                let mut value = compile(&assignment.value, scope, cx)?;
+                if let Ok(column) = u16::try_from(column) {
+                    vaquita_expr::change_in_place(&mut value, targets[target].slot, column);
+                }
+                Some(value)
             }
         };
         list.push(MatchedAssignment { target, column, value });

@@ -37,7 +37,7 @@ fn push_le(out: &mut Vec<u8>, bytes: usize, v: u64) {
 }
 
 /// Appends a value, gives its type.
-fn push_value(v: &Json, out: &mut Vec<u8>) -> u8 {
+pub(super) fn push_value(v: &Json, out: &mut Vec<u8>) -> u8 {
     match v {
         Json::Null => push_fixed(out, LITERAL, 1, 0),
         Json::Bool(true) => push_fixed(out, LITERAL, 1, 1),
@@ -233,6 +233,21 @@ fn length(bytes: &[u8]) -> Option<(usize, usize)> {
         }
     }
     None
+}
+
+/// Bytes that a scalar of that type takes.
+pub(super) fn sized_len(bytes: &[u8], ty: u8) -> Option<usize> {
+    let sized = |bytes: &[u8]| length(bytes).and_then(|(len, used)| len.checked_add(used));
+    let len = match ty {
+        LITERAL => 1,
+        INT16 | UINT16 => 2,
+        INT32 | UINT32 => 4,
+        INT64 | UINT64 | DOUBLE => 8,
+        STRING => sized(bytes)?,
+        OPAQUE => 1 + sized(bytes.get(1..)?)?,
+        _ => return None,
+    };
+    (len <= bytes.len()).then_some(len)
 }
 
 impl<'d> Node<'d> {

@@ -21,11 +21,12 @@
 //! | text to a tree | [`parse`] |
 //! | trees to bytes, and reading these | [`binary`] |
 //! | paths | [`path`] |
-//! | changes | [`edit`] |
+//! | changes | [`edit`]; of bytes, [`in_place`] |
 //! | order, hashes, values | here |
 
 pub mod binary;
 pub mod edit;
+pub mod in_place;
 pub mod parse;
 pub mod path;
 mod print;

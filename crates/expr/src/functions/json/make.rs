@@ -96,9 +96,8 @@ evals! {
         let doc = arg!(Args::of(e, args, row).document(0, cx));
         Ok(Value::Int(doc.len() as i64))
     }
-    // Documents are stored anew whenever they change: nothing within them is ever free.
     eval_free(e, args, cx, row) {
-        arg!(Args::of(e, args, row).document(0, cx));
-        Ok(Value::Int(0))
+        let doc = arg!(Args::of(e, args, row).document(0, cx));
+        Ok(Value::Int(json::in_place::free_bytes(&doc) as i64))
     }
 }

@@ -6,11 +6,13 @@
 //! | documents out of values, and back: JSON_ARRAY, JSON_OBJECT, JSON_QUOTE, JSON_UNQUOTE, JSON_PRETTY | `make` |
 //! | questions: JSON_EXTRACT, JSON_CONTAINS, JSON_TYPE, JSON_SEARCH … | `ask`, `search` |
 //! | changed documents: JSON_SET, JSON_REMOVE, JSON_MERGE_PATCH … | `change` |
+//! | changes of a column's documents that leave the rest where it is | `in_place` |
 //! | JSON_VALUE | `value` |
 //! | schemas | `schema` |
 
 mod ask;
 mod change;
+mod in_place;
 mod make;
 mod schema;
 mod search;
@@ -30,6 +32,7 @@ use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 pub(super) const FAMILIES: &[&[Function]] =
     &[make::FUNCTIONS, ask::FUNCTIONS, search::FUNCTIONS, change::FUNCTIONS, schema::FUNCTIONS];
 
+pub use in_place::change_in_place;
 pub(crate) use value::{default_target, json_value, returning};
 
 /// A function that gives a document, or NULL.
