@@ -64,7 +64,7 @@ impl<'p> RecordRef<'p> {
     /// # Panics
     /// If there is no such field.
     #[inline]
-    pub fn field(&self, offsets: &Offsets, i: usize) -> Option<&'p [u8]> {
+    pub fn field(&self, offsets: &'p Offsets, i: usize) -> Option<&'p [u8]> {
         offsets.field(self.page, self.rec, i)
     }
 }

@@ -221,6 +221,7 @@ impl TableMeta {
                 prefix_len: f.prefix_len,
                 fixed_len: f.fixed_len,
                 descending: false,
+                instant: None,
             })
         };
         let fields = index.fields.iter().map(field).collect::<Result<Vec<_>>>()?;

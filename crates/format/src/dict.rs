@@ -386,6 +386,9 @@ pub mod n_cols {
     pub const COMPACT: u32 = 1 << 31;
 }
 
+/// Bit of SYS_TABLES.TYPE, of ours: the table's rows have versions.
+pub const TYPE_ROW_VERSIONS: u32 = 1 << 15;
+
 /// Bits of SYS_TABLES.MIX_LEN, valid with [`n_cols::COMPACT`] only.
 pub mod mix_len {
     /// Temporary table.

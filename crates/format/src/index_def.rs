@@ -13,6 +13,7 @@ use crate::column::{ColumnDef, DB_ROW_ID, LATIN1_SWEDISH_CI, MType};
 use crate::error::{Corruption, Result};
 use crate::page_size::PageSize;
 use crate::record_layout::{FieldLayout, RecLayout, field_fixed_len};
+use crate::redo_rec::index::push_versions;
 pub use crate::row_format::RowFormat;
 use std::cmp::Ordering;
 use vaquita_base::IndexId;
@@ -140,13 +141,31 @@ pub struct FieldDef {
     pub fixed_len: u32,
     /// Greater values come first.
     pub descending: bool,
+    /// Of a field that came or went without the rows being written anew.
+    pub instant: Option<Box<Instant>>,
+}
+
+/// The versions of a table's rows that have a field; see [`record_layout`](crate::record_layout).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Instant {
+    /// The version it came with; 0: it was always there.
+    pub added: u8,
+    /// The version it went with; 0: it is there.
+    pub dropped: u8,
+    /// What rows of versions before `added` have.
+    pub default: Option<Box<[u8]>>,
 }
 
 impl FieldDef {
     /// A field of a table in this format; `prefix_len` 0 takes the whole column.
     pub fn new(column: ColumnDef, prefix_len: u32, format: RowFormat) -> Self {
         let fixed_len = field_fixed_len(column.fixed_len(format), prefix_len);
-        Self { column, prefix_len, fixed_len, descending: false }
+        Self { column, prefix_len, fixed_len, descending: false, instant: None }
+    }
+
+    /// Whether rows written now have no such field.
+    pub fn is_dropped(&self) -> bool {
+        self.instant.as_ref().is_some_and(|instant| instant.dropped != 0)
     }
 
     /// How its values compare.
@@ -157,8 +176,10 @@ impl FieldDef {
 
     fn layout(&self) -> FieldLayout {
         let null_len = self.column.fixed_len(RowFormat::Redundant) as u16;
+        let (added, dropped) = self.instant.as_ref().map_or((0, 0), |i| (i.added, i.dropped));
         FieldLayout::new(self.fixed_len as u16, self.column.is_nullable(), self.column.is_big())
             .with_null_len(null_len)
+            .in_versions(added, dropped)
     }
 }
 
@@ -256,6 +277,15 @@ impl IndexDef {
         let n_uniq_in_tree = if kind == IndexKind::Secondary { fields.len() } else { n_uniq };
         let layouts: Vec<_> = fields.iter().map(FieldDef::layout).collect();
         let layout = RecLayout::new(spec.row_format.is_comp(), layouts, n_uniq_in_tree)?;
+        let instants = || fields.iter().map(|f| f.instant.as_deref());
+        let newest = instants().flatten().map(|i| i.added.max(i.dropped)).max().unwrap_or(0);
+        let layout = match newest {
+            0 => layout,
+            newest => {
+                let defaults = instants().map(|i| i.and_then(|i| i.default.clone())).collect();
+                layout.with_versions(newest, defaults)?
+            }
+        };
         let compare: Vec<_> = fields.iter().map(FieldDef::compare).collect();
         let n_bytes = compare.iter().take_while(|c| matches!(c, FieldCmp::Bytes)).count();
         let n_const_bytes = n_bytes.min(layout.n_const());
@@ -296,6 +326,27 @@ impl IndexDef {
         let in_key = |i: usize| key.is_some_and(|k| k.iter().any(|p| p.column == i && p.prefix_len == 0));
         fields.extend(columns.iter().enumerate().filter(|&(i, _)| !in_key(i)).map(|(_, c)| field(c.clone())));
         IndexDef::from_fields(spec, IndexKind::Clustered, key.is_some(), fields, n_uniq)
+    }
+
+    /// The same for a table whose rows have versions: `versions` are the fields behind DB_ROLL_PTR.
+    ///
+    /// # Errors
+    /// As [`IndexDef::clustered`]; versions that cannot be.
+    pub fn clustered_with_versions(
+        spec: IndexSpec,
+        columns: &[ColumnDef],
+        key: Option<&[KeyPart]>,
+        versions: impl IntoIterator<Item = (ColumnDef, Option<Instant>)>,
+    ) -> Result<IndexDef> {
+        let format = spec.row_format;
+        let plain = IndexDef::clustered(spec.clone(), columns, key)?;
+        let mut fields = plain.fields;
+        fields.truncate(plain.n_uniq + 2);
+        fields.extend(versions.into_iter().map(|(column, instant)| FieldDef {
+            instant: instant.map(Box::new),
+            ..FieldDef::new(column, 0, format)
+        }));
+        IndexDef::from_fields(spec, IndexKind::Clustered, key.is_some(), fields, plain.n_uniq)
     }
 
     /// A secondary index of the table whose clustered index is `clustered`.
@@ -508,6 +559,9 @@ fn redo_description(layout: &RecLayout, n_uniq_in_tree: usize) -> Vec<u8> {
             (len, _) => len,
         };
         push_u16(&mut out, if f.nullable { len } else { len | 0x8000 });
+    }
+    if layout.version() != 0 {
+        push_versions(&mut out, 0, layout.version(), layout.fields().iter().map(|f| (f.added, f.dropped)));
     }
     out
 }

@@ -7,8 +7,16 @@
 //! - I1: `n_nullable` counts all nullable fields of the index, also when a node pointer holds fewer.
 //! - I2: fields before [`RecLayout::n_const`] are NOT NULL and fixed, and `offset` of fields up to and including
 //!   it is their place in every record.
+//! - I3: fields that came or went by a version ([`FieldLayout::in_versions`]) lie behind them.
+//!
+//! Row versions, as MySQL 8.0.29 has them: columns that are added and dropped instantly leave the records as they are. The
+//! table counts its versions; a record made since the first of them has the version it was made in, one byte below its
+//! header, and info bit [`INFO_VERSION`](crate::record::header::INFO_VERSION); it holds the fields that were there in that version. Records from
+//! before, and node pointers, hold those of version 0. A field that a record does not have has its default.
 
 use crate::error::{Corruption, Result};
+use crate::record::header::{COMP_HEADER, INFO_VERSION};
+use std::sync::Arc;
 
 /// Longest fixed length; longer fixed columns are stored as variable ones.
 pub const FIXED_LEN_MAX: u32 = 768;
@@ -32,12 +40,31 @@ pub struct FieldLayout {
     pub null_len: u16,
     /// Offset from the record's origin when it is the same in all records of the index, else [`NO_OFFSET`].
     pub offset: u16,
+    /// The version it came with; 0: it was always there.
+    pub added: u8,
+    /// The version it went with; 0: it is there.
+    pub dropped: u8,
 }
 
 impl FieldLayout {
     /// A field; its constant place is found by [`RecLayout::new`].
     pub const fn new(fixed_len: u16, nullable: bool, big: bool) -> Self {
-        Self { fixed_len, nullable, big, null_len: 0, offset: NO_OFFSET }
+        Self { fixed_len, nullable, big, null_len: 0, offset: NO_OFFSET, added: 0, dropped: 0 }
+    }
+
+    /// The same, there from version `added` on and until `dropped`; 0 for always.
+    #[must_use]
+    pub const fn in_versions(mut self, added: u8, dropped: u8) -> Self {
+        self.added = added;
+        self.dropped = dropped;
+        self
+    }
+
+    /// Whether records of a version hold it.
+    #[inline]
+    pub const fn is_in(&self, version: u8) -> bool {
+        self.added | self.dropped == 0
+            || self.added <= version && (self.dropped == 0 || version < self.dropped)
     }
 
     /// The same with a width of SQL NULL in REDUNDANT records.
@@ -56,6 +83,34 @@ pub struct RecLayout {
     n_nullable: u16,
     n_const: u16,
     fields: Box<[FieldLayout]>,
+    versions: Option<Arc<Versions>>,
+}
+
+/// What the versions of a table's rows are.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The newest.
+    current: u8,
+    /// Nullable fields of each version, from 0 on.
+    n_nullable: Box<[u16]>,
+    /// For each field: what records have that were made before it came; NULL where it went.
+    defaults: Box<[Option<Box<[u8]>>]>,
+}
+
+impl Versions {
+    fn of(&self, page: &[u8], rec: usize) -> Option<(u8, usize)> {
+        if page.get(rec.wrapping_sub(COMP_HEADER))? & INFO_VERSION == 0 {
+            return Some((0, COMP_HEADER));
+        }
+        let version = *page.get(rec.wrapping_sub(COMP_HEADER + 1))?;
+        (version <= self.current).then_some((version, COMP_HEADER + 1))
+    }
+
+    /// What a record has in a field that it does not hold.
+    #[inline]
+    pub(crate) fn default_of(&self, field: usize) -> Option<&[u8]> {
+        self.defaults.get(field)?.as_deref()
+    }
 }
 
 impl RecLayout {
@@ -69,7 +124,7 @@ impl RecLayout {
             let detail = format!("{} fields, {n_node_key} in node pointers", fields.len());
             return Err(Corruption::new("field count of an index", detail));
         }
-        let n_nullable = fields.iter().filter(|f| f.nullable).count() as u16;
+        let n_nullable = fields.iter().filter(|f| f.nullable && f.is_in(0)).count() as u16;
         let mut n_const = 0;
         let mut offset = 0u32;
         for f in &mut fields {
@@ -77,18 +132,40 @@ impl RecLayout {
                 break;
             }
             f.offset = offset as u16;
-            if f.nullable || f.fixed_len == 0 {
+            if f.nullable || f.fixed_len == 0 || f.added | f.dropped != 0 {
                 break;
             }
             offset += u32::from(f.fixed_len);
             n_const += 1;
         }
-        Ok(Self { comp, n_node_key: n_node_key as u16, n_nullable, n_const, fields: fields.into() })
+        let fields = fields.into();
+        Ok(Self { comp, n_node_key: n_node_key as u16, n_nullable, n_const, fields, versions: None })
+    }
+
+    /// The same for a table whose rows have versions up to `current`. `defaults`: for each field what records have from before it
+    /// came; may be empty where only the records themselves are moved.
+    ///
+    /// # Errors
+    /// Versions beyond `current`, or of fields that order the tree; REDUNDANT records, which have none.
+    pub fn with_versions(mut self, current: u8, defaults: Vec<Option<Box<[u8]>>>) -> Result<Self> {
+        let sound =
+            |f: &FieldLayout| f.added.max(f.dropped) <= current && (f.dropped == 0 || f.added < f.dropped);
+        let key_stays = self.fields[..self.n_node_key()].iter().all(|f| f.added | f.dropped == 0);
+        if current == 0 || !self.comp || !key_stays || !self.fields.iter().all(sound) {
+            return Err(Corruption::new(
+                "row versions",
+                format!("{current} of a table that cannot have them"),
+            ));
+        }
+        let nullable = |v: u8| self.fields.iter().filter(|f| f.nullable && f.is_in(v)).count() as u16;
+        let n_nullable = (0..=current).map(nullable).collect();
+        self.versions = Some(Arc::new(Versions { current, n_nullable, defaults: defaults.into() }));
+        Ok(self)
     }
 
     /// The layout of REDUNDANT records as recovery knows it: nothing, as these describe themselves.
     pub fn redundant() -> Self {
-        Self { comp: false, n_node_key: 0, n_nullable: 0, n_const: 0, fields: Box::new([]) }
+        Self { comp: false, n_node_key: 0, n_nullable: 0, n_const: 0, fields: Box::new([]), versions: None }
     }
 
     /// The same for an index with more nullable fields than these: node pointers hold the key fields, but the null
@@ -119,16 +196,48 @@ impl RecLayout {
         usize::from(self.n_node_key)
     }
 
-    /// Nullable fields of the whole index.
+    /// Nullable fields of the whole index, in records without a version.
     #[inline]
     pub fn n_nullable(&self) -> usize {
         usize::from(self.n_nullable)
     }
 
-    /// Bytes of the null bitmap, on all levels.
+    /// Bytes of the null bitmap of records without a version: node pointers, and all records if the rows have no versions.
     #[inline]
     pub fn null_bytes(&self) -> usize {
         usize::from(self.n_nullable).div_ceil(8)
+    }
+
+    /// Bytes of the null bitmap of records of a version.
+    #[inline]
+    pub(crate) fn null_bytes_in(&self, version: u8) -> usize {
+        match &self.versions {
+            Some(versions) if version != 0 => {
+                usize::from(versions.n_nullable.get(usize::from(version)).copied().unwrap_or(0)).div_ceil(8)
+            }
+            _ => self.null_bytes(),
+        }
+    }
+
+    /// The version in which rows are written now; 0 if they have none.
+    #[inline]
+    pub fn version(&self) -> u8 {
+        self.versions.as_ref().map_or(0, |versions| versions.current)
+    }
+
+    /// The versions, if there are any.
+    #[inline]
+    pub(crate) fn versions(&self) -> Option<&Arc<Versions>> {
+        self.versions.as_ref()
+    }
+
+    /// Version and bytes of the header of the record at `rec`, of the COMPACT family; `None` if it is none that there is.
+    #[inline]
+    pub(crate) fn version_of(&self, page: &[u8], rec: usize) -> Option<(u8, usize)> {
+        match &self.versions {
+            None => Some((0, COMP_HEADER)),
+            Some(versions) => versions.of(page, rec),
+        }
     }
 
     /// Leading fields that are NOT NULL and of fixed length.

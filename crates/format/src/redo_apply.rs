@@ -10,9 +10,7 @@ use crate::error::{Corruption, Result};
 use crate::index_page::edit::{self, Appender, FieldUpdate, SysFields};
 use crate::index_page::header::{is_comp, n_recs};
 use crate::index_page::logged::{KEEP_SYS_FIELDS, NULL_LEN, cursor_size, types};
-use crate::record::header::{
-    INFO_MASK, check_origin, header_len, info_bits, set_info_bits, set_status, status,
-};
+use crate::record::header::{all_info_bits, check_origin, header_len, set_all_info_bits, set_status, status};
 use crate::record::layout::{FieldLayout, RecLayout};
 use crate::redo_rec::{FieldLen, RecType, RedoIndex, apply_simple};
 use vaquita_base::codec::Reader;
@@ -98,7 +96,16 @@ fn layout_of(index: &RedoIndex<'_>) -> Result<RecLayout> {
         FieldLen::Big => FieldLayout::new(0, !f.not_null, true),
         FieldLen::Fixed(len) => FieldLayout::new(len, !f.not_null, false),
     };
-    RecLayout::new(true, index.fields().map(field).collect(), usize::from(index.n_uniq))
+    let versioned = |(n, f): (usize, crate::redo_rec::RedoField)| {
+        let (added, dropped) = index.versions_of(n);
+        field(f).in_versions(added, dropped)
+    };
+    let fields = index.fields().enumerate().map(versioned).collect();
+    let layout = RecLayout::new(true, fields, usize::from(index.n_uniq))?;
+    match index.version() {
+        0 => Ok(layout),
+        version => layout.with_versions(version, Vec::new()),
+    }
 }
 
 struct NewRec {
@@ -119,7 +126,7 @@ fn read_insert(r: &mut Reader<'_>, page: &[u8], layout: &RecLayout, cursor: u16)
         let shared = size.total().checked_sub(tail_len);
         let shared = shared.ok_or_else(|| contradiction("longer than the record it resembles"))?;
         let status = if comp { status(page, cursor) } else { 0 };
-        (info_bits(page, cursor, comp) | status, size.extra, shared)
+        (all_info_bits(page, cursor, comp) | status, size.extra, shared)
     };
     let tail = r.bytes(tail_len)?;
     let mut bytes = Vec::with_capacity(page.len().min(mismatch + tail_len));
@@ -135,7 +142,7 @@ fn read_insert(r: &mut Reader<'_>, page: &[u8], layout: &RecLayout, cursor: u16)
     if extra < header_len(comp) || extra > bytes.len() || bytes.len() > page.len().min(0x7FFF) {
         return Err(contradiction("impossible record size"));
     }
-    set_info_bits(&mut bytes, extra as u16, comp, bits & INFO_MASK);
+    set_all_info_bits(&mut bytes, extra as u16, comp, bits);
     if comp {
         set_status(&mut bytes, extra as u16, bits & 7);
     }

@@ -24,7 +24,7 @@ pub fn cluster_key_of<'p>(
     table: &Table,
     index: &Index,
     record: &RecordRef<'p>,
-    offsets: &Offsets,
+    offsets: &'p Offsets,
 ) -> Vec<TupleField<'p>> {
     let sources = &table.clustered().sources;
     let field = |(source, &i): (&FieldSource, &usize)| {

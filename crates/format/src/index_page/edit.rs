@@ -509,13 +509,14 @@ pub fn fits_in_place(layout: &RecLayout, offsets: &Offsets, fields: &[FieldUpdat
         f.pos < offsets.n_fields() && {
             let range = offsets.range(f.pos);
             let (null, external) = (offsets.is_null(f.pos), offsets.is_external(f.pos));
-            fits_field(layout, f, FieldPlace { start: range.start, len: range.len(), null, external })
+            let absent = offsets.is_absent(f.pos);
+            fits_field(layout, f, FieldPlace { start: range.start, len: range.len(), null, external, absent })
         }
     })
 }
 
 fn fits_field(layout: &RecLayout, f: &FieldUpdate<'_>, old: FieldPlace) -> bool {
-    if old.external {
+    if old.external || old.absent {
         return false;
     }
     match f.data {

@@ -132,7 +132,7 @@ fn compare_comp(
 ) -> Option<Ordering> {
     let layout = index.layout();
     let first = layout.n_const().min(*matched);
-    let mut walk = CompWalk::new(page, rec, layout, first);
+    let mut walk = CompWalk::new(page, rec, layout, first)?;
     let layouts = layout.fields().get(..fields.len())?;
     for (i, (f, field)) in layouts.iter().zip(fields).enumerate().skip(first) {
         let step = walk.step(f)?;

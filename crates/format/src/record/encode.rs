@@ -4,7 +4,7 @@
 //! page. The header has the tuple's info bits and the status; heap number, n_owned and next are zero until the
 //! record is inserted.
 
-use super::header::{COMP_HEADER, OLD_HEADER, STATUS_NODE_PTR};
+use super::header::{COMP_HEADER, INFO_VERSION, OLD_HEADER, STATUS_NODE_PTR};
 use super::offsets::{CHILD_LEN, RecSize};
 use crate::record_layout::RecLayout;
 use crate::tuple::{Tuple, TupleField};
@@ -16,12 +16,14 @@ const SHORT_DATA_MAX: usize = 127;
 /// Sizes of the record that [`encode`] would make.
 pub fn encoded_size(layout: &RecLayout, tuple: &Tuple<'_>) -> RecSize {
     let child = if tuple.child().is_some() { CHILD_LEN } else { 0 };
+    let version = if child == 0 { layout.version() } else { 0 };
     let mut size = if layout.comp() {
-        RecSize { extra: COMP_HEADER + layout.null_bytes(), data: child }
+        let extra = COMP_HEADER + usize::from(version != 0) + layout.null_bytes_in(version);
+        RecSize { extra, data: child }
     } else {
         RecSize { extra: OLD_HEADER, data: child }
     };
-    for (f, field) in layout.fields().iter().zip(tuple.fields()) {
+    for (f, field) in layout.fields().iter().zip(tuple.fields()).filter(|(f, _)| f.is_in(version)) {
         match (field.data, layout.comp()) {
             (None, true) => {}
             (None, false) => size.data += usize::from(f.null_len),
@@ -40,7 +42,7 @@ pub fn encoded_size(layout: &RecLayout, tuple: &Tuple<'_>) -> RecSize {
     size
 }
 
-/// Replaces `out` by the record of a tuple and returns the number of bytes below its origin.
+/// Replaces `out` by the record of a tuple, in the newest version, and returns the number of bytes below its origin.
 ///
 /// # Panics
 /// If the number of fields is not that of the index (for a node pointer: of its key), or a value does not fit its
@@ -64,15 +66,23 @@ pub fn encode(layout: &RecLayout, tuple: &Tuple<'_>, out: &mut Vec<u8>) -> usize
 }
 
 fn encode_comp(layout: &RecLayout, tuple: &Tuple<'_>, out: &mut [u8], origin: usize) {
-    out[origin - COMP_HEADER] = tuple.info_bits();
-    if tuple.child().is_some() {
+    let is_node_ptr = tuple.child().is_some();
+    let version = if is_node_ptr { 0 } else { layout.version() };
+    out[origin - COMP_HEADER] = tuple.info_bits() & !INFO_VERSION;
+    if is_node_ptr {
         out[origin - 3] = STATUS_NODE_PTR;
     }
-    let mut nulls = (origin - COMP_HEADER).wrapping_sub(1);
-    let mut lens = nulls.wrapping_sub(layout.null_bytes());
+    let mut header = origin - COMP_HEADER;
+    if version != 0 {
+        out[header] |= INFO_VERSION;
+        header -= 1;
+        out[header] = version;
+    }
+    let mut nulls = header.wrapping_sub(1);
+    let mut lens = nulls.wrapping_sub(layout.null_bytes_in(version));
     let mut mask = 1u8;
     let mut at = origin;
-    for (f, field) in layout.fields().iter().zip(tuple.fields()) {
+    for (f, field) in layout.fields().iter().zip(tuple.fields()).filter(|(f, _)| f.is_in(version)) {
         if f.nullable {
             if mask == 0 {
                 mask = 1;

@@ -8,6 +8,7 @@
 //! | | r-4..r-3, mask 0x07FE | number of fields |
 //! | | r-3 bit 0 | end offsets have one byte |
 //! | r-5 | r-6 | info bits (high half), n_owned (low half) |
+//! | r-6, if [`INFO_VERSION`] is set | | row version |
 //!
 //! These functions index the page: the origin has been checked by [`check_origin`] or comes from a page that was.
 
@@ -18,8 +19,12 @@ use vaquita_base::codec::{get_u16, put_u16};
 pub const INFO_MIN_REC: u8 = 0x10;
 /// Info bit: delete-marked.
 pub const INFO_DELETED: u8 = 0x20;
+/// Info bit of COMPACT records: the row version stands below the header. It tells how the record lies, not what state it is in.
+pub const INFO_VERSION: u8 = 0x40;
 /// All info bits.
 pub const INFO_MASK: u8 = 0xF0;
+/// Info bits that tell a record's state.
+const INFO_STATE: u8 = INFO_MASK & !INFO_VERSION;
 
 /// Status of a leaf record.
 pub const STATUS_ORDINARY: u8 = 0;
@@ -57,15 +62,28 @@ fn outside(rec: usize) -> Corruption {
     Corruption::new("record offset", "outside the records of the page").at(rec)
 }
 
-/// Info bits, in the high half of the byte.
+/// Info bits that tell the state, in the high half of the byte.
 #[inline]
 pub fn info_bits(page: &[u8], rec: u16, comp: bool) -> u8 {
+    page[usize::from(rec) - header_len(comp)] & INFO_STATE
+}
+
+/// Sets the info bits that tell the state.
+#[inline]
+pub fn set_info_bits(page: &mut [u8], rec: u16, comp: bool, bits: u8) {
+    let byte = &mut page[usize::from(rec) - header_len(comp)];
+    *byte = *byte & !INFO_STATE | bits & INFO_STATE;
+}
+
+/// All info bits, how the record lies included.
+#[inline]
+pub fn all_info_bits(page: &[u8], rec: u16, comp: bool) -> u8 {
     page[usize::from(rec) - header_len(comp)] & INFO_MASK
 }
 
-/// Sets the info bits.
+/// Sets all info bits, of a record that is made.
 #[inline]
-pub fn set_info_bits(page: &mut [u8], rec: u16, comp: bool, bits: u8) {
+pub fn set_all_info_bits(page: &mut [u8], rec: u16, comp: bool, bits: u8) {
     let byte = &mut page[usize::from(rec) - header_len(comp)];
     *byte = *byte & !INFO_MASK | bits & INFO_MASK;
 }

@@ -26,4 +26,4 @@ pub use compare::{compare, compare_fields};
 pub use encode::{encode, encoded_size};
 pub use extern_ref::{EXTERN_REF_LEN, ExternRef};
 pub use off_page::{RowTooBig, off_page_fields};
-pub use offsets::{CHILD_LEN, Offsets, RecSize, fields_of_record};
+pub use offsets::{CHILD_LEN, Offsets, RecSize, check_version, fields_of_record};

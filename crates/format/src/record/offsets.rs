@@ -4,12 +4,13 @@
 //! allocated once it has grown. [`RecSize`] sums lengths only.
 
 use super::header::{
-    COMP_HEADER, OLD_HEADER, STATUS_NODE_PTR, STATUS_ORDINARY, check_origin, old_is_short, old_n_fields,
-    status,
+    COMP_HEADER, INFO_VERSION, OLD_HEADER, STATUS_NODE_PTR, STATUS_ORDINARY, check_origin, old_is_short,
+    old_n_fields, status,
 };
 use crate::error::{Corruption, Result};
-use crate::record_layout::{FieldLayout, RecLayout};
+use crate::record_layout::{FieldLayout, RecLayout, Versions};
 use crate::tuple::TupleField;
+use std::sync::Arc;
 use vaquita_base::codec::get_u16;
 
 /// Bytes of the child page number that ends a node pointer.
@@ -17,7 +18,9 @@ pub const CHILD_LEN: usize = 4;
 
 const NULL: u32 = 1 << 31;
 const EXTERN: u32 = 1 << 30;
-const END_MASK: u32 = EXTERN - 1;
+/// The record is of a version without the field.
+const ABSENT: u32 = 1 << 29;
+const END_MASK: u32 = ABSENT - 1;
 
 /// Length byte or word of a COMPACT field: two bytes follow.
 pub const LONG_FLAG: u8 = 0x80;
@@ -31,6 +34,8 @@ pub(crate) struct FieldPlace {
     pub(crate) len: usize,
     pub(crate) null: bool,
     pub(crate) external: bool,
+    /// The record is of a version without it.
+    pub(crate) absent: bool,
 }
 
 impl FieldPlace {
@@ -48,16 +53,17 @@ impl FieldPlace {
             }
             let (range, null) = (offsets.range(pos), offsets.is_null(pos));
             let external = offsets.is_external(pos);
-            return Some(FieldPlace { start: at + range.start, len: range.len(), null, external });
+            let start = at + range.start;
+            return Some(FieldPlace { start, len: range.len(), null, external, absent: false });
         }
         let (n, _) = comp_shape(page, rec, layout)?;
         let field = layout.fields()[..n].get(pos)?;
         let n_const = layout.n_const();
         if pos < n_const {
             let (start, len) = (at + usize::from(field.offset), field.fixed_len.into());
-            return Some(FieldPlace { start, len, null: false, external: false });
+            return Some(FieldPlace { start, len, null: false, external: false, absent: false });
         }
-        let mut walk = CompWalk::new(page, at, layout, n_const);
+        let mut walk = CompWalk::new(page, at, layout, n_const)?;
         for f in &layout.fields()[n_const..pos] {
             walk.step(f)?;
         }
@@ -71,24 +77,30 @@ pub(crate) struct CompWalk<'p> {
     nulls: usize,
     lens: usize,
     mask: u8,
+    version: u8,
     start: usize,
 }
 
 impl<'p> CompWalk<'p> {
-    /// Starts at field `first`, which is at most `layout.n_const()`.
+    /// Starts at field `first`, which is at most `layout.n_const()`; `None` if the record has a version that there is not.
     #[inline]
-    pub(crate) fn new(page: &'p [u8], rec: usize, layout: &RecLayout, first: usize) -> Self {
-        let nulls = rec - COMP_HEADER - 1;
+    pub(crate) fn new(page: &'p [u8], rec: usize, layout: &RecLayout, first: usize) -> Option<Self> {
+        let (version, header) = layout.version_of(page, rec)?;
+        let nulls = (rec - header).wrapping_sub(1);
         let offset = match layout.fields().get(first) {
             Some(f) => usize::from(f.offset),
             None => layout.fields().last().map_or(0, |f| usize::from(f.offset) + usize::from(f.fixed_len)),
         };
-        Self { page, nulls, lens: nulls.wrapping_sub(layout.null_bytes()), mask: 1, start: rec + offset }
+        let lens = nulls.wrapping_sub(layout.null_bytes_in(version));
+        Some(Self { page, nulls, lens, mask: 1, version, start: rec + offset })
     }
 
     /// The next field, `None` if its header lies outside the page.
     #[inline]
     pub(crate) fn step(&mut self, f: &FieldLayout) -> Option<FieldPlace> {
+        if !f.is_in(self.version) {
+            return Some(FieldPlace { start: self.start, len: 0, null: true, external: false, absent: true });
+        }
         if f.nullable {
             if self.mask == 0 {
                 self.mask = 1;
@@ -97,13 +109,13 @@ impl<'p> CompWalk<'p> {
             let null = *self.page.get(self.nulls)? & self.mask != 0;
             self.mask <<= 1;
             if null {
-                return Some(FieldPlace { start: self.start, len: 0, null, external: false });
+                return Some(FieldPlace { start: self.start, len: 0, null, external: false, absent: false });
             }
         }
         let (len, external) = if f.fixed_len != 0 { (usize::from(f.fixed_len), false) } else { self.len(f)? };
         let start = self.start;
         self.start += len;
-        Some(FieldPlace { start, len, null: false, external })
+        Some(FieldPlace { start, len, null: false, external, absent: false })
     }
 
     #[inline]
@@ -136,7 +148,7 @@ pub(crate) fn old_end(page: &[u8], rec: usize, short: bool, i: usize) -> Option<
         let w = get_u16(page, rec.checked_sub(OLD_HEADER + 2 + 2 * i)?);
         (usize::from(w & 0x3FFF), w & 0x8000 != 0, w & 0x4000 != 0)
     };
-    Some(FieldPlace { start: 0, len: end, null, external })
+    Some(FieldPlace { start: 0, len: end, null, external, absent: false })
 }
 
 /// REDUNDANT field `i`.
@@ -145,7 +157,7 @@ pub(crate) fn old_field(page: &[u8], rec: usize, short: bool, i: usize) -> Optio
     let end = old_end(page, rec, short, i)?;
     let start = if i == 0 { 0 } else { old_end(page, rec, short, i - 1)?.len };
     let len = end.len.checked_sub(start)?;
-    Some(FieldPlace { start: rec + start, len, null: end.null, external: end.external })
+    Some(FieldPlace { start: rec + start, len, ..end })
 }
 
 /// Sizes of a record: bytes below the origin (header included) and data bytes.
@@ -183,7 +195,7 @@ impl RecSize {
         let (n, child) = comp_shape(page, rec, layout)?;
         let first = layout.n_const().min(n);
         let at = usize::from(rec);
-        let mut walk = CompWalk::new(page, at, layout, first);
+        let mut walk = CompWalk::new(page, at, layout, first)?;
         for f in &layout.fields()[first..n] {
             walk.step(f)?;
         }
@@ -195,6 +207,20 @@ impl RecSize {
         let last = old_end(page, usize::from(rec), short, n.checked_sub(1)?)?;
         Some(RecSize { extra: OLD_HEADER + n * if short { 1 } else { 2 }, data: last.len })
     }
+}
+
+/// Tells of a record with a row version whose table is not known to have any: its fields would be taken for others.
+///
+/// # Errors
+/// If it is one.
+pub fn check_version(page: &[u8], rec: u16, layout: &RecLayout) -> Result<()> {
+    let at = check_origin(page, rec)?;
+    let has_one = layout.comp() && page[at - COMP_HEADER] & INFO_VERSION != 0;
+    if !has_one || layout.version() != 0 {
+        return Ok(());
+    }
+    let detail = "columns of the table came or went instantly, and which is told by its dictionary alone";
+    Err(Corruption::new("row version", detail).at(at))
 }
 
 /// Number of described fields and bytes of the child page number, by the record's status.
@@ -218,6 +244,8 @@ pub struct Offsets {
     ends: Vec<u32>,
     extra: usize,
     any_external: bool,
+    /// What the record has in fields that it does not hold, if there are such.
+    versions: Option<Arc<Versions>>,
 }
 
 impl Offsets {
@@ -246,6 +274,7 @@ impl Offsets {
         let at = check_origin(page, rec)?;
         self.ends.clear();
         self.any_external = false;
+        self.versions = None;
         let done = if layout.comp() {
             self.parse_comp(page, rec, layout, limit)
         } else {
@@ -267,10 +296,13 @@ impl Offsets {
         self.ends.reserve(n + usize::from(child != 0));
         self.ends.extend(fields[..first].iter().map(|f| u32::from(f.offset) + u32::from(f.fixed_len)));
         let at = usize::from(rec);
-        let mut walk = CompWalk::new(page, at, layout, first);
-        for f in &fields[first..] {
+        let mut walk = CompWalk::new(page, at, layout, first)?;
+        for (i, f) in fields.iter().enumerate().skip(first) {
             let step = walk.step(f)?;
-            let flags = if step.null { NULL } else { 0 } | if step.external { EXTERN } else { 0 };
+            let mut flags = if step.null { NULL } else { 0 } | if step.external { EXTERN } else { 0 };
+            if step.absent {
+                flags = self.absent(layout, i);
+            }
             self.any_external |= step.external;
             self.ends.push((walk.start - at) as u32 | flags);
         }
@@ -279,6 +311,15 @@ impl Offsets {
         }
         self.extra = walk.extra(at);
         Some(())
+    }
+
+    /// Flags of a field that the record does not hold.
+    #[cold]
+    fn absent(&mut self, layout: &RecLayout, field: usize) -> u32 {
+        let Some(versions) = layout.versions() else { return ABSENT | NULL };
+        let null = versions.default_of(field).is_none();
+        self.versions.get_or_insert_with(|| versions.clone());
+        if null { ABSENT | NULL } else { ABSENT }
     }
 
     fn parse_old(&mut self, page: &[u8], rec: u16, limit: usize) -> Option<()> {
@@ -355,6 +396,15 @@ impl Offsets {
         self.ends[i] & EXTERN != 0
     }
 
+    /// Whether the record is of a version without field `i`, whose value is its default.
+    ///
+    /// # Panics
+    /// If there is no such field.
+    #[inline]
+    pub fn is_absent(&self, i: usize) -> bool {
+        self.ends[i] & ABSENT != 0
+    }
+
     /// Whether any field does.
     #[inline]
     pub fn any_external(&self) -> bool {
@@ -366,9 +416,9 @@ impl Offsets {
     /// # Panics
     /// If there is no such field, or the page is not the parsed one.
     #[inline]
-    pub fn field<'p>(&self, page: &'p [u8], rec: u16, i: usize) -> Option<&'p [u8]> {
-        if self.is_null(i) {
-            return None;
+    pub fn field<'p>(&'p self, page: &'p [u8], rec: u16, i: usize) -> Option<&'p [u8]> {
+        if self.ends[i] & (NULL | ABSENT) != 0 {
+            return if self.is_null(i) { None } else { self.versions.as_ref()?.default_of(i) };
         }
         let range = self.range(i);
         Some(&page[usize::from(rec) + range.start..usize::from(rec) + range.end])
@@ -383,7 +433,7 @@ impl Offsets {
 pub fn fields_of_record<'p>(
     page: &'p [u8],
     rec: u16,
-    offsets: &Offsets,
+    offsets: &'p Offsets,
     n: usize,
     out: &mut Vec<TupleField<'p>>,
 ) {

@@ -220,3 +220,86 @@ fn order_of_values() {
     assert_eq!(compare_fields(text, None, Some(b"")), Ordering::Less);
     assert_eq!(compare_fields(text, None, None), Ordering::Equal);
 }
+
+/// A table whose rows have two versions: `b` went with the first, `n` and `s` came with the second; before it `n` was 7 and `s` NULL.
+fn versioned() -> (IndexDef, IndexDef) {
+    use crate::index_def::Instant;
+    let columns = [
+        ColumnDef::int("id", 4, false).not_null(),
+        ColumnDef::varchar("b", 20, Charset::LATIN1),
+        ColumnDef::varchar("v", 20, Charset::LATIN1),
+    ];
+    let key = [KeyPart::whole(0)];
+    let plain = IndexDef::clustered(spec(RowFormat::Dynamic), &columns, Some(&key)).unwrap();
+    let instant = |added, dropped, default: Option<&[u8]>| {
+        Some(Instant { added, dropped, default: default.map(Into::into) })
+    };
+    let fields = [
+        (columns[1].clone(), instant(0, 1, None)),
+        (columns[2].clone(), None),
+        (ColumnDef::int("n", 4, false).not_null(), instant(2, 0, Some(&[0x80, 0, 0, 7]))),
+        (ColumnDef::varchar("s", 20, Charset::LATIN1), instant(2, 0, None)),
+    ];
+    let live = [columns[0].clone(), columns[2].clone()];
+    let index = IndexDef::clustered_with_versions(spec(RowFormat::Dynamic), &live, Some(&key), fields);
+    (plain, index.unwrap())
+}
+
+#[test]
+fn records_of_older_versions_have_defaults() {
+    let (plain, index) = versioned();
+    let id = [0x80, 0, 0, 1];
+    let old = [&id[..], &TRX_ID, &ROLL_PTR, b"bee", b"vee"].map(TupleField::new);
+    let mut bytes = Vec::new();
+    let extra = encode(plain.layout(), &Tuple::new(&old), &mut bytes);
+    let page = page_with(&bytes, 200, extra);
+    let mut o = Offsets::new();
+    o.parse(&page, 200, index.layout()).unwrap();
+    assert_eq!((o.n_fields(), o.extra_len(), o.total_len()), (7, extra, bytes.len()));
+    let field = |i: usize| o.field(&page, 200, i);
+    assert_eq!((field(3), field(4)), (Some(&b"bee"[..]), Some(&b"vee"[..])));
+    assert_eq!((field(5), field(6)), (Some(&[0x80, 0, 0, 7][..]), None));
+    assert_eq!([3, 4, 5, 6].map(|i| o.is_absent(i)), [false, false, true, true]);
+    assert_eq!(RecSize::of(&page, 200, index.layout()), RecSize::of(&page, 200, plain.layout()));
+}
+
+#[test]
+fn records_are_written_in_the_newest_version() {
+    let (plain, index) = versioned();
+    let (id, n) = ([0x80, 0, 0, 1], [0x80, 0, 0, 9]);
+    let mut row = [&id[..], &TRX_ID, &ROLL_PTR, b"gone", b"vee", &n, b"ess"].map(TupleField::new);
+    row[6] = TupleField::nullable(None);
+    let mut bytes = Vec::new();
+    let extra = encode(index.layout(), &Tuple::new(&row), &mut bytes);
+    // The length of `v`, the bitmap of `v` and `s`, the version, the header with its info bit; no `b`.
+    assert_eq!(bytes[..extra], [3, 0b10, 2, header::INFO_VERSION, 0, 0, 0, 0]);
+    assert_eq!(bytes[extra + 17..], *b"vee\x80\0\0\x09");
+    let page = page_with(&bytes, 200, extra);
+    assert_eq!(info_bits(&page, 200, true), 0, "the version is no state");
+    let mut o = Offsets::new();
+    o.parse(&page, 200, index.layout()).unwrap();
+    let field = |i: usize| o.field(&page, 200, i);
+    assert_eq!((field(3), field(4), field(5), field(6)), (None, Some(&b"vee"[..]), Some(&n[..]), None));
+    assert_eq!([3, 4, 5, 6].map(|i| o.is_absent(i)), [true, false, false, false]);
+    assert_eq!(o.total_len(), encoded_size(index.layout(), &Tuple::new(&row)).total());
+    // Who does not know the table's versions is told.
+    assert!(check_version(&page, 200, plain.layout()).is_err());
+    assert!(check_version(&page, 200, index.layout()).is_ok());
+    // A version to come is damage.
+    let mut damaged = page.clone();
+    damaged[194] = 3;
+    assert!(o.parse(&damaged, 200, index.layout()).is_err());
+}
+
+#[test]
+fn redo_records_tell_of_versions() {
+    use crate::redo_rec::RedoIndex;
+    let (plain, index) = versioned();
+    let (parsed, rest) = RedoIndex::parse(index.redo_description()).unwrap();
+    assert!(rest.is_empty());
+    assert_eq!((parsed.n_fields(), parsed.version()), (7, 2));
+    let versions: Vec<(u8, u8)> = (0..7).map(|n| parsed.versions_of(n)).collect();
+    assert_eq!(versions, [(0, 0), (0, 0), (0, 0), (0, 1), (0, 0), (2, 0), (2, 0)]);
+    let (parsed, _) = RedoIndex::parse(plain.redo_description()).unwrap();
+    assert_eq!((parsed.version(), parsed.versions_of(3)), (0, (0, 0)));
+}

@@ -6,6 +6,9 @@
 //! | 2 | 2 | number of unique fields; equal to the former for secondary indexes and node pointer pages |
 //! | 4 | 2 each | 0x8000: NOT NULL; low 15 bits: 0 variable, at most 255 bytes; 7FFF variable, more; else fixed length |
 //!
+//! Of a table whose rows have versions, the number of fields has bit 0x8000 set (no server of 5.6 writes or reads such), and there
+//! follow the newest version, one byte, and for each field the versions it came and went with, one byte each.
+//!
 //! In a clustered index DB_TRX_ID and DB_ROLL_PTR come right after the unique fields.
 
 use vaquita_base::codec::{get_u16, push_u16};
@@ -14,6 +17,8 @@ use crate::{Corruption, Result};
 
 const NOT_NULL: u16 = 0x8000;
 const VARIABLE_BIG: u16 = 0x7FFF;
+/// In the number of fields: the rows have versions.
+pub(super) const VERSIONS: u16 = 0x8000;
 
 /// Length of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub struct RedoIndex<'a> {
     /// Number of unique fields.
     pub n_uniq: u16,
     fields: &'a [[u8; 2]],
+    version: u8,
+    versions: &'a [[u8; 2]],
 }
 
 impl<'a> RedoIndex<'a> {
@@ -73,12 +80,31 @@ impl<'a> RedoIndex<'a> {
         let bad = |detail: String| Corruption::new("index part of a redo record", detail);
         let short = || bad(format!("body of {} bytes", body.len()));
         let (head, rest) = body.split_at_checked(4).ok_or_else(short)?;
-        let (n_fields, n_uniq) = (get_u16(head, 0), get_u16(head, 2));
+        let (n, n_uniq) = (get_u16(head, 0), get_u16(head, 2));
+        let n_fields = n & !VERSIONS;
         if n_fields == 0 || n_uniq == 0 || n_uniq > n_fields {
             return Err(bad(format!("{n_uniq} unique fields of {n_fields}")));
         }
         let (fields, rest) = rest.split_at_checked(2 * usize::from(n_fields)).ok_or_else(short)?;
-        Ok((Self { n_uniq, fields: fields.as_chunks().0 }, rest))
+        let fields = fields.as_chunks().0;
+        if n & VERSIONS == 0 {
+            return Ok((Self { n_uniq, fields, version: 0, versions: &[] }, rest));
+        }
+        let (&version, rest) = rest.split_first().ok_or_else(short)?;
+        let (versions, rest) = rest.split_at_checked(2 * usize::from(n_fields)).ok_or_else(short)?;
+        Ok((Self { n_uniq, fields, version, versions: versions.as_chunks().0 }, rest))
+    }
+
+    /// The newest version of the rows; 0 if they have none.
+    #[inline]
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// The versions that field `n` came and went with; 0: it was, and is, always there.
+    #[inline]
+    pub fn versions_of(&self, n: usize) -> (u8, u8) {
+        self.versions.get(n).map_or((0, 0), |&[added, dropped]| (added, dropped))
     }
 
     /// Number of fields.
@@ -126,4 +152,12 @@ where
     push_u16(out, n_fields);
     push_u16(out, n_uniq);
     fields.for_each(|f| push_u16(out, f.encode()));
+}
+
+/// Appends what follows the fields of a table whose rows have versions: the newest, and for each field those it came and went with. `at`
+/// is where the index part begins.
+pub fn push_versions(out: &mut Vec<u8>, at: usize, version: u8, fields: impl IntoIterator<Item = (u8, u8)>) {
+    out[at] |= (VERSIONS >> 8) as u8;
+    out.push(version);
+    fields.into_iter().for_each(|(added, dropped)| out.extend([added, dropped]));
 }

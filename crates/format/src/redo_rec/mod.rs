@@ -398,8 +398,10 @@ fn skip_body(ty: RecType, r: &mut Reader<'_>) -> std::result::Result<(), Truncat
 
 #[inline]
 fn skip_index(r: &mut Reader<'_>) -> std::result::Result<(), Truncated> {
-    let n_fields = r.u16()?;
-    r.skip(2 + 2 * usize::from(n_fields))
+    let n = r.u16()?;
+    let n_fields = usize::from(n & !index::VERSIONS);
+    let versions = if n & index::VERSIONS == 0 { 0 } else { 1 + 2 * n_fields };
+    r.skip(2 + 2 * n_fields + versions)
 }
 
 #[inline]

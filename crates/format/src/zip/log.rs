@@ -112,7 +112,7 @@ impl<'z> LogReader<'z> {
         self.scratch.extend(bytes.iter().rev());
         self.scratch.extend_from_slice(&[0; COMP_HEADER]);
         let origin = self.scratch.len();
-        let mut walk = CompWalk::new(&self.scratch, origin, layout, layout.n_const());
+        let mut walk = CompWalk::new(&self.scratch, origin, layout, layout.n_const())?;
         for f in &layout.fields()[layout.n_const()..] {
             walk.step(f)?;
         }

@@ -8,7 +8,7 @@ use vaquita_format::charset::Charset;
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::index_page::{self, header};
 use vaquita_format::record::header::is_deleted;
-use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, Offsets};
+use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, Offsets, check_version};
 use vaquita_format::text::{TextType, hex};
 
 use super::writer::{Format, RowWriter};
@@ -94,7 +94,10 @@ impl Dump<'_, '_> {
             return Ok(());
         }
         for rec in index_page::records(page) {
-            let parsed = rec.and_then(|rec| self.offsets.parse(page, rec, &self.table.layout).map(|()| rec));
+            let parsed = rec.and_then(|rec| {
+                check_version(page, rec, &self.table.layout)?;
+                self.offsets.parse(page, rec, &self.table.layout).map(|()| rec)
+            });
             match parsed {
                 Ok(rec) => self.row(no, page, rec, report)?,
                 Err(e) => report.page(no, e),
@@ -161,7 +164,8 @@ impl Dump<'_, '_> {
             return self.writer.null().map(Ok);
         };
         if self.offsets.is_external(column.field) {
-            return self.external(stored, column, report);
+            let local = stored.to_vec();
+            return self.external(&local, column, report);
         }
         self.text.clear();
         match column.text.write(stored, &mut self.text) {
