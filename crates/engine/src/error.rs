@@ -97,8 +97,15 @@ pub enum Error {
     },
     /// The definition cannot be: names what and why.
     BadDefinition(String),
-    /// The foreign key cannot be added, or keeps the table or index from being dropped.
+    /// The foreign key cannot be added, or keeps the table from being dropped.
     ForeignKey(String),
+    /// A foreign key needs the index that is to be dropped.
+    IndexNeeded {
+        /// Index.
+        index: String,
+        /// Foreign key, `database/constraint`.
+        key: String,
+    },
     /// A metadata lock was not granted in time.
     MetadataLockTimeout(String),
     /// The session holds the global read lock itself and wants to change something.
@@ -198,6 +205,9 @@ impl fmt::Display for Error {
             | Error::ForeignKey(text)
             | Error::Config(text)
             | Error::Corrupt(text) => f.write_str(text),
+            Error::IndexNeeded { index, key } => {
+                write!(f, "cannot drop index {index}: foreign key {key} needs it")
+            }
             Error::ReadLocked => f.write_str("the session holds the global read lock"),
             Error::MetadataLockTimeout(name) => write!(f, "{name} is in use by another transaction"),
             Error::NoSuchSavepoint(name) => write!(f, "savepoint {name} does not exist"),

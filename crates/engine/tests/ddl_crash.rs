@@ -9,8 +9,8 @@ use vaquita_base::codec::{get_u16, get_u32, get_u64};
 use vaquita_base::{ManualClock, PageId, PageNo, Rng, SpaceId};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, Error, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Result, Session,
-    TableSpec, stored,
+    Alteration, Column, ColumnOrigin, Concurrency, Engine, Error, ForeignKeySpec, IndexSpec, KeptKeys,
+    Options, ReadOptions, Result, Session, TableSpec, stored,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::flst::SegmentHeader;
@@ -219,9 +219,13 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
             rename_column(table);
             let mut spec = spec(name, table);
             spec.foreign_keys.clear();
+            let kept: Vec<ColumnOrigin> = (0..spec.columns.len()).map(ColumnOrigin::Kept).collect();
             Some(Box::new(move |s| {
                 let from = s.run(|s| s.table(name))?;
-                let done = s.alter_in_place(&from, &[], |table| table.redefine(&spec))?;
+                let done = s.alter_in_place(&from, &[], |table| {
+                    let definition = Some((&spec, &kept[..]));
+                    table.alter(&[], Alteration { definition, ..Alteration::default() }, Concurrency::Nothing)
+                })?;
                 assert!(done, "nobody else changes {name}");
                 Ok(())
             }))

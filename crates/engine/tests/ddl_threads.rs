@@ -88,6 +88,7 @@ fn expected(e: &Error) -> bool {
             | Error::NoSuchIndex { .. }
             | Error::BadDefinition(_)
             | Error::ForeignKey(_)
+            | Error::IndexNeeded { .. }
             | Error::DuplicateKey { .. }
             | Error::NoReferencedRow { .. }
             | Error::RowIsReferenced { .. }

@@ -286,7 +286,7 @@ fn part_len(index: &str, def: &ColumnDef, part: &KeyPart) -> Result<u32> {
 pub(super) fn record_size(table: &str, def: &IndexDef) -> Result<()> {
     let comp = def.layout().comp();
     let mut size = if comp { 5 + def.layout().null_bytes() } else { 6 };
-    for (n, field) in def.fields().iter().enumerate() {
+    for (n, field) in def.fields().iter().enumerate().filter(|(_, field)| !field.is_dropped()) {
         let (most, length) = match (field.fixed_len, field.prefix_len, field.column.mtype) {
             (0, 0, MType::Blob) => (usize::MAX, 2),
             (0, 0, _) => (field.column.len as usize, 1 + usize::from(field.column.is_big())),

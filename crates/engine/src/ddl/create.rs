@@ -60,6 +60,7 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         collation: spec.collation,
         extra: spec.extra.clone(),
         auto_inc_from: spec.auto_increment.unwrap_or(0),
+        versions: None,
         is_system: false,
     }
 }
@@ -86,6 +87,7 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
         ),
         columns: parts.columns.iter().map(column).collect(),
         index_comments: commented.map(|i| (i.id, i.comment.clone())).collect(),
+        versions: parts.versions.clone(),
     }
     .encode();
     let row = |(n, piece): (usize, &[u8])| {

@@ -18,6 +18,7 @@
 //! Until the dictionary's transaction commits, the DDL log says that the trees go. The logs and temporary files are of no use
 //! to anybody then.
 
+use super::alteration::{Alteration, forget_options};
 use super::change::{self, Change};
 use super::log::{self, Entry};
 use super::sort::Sorter;
@@ -84,6 +85,7 @@ pub(crate) fn begin(
     trx: &mut Trx,
     name: &str,
     specs: &[IndexSpec],
+    alteration: &Alteration<'_>,
     online: bool,
     before: impl FnOnce(&TableParts) -> Result<()>,
 ) -> Result<IndexBuild> {
@@ -93,7 +95,7 @@ pub(crate) fn begin(
     if core.table(name)?.is_system {
         return Err(Error::NoSuchTable(name.to_owned()));
     }
-    let mut parts = planned(core, name, specs)?;
+    let mut parts = planned(core, name, specs, alteration)?;
     before(&parts)?;
     let first = parts.indexes.len() - specs.len();
     for index in &mut parts.indexes[first..] {
@@ -124,16 +126,18 @@ pub(crate) fn begin(
 }
 
 /// The definition the table will have, checked.
-fn planned(core: &Core, name: &str, specs: &[IndexSpec]) -> Result<TableParts> {
+fn planned(core: &Core, name: &str, specs: &[IndexSpec], alteration: &Alteration<'_>) -> Result<TableParts> {
     let _latch = core.dict.freeze();
     let row = core.dict.table_row(&core.storage, name)?;
     let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
     let mut parts = core.dict.read_parts(&core.storage, &row)?;
-    if parts.indexes.len() + specs.len() > 65 {
+    let old = parts.indexes.len();
+    if old - alteration.dropped_indexes.len().min(old) + specs.len() > 65 {
         return Err(Error::BadDefinition(format!("{name} would have more than 64 secondary indexes")));
     }
     for spec in specs {
-        let names = parts.indexes.iter().map(|i| i.name.as_str());
+        let stay = |(n, index): &(usize, &IndexParts)| *n >= old || !alteration.drops(&index.name);
+        let names = parts.indexes.iter().enumerate().filter(stay).map(|(_, i)| i.name.as_str());
         check::index(&parts.columns, names, spec, parts.row_format, parts.page_size)?;
         parts.indexes.push(IndexParts {
             id: vaquita_base::IndexId(0),
@@ -340,6 +344,7 @@ impl IndexBuild {
         core: &'a Core,
         trx: &'a mut Trx,
         progress: &Progress,
+        alteration: &Alteration<'_>,
         also: impl FnOnce(&mut Change<'a>) -> Result<()>,
     ) -> Result<()> {
         progress.enter(Stage::Commit);
@@ -351,8 +356,9 @@ impl IndexBuild {
             return Err(e);
         }
         self.end(core);
-        let IndexBuild { parts, first, undo, .. } = self;
+        let IndexBuild { mut parts, first, undo, .. } = self;
         let done = Change::run_with(core, trx, undo, |change| {
+            alteration.take_away(change, &name, Some(&parts))?;
             let sys = &change.core.dict.sys;
             for n in first..parts.indexes.len() {
                 change.insert(&sys.core.indexes, &rows::index_row(&parts, n))?;
@@ -360,9 +366,16 @@ impl IndexBuild {
                     change.insert(&sys.core.fields, &row)?;
                 }
             }
+            let mut n = 0;
+            parts.indexes.retain(|index| {
+                n += 1;
+                n > first || !alteration.drops(&index.name)
+            });
+            alteration.dropped_indexes.iter().for_each(|index| forget_options(&mut parts, index));
             definition::replace_extra(change, &parts)?;
             change.changes(&name);
-            also(change)
+            also(change)?;
+            alteration.settle(change)
         });
         if done.is_err() {
             core.dict.forget(&name);
@@ -371,8 +384,14 @@ impl IndexBuild {
     }
 
     /// As [`IndexBuild::finish_with`], without more.
-    pub(crate) fn finish(self, core: &Core, trx: &mut Trx, progress: &Progress) -> Result<()> {
-        self.finish_with(core, trx, progress, |_| Ok(()))
+    pub(crate) fn finish(
+        self,
+        core: &Core,
+        trx: &mut Trx,
+        progress: &Progress,
+        alteration: &Alteration<'_>,
+    ) -> Result<()> {
+        self.finish_with(core, trx, progress, alteration, |_| Ok(()))
     }
 
     /// Gets rid of what was made. Others may use the table: its object goes on saying that the indexes are being built, which

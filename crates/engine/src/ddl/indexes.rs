@@ -1,12 +1,12 @@
 //! Adding and dropping indexes.
 
+use super::alteration::{Alteration, forget_options};
 use super::change::Change;
 use super::{IndexSpec, definition, foreign, index_build};
 use crate::core::Core;
-use crate::dict::build::TableParts;
+use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::rows;
 use crate::error::{Error, Result};
-use crate::kept::{Extra, index_option};
 use crate::progress::Progress;
 use vaquita_txn::Trx;
 
@@ -21,9 +21,10 @@ pub(super) fn add<'a>(
     before: impl FnOnce(&TableParts) -> Result<()>,
     also: impl FnOnce(&mut Change<'a>) -> Result<()>,
 ) -> Result<()> {
-    let mut build = index_build::begin(core, trx, name, specs, false, before)?;
+    let nothing = Alteration::default();
+    let mut build = index_build::begin(core, trx, name, specs, &nothing, false, before)?;
     match build.fill(core, progress) {
-        Ok(()) => build.finish_with(core, trx, progress, also),
+        Ok(()) => build.finish_with(core, trx, progress, &nothing, also),
         Err(e) => {
             build.give_up(core);
             Err(e)
@@ -31,8 +32,8 @@ pub(super) fn add<'a>(
     }
 }
 
-/// Drops an index.
-pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str) -> Result<()> {
+/// Drops an index. `come`: indexes that come with the same change, and may take its place for foreign keys.
+pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str, come: &[IndexParts]) -> Result<()> {
     let core = change.core;
     let dict = &core.dict;
     let storage = change.storage();
@@ -48,22 +49,20 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str) -> Result<(
     let needs = |columns: &[String]| {
         let Ok(columns) = foreign::positions(&parts.columns, columns) else { return false };
         foreign::begins_with(&gone.parts, &columns)
-            && !parts.indexes.iter().any(|i| foreign::begins_with(&i.parts, &columns))
+            && !parts
+                .indexes
+                .iter()
+                .chain(come)
+                .any(|i| i.id != gone.id && foreign::begins_with(&i.parts, &columns))
     };
     for key in dict.foreign_keys(storage, foreign::BY_CHILD, name)? {
         if needs(&key.child_columns) {
-            return Err(Error::ForeignKey(format!(
-                "cannot drop index {index}: foreign key {} needs it",
-                key.id
-            )));
+            return Err(Error::IndexNeeded { index: index.to_owned(), key: key.id.clone() });
         }
     }
     for key in dict.foreign_keys(storage, foreign::BY_PARENT, name)? {
         if needs(&key.parent_columns) {
-            return Err(Error::ForeignKey(format!(
-                "cannot drop index {index}: foreign key {} needs it",
-                key.id
-            )));
+            return Err(Error::IndexNeeded { index: index.to_owned(), key: key.id.clone() });
         }
     }
     let sys = &dict.sys;
@@ -72,11 +71,7 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str) -> Result<(
     change.leaves_tree(parts.space, gone.id, gone.root, name)?;
     definition::delete_all(change, &sys.core.fields, &[&index_id])?;
     change.delete(&sys.core.indexes, &[&table_id, &index_id])?;
-    // How it was declared goes with it: another one may come by its name.
-    let mut extra = Extra::parse(&parts.extra);
-    let of_gone = index_option(&gone.name, "");
-    extra.retain(|option| !option.starts_with(&of_gone));
-    parts.extra = extra.to_text();
+    forget_options(&mut parts, &gone.name);
     definition::replace_extra(change, &parts)?;
     change.changes(name);
     Ok(())

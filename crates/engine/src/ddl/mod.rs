@@ -14,6 +14,7 @@
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
 //! ([`related_tables`]).
 
+mod alteration;
 mod change;
 mod check;
 mod create;
@@ -34,6 +35,7 @@ mod sort;
 mod temporary;
 mod truncate;
 
+pub use alteration::Alteration;
 pub use check::row_size;
 pub use databases::{alter_database, create_database, database_options, drop_database};
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
@@ -45,6 +47,7 @@ pub(crate) use temporary::{
 };
 
 use crate::core::Core;
+use crate::dict::row_versions::ColumnOrigin;
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::table::{Column, ReferentialAction};
@@ -202,8 +205,22 @@ pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks
 ///
 /// # Crash
 /// The definition is the old or the new one, whole.
-pub fn redefine_table(core: &Core, trx: &mut Trx, spec: &TableSpec) -> Result<()> {
-    Change::run(core, trx, |change| redefine::redefine(change, spec))
+pub fn redefine_table(core: &Core, trx: &mut Trx, spec: &TableSpec, origins: &[ColumnOrigin]) -> Result<()> {
+    Change::run(core, trx, |change| redefine::redefine(change, spec, origins))
+}
+
+/// Takes foreign keys and indexes from a table, and gives it another definition.
+///
+/// # Errors
+/// No such table, index or foreign key; a foreign key needs an index; those of [`redefine_table`].
+///
+/// # Crash
+/// All of it is done, or nothing.
+pub fn alter_table(core: &Core, trx: &mut Trx, table: &str, alteration: &Alteration<'_>) -> Result<()> {
+    Change::run(core, trx, |change| {
+        alteration.take_away(change, table, None)?;
+        alteration.settle(change)
+    })
 }
 
 /// Adds indexes to a table whose rows are there, and which nobody uses meanwhile.
@@ -248,7 +265,7 @@ pub fn drop_foreign_key(core: &Core, trx: &mut Trx, table: &str, name: &str) -> 
 /// # Errors
 /// No such table or index, a foreign key needs it.
 pub fn drop_index(core: &Core, trx: &mut Trx, table: &str, index: &str) -> Result<()> {
-    Change::run(core, trx, |change| indexes::drop(change, table, index))
+    Change::run(core, trx, |change| indexes::drop(change, table, index, &[]))
 }
 
 /// Makes the directory of a table's database.

@@ -1,20 +1,23 @@
 //! Changes of a definition that leave every record as it is: names of columns and indexes, defaults, comments, labels that are
-//! appended, a longer VARCHAR within its length bytes, the AUTO_INCREMENT counter. Only rows of the dictionary change, so the size
-//! of the table does not matter.
+//! appended, a longer VARCHAR within its length bytes, the AUTO_INCREMENT counter; and columns that come, go and move, by another
+//! version of the rows ([`row_versions`](crate::dict::row_versions)). Only rows of the dictionary change, so the size of the table does
+//! not matter.
 
 use super::change::Change;
 use super::check;
 use super::create::parts_of;
-use super::definition::replace_extra;
+use super::definition::{delete_all, replace_extra};
 use super::{TableSpec, foreign};
 use crate::dict::build::{IndexParts, TableParts};
-use crate::dict::rows;
+use crate::dict::row_versions::{ColumnOrigin, FieldColumn, RowField, RowVersions};
+use crate::dict::rows::{self, Flags};
 use crate::error::{Error, Result};
 use crate::table::Column;
 use vaquita_format::column::MType;
+use vaquita_format::index_def::{KeyPart, RowFormat};
 
-/// The table of that name gets the definition `spec`, with the trees it has.
-pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec) -> Result<()> {
+/// The table of that name gets the definition `spec`, with the trees it has. `origins` tells of each of its columns which one it was.
+pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec, origins: &[ColumnOrigin]) -> Result<()> {
     let (dict, storage) = (&change.core.dict, change.storage());
     if dict.sys.extra.is_none() {
         return Err(Error::WrongState("definitions cannot be changed: SYS_VAQUITA_TABLES is missing"));
@@ -22,11 +25,11 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec) -> Result<()> 
     let row = dict.table_row(storage, &spec.name)?.filter(|_| spec.name.contains('/'));
     let row = row.ok_or_else(|| Error::NoSuchTable(spec.name.clone()))?;
     let before = dict.read_parts(storage, &row)?;
-    let after = new_parts(&before, parts_of(storage, spec))?;
+    let after = new_parts(&before, parts_of(storage, spec), origins)?;
     check::redefined(&after)?;
-    columns(change, &before, &after)?;
+    columns(change, &before, &after, origins)?;
     indexes(change, &before, &after)?;
-    let renamed: Vec<(&str, &str)> = renamed(&before, &after).collect();
+    let renamed: Vec<(&str, &str)> = renamed(&before, &after, origins).collect();
     foreign::rename_columns(change, &spec.name, &renamed)?;
     replace_extra(change, &after)?;
     change.changes(&spec.name);
@@ -36,35 +39,91 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec) -> Result<()> 
     Ok(())
 }
 
+/// The columns that were there, old and new.
+fn kept<'p>(
+    before: &'p TableParts,
+    after: &'p [Column],
+    origins: &'p [ColumnOrigin],
+) -> impl Iterator<Item = (&'p Column, &'p Column)> {
+    origins.iter().zip(after).filter_map(|(origin, new)| match origin {
+        ColumnOrigin::Kept(old) => Some((&before.columns[*old], new)),
+        ColumnOrigin::New(_) => None,
+    })
+}
+
 /// Old and new names of the columns that get another one.
-fn renamed<'p>(before: &'p TableParts, after: &'p TableParts) -> impl Iterator<Item = (&'p str, &'p str)> {
-    let names = |parts: &'p TableParts| parts.columns.iter().map(|c| c.def.name.as_str());
-    names(before).zip(names(after)).filter(|(old, new)| old != new)
+fn renamed<'p>(
+    before: &'p TableParts,
+    after: &'p TableParts,
+    origins: &'p [ColumnOrigin],
+) -> impl Iterator<Item = (&'p str, &'p str)> {
+    let names =
+        kept(before, &after.columns, origins).map(|(a, b)| (a.def.name.as_str(), b.def.name.as_str()));
+    names.filter(|(old, new)| old != new)
+}
+
+/// Whether no column comes, goes or moves.
+fn all_stay(before: &TableParts, origins: &[ColumnOrigin]) -> bool {
+    origins.len() == before.columns.len()
+        && origins.iter().enumerate().all(|(i, origin)| *origin == ColumnOrigin::Kept(i))
+}
+
+/// What the rows hold after columns came, went or moved.
+fn versions(before: &TableParts, origins: &[ColumnOrigin]) -> Result<Option<RowVersions>> {
+    if all_stay(before, origins) {
+        return Ok(before.versions.clone());
+    }
+    let refuse =
+        |what: String| Err(Error::BadDefinition(format!("{}: {what} needs other records", before.name)));
+    if !matches!(before.row_format, RowFormat::Compact | RowFormat::Dynamic)
+        || before.page_size.is_compressed()
+    {
+        return refuse(format!("row format {:?}", before.row_format));
+    }
+    let goes = |old: usize| !origins.contains(&ColumnOrigin::Kept(old));
+    // Of a value off the page the record is the owner: who writes it anew without the field would lose it.
+    let long = |(old, column): &(usize, &Column)| goes(*old) && column.def.is_big();
+    if let Some((_, column)) = before.columns.iter().enumerate().find(long) {
+        return refuse(format!("column {}, which may be off the page,", column.def.name));
+    }
+    let defs: Vec<_> = before.columns.iter().map(|column| column.def.clone()).collect();
+    let now = match &before.versions {
+        Some(versions) => versions.clone(),
+        None => {
+            let key = &before.indexes[0].parts;
+            let in_key = |i: usize| key.iter().any(|part| part.column == i && part.prefix_len == 0);
+            let fields = (0..defs.len()).filter(|&i| !in_key(i));
+            let field = |i| RowField { column: FieldColumn::Live(i), instant: Default::default() };
+            RowVersions { fields: fields.map(field).collect() }
+        }
+    };
+    match now.changed(&defs, origins) {
+        Ok(versions) => Ok(Some(versions)),
+        Err(what) => refuse(what),
+    }
 }
 
 /// What is there, as `wanted` says; its trees, number and format stay.
-fn new_parts(before: &TableParts, wanted: TableParts) -> Result<TableParts> {
+fn new_parts(before: &TableParts, wanted: TableParts, origins: &[ColumnOrigin]) -> Result<TableParts> {
     let refuse =
         |what: String| Err(Error::BadDefinition(format!("{}: {what} asks for other records", before.name)));
-    if before.columns.len() != wanted.columns.len() {
-        return refuse(format!(
-            "the number of columns, {} instead of {},",
-            wanted.columns.len(),
-            before.columns.len()
-        ));
-    }
+    assert_eq!(origins.len(), wanted.columns.len(), "origins, and columns, of {}", before.name);
     if wanted.row_format != before.row_format {
         return refuse(format!("row format {:?} instead of {:?}", wanted.row_format, before.row_format));
     }
-    if let Some((old, _)) =
-        before.columns.iter().zip(&wanted.columns).find(|(old, new)| !keeps_values(old, new))
+    if let Some((old, _)) = kept(before, &wanted.columns, origins).find(|(old, new)| !keeps_values(old, new))
     {
         return refuse(format!("column {}", old.def.name));
     }
     let mut left = wanted.indexes;
+    let was = |part: &KeyPart| match origins[part.column] {
+        ColumnOrigin::Kept(column) => Some(KeyPart { column, ..*part }),
+        ColumnOrigin::New(_) => None,
+    };
     let mut take = |index: &IndexParts, named: bool| {
         let is_it = |new: &IndexParts| {
-            new.unique == index.unique && new.parts == index.parts && (!named || new.name == index.name)
+            let same = new.parts.iter().map(was).eq(index.parts.iter().map(|part| Some(*part)));
+            new.unique == index.unique && same && (!named || new.name == index.name)
         };
         left.iter().position(is_it).map(|at| left.remove(at))
     };
@@ -78,7 +137,10 @@ fn new_parts(before: &TableParts, wanted: TableParts) -> Result<TableParts> {
     let mut indexes = Vec::with_capacity(found.len());
     for (old, new) in before.indexes.iter().zip(found) {
         match new {
-            Some(new) => indexes.push(IndexParts { name: new.name, comment: new.comment, ..old.clone() }),
+            Some(new) => {
+                let IndexParts { name, comment, parts, .. } = new;
+                indexes.push(IndexParts { name, comment, parts, ..old.clone() });
+            }
             None if old.hidden => indexes.push(old.clone()),
             None => return refuse(format!("a definition without index {}", old.name)),
         }
@@ -93,6 +155,7 @@ fn new_parts(before: &TableParts, wanted: TableParts) -> Result<TableParts> {
         collation: wanted.collation,
         extra: wanted.extra,
         auto_inc_from: wanted.auto_inc_from,
+        versions: versions(before, origins)?,
         ..before.clone()
     })
 }
@@ -111,10 +174,24 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
         && new.labels.starts_with(&old.labels)
 }
 
-/// SYS_COLUMNS: names and lengths.
-fn columns(change: &mut Change<'_>, before: &TableParts, after: &TableParts) -> Result<()> {
+/// SYS_COLUMNS: names and lengths; all of them, and SYS_TABLES, if columns come, go or move.
+fn columns(
+    change: &mut Change<'_>,
+    before: &TableParts,
+    after: &TableParts,
+    origins: &[ColumnOrigin],
+) -> Result<()> {
     let table = change.core.dict.sys.core.columns.clone();
     let id = rows::u64_value(before.id.get()).unwrap_or_default();
+    if !all_stay(before, origins) {
+        let flags = Flags::of(after);
+        let written = rows::definition_rows(after, &flags);
+        delete_all(change, &table, &[&id])?;
+        written.columns.iter().try_for_each(|row| change.insert(&table, row))?;
+        let tables = change.core.dict.sys.core.tables.clone();
+        let changes = [2, 3].map(|column| (column, written.table[column].as_deref()));
+        return change.update(&tables, &[before.name.as_bytes()], &changes);
+    }
     for (pos, (old, new)) in before.columns.iter().zip(&after.columns).enumerate() {
         if (&old.def.name, old.def.len) == (&new.def.name, new.def.len) {
             continue;
@@ -137,8 +214,8 @@ fn indexes(change: &mut Change<'_>, before: &TableParts, after: &TableParts) -> 
             let index = rows::u64_value(old.id.get()).unwrap_or_default();
             change.update(&indexes, &[&id, &index], &[(2, Some(new.name.as_bytes()))])?;
         }
-        for (row, part) in rows::field_rows(after, n).iter().zip(&old.parts) {
-            let renamed = before.columns[part.column].def.name != after.columns[part.column].def.name;
+        for (row, (part, now)) in rows::field_rows(after, n).iter().zip(old.parts.iter().zip(&new.parts)) {
+            let renamed = before.columns[part.column].def.name != after.columns[now.column].def.name;
             if let [Some(index), Some(pos), name] = &row[..]
                 && renamed
             {

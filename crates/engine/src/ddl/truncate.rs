@@ -29,6 +29,7 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
     }
     let mut parts = dict.read_parts(storage, &row)?;
     parts.auto_inc_from = 0;
+    parts.versions = None;
     let old_file = change.unlatched(|change| make_empty(change, &row, &mut parts))?;
     definition::leave_data(change, &row, &old_file)?;
     definition::delete(change, &row)?;

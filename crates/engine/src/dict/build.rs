@@ -1,6 +1,7 @@
 //! Table objects from definitions: index layouts, what each field is taken from, trees opened.
 
 use crate::auto_inc::AutoInc;
+use crate::dict::row_versions::RowVersions;
 use crate::error::{Error, Result};
 use crate::mark::Mark;
 use crate::stats::TableStats;
@@ -62,6 +63,8 @@ pub struct TableParts {
     pub extra: String,
     /// Least AUTO_INCREMENT value.
     pub auto_inc_from: u64,
+    /// What its rows hold, if columns came or went without them.
+    pub versions: Option<RowVersions>,
     /// Table of the dictionary itself.
     pub is_system: bool,
 }
@@ -85,7 +88,12 @@ impl TableParts {
             let def = match defs.first() {
                 None => {
                     let key = (!index.parts.is_empty()).then_some(&index.parts[..]);
-                    IndexDef::clustered(spec, &columns, key)
+                    match &self.versions {
+                        None => IndexDef::clustered(spec, &columns, key),
+                        Some(versions) => {
+                            IndexDef::clustered_with_versions(spec, &columns, key, versions.defs(&columns))
+                        }
+                    }
                 }
                 Some(clustered) => IndexDef::secondary(spec, &columns, &index.parts, index.unique, clustered),
             };
@@ -128,6 +136,7 @@ impl TableParts {
             for (i, field) in tree.index().fields().iter().enumerate() {
                 let source = match system_field(field) {
                     Some(source) => source,
+                    None if field.is_dropped() => FieldSource::Gone,
                     None => {
                         let column = position(field).ok_or_else(|| no_column(field))?;
                         is_ordering[column] |= i < tree.index().n_uniq_in_tree();

@@ -3,20 +3,24 @@
 //!
 //! | part | encoding |
 //! |---|---|
-//! | version | u8, 1 |
+//! | version | u8, 1; 2 if the rows have versions |
 //! | table | collation u16, least AUTO_INCREMENT value u64, comment, extra |
 //! | columns | count; each: flags u8, decimals if flagged (two u8), labels, default, comment, extra |
 //! | index comments | count; each: index number u64, comment |
+//! | of version 2: fields of the rows | see [`row_versions`](super::row_versions) |
 //!
 //! Counts and lengths are InnoDB's compressed numbers; texts are a length and UTF-8. A default is a tag and, for a
 //! constant or an expression, its bytes. Bytes behind the last part are ignored: a later version may add parts.
 
+use crate::dict::row_versions::RowVersions;
 use crate::table::{Column, DefaultValue};
 use vaquita_base::IndexId;
 use vaquita_base::codec::{Reader, Truncated, push_compressed, push_u16, push_u64};
 use vaquita_format::Corruption;
 
 const VERSION: u8 = 1;
+/// Who does not know what versions of rows are must not read them.
+const WITH_ROW_VERSIONS: u8 = 2;
 
 mod flag {
     pub(super) const DECIMAL: u8 = 1;
@@ -79,12 +83,14 @@ pub struct TableExtra {
     pub columns: Vec<ColumnExtra>,
     /// Comments of indexes that have one.
     pub index_comments: Vec<(IndexId, String)>,
+    /// What its rows hold, if columns came or went without them.
+    pub versions: Option<RowVersions>,
 }
 
 impl TableExtra {
     /// The bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = vec![VERSION];
+        let mut out = vec![if self.versions.is_some() { WITH_ROW_VERSIONS } else { VERSION }];
         push_u16(&mut out, self.collation);
         push_u64(&mut out, self.auto_inc_from);
         push_text(&mut out, &self.comment);
@@ -96,6 +102,9 @@ impl TableExtra {
             push_u64(&mut out, id.get());
             push_text(&mut out, comment);
         }
+        if let Some(versions) = &self.versions {
+            versions.encode(&mut out);
+        }
         out
     }
 
@@ -106,7 +115,7 @@ impl TableExtra {
     pub fn decode(bytes: &[u8]) -> Result<TableExtra, Corruption> {
         let mut input = Input(Reader::new(bytes));
         let version = input.u8()?;
-        if version != VERSION {
+        if ![VERSION, WITH_ROW_VERSIONS].contains(&version) {
             return Err(Corruption::new("table options", format!("version {version} is not known")));
         }
         let collation = input.0.u16().map_err(truncated)?;
@@ -114,7 +123,9 @@ impl TableExtra {
         let (comment, extra) = (input.text()?, input.text()?);
         let columns = input.list(|i| i.column())?;
         let index_comments = input.list(|i| Ok((IndexId(i.u64()?), i.text()?)))?;
-        Ok(TableExtra { collation, auto_inc_from, comment, extra, columns, index_comments })
+        let versions =
+            (version == WITH_ROW_VERSIONS).then(|| RowVersions::decode(&mut input.0)).transpose()?;
+        Ok(TableExtra { collation, auto_inc_from, comment, extra, columns, index_comments, versions })
     }
 }
 
@@ -274,6 +285,7 @@ mod tests {
                 extra,
                 columns,
                 index_comments,
+                versions: None,
             },
         )
     }
@@ -320,6 +332,7 @@ mod tests {
                 extra: "e".into(),
             }],
             index_comments: vec![(IndexId(9), "i".into())],
+            versions: None,
         };
         let want = [
             &[1, 0, 33, 0, 0, 0, 0, 0, 0, 0, 7][..],

@@ -31,6 +31,8 @@ pub(crate) struct TableRow {
     pub(crate) id: TableId,
     pub(crate) n_cols: u32,
     pub(crate) flags: u32,
+    /// Its rows have versions: what they are is told by our own table.
+    pub(crate) has_versions: bool,
     pub(crate) mix_len: u32,
     pub(crate) space: SpaceId,
 }
@@ -41,7 +43,8 @@ impl TableRow {
             name: row.text(0),
             id: TableId(row.number(3)),
             n_cols: row.u32(4),
-            flags: row.u32(5),
+            flags: row.u32(5) & !layout::TYPE_ROW_VERSIONS,
+            has_versions: row.u32(5) & layout::TYPE_ROW_VERSIONS != 0,
             mix_len: row.u32(7),
             space: SpaceId(row.u32(9)),
         }
@@ -164,6 +167,7 @@ impl Dictionary {
             collation: 0,
             extra: String::new(),
             auto_inc_from: 0,
+            versions: None,
             is_system: crate::dict::sys_tables::is_sys_name(&row.name),
         };
         for index in rows::read(storage, core.indexes.clustered(), &[&id])? {
@@ -171,6 +175,12 @@ impl Dictionary {
             parts.fulltext.extend(self.full_text_index(storage, &parts, &index)?);
         }
         self.add_extra(storage, &mut parts)?;
+        if row.has_versions != parts.versions.is_some() {
+            return Err(Error::Corrupt(format!(
+                "table {}: its row versions are not told, or are none",
+                row.name
+            )));
+        }
         hide_doc_id(storage, &mut parts, row)?;
         Ok(parts)
     }
@@ -251,6 +261,11 @@ impl Dictionary {
         parts.comment = extra.comment;
         parts.extra = extra.extra;
         parts.auto_inc_from = extra.auto_inc_from;
+        if let Some(versions) = &extra.versions {
+            let bad = |c| Error::Corrupt(format!("table {}: {c}", parts.name));
+            versions.check(parts.columns.len()).map_err(bad)?;
+        }
+        parts.versions = extra.versions;
         for (column, kept) in parts.columns.iter_mut().zip(extra.columns) {
             kept.apply(column);
         }

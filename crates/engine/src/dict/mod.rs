@@ -8,6 +8,7 @@
 //! | rows of the SYS tables | [`rows`] |
 //! | definitions from rows | [`load`] |
 //! | table objects from definitions | [`build`] |
+//! | columns that came and went without their rows | [`row_versions`] |
 //! | defaults, labels, comments as bytes | [`codec`] |
 //! | files of a MySQL server | [`server_files`] |
 //! | table objects in memory | [`cache`] |
@@ -30,6 +31,7 @@ pub(crate) mod ids;
 pub mod list;
 pub(crate) mod load;
 pub mod objects;
+pub mod row_versions;
 pub(crate) mod rows;
 pub(crate) mod server_files;
 pub mod sys_tables;

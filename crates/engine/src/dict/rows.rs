@@ -9,7 +9,7 @@ use crate::table::{Field, Index};
 use std::cmp::Ordering;
 use vaquita_base::codec::get_uint;
 use vaquita_btree::Cursor;
-use vaquita_format::dict::{encode_field_pos, mix_len, n_cols};
+use vaquita_format::dict::{TYPE_ROW_VERSIONS, encode_field_pos, mix_len, n_cols};
 use vaquita_format::flags::TableFlags;
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::record::{Offsets, compare};
@@ -147,6 +147,11 @@ impl Flags {
     }
 }
 
+/// SYS_TABLES.TYPE. A server that knows no versions of rows does not open a table with a bit it does not know.
+pub(crate) fn table_type(parts: &TableParts, flags: TableFlags) -> u32 {
+    flags.encode() | if parts.versions.is_some() { TYPE_ROW_VERSIONS } else { 0 }
+}
+
 /// The rows that describe a table, in the order of the user columns of each SYS table.
 #[derive(Debug)]
 pub(crate) struct DefinitionRows {
@@ -163,7 +168,7 @@ pub(crate) fn definition_rows(parts: &TableParts, flags: &Flags) -> DefinitionRo
         name_value(&parts.name),
         u64_value(parts.id.get()),
         u32_value(parts.columns.len() as u32 | compact),
-        u32_value(flags.table.encode()),
+        u32_value(table_type(parts, flags.table)),
         u64_value(0),
         u32_value(flags.mix_len),
         None,

@@ -112,6 +112,7 @@ fn extra_of(frm: &Frm, table: &TableParts) -> TableExtra {
         extra: options_of_frm(frm).to_text(),
         columns: table.columns.iter().map(column).collect(),
         index_comments: table.indexes.iter().filter_map(comment).collect(),
+        versions: None,
     }
 }
 

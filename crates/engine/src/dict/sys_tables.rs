@@ -174,6 +174,7 @@ fn parts(
         collation: 0,
         extra: String::new(),
         auto_inc_from: 0,
+        versions: None,
         is_system: true,
     }
 }
@@ -277,7 +278,7 @@ pub(crate) fn insert_bare(storage: &Storage, table: &Table, row: &[Field<'_>]) -
             FieldSource::Column { column, .. } => Ok(TupleField::nullable(row[column])),
             FieldSource::TrxId => Ok(TupleField::new(&[0; 6])),
             FieldSource::RollPtr => Ok(TupleField::new(&ROLL_PTR)),
-            FieldSource::RowId => Err(Error::WrongState("a dictionary table has a key")),
+            FieldSource::RowId | FieldSource::Gone => Err(Error::WrongState("a dictionary table has a key")),
         };
         let fields = index.sources.iter().map(field).collect::<Result<Vec<_>>>()?;
         index.tree.insert(storage, &Tuple::new(&fields))?;

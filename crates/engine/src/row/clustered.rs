@@ -248,10 +248,11 @@ pub(crate) fn replace(
     let key = Tuple::new(&key);
     let updates: smallvec::SmallVec<[FieldUpdate<'_>; 8]> =
         changed.iter().map(|&pos| FieldUpdate { pos, data: fields[pos].data }).collect();
-    if changed
-        .iter()
-        .all(|&i| !fields[i].external && !old.is_external(i) && same_size(old.field(i), fields[i].data))
-    {
+    let stays = |i: usize| {
+        let plain = !fields[i].external && !old.is_external(i) && !old.is_absent(i);
+        plain && same_size(old.field(i), fields[i].data)
+    };
+    if changed.iter().all(|&i| stays(i)) {
         let mut mtr = core.storage.begin()?;
         let position = tree.search_marked(&mut mtr, &key, old.place())?;
         if !is_version(table, &mtr, &position, old)? {

@@ -83,6 +83,7 @@ pub fn build<'a>(table: &Table, index: &Index, row: &'a (impl Columns + ?Sized),
         }
         FieldSource::RowId => TupleField::new(row.row_id()),
         FieldSource::TrxId | FieldSource::RollPtr => TupleField::new(&[]),
+        FieldSource::Gone => TupleField::nullable(None),
     }));
 }
 
@@ -162,6 +163,10 @@ pub fn check_fields(table: &Table, def: &IndexDef, fields: &[TupleField<'_>]) ->
     let comp = def.layout().comp();
     let local_min = def.row_format().off_page_prefix() as usize + EXTERN_REF_LEN;
     for ((field, def), layout) in fields.iter().zip(def.fields()).zip(def.layout().fields()) {
+        // What is written has no such field.
+        if layout.dropped != 0 {
+            continue;
+        }
         let Some(data) = field.data else {
             if def.column.is_nullable() {
                 continue;

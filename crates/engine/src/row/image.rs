@@ -30,6 +30,8 @@ struct Slot {
     end: u32,
     null: bool,
     external: bool,
+    /// The record is of a version of the rows without the field.
+    absent: bool,
     /// Start and end of the first bytes of the value, of an external field whose first bytes are known.
     first: Option<(u32, u32)>,
 }
@@ -70,12 +72,19 @@ impl Image {
         self.bytes.extend_from_slice(&record.page[start..start + offsets.data_len()]);
         self.slots.clear();
         self.slots.extend((0..offsets.n_fields()).map(|i| {
-            let range = offsets.range(i);
+            let mut range = offsets.range(i);
+            if offsets.is_absent(i) {
+                // What came after the record was written is as if it had been there.
+                let default = offsets.field(record.page, record.rec, i).unwrap_or_default();
+                range = self.bytes.len()..self.bytes.len() + default.len();
+                self.bytes.extend_from_slice(default);
+            }
             Slot {
                 start: range.start as u32,
                 end: range.end as u32,
                 null: offsets.is_null(i),
                 external: offsets.is_external(i),
+                absent: offsets.is_absent(i),
                 first: None,
             }
         }));
@@ -109,6 +118,12 @@ impl Image {
     #[inline]
     pub fn is_external(&self, i: usize) -> bool {
         self.slots[i].external
+    }
+
+    /// Whether the record is of a version of the rows without the field: it has its default.
+    #[inline]
+    pub fn is_absent(&self, i: usize) -> bool {
+        self.slots[i].absent
     }
 
     /// A field of a tuple.
@@ -182,7 +197,7 @@ impl Image {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(data.unwrap_or_default());
         let end = self.bytes.len() as u32;
-        self.slots[i] = Slot { start, end, null: data.is_none(), external, first: None };
+        self.slots[i] = Slot { start, end, null: data.is_none(), external, absent: false, first: None };
     }
 
     fn set_undo_value(&mut self, i: usize, value: UndoValue<'_>) -> Result<()> {

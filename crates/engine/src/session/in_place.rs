@@ -1,10 +1,11 @@
-//! Changes of a table's indexes, foreign keys and definition that leave its rows where they are: ALTER TABLE in place. The steps are
-//! committed one by one; nobody else uses the table between them, but others may read and change rows while indexes are built.
+//! Changes of a table's indexes, foreign keys and definition that leave its rows where they are: ALTER TABLE in place. New foreign keys
+//! are a change of their own, before all else; nobody else uses the table between the two, but others may read and change rows while
+//! indexes are built.
 
 use super::Session;
 use super::auto_inc::next_of_rows;
 use crate::core::Core;
-use crate::ddl::{self, ForeignKeySpec, IndexSpec, TableSpec};
+use crate::ddl::{self, Alteration, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::online::Concurrency;
 use crate::table::Table;
@@ -68,23 +69,6 @@ impl InPlace<'_> {
         self.session.change_locked(&self.locked, |core, trx| change(core, trx, table)).flatten()
     }
 
-    /// Adds indexes. Others may do with the table what `beside` says while they are built, but not change its definition.
-    ///
-    /// # Errors
-    /// Duplicates, definitions that cannot be, whoever uses the table did not end in time, [`Error::OnlineLogTooBig`]; then none
-    /// is added.
-    pub fn add_indexes(&mut self, indexes: &[IndexSpec], beside: Concurrency) -> Result<()> {
-        self.session.build_indexes(&self.locked, self.table, indexes, beside)
-    }
-
-    /// Drops an index.
-    ///
-    /// # Errors
-    /// No such index, a foreign key needs it.
-    pub fn drop_index(&mut self, index: &str) -> Result<()> {
-        self.step(|core, trx, table| ddl::drop_index(core, trx, table, index))
-    }
-
     /// Adds foreign keys, and the indexes they need.
     ///
     /// # Errors
@@ -95,26 +79,36 @@ impl InPlace<'_> {
         self.step(|core, trx, table| ddl::add_foreign_keys(core, trx, table, keys, checks, &progress))
     }
 
-    /// Drops a foreign key, named without its database.
+    /// Adds indexes, takes others and foreign keys away, and gives the table another definition that its rows fit as they are, or by
+    /// another version of the rows. Others may do with the table what `beside` says while indexes are built, but not change its
+    /// definition. An AUTO_INCREMENT value that rows have been given is raised.
     ///
     /// # Errors
-    /// No such foreign key.
-    pub fn drop_foreign_key(&mut self, name: &str) -> Result<()> {
-        self.step(|core, trx, table| ddl::drop_foreign_key(core, trx, table, name))
-    }
-
-    /// Gives the table another definition that its rows and indexes fit as they are. An AUTO_INCREMENT value that rows have been given
-    /// is raised.
+    /// Duplicates, definitions that cannot be, whoever uses the table did not end in time, [`Error::OnlineLogTooBig`]; no such index or
+    /// foreign key, a foreign key needs the index; then nothing is done.
     ///
-    /// # Errors
-    /// As [`ddl::redefine_table`]; errors of reading the index.
-    pub fn redefine(&mut self, spec: &TableSpec) -> Result<()> {
-        assert_eq!(spec.name, self.table, "the definition of another table");
-        let mut spec = spec.clone();
-        if let Some(wanted) = &mut spec.auto_increment {
+    /// # Crash
+    /// All of it is done, or nothing.
+    pub fn alter(
+        &mut self,
+        indexes: &[IndexSpec],
+        alteration: Alteration<'_>,
+        beside: Concurrency,
+    ) -> Result<()> {
+        let mut raised = None;
+        if let Some((spec, origins)) = alteration.definition
+            && let Some(wanted) = spec.auto_increment
+        {
+            assert_eq!(spec.name, self.table, "the definition of another table");
             let core = &self.session.core;
-            *wanted = (*wanted).max(next_of_rows(core, &*core.table(self.table)?)?);
+            let next = wanted.max(next_of_rows(core, &*core.table(self.table)?)?);
+            raised = Some((TableSpec { auto_increment: Some(next), ..spec.clone() }, origins));
         }
-        self.step(|core, trx, _| ddl::redefine_table(core, trx, &spec))
+        let raised = raised.as_ref().map(|(spec, origins)| (spec, *origins));
+        let alteration = Alteration { definition: raised.or(alteration.definition), ..alteration };
+        if !indexes.is_empty() {
+            return self.session.build_indexes(&self.locked, self.table, indexes, &alteration, beside);
+        }
+        self.step(|core, trx, table| ddl::alter_table(core, trx, table, &alteration))
     }
 }

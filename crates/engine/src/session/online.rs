@@ -1,8 +1,8 @@
 //! Changes of definitions beside readers and writers: exclusive metadata locks at the beginning and the end, weaker ones between.
 
 use super::Session;
-use crate::ddl::IndexSpec;
 use crate::ddl::index_build::{self, IndexBuild};
+use crate::ddl::{Alteration, IndexSpec};
 use crate::error::Result;
 use crate::mdl::MdlMode;
 use crate::online::Concurrency;
@@ -29,7 +29,7 @@ impl Session {
         self.commit()?.wait()?;
         self.as_change(|session| {
             let done = match session.lock_related(&[table]) {
-                Ok(locked) => session.build_indexes(&locked, table, indexes, beside),
+                Ok(locked) => session.build_indexes(&locked, table, indexes, &Alteration::default(), beside),
                 Err(e) => Err(e),
             };
             session.release_locks();
@@ -37,17 +37,18 @@ impl Session {
         })
     }
 
-    /// The same with tables that are locked, and stay so.
+    /// The same with tables that are locked, and stay so; what else is to be done to the table is done with it.
     pub(super) fn build_indexes(
         &mut self,
         locked: &[String],
         table: &str,
         indexes: &[IndexSpec],
+        alteration: &Alteration<'_>,
         beside: Concurrency,
     ) -> Result<()> {
         let begun = self.change_locked(locked, |core, trx| {
             let online = beside == Concurrency::Writes;
-            let build = index_build::begin(core, trx, table, indexes, online, |_| Ok(()))?;
+            let build = index_build::begin(core, trx, table, indexes, alteration, online, |_| Ok(()))?;
             // Its lock of the table is for the beginning.
             match core.txn.commit(trx) {
                 Ok(_) => Ok(build),
@@ -58,17 +59,18 @@ impl Session {
             }
         });
         let build = begun.flatten()?;
-        let done = self.filled(locked, build, beside).and_then(|build| self.finished(locked, build));
+        let done = self.filled(locked, build, beside);
+        let done = done.and_then(|build| self.finished(locked, build, alteration));
         self.progress.enter(Stage::Idle);
         done
     }
 
-    fn finished(&mut self, locked: &[String], build: IndexBuild) -> Result<()> {
+    fn finished(&mut self, locked: &[String], build: IndexBuild, alteration: &Alteration<'_>) -> Result<()> {
         let (core, progress) = (self.core.clone(), self.progress.clone());
         let table = build.table_name().to_owned();
         let mut build = Some(build);
         let done = self.change_locked(locked, |core, trx| match build.take() {
-            Some(build) => build.finish(core, trx, &progress),
+            Some(build) => build.finish(core, trx, &progress, alteration),
             None => Ok(()),
         });
         if let Some(build) = build {

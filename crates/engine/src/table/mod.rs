@@ -98,6 +98,8 @@ pub enum FieldSource {
     TrxId,
     /// DB_ROLL_PTR.
     RollPtr,
+    /// A column that is gone, of which older records still have values.
+    Gone,
 }
 
 /// An index with its tree.

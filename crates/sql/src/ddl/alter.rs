@@ -8,7 +8,9 @@ use super::aside::Aside;
 use super::clauses::{self, Asked, Clauses, Way, Why};
 use super::copy::{self, Copied};
 use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
-use super::{checks, columns, expressions, keys, limits, look_at, metadata, names_of, options, tables};
+use super::{
+    checks, columns, expressions, instant, keys, limits, look_at, metadata, names_of, options, tables,
+};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
@@ -16,7 +18,7 @@ use vaquita_catalog::{
     ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, TableInfo, engine_name, same_name,
 };
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
-use vaquita_engine::{Concurrency, Error, InPlace};
+use vaquita_engine::{Alteration, Concurrency, Error};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
 use vaquita_plan::column_type as types;
@@ -206,6 +208,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
     }
     change.settle_way(
+        cx,
         info,
         alter.actions.iter().any(metadata::asks_for_rows),
         cx.state.vars.sql_mode.is_strict(),
@@ -465,13 +468,13 @@ fn leaves_definition(action: &AlterAction<'_>) -> bool {
 impl Change {
     /// Whether it is done in a moment, whatever the table holds.
     fn is_brief(&self) -> bool {
-        matches!(self.way, Way::Keys | Way::Definition)
+        matches!(self.way, Way::Keys | Way::Definition | Way::Instant)
             && self.added_indexes.is_empty()
             && self.definition.foreign_keys.iter().all(|key| key.exists)
     }
 
     /// Finds out which indexes come and go, and how the change is done.
-    fn settle_way(&mut self, info: &TableInfo, other_rows: bool, strict: bool) {
+    fn settle_way(&mut self, cx: &StmtCx<'_>, info: &TableInfo, other_rows: bool, strict: bool) {
         let (before, after) = (&info.definition, &self.definition);
         let stays = |old: &KeyDefinition, new: &KeyDefinition| {
             let renamed = self.renamed_indexes.iter().any(|(from, to)| (from, to) == (&old.name, &new.name));
@@ -498,10 +501,20 @@ impl Change {
             && !gone.iter().any(|key| !key.has_tree() || same_name(&key.name, clustered));
         // Foreign keys are added by names that columns have.
         let names_fit = after.foreign_keys.iter().all(|key| key.exists) || !metadata::renames(before, after);
+        let keys_stay = after.foreign_keys.iter().all(|key| key.exists);
         let columns_stay = order_stays && metadata::keeps_rows(before, after);
         self.way = match only_keys {
             true if order_stays && !other_rows => Way::Keys,
             false if columns_stay && names_fit && !other_rows => Way::Definition,
+            false
+                if order_stays
+                    && come.is_empty()
+                    && keys_stay
+                    && !other_rows
+                    && instant::fits(cx, info, after) =>
+            {
+                Way::Instant
+            }
             _ => clauses::copy_or_rebuild(before, after, strict),
         };
         // Rows that are left out are found as they are copied.
@@ -726,7 +739,7 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
         info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
         ..Outcome::default()
     };
-    if matches!(change.way, Way::Keys | Way::Definition) {
+    if matches!(change.way, Way::Keys | Way::Definition | Way::Instant) {
         if !in_place(cx, info, &change)? {
             return Ok(None);
         }
@@ -759,46 +772,50 @@ fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
     }
 }
 
-/// Indexes and foreign keys, and then the definition, without touching the rows; `false` if the table was changed by others
-/// meanwhile. Indexes are added before others go, so that a foreign key always has one; if an added index is refused nothing was
-/// done.
+/// Indexes, foreign keys and the definition, without touching the rows, as one change; `false` if the table was changed by others
+/// meanwhile. New foreign keys are a change of their own: the indexes that come are there before, those that go go after, so that a
+/// foreign key always has one.
 fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
     let definition = &change.definition;
-    // An index that is dropped and added again under its name must go first.
-    let replaced = |name: &String| change.added_indexes.iter().any(|added| same_name(added, name));
-    let failed = |e: &Error| match e {
-        Error::DuplicateKey { index, value, .. } => error::duplicate_entry(value, index),
-        Error::ForeignKey(text) => SqlError::new(1553, format!("Cannot drop index: {text}")),
-        e => creation_error(e, definition),
-    };
     let spec = definition.to_spec(None)?;
+    let origins = instant::origins(cx, definition, &spec)?;
     let added: Vec<_> =
         spec.indexes.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
     let parents: Vec<&str> = spec.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
+    let all = Alteration {
+        dropped_keys: &change.dropped_keys,
+        dropped_indexes: &change.dropped_indexes,
+        definition: (change.way != Way::Keys).then_some((&spec, &origins[..])),
+    };
+    let failed = |e: Error| Failure(alter_error(&e, definition));
     let done = cx.engine.alter_in_place(&info.table, &parents, |table| {
-        let gone = |table: &mut InPlace<'_>, first: bool| {
-            let mut names = change.dropped_indexes.iter().filter(|name| replaced(name) == first);
-            names.try_for_each(|name| table.drop_index(name).map_err(|e| Failure(drop_error(&e, name))))
-        };
-        for key in &change.dropped_keys {
-            table.drop_foreign_key(key).map_err(|e| Failure(error::engine(&e)))?;
+        if spec.foreign_keys.is_empty() {
+            return table.alter(&added, all, change.beside).map_err(failed);
         }
-        gone(table, true)?;
-        if !added.is_empty() {
-            table.add_indexes(&added, change.beside).map_err(|e| Failure(failed(&e)))?;
-        }
-        if !spec.foreign_keys.is_empty() {
-            table.add_foreign_keys(&spec.foreign_keys).map_err(|e| {
-                Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
-            })?;
-        }
-        gone(table, false)?;
-        if change.way == Way::Definition {
-            table.redefine(&spec).map_err(|e| Failure(creation_error(&e, definition)))?;
-        }
-        Ok(())
+        let replaced = |name: &&String| added.iter().any(|index| same_name(&index.name, name));
+        let (first, rest): (Vec<_>, Vec<_>) = change.dropped_indexes.iter().partition(replaced);
+        let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
+        let (first, rest) = (names(first), names(rest));
+        let before = Alteration { dropped_indexes: &first, definition: None, ..all };
+        table.alter(&added, before, change.beside).map_err(failed)?;
+        table.add_foreign_keys(&spec.foreign_keys).map_err(|e| {
+            Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
+        })?;
+        let after = Alteration { dropped_keys: &[], dropped_indexes: &rest, ..all };
+        table.alter(&[], after, change.beside).map_err(failed)
     });
     done.map_err(|Failure(e)| e)
+}
+
+fn alter_error(e: &Error, definition: &Definition) -> SqlError {
+    match e {
+        Error::DuplicateKey { index, value, .. } => error::duplicate_entry(value, index),
+        Error::IndexNeeded { index, .. } => {
+            SqlError::new(1553, format!("Cannot drop index '{index}': needed in a foreign key constraint"))
+        }
+        Error::BadDefinition(_) => creation_error(e, definition),
+        e => error::engine(e),
+    }
 }
 
 /// Why a change in place failed, in MySQL's words.
@@ -833,13 +850,4 @@ pub(super) fn without_parent(e: &Error, definition: &Definition) -> Option<SqlEr
             error::foreign_key_text(&key)
         ),
     ))
-}
-
-fn drop_error(e: &Error, index: &str) -> SqlError {
-    match e {
-        Error::ForeignKey(_) => {
-            SqlError::new(1553, format!("Cannot drop index '{index}': needed in a foreign key constraint"))
-        }
-        e => error::engine(e),
-    }
 }

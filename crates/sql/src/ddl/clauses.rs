@@ -3,6 +3,7 @@
 //! | change | way | rows affected |
 //! |---|---|---|
 //! | what [`metadata`](super::metadata) lists: names, defaults, comments, visibility, options, labels appended, VARCHAR made longer | the definition alone | 0 |
+//! | columns come, go and move, where [`instant`](super::instant) can do it | the definition alone, by another version of the rows | 0 |
 //! | indexes and foreign keys come and go | in place | 0 |
 //! | columns come, go, move, or take NULL or not; PRIMARY KEY comes or is another one; FORCE, ENGINE, ROW_FORMAT, KEY_BLOCK_SIZE, OPTIMIZE | rebuild | 0 |
 //! | PRIMARY KEY goes and none comes; values of another type; NULL made a value where sql_mode is not strict | copy | all |
@@ -23,6 +24,8 @@ pub(super) enum Way {
     Keys,
     /// They do, if there are any; then the definition is written anew. The rows are as they were.
     Definition,
+    /// Columns come, go and move, by another version of the rows: ALGORITHM=INPLACE asks for rows that are written anew.
+    Instant,
     /// The rows are written anew, as they are but for columns that come, go or move: ALGORITHM=INPLACE takes it.
     Rebuild,
     /// The rows are written anew, and counted.
@@ -139,6 +142,7 @@ impl Clauses {
             (A::Inplace, Way::Copy(why)) => {
                 return Err(refused("ALGORITHM=INPLACE", why.reason(), "ALGORITHM=COPY"));
             }
+            (A::Inplace, Way::Instant) => Way::Rebuild,
             (_, way) => way,
         };
         let (least, reason) = match way {
@@ -152,6 +156,7 @@ impl Clauses {
             }
             Way::Copy(why) => (Lock::Exclusive, why.reason()),
             Way::Rebuild => (Lock::Exclusive, None),
+            Way::Instant => (Lock::None, None),
             Way::Keys | Way::Definition if asked.new_references => (Lock::Exclusive, None),
             // Indexes are built beside others.
             Way::Keys | Way::Definition => (Lock::None, None),

@@ -35,11 +35,14 @@ pub(super) fn keeps_rows(from: &Definition, to: &Definition) -> bool {
             .iter()
             .enumerate()
             .all(|(i, new)| new.origin == Some(i) && keeps_values(&from.columns[i], new))
-        && to.checks.iter().filter(|check| check.enforced).all(|new| {
-            from.checks
-                .iter()
-                .any(|old| old.enforced && old.clause == new.clause && old.columns == new.columns)
-        })
+        && keeps_checks(from, to)
+}
+
+/// Whether no CHECK comes that rows have not been held against.
+pub(super) fn keeps_checks(from: &Definition, to: &Definition) -> bool {
+    to.checks.iter().filter(|check| check.enforced).all(|new| {
+        from.checks.iter().any(|old| old.enforced && old.clause == new.clause && old.columns == new.columns)
+    })
 }
 
 /// Whether a column has another name.
@@ -47,7 +50,8 @@ pub(super) fn renames(from: &Definition, to: &Definition) -> bool {
     to.columns.iter().any(|new| new.origin.is_some_and(|at| from.columns[at].name != new.name))
 }
 
-fn keeps_values(old: &ColumnDefinition, new: &ColumnDefinition) -> bool {
+/// Whether values of a column are values of another one, as they are.
+pub(super) fn keeps_values(old: &ColumnDefinition, new: &ColumnDefinition) -> bool {
     let (a, b) = (&old.ty, &new.ty);
     let (old_def, new_def) = (a.to_def(&new.name), b.to_def(&new.name));
     let length = match a.kind {

@@ -23,6 +23,7 @@ mod copy;
 mod create;
 mod databases;
 mod expressions;
+mod instant;
 mod keys;
 mod limits;
 mod metadata;

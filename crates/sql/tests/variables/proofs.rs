@@ -298,6 +298,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("tx_isolation", "variables/values.rs", "transactions_are_what_it_is_said"),
     ("tx_read_only", "variables/values.rs", "transactions_are_what_it_is_said"),
     ("unique_checks", "variables/values.rs", "transactions_are_what_it_is_said"),
+    ("vaquita_instant_alter", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),
     ("version", "variables/facts.rs", "what_is_said_of_the_program_is_true"),
     ("version", "variables/facts.rs", "the_version_for_clients_may_be_said_at_start"),
     ("version", "../../vaquita/tests/server_variables.rs", "the_greeting_tells_the_version_that_is_said"),

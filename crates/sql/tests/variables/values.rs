@@ -350,6 +350,15 @@ fn definitions_are_made_and_shown_as_it_is_said() {
             ("insert into u values (1), (2); alter table u comment 'a'; select row_count()", "0"),
             ("set old_alter_table = 1; alter table u comment 'b'; select row_count()", "2"),
             ("set old_alter_table = 0", ""),
+            ("set vaquita_instant_alter = 1; alter table u add column instant int, algorithm = instant", ""),
+            (
+                "set vaquita_instant_alter = 0; alter table u add column other int, algorithm = instant",
+                "1845 ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=INPLACE.",
+            ),
+            (
+                "set vaquita_instant_alter = default; alter table u drop column instant, algorithm = instant",
+                "",
+            ),
         ],
     );
     let stamp = "create table d.s (a timestamp, b timestamp); show create table d.s";

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use vaquita_base::codec::get_uint;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId};
 use vaquita_engine::dict::codec::TableExtra;
+use vaquita_engine::dict::row_versions::RowVersions;
 use vaquita_engine::dict::sys_tables::SYS_VAQUITA_TABLES;
 use vaquita_engine::kept::{self, Extra};
 use vaquita_format::charset::Charset;
@@ -174,12 +175,12 @@ impl Loader<'_> {
     }
 
     /// What our own program keeps of tables, by their numbers. What cannot be read is told where the table is opened.
-    fn kept(&mut self, root: PageNo) -> BTreeMap<u64, Extra> {
+    fn kept(&mut self, root: PageNo) -> BTreeMap<u64, Kept> {
         let mut out = BTreeMap::new();
         for (id, pieces) in self.by_owner(&SYS_VAQUITA_TABLES, root, "TABLE_ID") {
             let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.value("DATA")).copied().collect();
             if let Ok(extra) = TableExtra::decode(&bytes) {
-                out.insert(id, Extra::parse(&extra.extra));
+                out.insert(id, Kept { extra: Extra::parse(&extra.extra), versions: extra.versions });
             }
         }
         out
@@ -195,13 +196,20 @@ impl Loader<'_> {
     }
 }
 
+/// What our own program keeps of a table.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    extra: Extra,
+    versions: Option<RowVersions>,
+}
+
 fn table(
     page_size: PageSize,
     row: &Row,
     columns: &[Row],
     indexes: &[Row],
     fields: &BTreeMap<u64, Vec<Row>>,
-    extra: &Extra,
+    kept: &Kept,
 ) -> vaquita_format::Result<DictTable> {
     let (n_cols, flags) = (row.number("N_COLS") as u32, row.number("TYPE") as u32);
     let compact = n_cols & dict::n_cols::COMPACT != 0;
@@ -217,6 +225,9 @@ fn table(
     };
     let page_size = page_size.ok_or_else(|| Corruption::new("table flags", format!("{flags:#x}")))?;
     let columns = columns.iter().map(column).collect::<vaquita_format::Result<Vec<_>>>()?;
+    if let Some(versions) = &kept.versions {
+        versions.check(columns.len())?;
+    }
     let mut trees: Vec<TableIndex> = Vec::new();
     for index in indexes {
         let root = PageNo(index.number("PAGE_NO") as u32);
@@ -226,7 +237,7 @@ fn table(
         }
         let parts = fields.get(&index.number("ID")).map(Vec::as_slice).unwrap_or_default();
         let clustered = trees.first().map(|t| &t.def);
-        let def = index_def(page_size, row_format, index, &columns, parts, clustered, extra)?;
+        let def = index_def(page_size, row_format, index, &columns, parts, clustered, kept)?;
         trees.push(TableIndex { def, root });
     }
     Ok(DictTable {
@@ -258,7 +269,7 @@ fn index_def(
     columns: &[ColumnDef],
     fields: &[Row],
     clustered: Option<&IndexDef>,
-    extra: &Extra,
+    kept: &Kept,
 ) -> vaquita_format::Result<IndexDef> {
     let spec = IndexSpec { id: IndexId(index.number("ID")), name: index.text("NAME"), row_format, page_size };
     let mut parts = Vec::new();
@@ -271,14 +282,22 @@ fn index_def(
             column.ok_or_else(|| Corruption::new("field of an index", format!("{name} is no column")))?;
         parts.push(KeyPart::prefix(column, prefix_len));
     }
-    kept::direct(extra, &index.text("NAME"), &mut parts);
+    kept::direct(&kept.extra, &index.text("NAME"), &mut parts);
     let kind = index.number("TYPE") as u32;
     let unique = kind & dict::index_type::UNIQUE != 0;
     match clustered {
         None if kind & dict::index_type::CLUSTERED == 0 => {
             Err(Corruption::new("first index of a table", "is not its clustered index"))
         }
-        None => IndexDef::clustered(spec, columns, (!parts.is_empty()).then_some(&parts[..])),
+        None => {
+            let key = (!parts.is_empty()).then_some(&parts[..]);
+            match &kept.versions {
+                Some(versions) => {
+                    IndexDef::clustered_with_versions(spec, columns, key, versions.defs(columns))
+                }
+                None => IndexDef::clustered(spec, columns, key),
+            }
+        }
         Some(clustered) => IndexDef::secondary(spec, columns, &parts, unique, clustered),
     }
 }
