@@ -3,19 +3,13 @@
 
 mod support;
 
-use support::{open, root, run};
-
-fn all(c: &mut vaquita_sql::Connection, script: &[(&str, &str)]) {
-    for (sql, answer) in script {
-        assert_eq!(run(c, sql), *answer, "{sql}");
-    }
-}
+use support::{answers, open, root, run};
 
 #[test]
 fn regular_expressions_find_and_replace() {
     let opened = open();
     let mut c = root(&opened.db);
-    all(
+    answers(
         &mut c,
         &[
             (
@@ -97,7 +91,7 @@ fn regular_expressions_find_and_replace() {
         ],
     );
     // Patterns of rows.
-    all(
+    answers(
         &mut c,
         &[
             ("create database d; use d; create table t (a varchar(20), p varchar(20), f varchar(5))", ""),
@@ -120,7 +114,7 @@ fn regular_expressions_find_and_replace() {
 fn uuids_and_units() {
     let opened = open();
     let mut c = root(&opened.db);
-    all(
+    answers(
         &mut c,
         &[
             (
@@ -160,7 +154,7 @@ fn uuids_and_units() {
 fn sets_of_transactions_and_waits_for_nobody() {
     let opened = open();
     let mut c = root(&opened.db);
-    all(
+    answers(
         &mut c,
         &[
             (
@@ -198,7 +192,7 @@ fn sets_of_transactions_and_waits_for_nobody() {
 fn names_of_months_and_days_are_those_of_the_locale() {
     let opened = open();
     let mut c = root(&opened.db);
-    all(
+    answers(
         &mut c,
         &[
             (

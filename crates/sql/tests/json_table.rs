@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{open, root, run};
+use support::{answers, open, root, run};
 
 /// Statements with their answers.
 const ANSWERS: &[(&str, &str)] = &[
@@ -281,18 +281,7 @@ fn answers_as_the_manual_says() {
         &mut c,
         r#"insert into t values (1, '{"items": [{"n": 10, "s": "x"}, {"n": 11}]}'), (2, '{"items": [{"n": 20, "s": "y"}]}'), (3, '{"items": []}'), (4, null)"#,
     );
-    let mut wrong = Vec::new();
-    for (statement, wanted) in ANSWERS {
-        let told = run(&mut c, statement);
-        let right = match wanted.strip_prefix("ERROR ") {
-            Some(code) => told.starts_with(&format!("{code} ")),
-            None => told == *wanted,
-        };
-        if !right {
-            wrong.push(format!("{statement}\n  wanted {wanted}\n  told   {told}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    answers(&mut c, ANSWERS);
 }
 
 /// A document of many rows goes to a file as those of a derived table do; somebody may end the statement meanwhile.

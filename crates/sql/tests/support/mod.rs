@@ -144,3 +144,23 @@ pub(crate) fn run(connection: &mut Connection, sql: &str) -> String {
     let row = |r: &Vec<Option<String>>| r.iter().map(cell).collect::<Vec<_>>().join("|");
     last.rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
+
+/// Statements and what they answer: the text of [`run`], or `ERROR` and a number.
+#[track_caller]
+pub(crate) fn answers<'a>(
+    connection: &mut Connection,
+    statements: impl IntoIterator<Item = &'a (&'a str, &'a str)>,
+) {
+    let mut wrong = Vec::new();
+    for (statement, wanted) in statements {
+        let told = run(connection, statement);
+        let right = match wanted.strip_prefix("ERROR ") {
+            Some(code) => told.starts_with(&format!("{code} ")),
+            None => told == *wanted,
+        };
+        if !right {
+            wrong.push(format!("{statement}\n  wanted {wanted}\n  told   {told}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
