@@ -8,6 +8,7 @@ use crate::build::{New, charset_of, int_type, text_type};
 use crate::node::{Constness, Data, EvalFn, Expr};
 use crate::scope::CompileCx;
 use crate::{EvalCx, Row};
+use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation::Collation;
@@ -220,6 +221,30 @@ fn ready<'r>(
     Ok(Some(Ready::Now(Box::new(regex))))
 }
 
+/// The text that is searched, and what for; `None`: something of it is NULL.
+fn searched<'r>(
+    e: &'r Expr,
+    args: &'r [Expr],
+    name: &str,
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Option<(Cow<'r, [u8]>, Ready<'r>)>> {
+    let Some(text) = args[0].text(cx, row)? else { return Ok(None) };
+    Ok(ready(e, args, name, cx, row)?.map(|regex| (text, regex)))
+}
+
+/// The position of a search and the number of the match, which may be left out: arguments from `at` on.
+fn place(
+    args: &[Expr],
+    at: usize,
+    default: i128,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+) -> SqlResult<Option<(i128, i128)>> {
+    let Some(position) = optional(args, at, 1, cx, row)? else { return Ok(None) };
+    Ok(optional(args, at + 1, default, cx, row)?.map(|number| (position, number)))
+}
+
 /// A whole number that may be left out; `None`: it is NULL.
 fn optional(
     args: &[Expr],
@@ -275,15 +300,12 @@ fn char_len(text: &[u8], at: usize) -> usize {
 
 evals! {
     eval_like(e, args, cx, row) {
-        let text = arg!(args[0].text(cx, row));
-        let regex = arg!(ready(e, args, "regexp_like", cx, row));
+        let (text, regex) = arg!(searched(e, args, "regexp_like", cx, row));
         Ok(Value::bool(regex.get().is_match(&text, cx)?))
     }
     eval_instr(e, args, cx, row) {
-        let text = arg!(args[0].text(cx, row));
-        let regex = arg!(ready(e, args, "regexp_instr", cx, row));
-        let position = arg!(optional(args, 2, 1, cx, row));
-        let number = arg!(optional(args, 3, 1, cx, row));
+        let (text, regex) = arg!(searched(e, args, "regexp_instr", cx, row));
+        let (position, number) = arg!(place(args, 2, 1, cx, row));
         let after = arg!(optional(args, 4, 0, cx, row));
         if !(0..=1).contains(&after) {
             return Err(wrong_arguments("regexp_instr"));
@@ -297,21 +319,17 @@ evals! {
         })))
     }
     eval_substr(e, args, cx, row) {
-        let text = arg!(args[0].text(cx, row));
-        let regex = arg!(ready(e, args, "regexp_substr", cx, row));
-        let position = arg!(optional(args, 2, 1, cx, row));
-        let number = arg!(optional(args, 3, 1, cx, row));
+        let (text, regex) = arg!(searched(e, args, "regexp_substr", cx, row));
+        let (position, number) = arg!(place(args, 2, 1, cx, row));
         let charset = charset_of(args[0].ty().collation);
         let from = start(&text, position, charset, "regexp_substr")?;
         let found = occurrence(regex.get(), &text, from, number, cx)?;
         Ok(found.map_or(Value::Null, |(begin, end)| Value::owned(text[begin..end].to_vec())))
     }
     eval_replace(e, args, cx, row) {
-        let text = arg!(args[0].text(cx, row));
-        let regex = arg!(ready(e, args, "regexp_replace", cx, row));
+        let (text, regex) = arg!(searched(e, args, "regexp_replace", cx, row));
         let by = arg!(args[2].text(cx, row));
-        let position = arg!(optional(args, 3, 1, cx, row));
-        let number = arg!(optional(args, 4, 0, cx, row));
+        let (position, number) = arg!(place(args, 3, 0, cx, row));
         let charset = charset_of(args[0].ty().collation);
         // Behind an empty text there is nothing to be replaced, and nothing wrong.
         let from = if text.is_empty() && position == 1 { 0 } else { start(&text, position, charset, "regexp_replace")? };
