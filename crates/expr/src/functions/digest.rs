@@ -201,7 +201,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 /// MD5 (RFC 1321).
-fn md5(bytes: &[u8]) -> [u8; 16] {
+pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
     const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
     let (blocks, rest) = bytes.split_at(bytes.len() / 64 * 64);
     let mut end = rest.to_vec();

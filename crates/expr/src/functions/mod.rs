@@ -5,6 +5,7 @@ pub(super) mod date_arith;
 pub(super) mod date_format;
 pub(super) mod date_now;
 pub(super) mod date_parts;
+mod des;
 mod digest;
 pub use digest::new_uuid;
 pub(super) mod encode;
@@ -87,6 +88,7 @@ const FAMILIES: &[&[Function]] = &[
     lists::FUNCTIONS,
     encode::FUNCTIONS,
     crypt::FUNCTIONS,
+    des::FUNCTIONS,
     digest::FUNCTIONS,
     math::FUNCTIONS,
     date_now::FUNCTIONS,
@@ -109,6 +111,7 @@ const TEXTUAL: &[&[Function]] = &[
     lists::FUNCTIONS,
     encode::FUNCTIONS,
     crypt::FUNCTIONS,
+    des::FUNCTIONS,
     digest::FUNCTIONS,
     regexp::FUNCTIONS,
     uuid::FUNCTIONS,
