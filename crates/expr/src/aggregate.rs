@@ -419,7 +419,12 @@ impl Accumulator {
             State::Sum(Some(sum), _) => Value::Decimal(sum.round(of.ty.decimals.into()).unwrap_or(*sum)),
             State::SumDouble(sum, n) if of.kind == K::Avg => Value::Double(*sum / *n as f64),
             State::SumDouble(sum, _) => Value::Double(*sum),
-            State::Extreme(best) => best.clone().unwrap_or_default(),
+            // The least BIT is a number, the least FLOAT a DOUBLE, until it is a column again.
+            State::Extreme(best) => match best.clone().unwrap_or_default() {
+                Value::Bit { value, .. } => Value::UInt(value),
+                Value::Float(v) => Value::Double(v.into()),
+                best => best,
+            },
             State::Bits(bits) => Value::UInt(*bits),
             State::Variance(n, _, squares) => {
                 let sample = matches!(of.kind, K::StddevSamp | K::VarSamp);

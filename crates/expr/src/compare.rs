@@ -94,14 +94,25 @@ fn eval_compared<'r>(
 /// # Errors
 /// 1241 rows of different length, collations.
 pub(super) fn comparison(cx: &mut CompileCx<'_>, op: CmpOp, a: Expr, b: Expr) -> SqlResult<Expr> {
+    named_comparison(cx, op, name(op), a, b)
+}
+
+/// [`comparison`], as messages call what it is a part of.
+pub(super) fn named_comparison(
+    cx: &mut CompileCx<'_>,
+    op: CmpOp,
+    what: &'static str,
+    a: Expr,
+    b: Expr,
+) -> SqlResult<Expr> {
     match (a.node, b.node) {
-        (Node::Row(left), Node::Row(right)) => rows(cx, op, left.into_vec(), right.into_vec()),
+        (Node::Row(left), Node::Row(right)) => rows(cx, op, what, left.into_vec(), right.into_vec()),
         (Node::Row(list), _) | (_, Node::Row(list)) => Err(wrong_columns(list.len())),
         (left, right) => {
             let mut a = Expr { node: left, ..a };
             let mut b = Expr { node: right, ..b };
             (a, b) = with_year(cx, a, b);
-            let how = compare_as(cx, name(op), &mut a, &mut b)?;
+            let how = compare_as(cx, what, &mut a, &mut b)?;
             Ok(cx.truth(Node::Compare { op, how, sides: Box::new([a, b]) }))
         }
     }
@@ -165,7 +176,8 @@ pub(super) fn wrong_columns(wanted: usize) -> SqlError {
     SqlError::new(1241, format!("Operand should contain {wanted} column(s)"))
 }
 
-fn name(op: CmpOp) -> &'static str {
+/// As messages call an operator.
+pub(super) fn name(op: CmpOp) -> &'static str {
     match op {
         CmpOp::Eq => "=",
         CmpOp::NullSafeEq => "<=>",
@@ -178,7 +190,13 @@ fn name(op: CmpOp) -> &'static str {
 }
 
 /// Rows compare as their first different columns: `(a,b) < (c,d)` is `a < c OR (a = c AND b < d)`.
-fn rows(cx: &mut CompileCx<'_>, op: CmpOp, left: Vec<Expr>, right: Vec<Expr>) -> SqlResult<Expr> {
+fn rows(
+    cx: &mut CompileCx<'_>,
+    op: CmpOp,
+    what: &'static str,
+    left: Vec<Expr>,
+    right: Vec<Expr>,
+) -> SqlResult<Expr> {
     if left.len() != right.len() {
         return Err(wrong_columns(left.len()));
     }
@@ -186,7 +204,8 @@ fn rows(cx: &mut CompileCx<'_>, op: CmpOp, left: Vec<Expr>, right: Vec<Expr>) ->
         CmpOp::Eq | CmpOp::NullSafeEq | CmpOp::Ne => {
             let each = if op == CmpOp::Ne { CmpOp::Eq } else { op };
             let pairs = left.into_iter().zip(right);
-            let all = pairs.map(|(a, b)| comparison(cx, each, a, b)).collect::<SqlResult<Vec<_>>>()?;
+            let one = |(a, b)| named_comparison(cx, each, what, a, b);
+            let all = pairs.map(one).collect::<SqlResult<Vec<_>>>()?;
             let all = and(cx, all);
             Ok(if op == CmpOp::Ne { not(cx, all) } else { all })
         }
@@ -356,10 +375,16 @@ pub(super) fn in_list(
     mut x: Expr,
     mut list: Vec<Expr>,
 ) -> SqlResult<Expr> {
+    // A list of one is a comparison to messages.
+    let what = match (list.len(), negated) {
+        (1, false) => name(CmpOp::Eq),
+        (1, true) => name(CmpOp::Ne),
+        _ => " IN ",
+    };
     if list.iter().chain([&x]).any(|e| matches!(e.node, Node::Row(_))) {
         let any = list
             .into_iter()
-            .map(|candidate| comparison(cx, CmpOp::Eq, x.clone(), candidate))
+            .map(|candidate| named_comparison(cx, CmpOp::Eq, what, x.clone(), candidate))
             .collect::<SqlResult<Vec<_>>>()?;
         let any = or(cx, any);
         return Ok(if negated { not(cx, any) } else { any });
@@ -372,7 +397,7 @@ pub(super) fn in_list(
         let mut all: Vec<&mut Expr> = list.iter_mut().filter(|e| e.is_text()).collect();
         if !all.is_empty() {
             all.insert(0, &mut x);
-            collation = cx.unify(" IN ", &mut all, Purpose::Compare)?.collation;
+            collation = cx.unify(what, &mut all, Purpose::Compare)?.collation;
         }
     } else if let Some(text) = list.iter().find(|e| e.is_text()) {
         collation = text.ty.collation;

@@ -140,6 +140,10 @@ fn merged(
         list.iter().all(|e| e.ty.kind == Kind::Null || e.ty.unsigned) && list.iter().any(|e| e.ty.unsigned);
     ty.zerofill = list.len() == 1 && ty.zerofill;
     ty.nullable = list.iter().any(|e| e.ty.nullable);
+    if ty.kind == Kind::Float {
+        // What is chosen is calculated with.
+        ty.kind = Kind::Double;
+    }
     let known = || list.iter().filter(|e| e.ty.kind != Kind::Null);
     let decimals = known().map(|e| e.ty.decimals).max().unwrap_or(0);
     match ty.kind {
@@ -240,6 +244,7 @@ pub(super) fn case(
     let (mut whens, mut values): (Vec<_>, Vec<_>) = branches.into_iter().unzip();
     let has_else = otherwise.is_some();
     values.extend(otherwise);
+    values = bits_as_numbers(cx, values);
     let mut refs: Vec<&mut Expr> = values.iter_mut().collect();
     let ty = merge(cx, "case", &mut refs)?;
     let nullable = ty.nullable || !has_else;
@@ -247,7 +252,9 @@ pub(super) fn case(
     if let Some(operand) = operand {
         whens = whens
             .into_iter()
-            .map(|when| super::compare::comparison(cx, super::node::CmpOp::Eq, operand.clone(), when))
+            .map(|when| {
+                super::compare::named_comparison(cx, super::node::CmpOp::Eq, "case", operand.clone(), when)
+            })
             .collect::<SqlResult<_>>()?;
     }
     let mut args = whens;
@@ -278,6 +285,8 @@ fn eval_case<'r>(
 /// # Errors
 /// Collations, rows.
 pub(super) fn if_function(cx: &mut CompileCx<'_>, mut args: Vec<Expr>) -> SqlResult<Expr> {
+    let values = bits_as_numbers(cx, args.split_off(1));
+    args.extend(values);
     let [_, a, b] = &mut args[..] else { return Err(wrong_columns(1)) };
     let ty = merge(cx, "if", &mut [a, b])?;
     let nullable = ty.nullable;
@@ -339,9 +348,17 @@ pub(super) fn nullif(cx: &mut CompileCx<'_>, args: Vec<Expr>) -> SqlResult<Expr>
         k if k.is_integer() => SqlType { kind: Kind::BigInt, ..ty },
         _ => ty,
     };
+    let ty = match kind {
+        Kind::Bit => SqlType { length: a.ty.length, ..SqlType::bigint(true) },
+        Kind::Float => SqlType { kind: Kind::Double, ..ty },
+        _ => ty,
+    };
     let by = a.collated(cx);
     let text = kind == Kind::VarChar;
-    let value = if text { as_type(cx, a, &SqlType { collation: by.collation, ..ty.clone() }) } else { a };
+    let value = match ty.kind {
+        Kind::VarChar => as_type(cx, a, &SqlType { collation: by.collation, ..ty.clone() }),
+        _ => as_type(cx, a, &ty),
+    };
     let new =
         New::call("nullif", ty, vec![value, left, right], eval_nullif).data(Data::Compare([how].into()));
     let new = if text { new.collated(by) } else { new };
@@ -362,13 +379,20 @@ fn eval_nullif<'r>(
     args[0].eval(cx, row)
 }
 
-/// Beside numbers that are no integers a BIT is the number it stands for.
+/// Beside numbers, and by itself, a BIT is the number it stands for.
 fn bits_as_numbers(cx: &mut CompileCx<'_>, args: Vec<Expr>) -> Vec<Expr> {
-    if !args.iter().any(|e| matches!(e.ty.kind, Kind::Decimal | Kind::Float | Kind::Double)) {
+    let is_number =
+        |kind: Kind| kind.is_integer() || matches!(kind, Kind::Decimal | Kind::Float | Kind::Double);
+    if args.iter().any(|e| !is_number(e.ty.kind) && !matches!(e.ty.kind, Kind::Bit | Kind::Null)) {
         return args;
     }
-    let number = SqlType::bigint(true);
-    let as_number = |e: Expr| if e.ty.kind == Kind::Bit { as_type(cx, e, &number) } else { e };
+    let as_number = |e: Expr| match e.ty.kind {
+        Kind::Bit => {
+            let number = SqlType { length: e.ty.length, ..SqlType::bigint(true) };
+            as_type(cx, e, &number)
+        }
+        _ => e,
+    };
     args.into_iter().map(as_number).collect()
 }
 

@@ -11,7 +11,8 @@ use vaquita_types::{Kind, SqlResult, SqlType, Value};
 pub fn as_type(cx: &mut CompileCx<'_>, e: Expr, ty: &SqlType) -> Expr {
     let alike = match ty.kind {
         Kind::Null => true,
-        Kind::Float | Kind::Double => matches!(e.ty.kind, Kind::Float | Kind::Double),
+        Kind::Double => e.ty.kind == Kind::Double,
+        Kind::Float => matches!(e.ty.kind, Kind::Float | Kind::Double),
         // Integers and other DECIMALs keep the digits they have.
         Kind::Decimal => e.ty.kind == Kind::Decimal || e.ty.kind.is_integer(),
         Kind::Date => e.ty.kind == Kind::Date,

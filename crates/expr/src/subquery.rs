@@ -121,13 +121,14 @@ pub(super) enum Form {
     All(CmpOp),
 }
 
-/// A subquery as an expression.
+/// A subquery as an expression; `what`: as messages call the comparison.
 ///
 /// # Errors
 /// 1241 wrong number of columns.
 pub(super) fn node(
     cx: &mut CompileCx<'_>,
     form: Form,
+    what: &'static str,
     left: Option<Expr>,
     query: CompiledSubquery,
 ) -> SqlResult<Expr> {
@@ -144,7 +145,7 @@ pub(super) fn node(
     let mut right = Vec::with_capacity(left.len());
     for (i, (e, ty)) in (0..).zip(left.iter_mut().zip(query.columns.iter())) {
         let mut column = Expr::column_of_type(i, ty.clone());
-        how.push(super::compare::compare_as(cx, " IN ", e, &mut column)?);
+        how.push(super::compare::compare_as(cx, what, e, &mut column)?);
         let is_converted = ty.kind.is_string() && !matches!(column.node, Node::Column { .. });
         right.push(if is_converted { column } else { Expr::column_of_type(i, ty.clone()) });
     }

@@ -367,9 +367,13 @@ fn convert<'v>(
         && from.decimals == to.decimals
         && from.collation == to.collation;
     // IF and CASE may give a number with fewer digits than their type.
-    let other_scale = matches!(value, Value::Decimal(v) if v.scale() != to.decimals)
-        || to.kind == Kind::Decimal && !matches!(value, Value::Decimal(_));
-    if value.is_null() || same && !other_scale {
+    let other_form = match (to.kind, value) {
+        (_, Value::Decimal(v)) => v.scale() != to.decimals,
+        // The least BIT and FLOAT come as numbers.
+        (Kind::Decimal, _) | (Kind::Bit, Value::UInt(_)) | (Kind::Float, Value::Double(_)) => true,
+        _ => false,
+    };
+    if value.is_null() || same && !other_form {
         return Ok(value.borrowed());
     }
     Ok(match to.kind {
@@ -377,7 +381,12 @@ fn convert<'v>(
             let decimal = value.to_decimal(&mut cx.convert());
             Value::Decimal(decimal.fit(to.length.max(1), to.decimals).0)
         }
+        Kind::Float if from.kind == Kind::Float => Value::Float(value.to_f64(&mut cx.convert()) as f32),
         Kind::Float | Kind::Double => Value::Double(value.to_f64(&mut cx.convert())),
+        Kind::Bit => match *value {
+            Value::UInt(value) => Value::Bit { value, bytes: to.length.div_ceil(8) as u8 },
+            _ => value.borrowed(),
+        },
         Kind::DateTime | Kind::Timestamp => {
             value.to_datetime(&mut cx.convert()).map_or(Value::Null, Value::DateTime)
         }

@@ -179,8 +179,8 @@ fn result_of(
         }
         K::Min | K::Max => {
             let by: Collated = arg.collated(cx);
-            let mut ty = SqlType { labels: None, ..of.clone() };
-            if matches!(of.kind, Kind::Enum | Kind::Set | Kind::Char) {
+            let mut ty = of.clone();
+            if of.kind == Kind::Char {
                 ty.kind = Kind::VarChar;
                 ty.length = chars(of);
             }

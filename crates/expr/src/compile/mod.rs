@@ -187,10 +187,10 @@ impl Compiler<'_, '_, '_> {
             ExprKind::InSubquery { operand, query, negated } => {
                 let left = self.expr(operand)?;
                 let form = if *negated { Form::All(CmpOp::Ne) } else { Form::Any(CmpOp::Eq) };
-                self.subquery(form, Some(left), query)?
+                self.subquery(form, compare::name(CmpOp::Eq), Some(left), query)?
             }
-            ExprKind::Subquery(query) => self.subquery(Form::Scalar, None, query)?,
-            ExprKind::Exists(query) => self.subquery(Form::Exists, None, query)?,
+            ExprKind::Subquery(query) => self.subquery(Form::Scalar, "", None, query)?,
+            ExprKind::Exists(query) => self.subquery(Form::Exists, "", None, query)?,
             ExprKind::Quantified { left, op, quantifier, query } => {
                 let left = self.expr(left)?;
                 let op =
@@ -199,7 +199,7 @@ impl Compiler<'_, '_, '_> {
                     Quantifier::Any => Form::Any(op),
                     Quantifier::All => Form::All(op),
                 };
-                self.subquery(form, Some(left), query)?
+                self.subquery(form, compare::name(op), Some(left), query)?
             }
             ExprKind::OdbcEscape { name, value } => match literal::escaped(self.cx, *name, value) {
                 Some(moment) => moment,
@@ -219,16 +219,29 @@ impl Compiler<'_, '_, '_> {
         })
     }
 
-    fn subquery(&mut self, form: Form, left: Option<Expr>, query: &ast::Query<'_>) -> SqlResult<Expr> {
+    fn subquery(
+        &mut self,
+        form: Form,
+        what: &'static str,
+        left: Option<Expr>,
+        query: &ast::Query<'_>,
+    ) -> SqlResult<Expr> {
         let query = self.scope.subquery(query, self.cx)?;
         // A subquery of several columns as a value is a row: it can only be compared, which is not there yet.
         if form == Form::Scalar && query.columns.len() > 1 {
             return Err(compare::wrong_columns(1));
         }
-        subquery::node(self.cx, form, left, query)
+        subquery::node(self.cx, form, what, left, query)
     }
 
     fn unary(&mut self, op: UnaryOp, operand: &ast::Expr<'_>) -> SqlResult<Expr> {
+        // NOT a = b is a <> b, also to messages.
+        if let (UnaryOp::Not, ExprKind::Binary { op, left, right }) = (op, &operand.kind)
+            && let Some(negated) = negated(*op)
+            && ![left, right].iter().any(|e| matches!(e.kind, ExprKind::Row(_) | ExprKind::Subquery(_)))
+        {
+            return self.binary(negated, left, right);
+        }
         let x = self.value(operand)?;
         Ok(match op {
             UnaryOp::Plus => x,
@@ -302,7 +315,7 @@ impl Compiler<'_, '_, '_> {
         let left = self.expr(row)?;
         let query = self.scope.subquery(query, self.cx)?;
         let form = if op == CmpOp::Eq { Form::Any(op) } else { Form::All(op) };
-        subquery::node(self.cx, form, Some(left), query).map(Some)
+        subquery::node(self.cx, form, compare::name(op), Some(left), query).map(Some)
     }
 
     fn is(&mut self, operand: &ast::Expr<'_>, test: IsTest, negated: bool) -> SqlResult<Expr> {
@@ -379,6 +392,19 @@ impl Compiler<'_, '_, '_> {
         let args = of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?;
         functions::build(self.cx, FunctionCall { name: &name, written: &of.name.to_string(), args })
     }
+}
+
+/// The comparison that is true where this one is false.
+fn negated(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::Eq => BinaryOp::Ne,
+        BinaryOp::Ne => BinaryOp::Eq,
+        BinaryOp::Lt => BinaryOp::Ge,
+        BinaryOp::Le => BinaryOp::Gt,
+        BinaryOp::Gt => BinaryOp::Le,
+        BinaryOp::Ge => BinaryOp::Lt,
+        _ => return None,
+    })
 }
 
 /// The comparison operator, if it is one.
