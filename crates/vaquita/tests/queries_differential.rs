@@ -96,8 +96,9 @@ fn comparable(step: &str) -> Vec<String> {
     let cells = |line: &str| line.split('\t').map(str::trim_end).collect::<Vec<_>>().join("\t");
     let mut lines: Vec<String> = lines.map(|line| cells(line).to_lowercase()).collect();
     if is_query(step) && lines.len() > 1 {
-        // Of the text of an expression clients of utf8mb4 get 255 characters from 5.6.24, others 256.
-        let names: Vec<String> = lines[1].split('\t').map(|name| name.chars().take(255).collect()).collect();
+        // Of the text of an expression clients of utf8mb4 get 255 bytes from 5.6.24, others 256 characters.
+        let names: Vec<&str> =
+            lines[1].split('\t').map(|name| &name[..name.floor_char_boundary(255)]).collect();
         lines[1] = cells(&names.join("\t"));
         // The statement and the names of the columns stay where they are.
         lines[2..].sort_unstable();

@@ -6,12 +6,14 @@ use super::{Form, Judge, Queries, windows};
 type Kind = fn(&mut Queries) -> Vec<Form>;
 
 /// All kinds; the frequent ones several times.
-pub(super) const KINDS: [Kind; 22] = [
+pub(super) const KINDS: [Kind; 24] = [
     parts,
     rows,
     parts,
     rows,
     derived,
+    merged,
+    calculated,
     distinct,
     rollup,
     union,
@@ -86,6 +88,45 @@ fn derived(q: &mut Queries) -> Vec<Form> {
         old(format!(
             "select {column} as v, count(*), count({column}) from {from} where {condition} group by v"
         )),
+    ]
+}
+
+/// Conditions within a derived table and outside of it.
+fn merged(q: &mut Queries) -> Vec<Form> {
+    let (inner, outer) = (q.condition(&["y"], 1), q.condition(&["y"], 1));
+    let outside = replace_table(&outer, "y", "q");
+    let (key, column) = (q.column_of("acdefghk"), q.column());
+    let (x, y, join) = (q.some_table("x"), q.some_table("y"), q.join());
+    // A BIT of a table of WITH is a number in MariaDB.
+    let known = if column == "l" || outside.contains("q.l") { ours } else { new };
+    vec![
+        old(format!(
+            "select x.id, q.id, q.{column} from {x} {join} (select y.* from {y} where {inner}) q on q.{key} = x.{key} where \
+             {outside}"
+        )),
+        old(format!(
+            "select x.id, y.id, y.{column} from {x} {join} {y} on y.{key} = x.{key} where {inner} and {outer}"
+        )),
+        known(format!(
+            "with q as (select y.* from {y} where {inner}) select x.id, q.id, q.{column} from {x} {join} q on q.{key} = x.{key} \
+             where {outside}"
+        )),
+    ]
+}
+
+/// What a derived table calculates is NULL where an outer join finds no row of it.
+fn calculated(q: &mut Queries) -> Vec<Form> {
+    let condition = q.condition(&["y"], 1);
+    let column = q.column_of("abdkn");
+    let value = q.scalar("y", column);
+    let (x, y) = (q.some_table("x"), q.some_table("y"));
+    let of = |item: &str| format!("(select {item} from {y} where {condition} and y.id = x.id)");
+    vec![
+        old(format!(
+            "select x.id, q.i, q.v, q.k from {x} left join (select y.id as i, {value} as v, 'k' as k from {y} where \
+             {condition}) q on q.i = x.id"
+        )),
+        old(format!("select x.id, {}, {}, {} from {x}", of("y.id"), of(&value), of("'k'"))),
     ]
 }
 

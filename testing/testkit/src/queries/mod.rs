@@ -92,10 +92,18 @@ pub enum Dress {
     Nested,
     /// By views that are temporary tables.
     TempTable,
+    /// By views that calculate their columns.
+    Calculated,
+    /// As derived tables.
+    Derived,
+    /// As derived tables of derived tables that calculate their columns and have conditions.
+    DerivedTwice,
+    /// With optimizer hints, which are comments to the real servers here.
+    Hinted(u64),
 }
 
 /// All of them; the first one is the plain one.
-pub const DRESSES: [Dress; 9] = [
+pub const DRESSES: [Dress; 13] = [
     Dress::Plain,
     Dress::NoIndex,
     Dress::IgnorePrimary,
@@ -105,6 +113,37 @@ pub const DRESSES: [Dress; 9] = [
     Dress::Merged,
     Dress::Nested,
     Dress::TempTable,
+    Dress::Calculated,
+    Dress::Derived,
+    Dress::DerivedTwice,
+    Dress::Hinted(0),
+];
+
+/// Columns as expressions of the same values and types as far as anything here can tell.
+const CALCULATED: [(&str, &str); 5] = [
+    ("a", "z.a + 0"),
+    ("b", "concat(z.b)"),
+    ("c", "z.c + 0"),
+    ("d", "z.d + interval 0 day"),
+    ("k", "z.k + 0"),
+];
+
+/// Hints that change no rows: of methods, of joins and of indexes.
+const HINTS: [&str; 14] = [
+    "NO_RANGE_OPTIMIZATION(x)",
+    "NO_RANGE_OPTIMIZATION(x k0) NO_BNL(y)",
+    "NO_BNL()",
+    "BNL(y)",
+    "HASH_JOIN()",
+    "JOIN_ORDER(y, x)",
+    "NO_INDEX(x) ORDER_INDEX(y k0)",
+    "JOIN_INDEX(x k0) GROUP_INDEX(x PRIMARY)",
+    "NO_ORDER_INDEX(x) NO_GROUP_INDEX(x)",
+    "NO_MERGE()",
+    "NO_MERGE(q) JOIN_FIXED_ORDER()",
+    "INDEX(s k0) SEMIJOIN() SUBQUERY(INTOEXISTS)",
+    "BKA(x) MRR(y) NO_ICP(x)",
+    "JOIN_PREFIX(x) NO_HASH_JOIN()",
 ];
 
 /// Which real server may judge a form.
@@ -184,8 +223,8 @@ impl Queries {
         }
     }
 
-    /// Statements that make the tables `t0`, `t1`, `t2` with their rows and views: `m0` is merged, `n0` is made over it, `u0` is
-    /// a temporary table.
+    /// Statements that make the tables `t0`, `t1`, `t2` with their rows and views: `m0` is merged, `n0` is made over it, `c0`
+    /// calculates, `u0` is a temporary table.
     pub fn tables(&mut self) -> Vec<String> {
         let mut statements = Vec::new();
         let collations = &COLLATIONS[self.below(COLLATIONS.len() as u64) as usize];
@@ -221,6 +260,9 @@ impl Queries {
                 list.join(", "),
                 list.iter().map(|name| format!("z.{name}")).collect::<Vec<_>>().join(", ")
             ));
+            let items = calculated_items();
+            statements
+                .push(format!("create or replace algorithm = merge view c{t} as select {items} from t{t} z"));
             statements
                 .push(format!("create or replace algorithm = temptable view u{t} as select * from t{t}"));
         }
@@ -230,7 +272,7 @@ impl Queries {
     /// A table with that name, as the dress has it.
     fn table(&self, t: u64, alias: &str) -> String {
         match self.dress {
-            Dress::Plain | Dress::Straight => format!("t{t} {alias}"),
+            Dress::Plain | Dress::Straight | Dress::Hinted(_) => format!("t{t} {alias}"),
             Dress::NoIndex => format!("t{t} {alias} use index ()"),
             Dress::IgnorePrimary => format!("t{t} {alias} ignore index (primary)"),
             Dress::ForcePrimary => format!("t{t} {alias} force index (primary)"),
@@ -239,6 +281,14 @@ impl Queries {
             Dress::Merged => format!("m{t} {alias}"),
             Dress::Nested => format!("n{t} {alias}"),
             Dress::TempTable => format!("u{t} {alias}"),
+            Dress::Calculated => format!("c{t} {alias}"),
+            Dress::Derived => format!("(select * from t{t}) {alias}"),
+            Dress::DerivedTwice => {
+                let items = calculated_items();
+                format!(
+                    "(select * from (select {items} from t{t} z where z.id >= 0) z where z.id < 1000) {alias}"
+                )
+            }
         }
     }
 
@@ -262,11 +312,39 @@ impl Queries {
     /// and who judges them is the same in all dresses.
     pub fn forms(&self, query: Query, dress: Dress) -> Vec<Form> {
         let mut queries = Queries { rng: Rng::new(query.seed), keys: self.keys, dress };
-        forms::KINDS[query.kind](&mut queries)
+        let mut forms = forms::KINDS[query.kind](&mut queries);
+        if let Dress::Hinted(seed) = dress {
+            let mut rng = Rng::new(seed);
+            forms.iter_mut().for_each(|form| form.sql = with_hints(&form.sql, &mut rng));
+        }
+        forms
     }
 
     /// A dress for a form, any but the plain one.
     pub fn dress(&mut self) -> Dress {
-        DRESSES[1 + self.below(DRESSES.len() as u64 - 1) as usize]
+        match DRESSES[1 + self.below(DRESSES.len() as u64 - 1) as usize] {
+            Dress::Hinted(_) => Dress::Hinted(self.rng.next_u64()),
+            dress => dress,
+        }
     }
+}
+
+fn calculated_items() -> String {
+    let item = |(name, _): &(&str, &str)| match CALCULATED.iter().find(|(calculated, _)| calculated == name) {
+        Some((_, expr)) => format!("{expr} as {name}"),
+        None => format!("z.{name}"),
+    };
+    let list: Vec<String> = COLUMNS.iter().map(item).collect();
+    format!("z.id, {}", list.join(", "))
+}
+
+/// Every SELECT with some hint.
+fn with_hints(sql: &str, rng: &mut Rng) -> String {
+    let mut blocks = sql.split("select ");
+    let mut out = blocks.next().unwrap_or_default().to_owned();
+    for block in blocks {
+        let hint = HINTS[rng.below(HINTS.len() as u64) as usize];
+        out += &format!("select /*+ {hint} */ {block}");
+    }
+    out
 }

@@ -64,7 +64,7 @@ impl Queries {
     }
 
     /// An expression of a column's type, made of that column of a table.
-    fn scalar(&mut self, table: &str, column: &str) -> String {
+    pub(super) fn scalar(&mut self, table: &str, column: &str) -> String {
         let name = format!("{table}.{column}");
         let value = self.value(column);
         // What becomes of a BIT, a FLOAT, a YEAR or a number above 2^63 that is chosen is another type in each server, and a time is
@@ -72,6 +72,8 @@ impl Queries {
         if matches!(column, "e" | "f" | "g" | "h" | "l" | "p") {
             return name;
         }
+        // What IF and CASE choose has the digits of its type here, in 5.6 its own.
+        let value = if column == "c" { value.replace("2.5", "2.50") } else { value };
         match self.below(5) {
             0 => format!("coalesce({name}, {value})"),
             1 => format!("ifnull({name}, {value})"),

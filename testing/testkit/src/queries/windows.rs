@@ -146,6 +146,8 @@ pub(super) fn ranges(q: &mut Queries) -> Vec<Form> {
     };
     // In the direction of the order: the least and the greatest number that counts.
     let (low, high) = if descending { (on, back) } else { (back, on) };
+    // Where a frame has no value MariaDB's BIT_OR keeps that of the row before.
+    let known = if here.starts_with("bit_or") { ours } else { new };
     match q.below(4) {
         // Numbers that are exact.
         0 => {
@@ -154,7 +156,7 @@ pub(super) fn ranges(q: &mut Queries) -> Vec<Form> {
                 "(i.{by} between x.{by} - {low} and x.{by} + {high} or i.{by} is null and x.{by} is null)"
             );
             vec![
-                new(over(by, &format!(" range between {back} preceding and {on} following"))),
+                known(over(by, &format!(" range between {back} preceding and {on} following"))),
                 old(of(&near)),
             ]
         }
@@ -164,9 +166,9 @@ pub(super) fn ranges(q: &mut Queries) -> Vec<Form> {
             let (l, r) = if descending { ("x", "i") } else { ("i", "x") };
             let less = format!("({l}.{by} <= {r}.{by} or {l}.{by} is null)");
             vec![
-                new(over(by, "")),
-                new(over(by, " range unbounded preceding")),
-                new(over(by, " range between unbounded preceding and current row")),
+                known(over(by, "")),
+                known(over(by, " range unbounded preceding")),
+                known(over(by, " range between unbounded preceding and current row")),
                 old(of(&less)),
             ]
         }
@@ -174,7 +176,7 @@ pub(super) fn ranges(q: &mut Queries) -> Vec<Form> {
             let by = q.column_of("acdefghk");
             let (l, r) = if descending { ("x", "i") } else { ("i", "x") };
             let more = format!("({l}.{by} >= {r}.{by} or {r}.{by} is null)");
-            vec![new(over(by, " range between current row and unbounded following")), old(of(&more))]
+            vec![known(over(by, " range between current row and unbounded following")), old(of(&more))]
         }
         // Times: MariaDB has no frames of them.
         _ => {
