@@ -88,7 +88,16 @@ impl New {
         // In strict mode text that is malformed becomes NULL, so any text may.
         let chosen = matches!(
             self.call.name,
-            "" | "case" | "if" | "coalesce" | "ifnull" | "greatest" | "least" | "@" | ":=" | "@@"
+            "" | "case"
+                | "if"
+                | "coalesce"
+                | "ifnull"
+                | "greatest"
+                | "least"
+                | "@"
+                | ":="
+                | "@@"
+                | "selected"
         );
         let strict = self.is_text() && !chosen && env::sql_mode(cx.session.state).is_strict();
         self.ty.nullable = nullable || strict;

@@ -14,6 +14,7 @@
 //! | aggregate functions | [`aggregate`] |
 //! | literals, variables, operators | `literal`, `variables`, `arith`, `compare`, `pattern`, `cast`, `control` |
 //! | functions, by family | `functions` |
+//! | what a block within selects | [`selected`] |
 //! | values within JSON documents | `document` |
 //! | subqueries as expressions see them | [`subquery`] |
 //! | full-text searches as expressions see them | [`fulltext`] |
@@ -45,6 +46,7 @@ mod properties;
 mod query;
 pub mod row;
 pub mod scope;
+pub mod selected;
 pub mod stored;
 mod subquery;
 pub mod trigger;
@@ -67,5 +69,6 @@ pub use print::with_values;
 pub use query::{CompiledSubquery, Conversion, FullText, Subquery, TakeRow};
 pub use row::{ColumnMap, Row, TableRow};
 pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
+pub use selected::{Seen, selected, stored};
 pub use vaquita_session::EvalCx;
 pub use variables::set_user_variable;

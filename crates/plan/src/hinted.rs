@@ -6,8 +6,32 @@ use vaquita_parser::ast::{Hint, HintOrder, HintPurpose, HintWhat};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wish {
     Order(HintOrder),
-    Indexes { purpose: HintPurpose, use_them: bool },
+    Indexes {
+        purpose: HintPurpose,
+        use_them: bool,
+    },
+    /// Derived tables and views become part of the block that names them, or not.
+    Merge(bool),
+    /// Tables are joined by hash, or not.
+    Hash(bool),
+    /// No ranges of indexes are read.
+    NoRanges,
+    /// What is not among the ways of this planner.
     Nothing,
+}
+
+impl Wish {
+    /// What a hint about a method asks for. BNL and NO_BNL are about hash joins in MySQL, too, from 8.0.20 on.
+    fn of_method(name: &str) -> Wish {
+        match name {
+            "MERGE" => Wish::Merge(true),
+            "NO_MERGE" => Wish::Merge(false),
+            "BNL" | "HASH_JOIN" => Wish::Hash(true),
+            "NO_BNL" | "NO_HASH_JOIN" => Wish::Hash(false),
+            "NO_RANGE_OPTIMIZATION" => Wish::NoRanges,
+            _ => Wish::Nothing,
+        }
+    }
 }
 
 /// A hint of tables, by itself.
@@ -34,7 +58,8 @@ impl Asked {
         let wish = match hint.what {
             HintWhat::Order(order) => Wish::Order(order),
             HintWhat::Indexes { purpose, use_them } => Wish::Indexes { purpose, use_them },
-            HintWhat::Method | HintWhat::Subquery => Wish::Nothing,
+            HintWhat::Method => Wish::of_method(hint.name),
+            HintWhat::Subquery => Wish::Nothing,
             _ => return None,
         };
         Some(Asked {
@@ -52,7 +77,7 @@ impl Asked {
             // Several orders may hold at once.
             Wish::Order(HintOrder::These) => Vec::new(),
             Wish::Order(_) => vec![base.to_owned()],
-            Wish::Nothing if !self.indexes.is_empty() => {
+            Wish::Nothing | Wish::NoRanges if !self.indexes.is_empty() => {
                 let of = |index| format!("{base} {} {index}", self.tables.join(","));
                 self.indexes.iter().map(of).collect()
             }

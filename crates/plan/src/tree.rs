@@ -8,7 +8,7 @@ use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::{ReadLock, WaitPolicy};
 use vaquita_expr::window::{Frame, WindowKind};
-use vaquita_expr::{Aggregate, ColumnMap, Expr};
+use vaquita_expr::{Aggregate, ColumnMap, CompileCx, Expr};
 use vaquita_session::privilege::{Through, ViewId};
 use vaquita_types::SqlType;
 use vaquita_types::compare::CompareAs;
@@ -545,6 +545,15 @@ impl QueryPlan {
             Body::Recursive(recursion) => std::iter::once(&recursion.first).chain(&recursion.next).collect(),
             Body::Values { subqueries, .. } => subqueries.iter().map(|(s, _)| &s.plan).collect(),
             Body::Block(_) => Vec::new(),
+        }
+    }
+
+    /// Has its values made those of columns: it is a table that is made first. The parts of a union are made such anyway.
+    pub(crate) fn store_items(&mut self, cx: &mut CompileCx<'_>) {
+        let Body::Block(block) = &mut self.body else { return };
+        for item in &mut block.items {
+            let value = std::mem::replace(item, Expr::null());
+            *item = vaquita_expr::stored(cx, value);
         }
     }
 

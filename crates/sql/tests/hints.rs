@@ -2,13 +2,7 @@
 
 mod support;
 
-use support::{open, root, run};
-
-fn all(c: &mut vaquita_sql::Connection, script: &[(&str, &str)]) {
-    for (sql, answer) in script {
-        assert_eq!(run(c, sql), *answer, "{sql}");
-    }
-}
+use support::{answers, open, root, run};
 
 /// Tables and the keys they are read by, in the order in which they are read.
 fn order(c: &mut vaquita_sql::Connection, sql: &str) -> String {
@@ -167,7 +161,7 @@ fn variables_are_set_for_one_statement() {
     let opened = tables();
     let mut c = root(&opened.db);
     run(&mut c, "use d");
-    all(
+    answers(
         &mut c,
         &[
             ("select /*+ SET_VAR(sql_mode = '') */ 'a' + 1, @@sql_mode", "1|"),
@@ -223,4 +217,77 @@ fn variables_are_set_for_one_statement() {
             ),
         ],
     );
+}
+
+#[test]
+fn methods_are_chosen() {
+    let opened = tables();
+    let mut c = root(&opened.db);
+    run(&mut c, "use d");
+    assert_eq!(
+        run(
+            &mut c,
+            "insert into a select id + 10, id + 10, 5 from a; insert into b select id, x from a where id > 10"
+        ),
+        ""
+    );
+    let mut line = |sql: &str| run(&mut c, &format!("explain {sql}"));
+    // Ranges.
+    assert!(line("select * from a where x > 17").contains("|range|kx|kx|"));
+    assert!(line("select /*+ NO_RANGE_OPTIMIZATION(a kx) */ * from a where x > 17").contains("|ALL|"));
+    assert!(line("select /*+ NO_RANGE_OPTIMIZATION(a) */ * from a where x > 17").contains("|ALL|"));
+    assert!(
+        line("select /*+ NO_RANGE_OPTIMIZATION(a ky) */ * from a where x > 17").contains("|range|kx|kx|")
+    );
+    // A single value is no range.
+    assert!(line("select /*+ NO_RANGE_OPTIMIZATION(a kx) */ * from a where x = 17").contains("|ref|kx|kx|"));
+    // Joins by hash.
+    let hash = "Using join buffer (Hash Join)";
+    assert!(line("select count(*) from c join a on c.x = a.y + 0").contains(hash));
+    for hint in ["NO_BNL()", "NO_HASH_JOIN()", "NO_BNL(a, c)"] {
+        let told = line(&format!("select /*+ {hint} */ count(*) from c join a on c.x = a.y + 0"));
+        assert!(!told.contains(hash), "{hint}: {told}");
+    }
+    let by_key = "count(*) from c straight_join a on c.x = a.id";
+    assert!(line(&format!("select {by_key}")).contains("|eq_ref|"));
+    assert!(line(&format!("select /*+ BNL(a) */ {by_key}")).contains(hash));
+    // Derived tables and views.
+    assert_eq!(run(&mut c, "create view va as select id, x from a"), "");
+    let mut names = |sql: &str| order(&mut c, sql);
+    assert_eq!(names("select * from (select id, x from a) q where x = 3"), "a:kx");
+    assert_eq!(names("select /*+ MERGE(q) */ * from (select id, x from a) q where x = 3"), "a:kx");
+    for hint in ["NO_MERGE(q)", "NO_MERGE()", "NO_MERGE(r, q)"] {
+        let sql =
+            format!("select /*+ {hint} */ * from (select id, x from a) q, (select 1 one) r where x = 3");
+        assert!(names(&sql).contains("a:"), "{hint}");
+        assert!(names(&sql).contains("<derived"), "{hint}");
+    }
+    assert_eq!(names("select * from va where x = 3"), "a:kx");
+    assert_eq!(names("select /*+ NO_MERGE(va) */ * from va where x = 3"), "<derived2>:NULL a:kx");
+    assert_eq!(names("select /*+ NO_MERGE(other) */ * from va where x = 3"), "a:kx");
+    // Orders of what is merged.
+    let merged = "from (select id from a) q join b on b.id = q.id";
+    assert!(names(&format!("select /*+ JOIN_ORDER(b, q) */ * {merged}")).starts_with("b:"));
+    assert!(names(&format!("select /*+ JOIN_ORDER(q, b) */ * {merged}")).starts_with("a:"));
+}
+
+#[test]
+fn indexes_sort_and_group_or_not() {
+    let opened = tables();
+    let mut c = root(&opened.db);
+    run(&mut c, "use d");
+    let mut sorts = |sql: &str| run(&mut c, &format!("explain {sql}")).contains("Using filesort");
+    assert!(!sorts("select x from a order by x limit 2"));
+    assert!(sorts("select /*+ NO_ORDER_INDEX(a kx) */ x from a order by x limit 2"));
+    assert!(sorts("select /*+ NO_ORDER_INDEX(a) */ x from a order by x limit 2"));
+    assert!(!sorts("select /*+ NO_GROUP_INDEX(a) */ x from a order by x limit 2"));
+    assert!(!sorts("select /*+ ORDER_INDEX(a kx) */ * from a order by x"));
+    assert!(sorts("select /*+ ORDER_INDEX(a ky) */ * from a order by x"));
+    assert!(!sorts("select * from a force index for order by (kx) order by x"));
+    assert!(sorts("select x from a ignore index for order by (kx) order by x limit 2"));
+    let mut groups = |sql: &str| run(&mut c, &format!("explain {sql}")).contains("Using temporary");
+    assert!(!groups("select x, count(*) from a group by x"));
+    assert!(groups("select /*+ NO_GROUP_INDEX(a kx) */ x, count(*) from a group by x"));
+    assert!(groups("select x, count(*) from a ignore index for group by (kx) group by x"));
+    assert!(!groups("select /*+ GROUP_INDEX(a kx) */ x, sum(y) from a group by x"));
 }

@@ -296,7 +296,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             };
             list.push(make(Path::Ref { index: i, key, reverse: false }, rows, 1.0));
         }
-        if ranged {
+        let may_range = &self.scope.slots[slot].methods.ranged;
+        if ranged && may_range.as_ref().is_none_or(|may| may.contains(&i)) {
             // Of other tables' rows only equal values are looked up; a range for each row would be planned by guesses.
             let sarg = if constant { sarg.clone() } else { constant_part(sarg) };
             let ranges = if constant { ranges } else { self.ranges(info, index, &sarg, cx) };

@@ -1,10 +1,11 @@
 //! Query blocks and unions: from the syntax tree to a plan.
 
+use super::derived::Merges;
 use super::from::{self, conjuncts, join_tree, open_tables};
 use super::group;
 use super::hints;
 use super::join;
-use super::merged;
+use super::merged::{self, MergedView};
 use super::names::{Aliases, BlockScope, Item, Opened, Slot};
 use super::on_duplicate::Updates;
 use super::union;
@@ -390,9 +391,10 @@ fn plan_select_block<'p>(
     }
     planner.blocks.set(planner.blocks.get() + 1);
     let hints = hints::enter(planner, select.hints, cx);
-    let mut opened = Opened::default();
+    let merges = Merges::of(planner, select, query, &hints);
+    let mut opened = Opened { merges, ..Opened::default() };
     open_tables(planner, select.from, outer, cx, MdlMode::SharedRead, &mut opened)?;
-    let straight_join = hints.apply(&mut opened.slots, cx) || select.options.straight_join;
+    let straight_join = hints.apply(&mut opened, cx) || select.options.straight_join;
     let scope = BlockScope::of(planner, outer, opened);
     let builder = Builder { planner, scope: &scope, select, straight_join };
     let locking = Locking { clauses: query.locking, targets: &[] };
@@ -404,6 +406,7 @@ fn plan_select_block<'p>(
     }
     let types: Vec<SqlType> = block.items.iter().map(|item| item.ty().clone()).collect();
     planner.note_uses(from::uses_of(&scope, query.locking));
+    planner.uses.borrow_mut().extend(scope.views.iter().flat_map(|view| view.reads.iter().cloned()));
     let plan = QueryPlan {
         body: Body::Block(Box::new(block)),
         order: Vec::new(),
@@ -454,6 +457,14 @@ fn check_recursive(
         ));
     }
     Ok(())
+}
+
+/// What an item of the select list names.
+pub(crate) struct NamedItem {
+    /// The table and the column, if it is one.
+    pub(crate) at: Option<(usize, usize)>,
+    /// By which name it can be referred to, if not by that of the result's column.
+    pub(crate) name: Option<String>,
 }
 
 /// Builds the plan of one SELECT.
@@ -584,16 +595,34 @@ impl Builder<'_, '_, '_> {
     fn items(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<ColumnMeta>> {
         let scope = self.scope;
         let mut columns = Vec::new();
-        for (at, item) in self.select.items.iter().enumerate() {
-            match item {
+        self.each_item(cx, &mut |name, expr, named| {
+            columns.push(self.meta(&expr, name, named.at));
+            let name = named.name.unwrap_or_else(|| String::from_utf8_lossy(name).into_owned());
+            scope.items.borrow_mut().push(Item { name, expr });
+        })?;
+        if let Some(names) = &mut *self.planner.names.borrow_mut() {
+            let names_of = columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned());
+            names.note_items(self.select, names_of.collect());
+        }
+        Ok(columns)
+    }
+
+    /// Compiles the select list, item by item: what a column is called, and what it is.
+    pub(crate) fn each_item(
+        &self,
+        cx: &mut CompileCx<'_>,
+        item: &mut dyn FnMut(&[u8], Expr, NamedItem),
+    ) -> SqlResult<()> {
+        let scope = self.scope;
+        for (at, of) in self.select.items.iter().enumerate() {
+            match of {
                 SelectItem::Wildcard => {
                     let visible = scope.visible.borrow().clone();
                     if visible.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
                     for v in visible.into_iter().filter(|v| !scope.named(v.slot).leaves_out(v.column)) {
-                        self.note_star(at, v.slot, v.column);
-                        self.push_column(v.slot, v.column, &mut columns, cx)?;
+                        self.star_column((at, v.slot, v.column), item, cx)?;
                     }
                 }
                 SelectItem::TableWildcard(name) => {
@@ -602,12 +631,8 @@ impl Builder<'_, '_, '_> {
                         return Err(SqlError::new(1051, format!("Unknown table '{}'", name.name)));
                     };
                     let named = scope.named(slot);
-                    for column in named.shown() {
-                        if named.leaves_out(column) {
-                            continue;
-                        }
-                        self.note_star(at, slot, column);
-                        self.push_column(slot, column, &mut columns, cx)?;
+                    for column in named.shown().filter(|&column| !named.leaves_out(column)) {
+                        self.star_column((at, slot, column), item, cx)?;
                     }
                 }
                 SelectItem::Expr { expr, alias, span } => {
@@ -621,39 +646,30 @@ impl Builder<'_, '_, '_> {
                             &cx.session.state.vars,
                         ),
                     };
-                    columns.push(self.meta(&compiled, &name, self.named_by(expr)));
-                    let name = match (alias, &expr.kind) {
-                        (None, ExprKind::Column(column)) => column.name.to_string(),
-                        _ => String::from_utf8_lossy(&name).into_owned(),
+                    let own = match (alias, &expr.kind) {
+                        (None, ExprKind::Column(column)) => Some(column.name.to_string()),
+                        _ => None,
                     };
-                    scope.items.borrow_mut().push(Item { name, expr: compiled });
+                    item(&name, compiled, NamedItem { at: self.named_by(expr), name: own });
                 }
             }
         }
-        if let Some(names) = &mut *self.planner.names.borrow_mut() {
-            let names_of = columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned());
-            names.note_items(self.select, names_of.collect());
-        }
-        Ok(columns)
+        Ok(())
     }
 
-    fn note_star(&self, item: usize, slot: usize, column: usize) {
-        if let Some(names) = &mut *self.planner.names.borrow_mut() {
-            names.note_star(self.select, item, self.scope.written(slot, column));
-        }
-    }
-
-    fn push_column(
+    /// A column that `*` means: which item it is, table and column.
+    fn star_column(
         &self,
-        slot: usize,
-        column: usize,
-        columns: &mut Vec<ColumnMeta>,
+        (at, slot, column): (usize, usize, usize),
+        item: &mut dyn FnMut(&[u8], Expr, NamedItem),
         cx: &mut CompileCx<'_>,
     ) -> SqlResult<()> {
+        if let Some(names) = &mut *self.planner.names.borrow_mut() {
+            names.note_star(self.select, at, self.scope.written(slot, column));
+        }
         let expr = compile_column(self.scope, slot, column, cx)?;
-        let name = self.scope.named(slot).columns[column].name.clone();
-        columns.push(self.meta(&expr, name.as_bytes(), Some((slot, column))));
-        self.scope.items.borrow_mut().push(Item { name, expr });
+        let name = &self.scope.named(slot).columns[column].name;
+        item(name.as_bytes(), expr, NamedItem { at: Some((slot, column)), name: Some(name.clone()) });
         Ok(())
     }
 
@@ -686,7 +702,8 @@ impl Builder<'_, '_, '_> {
             meta.org_table = table.name.as_bytes().into();
             meta.org_name = table.columns[column].name.as_bytes().into();
         }
-        if let Some((slot, column)) = base {
+        let of_derived = named.is_some_and(|(at, _)| self.scope.view(at).is_some_and(MergedView::is_derived));
+        if let Some((slot, column)) = base.filter(|_| !of_derived) {
             let slot = &self.scope.slots[slot];
             if let crate::tree::Source::Stored(info) = &slot.source {
                 meta.flags = info.columns[column].flags;

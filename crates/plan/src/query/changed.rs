@@ -52,7 +52,7 @@ impl ChangedView {
         columns.dedup();
         Some(ChangedView {
             faces: within.faces.iter().rev().cloned().collect(),
-            through: within.through.clone(),
+            through: within.through.clone()?,
             slot,
             slots: slots.len(),
             checks: view.checks.clone(),
@@ -101,7 +101,7 @@ impl ChangedView {
                     Wanted::columns(&face.database, &face.name, privilege, names)
                 }
             };
-            want.view = Some(face.id.clone());
+            want.view.clone_from(&face.id);
             want.through.clone_from(&face.through);
             wants.push(want);
         }

@@ -2,8 +2,8 @@
 
 use super::block;
 use super::json_table;
-use super::merged::Within;
-use super::names::{BlockScope, Depends, Opened, Slot, SlotColumn, TABLES_MAX, VIEWS, Visible};
+use super::merged::{self, Within};
+use super::names::{BlockScope, Depends, Methods, Opened, Slot, SlotColumn, TABLES_MAX, VIEWS, Visible};
 use super::view::{self, OpenedView};
 use super::with::named_columns;
 use crate::common::{CommonColumn, CommonRows, CommonTable};
@@ -70,6 +70,9 @@ pub(crate) fn open_table_of<'p>(
             None => open_named(planner, named, cx, how, opened),
         },
         TableRef::Derived(derived) => {
+            if merge_derived(planner, derived, outer, cx, how, opened)? {
+                return Ok(());
+            }
             let slot = open_derived(planner, derived, outer, cx, opened)?;
             push_slot(opened, slot)
         }
@@ -98,6 +101,32 @@ pub(crate) fn open_table_of<'p>(
     }
 }
 
+/// Makes a derived table part of the block; whether that can be.
+fn merge_derived<'p>(
+    planner: &Planner<'p>,
+    table: &ast::DerivedTable<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+    how: (MdlMode, bool),
+    opened: &mut Opened,
+) -> SqlResult<bool> {
+    let tables = opened.base + opened.slots.len();
+    let Some(select) = opened.merges.mergeable(table, tables) else { return Ok(false) };
+    check_new(opened, "", &table.alias.to_string(), 1)?;
+    let aggregates = std::mem::take(&mut cx.aggregates);
+    let windows = std::mem::take(&mut cx.windows);
+    planner.blocks.set(planner.blocks.get() + 1);
+    let naming = merged::Naming::Derived(table);
+    let done = merged::open(planner, naming, (table.query, select), opened, outer, cx, how);
+    planner.blocks.set(planner.blocks.get() - 1);
+    cx.aggregates = aggregates;
+    cx.windows = windows;
+    let Some(merged) = done? else { return Ok(false) };
+    opened.order.push(VIEWS + opened.views.len());
+    opened.views.push(merged);
+    Ok(true)
+}
+
 /// A derived table. It sees nothing of its own block, unless it is LATERAL: then the tables before it, which are `slots`.
 fn open_derived<'p>(
     planner: &Planner<'p>,
@@ -124,7 +153,8 @@ fn open_derived<'p>(
     planner.derived.set(planner.derived.get() - 1);
     cx.aggregates = aggregates;
     cx.windows = windows;
-    let planned = planned?;
+    let mut planned = planned?;
+    planned.plan.store_items(cx);
     let columns = named_columns(&planned, derived.columns)?;
     let source = Source::Derived(Arc::new(planned.plan));
     let slot =
@@ -154,7 +184,9 @@ fn scope_before<'s, 'p>(
 ) -> BlockScope<'s, 'p> {
     // The subqueries of views stay theirs: the next scope takes them.
     let kept: Vec<_> = opened.views.iter().map(|view| view.subqueries.take()).collect();
+    let merges = opened.merges.clone();
     let before = BlockScope::of(planner, outer, std::mem::take(opened));
+    opened.merges = merges;
     before.views.iter().zip(kept).for_each(|(view, kept)| *view.subqueries.borrow_mut() = kept);
     *before.visible.borrow_mut() = before.all_visible();
     before.slots.iter().for_each(|slot| slot.nullable.set(slot.nullable.get() || slot.padded.get()));
@@ -171,7 +203,7 @@ fn leave(before: BlockScope<'_, '_>, lateral: TableSet, opened: &mut Opened) -> 
         outer_tables: before.outer_tables.get(),
         correlated: before.correlated.get(),
     };
-    *opened = before.into_opened();
+    *opened = Opened { merges: std::mem::take(&mut opened.merges), ..before.into_opened() };
     // Those that outer joins within a view have made so stay so.
     let stays = |slot: &Slot| slot.nullable.get() && slot.within.is_some() && !slot.padded.get();
     opened.slots.iter().for_each(|slot| slot.nullable.set(stays(slot)));
@@ -304,6 +336,7 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         used,
         allowed: None,
         force: false,
+        methods: Methods::default(),
         after: TableSet::default(),
         depends,
         substituted: RefCell::default(),
@@ -415,10 +448,9 @@ fn open_view(
     push_slot(opened, slot)
 }
 
-/// USE, FORCE, IGNORE INDEX. Hints for ORDER BY or GROUP BY only are not looked at.
+/// USE, FORCE, IGNORE INDEX.
 fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) -> SqlResult<()> {
-    let mut ignored = Vec::new();
-    let mut used: Option<Vec<usize>> = None;
+    let mut chosen = [IndexChoice::default(), IndexChoice::default(), IndexChoice::default()];
     for hint in hints {
         let mut indexes = Vec::new();
         for name in hint.indexes {
@@ -428,23 +460,46 @@ fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) 
             })?;
             indexes.push(key.index);
         }
-        if matches!(hint.scope, Some(ast::IndexHintScope::OrderBy | ast::IndexHintScope::GroupBy)) {
-            continue;
-        }
+        let of = match hint.scope {
+            Some(ast::IndexHintScope::OrderBy) => 1,
+            Some(ast::IndexHintScope::GroupBy) => 2,
+            _ => 0,
+        };
         match hint.kind {
-            ast::IndexHintKind::Ignore => ignored.append(&mut indexes),
+            ast::IndexHintKind::Ignore => chosen[of].ignored.append(&mut indexes),
             kind => {
-                slot.force |= kind == ast::IndexHintKind::Force;
-                used.get_or_insert_default().append(&mut indexes);
+                let force = kind == ast::IndexHintKind::Force;
+                slot.force |= force && of == 0;
+                slot.methods.sorted |= force && of > 0;
+                chosen[of].used.get_or_insert_default().append(&mut indexes);
             }
         }
     }
-    ignored.extend(info.keys.iter().filter(|key| key.invisible).map(|key| key.index));
-    if used.is_some() || !ignored.is_empty() {
-        let all = used.unwrap_or_else(|| (0..info.table.indexes.len()).collect());
-        slot.allowed = Some(all.into_iter().filter(|i| !ignored.contains(i)).collect());
-    }
+    let [for_rows, for_order, for_groups] = &mut chosen;
+    for_rows.ignored.extend(info.keys.iter().filter(|key| key.invisible).map(|key| key.index));
+    let count = info.table.indexes.len();
+    slot.allowed = for_rows.allowed(count);
+    slot.methods.sorting = for_order.allowed(count);
+    slot.methods.grouping = for_groups.allowed(count);
     Ok(())
+}
+
+/// Indexes that hints of one purpose name.
+#[derive(Debug, Default)]
+struct IndexChoice {
+    used: Option<Vec<usize>>,
+    ignored: Vec<usize>,
+}
+
+impl IndexChoice {
+    /// Those that are left, of so many; `None`: all.
+    fn allowed(&mut self, count: usize) -> Option<Vec<usize>> {
+        if self.used.is_none() && self.ignored.is_empty() {
+            return None;
+        }
+        let all = self.used.take().unwrap_or_else(|| (0..count).collect());
+        Some(all.into_iter().filter(|i| !self.ignored.contains(i)).collect())
+    }
 }
 
 /// What the tables of a block are used for, for privilege checks; those of merged views behind the views that read them.
@@ -460,7 +515,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
     for &at in &scope.order {
         let named = scope.named(at);
         let (used, substituted, view) = match scope.view(at) {
-            Some(view) => (&view.used, &none, Some(view.face.id.clone())),
+            Some(view) => (&view.used, &none, view.face.id.clone()),
             None => {
                 let slot = &scope.slots[at];
                 (&slot.used, &slot.substituted, slot.view.clone())
@@ -489,9 +544,9 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
         columns: names(&slot.columns, &slot.used, &slot.substituted.borrow()),
         locked: false,
         for_update: false,
-        derived: false,
+        derived: within.faces.iter().any(|face| face.id.is_none()),
         view: slot.view.clone(),
-        through: Some(within.through.clone()),
+        through: within.through.clone(),
     }));
     uses
 }

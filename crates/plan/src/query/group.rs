@@ -177,6 +177,9 @@ fn loose(
     {
         return None;
     }
+    if let (Some(value), None) = (expr.value_selected(), expr.row_selected()) {
+        return loose(value, keys, fixed, params);
+    }
     if let Some(column) = column_of(expr) {
         return (!fixed.contains(&column)).then_some(column);
     }

@@ -1,10 +1,12 @@
-//! Optimizer hints of a query block: the order of its tables, and which of their indexes are read.
+//! Optimizer hints of a query block: the order of its tables, which of their indexes are read, and how.
 //!
 //! A hint may be for another block than the one it stands in, by that block's QB_NAME: it waits in the planner until the
 //! block is planned. Blocks around the one with the hint are planned before it, so their hints cannot come from inside.
-//! What a hint asks for that is decided otherwise here (how tables are joined and subqueries run) is checked for its names only.
+//! What a hint asks for that is not among the ways of this planner (batched key access, strategies of subqueries) is checked for its
+//! names only.
 
-use super::names::Slot;
+use super::derived::tables_named;
+use super::names::{Opened, Slot};
 use crate::hinted::{Asked, Wish, quoted};
 use crate::planner::Planner;
 use crate::tree::Source;
@@ -101,32 +103,38 @@ pub(crate) fn left_over(planner: &Planner<'_>, cx: &mut CompileCx<'_>) {
 }
 
 impl BlockHints {
+    /// Derived tables and views that are not to be merged; no names: all of them.
+    pub(crate) fn kept_apart(&self) -> Option<Vec<String>> {
+        let mut asked = self.asked.iter().filter(|asked| asked.wish == Wish::Merge(false)).peekable();
+        asked.peek()?;
+        let lists: Vec<&Vec<String>> = asked.map(|asked| &asked.tables).collect();
+        let all = lists.iter().any(|list| list.is_empty());
+        Some(if all { Vec::new() } else { lists.into_iter().flatten().cloned().collect() })
+    }
+
     /// Lets the hints act on the tables of the block; whether they are joined in the order of the text.
-    pub(crate) fn apply(&self, slots: &mut [Slot], cx: &mut CompileCx<'_>) -> bool {
+    pub(crate) fn apply(&self, opened: &mut Opened, cx: &mut CompileCx<'_>) -> bool {
         let mut fixed = false;
         for asked in &self.asked {
-            let found: Vec<Option<usize>> = asked
-                .tables
-                .iter()
-                .map(|name| slots.iter().position(|slot| same_name(&slot.alias, name)))
-                .collect();
+            let found: Vec<Option<TableSet>> =
+                asked.tables.iter().map(|name| tables_named(opened, name)).collect();
             if let Some(missing) = found.iter().position(Option::is_none) {
                 let table = quoted(&asked.tables[missing]);
                 self.unresolved(asked, &table, "", cx);
                 continue;
             }
-            let tables: Vec<usize> = found.into_iter().flatten().collect();
+            let tables: Vec<TableSet> = found.into_iter().flatten().collect();
+            let slots = &mut opened.slots;
             match asked.wish {
                 Wish::Order(HintOrder::Fixed) => fixed = true,
                 Wish::Order(order) => put_in_order(order, &tables, slots),
-                Wish::Indexes { purpose, use_them } => {
-                    if let Some(&table) = tables.first() {
-                        self.choose_indexes(asked, purpose, use_them, table, slots, cx);
-                    }
+                Wish::Hash(by_hash) => {
+                    meant(slots, &tables).for_each(|slot| slot.methods.by_hash = Some(by_hash));
                 }
-                Wish::Nothing => {
-                    if let Some(&table) = tables.first() {
-                        self.positions(asked, &slots[table], cx);
+                Wish::Merge(_) => {}
+                Wish::Indexes { .. } | Wish::NoRanges | Wish::Nothing => {
+                    if let Some(slot) = tables.first().and_then(|&table| only(slots, table)) {
+                        self.choose_indexes(asked, slot, cx);
                     }
                 }
             }
@@ -156,47 +164,73 @@ impl BlockHints {
         out
     }
 
-    /// Without names it is about all of the indexes. Those for sorting and grouping alone are not looked at, as those of USE
-    /// INDEX FOR ORDER BY.
-    fn choose_indexes(
-        &self,
-        asked: &Asked,
-        purpose: HintPurpose,
-        use_them: bool,
-        table: usize,
-        slots: &mut [Slot],
-        cx: &mut CompileCx<'_>,
-    ) {
-        let named = self.positions(asked, &slots[table], cx);
-        let slot = &mut slots[table];
+    /// Without names it is about all of the indexes.
+    fn choose_indexes(&self, asked: &Asked, slot: &mut Slot, cx: &mut CompileCx<'_>) {
+        let named = self.positions(asked, slot, cx);
         let Source::Stored(info) = &slot.source else { return };
-        if matches!(purpose, HintPurpose::Group | HintPurpose::Order)
-            || named.is_empty() && !asked.indexes.is_empty()
-        {
+        if named.is_empty() && !asked.indexes.is_empty() {
             return;
         }
-        let all: Vec<usize> = slot.allowed.take().unwrap_or_else(|| (0..info.table.indexes.len()).collect());
+        let all = 0..info.table.indexes.len();
         let listed = |index: &usize| named.is_empty() || named.contains(index);
-        slot.allowed = Some(all.into_iter().filter(|index| listed(index) == use_them).collect());
-        // As FORCE INDEX: the whole table is read only if they are of no use.
-        slot.force |= use_them && !named.is_empty();
+        let keep = |kept: &mut Option<Vec<usize>>, use_them: bool| {
+            let all: Vec<usize> = kept.take().unwrap_or_else(|| all.clone().collect());
+            *kept = Some(all.into_iter().filter(|index| listed(index) == use_them).collect());
+        };
+        match asked.wish {
+            Wish::NoRanges => keep(&mut slot.methods.ranged, false),
+            Wish::Indexes { purpose, use_them } => match purpose {
+                HintPurpose::Group | HintPurpose::Order => {
+                    let methods = &mut slot.methods;
+                    methods.sorted |= use_them && !named.is_empty();
+                    let of_order = purpose == HintPurpose::Order;
+                    keep(if of_order { &mut methods.sorting } else { &mut methods.grouping }, use_them);
+                }
+                HintPurpose::All | HintPurpose::Join => {
+                    keep(&mut slot.allowed, use_them);
+                    // As FORCE INDEX: the whole table is read only if they are of no use.
+                    slot.force |= use_them && !named.is_empty();
+                }
+            },
+            Wish::Order(_) | Wish::Merge(_) | Wish::Hash(_) | Wish::Nothing => {}
+        }
     }
 }
 
+/// The one table of a set.
+fn only(slots: &mut [Slot], table: TableSet) -> Option<&mut Slot> {
+    slots.iter_mut().enumerate().find(|(at, _)| TableSet::of(*at as u16) == table).map(|(_, slot)| slot)
+}
+
+/// The tables of a hint; all if it names none.
+fn meant<'s>(slots: &'s mut [Slot], tables: &[TableSet]) -> impl Iterator<Item = &'s mut Slot> {
+    let set = tables.iter().fold(TableSet::default(), |s, t| s.union(*t));
+    let is_meant = move |at: usize| set.is_empty() || TableSet::of(at as u16).is_subset(set);
+    slots.iter_mut().enumerate().filter(move |(at, _)| is_meant(*at)).map(|(_, slot)| slot)
+}
+
 /// Says of each table which ones come before it.
-fn put_in_order(order: HintOrder, tables: &[usize], slots: &mut [Slot]) {
-    let set = |list: &[usize]| list.iter().fold(TableSet::default(), |s, &t| s.union(TableSet::of(t as u16)));
+fn put_in_order(order: HintOrder, tables: &[TableSet], slots: &mut [Slot]) {
+    let union = |list: &[TableSet]| list.iter().fold(TableSet::default(), |s, t| s.union(*t));
+    let named = union(tables);
+    let others = union(
+        &(0..slots.len())
+            .map(|at| TableSet::of(at as u16))
+            .filter(|at| !at.is_subset(named))
+            .collect::<Vec<_>>(),
+    );
+    let mut put_behind = |these: TableSet, before: TableSet| {
+        let inside = |at: usize| TableSet::of(at as u16).is_subset(these);
+        for (_, slot) in slots.iter_mut().enumerate().filter(|(at, _)| inside(*at)) {
+            slot.after = slot.after.union(before);
+        }
+    };
     for (at, &table) in tables.iter().enumerate() {
-        slots[table].after = slots[table].after.union(set(&tables[..at]));
+        put_behind(table, TableSet(union(&tables[..at]).0 & !table.0));
     }
-    let others: Vec<usize> = (0..slots.len()).filter(|slot| !tables.contains(slot)).collect();
     match order {
-        HintOrder::First => {
-            others.iter().for_each(|&other| slots[other].after = slots[other].after.union(set(tables)));
-        }
-        HintOrder::Last => {
-            tables.iter().for_each(|&table| slots[table].after = slots[table].after.union(set(&others)));
-        }
+        HintOrder::First => put_behind(others, named),
+        HintOrder::Last => put_behind(named, others),
         HintOrder::These | HintOrder::Fixed => {}
     }
 }

@@ -7,6 +7,7 @@
 use super::access::{Access, Estimator, used_columns};
 use super::block::Locking;
 use super::covered;
+use super::equal;
 use super::from::Tree;
 use super::generated::{self, Indexed};
 use super::names::BlockScope;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::ReadLock;
 use vaquita_expr::node::CmpOp;
-use vaquita_expr::{ColumnMap, CompileCx, Constness, EvalCx, Expr, Node, Row, TableSet, equal};
+use vaquita_expr::{ColumnMap, CompileCx, Constness, EvalCx, Expr, Node, Row, TableSet, equal as equal_to};
 use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value};
 
 /// Units of which all orders are tried.
@@ -66,6 +67,8 @@ pub(crate) fn plan<'p>(
     let indexed = generated::of_block(scope, cx)?;
     generated::put_in(&indexed, &mut conditions, scope, cx)?;
     put_in_units(&indexed, &mut units, scope, cx)?;
+    let fixed = equal::propagate(&mut conditions, &[], cx)?;
+    propagate_to_units(&fixed, &mut units, cx)?;
     find_generated(scope, &mut conditions, cx)?;
     let (constant, conditions): (Vec<Expr>, Vec<Expr>) =
         conditions.into_iter().partition(|c| c.tables().is_empty() && !is_random(c));
@@ -109,6 +112,18 @@ fn put_in_units(
     Ok(())
 }
 
+/// Columns that have a value have it in the conditions of outer joins, too: rows of others do not stay.
+fn propagate_to_units(known: &[equal::Fixed], units: &mut [Unit], cx: &mut CompileCx<'_>) -> SqlResult<()> {
+    for unit in units {
+        if let UnitKind::Outer { units, on } = &mut unit.kind {
+            let mut fixed = equal::propagate(on, known, cx)?;
+            fixed.extend_from_slice(known);
+            propagate_to_units(&fixed, units, cx)?;
+        }
+    }
+    Ok(())
+}
+
 /// `sql_auto_is_null`: where all that is asked is whether an AUTO_INCREMENT column is NULL, which it never is, the row that the
 /// last INSERT made is meant, once.
 fn find_generated(
@@ -129,7 +144,7 @@ fn find_generated(
     cx.session.state.noted.for_once();
     if std::mem::take(&mut cx.session.state.generated) {
         let id = Expr::constant(Value::UInt(cx.session.state.last_insert_id), SqlType::bigint(true));
-        *conditions = vec![equal(operand.as_ref().clone(), id, cx)?];
+        *conditions = vec![equal_to(operand.as_ref().clone(), id, cx)?];
     }
     Ok(())
 }
@@ -202,7 +217,10 @@ fn steps_have_subquery(steps: &[Step]) -> bool {
 
 /// Tables of which a NULL row cannot satisfy a condition.
 fn rejects_null(condition: &Expr) -> TableSet {
-    let column = |e: &Expr| column_of(e).map_or(TableSet::default(), |(slot, _)| TableSet::of(slot as u16));
+    let column = |e: &Expr| {
+        let column = column_of(e).or_else(|| column_of(e.row_selected()?));
+        column.map_or(TableSet::default(), |(slot, _)| TableSet::of(slot as u16))
+    };
     match condition.node() {
         Node::And(list) => list.iter().fold(TableSet::default(), |s, e| s.union(rejects_null(e))),
         Node::Or(list) => {
@@ -274,7 +292,8 @@ fn flatten(
                 }
                 before = before.union(tables);
             }
-            conditions.extend(on);
+            // Those of a merged block first: others may be calculated for its rows only.
+            conditions.splice(0..0, on);
         }
         Tree::Left { outer, inner, on } => {
             let outer_tables = outer.tables();
@@ -498,8 +517,9 @@ impl Planning<'_, '_, '_> {
     ) -> Access {
         let mut all = self.accesses(slot, known, conditions, cx);
         let table = &self.scope.slots[slot];
+        let by_hash = table.methods.by_hash;
         let is_free = table.depends.lateral.is_empty() && self.locking.of(slot, table).0 == ReadLock::None;
-        if !known.is_empty() && is_free {
+        if !known.is_empty() && is_free && by_hash != Some(false) {
             let scans = all.iter().filter(|a| reads_constant(&a.path)).cloned().collect::<Vec<_>>();
             let keys = self.estimator.hash_keys(slot, known, conditions);
             for scan in scans {
@@ -509,6 +529,9 @@ impl Planning<'_, '_, '_> {
                     false => hashed.fanout.min(hashed.rows * 0.1_f64.powi(keys.len() as i32)).max(0.1),
                 };
                 all.push(hashed);
+            }
+            if by_hash == Some(true) && all.iter().any(|a| a.hash) {
+                all.retain(|a| a.hash);
             }
         }
         let cost = |a: &Access| total_cost(a, rows);
@@ -527,10 +550,13 @@ impl Planning<'_, '_, '_> {
         cx: &mut CompileCx<'_>,
     ) {
         let refs: Vec<&Expr> = conditions.iter().collect();
-        let rows_before = 1_000.0;
+        let is_one = |read: &Read| matches!(read.path, Path::Point { .. }) && reads_constant(&read.path);
+        let mut before = (0..self.reads.len()).filter(|&s| TableSet::of(s as u16).is_subset(known));
+        let is_one_row = before.all(|s| self.reads[s].as_ref().is_some_and(is_one));
+        let rows_before = if is_one_row { 1.0 } else { 1_000.0 };
         let access = match block {
             Some(block) => self.ordered(slot, &refs, block, only, cx),
-            None => self.cheapest(slot, known, &refs, if known.is_empty() { 1.0 } else { rows_before }, cx),
+            None => self.cheapest(slot, known, &refs, rows_before, cx),
         };
         let table = &self.scope.slots[slot];
         let (lock, wait) = self.locking.of(slot, table);
@@ -587,6 +613,15 @@ impl Planning<'_, '_, '_> {
             _ => return min_cost(all, |a| a.cost),
         };
         let table = &self.scope.slots[slot];
+        let methods = &table.methods;
+        let ordering = if grouped { &methods.grouping } else { &methods.sorting };
+        let may_order = |index: Option<usize>| match (index, ordering) {
+            (Some(index), Some(may)) => extreme.is_some() || may.contains(&index),
+            _ => true,
+        };
+        let order_of = |access: &Access, wanted: &[(usize, bool)]| {
+            order_of_path(info, access, wanted).filter(|_| may_order(access.path.index()))
+        };
         let used = used_columns(table);
         let n = self.estimator.rows(slot);
         let selectivity: f64 = conditions.iter().map(|c| super::access::selectivity(c)).product();
@@ -595,7 +630,7 @@ impl Planning<'_, '_, '_> {
                 && info.table.indexes[i].def().order_is_known()
                 && table.allowed.as_ref().is_none_or(|a| a.contains(&i));
             let there = all.iter().any(|a| matches!(a.path, Path::Full { index, .. } if index == i));
-            if usable && !there {
+            if usable && !there && may_order(Some(i)) {
                 let mut scan = self.estimator.full_scan(info, i, n, &used);
                 scan.fanout = n * selectivity;
                 scan.possible = all.first().map(|a| a.possible.clone()).unwrap_or_default();
@@ -603,7 +638,7 @@ impl Planning<'_, '_, '_> {
             }
         }
         // Of the orders that windows want one that there is.
-        let is_there = |order: &[(usize, bool)]| all.iter().any(|a| order_of_path(info, a, order).is_some());
+        let is_there = |order: &[(usize, bool)]| all.iter().any(|a| order_of(a, order).is_some());
         let pass = windows.iter().find(|(_, order)| is_there(order));
         let wanted = pass.map_or(wanted, |(_, order)| order.clone());
         if wanted.is_empty() {
@@ -620,7 +655,7 @@ impl Planning<'_, '_, '_> {
             None
         };
         let cost = |a: &Access| {
-            let sorted = order_of_path(info, a, &wanted).is_some();
+            let sorted = order_of(a, &wanted).is_some();
             if extreme.is_some() {
                 // The first row is enough, or all are looked at as they come.
                 return if sorted { a.cost / a.fanout.max(1.0) + 1.0 } else { a.cost };
@@ -628,11 +663,12 @@ impl Planning<'_, '_, '_> {
             match (sorted, limit) {
                 (true, Some(limit)) if !grouped => a.cost * (limit / a.fanout.max(0.01)).min(1.0) + 1.0,
                 (true, _) => a.cost,
+                (false, _) if methods.sorted => a.cost * 1e6,
                 (false, _) => a.cost + a.fanout * (a.fanout.max(2.0)).log2() * SORT + 10.0,
             }
         };
         let mut best = min_cost(all, cost);
-        if let Some(backward) = order_of_path(info, &best, &wanted) {
+        if let Some(backward) = order_of(&best, &wanted) {
             match &mut best.path {
                 Path::Full { reverse, .. } | Path::Ref { reverse, .. } | Path::Range { reverse, .. } => {
                     *reverse = backward;

@@ -140,7 +140,7 @@ fn plan_rows(
     let hints = hints::enter(planner, request.hints, cx);
     let mut opened = Opened::default();
     open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut opened)?;
-    let straight = hints.apply(&mut opened.slots, cx);
+    let straight = hints.apply(&mut opened, cx);
     let several = opened.slots.len() > 1 || !request.delete_from.is_empty();
     let update = !request.assignments.is_empty();
     // A view of several tables is one to who names it.

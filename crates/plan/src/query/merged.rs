@@ -1,11 +1,13 @@
-//! Views whose block becomes part of the one that names them (ALGORITHM = MERGE): their tables stand among its own, what they select
-//! stands for their columns, their conditions are among those that it checks.
+//! Views and derived tables whose block becomes part of the one that names them (ALGORITHM = MERGE): their tables stand among its own,
+//! what they select stands for their columns, their conditions are among those that it checks. "View" is said for both here;
+//! [`super::derived`] has what is particular to derived tables.
 //!
 //! A view is compiled in a scope of its own, whose slots have the numbers that they will have in the block around it. Of what it
 //! selects only that is looked at which the statement names: a column that the view has lost is no harm to who does not name it.
 
 use super::block::{Builder, order_of};
-use super::from::{Tree, join_tree, open_table_of};
+use super::derived;
+use super::from::{Tree, join_tree, open_table_of, uses_of};
 use super::names::{Aliases, BlockScope, Item, Named, Opened, SlotColumn};
 use super::view::is_of_view;
 use crate::columns::column_of;
@@ -16,8 +18,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use vaquita_catalog::ObjectBody;
 use vaquita_engine::{MdlMode, Object};
-use vaquita_expr::{CompileCx, Expr, TableSet, compile};
-use vaquita_parser::ast::{self, ExprKind, SelectItem, TableRef};
+use vaquita_expr::{CompileCx, Expr, Seen, TableSet, compile, selected};
+use vaquita_parser::ast::{self, SelectItem, TableRef};
 use vaquita_session::privilege::{Through, ViewId};
 use vaquita_types::{SqlError, SqlResult, SqlType};
 
@@ -30,8 +32,8 @@ pub struct Face {
     pub name: String,
     /// As the statement calls it.
     pub alias: String,
-    /// Which one it is.
-    pub id: Arc<ViewId>,
+    /// Which view it is; `None`: a derived table.
+    pub id: Option<Arc<ViewId>>,
     /// The view by which it is used.
     pub through: Option<Arc<Through>>,
     /// Names of its columns, with the slot and column that each is, if it is one.
@@ -43,8 +45,8 @@ pub struct Face {
 pub struct Within {
     /// The views, the innermost first.
     pub faces: Vec<Arc<Face>>,
-    /// With whose privileges it is read.
-    pub through: Arc<Through>,
+    /// With whose privileges it is read, if a view does.
+    pub through: Option<Arc<Through>>,
 }
 
 impl Within {
@@ -77,9 +79,13 @@ pub(crate) struct MergedView {
     pub(crate) checks: Vec<Expr>,
     /// What views within it are used for.
     pub(crate) uses: Vec<TableUse>,
-    /// What its subqueries read.
+    /// What its subqueries read, and of a derived table itself.
     pub(crate) reads: Vec<TableUse>,
     pub(crate) subqueries: RefCell<Vec<(Arc<SubqueryPlan>, bool)>>,
+    /// Tables of the block around the one that names it which it refers to.
+    pub(crate) outer_tables: TableSet,
+    /// It refers to a row of some block around the one that names it.
+    pub(crate) correlated: bool,
 }
 
 impl MergedView {
@@ -94,6 +100,11 @@ impl MergedView {
     /// 1356 and others: why it cannot be used.
     pub(crate) fn column(&self, column: usize) -> SqlResult<&Expr> {
         self.exprs[column].as_ref().map_err(SqlError::clone)
+    }
+
+    /// Whether it is a derived table: columns of its tables are columns of its own.
+    pub(crate) fn is_derived(&self) -> bool {
+        self.face.id.is_none()
     }
 
     /// Its joins; once.
@@ -122,13 +133,22 @@ impl MergedView {
             uses: Vec::new(),
             reads: Vec::new(),
             subqueries: RefCell::default(),
+            outer_tables: self.outer_tables,
+            correlated: self.correlated,
         }
     }
 }
 
-/// What the names of a view are, and with whose privileges it is used.
+/// What is merged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Naming<'n> {
+pub(crate) enum Naming<'n> {
+    View(OfView<'n>),
+    Derived(&'n ast::DerivedTable<'n>),
+}
+
+/// A view, its database, name and alias, and with whose privileges it is used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OfView<'n> {
     pub(crate) object: &'n Object,
     pub(crate) body: &'n ObjectBody,
     pub(crate) names: (&'n str, &'n str, &'n str),
@@ -136,23 +156,13 @@ pub(crate) struct Naming<'n> {
     pub(crate) outer: &'n Option<Arc<Through>>,
 }
 
-/// The SELECT of a view that can be merged. Where rows of NULLs may stand for its own only if all of its columns are columns: what
-/// it calculates would have to be NULL with them.
-pub(crate) fn mergeable<'q>(
-    body: &ObjectBody,
-    query: &'q ast::Query<'q>,
-    nullable: bool,
-) -> Option<&'q ast::Select<'q>> {
+/// The SELECT of a view that can be merged.
+pub(crate) fn mergeable<'q>(body: &ObjectBody, query: &'q ast::Query<'q>) -> Option<&'q ast::Select<'q>> {
     let ast::QueryBody::Select(select) = &query.body else { return None };
-    let column = |item: &SelectItem<'_>| match item {
-        SelectItem::Expr { expr, .. } => matches!(expr.kind, ExprKind::Column(_)),
-        _ => false,
-    };
     let can = body.get(ALGORITHM) != "TEMPTABLE"
         && is_mergeable(query)
         && query.locking.is_empty()
-        && select.from.iter().all(has_names_only)
-        && (!nullable || select.items.iter().all(column));
+        && select.from.iter().all(has_names_only);
     can.then_some(select)
 }
 
@@ -170,21 +180,24 @@ fn has_names_only(table: &TableRef<'_>) -> bool {
     }
 }
 
-/// Compiles a view as part of a block; its tables become slots of `opened`.
-pub(crate) fn open(
-    planner: &Planner<'_>,
-    named: &Naming<'_>,
+/// Compiles a view as part of a block; its tables become slots of `opened`. `outer` is the block around that one, `how`: see
+/// [`open_table_of`]. `None`: rows of NULLs could not be told from its own, it has to be made first.
+pub(crate) fn open<'p>(
+    planner: &Planner<'p>,
+    naming: Naming<'_>,
     (query, select): (&ast::Query<'_>, &ast::Select<'_>),
     opened: &mut Opened,
+    outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
     (mode, nullable): (MdlMode, bool),
-) -> SqlResult<MergedView> {
+) -> SqlResult<Option<MergedView>> {
     let read_before = planner.uses.borrow().len();
-    let mut own = Opened { base: opened.base + opened.slots.len(), ..Opened::default() };
+    let base = opened.base + opened.slots.len();
+    let mut own = Opened { base, merges: opened.merges.within(), ..Opened::default() };
     for table in select.from {
-        open_table_of(planner, table, None, cx, (mode, nullable), &mut own)?;
+        open_table_of(planner, table, outer, cx, (mode, nullable), &mut own)?;
     }
-    let scope = BlockScope::of(planner, None, own);
+    let scope = BlockScope::of(planner, outer, own);
     let straight_join = select.options.straight_join;
     let builder = Builder { planner, scope: &scope, select, straight_join };
     cx.aggregates = Vec::new();
@@ -197,22 +210,30 @@ pub(crate) fn open(
     look_through(&tree, &scope, &mut on, &mut inner_only);
     inner_only &= scope.views.iter().all(|view| view.inner_only);
     let used = scope.used();
-    let exprs = items(&scope, select, named.through, cx)?;
+    let Some((names, exprs)) = selects(&builder, naming, nullable, cx)? else {
+        planner.uses.borrow_mut().truncate(read_before);
+        return Ok(None);
+    };
     let order = order(&builder, query.order_by, &exprs, cx)?;
-    let uses = uses(&scope, named.through);
+    let through = naming.through(planner);
+    if let Naming::Derived(_) = naming {
+        // Who selects something must be allowed to, whether it is looked at or not.
+        planner.note_uses(uses_of(&scope, &[]));
+    }
+    let uses = uses(&scope, &through);
     // What is selected counts when it is named.
     scope.set_used(used);
     let own_conditions: Vec<Expr> = filter.iter().cloned().chain(on).collect();
     let of_views = scope.views.iter().flat_map(|view| view.conditions.iter().cloned());
     let conditions: Vec<Expr> = own_conditions.iter().cloned().chain(of_views).collect();
-    let checks = match named.body.get(CHECK) {
+    let checks = match naming.check_option() {
         "CASCADED" => conditions.clone(),
         "LOCAL" => own_conditions,
         _ => Vec::new(),
     };
     let mut reads = planner.uses.borrow_mut().split_off(read_before);
     reads.extend(scope.views.iter().flat_map(|view| view.reads.iter().cloned()));
-    let face = face(named, &exprs, select)?;
+    let face = face(naming, names, &exprs)?;
     let tables = tree.tables();
     let tree = match filter.is_empty() {
         true => tree,
@@ -220,21 +241,22 @@ pub(crate) fn open(
     };
     let columns = columns(&face, &exprs);
     let subqueries = scope.subqueries.take();
+    let (outer_tables, correlated) = (scope.outer_tables.get(), scope.correlated.get());
     let mut slots = scope.into_opened().slots;
     for slot in &mut slots {
         let within = slot
             .within
-            .get_or_insert_with(|| Box::new(Within { faces: Vec::new(), through: named.through.clone() }));
+            .get_or_insert_with(|| Box::new(Within { faces: Vec::new(), through: through.clone() }));
         within.faces.push(face.clone());
     }
     opened.slots.append(&mut slots);
-    Ok(MergedView {
+    Ok(Some(MergedView {
         used: RefCell::new(vec![false; columns.len()]),
         face,
         columns,
         exprs,
-        tree: RefCell::new(Some(tree)),
         tables,
+        tree: RefCell::new(Some(tree)),
         inner_only,
         order,
         conditions,
@@ -242,7 +264,60 @@ pub(crate) fn open(
         uses,
         reads,
         subqueries: RefCell::new(subqueries),
-    })
+        outer_tables,
+        correlated,
+    }))
+}
+
+impl Naming<'_> {
+    /// With whose privileges its tables are read, if a view does.
+    fn through(&self, planner: &Planner<'_>) -> Option<Arc<Through>> {
+        match self {
+            Naming::View(view) => Some(view.through.clone()),
+            Naming::Derived(_) => planner.through.borrow().clone(),
+        }
+    }
+
+    fn check_option(&self) -> &str {
+        match self {
+            Naming::View(view) => view.body.get(CHECK),
+            Naming::Derived(_) => "",
+        }
+    }
+}
+
+/// Names of columns, and what they stand for or what is wrong with them.
+type Selected = (Vec<String>, Vec<SqlResult<Expr>>);
+
+/// What a view selects. `nullable`: rows of NULLs of an outer join may stand for its own, and its columns are NULL in them.
+fn selects(
+    builder: &Builder<'_, '_, '_>,
+    naming: Naming<'_>,
+    nullable: bool,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Option<Selected>> {
+    let scope = builder.scope;
+    let view = match naming {
+        Naming::View(view) => view,
+        Naming::Derived(table) => {
+            let Some(columns) = derived::columns_of(builder, table.columns, nullable, cx)? else {
+                return Ok(None);
+            };
+            derived::keep_items(scope, &columns);
+            return Ok(Some(columns.into_iter().map(|(name, expr)| (name, Ok(expr))).unzip()));
+        }
+    };
+    let name_of = |item: &SelectItem<'_>| match item {
+        SelectItem::Expr { alias: Some(alias), .. } => alias.to_string(),
+        _ => String::new(),
+    };
+    let mut exprs = items(scope, builder.select, view.through, cx)?;
+    for expr in exprs.iter_mut().flatten().filter(|e| nullable && column_of(e).is_none()) {
+        let Some(row) = derived::row_of(scope) else { return Ok(None) };
+        let value = std::mem::replace(expr, Expr::null());
+        *expr = selected(cx, value, Some(row), true, Seen::AsItself);
+    }
+    Ok(Some((builder.select.items.iter().map(name_of).collect(), exprs)))
 }
 
 /// Conditions of the joins of a view, without those of the views in it; whether all joins are inner ones.
@@ -314,43 +389,53 @@ fn order(
 }
 
 /// What the views within a view are used for.
-fn uses(scope: &BlockScope<'_, '_>, through: &Arc<Through>) -> Vec<TableUse> {
+fn uses(scope: &BlockScope<'_, '_>, through: &Option<Arc<Through>>) -> Vec<TableUse> {
     let mut uses = Vec::new();
     for view in &scope.views {
         let used = view.used.borrow();
         let columns = view.columns.iter().zip(&*used).filter(|(_, used)| **used);
-        uses.push(TableUse {
-            database: view.face.database.clone(),
-            table: view.face.name.clone(),
-            renamed: false,
-            columns: columns.map(|(c, _)| c.name.clone()).collect(),
-            locked: false,
-            for_update: false,
-            derived: false,
-            view: Some(view.face.id.clone()),
-            through: Some(through.clone()),
-        });
+        if let Some(id) = &view.face.id {
+            uses.push(TableUse {
+                database: view.face.database.clone(),
+                table: view.face.name.clone(),
+                renamed: false,
+                columns: columns.map(|(c, _)| c.name.clone()).collect(),
+                locked: false,
+                for_update: false,
+                derived: false,
+                view: Some(id.clone()),
+                through: through.clone(),
+            });
+        }
         uses.extend(view.uses.iter().cloned());
     }
     uses
 }
 
-fn face(named: &Naming<'_>, exprs: &[SqlResult<Expr>], select: &ast::Select<'_>) -> SqlResult<Arc<Face>> {
-    let (database, name, alias) = named.names;
-    let definer = super::view::definer_of(named.object)?;
-    let id = ViewId { name: named.object.lock_name().into(), id: named.object.id, definer };
-    let name_of = |item: &SelectItem<'_>| match item {
-        SelectItem::Expr { alias: Some(alias), .. } => alias.to_string(),
-        _ => String::new(),
-    };
+fn face(naming: Naming<'_>, names: Vec<String>, exprs: &[SqlResult<Expr>]) -> SqlResult<Arc<Face>> {
     let base = |expr: &SqlResult<Expr>| expr.as_ref().ok().and_then(column_of);
-    Ok(Arc::new(Face {
-        database: database.to_owned(),
-        name: name.to_owned(),
-        alias: alias.to_owned(),
-        id: Arc::new(id),
-        through: named.outer.clone(),
-        columns: select.items.iter().map(name_of).zip(exprs.iter().map(base)).collect(),
+    let columns = names.into_iter().zip(exprs.iter().map(base)).collect();
+    Ok(Arc::new(match naming {
+        Naming::View(OfView { object, names: (database, name, alias), outer, .. }) => {
+            let definer = super::view::definer_of(object)?;
+            let id = ViewId { name: object.lock_name().into(), id: object.id, definer };
+            Face {
+                database: database.to_owned(),
+                name: name.to_owned(),
+                alias: alias.to_owned(),
+                id: Some(Arc::new(id)),
+                through: outer.clone(),
+                columns,
+            }
+        }
+        Naming::Derived(table) => Face {
+            database: String::new(),
+            name: String::new(),
+            alias: table.alias.to_string(),
+            id: None,
+            through: None,
+            columns,
+        },
     }))
 }
 

@@ -8,6 +8,7 @@
 //! | names: scopes of query blocks | [`names`] |
 //! | JSON_TABLE | `json_table` |
 //! | views: merged into the block, or rows that are made first | [`merged`], `view` |
+//! | derived tables that are merged | `derived` |
 //! | window functions | `window` |
 //! | WITH: common table expressions | `with` |
 //! | subqueries in expressions | `subquery` |
@@ -18,12 +19,14 @@
 //! | rows for UPDATE and DELETE | [`matching`] |
 //! | rows that are changed by way of a view | [`changed`] |
 //! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
-//! | access paths and their costs; join order | [`access`], [`join`], `covered` |
+//! | access paths and their costs; join order | [`access`], [`join`], `equal`, `covered` |
 
 pub(crate) mod access;
 pub mod block;
 pub mod changed;
 mod covered;
+mod derived;
+mod equal;
 pub(crate) mod from;
 mod fulltext;
 mod generated;

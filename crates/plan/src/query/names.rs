@@ -4,6 +4,7 @@
 //! but of columns that NATURAL or USING merge only one. Which are visible differs from clause to clause (ON sees its own
 //! operands), as does whether select aliases count and which come first.
 
+use super::derived::Merges;
 use super::merged::{MergedView, Within};
 use super::subquery::plan_subquery;
 use crate::columns::column_of;
@@ -39,6 +40,21 @@ pub struct SlotColumn {
     pub invisible: bool,
 }
 
+/// What hints say of the ways to read a table; indexes by position in the engine's table, `None`: all.
+#[derive(Debug, Clone, Default)]
+pub struct Methods {
+    /// Of those that are allowed, those whose ranges may be read.
+    pub ranged: Option<Vec<usize>>,
+    /// Those that may give the order of ORDER BY.
+    pub sorting: Option<Vec<usize>>,
+    /// Those that may give the order of GROUP BY.
+    pub grouping: Option<Vec<usize>>,
+    /// One of `sorting` or `grouping` is to give the order if it can: sorting is a last resort.
+    pub sorted: bool,
+    /// It is to be joined by hash, or not.
+    pub by_hash: Option<bool>,
+}
+
 /// A table in FROM.
 #[derive(Debug)]
 pub struct Slot {
@@ -60,6 +76,8 @@ pub struct Slot {
     pub allowed: Option<Vec<usize>>,
     /// FORCE INDEX: a full scan is a last resort.
     pub force: bool,
+    /// What hints say of the ways to read it.
+    pub methods: Methods,
     /// Tables that hints put before it.
     pub after: TableSet,
     /// Of a derived table: what it refers to.
@@ -87,6 +105,8 @@ pub(crate) struct Opened {
     pub(crate) order: Vec<usize>,
     /// Number of the first slot: not 0 within a merged view, whose tables stand among those of the block around it.
     pub(crate) base: usize,
+    /// Which derived tables may be merged.
+    pub(crate) merges: Merges,
 }
 
 /// A table that can be named: of a slot, or a merged view.
@@ -229,10 +249,13 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         outer: Option<&'s BlockScope<'s, 'p>>,
         opened: Opened,
     ) -> Self {
-        let Opened { slots, views, order, base } = opened;
+        let Opened { slots, views, order, base, merges: _ } = opened;
         let subqueries = views.iter().flat_map(|view| view.subqueries.take()).collect();
-        let outer_tables = slots.iter().fold(TableSet::default(), |s, t| s.union(t.depends.outer_tables));
-        let correlated = slots.iter().any(|t| t.depends.correlated);
+        let of_slots = slots.iter().map(|t| t.depends.outer_tables);
+        let outer_tables = of_slots.chain(views.iter().map(|view| view.outer_tables));
+        let outer_tables = outer_tables.fold(TableSet::default(), TableSet::union);
+        let correlated =
+            slots.iter().any(|t| t.depends.correlated) || views.iter().any(|view| view.correlated);
         BlockScope {
             planner,
             outer,
@@ -256,7 +279,7 @@ impl<'s, 'p> BlockScope<'s, 'p> {
     /// What FROM opened, given back.
     pub(crate) fn into_opened(self) -> Opened {
         let BlockScope { slots, views, order, base, .. } = self;
-        Opened { slots, views, order, base }
+        Opened { slots, views, order, base, merges: Merges::default() }
     }
 
     /// A table that can be named.

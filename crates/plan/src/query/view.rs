@@ -79,14 +79,21 @@ pub(crate) fn open(
         std::mem::replace(&mut cx.session.state.vars.collation_connection, body.connection_collation);
     let arena = Bump::new();
     let done = parse_kept(&body.text, &arena).and_then(|query| {
-        if let Some(select) = merged::mergeable(&body, query, how.1) {
-            let named = merged::Naming { object, body: &body, names, through: &through, outer: &outer };
-            return merged::open(planner, &named, (query, select), opened, cx, how).map(OpenedView::Merged);
+        let apart = opened.merges.is_kept_apart(names.2);
+        if let Some(select) = merged::mergeable(&body, query).filter(|_| !apart) {
+            let of = merged::OfView { object, body: &body, names, through: &through, outer: &outer };
+            let naming = merged::Naming::View(of);
+            if let Some(view) = merged::open(planner, naming, (query, select), opened, None, cx, how)? {
+                return Ok(OpenedView::Merged(view));
+            }
         }
         planner.derived.set(planner.derived.get() + 1);
         let planned = block::plan_query(planner, query, None, cx);
         planner.derived.set(planner.derived.get() - 1);
-        planned.map(OpenedView::Derived)
+        planned.map(|mut planned| {
+            planned.plan.store_items(cx);
+            OpenedView::Derived(planned)
+        })
     });
     cx.session.state.vars.collation_connection = collation;
     cx.aggregates = aggregates;

@@ -63,7 +63,8 @@ fn plan_table<'p>(
     cx.aggregates = aggregates;
     cx.windows = windows;
     planner.blocks.set(blocks);
-    let planned = planned?;
+    let mut planned = planned?;
+    planned.plan.store_items(cx);
     let columns = named_columns(&planned, table.columns)?;
     Ok(CommonTable {
         columns,
@@ -81,25 +82,45 @@ fn plan_table<'p>(
 /// 1353 too many or too few names, 1060 two of one name.
 pub(crate) fn named_columns(planned: &Planned, names: &[Ident<'_>]) -> SqlResult<Vec<CommonColumn>> {
     let types = &planned.plan.types;
-    if !names.is_empty() && names.len() != types.len() {
-        return Err(SqlError::new(
-            1353,
-            "In definition of view, derived table or common table expression, SELECT list and column names list \
-             have different column counts",
-        ));
+    named_column_count(names, types.len())?;
+    let name_of = |i: usize| match names.get(i) {
+        Some(name) => name.to_string(),
+        None => String::from_utf8_lossy(&planned.columns[i].name).into_owned(),
+    };
+    let columns: Vec<CommonColumn> =
+        types.iter().enumerate().map(|(i, ty)| (name_of(i), ty.clone())).collect();
+    check_columns(columns.iter().map(|(name, _)| name.as_str()))?;
+    Ok(columns)
+}
+
+/// Whether there are as many names as columns, if there are any.
+///
+/// # Errors
+/// 1353.
+pub(crate) fn named_column_count(names: &[Ident<'_>], columns: usize) -> SqlResult<()> {
+    if names.is_empty() || names.len() == columns {
+        return Ok(());
     }
-    let mut columns: Vec<CommonColumn> = Vec::with_capacity(types.len());
-    for (i, ty) in types.iter().enumerate() {
-        let name = match names.get(i) {
-            Some(name) => name.to_string(),
-            None => String::from_utf8_lossy(&planned.columns[i].name).into_owned(),
-        };
-        if columns.iter().any(|(other, _)| same_name(other, &name)) {
+    Err(SqlError::new(
+        1353,
+        "In definition of view, derived table or common table expression, SELECT list and column names list have \
+         different column counts",
+    ))
+}
+
+/// Whether no two columns have one name.
+///
+/// # Errors
+/// 1060.
+pub(crate) fn check_columns<'n>(names: impl Iterator<Item = &'n str>) -> SqlResult<()> {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names {
+        if seen.iter().any(|other| same_name(other, name)) {
             return Err(SqlError::new(1060, format!("Duplicate column name '{name}'")));
         }
-        columns.push((name, ty.clone()));
+        seen.push(name);
     }
-    Ok(columns)
+    Ok(())
 }
 
 /// A table of WITH RECURSIVE, which may be one that does not refer to itself.
