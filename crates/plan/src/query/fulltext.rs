@@ -1,6 +1,7 @@
 //! `MATCH .. AGAINST`: which index it means.
 
 use super::access::Access;
+use super::merged::MergedView;
 use super::names::BlockScope;
 use crate::columns::column_of_slot;
 use crate::tree::{Path, Source};
@@ -43,9 +44,16 @@ impl BlockScope<'_, '_> {
             scope = scope.outer.ok_or_else(wrong)?;
         }
         let slot = scope.slot(table.into()).ok_or_else(wrong)?;
-        let Source::Stored(info) = &slot.source else {
-            return Err(SqlError::new(1214, "The used table type doesn't support FULLTEXT indexes"));
+        let none = || SqlError::new(1214, "The used table type doesn't support FULLTEXT indexes");
+        // A derived table has no indexes, whether it is merged or not.
+        let of_derived = |name: &&ast::ColumnRef<'_>| {
+            let found = scope.find(name).ok().flatten();
+            found.is_some_and(|(at, _)| scope.view(at).is_some_and(MergedView::is_derived))
         };
+        if of.columns.iter().any(|name| of_derived(&name)) {
+            return Err(none());
+        }
+        let Source::Stored(info) = &slot.source else { return Err(none()) };
         let (info, document) = (info.clone(), doc_id_column(&info.table));
         let (Some(index), Some(document)) = (index_of(&info, &columns), document) else {
             return Err(SqlError::new(1191, "Can't find FULLTEXT index matching the column list"));
