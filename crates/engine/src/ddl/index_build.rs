@@ -20,6 +20,7 @@
 
 use super::alteration::{Alteration, forget_options};
 use super::change::{self, Change};
+use super::load::{TOLD, load_all};
 use super::log::{self, Entry};
 use super::sort::Sorter;
 use super::{IndexSpec, check, definition};
@@ -40,18 +41,12 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_base::{PageNo, TrxId};
-use vaquita_btree::BulkBuilder;
-use vaquita_format::record::{EXTERN_REF_LEN, ExternRef, compare_fields};
-use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
 
-/// Percent of a page that is filled; the rest is for entries to come.
-const FILL: u32 = 94;
 /// Records of the logs that are left to the end, when the table is nobody else's.
 const REST: u64 = 500;
-/// Rows after which their number is told.
-const TOLD: u64 = 512;
 
 /// Indexes that are being built.
 #[derive(Debug)]
@@ -224,7 +219,8 @@ impl IndexBuild {
         // Purge need not wait for the rest.
         core.txn.close_view(&mut self.reader);
         progress.enter(Stage::Load);
-        self.load(core, sorters, progress)?;
+        let check = || self.check();
+        load_all(core, &self.table, &self.indexes, sorters, self.trx_id, progress, &check)?;
         progress.enter(Stage::Log);
         self.catch_up(core, progress)
     }
@@ -302,36 +298,6 @@ impl IndexBuild {
             }
         }
         Ok(by_index)
-    }
-
-    /// Makes the trees of what was sorted.
-    fn load(&self, core: &Core, sorters: Vec<Vec<Sorter<'_>>>, progress: &Progress) -> Result<()> {
-        let check = || self.check();
-        let one = |(index, sorters): (&Arc<Index>, Vec<Sorter<'_>>)| -> Result<()> {
-            let Some(sorter) = Sorter::joined(sorters)? else { return Ok(()) };
-            core.metrics.sort_files.add(sorter.files());
-            load(core, &self.table, index, sorter, self.trx_id, progress, &check)
-        };
-        let work = self.indexes.iter().zip(sorters);
-        if core.options.build_threads <= 1 {
-            return work.into_iter().try_for_each(one);
-        }
-        let work = Mutex::new(work);
-        let failed = Mutex::new(None);
-        let help = || {
-            loop {
-                let next = work.lock().next();
-                let Some(next) = next else { return };
-                if let Err(e) = one(next) {
-                    failed.lock().get_or_insert(e);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            (1..core.options.build_threads.min(self.indexes.len())).for_each(|_| drop(scope.spawn(help)));
-            help();
-        });
-        failed.into_inner().map_or(Ok(()), Err)
     }
 
     /// Applies the rest of what others did and changes the dictionary. Nobody uses the table, and the transaction has it
@@ -497,49 +463,4 @@ fn first_bytes(core: &Core, table: &Table, local: &[u8], needed: usize, out: &mu
         })?;
     }
     Ok(())
-}
-
-/// Makes a tree of sorted entries.
-fn load(
-    core: &Core,
-    table: &Table,
-    index: &Index,
-    sorter: Sorter<'_>,
-    trx_id: TrxId,
-    progress: &Progress,
-    check: &dyn Fn() -> Result<()>,
-) -> Result<()> {
-    let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
-    let mut before: Vec<Option<Vec<u8>>> = Vec::new();
-    let n_uniq = index.parts.len();
-    let each = |fields: &[TupleField<'_>]| {
-        if index.is_unique() {
-            if same_key(index, &before, &fields[..n_uniq]) {
-                return Err(Error::DuplicateKey {
-                    table: table.name.clone(),
-                    index: index.name.clone(),
-                    value: entry::key_text(table, index, fields),
-                });
-            }
-            before.clear();
-            before.extend(fields[..n_uniq].iter().map(|f| f.data.map(<[u8]>::to_vec)));
-        }
-        builder.push(&Tuple::new(fields))?;
-        if builder.records().is_multiple_of(TOLD) {
-            progress.add(TOLD);
-        }
-        Ok(())
-    };
-    sorter.finish(check, each)?;
-    progress.add(builder.records() % TOLD);
-    builder.finish()?;
-    Ok(())
-}
-
-/// Whether a unique key is the one before; NULLs are equal to nothing.
-fn same_key(index: &Index, before: &[Option<Vec<u8>>], key: &[TupleField<'_>]) -> bool {
-    before.len() == key.len()
-        && before.iter().zip(key).zip(index.def().compare_plan()).all(|((a, b), cmp)| {
-            a.is_some() && b.data.is_some() && compare_fields(*cmp, a.as_deref(), b.data).is_eq()
-        })
 }

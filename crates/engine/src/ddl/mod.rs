@@ -8,7 +8,8 @@
 //! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`redefine`](mod@redefine), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
 //! | rows of a definition | [`definition`] |
 //! | views, routines, triggers, events | [`objects`](mod@objects) |
-//! | building indexes, sorting their entries | [`index_build`], [`sort`] |
+//! | writing a table anew | [`rebuild`], then [`replace`](mod@replace) |
+//! | building indexes, sorting their entries | [`index_build`], [`sort`], [`load`](mod@load) |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
@@ -25,8 +26,10 @@ mod foreign;
 pub(crate) mod index_build;
 mod indexes;
 mod leftovers;
+mod load;
 mod log;
 mod objects;
+pub(crate) mod rebuild;
 mod recover;
 mod redefine;
 mod rename;
@@ -41,6 +44,7 @@ pub use databases::{alter_database, create_database, database_options, drop_data
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
 pub use objects::{Put, drop_object, drop_this_object, move_object, put_object, update_object};
+pub use rebuild::ConvertRow;
 pub(crate) use temporary::{
     Temporary, create_like as create_temporary_like, create_table as create_temporary_table,
     drop_table as drop_temporary_table, rename as rename_temporary_table,

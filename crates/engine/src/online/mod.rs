@@ -4,9 +4,11 @@
 //! |---|---|
 //! | a log with many writers and one reader | [`row_log`] |
 //! | entries of indexes being built | [`index_log`] |
+//! | rows of a table that is written anew | [`key_log`] |
 //! | fields as bytes, temporary files | [`packed`], [`temp_file`] |
 
 pub(crate) mod index_log;
+pub(crate) mod key_log;
 pub(crate) mod packed;
 pub(crate) mod row_log;
 pub(crate) mod temp_file;

@@ -96,6 +96,11 @@ impl RowLog {
         }
     }
 
+    /// Bytes that may wait to be read.
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
     /// Records appended so far.
     pub(crate) fn records(&self) -> u64 {
         self.records.load(Ordering::Relaxed)
@@ -215,12 +220,12 @@ impl LogReader {
     ///
     /// # Errors
     /// [`Error::OnlineLogTooBig`], with the name of the index; errors of the file; those of `each`.
-    pub(crate) fn catch_up(
+    pub(crate) fn catch_up<E: From<Error>>(
         &mut self,
         log: &RowLog,
         index: &str,
-        mut each: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+        mut each: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let mut left = log.waiting();
         loop {
             self.bytes.drain(..self.at);
@@ -244,12 +249,12 @@ impl LogReader {
     ///
     /// # Errors
     /// As [`LogReader::catch_up`].
-    pub(crate) fn finish(
+    pub(crate) fn finish<E: From<Error>>(
         &mut self,
         log: &RowLog,
         index: &str,
-        each: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+        each: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         self.catch_up(log, index, each)?;
         debug_assert!(
             self.at == self.bytes.len() && log.waiting() == 0,
@@ -308,7 +313,7 @@ mod tests {
                     reader
                         .catch_up(&log, "i", |r| {
                             read.push(r.to_vec());
-                            Ok(())
+                            Ok::<(), Error>(())
                         })
                         .unwrap();
                 }
@@ -316,7 +321,7 @@ mod tests {
             reader
                 .finish(&log, "i", |r| {
                     read.push(r.to_vec());
-                    Ok(())
+                    Ok::<(), Error>(())
                 })
                 .unwrap();
             assert!(read == appended, "{seed}: {} of {} records", read.len(), appended.len());
@@ -335,9 +340,9 @@ mod tests {
         let log = RowLog::of_sizes(storage, "log-1".into(), 1 << 10, 8 << 10);
         (0..300).for_each(|_| log.append(&[7; 100]));
         assert_eq!(disk.files().len(), files, "its file is gone at once");
-        let read = LogReader::default().catch_up(&log, "by_a", |_| Ok(()));
+        let read = LogReader::default().catch_up(&log, "by_a", |_| Ok::<(), Error>(()));
         assert!(matches!(read, Err(Error::OnlineLogTooBig(index)) if index == "by_a"));
-        let read = LogReader::default().finish(&log, "by_a", |_| Ok(()));
+        let read = LogReader::default().finish(&log, "by_a", |_| Ok::<(), Error>(()));
         assert!(matches!(read, Err(Error::OnlineLogTooBig(_))));
     }
 
@@ -348,7 +353,7 @@ mod tests {
         let log = RowLog::of_sizes(storage, "log-1".into(), 1 << 10, 1 << 20);
         disk.inject(Injection::new(Fault::NoSpace).on_path("log-1").always());
         (0..300).for_each(|_| log.append(&[7; 100]));
-        let read = LogReader::default().finish(&log, "i", |_| Ok(()));
+        let read = LogReader::default().finish(&log, "i", |_| Ok::<(), Error>(()));
         assert!(matches!(read, Err(Error::SortFile(_))), "{read:?}");
     }
 
@@ -361,7 +366,7 @@ mod tests {
         (0..20).for_each(|_| log.append(&[7; 100]));
         let file = log.state.lock().file.clone().unwrap();
         file.file.write_at(&[8], 500).unwrap();
-        let read = LogReader::default().finish(&log, "i", |_| Ok(()));
+        let read = LogReader::default().finish(&log, "i", |_| Ok::<(), Error>(()));
         assert!(matches!(read, Err(Error::Corrupt(_))), "{read:?}");
     }
 }

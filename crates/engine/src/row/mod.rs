@@ -14,6 +14,7 @@
 //! | uniqueness, foreign keys | [`duplicate`](mod@duplicate), [`foreign`](mod@foreign) |
 //! | the statements | [`insert`](mod@insert), [`update`](mod@update), [`delete`](mod@delete) |
 //! | taking changes back | [`rollback`](mod@rollback) |
+//! | changes of a table that nobody else knows | [`private`](mod@private) |
 //!
 //! # Order of a change
 //! Undo record, clustered record, secondary entries; a rollback goes the other way round and forgets the undo record
@@ -33,6 +34,7 @@ pub(crate) mod foreign;
 pub mod image;
 mod insert;
 pub mod lock;
+pub(crate) mod private;
 mod rollback;
 pub(crate) mod scan;
 pub mod secondary;

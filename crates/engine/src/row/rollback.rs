@@ -96,7 +96,7 @@ fn undo_insert(core: &Core, table: &Table, now: &Image) -> Result<()> {
         secondary::settle(core, (table, index), &entry(table, index, now), |_| Ok(Fate::Remove))?;
     }
     clustered::remove(core, table, now, |_, chain| !chain.inherited)?;
-    table.tell(Some(now), None, true);
+    table.tell_taken_back(Some(now), None, true);
     Ok(())
 }
 
@@ -107,7 +107,7 @@ fn undo_delete(core: &Core, table: &Table, now: &Image, record: &UndoRecord<'_>)
     let mut old = now.clone();
     old.take_back(record)?;
     clustered::mark(core, table, now, false, old.sys(), Ownership::TakeBack)?;
-    table.tell(None, Some(now), true);
+    table.tell_taken_back(None, Some(now), true);
     Ok(())
 }
 
@@ -136,7 +136,7 @@ fn undo_update(core: &Core, table: &Table, now: &mut Image, record: &UndoRecord<
     if !clustered::replace(core, table, now, &fields, &changed, info_bits, old.sys())? {
         return Err(Error::Corrupt(format!("a row of {} changed while it was rolled back", table.name)));
     }
-    table.tell(Some(now), was_live.then_some(&old as &dyn Columns), order_changes);
+    table.tell_taken_back(Some(now), was_live.then_some(&old as &dyn Columns), order_changes);
     if !was_live && is_seen_by_all(core, old.sys().trx_id) {
         // Purge has been here, or will find nothing: nobody else removes the record.
         clustered::remove(core, table, &old, |_, _| true)?;

@@ -2,11 +2,14 @@
 
 use super::Session;
 use crate::ddl::index_build::{self, IndexBuild};
-use crate::ddl::{Alteration, IndexSpec};
-use crate::error::Result;
+use crate::ddl::rebuild::{self, ConvertRow, Rebuild};
+use crate::ddl::{self, Alteration, IndexSpec, KeptKeys, TableSpec};
+use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::online::Concurrency;
 use crate::progress::Stage;
+use crate::table::Table;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Session {
@@ -102,6 +105,124 @@ impl Session {
                 }
                 Err(e)
             }
+        }
+    }
+
+    /// Makes the table `spec`, whose name is a temporary one in the same database, fills it with the rows of the table `name`, each
+    /// made by what `convert` gives, and puts it in that one's place: ALTER TABLE that writes the rows anew. Others may do with
+    /// the table what `beside` says, but for moments at the beginning and the end; nobody writes if a row's copy could not be
+    /// found by the row: columns of its key that are not among the old ones. Foreign keys of the table and to it stay, as `keys` says; `spec` has none.
+    ///
+    /// `origins` tells for each column of the new table which one of the old has the same stored values, if one has.
+    ///
+    /// # Errors
+    /// As [`Session::create_table`] and [`Session::add_indexes_beside`]; those of converting. The table is as it was then.
+    ///
+    /// # Crash
+    /// As [`Session::rebuild_table`].
+    pub fn rebuild_table_beside<C: ConvertRow<E>, E: From<Error>>(
+        &mut self,
+        name: &str,
+        spec: &TableSpec,
+        keys: KeptKeys<'_>,
+        origins: &[Option<usize>],
+        beside: Concurrency,
+        convert: impl FnOnce(&Arc<Table>, &Arc<Table>) -> std::result::Result<C, E>,
+    ) -> std::result::Result<C, E> {
+        self.check_changeable()?;
+        self.commit()?.wait()?;
+        if !spec.foreign_keys.is_empty() {
+            return Err(Error::WrongState("foreign keys are added to a table whose rows are there").into());
+        }
+        self.as_change(|session| {
+            let done = match session.lock_related(&[name, spec.name.as_str()]) {
+                Ok(locked) => session.rebuild_beside(&locked, (name, spec), keys, origins, beside, convert),
+                Err(e) => Err(e.into()),
+            };
+            session.progress.enter(Stage::Idle);
+            session.release_locks();
+            done
+        })
+    }
+
+    fn rebuild_beside<C: ConvertRow<E>, E: From<Error>>(
+        &mut self,
+        locked: &[String],
+        (name, spec): (&str, &TableSpec),
+        keys: KeptKeys<'_>,
+        origins: &[Option<usize>],
+        beside: Concurrency,
+        convert: impl FnOnce(&Arc<Table>, &Arc<Table>) -> std::result::Result<C, E>,
+    ) -> std::result::Result<C, E> {
+        let (core, checks) = (self.core.clone(), self.settings.foreign_key_checks);
+        self.drop_leftover(locked, &spec.name)?;
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks)).flatten()?;
+        let done = (|| {
+            let (from, to) = (core.table(name)?, core.table(&spec.name)?);
+            let mut convert = convert(&from, &to)?;
+            let writes = beside == Concurrency::Writes && rebuild::may_write(&from, &to, origins);
+            let beside = if writes { beside } else { beside.min(Concurrency::Reads) };
+            let begun = self.change_locked(locked, |core, trx| {
+                let rebuild = rebuild::begin(core, trx, (&from, &to), origins, writes)?;
+                // Its locks of the tables are for the beginning.
+                match core.txn.commit(trx) {
+                    Ok(_) => Ok(rebuild),
+                    Err(e) => {
+                        rebuild.end(core);
+                        Err(e.into())
+                    }
+                }
+            });
+            let mut rebuild = begun.flatten()?;
+            let filled =
+                self.fill_and_replace(locked, (name, spec), keys, beside, &mut rebuild, &mut convert);
+            rebuild.end(&core);
+            filled.map(|()| convert)
+        })();
+        if done.is_err() {
+            self.give_up_rebuild(locked, name, &spec.name);
+        }
+        done
+    }
+
+    fn fill_and_replace<E: From<Error>>(
+        &mut self,
+        locked: &[String],
+        (name, spec): (&str, &TableSpec),
+        keys: KeptKeys<'_>,
+        beside: Concurrency,
+        rebuild: &mut Rebuild,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        // The new table stays unknown.
+        let known: Vec<String> = locked.iter().filter(|table| **table != spec.name).cloned().collect();
+        let (core, reader) = (self.core.clone(), rebuild.reader());
+        self.let_in(&known, beside);
+        self.waiter.lock_in(&reader, || rebuild.fill(&core, &self.progress, convert))?;
+        self.keep_out(&known, self.metadata_patience())?;
+        let progress = self.progress.clone();
+        let mut failed = None;
+        let replaced = self.change_locked(locked, |core, trx| {
+            if let Err(e) = rebuild.finish(core, trx, &progress, convert) {
+                failed = Some(e);
+                return Err(Error::Interrupted);
+            }
+            ddl::replace_table(core, trx, name, &spec.name, keys)
+        });
+        match failed {
+            Some(e) => Err(e),
+            None => Ok(replaced.flatten()?),
+        }
+    }
+
+    /// Drops the new table, which takes no place. What made it necessary matters more than a table that stays behind under its
+    /// temporary name.
+    fn give_up_rebuild(&mut self, locked: &[String], name: &str, with: &str) {
+        let alone = [with.to_owned()];
+        let _ = self.change_locked(&alone, |core, trx| ddl::drop_table(core, trx, with, false));
+        // Where somebody uses the old table, its object goes on having a log that keeps nothing.
+        if self.keep_out(locked, Duration::ZERO).is_ok() {
+            self.core.dict.forget(name);
         }
     }
 

@@ -81,12 +81,7 @@ impl Session {
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         let checks = self.settings.foreign_key_checks;
-        if ddl::is_temporary(&spec.name) {
-            // What an earlier life of the folder left behind may still be there.
-            let gone =
-                self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, &spec.name, false))?;
-            gone.or_else(|e| if matches!(e, Error::NoSuchTable(_)) { Ok(()) } else { Err(e) })?;
-        }
+        self.drop_leftover(locked, &spec.name)?;
         let (spec, own_keys) = without_own_keys(spec, name);
         self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &spec, checks)).flatten()?;
         let with = spec.name.as_str();
@@ -108,6 +103,15 @@ impl Session {
             let _ = self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, with, false));
         }
         done
+    }
+
+    /// Drops a table of a temporary name that an earlier life of the folder left behind.
+    pub(super) fn drop_leftover(&mut self, locked: &[String], name: &str) -> Result<()> {
+        if !ddl::is_temporary(name) {
+            return Ok(());
+        }
+        let gone = self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, name, false))?;
+        gone.or_else(|e| if matches!(e, Error::NoSuchTable(_)) { Ok(()) } else { Err(e) })
     }
 
     /// Runs `copy` in a transaction of this session that keeps the metadata locks when it ends.

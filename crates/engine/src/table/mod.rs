@@ -271,9 +271,25 @@ impl Table {
         order_changes: bool,
     ) {
         if !self.observers.is_empty() {
-            let change = RowChange { before, after, order_changes };
-            self.observers.iter().for_each(|observer| observer.row_changed(self, &change));
+            self.tell_observers(&RowChange { before, after, order_changes, taken_back: false });
         }
+    }
+
+    /// Tells that a change of a row is taken back.
+    #[inline]
+    pub(crate) fn tell_taken_back(
+        &self,
+        before: Option<&dyn Columns>,
+        after: Option<&dyn Columns>,
+        order_changes: bool,
+    ) {
+        if !self.observers.is_empty() {
+            self.tell_observers(&RowChange { before, after, order_changes, taken_back: true });
+        }
+    }
+
+    fn tell_observers(&self, change: &RowChange<'_>) {
+        self.observers.iter().for_each(|observer| observer.row_changed(self, change));
     }
 
     /// What every change asks first: an entry put where another order has it could not be found by the server that

@@ -24,6 +24,8 @@ pub(crate) struct RowChange<'r> {
     /// Whether columns change that indexes are ordered by, those being built among them. If not, such columns may not be there
     /// to be looked at.
     pub(crate) order_changes: bool,
+    /// It is an earlier change that is taken back, which may not have been told.
+    pub(crate) taken_back: bool,
 }
 
 /// Somebody who has to know of every change of a row.

@@ -63,6 +63,7 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
             brief: change.is_brief(),
+            rebuild: copy::least_lock(&info, &change.definition),
             new_references: change.definition.foreign_keys.iter().any(|key| !key.exists),
             only_name: alter.actions.iter().all(leaves_definition),
             old_way: limits::is_on(cx, "old_alter_table"),
@@ -748,7 +749,12 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
     }
     let mut definition = change.definition;
     name_foreign_keys(info, &mut definition);
-    match copy::rebuild(cx, info, &definition, &change.dropped_keys, change.ignore)? {
+    let beside = change.way == Way::Rebuild && copy::least_lock(info, &definition).is_some();
+    let copied = match beside && !change.ignore {
+        true => copy::rebuild_beside(cx, info, &definition, &change.dropped_keys, change.beside)?,
+        false => copy::rebuild(cx, info, &definition, &change.dropped_keys, change.ignore)?,
+    };
+    match copied {
         Copied::Stale => Ok(None),
         Copied::Done { rows, duplicates } => {
             cx.db.catalog.forget(&info.table.name);

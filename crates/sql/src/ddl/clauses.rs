@@ -110,6 +110,8 @@ pub(super) struct Asked {
     pub way: Way,
     /// It takes a moment, whatever the table holds.
     pub brief: bool,
+    /// What others may do at most while rows are written anew.
+    pub rebuild: Option<Lock>,
     /// Foreign keys come, against which the rows are held.
     pub new_references: bool,
     /// Nothing changes, but perhaps the name.
@@ -155,7 +157,7 @@ impl Clauses {
                 };
             }
             Way::Copy(why) => (Lock::Exclusive, why.reason()),
-            Way::Rebuild => (Lock::Exclusive, None),
+            Way::Rebuild => (asked.rebuild.unwrap_or(Lock::Exclusive), None),
             Way::Instant => (Lock::None, None),
             Way::Keys | Way::Definition if asked.new_references => (Lock::Exclusive, None),
             // Indexes are built beside others.

@@ -1,17 +1,21 @@
-//! ALTER TABLE by writing the rows anew.
+//! ALTER TABLE by writing the rows anew: row by row into a table that nobody else uses meanwhile, or, where nothing has to be counted
+//! on the way, beside readers and writers ([`rebuild_beside`]).
 
+use super::clauses::Lock;
 use super::numbers::Numbers;
 use crate::statement::StmtCx;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_catalog::error;
-use vaquita_catalog::{Definition, TableInfo, engine_name, file_name};
+use vaquita_catalog::{ColumnDefinition, Definition, TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{Error, Field, KeptKeys, ReadOptions, Statement, Table};
+use vaquita_engine::{
+    Concurrency, ConvertRow, Error, Field, KeptKeys, ReadOptions, Statement, Table, TableSpec,
+};
 use vaquita_exec::dml::complete_row;
 use vaquita_expr::{CompileCx, EvalCx};
 use vaquita_plan::TableRules;
-use vaquita_session::Shared;
+use vaquita_session::{SessionState, Shared};
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
 use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, SqlType, Value};
@@ -65,6 +69,81 @@ pub(super) fn rebuild(
     without: &[String],
     ignore: bool,
 ) -> SqlResult<Copied> {
+    let (name, spec) = names_and_spec(cx, old, definition)?;
+    let renamed = renamed(&old.definition, definition);
+    let keys = KeptKeys { without, renamed: &renamed };
+    let StmtCx { db, engine, state } = cx;
+    let shared: &Shared = (*db).as_ref();
+    let done = engine.rebuild_table(&name, &spec, keys, |statement, from, to| {
+        let mut rows = Rows::of(old, from, to, definition, shared, state, ignore)?;
+        rows.copy(statement, from, to, state)?;
+        Ok(Copied::Done { rows: rows.copied, duplicates: rows.duplicates })
+    });
+    copied(done, definition)
+}
+
+/// The same while others read and change the rows, as `beside` says; see [`least_lock`].
+///
+/// # Errors
+/// As [`rebuild`].
+pub(super) fn rebuild_beside(
+    cx: &mut StmtCx<'_>,
+    old: &TableInfo,
+    definition: &Definition,
+    without: &[String],
+    beside: Concurrency,
+) -> SqlResult<Copied> {
+    let (name, spec) = names_and_spec(cx, old, definition)?;
+    let renamed = renamed(&old.definition, definition);
+    let keys = KeptKeys { without, renamed: &renamed };
+    let origins = origins(&old.definition, definition);
+    let StmtCx { db, engine, state } = cx;
+    let shared: &Shared = (*db).as_ref();
+    let done = engine.rebuild_table_beside(&name, &spec, keys, &origins, beside, |from, to| {
+        let rows = Rows::of(old, from, to, definition, shared, state, false)?;
+        Ok(Converting { rows, state, bytes: Vec::new() })
+    });
+    let done = done.map(|converting| Copied::Done { rows: converting.rows.copied, duplicates: 0 });
+    copied(done, definition)
+}
+
+/// What others may do at most while rows are written anew by [`rebuild_beside`]; `None` if they are not to be written so: foreign
+/// keys come, or AUTO_INCREMENT gives values to rows that are there.
+pub(super) fn least_lock(old: &TableInfo, definition: &Definition) -> Option<Lock> {
+    let numbers = definition.columns.iter().any(|column| {
+        let from = column.origin.map(|from| &old.definition.columns[from]);
+        column.auto_increment && from.is_none_or(|from| !from.auto_increment)
+    });
+    if old.table.is_temporary() || numbers || definition.foreign_keys.iter().any(|key| !key.exists) {
+        return None;
+    }
+    // Copies are found by the new key, if it can be told from what the row was.
+    let origins = origins(&old.definition, definition);
+    let primary = definition.keys.iter().find(|key| key.is_primary());
+    let found = primary.is_none_or(|key| {
+        key.parts
+            .iter()
+            .all(|part| definition.column(&part.column).is_some_and(|column| origins[column].is_some()))
+    });
+    Some(if found { Lock::None } else { Lock::Shared })
+}
+
+/// For each new column the old one that has the same stored values, but for NULL that is none any more.
+fn origins(before: &Definition, after: &Definition) -> Vec<Option<usize>> {
+    let kept = |column: &ColumnDefinition| {
+        let from = column.origin.filter(|_| column.generated.is_none())?;
+        let (old, new) = (before.columns[from].codec(), column.codec());
+        has_same_storage(&old, &new).then_some(from)
+    };
+    after.columns.iter().map(|column| kept(column)).collect()
+}
+
+/// The table's name, and what is made to take its place.
+fn names_and_spec(
+    cx: &mut StmtCx<'_>,
+    old: &TableInfo,
+    definition: &Definition,
+) -> SqlResult<(String, TableSpec)> {
     let name = engine_name(&old.definition.database, &old.definition.name)?;
     let temporary = format!("{}/#sql-vq{:x}", file_name(&old.definition.database)?, old.table.id.get());
     let mut spec = definition.to_spec(Some(&temporary))?;
@@ -72,26 +151,17 @@ pub(super) fn rebuild(
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
         || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
     super::limits::settle_row_size(cx, &mut spec)?;
-    let renamed = renamed(&old.definition, definition);
-    let keys = KeptKeys { without, renamed: &renamed };
-    let StmtCx { db, engine, state } = cx;
-    let shared: &Shared = (*db).as_ref();
-    let done = engine.rebuild_table(&name, &spec, keys, |statement, from, to| {
-        if !Arc::ptr_eq(from, &old.table) {
-            return Err(Failure::Stale);
-        }
-        let to_info = TableInfo::new(to.clone())?;
-        let rules = TableRules::of(definition, &mut CompileCx::new(Some(shared), state))?;
-        let mut rows = Rows::new(old, &to_info, definition, state, ignore)?;
-        rows.shared = Some(shared);
-        rows.rules = rules;
-        rows.copy(statement, from, to, state)?;
-        Ok(Copied::Done { rows: rows.copied, duplicates: rows.duplicates })
-    });
+    Ok((name, spec))
+}
+
+fn copied(done: Result<Copied, Failure>, definition: &Definition) -> SqlResult<Copied> {
     match done {
         Ok(copied) => Ok(copied),
         Err(Failure::Stale) => Ok(Copied::Stale),
         Err(Failure::Sql(e)) => Err(e),
+        Err(Failure::Engine(Error::DuplicateKey { index, value, .. })) => {
+            Err(error::duplicate_entry(&value, &index))
+        }
         Err(Failure::Engine(e)) => Err(super::alter::without_parent(&e, definition)
             .unwrap_or_else(|| super::create::creation_error(&e, definition))),
     }
@@ -105,7 +175,7 @@ fn renamed<'d>(before: &'d Definition, after: &'d Definition) -> Vec<(&'d str, &
 
 struct Rows<'t> {
     old: &'t TableInfo,
-    new: &'t TableInfo,
+    new: Arc<TableInfo>,
     sources: Vec<Source>,
     mode: StoreMode,
     date: DateContext,
@@ -120,11 +190,32 @@ struct Rows<'t> {
 }
 
 impl<'t> Rows<'t> {
+    /// Of a table that is still the one the definition was made from.
+    fn of(
+        old: &'t TableInfo,
+        from: &Arc<Table>,
+        to: &Arc<Table>,
+        definition: &Definition,
+        shared: &'t Shared,
+        state: &mut SessionState,
+        ignore: bool,
+    ) -> Result<Rows<'t>, Failure> {
+        if !Arc::ptr_eq(from, &old.table) {
+            return Err(Failure::Stale);
+        }
+        let new = Arc::new(TableInfo::new(to.clone())?);
+        let rules = TableRules::of(definition, &mut CompileCx::new(Some(shared), state))?;
+        let mut rows = Rows::new(old, new, definition, state, ignore)?;
+        rows.shared = Some(shared);
+        rows.rules = rules;
+        Ok(rows)
+    }
+
     fn new(
         old: &'t TableInfo,
-        new: &'t TableInfo,
+        new: Arc<TableInfo>,
         definition: &Definition,
-        state: &mut vaquita_session::SessionState,
+        state: &mut SessionState,
         ignore: bool,
     ) -> SqlResult<Rows<'t>> {
         let strict = state.vars.sql_mode.is_strict() && !ignore;
@@ -146,7 +237,9 @@ impl<'t> Rows<'t> {
                 rows.new_columns.push(i);
             }
             let source = match column.origin.filter(|_| column.generated.is_none()) {
-                Some(from) if same_storage(&old.columns[from].ty, &new.columns[i].ty) => Source::Same(from),
+                Some(from) if same_storage(&old.columns[from].ty, &rows.new.columns[i].ty) => {
+                    Source::Same(from)
+                }
                 Some(from) => Source::Converted(from),
                 None => rows.constant(i, state)?,
             };
@@ -156,7 +249,7 @@ impl<'t> Rows<'t> {
     }
 
     /// What rows that are there get in a new column: its default, or that of its type.
-    fn constant(&self, column: usize, state: &mut vaquita_session::SessionState) -> SqlResult<Source> {
+    fn constant(&self, column: usize, state: &mut SessionState) -> SqlResult<Source> {
         let info = &self.new.columns[column];
         Ok(Source::Constant(match &info.default {
             DefaultValue::Stored(bytes) => Some(bytes.clone().into()),
@@ -175,39 +268,34 @@ impl<'t> Rows<'t> {
         statement: &mut Statement<'_>,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        state: &mut vaquita_session::SessionState,
+        state: &mut SessionState,
     ) -> Result<(), Failure> {
         let sources = std::mem::take(&mut self.sources);
+        let new = self.new.clone();
         let mut numbers = match self.new.auto_increment {
-            Some(_) => Numbers::new(self.old, self.new, &sources, state, statement.estimate_rows(from)?),
+            Some(_) => Numbers::new(self.old, &new, &sources, state, statement.estimate_rows(from)?),
             None => None,
         };
         let mut cursor = statement.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();
-        let mut values: Vec<Option<Vec<u8>>> = vec![None; from.columns.len()];
+        let mut buffers: Vec<Option<Vec<u8>>> = vec![None; from.columns.len()];
         let mut converted = Vec::new();
         loop {
             let Some(row) = statement.next(&mut cursor)? else { return Ok(()) };
-            for (i, value) in values.iter_mut().enumerate() {
+            for (i, value) in buffers.iter_mut().enumerate() {
                 let buffer = value.get_or_insert_default();
                 buffer.clear();
                 if !row.read_column(i, buffer)? {
                     *value = None;
                 }
             }
+            let values: SmallVec<[Field<'_>; 16]> = buffers.iter().map(Option::as_deref).collect();
             state.poll()?;
             converted.clear();
             let ends = self.convert(&sources, &values, &mut converted, state)?;
             let mut number = Vec::new();
             let made;
-            let mut fields: SmallVec<[Field<'_>; 16]> = SmallVec::new();
-            for (source, end) in sources.iter().zip(&ends) {
-                fields.push(match (source, end) {
-                    (Source::Same(i), _) => values[*i].as_deref(),
-                    (Source::Constant(bytes), _) => bytes.as_deref(),
-                    (Source::Converted(_), range) => range.clone().map(|r| &converted[r]),
-                });
-            }
+            let mut fields = fields_of(&sources, &values, &ends, &converted);
             if let Some(numbers) = numbers.as_mut()
                 && numbers.asks(fields[numbers.column()])
             {
@@ -221,7 +309,7 @@ impl<'t> Rows<'t> {
             }
             if let Some(rules) = &self.rules {
                 let mut eval = EvalCx::new(self.shared, state, None);
-                made = complete_row(rules, self.new, &self.new_columns, self.mode, &mut eval, |column| {
+                made = complete_row(rules, &self.new, &self.new_columns, self.mode, &mut eval, |column| {
                     fields.get(column).copied().flatten()
                 })?;
                 made.iter().for_each(|(column, bytes)| fields[*column] = bytes.as_deref());
@@ -234,10 +322,10 @@ impl<'t> Rows<'t> {
     fn convert(
         &self,
         sources: &[Source],
-        values: &[Option<Vec<u8>>],
+        values: &[Field<'_>],
         out: &mut Vec<u8>,
-        state: &mut vaquita_session::SessionState,
-    ) -> SqlResult<SmallVec<[Option<std::ops::Range<usize>>; 16]>> {
+        state: &mut SessionState,
+    ) -> SqlResult<Ranges> {
         let mut ranges = SmallVec::new();
         for (i, source) in sources.iter().enumerate() {
             let Source::Converted(from) = source else {
@@ -246,7 +334,7 @@ impl<'t> Rows<'t> {
             };
             let (old, new) = (&self.old.columns[*from], &self.new.columns[i]);
             let zone = state.vars.time_zone.clone();
-            let value = old.ty.decode(values[*from].as_deref(), &zone);
+            let value = old.ty.decode(values[*from], &zone);
             let mut cx = Cx { date: self.date, time_zone: &zone, warnings: &mut state.warnings };
             let start = out.len();
             let there = match (value.is_null(), new.is_nullable()) {
@@ -325,10 +413,66 @@ impl<'t> Rows<'t> {
     }
 }
 
+/// Where converted values are; `None` is NULL, or a value that is not converted.
+type Ranges = SmallVec<[Option<std::ops::Range<usize>>; 16]>;
+
+/// The values of a row of the new table, but for what rules and numbers make of them.
+fn fields_of<'v>(
+    sources: &'v [Source],
+    values: &[Field<'v>],
+    ranges: &[Option<std::ops::Range<usize>>],
+    converted: &'v [u8],
+) -> SmallVec<[Field<'v>; 16]> {
+    let field = |(source, range): (&'v Source, &Option<std::ops::Range<usize>>)| match source {
+        Source::Same(i) => values[*i],
+        Source::Constant(bytes) => bytes.as_deref(),
+        Source::Converted(_) => range.clone().map(|r| &converted[r]),
+    };
+    sources.iter().zip(ranges).map(field).collect()
+}
+
+/// Rows on their way through a rebuild beside others.
+struct Converting<'t, 's> {
+    rows: Rows<'t>,
+    state: &'s mut SessionState,
+    bytes: Vec<u8>,
+}
+
+impl ConvertRow<Failure> for Converting<'_, '_> {
+    fn convert(
+        &mut self,
+        values: &[Field<'_>],
+        with: &mut dyn FnMut(&[Field<'_>]) -> vaquita_engine::Result<()>,
+    ) -> Result<(), Failure> {
+        let Converting { rows, state, bytes } = self;
+        state.poll()?;
+        bytes.clear();
+        let ranges = rows.convert(&rows.sources, values, bytes, state)?;
+        let made;
+        let mut fields = fields_of(&rows.sources, values, &ranges, bytes);
+        if let Some(rules) = &rows.rules {
+            let mut eval = EvalCx::new(rows.shared, state, None);
+            made = complete_row(rules, &rows.new, &rows.new_columns, rows.mode, &mut eval, |column| {
+                fields.get(column).copied().flatten()
+            })?;
+            made.iter().for_each(|(column, bytes)| fields[*column] = bytes.as_deref());
+        }
+        with(&fields)?;
+        rows.copied += 1;
+        rows.mode.row += 1;
+        Ok(())
+    }
+}
+
 /// Whether stored values of one type are stored values of the other.
 fn same_storage(old: &ColumnType, new: &ColumnType) -> bool {
+    !(old.ty.nullable && !new.ty.nullable) && has_same_storage(old, new)
+}
+
+/// The same of values that are not NULL.
+fn has_same_storage(old: &ColumnType, new: &ColumnType) -> bool {
     let (a, b) = (&old.ty, &new.ty);
-    if a.nullable && !b.nullable || a.kind != b.kind || a.unsigned != b.unsigned || a.labels != b.labels {
+    if a.kind != b.kind || a.unsigned != b.unsigned || a.labels != b.labels {
         return false;
     }
     match a.kind {

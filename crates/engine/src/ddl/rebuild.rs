@@ -1,0 +1,617 @@
+//! Writing a table anew beside readers and writers: the rows go through a function into a table that nobody else knows,
+//! which takes the place of the old one in the end.
+//!
+//! | step | others may use the table | |
+//! |---|---|---|
+//! | [`begin`] | no | the old table's object gets a log of the keys of rows that change from now on; a read view is opened |
+//! | [`Rebuild::fill`]: scan | yes | the rows of the view are converted; in the order of the new key they are loaded at once, else sorted before; the entries of other indexes are sorted |
+//! | load | yes | trees are made from their leaves up |
+//! | log | yes | rows whose keys were logged are copied again, until few are left |
+//! | [`Rebuild::finish`] | no | the rest of them is; then the tables change places |
+//!
+//! # Applying the log
+//! A row that was logged is taken out of the new table and, if there is one with its key in the old table, copied again. What
+//! counts is the row as it is when it is read, so the order of records and how often a row was logged do not matter. A row
+//! whose newest version is not committed waits for a later round: its writer, or whoever takes the change back, may have logged
+//! for the last time. The same if another row that was logged, too, still has its unique key. In the end nobody has changes that
+//! are not committed; all rows that were logged are taken out before the first comes in again; a duplicate is one.
+//!
+//! # Crash
+//! The new table has a temporary name: it is dropped when the folder is opened again.
+
+use super::load::{FILL, TOLD, load_all, same_key};
+use super::sort::Sorter;
+use crate::core::Core;
+use crate::cursor::{Cursor, ReadOptions};
+use crate::error::{Error, Result};
+use crate::online::key_log::{KeyLog, Logged};
+use crate::online::packed;
+use crate::online::row_log::LogReader;
+use crate::progress::{Progress, Stage};
+use crate::row::clustered::too_big;
+use crate::row::entry::{Given, cut, entry, key_text};
+use crate::row::image::Image;
+use crate::row::lock::parse_clustered;
+use crate::row::private::{self, Stamp};
+use crate::table::{Columns, Field, FieldSource, Index, Table};
+use crate::version::{Seen, seen_by};
+use crate::waits::check_interrupt;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::Arc;
+use vaquita_base::codec::put_u48;
+use vaquita_btree::BulkBuilder;
+use vaquita_format::record::Offsets;
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
+
+/// Rows that were logged and are copied again together.
+const TOGETHER: usize = 10_000;
+/// Rows of the log that are left to the end, when the table is nobody else's.
+const REST: u64 = 200;
+
+/// Makes rows of the new table of rows of the old one.
+pub trait ConvertRow<E> {
+    /// Calls `with` once, with the values of all columns of the new table, for the values of a row of the old one.
+    ///
+    /// # Errors
+    /// Values that cannot be converted; those of `with`.
+    fn convert(
+        &mut self,
+        row: &[Field<'_>],
+        with: &mut dyn FnMut(&[Field<'_>]) -> Result<()>,
+    ) -> std::result::Result<(), E>;
+}
+
+/// How a row of the new table is found by one of the old.
+#[derive(Debug)]
+enum NewKey {
+    /// By the same key.
+    Same,
+    /// By the values of these columns of the old table.
+    Other(Vec<usize>),
+    /// Not at all: nobody may write.
+    Unknown,
+}
+
+impl NewKey {
+    /// `origins` tells for each new column which old one has the same values, if one has.
+    fn of(from: &Table, to: &Table, origins: &[Option<usize>]) -> NewKey {
+        let key = |table: &Table| table.clustered().sources[..table.clustered().def().n_uniq()].to_vec();
+        let (old, new) = (key(from), key(to));
+        let as_old = |source: &FieldSource| match *source {
+            FieldSource::Column { column, prefix_len } => {
+                origins[column].map(|column| FieldSource::Column { column, prefix_len })
+            }
+            other => Some(other),
+        };
+        let Some(new) = new.iter().map(as_old).collect::<Option<Vec<FieldSource>>>() else {
+            return NewKey::Unknown;
+        };
+        let column = |source: &FieldSource| match *source {
+            FieldSource::Column { column, .. } => Some(column),
+            _ => None,
+        };
+        match new == old {
+            true => NewKey::Same,
+            false => new.iter().map(column).collect::<Option<_>>().map_or(NewKey::Unknown, NewKey::Other),
+        }
+    }
+}
+
+/// Whether others may write while a table of the first definition becomes one of the second.
+pub(crate) fn may_write(from: &Table, to: &Table, origins: &[Option<usize>]) -> bool {
+    !matches!(NewKey::of(from, to, origins), NewKey::Unknown)
+}
+
+/// A table that is being written anew.
+#[derive(Debug)]
+pub(crate) struct Rebuild {
+    from: Arc<Table>,
+    to: Arc<Table>,
+    key: NewKey,
+    /// Which rows others change meanwhile, if they may.
+    log: Option<Arc<KeyLog>>,
+    reader: LogReader,
+    /// Where the copies are of rows that were logged, by their packed keys: packed keys of the new table.
+    placed: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    placed_bytes: u64,
+    /// Rows that wait for a later round.
+    waiting: Vec<Logged>,
+    stamp: Stamp,
+    /// Whose views are read.
+    view: Trx,
+    /// An interruption of this one, or of the reader, ends it.
+    watched: TrxRef,
+    /// Rows copied by the scan.
+    rows: u64,
+    /// The AUTO_INCREMENT counter at the beginning.
+    counter: Option<u64>,
+}
+
+/// Begins to write the table `from` anew, into `to`. Nobody else uses either, and the transaction has them locked. `online`: others
+/// will change `from`.
+///
+/// # Errors
+/// Errors of reading the dictionary.
+pub(crate) fn begin(
+    core: &Core,
+    trx: &mut Trx,
+    (from, to): (&Arc<Table>, &Arc<Table>),
+    origins: &[Option<usize>],
+    online: bool,
+) -> Result<Rebuild> {
+    let key = NewKey::of(from, to, origins);
+    let stamp = Stamp::of(core.txn.assign_id(trx)?);
+    let (from, log) = match online {
+        true => {
+            let (from, log) = with_log(core, from, to, &key)?;
+            (from, Some(log))
+        }
+        false => (from.clone(), None),
+    };
+    let mut view = core.txn.new_trx();
+    view.set_wait_hook(trx.wait_hook().clone());
+    core.txn.start(&mut view, Isolation::RepeatableRead, AccessMode::ReadOnly);
+    core.txn.read_view(&mut view);
+    let counter = from.auto_inc.peek();
+    Ok(Rebuild {
+        counter,
+        from,
+        to: to.clone(),
+        key,
+        log,
+        reader: LogReader::default(),
+        placed: HashMap::new(),
+        placed_bytes: 0,
+        waiting: Vec::new(),
+        stamp,
+        view,
+        watched: trx.shared().clone(),
+        rows: 0,
+    })
+}
+
+/// The old table with a log of the keys of its rows that change.
+fn with_log(core: &Core, from: &Table, to: &Table, key: &NewKey) -> Result<(Arc<Table>, Arc<KeyLog>)> {
+    let columns = match key {
+        NewKey::Same => None,
+        NewKey::Other(columns) => Some(columns.clone()),
+        NewKey::Unknown => return Err(Error::WrongState("copies of rows that change could not be found")),
+    };
+    let log = Arc::new(KeyLog::new(core, from, columns.clone()));
+    let table = core.dict.reopen(&core.storage, &from.name, |table| {
+        table.observers.push(log.clone());
+        let Some(columns) = columns else { return };
+        columns.iter().for_each(|&column| table.is_ordering[column] = true);
+        // As much of these columns is wanted as of those of an index.
+        table.building.push(Arc::new(key_of_other(to, &columns)));
+    })?;
+    Ok((table, log))
+}
+
+/// The key of the new table as one of columns of the old.
+fn key_of_other(to: &Table, columns: &[usize]) -> Index {
+    let index = to.clustered();
+    let prefix = |source: &FieldSource| match *source {
+        FieldSource::Column { prefix_len, .. } => prefix_len,
+        _ => 0,
+    };
+    let source = |(source, &column)| FieldSource::Column { column, prefix_len: prefix(source) };
+    Index {
+        id: index.id,
+        name: index.name.clone(),
+        parts: index.parts.clone(),
+        sources: index.sources.iter().zip(columns).map(source).collect(),
+        cluster_key: Vec::new(),
+        tree: index.tree.clone(),
+        trx_id: index.trx_id,
+        comment: String::new(),
+        hidden: true,
+    }
+}
+
+/// The rows on their way from the scan to the trees.
+struct Loading<'c> {
+    core: &'c Core,
+    to: &'c Table,
+    stamp: Stamp,
+    /// If the rows come in the order of the new key.
+    builder: Option<BulkBuilder<'c>>,
+    /// Else.
+    rows: Sorter<'c>,
+    entries: Vec<Sorter<'c>>,
+}
+
+impl Loading<'_> {
+    fn take(&mut self, row: &Given<'_>) -> Result<()> {
+        let record = self.stamp.record(self.to, row)?;
+        match &mut self.builder {
+            Some(builder) => builder.push(&Tuple::new(&record)).map_err(|e| too_big(self.to, e))?,
+            None => {
+                if self.rows.push(&record) {
+                    self.rows.make_room()?;
+                }
+            }
+        }
+        for (index, sorter) in self.to.indexes[1..].iter().zip(&mut self.entries) {
+            if sorter.push(&entry(self.to, index, row)) {
+                sorter.make_room()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rebuild {
+    /// Who is to be interrupted for it to end, from when the transaction of [`begin`] is over.
+    pub(crate) fn reader(&self) -> TrxRef {
+        self.view.shared().clone()
+    }
+
+    fn check(&self) -> Result<()> {
+        check_interrupt(self.view.shared())?;
+        check_interrupt(&self.watched)
+    }
+
+    /// Copies the rows, and again those that others have changed meanwhile.
+    ///
+    /// # Errors
+    /// Values that cannot be converted, duplicates, [`Error::OnlineLogTooBig`], [`Error::Interrupted`], no space, errors of pages
+    /// and files. It is to be given up then.
+    pub(crate) fn fill<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        progress: &Progress,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        let rows = self.from.stats.known().0.map_or(0, |known| known.rows);
+        progress.begin(rows * (1 + self.to.indexes.len() as u64));
+        progress.enter(Stage::Scan);
+        let (to, n) = (self.to.clone(), self.to.indexes.len());
+        let memory = core.options.sort_buffer_size / n;
+        let in_order = to.clustered().def().is_generated() || matches!(self.key, NewKey::Same);
+        let sorter = |index: &Arc<Index>| Sorter::new(&core.storage, index.def().clone(), 0, memory);
+        let mut loading = Loading {
+            core,
+            to: &to,
+            stamp: self.stamp,
+            builder: in_order.then(|| BulkBuilder::new(&to.clustered().tree, &core.storage, FILL)),
+            rows: sorter(to.clustered()),
+            entries: to.indexes[1..].iter().map(sorter).collect(),
+        };
+        self.scan(core, progress, convert, &mut loading)?;
+        progress.enter(Stage::Load);
+        let Loading { builder, rows, entries, .. } = loading;
+        match builder {
+            Some(builder) => drop(builder.finish().map_err(Error::from)?),
+            None => self.load_rows(core, rows)?,
+        }
+        progress.add(self.rows);
+        let entries = entries.into_iter().map(|sorter| vec![sorter]).collect();
+        let check = || self.check();
+        load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &check)?;
+        progress.enter(Stage::Log);
+        self.catch_up(core, progress, convert)
+    }
+
+    fn scan<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        progress: &Progress,
+        convert: &mut dyn ConvertRow<E>,
+        loading: &mut Loading<'_>,
+    ) -> std::result::Result<(), E> {
+        let keeps_ids = self.from.clustered().def().is_generated();
+        let gives_ids = loading.to.clustered().def().is_generated();
+        let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default())?;
+        let mut values = Values::new(self.from.columns.len());
+        let mut row_id = [0; 6];
+        while let Some(row) = cursor.next(core, &mut self.view)? {
+            for column in 0..self.from.columns.len() {
+                values.read(column, |buffer| row.read_column(column, buffer))?;
+            }
+            match (keeps_ids, gives_ids) {
+                (_, false) => {}
+                (true, true) => row_id.copy_from_slice(row.entry_field(0).unwrap_or_default()),
+                (false, true) => put_u48(&mut row_id, 0, loading.core.next_row_id()?),
+            }
+            convert.convert(&values.fields(), &mut |new| {
+                loading.take(&Given { values: new, row_id: &row_id })
+            })?;
+            self.rows += 1;
+            if self.rows.is_multiple_of(TOLD) {
+                progress.add(TOLD);
+                self.check()?;
+            }
+        }
+        progress.add(self.rows % TOLD);
+        // Purge need not wait for the rest.
+        core.txn.close_view(&mut self.view);
+        Ok(())
+    }
+
+    /// Makes the clustered index of rows that were sorted.
+    fn load_rows(&self, core: &Core, rows: Sorter<'_>) -> Result<()> {
+        let (to, index) = (&*self.to, self.to.clustered());
+        let n = index.def().n_uniq();
+        let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL);
+        let mut before: Vec<Option<Vec<u8>>> = Vec::new();
+        core.metrics.sort_files.add(rows.files());
+        let each = |fields: &[TupleField<'_>]| {
+            if same_key(index, &before, &fields[..n]) {
+                return Err(duplicate_row(to, fields));
+            }
+            before.clear();
+            before.extend(fields[..n].iter().map(|f| f.data.map(<[u8]>::to_vec)));
+            builder.push(&Tuple::new(fields)).map_err(|e| too_big(to, e))
+        };
+        rows.finish(|| self.check(), each)?;
+        builder.finish()?;
+        Ok(())
+    }
+
+    /// Copies rows again that others have changed, until few are left or as many as in the round before.
+    fn catch_up<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        progress: &Progress,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        let Some(log) = self.log.clone() else { return Ok(()) };
+        let (mut applied, mut before) = (0, u64::MAX);
+        loop {
+            let logged = log.log.records();
+            let round = logged - applied;
+            if round < REST || round > before / 10 * 9 {
+                return Ok(());
+            }
+            progress.expect(round);
+            self.apply(core, false, convert)?;
+            progress.add(round);
+            (applied, before) = (logged, round);
+        }
+    }
+
+    /// Copies rows again that were logged. `last`: nobody writes any more.
+    fn apply<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        last: bool,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        let Some(log) = self.log.clone() else { return Ok(()) };
+        let n_key = self.from.clustered().def().n_uniq();
+        let name = self.from.name.clone();
+        let mut reader = std::mem::take(&mut self.reader);
+        let mut some = std::mem::take(&mut self.waiting);
+        let each = |record: &[u8]| {
+            some.push(log.parse(record, n_key));
+            match some.len() >= TOGETHER && !last {
+                true => self.copy_again(core, std::mem::take(&mut some), false, convert),
+                false => Ok(()),
+            }
+        };
+        match last {
+            true => reader.finish(&log.log, &name, each)?,
+            false => reader.catch_up(&log.log, &name, each)?,
+        }
+        self.reader = reader;
+        self.copy_again(core, some, last, convert)
+    }
+
+    /// Takes rows out of the new table and copies them again.
+    fn copy_again<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        logged: Vec<Logged>,
+        last: bool,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(logged.len());
+        for row in logged {
+            self.check()?;
+            if let Some(place) = self.place_of(&row)? {
+                let fields: SmallVec<[TupleField<'_>; 4]> = packed::fields(&place).collect();
+                private::remove(core, &self.to, &fields)?;
+            }
+            keys.push(row.key);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        core.txn.close_view(&mut self.view);
+        core.txn.read_view(&mut self.view);
+        let mut values = Values::new(self.from.columns.len());
+        for key in keys {
+            self.check()?;
+            let waits = match self.read(core, &key, &mut values)? {
+                Found::Nothing => false,
+                Found::NotCommitted => true,
+                Found::Row(row_id) => !self.copy(core, &key, &values, &row_id, last, convert)?,
+            };
+            if waits {
+                debug_assert!(!last, "a row of {} is not committed, and nobody changes it", self.from.name);
+                self.waiting.push(Logged { key, before: None });
+            }
+        }
+        core.txn.close_view(&mut self.view);
+        Ok(())
+    }
+
+    /// Where the copy of a row is, if there may be one; from now on there is none.
+    fn place_of(&mut self, row: &Logged) -> Result<Option<Vec<u8>>> {
+        if matches!(self.key, NewKey::Same) {
+            return Ok(Some(row.key.clone()));
+        }
+        if let Some(place) = self.placed.get_mut(&row.key) {
+            return Ok(place.take());
+        }
+        self.note_place(row.key.clone(), None)?;
+        let Some(before) = &row.before else { return Ok(None) };
+        let mut place = Vec::new();
+        for (source, value) in self.to.clustered().sources.iter().zip(before) {
+            let (FieldSource::Column { column, prefix_len }, Some(value)) = (source, value) else {
+                return Ok(None);
+            };
+            packed::push(&mut place, Some(cut(&self.to.columns[*column], *prefix_len, value)));
+        }
+        Ok(Some(place))
+    }
+
+    fn note_place(&mut self, key: Vec<u8>, place: Option<Vec<u8>>) -> Result<()> {
+        /// What a place costs, besides the keys.
+        const EACH: usize = 64;
+        self.placed_bytes += (EACH + key.len() + place.as_ref().map_or(0, Vec::len)) as u64;
+        self.placed.insert(key, place);
+        match self.placed_bytes > core_max(&self.log) {
+            true => Err(Error::OnlineLogTooBig(self.from.name.clone())),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads a row of the old table, if its newest version is committed.
+    fn read(&self, core: &Core, key: &[u8], values: &mut Values) -> Result<Found> {
+        let from = &*self.from;
+        let fields: SmallVec<[TupleField<'_>; 4]> = packed::fields(key).collect();
+        let view = *self.view.view().ok_or(Error::WrongState("rows are read in a view"))?;
+        let tree = &from.clustered().tree;
+        let found = tree.lookup(&core.storage, &Tuple::new(&fields), |record| -> Result<Option<Image>> {
+            let mut offsets = Offsets::new();
+            parse_clustered(from, &record, &mut offsets)?;
+            Ok(match seen_by(core, from, &record, &offsets, &view, &mut Image::default())? {
+                Seen::Current => Some(Image::of(from, &record, &offsets)),
+                Seen::Older | Seen::Nothing => None,
+            })
+        })?;
+        let Some(image) = found.transpose()? else { return Ok(Found::Nothing) };
+        let Some(image) = image else { return Ok(Found::NotCommitted) };
+        if image.is_deleted() {
+            return Ok(Found::Nothing);
+        }
+        // The view keeps the values off the page, whatever becomes of the row.
+        for (column, &i) in from.cluster_fields.iter().enumerate() {
+            values.read(column, |buffer| match image.field(i) {
+                None => Ok(false),
+                Some(local) if image.is_external(i) => {
+                    tree.read_value(&core.storage, local, buffer)?;
+                    Ok(true)
+                }
+                Some(value) => {
+                    buffer.extend_from_slice(value);
+                    Ok(true)
+                }
+            })?;
+        }
+        Ok(Found::Row(image.row_id().to_vec()))
+    }
+
+    /// Copies a row that was read; `false` if another one that waits, too, is in its way.
+    fn copy<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        key: &[u8],
+        values: &Values,
+        row_id: &[u8],
+        last: bool,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<bool, E> {
+        let mut copied = true;
+        convert.convert(&values.fields(), &mut |new| {
+            let row_id = if self.to.clustered().def().is_generated() { row_id } else { &[] };
+            let row = Given { values: new, row_id };
+            match private::duplicate(core, &self.to, &row)? {
+                Some(e) if last => return Err(e),
+                Some(_) => {
+                    copied = false;
+                    return Ok(());
+                }
+                None => private::insert(core, &self.to, &row, &self.stamp)?,
+            }
+            if matches!(self.key, NewKey::Other(_)) {
+                let n = self.to.clustered().def().n_uniq();
+                let mut place = Vec::new();
+                packed::push_all(&mut place, &entry(&self.to, self.to.clustered(), &row)[..n]);
+                self.note_place(key.to_vec(), Some(place))?;
+            }
+            Ok(())
+        })?;
+        Ok(copied)
+    }
+
+    /// Copies the rest of what others have changed. Nobody uses the table, and the transaction has it locked. The tables are to change
+    /// places next.
+    ///
+    /// # Errors
+    /// As [`Rebuild::fill`].
+    pub(crate) fn finish<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        trx: &Trx,
+        progress: &Progress,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        progress.enter(Stage::Commit);
+        self.watched = trx.shared().clone();
+        self.apply(core, true, convert)?;
+        let next = self.from.auto_inc.peek();
+        if next > self.counter {
+            let mut to = self.to.auto_inc.next.lock();
+            *to = (*to).max(next);
+        }
+        Ok(())
+    }
+
+    /// Nothing is logged or read any more. Who gives up drops the new table.
+    pub(crate) fn end(mut self, core: &Core) {
+        if let Some(log) = &self.log {
+            log.log.close();
+        }
+        let ended = core.txn.commit(&mut self.view);
+        debug_assert!(matches!(ended, Ok(None)), "a transaction that only reads was ended: {ended:?}");
+    }
+}
+
+/// Bytes that may be kept for a log.
+fn core_max(log: &Option<Arc<KeyLog>>) -> u64 {
+    log.as_ref().map_or(u64::MAX, |log| log.log.max())
+}
+
+/// What is found of a row that was logged.
+enum Found {
+    Nothing,
+    NotCommitted,
+    /// DB_ROW_ID, if the table has it first.
+    Row(Vec<u8>),
+}
+
+/// The values of a row, in buffers that are used again.
+struct Values {
+    buffers: Vec<Vec<u8>>,
+    there: Vec<bool>,
+}
+
+impl Values {
+    fn new(n: usize) -> Values {
+        Values { buffers: vec![Vec::new(); n], there: vec![false; n] }
+    }
+
+    fn read(&mut self, column: usize, read: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
+        let buffer = &mut self.buffers[column];
+        buffer.clear();
+        self.there[column] = read(buffer)?;
+        Ok(())
+    }
+
+    fn fields(&self) -> SmallVec<[Field<'_>; 16]> {
+        self.buffers.iter().zip(&self.there).map(|(bytes, &there)| there.then_some(&bytes[..])).collect()
+    }
+}
+
+fn duplicate_row(table: &Table, fields: &[TupleField<'_>]) -> Error {
+    let index = table.clustered();
+    Error::DuplicateKey {
+        table: table.name.clone(),
+        index: index.name.clone(),
+        value: key_text(table, index, fields),
+    }
+}
