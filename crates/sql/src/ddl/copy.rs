@@ -466,7 +466,7 @@ impl ConvertRow<Failure> for Converting<'_, '_> {
 
 /// Whether stored values of one type are stored values of the other.
 fn same_storage(old: &ColumnType, new: &ColumnType) -> bool {
-    !(old.ty.nullable && !new.ty.nullable) && has_same_storage(old, new)
+    (new.ty.nullable || !old.ty.nullable) && has_same_storage(old, new)
 }
 
 /// The same of values that are not NULL.
