@@ -54,7 +54,11 @@ fn script(seed: u64, judge: Judge) -> Script {
         let known: Vec<usize> = (0..forms.len()).filter(|&form| forms[form].judge == judge).collect();
         let Some(&form) = known.get(n as usize / 8 % known.len().max(1)) else { continue };
         let sql = forms[form].sql.clone();
-        if judge != Judge::Mysql56 || !is_beyond_5_6(&sql) {
+        let is_beyond = match judge {
+            Judge::Mysql56 => is_beyond_5_6(&sql),
+            _ => is_beyond_mariadb(&sql),
+        };
+        if !is_beyond {
             script.queries.push((sql, random.forms(query, Dress::NoIndex).swap_remove(form).sql));
         }
     }
@@ -68,6 +72,11 @@ fn is_beyond_5_6(query: &str) -> bool {
         words.iter().any(|word| ["null", "18446744073709551615"].contains(word))
     };
     query.contains(" xor ") || query.split(" between ").skip(1).any(ends)
+}
+
+/// Whether years are compared with each other and with a list: what MariaDB makes of both compares them as moments, and finds none.
+fn is_beyond_mariadb(query: &str) -> bool {
+    query.contains(".h in (") && query.contains(".h = ")
 }
 
 fn play(target: &str, seed: u64, script: &str) -> Vec<String> {
@@ -111,7 +120,8 @@ fn agrees_without_indexes(target: &str, seed: u64, script: &Script, got: &str) -
     let Some(query) = got.lines().next().and_then(|line| line.strip_prefix("> ")) else { return false };
     let Some((_, without)) = script.queries.iter().find(|(sql, _)| sql == query) else { return false };
     let steps = play(target, seed, &format!("{}{without};", script.tables));
-    let rows = |step: &str| comparable(step).split_off(1);
+    // Neither the statement nor the names of its columns, in which subqueries are dressed otherwise.
+    let rows = |step: &str| comparable(step).into_iter().skip(2).collect::<Vec<_>>();
     let answer = steps.iter().find(|step| is_query(step));
     answer.is_some_and(|answer| rows(answer) == rows(got))
 }
