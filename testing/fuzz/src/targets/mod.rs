@@ -1,5 +1,6 @@
 //! The targets, one file per decoder family.
 
+mod fulltext;
 mod index;
 mod memcached;
 mod meta;
@@ -43,6 +44,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "commands", run: wire::commands, seeds: wire::command_seeds },
     Target { name: "memcached_text", run: memcached::text, seeds: memcached::text_seeds },
     Target { name: "memcached_binary", run: memcached::binary, seeds: memcached::binary_seeds },
+    Target { name: "posting_lists", run: fulltext::postings, seeds: fulltext::posting_seeds },
+    Target { name: "full_text_queries", run: fulltext::query, seeds: fulltext::query_seeds },
     Target { name: "lexer", run: sql::lexer, seeds: sql::seeds },
     Target { name: "parser", run: sql::parser, seeds: sql::seeds },
 ];
