@@ -13,6 +13,7 @@ mod reader;
 
 pub use reader::FullTextReader;
 pub use vaquita_fts::DocId;
+pub use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::query::SyntaxError;
 pub use vaquita_fts::search::{Match, Mode, SearchError, best_first};
 

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use vaquita_engine::fulltext::{DocId, FullTextReader, Mode, doc_id_column};
+use vaquita_engine::fulltext::{
+    DocId, FullTextReader, Mode, SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT, doc_id_column,
+};
 use vaquita_engine::{Engine, Error, Options, ReadOptions, Statement, Table};
 use vaquita_peers::{Mysql56, Options as ServerOptions, Server};
 
@@ -135,7 +137,8 @@ fn our_answers(engine: &Engine) -> Vec<Vec<(u64, f64)>> {
                 let table = statement.table(&format!("d/{name}"))?;
                 let index = table.fulltext.iter().find(|found| found.name == index).unwrap();
                 let ids = ids(statement, &table)?;
-                let reader = FullTextReader::open(statement, &table, index)?;
+                let reader =
+                    FullTextReader::open(statement, &table, index, SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT)?;
                 let charset = reader.collation().charset();
                 let mut text = Vec::new();
                 query.chars().for_each(|c| assert!(charset.push(u32::from(c), &mut text)));

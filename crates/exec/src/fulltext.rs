@@ -44,11 +44,14 @@ impl Searchable {
     }
 
     fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
-        let Some(session) = &mut cx.engine else {
+        let (Some(db), Some(session)) = (cx.db, &mut cx.engine) else {
             return Err(SqlError::new(1105, "a full-text search without a session"));
         };
+        let size = |name| db.globals.uint(name) as usize;
+        let sizes = size("innodb_ft_min_token_size")..=size("innodb_ft_max_token_size");
         let mut statement = session.statement();
-        let reader = error::of_engine(FullTextReader::open(&mut statement, &self.info.table, &self.index))?;
+        let reader = FullTextReader::open(&mut statement, &self.info.table, &self.index, sizes);
+        let reader = error::of_engine(reader)?;
         let mut found = reader.search(self.mode, query).map_err(|e| match e {
             SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),
             SearchError::Index(e) => error::engine(&e),

@@ -118,3 +118,46 @@ fn searches_are_answered_as_by_the_server() {
     assert!(why.contains("1036") && why.contains("FULLTEXT"), "{why}");
     ours.stop().unwrap();
 }
+
+/// Lengths of words are settings of a server: whoever has others must say so here, too. The first word of a phrase is looked for
+/// only if it has a length that is indexed; documents that the server has not written are read by the same rule.
+#[test]
+fn words_are_as_long_as_it_is_said() {
+    let sizes = [("innodb_ft_min_token_size", "2"), ("innodb_ft_max_token_size", "10")];
+    let options = sizes.iter().fold(Options::new(), |options, (name, value)| options.set(name, value));
+    let mut theirs = Mysql56::start(options).unwrap();
+    theirs
+        .sql(
+            "create database k; use k;
+             create table t (id int primary key, a text, fulltext key a (a)) charset utf8;
+             insert into t values (1, 'ab cd'), (2, 'cd ab'), (3, 'abcdefghijk xyz'), (4, 'abcdefghij xyz'), (5, 'x xyz'), (6, 'q');
+             analyze table t;",
+        )
+        .unwrap();
+    let queries = ["\"ab cd\"", "\"abcdefghijk xyz\"", "\"abcdefghij xyz\"", "+ab +cd", "x.ab", "abcdefghijk"].map(|query| {
+        format!("select id, match (a) against ('{query}' in boolean mode) from k.t where match (a) against ('{query}' in boolean mode)")
+    });
+    let expected = queries.each_ref().map(|query| theirs.rows(query).unwrap());
+    let dir = theirs.datadir().to_owned();
+    // With words in its memory only.
+    theirs.kill();
+
+    let options = sizes.map(|(name, value)| format!("--{name}={value}"));
+    let options = ["--take-over", "--skip-grant-tables", &options[0], &options[1]];
+    let mut ours = Vaquita::start(Path::new(BINARY), &dir, &options).unwrap();
+    for (query, expected) in queries.iter().zip(&expected) {
+        let answer = ours.sql(query).unwrap();
+        let rows: Vec<Vec<_>> =
+            answer.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect();
+        assert_eq!(&rows, expected, "{query}");
+    }
+    assert_eq!(ours.sql("select @@innodb_ft_min_token_size, @@innodb_ft_max_token_size").unwrap(), "2\t10\n");
+    ours.stop().unwrap();
+    let mut ours = Vaquita::start(Path::new(BINARY), &dir, &["--skip-grant-tables"]).unwrap();
+    let changed = queries
+        .iter()
+        .zip(&expected)
+        .filter(|(query, expected)| ours.sql(query).unwrap().lines().count() != expected.len());
+    assert!(changed.count() >= 2, "the defaults are others");
+    ours.stop().unwrap();
+}

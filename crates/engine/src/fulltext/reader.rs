@@ -7,6 +7,7 @@ use crate::session::Statement;
 use crate::table::{Field, FullTextIndex, Table};
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use vaquita_base::codec;
 use vaquita_format::Corruption;
@@ -43,7 +44,7 @@ const WORD: usize = 0;
 const ILIST: usize = 4;
 
 impl<'r, 's> FullTextReader<'r, 's> {
-    /// Opens the tables of an index of `table`.
+    /// Opens the tables of an index of `table`, whose words have so many characters: what the server that made it was told.
     ///
     /// # Errors
     /// [`Error::TableUnusable`] if tables of it are missing, or its words are in an order that is not known; those of reading.
@@ -51,6 +52,7 @@ impl<'r, 's> FullTextReader<'r, 's> {
         statement: &'r mut Statement<'s>,
         table: &Arc<Table>,
         index: &Arc<FullTextIndex>,
+        sizes: RangeInclusive<usize>,
     ) -> Result<FullTextReader<'r, 's>> {
         let unusable = |detail: &str| Error::TableUnusable {
             table: table.name.clone(),
@@ -76,7 +78,7 @@ impl<'r, 's> FullTextReader<'r, 's> {
         let deleted = deleted(statement, &common)?;
         let config = statement.table(&format!("{common}CONFIG"))?;
         let synced = config_value(statement, &config, "synced_doc_id")?.unwrap_or(0);
-        let mut analyzer = Analyzer::innodb(collation);
+        let mut analyzer = Analyzer::innodb(collation).with_sizes(sizes);
         if config_value(statement, &config, "use_stopword")? == Some(0) {
             analyzer = analyzer.with_stopwords(Stopwords::none(collation));
         }
@@ -137,10 +139,17 @@ impl<'r, 's> FullTextReader<'r, 's> {
 
     fn read_unwritten(&mut self, from: DocId) -> Result<()> {
         let mut unwritten = IndexCache::new();
+        let (mut last, mut is_sorted) = (None, true);
         self.documents_from(from, Seek::GreaterOrEqual, &mut |doc, columns| {
-            unwritten.add(&self.analyzer, doc, columns.iter().map(Option::as_deref));
-            true
+            is_sorted = last.replace(doc).is_none_or(|last| last < doc);
+            if is_sorted {
+                unwritten.add(&self.analyzer, doc, columns.iter().map(Option::as_deref));
+            }
+            is_sorted
         })?;
+        if !is_sorted {
+            return Err(Error::Corrupt(format!("table {}: document numbers do not ascend", self.table.name)));
+        }
         self.unwritten = unwritten;
         Ok(())
     }

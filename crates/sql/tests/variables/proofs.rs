@@ -115,6 +115,8 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("innodb_flush_neighbors", "../../storage/tests/pool_behaviour.rs", "neighbours_are_written_as_configured"),
     ("innodb_flushing_avg_loops", "storage_settings.rs", "what_is_dynamic_counts_at_once"),
     ("innodb_flushing_avg_loops", "../../storage/src/page_cleaner.rs", "averages_are_taken_over_as_many_steps_as_asked"),
+    ("innodb_ft_max_token_size", "../../vaquita/tests/fulltext_folders.rs", "words_are_as_long_as_it_is_said"),
+    ("innodb_ft_min_token_size", "../../vaquita/tests/fulltext_folders.rs", "words_are_as_long_as_it_is_said"),
     ("innodb_force_recovery", "storage_settings.rs", "forced_recovery_lets_rows_be_read_and_tables_be_dropped_only"),
     ("innodb_io_capacity", "storage_settings.rs", "what_is_dynamic_counts_at_once"),
     ("innodb_io_capacity", "../../storage/src/page_cleaner.rs", "too_many_dirty_pages_mean_full_io_capacity"),
