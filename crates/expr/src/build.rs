@@ -58,14 +58,6 @@ impl New {
         self
     }
 
-    /// Text of a collation that a column or the like would have.
-    pub(super) fn collated_implicitly(mut self, collation: u16) -> New {
-        self.ty.collation = collation;
-        self.derivation = Derivation::Implicit;
-        self.ascii = false;
-        self
-    }
-
     /// The value may change with every row, or with every execution, whatever the arguments.
     pub(super) fn at_least(mut self, constness: Constness) -> New {
         self.constness = constness;

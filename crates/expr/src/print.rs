@@ -22,24 +22,41 @@ pub(super) fn with_gaps(e: &Expr) -> String {
 /// An error with the values that its message has gaps for.
 #[cold]
 pub fn with_values(error: SqlError, params: &[Value<'_>]) -> SqlError {
+    fill(error, |n, message| {
+        let v = params.get(n)?;
+        let ty = match v {
+            Value::Double(_) | Value::Float(_) => SqlType::double(),
+            Value::Decimal(v) => SqlType::decimal(65, v.scale()),
+            _ => SqlType::varchar(0, vaquita_types::sql_type::BINARY),
+        };
+        value(v, &ty, message);
+        Some(())
+    })
+}
+
+/// An error with the names of variables where its message has gaps for their values.
+#[cold]
+pub fn with_names(error: SqlError, name: impl Fn(usize) -> Option<String>) -> SqlError {
+    fill(error, |n, message| {
+        message.push_str(&name(n)?);
+        Some(())
+    })
+}
+
+/// An error whose gaps are filled; `None`: by a question mark.
+fn fill(error: SqlError, mut gap: impl FnMut(usize, &mut String) -> Option<()>) -> SqlError {
     if !error.message.contains(GAP) {
         return error;
     }
     let mut message = String::new();
     for (i, piece) in error.message.split(GAP).enumerate() {
-        match piece.parse::<usize>().ok().and_then(|n| params.get(n)) {
-            Some(v) if i % 2 == 1 => {
-                let ty = match v {
-                    Value::Double(_) | Value::Float(_) => SqlType::double(),
-                    Value::Decimal(v) => SqlType::decimal(65, v.scale()),
-                    _ => SqlType::varchar(0, vaquita_types::sql_type::BINARY),
-                };
-                value(v, &ty, &mut message);
-            }
-            _ => message.push_str(if i % 2 == 1 { "?" } else { piece }),
+        if i % 2 == 0 {
+            message.push_str(piece);
+        } else if piece.parse().ok().and_then(|n| gap(n, &mut message)).is_none() {
+            message.push('?');
         }
     }
-    SqlError::new(error.code, message)
+    SqlError { message: message.into(), ..error }
 }
 
 impl std::fmt::Display for Expr {
@@ -96,6 +113,16 @@ fn push(e: &Expr, out: &mut String) {
             SubqueryUse::Exists => "exists(<subquery>)",
             _ => "(<subquery>)",
         }),
+        // A user variable and an assignment, as 5.6 writes them; a system variable has no text there.
+        Node::Call(call) if call.name == "@" => {
+            let _ = write!(out, "(@`{}`)", String::from_utf8_lossy(e.call_bytes()));
+        }
+        Node::Call(call) if call.name == ":=" => {
+            let _ = write!(out, "(@{}:=", String::from_utf8_lossy(e.call_bytes()));
+            call.args.iter().for_each(|e| push(e, out));
+            out.push(')');
+        }
+        Node::Call(call) if call.name == "@@" => {}
         Node::Call(call) => {
             let is_name = call.name.starts_with(|c: char| c.is_ascii_alphabetic());
             match (&call.args[..], is_name) {
@@ -144,6 +171,10 @@ fn symbol(op: CmpOp) -> &'static str {
 fn value(v: &Value<'_>, ty: &SqlType, out: &mut String) {
     match v {
         Value::Null => out.push_str("NULL"),
+        // The sign is an operator in a text.
+        Value::Int(n) if *n < 0 => {
+            let _ = write!(out, "-({})", n.unsigned_abs());
+        }
         Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Float(_) | Value::Decimal(_) => {
             out.push_str(&String::from_utf8_lossy(&v.to_text(ty)));
         }

@@ -1,10 +1,10 @@
 //! Calls of stored functions, and triggers: found and run by whoever stands above and runs statements.
 
 use super::EvalCx;
-use super::build::New;
+use super::build::{Collated, New};
 use super::compare::wrong_columns;
 pub use super::node::FunctionRef;
-use super::node::{Constness, Data, Expr, Node};
+use super::node::{Constness, Data, Derivation, Expr, Node};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::trigger::{TableTriggers, Trigger};
@@ -90,7 +90,9 @@ pub(super) fn call(
         .data(Data::Function(Arc::new(function)))
         .nullable()
         .at_least(Constness::Row);
-    let new = if text { new.collated_implicitly(collation) } else { new };
+    // A text is worth no more than a literal, but it is none that could be converted beforehand.
+    let by = Collated { collation, derivation: Derivation::Coercible, ascii: false };
+    let new = if text { new.collated(by) } else { new };
     let mut e = new.build(cx);
     // It runs statements, as a subquery does: never while a row is looked at on its page.
     e.info.has_subquery = true;

@@ -121,6 +121,12 @@ pub trait ResultSink {
     /// The client is gone.
     fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()>;
 
+    /// Status flags of the protocol that the next result has from its beginning on, as far as they are others than before the
+    /// statement: those of MORE_RESULTS.
+    fn announce(&mut self, status: u16) {
+        let _ = status;
+    }
+
     /// A row. Must not block on anything but the client's socket; page latches may be held: so it must not wait for the
     /// database. A sink whose buffer is full says so by [`ResultSink::is_full`].
     ///

@@ -32,7 +32,7 @@ pub(super) struct Reply<'r, 'l> {
     pub(super) line: &'r mut Line<'l>,
     pub(super) capabilities: Capabilities,
     pub(super) limits: SessionLimits,
-    /// Status flags before the statement.
+    /// Status flags at the beginning of a result.
     pub(super) status: u16,
     pub(super) form: Form,
     definitions: &'r mut Definitions,
@@ -89,6 +89,10 @@ impl<'r, 'l> Reply<'r, 'l> {
 }
 
 impl ResultSink for Reply<'_, '_> {
+    fn announce(&mut self, status: u16) {
+        self.status = status;
+    }
+
     fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()> {
         self.columns = Some(columns.clone());
         self.may_be_long = columns.iter().any(|c| c.ty.length > SHORT);

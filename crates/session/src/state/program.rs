@@ -31,7 +31,6 @@ pub struct Suspended {
     new_insert_id: Option<u64>,
     generates: bool,
     found_rows: u64,
-    row_count: i64,
     last_insert_id: u64,
 }
 
@@ -44,7 +43,6 @@ impl SessionState {
             new_insert_id: self.new_insert_id.take(),
             generates: std::mem::take(&mut self.generates),
             found_rows: self.found_rows,
-            row_count: self.row_count,
             last_insert_id: self.last_insert_id,
         }
     }
@@ -56,7 +54,6 @@ impl SessionState {
         self.new_insert_id = of.new_insert_id;
         self.generates = of.generates;
         self.found_rows = of.found_rows;
-        self.row_count = of.row_count;
         self.last_insert_id = of.last_insert_id;
     }
 }

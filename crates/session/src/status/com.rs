@@ -65,6 +65,7 @@ impl Com {
                     | Com::SetOption
                     | Com::SetRole
                     | Com::Do
+                    | Com::Resignal
                     | Com::Begin
                     | Com::Commit
                     | Com::Rollback

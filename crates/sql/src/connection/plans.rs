@@ -125,7 +125,7 @@ impl Connection {
         let done = self.using(plan.wants(), |connection| {
             plan.run_bulk(insert, &mut planning(&mut connection.cx(), params, param_types, sql))
         });
-        done.map_err(|e| vaquita_expr::with_values(e, params))
+        done.map_err(|e| self.with_values(e, params))
     }
 
     /// Plans a statement, in a started statement of the engine: tables are opened under metadata locks.

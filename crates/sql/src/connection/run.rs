@@ -128,12 +128,20 @@ impl Connection {
         }
         self.check_in_use(&wants)?;
         if !plan.calls_programs() {
-            return plan
-                .run(&mut self.cx().run(), params, sink)
-                .map_err(|e| vaquita_expr::with_values(e, params));
+            let done = plan.run(&mut self.cx().run(), params, sink);
+            return done.map_err(|e| self.with_values(e, params));
         }
         let done = self.using(&wants, |connection| plan.run(&mut connection.cx().run(), params, sink));
-        done.map_err(|e| vaquita_expr::with_values(e, params))
+        done.map_err(|e| self.with_values(e, params))
+    }
+
+    /// An error with the values that its message has gaps for. Those of local variables are filled with their names, by the program.
+    #[cold]
+    pub(super) fn with_values(&self, e: SqlError, params: &[Value<'_>]) -> SqlError {
+        match self.program.types {
+            None => vaquita_expr::with_values(e, params),
+            Some(_) => e,
+        }
     }
 
     /// Runs `body` while these tables are not for others to change: for stored functions and triggers.

@@ -201,6 +201,9 @@ impl Connection {
         let text = parsed.span.of(sql);
         self.begin("Query", text, Com::of(&parsed.stmt));
         let status = if more.is_some() { flag::MORE_RESULTS } else { 0 };
+        if self.multi_statements {
+            sink.announce(self.status_flags() | status);
+        }
         if let Err(e) = self.count_asked(|| limits::statement_updates(&parsed.stmt)) {
             return self.end(Err(e), 0, sink).map(|()| None);
         }

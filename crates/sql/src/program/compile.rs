@@ -296,11 +296,11 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// Where a CONTINUE handler goes on when a condition could not be evaluated: here.
-    fn failures_land(&mut self, conditions: &[usize]) {
+    /// Where a CONTINUE handler of what these steps raise goes on: here.
+    fn handlers_land(&mut self, steps: &[usize]) {
         let here = self.steps.len();
-        for &step in conditions {
-            if let Step::Unless { after, .. } = &mut self.steps[step] {
+        for &step in steps {
+            if let Step::Unless { after, .. } | Step::Operand { after, .. } = &mut self.steps[step] {
                 *after = here;
             }
         }
@@ -537,7 +537,7 @@ impl<'c> Compiler<'c> {
             self.steps.push(Step::CaseMissing);
         }
         ends.into_iter().for_each(|end| self.lands(end));
-        self.failures_land(&conditions);
+        self.handlers_land(&conditions);
         Ok(())
     }
 
@@ -553,8 +553,10 @@ impl<'c> Compiler<'c> {
         let name = format!("<case {}>", self.vars.len());
         let before = self.locals.len();
         let place = self.add_var(name.clone(), None);
-        self.steps.push(Step::Set { place, value: Some(value) });
+        let step = self.steps.len();
+        self.steps.push(Step::Operand { place, value, after: 0 });
         self.branches(of, Some(&name))?;
+        self.handlers_land(&[step]);
         self.locals.truncate(before);
         self.scope = None;
         Ok(())
@@ -573,7 +575,7 @@ impl<'c> Compiler<'c> {
         }
         self.steps.push(Step::CaseMissing);
         ends.into_iter().for_each(|end| self.lands(end));
-        self.failures_land(&conditions);
+        self.handlers_land(&conditions);
         Ok(())
     }
 
@@ -624,7 +626,7 @@ impl<'c> Compiler<'c> {
                 self.stmts(of.body)?;
                 self.steps.push(Step::Jump(start));
                 self.lands(unless);
-                self.failures_land(&[unless]);
+                self.handlers_land(&[unless]);
             }
             LoopEnd::Until(condition) => {
                 self.stmts(of.body)?;

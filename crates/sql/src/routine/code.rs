@@ -10,7 +10,7 @@ use vaquita_expr::Expr;
 use vaquita_parser::Local;
 use vaquita_session::state::Conditions;
 use vaquita_session::status::Com;
-use vaquita_types::{ColumnType, SqlType};
+use vaquita_types::{ColumnType, Level, SqlType};
 
 /// The compiled body of a stored program.
 #[derive(Debug)]
@@ -72,9 +72,11 @@ pub(crate) enum Step {
     Call { fragment: usize },
     /// A variable gets the value of an expression; NULL without one.
     Set { place: u32, value: Option<usize> },
+    /// The operand of CASE gets its value. `after`: behind the CASE.
+    Operand { place: u32, value: usize, after: usize },
     /// Goes on elsewhere.
     Jump(usize),
-    /// Goes on elsewhere unless a condition holds. `after`: where a CONTINUE handler of its failure goes on.
+    /// Goes on elsewhere unless a condition holds. `after`: behind the whole statement.
     Unless { condition: usize, to: usize, after: usize },
     /// No branch of CASE holds: error 1339.
     CaseMissing,
@@ -94,6 +96,43 @@ pub(crate) enum Step {
     Return(usize),
     /// Behind the body of a function: error 1321.
     NoReturn,
+}
+
+impl Code {
+    /// Where a CONTINUE handler of a condition that the step at `at` has raised goes on: with what comes next. Whether the
+    /// condition of IF, CASE or a loop holds does not count then, nor does what comes of the operand of CASE: that statement is over.
+    pub(crate) fn continues_at(&self, at: usize) -> usize {
+        match self.steps.get(at) {
+            Some(Step::Unless { after, .. } | Step::Operand { after, .. }) => *after,
+            _ => at + 1,
+        }
+    }
+}
+
+impl Code {
+    /// The name of a local variable in messages: its number counts without the columns of a trigger's row.
+    pub(crate) fn name_in_messages(&self, place: usize) -> Option<String> {
+        let var = self.vars.get(place)?;
+        let row = if var.of_row.as_ref().is_some_and(|of_row| of_row.new) { "NEW" } else { "OLD" };
+        Some(match &var.of_row {
+            Some(of_row) => format!("{row}.{}", of_row.name),
+            None => {
+                let columns = self.vars.iter().take_while(|var| var.of_row.is_some()).count();
+                format!("{}@{}", var.name, place - columns)
+            }
+        })
+    }
+}
+
+impl Step {
+    /// Whether it is a statement, or evaluates something: only then there are conditions to be handled behind it. What a block
+    /// declares before its handlers is none of theirs, though it is what was raised last when they come.
+    pub(crate) fn raises(&self) -> bool {
+        !matches!(
+            self,
+            Step::Jump(_) | Step::Handle(_) | Step::Handled(_) | Step::Leave { .. } | Step::NoReturn
+        )
+    }
 }
 
 /// DECLARE … HANDLER.
@@ -159,14 +198,16 @@ impl Condition {
         }
     }
 
-    /// Whether a condition of that number and state is one of these.
-    pub(crate) fn is_of(&self, code: u16, state: &str, is_error: bool) -> bool {
+    /// Whether a condition of that number, state and level is one of these.
+    pub(crate) fn is_of(&self, code: u16, state: &str, level: Level) -> bool {
         match self {
             Condition::Code(of) => *of == code,
             Condition::State(of) => of == state.as_bytes(),
-            Condition::Warning => state.starts_with("01") || !is_error,
+            Condition::Warning => state.starts_with("01") || level == Level::Warning,
             Condition::NotFound => state.starts_with("02"),
-            Condition::Exception => is_error && !state.starts_with("01") && !state.starts_with("02"),
+            Condition::Exception => {
+                level == Level::Error && !state.starts_with("01") && !state.starts_with("02")
+            }
         }
     }
 }

@@ -159,6 +159,8 @@ pub struct Warnings {
     without_notes: bool,
     /// They are others than at the beginning of the stored program that runs.
     changed: bool,
+    /// So many of them, the first ones, are those that the program began with.
+    inherited: usize,
     /// What would be a warning is an error.
     refuse: bool,
     /// The first such error.
@@ -185,6 +187,7 @@ impl Warnings {
     pub fn clear(&mut self) {
         self.list.clear();
         self.count = 0;
+        self.inherited = 0;
         self.old = false;
         self.changed = true;
     }
@@ -237,7 +240,8 @@ impl Warnings {
     /// Those that a stored program begins with: what is there, of an earlier statement.
     #[must_use]
     pub fn for_program(&self) -> Warnings {
-        Warnings { old: true, changed: false, refuse: false, refused: None, ..self.clone() }
+        let inherited = self.list.len();
+        Warnings { old: true, changed: false, inherited, refuse: false, refused: None, ..self.clone() }
     }
 
     /// A stored program has ended with these. They come behind what the present statement has raised, and in the place of
@@ -247,25 +251,52 @@ impl Warnings {
         if !of_program.changed {
             return;
         }
+        // What the present statement has raised is here; of earlier ones there is what the program has kept.
+        let here = if self.old { 0 } else { of_program.inherited };
         self.forget_old();
         self.changed = true;
-        self.count += of_program.count;
+        self.count += of_program.count - here as u32;
         let room = self.limit.saturating_sub(self.list.len());
-        self.list.extend(of_program.list.into_iter().take(room));
+        self.list.extend(of_program.list.into_iter().skip(here).take(room));
+    }
+
+    /// A trigger has ended with these: what it raised stays in it.
+    pub fn after_trigger(&mut self, of_trigger: &Warnings) {
+        (self.limit, self.without_notes) = (of_trigger.limit, of_trigger.without_notes);
     }
 
     /// Forgets those that are among these.
     pub fn forget(&mut self, these: &[Warning]) {
         self.changed = true;
         let before = self.list.len();
+        let of_program = self.list.split_off(self.inherited);
         self.list.retain(|condition| !these.contains(condition));
+        self.inherited = self.list.len();
+        self.list.extend(of_program.into_iter().filter(|condition| !these.contains(condition)));
         self.count = self.count.saturating_sub((before - self.list.len()) as u32);
+    }
+
+    /// Forgets the first that is like this one.
+    pub fn forget_first(&mut self, this: &Warning) {
+        if let Some(at) = self.list.iter().position(|condition| condition == this) {
+            self.list.remove(at);
+            self.inherited -= usize::from(at < self.inherited);
+            self.count -= 1;
+            self.changed = true;
+        }
     }
 
     /// Forgets those of earlier statements.
     pub fn forget_old(&mut self) {
         if self.old {
             self.clear();
+        }
+    }
+
+    /// RETURN has been evaluated: what statements before it have raised goes, unless nothing has changed in the program.
+    pub fn forget_old_of_program(&mut self) {
+        if self.changed {
+            self.forget_old();
         }
     }
 

@@ -290,7 +290,10 @@ impl Connection {
         self.state.program.running.pop();
         let outside = std::mem::take(&mut frame.outside);
         let within = std::mem::replace(&mut self.state.warnings, outside);
-        self.state.warnings.after_program(within);
+        match frame.routine.kind {
+            ProgramKind::Trigger => self.state.warnings.after_trigger(&within),
+            _ => self.state.warnings.after_program(within),
+        }
         self.put_mode(frame.before.sql_mode);
         self.put_collation(frame.before.collation);
         if let Some(database) = frame.before.database.take() {

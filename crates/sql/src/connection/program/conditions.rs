@@ -16,6 +16,8 @@ use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning};
 const MESSAGE_MAX: usize = 128;
 /// Longest of the other items.
 const ITEM_MAX: usize = 64;
+/// CLASS_ORIGIN and SUBCLASS_ORIGIN are the first of the items of [`Signalled`].
+const ORIGINS: usize = 2;
 
 /// An error as a condition.
 pub(super) fn warning_of(e: &SqlError) -> Warning {
@@ -57,8 +59,25 @@ fn condition_of_state(state: &str) -> Warning {
         "02" => (Level::Error, 1643, "Unhandled user-defined not found condition"),
         _ => (Level::Error, 1644, "Unhandled user-defined exception condition"),
     };
-    let signalled = Signalled { sqlstate: Cow::Owned(state.to_owned()), ..Signalled::default() };
+    let mut signalled = Signalled { sqlstate: Cow::Owned(state.to_owned()), ..Signalled::default() };
+    // What a program signals comes from nowhere, unless it says so.
+    signalled.items[..ORIGINS].fill(Some("".into()));
     Warning { level, code, message: message.into(), signalled: Some(Box::new(signalled)) }
+}
+
+/// What is signalled of a state in place of what was caught: the items stay.
+fn caught_of_state(state: &str, caught: &Warning) -> Warning {
+    let mut condition = condition_of_state(state);
+    condition.message = caught.message.clone();
+    let signalled = condition.signalled.get_or_insert_default();
+    signalled.items = caught.signalled.as_ref().map(|before| before.items.clone()).unwrap_or_default();
+    condition
+}
+
+/// CLASS_ORIGIN and SUBCLASS_ORIGIN of what the server raises itself.
+fn origin_of(state: &str) -> &'static str {
+    let is_standard = state.bytes().take(1).all(|b| matches!(b, b'0'..=b'4' | b'A'..=b'H'));
+    if is_standard { "ISO 9075" } else { "MySQL" }
 }
 
 impl Connection {
@@ -85,26 +104,30 @@ impl Connection {
         // It is the statement's own condition that counts.
         self.state.warnings.renew();
         let caught = self.program.caught.last().cloned();
-        let mut condition = match &signal.condition {
-            Some(of) => condition_of_state(&state_of(of, names)?),
-            None => match &caught {
-                Some(caught) => caught.condition.clone(),
-                None => return Err(not_active()),
-            },
+        let mut condition = match (&signal.condition, &caught) {
+            (Some(of), Some(caught)) if signal.again => {
+                caught_of_state(&state_of(of, names)?, &caught.condition)
+            }
+            (Some(of), _) => condition_of_state(&state_of(of, names)?),
+            (None, Some(caught)) => caught.condition.clone(),
+            (None, None) => return Err(not_active()),
         };
         if signal.again && caught.is_none() {
             return Err(not_active());
         }
+        if let (true, Some(signalled)) = (signal.again, &mut condition.signalled) {
+            // The second time it comes from where its state says.
+            signalled.items[..ORIGINS].fill(None);
+        }
         for (item, value) in signal.items {
             self.set_item(&mut condition, *item, value, sql, params)?;
         }
-        self.state.warnings.clear();
-        if let (true, Some(caught)) = (signal.again, &caught) {
-            // What was caught stays, in front of what is signalled anew.
-            let same = |w: &&Warning| signal.condition.is_some() || *w != &caught.condition;
-            for old in caught.all.iter().filter(same) {
-                self.state.warnings.push_whole(old.clone());
+        match (signal.again, caught) {
+            // What was caught stays in front of what is signalled anew, unless the handler's statements have forgotten it.
+            (true, Some(caught)) => {
+                self.program.again = signal.condition.is_none().then_some(caught.condition);
             }
+            _ => self.state.warnings.clear(),
         }
         if condition.level == Level::Error {
             self.state.warnings.push_whole(condition.clone());
@@ -281,18 +304,7 @@ fn item_of(condition: &Warning, item: ConditionItem) -> (Value<'static>, SqlType
         ConditionItem::MysqlErrno => (Value::Int(condition.code.into()), SqlType::bigint(false)),
         ConditionItem::MessageText => text(&condition.message),
         ConditionItem::ReturnedSqlstate => text(condition.sqlstate()),
-        ConditionItem::ClassOrigin | ConditionItem::SubclassOrigin => {
-            let state = condition.sqlstate();
-            let of_standard = |part: &str, digits: usize| {
-                part.bytes().take(digits).all(|b| matches!(b, b'0'..=b'4' | b'A'..=b'H'))
-            };
-            let class = of_standard(state, 1);
-            let standard = match item {
-                ConditionItem::ClassOrigin => class,
-                _ => class && of_standard(state.get(2..).unwrap_or_default(), 1),
-            };
-            text(if standard { "ISO 9075" } else { "MySQL" })
-        }
+        ConditionItem::ClassOrigin | ConditionItem::SubclassOrigin => text(origin_of(condition.sqlstate())),
         _ => text(""),
     }
 }

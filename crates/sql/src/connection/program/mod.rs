@@ -27,7 +27,9 @@ use super::Connection;
 use crate::routine::Routine;
 use crate::routine::code::Step;
 use call::{Before, Given};
+use part::Results;
 use std::sync::Arc;
+use vaquita_parser::ast::ProgramKind;
 use vaquita_session::sink::ResultSink;
 use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning, Warnings};
 
@@ -38,6 +40,10 @@ pub(super) struct Running {
     pub(super) inside: bool,
     /// Conditions that handlers take care of, the innermost last.
     caught: Vec<Caught>,
+    /// What RESIGNAL without a state has raised once more: it is there twice for handlers of the same program, not for callers.
+    again: Option<Warning>,
+    /// The expression at hand is being evaluated: what it names is there.
+    evaluates: bool,
     /// Types of the local variables that the statement at hand has for parameters.
     pub(super) types: Option<Arc<[SqlType]>>,
     /// What is run gives a value to a program: conditions of earlier statements stay.
@@ -121,6 +127,19 @@ enum Next {
     End,
 }
 
+/// An expression that names a table that is not there is not evaluated at all.
+const NO_SUCH_TABLE: u16 = 1146;
+
+impl Frame {
+    /// What a variable should have become has failed: it is NULL.
+    fn has_no_value(&mut self, place: u32) {
+        let at = place as usize;
+        if self.routine.code.vars[at].of_row.is_none() {
+            self.locals[at] = Value::Null;
+        }
+    }
+}
+
 /// Errors that end everything: no handler takes care of them.
 fn is_final(e: &SqlError) -> bool {
     matches!(e.code, 1053 | 1317 | 3024 | 4081 | 4082 | 5)
@@ -130,32 +149,32 @@ impl Connection {
     /// Runs a program to its end; the caller has entered it.
     fn run_frame(&mut self, first: Frame, sink: &mut dyn ResultSink) -> SqlResult<Frame> {
         let bottom = self.program.caught.len();
-        let done = self.run_frames(vec![first], sink);
+        let done = self.run_frames(vec![first], &mut Results::new(sink));
         self.program.caught.truncate(bottom);
         done
     }
 
-    fn run_frames(&mut self, mut frames: Vec<Frame>, sink: &mut dyn ResultSink) -> SqlResult<Frame> {
+    fn run_frames(&mut self, mut frames: Vec<Frame>, results: &mut Results<'_>) -> SqlResult<Frame> {
         loop {
             let Some(frame) = frames.last_mut() else {
                 return Err(SqlError::new(1105, "a stored program that is none"));
             };
-            let routine = frame.routine.clone();
-            let next = match routine.code.steps.get(frame.at) {
+            let (routine, at) = (frame.routine.clone(), frame.at);
+            let next = match routine.code.steps.get(at) {
                 None => Ok(Next::End),
                 Some(step) => match self.state.poll() {
-                    Ok(()) => self.step(frame, step, sink),
+                    Ok(()) => self.step(frame, step, results),
                     Err(e) => Err(e),
                 },
             };
             let done = match next {
                 Ok(Next::Step) => {
-                    frame.at += 1;
-                    Ok(())
+                    frame.at = at + 1;
+                    Ok(at)
                 }
                 Ok(Next::To(step)) => {
                     frame.at = step;
-                    continue;
+                    Ok(at)
                 }
                 Ok(Next::Call(callee)) => {
                     frames.push(*callee);
@@ -166,10 +185,9 @@ impl Connection {
                     match self.end_of_frame(ended, frames.last_mut()) {
                         Ok(Some(ended)) => return Ok(ended),
                         Ok(None) => {
-                            if let Some(caller) = frames.last_mut() {
-                                caller.at += 1;
-                            }
-                            Ok(())
+                            let Some(caller) = frames.last_mut() else { continue };
+                            caller.at += 1;
+                            Ok(caller.at - 1)
                         }
                         Err(e) => Err(e),
                     }
@@ -177,8 +195,12 @@ impl Connection {
                 Err(e) => Err(e),
             };
             match done {
-                Ok(()) => self.look_for_warnings(&mut frames),
-                Err(e) => self.look_for_handler(&mut frames, e)?,
+                Ok(at) => self.look_for_warnings(&mut frames, at),
+                Err(e) => {
+                    let e = vaquita_expr::with_names(e, |place| routine.code.name_in_messages(place));
+                    self.look_for_handler(&mut frames, e)?;
+                    self.cut(results)?;
+                }
             }
         }
     }
@@ -191,10 +213,10 @@ impl Connection {
         Ok(None)
     }
 
-    fn step(&mut self, frame: &mut Frame, step: &Step, sink: &mut dyn ResultSink) -> SqlResult<Next> {
+    fn step(&mut self, frame: &mut Frame, step: &Step, results: &mut Results<'_>) -> SqlResult<Next> {
         match step {
             Step::Sql(fragment) => {
-                self.run_part(frame, *fragment, sink)?;
+                self.run_part(frame, *fragment, results)?;
                 Ok(Next::Step)
             }
             Step::Call { fragment } => self.call_part(frame, *fragment),
@@ -202,11 +224,22 @@ impl Connection {
                 self.state.warnings.begin_statement();
                 match value {
                     None => frame.locals[*place as usize] = Value::Null,
-                    Some(fragment) => {
-                        let (value, ty) = self.strict_value_of(frame, *fragment)?;
-                        self.set_local(frame, *place, value, &ty)?;
-                    }
+                    Some(fragment) => match self.strict_value_of(frame, *fragment) {
+                        Ok((value, ty)) => self.set_local(frame, *place, value, &ty)?,
+                        Err(e) => {
+                            if self.program.evaluates || e.code != NO_SUCH_TABLE {
+                                frame.has_no_value(*place);
+                            }
+                            return Err(e);
+                        }
+                    },
                 }
+                Ok(Next::Step)
+            }
+            Step::Operand { place, value, .. } => {
+                self.state.warnings.begin_statement();
+                let (value, ty) = self.value_of(frame, *value)?;
+                self.set_local(frame, *place, value, &ty)?;
                 Ok(Next::Step)
             }
             Step::Jump(to) => Ok(Next::To(*to)),
@@ -246,15 +279,23 @@ impl Connection {
                 }
             }
             Step::Return(fragment) => {
-                self.state.warnings.clear();
-                let (value, ty) = self.strict_value_of(frame, *fragment)?;
+                self.state.warnings.begin_statement();
+                let before = frame.returned.replace(Value::Null);
+                let found = self.strict_value_of(frame, *fragment);
+                // A RETURN that fails has returned NULL: it counts if a handler takes care of the failure and nothing else is returned.
+                if found.as_ref().is_err_and(|e| !self.program.evaluates && e.code == NO_SUCH_TABLE) {
+                    frame.returned = before;
+                }
+                let (value, ty) = found?;
+                self.state.warnings.forget_old_of_program();
                 let routine = frame.routine.clone();
-                frame.returned = Some(match &routine.returns {
-                    Some(returns) => self.stored(returns, &routine.name, value, &ty)?,
-                    None => Value::Null,
-                });
-                Ok(Next::End)
+                if let Some(returns) = &routine.returns {
+                    frame.returned = Some(self.stored(returns, &routine.name, value, &ty)?);
+                }
+                // A handler of its warnings comes before the end.
+                Ok(Next::To(routine.code.steps.len()))
             }
+            Step::NoReturn if frame.returned.is_some() => Ok(Next::End),
             Step::NoReturn => {
                 let name = &frame.routine.name;
                 Err(SqlError::new(1321, format!("FUNCTION {name} ended without RETURN")))
@@ -266,7 +307,7 @@ impl Connection {
 
     /// The handler for a condition, by its place among those that are there: the most exact one of the innermost block that
     /// has one.
-    fn handler_for(frame: &Frame, code: u16, state: &str, is_error: bool) -> Option<usize> {
+    fn handler_for(frame: &Frame, code: u16, state: &str, level: Level) -> Option<usize> {
         let handlers = &frame.routine.code.handlers;
         let mut best: Option<(usize, u8, u32)> = None;
         for (at, &number) in frame.handlers.iter().enumerate().rev() {
@@ -279,7 +320,7 @@ impl Connection {
             {
                 break;
             }
-            for condition in handler.conditions.iter().filter(|c| c.is_of(code, state, is_error)) {
+            for condition in handler.conditions.iter().filter(|c| c.is_of(code, state, level)) {
                 // Of two that are equally exact the first one.
                 if best.is_none_or(|(_, exactness, _)| condition.exactness() >= exactness) {
                     best = Some((at, condition.exactness(), handler.block));
@@ -298,38 +339,45 @@ impl Connection {
         // In a function the transaction cannot end: the statement that called it must.
         let ends_all = is_final(&e) || self.program.inside && matches!(e.code, 1213 | 1205 | 1206);
         while let Some(frame) = frames.last_mut() {
-            let found = if ends_all { None } else { Self::handler_for(frame, e.code, &e.sqlstate, true) };
+            let found =
+                if ends_all { None } else { Self::handler_for(frame, e.code, &e.sqlstate, Level::Error) };
             if let Some(at) = found {
                 let condition = self.condition_of(&e);
-                let back = match frame.routine.code.steps.get(frame.at) {
-                    Some(Step::Unless { after, .. }) => *after,
-                    _ => frame.at + 1,
-                };
+                let back = frame.routine.code.continues_at(frame.at);
+                self.program.again = None;
                 self.activate(frame, at, back, condition);
                 return Ok(());
             }
             if let Some(mut ended) = frames.pop() {
+                if let Some(twice) = self.program.again.take() {
+                    self.state.warnings.forget_first(&twice);
+                }
+                let of_trigger = (ended.routine.kind == ProgramKind::Trigger).then(|| self.condition_of(&e));
                 self.leave(&mut ended);
+                if let Some(condition) = of_trigger {
+                    self.state.warnings.push_whole(condition);
+                }
             }
         }
         Err(e)
     }
 
-    /// After a step that did what it should: a handler for its warnings.
-    fn look_for_warnings(&mut self, frames: &mut [Frame]) {
+    /// After the step at `at` that did what it should: a handler for its warnings. A note has one, too, by its number or its SQLSTATE.
+    fn look_for_warnings(&mut self, frames: &mut [Frame], at: usize) {
         if self.state.warnings.new_count() == 0 {
             return;
         }
         let Some(frame) = frames.last_mut() else { return };
-        if frame.handlers.is_empty() {
+        let code = &frame.routine.code;
+        if frame.handlers.is_empty() || !code.steps.get(at).is_some_and(Step::raises) {
             return;
         }
-        let found = self.state.warnings.list().iter().filter(|w| w.level == Level::Warning).find_map(|w| {
-            let at = Self::handler_for(frame, w.code, w.sqlstate(), false)?;
+        let back = code.continues_at(at);
+        let found = self.state.warnings.list().iter().filter(|w| w.level != Level::Error).find_map(|w| {
+            let at = Self::handler_for(frame, w.code, w.sqlstate(), w.level)?;
             Some((at, w.clone()))
         });
         if let Some((at, condition)) = found {
-            let back = frame.at;
             self.activate(frame, at, back, condition);
         }
     }

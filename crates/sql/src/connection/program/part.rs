@@ -48,7 +48,60 @@ impl ResultSink for Rows {
     }
 }
 
+/// Where the results of a program's statements go. It knows whether one has begun and not ended: should its statement fail then, and
+/// a handler take care of that, a client gets it as far as it came.
+pub(super) struct Results<'s> {
+    sink: &'s mut dyn ResultSink,
+    open: bool,
+    /// Status flags of the results of the statement at hand.
+    status: u16,
+}
+
+impl<'s> Results<'s> {
+    pub(super) fn new(sink: &'s mut dyn ResultSink) -> Results<'s> {
+        Results { sink, open: false, status: 0 }
+    }
+}
+
+impl ResultSink for Results<'_> {
+    fn columns(&mut self, columns: &Arc<[ColumnMeta]>) -> SqlResult<()> {
+        self.sink.announce(self.status);
+        self.sink.columns(columns)?;
+        self.open = true;
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
+        self.sink.row(values)
+    }
+
+    fn is_full(&self) -> bool {
+        self.sink.is_full()
+    }
+
+    fn flush(&mut self) -> SqlResult<()> {
+        self.sink.flush()
+    }
+
+    fn end(&mut self, done: Completion) -> SqlResult<()> {
+        self.open = false;
+        self.sink.end(done)
+    }
+
+    fn local_infile(&mut self, name: &[u8], take: &mut dyn FnMut(&[u8]) -> SqlResult<()>) -> SqlResult<()> {
+        self.sink.local_infile(name, take)
+    }
+}
+
 impl Connection {
+    /// Ends the result of a statement that has failed after it began, for a handler takes care of the failure.
+    pub(super) fn cut(&mut self, results: &mut Results<'_>) -> SqlResult<()> {
+        match results.open {
+            true => results.end(Completion { status: results.status, ..Completion::default() }),
+            false => Ok(()),
+        }
+    }
+
     /// A statement of a program begins.
     fn begin_part(&mut self, kind: Com) {
         if !self.program.inside {
@@ -135,16 +188,17 @@ impl Connection {
         &mut self,
         frame: &mut Frame,
         fragment: usize,
-        sink: &mut dyn ResultSink,
+        results: &mut Results<'_>,
     ) -> SqlResult<()> {
         let routine = frame.routine.clone();
         let fragment = &routine.code.fragments[fragment];
         self.begin_part(fragment.kind);
+        results.status = self.status_flags() | flag::MORE_RESULTS;
         let outer = self.program.types.replace(frame.types.clone());
-        let done = self.run_fragment(frame, fragment, sink);
+        let done = self.run_fragment(frame, fragment, results);
         self.program.types = outer;
         let outcome = done?;
-        self.end_part(frame, outcome, sink)
+        self.end_part(frame, outcome, results)
     }
 
     fn run_fragment(
@@ -221,6 +275,7 @@ impl Connection {
                 let fresh = c.plan(stmt, &fragment.text, &frame.locals, &frame.types);
                 c.state.vars.character_set_results = results;
                 let fresh = fresh?;
+                c.program.evaluates = true;
                 let outcome = c.run_started(&fresh.plan, &frame.locals, sink)?;
                 Ok((fresh, outcome))
             });
@@ -246,7 +301,9 @@ impl Connection {
         fragment: usize,
     ) -> SqlResult<(Value<'static>, SqlType)> {
         let outer = std::mem::replace(&mut self.program.gives_value, true);
+        let types = self.program.types.replace(frame.types.clone());
         let found = self.find_value(frame, fragment);
+        self.program.types = types;
         self.program.gives_value = outer;
         found
     }
@@ -254,7 +311,9 @@ impl Connection {
     fn find_value(&mut self, frame: &Frame, fragment: usize) -> SqlResult<(Value<'static>, SqlType)> {
         let routine = frame.routine.clone();
         let fragment = &routine.code.fragments[fragment];
-        match self.made(fragment).as_deref() {
+        let made = self.made(fragment);
+        self.program.evaluates = made.is_some();
+        match made.as_deref() {
             Some(Made { what: What::Expr(e), .. }) => {
                 let mut cx =
                     EvalCx { db: Some(&self.db), state: &mut self.state, engine: Some(&mut self.engine) };
@@ -292,6 +351,7 @@ impl Connection {
     }
 
     fn compile_value(&mut self, frame: &Frame, fragment: &Fragment) -> SqlResult<(Value<'static>, SqlType)> {
+        self.program.evaluates = false;
         let arena = Bump::new();
         let mode = self.parse_mode(false);
         let parsed = vaquita_parser::parse_with(&fragment.text, &arena, mode, &fragment.locals)
@@ -311,6 +371,7 @@ impl Connection {
         };
         let Some(compiled) = compiled else { return self.value_by_query(frame, fragment, expr) };
         let noted = std::mem::take(&mut self.state.noted);
+        self.program.evaluates = true;
         let mut cx = EvalCx { db: Some(db), state: &mut self.state, engine: Some(&mut self.engine) };
         let value = memory::into_owned(compiled.eval(&mut cx, &Row::constant(&frame.locals))?)?;
         let ty = compiled.ty().clone();
@@ -354,7 +415,13 @@ impl Connection {
             return Ok(());
         }
         match &var.ty {
-            Some(ty) => frame.locals[at] = self.stored(ty, &var.name, value, from)?,
+            Some(ty) => match self.stored(ty, &var.name, value, from) {
+                Ok(value) => frame.locals[at] = value,
+                Err(e) => {
+                    frame.has_no_value(place);
+                    return Err(e);
+                }
+            },
             None => {
                 if frame.types[at] != *from {
                     let mut types: Vec<SqlType> = frame.types.to_vec();
@@ -418,6 +485,20 @@ impl Connection {
         if frame.cursors[cursor].is_some() {
             return Err(SqlError::new(1325, "Cursor is already open"));
         }
+        let types = self.program.types.replace(frame.types.clone());
+        let found = self.rows_of_cursor(frame, fragment);
+        self.program.types = types;
+        let rows = found?;
+        self.after_part();
+        self.state.memory.may_keep(rows.memory)?;
+        self.state.memory.keep(rows.memory as i64);
+        let types = rows.types.unwrap_or_default();
+        let open = Cursor { rows: rows.rows.into_iter(), types, memory: rows.memory };
+        frame.cursors[cursor] = Some(open);
+        Ok(())
+    }
+
+    fn rows_of_cursor(&mut self, frame: &Frame, fragment: &Fragment) -> SqlResult<Rows> {
         let mut rows = Rows::default();
         let mut done = false;
         if let Some(made) = self.made(fragment)
@@ -439,12 +520,6 @@ impl Connection {
                 false => self.dispatch(&parsed.stmt, &fragment.text, &frame.locals, &mut rows).map(drop)?,
             }
         }
-        self.after_part();
-        self.state.memory.may_keep(rows.memory)?;
-        self.state.memory.keep(rows.memory as i64);
-        let types = rows.types.unwrap_or_default();
-        let open = Cursor { rows: rows.rows.into_iter(), types, memory: rows.memory };
-        frame.cursors[cursor] = Some(open);
-        Ok(())
+        Ok(rows)
     }
 }

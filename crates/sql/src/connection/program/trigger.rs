@@ -44,16 +44,9 @@ impl Connection {
     fn fire(&mut self, routine: &Arc<Routine>, rows: &mut TriggerRows<'_>) -> SqlResult<()> {
         super::call::check_depth(self.state.program.depth)?;
         let suspended = self.state.suspend();
-        // The statement's own conditions are none of the trigger's, nor the other way round.
-        let conditions = self.state.warnings.set_aside();
         self.state.program.depth += 1;
         let done = self.run_trigger(routine, rows);
         self.state.program.depth -= 1;
-        let failure = done.as_ref().err().map(|e| self.condition_of(e));
-        self.state.warnings = conditions;
-        if let Some(condition) = failure {
-            self.state.warnings.push_whole(condition);
-        }
         self.state.resume(suspended);
         done
     }
