@@ -32,7 +32,7 @@ const CONDITIONS: [&str; 24] = [
 
 impl Programs {
     fn is_procedure(&self) -> bool {
-        self.place == Place::Procedure
+        matches!(self.place, Place::Procedure | Place::Client)
     }
 
     /// A statement that tells where the program is.
@@ -63,7 +63,9 @@ impl Programs {
     pub(super) fn declarations(&mut self) {
         for _ in 0..self.below(4) {
             let (ty, kind) = TYPES[self.below(TYPES.len())];
-            let name = if self.chance(8) { "v1".to_owned() } else { self.name("v") };
+            // Which of several functions that are not there is told of is left to chance.
+            let twice = self.place != Place::Function && self.chance(8);
+            let name = if twice { "v1".to_owned() } else { self.name("v") };
             let default = match self.below(3) {
                 0 => String::new(),
                 _ => format!(" default {}", self.value(kind, 1)),
@@ -85,8 +87,12 @@ impl Programs {
         }
         if self.chance(3) {
             let name = self.name("r");
-            let (table, id) = (self.below(3), self.value(Kind::Int, 0));
-            let (l, r) = (COLUMNS[self.below(5)], COLUMNS[self.below(5)]);
+            let (table, id) = (self.below(3), self.key());
+            let column = |programs: &mut Programs| match COLUMNS[programs.below(5)] {
+                ("b", kind) if programs.strict => ("concat(b)", kind),
+                column => column,
+            };
+            let (l, r) = (column(self), column(self));
             self.line(&format!(
                 "declare {name} cursor for select {}, {} from t{table} where id >= {id} order by id;",
                 l.0, r.0
@@ -103,7 +109,12 @@ impl Programs {
     fn handler(&mut self) {
         let what = self.of(&["continue", "continue", "exit"]);
         let mut condition = self.of(&CONDITIONS).to_owned();
-        if let Some(name) = self.conditions.last()
+        if !self.is_procedure() && !self.handles_inside {
+            if self.strict {
+                return;
+            }
+            condition = "sqlwarning".to_owned();
+        } else if let Some(name) = self.conditions.last()
             && self.rng.one_in(2)
         {
             condition.clone_from(name);
@@ -186,7 +197,7 @@ impl Programs {
     }
 
     fn case(&mut self) {
-        let kind = [Kind::Int, Kind::Text, Kind::Decimal][self.below(3)];
+        let kind = [Kind::Int, Kind::Text][self.below(2)];
         let operand = if self.chance(2) { self.value(kind, 1) } else { String::new() };
         self.line(&format!("case {operand}"));
         self.indent += 1;
@@ -293,10 +304,10 @@ impl Programs {
             && self.chance(2)
         {
             let (column, kind) = COLUMNS[self.below(5)];
-            return format!("set new.{column} = {};", self.value(kind, 2));
+            return format!("set new.{column} = {};", self.stored(kind, 2));
         }
         match self.target() {
-            Some(var) => format!("set {} = {};", var.name, self.value(var.kind, 2)),
+            Some(var) => format!("set {} = {};", var.name, self.stored(var.kind, 2)),
             None => self.user_variable(),
         }
     }
@@ -331,12 +342,15 @@ impl Programs {
                 _ => (Kind::Int, "@n".to_owned()),
             };
             let fitting: Vec<&str> = COLUMNS.iter().filter(|c| c.1 == kind).map(|c| c.0).collect();
-            columns.push(self.of(&fitting));
+            columns.push(match self.of(&fitting) {
+                "b" if self.strict => "concat(b)",
+                column => column,
+            });
             targets.push(name);
         }
         let condition = match self.below(3) {
-            0 => format!("id = {}", self.value(Kind::Int, 0)),
-            1 => format!("id >= {} order by id limit 1", self.value(Kind::Int, 0)),
+            0 => format!("id = {}", self.key()),
+            1 => format!("id >= {} order by id limit 1", self.key()),
             _ => format!("id <= {} order by id", self.below(4)),
         };
         format!("select {} into {} from t{table} where {condition};", columns.join(", "), targets.join(", "))
@@ -365,7 +379,9 @@ impl Programs {
         }
         let mut items = Vec::new();
         if self.chance(2) {
-            items.push(format!("message_text = {}", self.value(Kind::Text, 0)));
+            // No expression in 5.6.
+            let name = self.known(Kind::Text).filter(|_| !self.rng.one_in(4));
+            items.push(format!("message_text = {}", name.unwrap_or_else(|| self.literal(Kind::Text))));
         }
         if self.chance(4) {
             items.push(format!("mysql_errno = {}", self.of(&["1062", "5000", "1329", "77"])));
@@ -379,8 +395,9 @@ impl Programs {
     }
 
     fn diagnostics(&mut self) -> String {
-        // Variables of both kinds get their values at different times.
-        let local = self.chance(2) && self.vars.iter().any(|v| !v.fixed);
+        // Variables of both kinds get their values at different times. What a variable cannot take under strict mode ends 5.6's program
+        // now and then, without an error.
+        let local = !self.strict && self.chance(2) && self.vars.iter().any(|v| !v.fixed);
         let target = |programs: &mut Programs, user: &str| match programs.target() {
             Some(var) if local => var.name,
             _ => user.to_owned(),
@@ -416,7 +433,7 @@ impl Programs {
                 "in" => self.value(*kind, 1),
                 _ if self.chance(30) => self.value(*kind, 1),
                 _ => match self.target() {
-                    Some(var) if !self.chance(4) => var.name,
+                    Some(var) if !self.chance(4) && (!self.strict || *kind != Kind::Text) => var.name,
                     _ => self.of(&["@n", "@s", "@o0"]).to_owned(),
                 },
             });
@@ -509,7 +526,7 @@ impl Programs {
                 format!("select {};", items.join(", "))
             }
             3 => {
-                let (table, id) = (self.below(3), self.value(Kind::Int, 0));
+                let (table, id) = (self.below(3), self.key());
                 format!("select id, a, b, e from t{table} where id >= {id} order by id;")
             }
             _ => {
@@ -523,6 +540,9 @@ impl Programs {
 
     /// The table that is changed: of a trigger one behind its own.
     fn changed(&mut self) -> usize {
+        if self.changes_one() {
+            return if self.chance(3) { 3 } else { 2 };
+        }
         let behind = !self.chance(12);
         match self.place {
             Place::Trigger { table, .. } if behind => match table {
@@ -539,22 +559,54 @@ impl Programs {
         if table == 3 {
             return self.log().trim_end_matches(';').to_owned();
         }
+        if self.changes_one() {
+            return self.change_one(table, depth);
+        }
         match self.below(10) {
             0..=4 => self.insert(table, depth),
             5..=7 => {
                 let set = self.assignments(depth);
-                let ignore = if self.chance(5) { "ignore " } else { "" };
+                let ignore = self.ignore(5);
                 format!("update {ignore}t{table} set {set}{}", self.rows())
             }
             8 => format!("delete from t{table}{}", self.rows()),
             _ => {
-                let ignore = if self.chance(2) { "ignore " } else { "" };
+                let ignore = self.ignore(2);
                 let (from, by) = (self.below(3), 1 + self.below(3));
                 format!(
                     "insert {ignore}into t{table} (id, a, b, e) select id + {by}, a, b, e from t{from} order by id limit 2"
                 )
             }
         }
+    }
+
+    /// Whether a statement may change no more than one row of one table.
+    fn changes_one(&self) -> bool {
+        self.handles_inside && !self.is_procedure()
+    }
+
+    fn change_one(&mut self, table: usize, depth: u32) -> String {
+        let id = 1 + self.below(5);
+        match self.below(4) {
+            0 => format!("delete from t{table} where id = {id}"),
+            1 => {
+                let set = self.assignments(depth);
+                format!("update t{table} set {set} where id = {id}")
+            }
+            _ => {
+                let (a, b, e) = (
+                    self.value(Kind::Int, depth),
+                    self.value(Kind::Text, depth),
+                    self.value(Kind::Int, depth),
+                );
+                format!("insert into t{table} (id, a, b, e) values ({id}, {a}, {b}, {e})")
+            }
+        }
+    }
+
+    fn ignore(&mut self, one_in: u64) -> &'static str {
+        let in_program = !matches!(self.place, Place::Client);
+        if self.chance(one_in) && !(in_program && self.keys) { "ignore " } else { "" }
     }
 
     fn rows(&mut self) -> String {
@@ -570,7 +622,7 @@ impl Programs {
             let (column, kind) = COLUMNS[self.below(5)];
             set.push(match self.chance(4) {
                 true if kind == Kind::Int => format!("{column} = {column} + 1"),
-                _ => format!("{column} = {}", self.value(kind, depth)),
+                _ => format!("{column} = {}", self.stored(kind, depth)),
             });
         }
         if self.chance(8) {
@@ -588,14 +640,17 @@ impl Programs {
                     0 => "null".to_owned(),
                     _ => (1 + self.below(6)).to_string(),
                 }];
-                cells.extend(columns.iter().map(|(_, kind)| self.value(*kind, depth)).collect::<Vec<_>>());
+                cells.extend(columns.iter().map(|(_, kind)| self.stored(*kind, depth)).collect::<Vec<_>>());
                 format!("({})", cells.join(", "))
             })
             .collect();
         let (names, rows) = (names.join(", "), rows.join(", "));
         match self.below(6) {
             0 => format!("replace into t{table} ({names}) values {rows}"),
-            1 => format!("insert ignore into t{table} ({names}) values {rows}"),
+            1 => {
+                let ignore = self.ignore(1);
+                format!("insert {ignore}into t{table} ({names}) values {rows}")
+            }
             2 | 3 => {
                 let set = self.assignments(depth);
                 format!("insert into t{table} ({names}) values {rows} on duplicate key update {set}")

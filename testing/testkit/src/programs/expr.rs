@@ -4,7 +4,7 @@ use super::{COLUMNS, Kind, Place, Programs};
 
 impl Programs {
     /// Something in scope that has a value of that kind: a variable, a column of a trigger's row, a user variable.
-    fn known(&mut self, kind: Kind) -> Option<String> {
+    pub(super) fn known(&mut self, kind: Kind) -> Option<String> {
         let mut names: Vec<String> =
             self.vars.iter().filter(|v| v.kind == kind).map(|v| v.name.clone()).collect();
         if let Place::Trigger { old, new, .. } = self.place {
@@ -18,7 +18,7 @@ impl Programs {
         (!names.is_empty()).then(|| names.swap_remove(self.rng.index(names.len())))
     }
 
-    fn literal(&mut self, kind: Kind) -> String {
+    pub(super) fn literal(&mut self, kind: Kind) -> String {
         let text = match kind {
             Kind::Int => {
                 self.of(&["0", "1", "2", "3", "5", "-1", "7", "100", "127", "200", "65536", "null", "1", "2"])
@@ -38,26 +38,43 @@ impl Programs {
                 "_latin1'q'",
             ]),
             Kind::Decimal => self.of(&["0", "1.5", "-2.25", "3.14159", "99.99", "1000.5", "null", "1e2"]),
-            Kind::Date => self.of(&[
-                "'2020-01-02'",
-                "'2020-02-30'",
-                "'2001-01-01'",
-                "null",
-                "'1999-12-31 23:59:58'",
-                "20200304",
-            ]),
+            Kind::Date => {
+                self.of(&["'2020-01-02'", "'2020-02-30'", "'2001-01-01'", "null", "'1999-12-31 23:59:58'"])
+            }
         };
         text.to_owned()
     }
 
-    /// A value of that kind; now and then one of another that can become it.
-    pub(super) fn value(&mut self, kind: Kind, depth: u32) -> String {
-        if self.chance(40) {
-            let other = [Kind::Int, Kind::Text, Kind::Decimal][self.below(3)];
-            return self.literal(other);
+    /// What a key is compared with: a number in any case.
+    pub(super) fn key(&mut self) -> String {
+        match self.known(Kind::Int) {
+            Some(name) if self.chance(2) => name,
+            _ => self.literal(Kind::Int),
         }
+    }
+
+    /// A value to be stored: now and then one of another kind that can become it.
+    pub(super) fn stored(&mut self, kind: Kind, depth: u32) -> String {
+        if self.chance(20) {
+            return match kind {
+                Kind::Date => "20200304".to_owned(),
+                _ => {
+                    let other = [Kind::Int, Kind::Text, Kind::Decimal][self.below(3)];
+                    self.literal(other)
+                }
+            };
+        }
+        self.value(kind, depth)
+    }
+
+    /// A value of that kind.
+    pub(super) fn value(&mut self, kind: Kind, depth: u32) -> String {
         if self.chance(3) || depth == 0 {
             return match self.known(kind) {
+                // A text that is too long for where it goes is 1265 in 5.6 if it comes from a column or variable, else 1406.
+                Some(name) if !self.chance(4) && kind == Kind::Text && self.strict => {
+                    format!("concat({name})")
+                }
                 Some(name) if !self.chance(4) => name,
                 _ => self.literal(kind),
             };
@@ -90,7 +107,7 @@ impl Programs {
             }
             7 => {
                 let function = self.of(&["count(*)", "max(a)", "min(id)", "sum(e)", "count(b)"]);
-                let (table, id) = (self.table(), self.value(Kind::Int, 0));
+                let (table, id) = (self.table(), self.key());
                 format!("(select {function} from {table} s where id >= {id})")
             }
             8 => self.call_of(Kind::Int, depth).unwrap_or_else(|| "4".into()),
@@ -117,7 +134,7 @@ impl Programs {
             5 => format!("left({}, {})", self.value(Kind::Text, depth), self.below(4)),
             6 => self.call_of(Kind::Text, depth).unwrap_or_else(|| "@s".into()),
             _ => {
-                let (table, id) = (self.table(), self.value(Kind::Int, 0));
+                let (table, id) = (self.table(), self.key());
                 format!("(select max(b) from {table} s where id = {id})")
             }
         }
@@ -178,7 +195,7 @@ impl Programs {
                 format!("({l} {op} {r})")
             }
             5 => {
-                let (table, value) = (self.table(), self.value(Kind::Int, 0));
+                let (table, value) = (self.table(), self.key());
                 format!("exists (select * from {table} s where a = {value})")
             }
             _ => format!("not ({})", self.condition(depth - 1)),
