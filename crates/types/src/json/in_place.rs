@@ -409,7 +409,7 @@ mod tests {
                     doc = binary::encode(&tree);
                 }
                 let found = binary::Node::of(&doc).map(|node| node.to_tree());
-                let again = found.as_ref().map(|tree| binary::encode(tree));
+                let again = found.as_ref().map(binary::encode);
                 assert_eq!(again, Some(binary::encode(&tree)), "seed {seed}, step {step}: {at:?}");
                 assert!(free_bytes(&doc) < doc.len(), "seed {seed}, step {step}");
             }
