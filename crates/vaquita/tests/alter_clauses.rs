@@ -112,7 +112,7 @@ const CLAUSES: [(&str, &str); 8] = [
     ("copy", "shared"),
 ];
 
-/// Where we take more.
+/// Where we take more, or do it without writing the rows.
 const MORE: &[(&str, &str)] = &[
     ("modify c varchar(30)", "a longer VARCHAR with as many length bytes is a definition alone"),
     ("add foreign key (a) references p (id)", "rows are held against a new foreign key in place"),
@@ -169,7 +169,7 @@ fn algorithm_and_lock_are_taken_and_refused_as_by_mysql() {
     let mut differing = Vec::new();
     for ((statement, wanted), (_, got)) in wanted.iter().zip(&got) {
         let refused = |answer: &str| answer.starts_with("! error");
-        let more = refused(wanted) && !refused(got) && is_more(statement);
+        let more = !refused(got) && is_more(statement);
         if wanted != got && !more && !keeps_others_out(wanted, got) {
             differing.push(format!("{statement}\nMySQL:   {wanted}\nVaquita: {got}"));
         }

@@ -516,7 +516,7 @@ impl Change {
             {
                 Way::Instant
             }
-            _ => clauses::copy_or_rebuild(before, after, strict),
+            _ => clauses::copy_or_rebuild(before, after, strict, limits::is_on(cx, "foreign_key_checks")),
         };
         // Rows that are left out are found as they are copied.
         if self.ignore && come.iter().any(|key| key.is_unique()) {

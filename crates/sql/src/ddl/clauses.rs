@@ -7,12 +7,14 @@
 //! | indexes and foreign keys come and go | in place | 0 |
 //! | columns come, go, move, or take NULL or not; PRIMARY KEY comes or is another one; FORCE, ENGINE, ROW_FORMAT, KEY_BLOCK_SIZE, OPTIMIZE | rebuild | 0 |
 //! | PRIMARY KEY goes and none comes; values of another type; NULL made a value where sql_mode is not strict | copy | all |
+//! | a foreign key comes, with `foreign_key_checks`, where rows are written anyway; a CHECK or a STORED generated column comes | copy | all |
 //! | a temporary table; IGNORE with a unique index; `ALGORITHM=COPY`; `old_alter_table` | copy | all |
 //!
 //! The ways and the reasons are those of MySQL 5.6.24 (asked with every combination of the two clauses); where we take more than it
 //! does, docs/compat.md says so.
 
-use vaquita_catalog::Definition;
+use super::metadata;
+use vaquita_catalog::{ColumnDefinition, Definition};
 use vaquita_engine::Concurrency;
 use vaquita_parser::ast::{AlterAlgorithm, AlterLock};
 use vaquita_types::{Kind, SqlError, SqlResult};
@@ -45,6 +47,8 @@ pub(super) enum Why {
     Nulls,
     /// The rows lose their key.
     NoKey,
+    /// They are held against a new foreign key.
+    References,
 }
 
 impl Why {
@@ -55,6 +59,7 @@ impl Why {
             Why::NoOther => None,
             Why::Type => Some("Cannot change column type INPLACE"),
             Why::Nulls => Some("cannot silently convert NULL values, as required in this SQL_MODE"),
+            Why::References => Some("Adding foreign keys needs foreign_key_checks=OFF"),
             Why::NoKey => Some("Dropping a primary key is not allowed without also adding a new primary key"),
         }
     }
@@ -72,7 +77,12 @@ pub(super) enum Lock {
 }
 
 /// How rows are written anew that are not as they were: whether they have to be copied, and why.
-pub(super) fn copy_or_rebuild(from: &Definition, to: &Definition, strict: bool) -> Way {
+pub(super) fn copy_or_rebuild(
+    from: &Definition,
+    to: &Definition,
+    strict: bool,
+    foreign_key_checks: bool,
+) -> Way {
     let kept = || to.columns.iter().filter_map(|new| Some((&from.columns[new.origin?], new)));
     let converts = kept().any(|(old, new)| {
         let (a, b) = (&old.ty, &new.ty);
@@ -92,8 +102,19 @@ pub(super) fn copy_or_rebuild(from: &Definition, to: &Definition, strict: bool) 
             Way::Copy(Why::Nulls)
         }
         () if primary(from) && !primary(to) => Way::Copy(Why::NoKey),
+        () if foreign_key_checks && to.foreign_keys.iter().any(|key| !key.exists) => {
+            Way::Copy(Why::References)
+        }
+        () if !metadata::keeps_checks(from, to) || to.columns.iter().any(|new| is_calculated_anew(new)) => {
+            Way::Copy(Why::NoOther)
+        }
         () => Way::Rebuild,
     }
+}
+
+/// Whether a column comes whose values are calculated and kept.
+fn is_calculated_anew(new: &ColumnDefinition) -> bool {
+    new.origin.is_none() && !new.hidden && new.generated.as_ref().is_some_and(|generated| generated.stored)
 }
 
 /// What ALGORITHM and LOCK say of a change.
