@@ -11,12 +11,17 @@
 //!
 //! Row versions, as MySQL 8.0.29 has them: columns that are added and dropped instantly leave the records as they are. The
 //! table counts its versions; a record made since the first of them has the version it was made in, one byte below its
-//! header, and info bit [`INFO_VERSION`](crate::record::header::INFO_VERSION); it holds the fields that were there in that version. Records from
+//! header, and info bit [`INFO_VERSION`]; it holds the fields that were there in that version. Records from
 //! before, and node pointers, hold those of version 0. A field that a record does not have has its default.
 
 use crate::error::{Corruption, Result};
-use crate::record::header::{COMP_HEADER, INFO_VERSION};
 use std::sync::Arc;
+
+/// Bytes of the fixed header of a COMPACT record.
+pub const COMP_HEADER: usize = 5;
+
+/// Info bit of COMPACT records: the row version stands below the header. It tells how the record lies, not what state it is in.
+pub const INFO_VERSION: u8 = 0x40;
 
 /// Longest fixed length; longer fixed columns are stored as variable ones.
 pub const FIXED_LEN_MAX: u32 = 768;

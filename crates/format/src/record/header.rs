@@ -13,14 +13,13 @@
 //! These functions index the page: the origin has been checked by [`check_origin`] or comes from a page that was.
 
 use crate::error::{Corruption, Result};
+pub use crate::record_layout::{COMP_HEADER, INFO_VERSION};
 use vaquita_base::codec::{get_u16, put_u16};
 
 /// Info bit: less than any key; on the first record of the leftmost page of a level above the leaves.
 pub const INFO_MIN_REC: u8 = 0x10;
 /// Info bit: delete-marked.
 pub const INFO_DELETED: u8 = 0x20;
-/// Info bit of COMPACT records: the row version stands below the header. It tells how the record lies, not what state it is in.
-pub const INFO_VERSION: u8 = 0x40;
 /// All info bits.
 pub const INFO_MASK: u8 = 0xF0;
 /// Info bits that tell a record's state.
@@ -35,8 +34,6 @@ pub const STATUS_INFIMUM: u8 = 2;
 /// Status of the supremum.
 pub const STATUS_SUPREMUM: u8 = 3;
 
-/// Bytes of the fixed header of a COMPACT record.
-pub const COMP_HEADER: usize = 5;
 /// Bytes of the fixed header of a REDUNDANT record.
 pub const OLD_HEADER: usize = 6;
 

@@ -137,13 +137,13 @@ pub(super) fn page(data: &[u8]) {
 fn walk(page: &[u8], index: &IndexDef) -> Vec<u16> {
     let mut recs = Vec::new();
     let mut offsets = Offsets::new();
-    let mut fields = Vec::new();
     for rec in index_page::records(page) {
         let Ok(rec) = rec else { break };
         recs.push(rec);
         let _ = (index_page::prev_rec(page, rec), index_page::owner(page, rec));
         let size = RecSize::of(page, rec, index.layout());
         let Ok(()) = offsets.parse(page, rec, index.layout()) else { continue };
+        let mut fields = Vec::new();
         fields_of_record(page, rec, &offsets, offsets.n_fields(), &mut fields);
         for field in fields.iter().filter(|field| field.external) {
             let _ = record::ExternRef::of_field(field.data.unwrap_or_default());
