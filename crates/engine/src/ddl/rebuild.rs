@@ -92,7 +92,11 @@ impl NewKey {
             FieldSource::Column { column, .. } => Some(column),
             _ => None,
         };
-        match new == old {
+        let directions = |table: &Table| -> Vec<bool> {
+            let def = table.clustered().def();
+            def.fields()[..def.n_uniq()].iter().map(|field| field.descending).collect()
+        };
+        match new == old && directions(from) == directions(to) {
             true => NewKey::Same,
             false => new.iter().map(column).collect::<Option<_>>().map_or(NewKey::Unknown, NewKey::Other),
         }
