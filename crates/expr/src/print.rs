@@ -126,6 +126,10 @@ fn push(e: &Expr, out: &mut String) {
         Node::Call(call) => {
             let is_name = call.name.starts_with(|c: char| c.is_ascii_alphabetic());
             match (&call.args[..], is_name) {
+                // A number with its sign.
+                ([a], false) if call.name == "-" && matches!(a.node, Node::Param(_)) => {
+                    around("-(", a, ")", out)
+                }
                 ([a], false) => around(call.name, a, "", out),
                 ([_, _], false) | ([_, _], true) if !is_name || call.name == "DIV" => {
                     infix(&call.args, &format!(" {} ", call.name), out);
