@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use vaquita_base::{ManualClock, SpaceId};
+use vaquita_engine::AccessMode;
 use vaquita_engine::check::check_table;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
@@ -446,6 +447,42 @@ fn rows_are_copied_without_undo() {
     assert_eq!(check_table(core, &core.table("a/t").unwrap()).unwrap().rows, 500);
     drop((table, session));
     engine.close().unwrap();
+}
+
+/// A view that is opened while the rows are on their way is younger than the table that they go to, and older than they are: it is
+/// told so, after a restart of the dictionary's memory too, and never finds the table empty.
+#[test]
+fn a_view_from_amid_a_rebuild_is_told_so() {
+    let disk = new_disk();
+    let engine = open(&disk);
+    let (mut session, mut reader) = (engine.session(), engine.session());
+    session.create_table(&spec("a/t")).unwrap();
+    fill(&mut session, "a/t", 0..20);
+    let amid = |s: &mut vaquita_engine::Statement<'_>, from: &Arc<Table>, to: &Arc<Table>| {
+        let _durable = reader.commit()?;
+        reader.begin(AccessMode::ReadOnly, true)?;
+        copy(s, from, to)
+    };
+    session.rebuild_table("a/t", &spec("a/#sql-vq1"), KeptKeys::default(), amid).unwrap();
+    session.rename_tables(&[("a/t", "a/u"), ("a/u", "a/t")]).unwrap().unwrap();
+    session.rename_table("a/t", "a/v").unwrap();
+    for index in [0, 1] {
+        let read = reader.run(|s| {
+            let table = s.table("a/v")?;
+            let mut cursor = s.cursor(&table, &ReadOptions::by_index(index))?;
+            cursor.seek_first();
+            s.next(&mut cursor).map(|row| row.is_some())
+        });
+        assert!(matches!(read, Err(Error::ViewTooOld(_))), "index {index}: {read:?}");
+    }
+    let _durable = reader.commit().unwrap();
+    assert_eq!(reader.run(|s| s.table("a/v").and_then(|table| s.count(&table))).unwrap(), 20);
+    drop((session, reader));
+    let core = engine.core();
+    assert_eq!(check_table(core, &core.table("a/v").unwrap()).unwrap().rows, 20);
+    engine.close().unwrap();
+    drop(engine);
+    assert_eq!(records(&open(&disk), "a/v", 1), 20);
 }
 
 /// A foreign key of a new definition to the table itself: rows may refer to rows that are copied after them, and to no others.

@@ -48,7 +48,7 @@ const COUNTED: &[(&str, &str)] = &[
     ("select * from w where x = (select max(y) from w)", "scan=2"),
     // However often the subquery runs.
     ("select (select x from w w2 where w2.x = w.x) from w", "scan=2"),
-    ("select * from (select * from w) d", "scan=2"),
+    ("select /*+ NO_MERGE(d) */ * from (select * from w) d", "scan=2"),
     ("select * from (select * from w order by x) d order by y", "scan=2 rows=6 sort=2"),
     ("select * from w union select * from w", "scan=3"),
     ("select * from w union all select * from w order by 1", "scan=3 rows=6 sort=1"),

@@ -90,7 +90,7 @@ fn a_full_disk_is_a_full_table() {
     assert_eq!(answer, "1114 The table 't' is full");
     let answer = run(&mut connection, "update t set s = repeat('y', 499), a = a + 1, id = id + 100000");
     assert_eq!(answer, "1114 The table 't' is full");
-    full(&mut connection, "alter table t add b int first");
+    full(&mut connection, "alter table t add b int first, algorithm = inplace");
     let told = run(&mut connection, "optimize table t");
     assert!(told.starts_with("d.t|optimize|Error|The table is full"), "{told}");
     // What failed has changed nothing, and the folder lives.
@@ -109,7 +109,7 @@ fn a_full_disk_is_a_full_table() {
     assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
     for sql in [
         "create table u (i int primary key)",
-        "alter table t add b int first",
+        "alter table t add b int first, algorithm = inplace",
         "alter table t add key (s(200))",
     ] {
         assert_eq!(run(&mut connection, sql), "", "{sql}");
@@ -130,7 +130,7 @@ fn long_statements_on_tables_look_who_ends_them() {
         "optimize table t",
         "create index b on t (s(20))",
         "alter table t add key (s(20)), add unique key (a, id)",
-        "alter table t add b int first",
+        "alter table t add b int first, algorithm = inplace",
         "alter table t engine = innodb",
         "insert into t select id + 5000, a, s from t",
     ];

@@ -376,8 +376,7 @@ fn documents_keep_their_place_where_changes_fit() {
         assert_eq!(run(&mut c, sql), answer, "{sql}");
     }
     // Long documents: off-page values, older versions of them, taking back.
-    let fill =
-        "insert into jtable (k) values (json_object('n', 1, 'text', repeat('x', 300000), 'last', 'abc'))";
+    let fill = "insert into jtable (i, k) values (2, json_object('n', 1, 'text', repeat('x', 300000), 'last', 'abc'))";
     assert_eq!(run(&mut c, fill), "");
     let read =
         "select k->'$.n', k->'$.last', length(k->>'$.text'), json_storage_free(k) from jtable where i = 2";

@@ -43,7 +43,7 @@ const CHANGES: &[&str] = &[
     "add column z int auto_increment, add key (z)",
     "add column z text",
     "add column z int, add index x1 (a)",
-    "add column z int, drop column b, drop foreign key fk",
+    "add column z int, drop index kcb, drop column b, drop foreign key fk",
     "drop column a",
     "drop column d",
     "drop column a, add column a2 int",
@@ -52,13 +52,11 @@ const CHANGES: &[&str] = &[
     "modify a int",
     "modify a int not null default 7",
     "modify a int not null comment 'x'",
-    "modify b int not null",
     "modify c varchar(30)",
     "modify c varchar(300)",
     "modify c varchar(10)",
     "modify e enum('x', 'y', 'z')",
     "modify e enum('y', 'x')",
-    "modify f timestamp not null",
     "modify g char(20)",
     "modify g varchar(10)",
     "modify c varchar(20) charset utf8",
@@ -153,7 +151,12 @@ fn play(target: &str, before: &str) -> Vec<(String, String)> {
     let (out, err) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
     assert_eq!((code, err.as_ref()), (0, ""), "{target}: {out}");
     let asked = transcript::steps(&out).into_iter().filter(|step| step.starts_with("> alter "));
-    asked.map(|step| step.split_once('\n').map(|(a, b)| (a.into(), b.into())).unwrap()).collect()
+    // MySQL tells of the copy it makes by the copy's name.
+    let named = |answer: &str| match answer.split_once("'#sql-") {
+        Some((before, rest)) => format!("{before}'t{}", &rest[rest.find('\'').unwrap()..]),
+        None => answer.to_owned(),
+    };
+    asked.map(|step| step.split_once('\n').map(|(a, b)| (a.into(), named(b))).unwrap()).collect()
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn algorithm_and_lock_are_taken_and_refused_as_by_mysql() {
     let mut differing = Vec::new();
     for ((statement, wanted), (_, got)) in wanted.iter().zip(&got) {
         let refused = |answer: &str| answer.starts_with("! error");
-        let more = !refused(got) && is_more(statement);
+        let more = is_more(statement) && (refused(wanted) || !refused(got));
         if wanted != got && !more && !keeps_others_out(wanted, got) {
             differing.push(format!("{statement}\nMySQL:   {wanted}\nVaquita: {got}"));
         }

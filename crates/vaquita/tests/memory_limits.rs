@@ -98,7 +98,7 @@ fn a_session_that_passes_its_limit_is_told_and_lives() {
         "SELECT COUNT(DISTINCT i, REPEAT('x', 50)) FROM d.n".to_owned(),
         "SELECT SUM(DISTINCT i), COUNT(DISTINCT i + 1), AVG(DISTINCT i + 2) FROM d.n".to_owned(),
         "SELECT DISTINCT CONCAT(i, REPEAT('x', 50)) FROM d.n".to_owned(),
-        "SELECT STRAIGHT_JOIN COUNT(*) FROM d.ten JOIN (SELECT REPEAT('x', 50) AS t, i FROM d.n) AS t ON t.i = ten.i"
+        "SELECT /*+ NO_MERGE(t) */ STRAIGHT_JOIN COUNT(*) FROM d.ten JOIN (SELECT REPEAT('x', 50) AS t, i FROM d.n) AS t ON t.i = ten.i"
             .to_owned(),
         "SELECT MAX(t) FROM (SELECT REPEAT('x', 50) AS t FROM d.n GROUP BY i + 1) AS t".to_owned(),
         "SELECT i FROM d.n ORDER BY CONCAT(REPEAT('x', 50), i)".to_owned(),

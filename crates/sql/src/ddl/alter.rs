@@ -520,7 +520,7 @@ impl Change {
         };
         // Rows that are left out are found as they are copied.
         if self.ignore && come.iter().any(|key| key.is_unique()) {
-            self.way = Way::Copy(Why::NoOther);
+            self.way = Way::Copy(Why::Ignore);
         }
         (self.dropped_indexes, self.added_indexes) = (names(gone), names(come));
     }

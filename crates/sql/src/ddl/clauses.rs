@@ -49,6 +49,8 @@ pub(super) enum Why {
     NoKey,
     /// They are held against a new foreign key.
     References,
+    /// Those that another one has the key of are left out.
+    Ignore,
 }
 
 impl Why {
@@ -59,6 +61,9 @@ impl Why {
             Why::NoOther => None,
             Why::Type => Some("Cannot change column type INPLACE"),
             Why::Nulls => Some("cannot silently convert NULL values, as required in this SQL_MODE"),
+            Why::Ignore => {
+                Some("Creating unique indexes with IGNORE requires COPY algorithm to remove duplicate rows")
+            }
             Why::References => Some("Adding foreign keys needs foreign_key_checks=OFF"),
             Why::NoKey => Some("Dropping a primary key is not allowed without also adding a new primary key"),
         }
