@@ -22,8 +22,8 @@ const SETUP: [&str; 9] = [
 /// Changes of `t` after the snapshot.
 const CHANGES: [&[&str]; 12] = [
     &["alter table t engine = innodb"],
-    &["alter table t add x int, algorithm = inplace"],
-    &["alter table t drop b, algorithm = inplace"],
+    &["alter table t add x int"],
+    &["alter table t drop b"],
     &["alter table t modify a bigint"],
     &["alter table t add index z (b)"],
     &["alter table t drop index k"],

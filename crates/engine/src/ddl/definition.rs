@@ -89,6 +89,19 @@ pub(super) fn replace_extra(change: &mut Change<'_>, parts: &TableParts) -> Resu
     extra_rows(parts).iter().try_for_each(|row| change.insert(extra, row))
 }
 
+/// The rows of the dictionary that tell how old a table's indexes are become those of this change: views that were opened before do
+/// not read by them. They do not see what a table was filled with meanwhile, and columns that came or went are not those that they knew.
+pub(super) fn make_younger(change: &mut Change<'_>, parts: &TableParts) -> Result<()> {
+    let indexes = change.core.dict.sys.core.indexes.clone();
+    let id = rows::u64_value(parts.id.get()).unwrap_or_default();
+    for (n, index) in parts.indexes.iter().enumerate() {
+        let index = rows::u64_value(index.id.get()).unwrap_or_default();
+        change.delete(&indexes, &[&id, &index])?;
+        change.insert(&indexes, &rows::index_row(parts, n))?;
+    }
+    Ok(())
+}
+
 /// Everything of a table in the system tablespace that is a tree, and of one of its own the tablespace: superfluous.
 pub(super) fn leave_data(change: &mut Change<'_>, row: &TableRow, file: &str) -> Result<()> {
     if row.space != SpaceId::SYSTEM {

@@ -6,7 +6,7 @@
 use super::change::Change;
 use super::check;
 use super::create::parts_of;
-use super::definition::{delete_all, replace_extra};
+use super::definition::{delete_all, make_younger, replace_extra};
 use super::{TableSpec, foreign};
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::row_versions::{ColumnOrigin, FieldColumn, RowField, RowVersions};
@@ -32,6 +32,9 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec, origins: &[Col
     let renamed: Vec<(&str, &str)> = renamed(&before, &after, origins).collect();
     foreign::rename_columns(change, &spec.name, &renamed)?;
     replace_extra(change, &after)?;
+    if !all_stay(&before, origins) {
+        make_younger(change, &after)?;
+    }
     change.changes(&spec.name);
     if let Some(next) = spec.auto_increment {
         change.counts_from(after.id, next);

@@ -1,9 +1,9 @@
 //! A table takes the place of another: the end of every ALTER TABLE that writes the rows anew.
 
 use super::change::Change;
+use super::definition::make_younger;
 use super::rename::{self, Renaming};
 use super::{KeptKeys, drop, foreign};
-use crate::dict::rows;
 use crate::error::{Error, Result};
 
 /// `with` becomes the table `name`, the table that had the name goes. Foreign keys stay as they are, by name: those of
@@ -26,7 +26,10 @@ pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, keys: Kep
         rename::rename_rows(change, renaming)?;
     }
     foreign::rename_table(change, with, name)?;
-    make_younger(change, name)?;
+    let renewed = change.core.dict.table_row(change.storage(), name)?;
+    let renewed = renewed.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    let parts = change.core.dict.read_parts(change.storage(), &renewed)?;
+    make_younger(change, &parts)?;
     drop::drop_table(change, &aside, drop::References::Ignored)?;
     change.changes(name);
     for by in [foreign::BY_CHILD, foreign::BY_PARENT] {
@@ -34,21 +37,6 @@ pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, keys: Kep
             change.changes(&key.child);
             change.changes(&key.parent);
         }
-    }
-    Ok(())
-}
-
-/// The rows of the dictionary that tell how old a table's indexes are become those of this change: views that were opened while the
-/// table was filled do not see what is in it.
-fn make_younger(change: &mut Change<'_>, name: &str) -> Result<()> {
-    let (dict, storage) = (&change.core.dict, change.storage());
-    let row = dict.table_row(storage, name)?.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
-    let parts = dict.read_parts(storage, &row)?;
-    let id = rows::u64_value(parts.id.get()).unwrap_or_default();
-    for (n, index) in parts.indexes.iter().enumerate() {
-        let index = rows::u64_value(index.id.get()).unwrap_or_default();
-        change.delete(&dict.sys.core.indexes, &[&id, &index])?;
-        change.insert(&dict.sys.core.indexes, &rows::index_row(&parts, n))?;
     }
     Ok(())
 }
