@@ -783,8 +783,11 @@ fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
 /// foreign key always has one.
 fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
     let definition = &change.definition;
-    let spec = definition.to_spec(None)?;
-    let origins = instant::origins(cx, definition, &spec)?;
+    let mut spec = definition.to_spec(None)?;
+    if change.way == Way::Instant {
+        limits::settle_row_size(cx, &mut spec)?;
+    }
+    let origins = instant::origins(cx.state, definition, &spec);
     let added: Vec<_> =
         spec.indexes.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
     let parents: Vec<&str> = spec.foreign_keys.iter().map(|key| key.parent.as_str()).collect();

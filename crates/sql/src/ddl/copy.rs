@@ -7,7 +7,7 @@ use crate::statement::StmtCx;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_catalog::error;
-use vaquita_catalog::{ColumnDefinition, Definition, TableInfo, engine_name, file_name};
+use vaquita_catalog::{ColumnDefinition, Definition, KeyPart, TableInfo, engine_name, file_name};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{
     Concurrency, ConvertRow, Error, Field, KeptKeys, ReadOptions, Statement, Table, TableSpec,
@@ -107,6 +107,24 @@ pub(super) fn rebuild_beside(
     copied(done, definition)
 }
 
+/// What rows that are there get in a new column: its default, or that of its type.
+pub(super) fn value_of_old_rows(
+    ty: &ColumnType,
+    default: &DefaultValue,
+    state: &SessionState,
+) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    match default {
+        DefaultValue::Stored(bytes) => out.clone_from(bytes),
+        DefaultValue::Now => {
+            ty.encode(&Value::DateTime(state.local_now()), &state.vars.time_zone, &mut out);
+        }
+        _ if ty.ty.nullable => return None,
+        _ => ty.push_implicit_default(&mut out),
+    }
+    Some(out)
+}
+
 /// What others may do at most while rows are written anew by [`rebuild_beside`]; `None` if they are not to be written so: foreign
 /// keys come, or AUTO_INCREMENT gives values to rows that are there.
 pub(super) fn least_lock(old: &TableInfo, definition: &Definition) -> Option<Lock> {
@@ -119,11 +137,16 @@ pub(super) fn least_lock(old: &TableInfo, definition: &Definition) -> Option<Loc
     }
     // Copies are found by the new key, if it can be told from what the row was.
     let origins = origins(&old.definition, definition);
+    let column = |part: &KeyPart| definition.key_column(&part.column);
+    let not_null = |part: &KeyPart| {
+        part.prefix.is_none() && column(part).is_some_and(|column| !definition.columns[column].ty.nullable)
+    };
+    // Without PRIMARY KEY rows lie in the order of the first unique key without NULL.
     let primary = definition.keys.iter().find(|key| key.is_primary());
-    let found = primary.is_none_or(|key| {
-        key.parts
-            .iter()
-            .all(|part| definition.column(&part.column).is_some_and(|column| origins[column].is_some()))
+    let clustered = primary
+        .or_else(|| definition.keys.iter().find(|key| key.is_unique() && key.parts.iter().all(not_null)));
+    let found = clustered.is_none_or(|key| {
+        key.parts.iter().all(|part| column(part).is_some_and(|column| origins[column].is_some()))
     });
     Some(if found { Lock::None } else { Lock::Shared })
 }
@@ -251,16 +274,7 @@ impl<'t> Rows<'t> {
     /// What rows that are there get in a new column: its default, or that of its type.
     fn constant(&self, column: usize, state: &mut SessionState) -> SqlResult<Source> {
         let info = &self.new.columns[column];
-        Ok(Source::Constant(match &info.default {
-            DefaultValue::Stored(bytes) => Some(bytes.clone().into()),
-            DefaultValue::Now => {
-                let mut out = Vec::new();
-                info.ty.encode(&Value::DateTime(state.local_now()), &state.vars.time_zone, &mut out);
-                Some(out.into())
-            }
-            _ if info.is_nullable() => None,
-            _ => Some(info.implicit.clone()),
-        }))
+        Ok(Source::Constant(value_of_old_rows(&info.ty, &info.default, state).map(Vec::into)))
     }
 
     fn copy(

@@ -10,13 +10,16 @@
 //! | an index comes, the clustered index changes, a constraint comes | the rows are read anyway |
 //! | the 65th version | as MySQL |
 
+use super::copy::value_of_old_rows;
 use super::{limits, metadata};
 use crate::statement::StmtCx;
+use std::sync::Arc;
 use vaquita_catalog::{ColumnDefinition, Definition, TableInfo};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{ColumnOrigin, TableSpec, VERSIONS_MAX};
-use vaquita_types::{ColumnType, SqlResult, Value};
+use vaquita_engine::{Column, ColumnOrigin, TableSpec, VERSIONS_MAX};
+use vaquita_session::SessionState;
+use vaquita_types::ColumnType;
 
 /// Fields of a record that leave room for more.
 const FIELDS_MAX: usize = 900;
@@ -51,34 +54,14 @@ fn is_the_same_in_all_rows(new: &ColumnDefinition) -> bool {
         && !matches!(new.default, DefaultValue::Text(_))
 }
 
-/// What each column was; rows that are there have the default of a new one, or that of its type.
-pub(super) fn origins(
-    cx: &mut StmtCx<'_>,
-    to: &Definition,
-    spec: &TableSpec,
-) -> SqlResult<Vec<ColumnOrigin>> {
-    let mut origins = Vec::with_capacity(to.columns.len());
-    for (new, stored) in to.columns.iter().zip(&spec.columns) {
-        if let Some(at) = new.origin {
-            origins.push(ColumnOrigin::Kept(at));
-            continue;
+/// What each column was, and what rows that are there have in a new one.
+pub(super) fn origins(state: &SessionState, to: &Definition, spec: &TableSpec) -> Vec<ColumnOrigin> {
+    let origin = |(new, stored): (&Arc<ColumnDefinition>, &Column)| match new.origin {
+        Some(at) => ColumnOrigin::Kept(at),
+        None => {
+            let ty = ColumnType::of_def(new.ty.clone(), &stored.def, to.row_format);
+            ColumnOrigin::New(value_of_old_rows(&ty, &stored.default, state))
         }
-        let ty = ColumnType::of_def(new.ty.clone(), &stored.def, to.row_format);
-        origins.push(ColumnOrigin::New(match &stored.default {
-            DefaultValue::Stored(bytes) => Some(bytes.clone()),
-            DefaultValue::Now => {
-                let mut out = Vec::new();
-                let now = Value::DateTime(cx.state.local_now());
-                ty.encode(&now, &cx.state.vars.time_zone, &mut out);
-                Some(out)
-            }
-            _ if new.ty.nullable => None,
-            _ => {
-                let mut out = Vec::new();
-                ty.push_implicit_default(&mut out);
-                Some(out)
-            }
-        }));
-    }
-    Ok(origins)
+    };
+    to.columns.iter().zip(&spec.columns).map(origin).collect()
 }
