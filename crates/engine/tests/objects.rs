@@ -2,32 +2,17 @@
 //! tables, and whole after the power goes off anywhere.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod small;
+
+use small::open;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vaquita_base::{ManualClock, Rng};
+use vaquita_base::Rng;
 use vaquita_engine::{
-    Column, Engine, Error, KeptKeys, Object, ObjectKind, Objects, Options, Put, Result, Session, TableSpec,
-    ddl,
+    Column, Engine, Error, KeptKeys, Object, ObjectKind, Objects, Put, Result, Session, TableSpec, ddl,
 };
-use vaquita_format::PageSize;
 use vaquita_format::column::ColumnDef;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::SystemFile;
-
-fn options() -> Options {
-    let mut options = Options { background: false, ..Options::new("/db") };
-    options.storage.page_size = PageSize::new(4096).unwrap();
-    options.storage.buffer_pool_size = 300 * 4096;
-    options.storage.log_file_size = 256 << 10;
-    options.storage.log_buffer_size = 64 << 10;
-    options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }];
-    options.txn.rollback_segments = 2;
-    options
-}
-
-fn open(disk: &SimDisk) -> Result<Engine> {
-    Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options())
-}
 
 fn new_disk(seed: u64) -> SimDisk {
     let disk = SimDisk::new(seed);

@@ -2,19 +2,17 @@
 //! all the old ones, with their rows, files, foreign keys and triggers.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod small;
+
+use small::open;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use vaquita_base::ManualClock;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, Error, ForeignKeySpec, Object, ObjectKind, Options, Put, ReadOptions, Result, Session,
-    TableSpec, stored,
+    Column, Engine, Error, ForeignKeySpec, Object, ObjectKind, Put, ReadOptions, Session, TableSpec, stored,
 };
-use vaquita_format::PageSize;
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
 use vaquita_io::sim::SimDisk;
-use vaquita_storage::SystemFile;
 
 /// Tables with the one row that tells them apart, and whether they have a file of their own.
 const TABLES: [(&str, i32, bool); 5] =
@@ -37,21 +35,6 @@ const PAIRS: [(&str, &str); 12] = [
     ("a/r", "a/q"),
     ("a/q", "a/r"),
 ];
-
-fn options() -> Options {
-    let mut options = Options { background: false, ..Options::new("/db") };
-    options.storage.page_size = PageSize::new(4096).unwrap();
-    options.storage.buffer_pool_size = 300 * 4096;
-    options.storage.log_file_size = 256 << 10;
-    options.storage.log_buffer_size = 64 << 10;
-    options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }];
-    options.txn.rollback_segments = 2;
-    options
-}
-
-fn open(disk: &SimDisk) -> Result<Engine> {
-    Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options())
-}
 
 fn make(session: &mut Session, name: &str, id: i32, own: bool) {
     let mut spec = TableSpec::new(name, vec![Column::new(ColumnDef::int("id", 4, false).not_null())]);

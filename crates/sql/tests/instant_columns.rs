@@ -2,40 +2,22 @@
 //! power cuts: the table is always the one that another database has, which writes its rows anew for every such change.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "support/simulated.rs"]
+mod simulated;
+
+use simulated::{open, run};
 use std::path::Path;
 use std::sync::Arc;
-use vaquita_base::{ManualClock, Rng};
-use vaquita_engine::{Engine, Options};
+use vaquita_base::Rng;
 use vaquita_io::sim::SimDisk;
-use vaquita_sql::sink::Collected;
-use vaquita_sql::{ConnectInfo, Connection, Database, SqlError};
-
-fn open(disk: &SimDisk) -> Result<Arc<Database>, SqlError> {
-    let mut options = Options { background: false, ..Options::new("/db") };
-    options.storage.buffer_pool_size = 8 << 20;
-    options.storage.log_file_size = 1 << 20;
-    options.txn.rollback_segments = 4;
-    let opened = Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options);
-    let engine = opened.map_err(|e| SqlError::new(1105, e.to_string()))?;
-    Database::on_engine(engine, &[])
-}
+use vaquita_sql::{Connection, Database, SqlError};
 
 fn session(db: &Arc<Database>, instant: bool) -> Connection {
-    let mut session = db.connect(ConnectInfo::embedded()).unwrap();
-    session.set_multi_statements(true);
+    let mut session = simulated::session(db);
     let set = format!("set vaquita_instant_alter = {instant}, sql_mode = '', timestamp = 1000000000; use d");
+    // The database is not there at first.
     let _ = run(&mut session, &set);
     session
-}
-
-/// The rows of the statement that has some, cells joined by `|`.
-fn run(session: &mut Connection, sql: &str) -> Result<Vec<String>, SqlError> {
-    let mut sink = Collected::default();
-    session.query(sql.as_bytes(), &mut sink)?;
-    let result = sink.results.into_iter().find(|result| !result.columns.is_empty());
-    let rows = result.map(|result| result.rows).unwrap_or_default();
-    let cell = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "NULL".into());
-    Ok(rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join("|")).collect())
 }
 
 /// Types of columns, and a value of each.
@@ -300,4 +282,25 @@ fn version(db: &Arc<Database>) -> u8 {
     let engine = db.engine();
     let Ok(table) = engine.core().table("d/t") else { return 0 };
     table.clustered().def().layout().version()
+}
+
+/// What CREATE TABLE refuses of rows, ADD COLUMN does; a snapshot from before does not read columns that it does not know.
+#[test]
+fn sizes_and_snapshots_are_held_to() {
+    let disk = SimDisk::new(1);
+    disk.put_dir(Path::new("/db"));
+    let db = open(&disk).unwrap();
+    let mut own = session(&db, true);
+    run(&mut own, "create database d; use d; create table t (id int primary key, a text) row_format=compact charset=latin1").unwrap();
+    run(&mut own, "insert into t values (1, 'a'); create table other (id int primary key)").unwrap();
+    let columns: Vec<String> = (0..60).map(|i| format!("add c{i} char(200) not null")).collect();
+    let refused = run(&mut own, &format!("set innodb_strict_mode = 1; alter table t {}", columns.join(", ")));
+    assert_eq!(refused.unwrap_err().code, 1118);
+    assert_eq!(run(&mut own, "select * from t").unwrap(), ["1|a"]);
+    let mut old = session(&db, true);
+    run(&mut old, "start transaction with consistent snapshot; select * from other").unwrap();
+    run(&mut own, "alter table t add b int default 2 first, algorithm = instant").unwrap();
+    assert_eq!(run(&mut old, "select * from t").unwrap_err().code, 1412);
+    run(&mut old, "commit").unwrap();
+    assert_eq!(run(&mut old, "select * from t").unwrap(), ["2|1|a"]);
 }

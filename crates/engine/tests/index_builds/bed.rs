@@ -222,6 +222,39 @@ impl Bed {
         bed
     }
 
+    /// Lets `build` go on until one of the disk's operations, where the power goes off, or the program alone; the folder as it is when
+    /// it was opened again. `None`: it ended before.
+    pub(crate) fn cut_off(
+        disk: SimDisk,
+        moment: u64,
+        power: bool,
+        build: impl FnOnce(&Bed) -> Result<(), Error>,
+    ) -> Option<Bed> {
+        let mut bed = Bed::open(disk);
+        let found = Arc::new(Mutex::new(None));
+        let (fs, dead) = (bed.fs.disk.clone(), found.clone());
+        bed.fs.moments.at(moment, move || {
+            *dead.lock() = Some(if power {
+                fs.power_cut();
+                fs.restart()
+            } else {
+                fs.after_kill()
+            });
+        });
+        let built = build(&bed).is_ok();
+        let files = std::mem::take(&mut bed.files);
+        let after = found.lock().take();
+        drop(bed);
+        let Some(after) = after else {
+            assert!(built, "{moment}: it failed by itself");
+            return None;
+        };
+        let mut bed = Bed::open(after);
+        while bed.engine.core().rollback_step().unwrap() {}
+        bed.files = files;
+        Some(bed)
+    }
+
     pub(crate) fn session(&self) -> Session {
         self.engine.session()
     }

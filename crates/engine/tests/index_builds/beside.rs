@@ -302,28 +302,7 @@ fn a_build_beside_others_that_is_cut_off_leaves_nothing() {
     let (mut with, mut without) = (0, 0);
     for moment in crate::some(moments, 25) {
         for power in [false, true] {
-            let mut bed = Bed::open(disk.fork(moment));
-            let found = Arc::new(Mutex::new(None));
-            let (fs, dead) = (bed.fs.disk.clone(), found.clone());
-            bed.fs.moments.at(moment, move || {
-                *dead.lock() = Some(if power {
-                    fs.power_cut();
-                    fs.restart()
-                } else {
-                    fs.after_kill()
-                });
-            });
-            let built = build_beside(&bed).is_ok();
-            let files = std::mem::take(&mut bed.files);
-            let after = found.lock().take();
-            drop(bed);
-            let Some(after) = after else {
-                assert!(built, "{moment}: it failed by itself");
-                continue;
-            };
-            let mut bed = Bed::open(after);
-            while bed.engine.core().rollback_step().unwrap() {}
-            bed.files = files;
+            let Some(bed) = Bed::cut_off(disk.fork(moment), moment, power, build_beside) else { continue };
             match whole(&bed) {
                 (3, rows) if rows == ROWS as u64 => with += 1,
                 (1, rows) if rows == ROWS as u64 => {

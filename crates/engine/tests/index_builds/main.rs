@@ -6,8 +6,6 @@ mod bed;
 mod beside;
 
 use bed::{Bed, SORT_FILES};
-use parking_lot::Mutex;
-use std::sync::Arc;
 use vaquita_engine::Error;
 use vaquita_io::sim::{Fault, Injection};
 
@@ -54,28 +52,11 @@ fn a_build_that_is_cut_off_leaves_nothing() {
     let (mut whole, mut absent) = (0, 0);
     for moment in some(moments, 25) {
         for power in [false, true] {
-            let mut bed = Bed::open(disk.fork(moment));
-            let found = Arc::new(Mutex::new(None));
-            let (fs, dead) = (bed.fs.disk.clone(), found.clone());
-            bed.fs.moments.at(moment, move || {
-                *dead.lock() = Some(if power {
-                    fs.power_cut();
-                    fs.restart()
-                } else {
-                    fs.after_kill()
-                });
-            });
-            let built = bed.build(&mut bed.session()).is_ok();
-            let files = std::mem::take(&mut bed.files);
-            let after = found.lock().take();
-            drop(bed);
-            let Some(after) = after else {
-                assert!(built, "{moment}: it failed by itself");
+            let Some(bed) =
+                Bed::cut_off(disk.fork(moment), moment, power, |bed| bed.build(&mut bed.session()))
+            else {
                 continue;
             };
-            let mut bed = Bed::open(after);
-            while bed.engine.core().rollback_step().unwrap() {}
-            bed.files = files;
             let when = format!("power {power}, {moment} of {moments}");
             if bed.check(&when) {
                 whole += 1;
