@@ -54,15 +54,15 @@ pub(super) fn plan(spec: &mut TableSpec) -> Result<Vec<ForeignKey>> {
     Ok(keys)
 }
 
-/// Adds foreign keys to a table with rows.
-pub(super) fn add(
-    core: &Core,
-    trx: &mut Trx,
-    table: &str,
-    specs: &[ForeignKeySpec],
-    checks: bool,
-    progress: &Progress,
-) -> Result<()> {
+/// Foreign keys that a table with rows is to get.
+struct Planned {
+    table: TableParts,
+    keys: Vec<ForeignKey>,
+    /// The indexes they need.
+    indexes: Vec<IndexSpec>,
+}
+
+fn plan_for(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Result<Planned> {
     let frozen = core.dict.freeze();
     let row = core.dict.table_row(&core.storage, table)?;
     let row = row.ok_or_else(|| Error::NoSuchTable(table.to_owned()))?;
@@ -83,11 +83,24 @@ pub(super) fn add(
         }
         keys.push(key);
     }
+    Ok(Planned { table: parts, keys, indexes })
+}
+
+/// Adds foreign keys to a table with rows. `rows`: these have to be looked at.
+pub(super) fn add(
+    core: &Core,
+    trx: &mut Trx,
+    table: &str,
+    specs: &[ForeignKeySpec],
+    (checks, rows): (bool, bool),
+    progress: &Progress,
+) -> Result<()> {
+    let Planned { keys, indexes, .. } = plan_for(core, table, specs)?;
     let before = |parts: &TableParts| {
         let frozen = core.dict.freeze();
         check_all(core, parts, &keys, checks)?;
         drop(frozen);
-        if checks { keys.iter().try_for_each(|key| check_rows(core, key)) } else { Ok(()) }
+        if checks && rows { keys.iter().try_for_each(|key| check_rows(core, key)) } else { Ok(()) }
     };
     indexes::add(core, trx, table, &indexes, progress, before, |change| {
         for key in &keys {
@@ -96,6 +109,20 @@ pub(super) fn add(
         }
         Ok(())
     })
+}
+
+/// Holds the rows of a table against foreign keys that it is to get. Nobody changes it or the tables that it refers to; others may read.
+/// `false`: they have not been looked at, because indexes have to be made first.
+pub(super) fn hold_rows(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Result<bool> {
+    let planned = plan_for(core, table, specs)?;
+    if !planned.indexes.is_empty() {
+        return Ok(false);
+    }
+    let frozen = core.dict.freeze();
+    check_all(core, &planned.table, &planned.keys, true)?;
+    drop(frozen);
+    planned.keys.iter().try_for_each(|key| check_rows(core, key))?;
+    Ok(true)
 }
 
 /// Whether every row of the child has one it refers to.
@@ -324,8 +351,22 @@ fn kind_bits(key: &ForeignKey) -> u32 {
         | of(key.on_update, bits::UPDATE_CASCADE, bits::UPDATE_SET_NULL, bits::UPDATE_NO_ACTION)
 }
 
-/// Inserts the rows of a foreign key.
+/// Columns' names as their table spells them, if it is there.
+fn spelled(change: &Change<'_>, table: &str, names: &[String]) -> Result<Vec<String>> {
+    let dict = &change.core.dict;
+    let Some(row) = dict.table_row(change.storage(), table)? else { return Ok(names.to_vec()) };
+    let parts = dict.read_parts(change.storage(), &row)?;
+    let own = |name: &String| {
+        let found = parts.columns.iter().find(|column| column.def.name.eq_ignore_ascii_case(name));
+        found.map_or_else(|| name.clone(), |column| column.def.name.clone())
+    };
+    Ok(names.iter().map(own).collect())
+}
+
+/// Inserts the rows of a foreign key, whose columns it calls as their tables do.
 pub(super) fn insert(change: &mut Change<'_>, key: &ForeignKey) -> Result<()> {
+    let ours = spelled(change, &key.child, &key.child_columns)?;
+    let theirs = spelled(change, &key.parent, &key.parent_columns)?;
     let sys = &change.core.dict.sys;
     let (Some(foreign), Some(columns)) = (&sys.foreign, &sys.foreign_cols) else {
         return Err(refused(&key.id, "SYS_FOREIGN is missing"));
@@ -338,7 +379,7 @@ pub(super) fn insert(change: &mut Change<'_>, key: &ForeignKey) -> Result<()> {
         rows::u32_value(n),
     ];
     change.insert(foreign, &row)?;
-    for (pos, (ours, theirs)) in key.child_columns.iter().zip(&key.parent_columns).enumerate() {
+    for (pos, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         let row = vec![
             rows::name_value(&key.id),
             rows::u32_value(pos as u32),

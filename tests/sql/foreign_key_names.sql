@@ -1,0 +1,20 @@
+# Foreign keys call columns as their tables do, however they were written; those of a table that is not there as they were written.
+create table p (SCHEMA_name varchar(20), Number int, key k (schema_NAME), key n (number, schema_name));
+create table c (TABLE_schema varchar(20), constraint x foreign key (table_schema) references p (schema_name));
+show create table c;
+alter table c add N int, add constraint y foreign key (n, table_SCHEMA) references p (NUMBER, schema_name);
+show create table c;
+alter table c drop foreign key x, add constraint z foreign key (TABLE_SCHEMA) references p (SCHEMA_NAME) on delete cascade, algorithm = copy;
+show create table c;
+set foreign_key_checks = 0;
+create table d (TABLE_schema varchar(20), constraint w foreign key (table_schema) references nothing (schema_NAME));
+show create table d;
+create table t (Id int primary key, Parent int, constraint own foreign key (PARENT) references t (ID));
+show create table t;
+set foreign_key_checks = 1;
+insert into p values ('a', 1), ('b', 2);
+insert into c (table_schema, n) values ('a', 1), ('b', null);
+insert into c (table_schema, n) values ('a', 2);
+delete from p where schema_name = 'b';
+select * from c order by 1;
+select constraint_name, column_name, referenced_column_name from information_schema.key_column_usage where table_schema = 'sql_foreign_key_names' and referenced_column_name is not null order by 1, ordinal_position;
