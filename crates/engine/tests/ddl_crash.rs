@@ -101,19 +101,25 @@ fn fill(session: &mut Session, name: &str, rows: std::ops::Range<i32>) -> Result
 
 /// Writes a table anew, as ALTER TABLE does.
 fn rebuild(session: &mut Session, name: &str, spec: &TableSpec, renamed: &[(&str, &str)]) -> Result<()> {
-    session.rebuild_table(name, spec, KeptKeys { without: &[], renamed }, |s, from, to| {
-        let mut cursor = s.cursor(from, &ReadOptions::default())?;
-        cursor.seek_first();
-        let mut values: Vec<Option<Vec<u8>>> = vec![None; 3];
-        while let Some(row) = s.next(&mut cursor)? {
-            for (i, value) in values.iter_mut().enumerate() {
-                *value = row.column(i).map(<[u8]>::to_vec);
+    session.rebuild_table(
+        name,
+        spec,
+        KeptKeys { without: &[], renamed },
+        Concurrency::Reads,
+        |s, from, to| {
+            let mut cursor = s.cursor(from, &ReadOptions::default())?;
+            cursor.seek_first();
+            let mut values: Vec<Option<Vec<u8>>> = vec![None; 3];
+            while let Some(row) = s.next(&mut cursor)? {
+                for (i, value) in values.iter_mut().enumerate() {
+                    *value = row.column(i).map(<[u8]>::to_vec);
+                }
+                let fields: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
+                s.insert_for_good(to, &fields)?;
             }
-            let fields: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
-            s.insert_for_good(to, &fields)?;
-        }
-        Ok(())
-    })
+            Ok(())
+        },
+    )
 }
 
 /// Gives the column its other name: the old and the new one.

@@ -13,7 +13,8 @@ use vaquita_base::ManualClock;
 use vaquita_engine::core::Core;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Session, TableSpec, stored,
+    Column, Concurrency, Engine, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Session,
+    TableSpec, stored,
 };
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
@@ -234,17 +235,18 @@ fn free_of_the_latch<R>(watch: &Watch, what: &str, change: impl FnOnce() -> R) -
 /// Writes a table anew, as ALTER TABLE does.
 fn rebuild(session: &mut Session, name: &str, spec: &TableSpec, without: &[String]) {
     let keys = KeptKeys { without, ..KeptKeys::default() };
-    let copied: vaquita_engine::Result<()> = session.rebuild_table(name, spec, keys, |s, from, to| {
-        let mut cursor = s.cursor(from, &ReadOptions::default())?;
-        cursor.seek_first();
-        let mut values = vec![None; 2];
-        while let Some(row) = s.next(&mut cursor)? {
-            values.iter_mut().enumerate().for_each(|(i, v)| *v = row.column(i).map(<[u8]>::to_vec));
-            let fields: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
-            s.insert_for_good(to, &fields)?;
-        }
-        Ok(())
-    });
+    let copied: vaquita_engine::Result<()> =
+        session.rebuild_table(name, spec, keys, Concurrency::Reads, |s, from, to| {
+            let mut cursor = s.cursor(from, &ReadOptions::default())?;
+            cursor.seek_first();
+            let mut values = vec![None; 2];
+            while let Some(row) = s.next(&mut cursor)? {
+                values.iter_mut().enumerate().for_each(|(i, v)| *v = row.column(i).map(<[u8]>::to_vec));
+                let fields: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
+                s.insert_for_good(to, &fields)?;
+            }
+            Ok(())
+        });
     copied.unwrap();
 }
 

@@ -7,8 +7,8 @@ use vaquita_engine::AccessMode;
 use vaquita_engine::check::check_table;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    Column, Engine, Error, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Session, Table,
-    TableSpec, stored,
+    Column, Concurrency, Engine, Error, ForeignKeySpec, IndexSpec, KeptKeys, Options, ReadOptions, Session,
+    Table, TableSpec, stored,
 };
 use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::index_def::{KeyPart, RowFormat};
@@ -432,7 +432,8 @@ fn rows_are_copied_without_undo() {
     session.create_table(&spec("a/t")).unwrap();
     fill(&mut session, "a/t", 0..500);
     let temporary = spec("a/#sql-vq1");
-    let undo = session.rebuild_table("a/t", &temporary, KeptKeys::default(), copy).unwrap();
+    let undo =
+        session.rebuild_table("a/t", &temporary, KeptKeys::default(), Concurrency::Reads, copy).unwrap();
     assert_eq!(undo, 1);
     let core = engine.core();
     let table = core.table("a/t").unwrap();
@@ -441,7 +442,7 @@ fn rows_are_copied_without_undo() {
     // Seven values of n: the eighth row is refused, and the new table goes with the rows before it.
     let mut unique = temporary.clone();
     unique.indexes = vec![index("n", &[1], true)];
-    let refused = session.rebuild_table("a/t", &unique, KeptKeys::default(), copy);
+    let refused = session.rebuild_table("a/t", &unique, KeptKeys::default(), Concurrency::Reads, copy);
     assert!(matches!(refused, Err(Error::DuplicateKey { .. })), "{refused:?}");
     assert_eq!(core.user_tables().unwrap(), ["a/t"]);
     assert_eq!(check_table(core, &core.table("a/t").unwrap()).unwrap().rows, 500);
@@ -463,7 +464,7 @@ fn a_view_from_amid_a_rebuild_is_told_so() {
         reader.begin(AccessMode::ReadOnly, true)?;
         copy(s, from, to)
     };
-    session.rebuild_table("a/t", &spec("a/#sql-vq1"), KeptKeys::default(), amid).unwrap();
+    session.rebuild_table("a/t", &spec("a/#sql-vq1"), KeptKeys::default(), Concurrency::Reads, amid).unwrap();
     session.rename_tables(&[("a/t", "a/u"), ("a/u", "a/t")]).unwrap().unwrap();
     session.rename_table("a/t", "a/v").unwrap();
     for index in [0, 1] {
@@ -495,7 +496,7 @@ fn a_table_that_is_written_anew_may_refer_to_itself() {
     fill(&mut session, "a/t", 0..20);
     let mut with_key = spec("a/#sql-vq1");
     with_key.foreign_keys.push(ForeignKeySpec { name: Some("up".into()), ..foreign(&["n"], "a/t", &["id"]) });
-    session.rebuild_table("a/t", &with_key, KeptKeys::default(), copy).unwrap();
+    session.rebuild_table("a/t", &with_key, KeptKeys::default(), Concurrency::Reads, copy).unwrap();
     let core = engine.core();
     let table = core.table("a/t").unwrap();
     let keys: Vec<_> = table.foreign_keys.iter().map(|k| (&*k.id, &*k.child, &*k.parent)).collect();
@@ -506,7 +507,7 @@ fn a_table_that_is_written_anew_may_refer_to_itself() {
     session.drop_foreign_key("a/t", "up").unwrap();
     let table = session.run(|s| s.table("a/t")).unwrap();
     session.run(|s| s.insert(&table, &[Some(&id), Some(&nobody), None])).unwrap();
-    let refused = session.rebuild_table("a/t", &with_key, KeptKeys::default(), copy);
+    let refused = session.rebuild_table("a/t", &with_key, KeptKeys::default(), Concurrency::Reads, copy);
     assert!(matches!(refused, Err(Error::NoReferencedRow { .. })), "{refused:?}");
     assert_eq!(core.user_tables().unwrap(), ["a/t"]);
     drop((table, session));

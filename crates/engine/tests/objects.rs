@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vaquita_base::Rng;
 use vaquita_engine::{
-    Column, Engine, Error, KeptKeys, Object, ObjectKind, Objects, Put, Result, Session, TableSpec, ddl,
+    Column, Concurrency, Engine, Error, KeptKeys, Object, ObjectKind, Objects, Put, Result, Session,
+    TableSpec, ddl,
 };
 use vaquita_format::column::ColumnDef;
 use vaquita_io::sim::SimDisk;
@@ -93,7 +94,9 @@ fn triggers_go_with_their_table() {
     session.truncate_table("a/u").unwrap();
     assert_eq!(names(&engine.core().table("a/u").unwrap().triggers), ["z", "y"]);
     session
-        .rebuild_table("a/u", &spec("a/#sql-vq1"), KeptKeys::default(), |_, _, _| Ok::<(), Error>(()))
+        .rebuild_table("a/u", &spec("a/#sql-vq1"), KeptKeys::default(), Concurrency::Reads, |_, _, _| {
+            Ok::<(), Error>(())
+        })
         .unwrap();
     assert_eq!(names(&engine.core().table("a/u").unwrap().triggers), ["z", "y"]);
     assert!(session.drop_object(ObjectKind::Trigger, "a", "z").unwrap());

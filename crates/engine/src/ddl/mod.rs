@@ -253,7 +253,30 @@ pub fn add_foreign_keys(
     foreign_key_checks: bool,
     progress: &Progress,
 ) -> Result<()> {
-    foreign::add(core, trx, table, keys, foreign_key_checks, progress)
+    foreign::add(core, trx, table, keys, (foreign_key_checks, true), progress)
+}
+
+/// The same if the rows are known to have parents.
+///
+/// # Errors
+/// As [`add_foreign_keys`], but for those of rows.
+pub(crate) fn add_held_foreign_keys(
+    core: &Core,
+    trx: &mut Trx,
+    table: &str,
+    keys: &[ForeignKeySpec],
+    progress: &Progress,
+) -> Result<()> {
+    foreign::add(core, trx, table, keys, (true, false), progress)
+}
+
+/// Looks whether rows have parents by foreign keys that are to be added, while nobody changes them; `false` if that has to be done when
+/// the keys' indexes are there.
+///
+/// # Errors
+/// As [`add_foreign_keys`].
+pub(crate) fn hold_rows(core: &Core, table: &str, keys: &[ForeignKeySpec]) -> Result<bool> {
+    foreign::hold_rows(core, table, keys)
 }
 
 /// Drops a foreign key, named without its database.

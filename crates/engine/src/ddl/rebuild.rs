@@ -253,6 +253,11 @@ impl Rebuild {
         self.view.shared().clone()
     }
 
+    /// Rows that were there at the beginning, as far as they are copied.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
     fn check(&self) -> Result<()> {
         check_interrupt(self.view.shared())?;
         check_interrupt(&self.watched)

@@ -69,13 +69,24 @@ impl InPlace<'_> {
         self.session.change_locked(&self.locked, |core, trx| change(core, trx, table)).flatten()
     }
 
-    /// Adds foreign keys, and the indexes they need.
+    /// Adds foreign keys, and the indexes they need. While rows are held against them others read, if `beside` lets them.
     ///
     /// # Errors
-    /// Definitions that cannot be, rows without a parent.
-    pub fn add_foreign_keys(&mut self, keys: &[ForeignKeySpec]) -> Result<()> {
+    /// Definitions that cannot be, rows without a parent, whoever uses the tables did not end in time.
+    pub fn add_foreign_keys(&mut self, keys: &[ForeignKeySpec], beside: Concurrency) -> Result<()> {
         let checks = self.session.settings.foreign_key_checks;
         let progress = self.session.progress.clone();
+        let beside = beside.min(Concurrency::Reads);
+        if checks && beside == Concurrency::Reads {
+            let session = &mut *self.session;
+            session.let_in(&self.locked, beside);
+            let held = ddl::hold_rows(&session.core, self.table, keys);
+            session.keep_out(&self.locked, session.metadata_patience())?;
+            if held? {
+                return self
+                    .step(|core, trx, table| ddl::add_held_foreign_keys(core, trx, table, keys, &progress));
+            }
+        }
         self.step(|core, trx, table| ddl::add_foreign_keys(core, trx, table, keys, checks, &progress))
     }
 

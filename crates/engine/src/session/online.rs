@@ -115,6 +115,8 @@ impl Session {
     ///
     /// `origins` tells for each column of the new table which one of the old has the same stored values, if one has.
     ///
+    /// Gives back `convert`'s, and how many rows there were at the beginning.
+    ///
     /// # Errors
     /// As [`Session::create_table`] and [`Session::add_indexes_beside`]; those of converting. The table is as it was then.
     ///
@@ -128,7 +130,7 @@ impl Session {
         origins: &[Option<usize>],
         beside: Concurrency,
         convert: impl FnOnce(&Arc<Table>, &Arc<Table>) -> std::result::Result<C, E>,
-    ) -> std::result::Result<C, E> {
+    ) -> std::result::Result<(C, u64), E> {
         self.check_changeable()?;
         self.commit()?.wait()?;
         if !spec.foreign_keys.is_empty() {
@@ -153,7 +155,7 @@ impl Session {
         origins: &[Option<usize>],
         beside: Concurrency,
         convert: impl FnOnce(&Arc<Table>, &Arc<Table>) -> std::result::Result<C, E>,
-    ) -> std::result::Result<C, E> {
+    ) -> std::result::Result<(C, u64), E> {
         let (core, checks) = (self.core.clone(), self.settings.foreign_key_checks);
         self.drop_leftover(locked, &spec.name)?;
         self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks)).flatten()?;
@@ -176,8 +178,9 @@ impl Session {
             let mut rebuild = begun.flatten()?;
             let filled =
                 self.fill_and_replace(locked, (name, spec), keys, beside, &mut rebuild, &mut convert);
+            let rows = rebuild.rows();
             rebuild.end(&core);
-            filled.map(|()| convert)
+            filled.map(|()| (convert, rows))
         })();
         if done.is_err() {
             self.give_up_rebuild(locked, name, &spec.name);
@@ -227,7 +230,7 @@ impl Session {
     }
 
     /// Lets others at tables that the session keeps to itself. Those of LOCK TABLES stay its own.
-    fn let_in(&mut self, locked: &[String], beside: Concurrency) {
+    pub(super) fn let_in(&mut self, locked: &[String], beside: Concurrency) {
         let mode = match beside {
             Concurrency::Nothing => return,
             Concurrency::Reads => MdlMode::SharedNoWrite,
@@ -239,7 +242,7 @@ impl Session {
     }
 
     /// Waits until nobody else uses the tables, and keeps them from others again.
-    fn keep_out(&mut self, locked: &[String], timeout: Duration) -> Result<()> {
+    pub(super) fn keep_out(&mut self, locked: &[String], timeout: Duration) -> Result<()> {
         let core = self.core.clone();
         locked.iter().try_for_each(|name| core.mdl.acquire(&mut self.mdl, name, MdlMode::Exclusive, timeout))
     }

@@ -3,13 +3,16 @@
 use super::{Session, Statement};
 use crate::ddl::{self, ForeignKeySpec, KeptKeys, TableSpec};
 use crate::error::{Error, Result};
+use crate::online::Concurrency;
 use crate::table::Table;
 use std::sync::Arc;
+use std::time::Duration;
 use vaquita_txn::AccessMode;
 
 impl Session {
     /// Makes the table `spec`, whose name is a temporary one in the same database, lets `copy` fill it from the table `name`,
-    /// and puts it in that one's place. Nobody else uses either meanwhile. Foreign keys of `spec` are added to those of the
+    /// and puts it in that one's place. Nobody else changes either meanwhile; whether others read the old one, but for moments at the
+    /// beginning and the end, says `beside`. Foreign keys of `spec` are added to those of the
     /// old table, which become what `keys` says. A key that refers to the table `name` will refer to
     /// the new one: its rows are checked when all of them are there.
     ///
@@ -26,6 +29,7 @@ impl Session {
         name: &str,
         spec: &TableSpec,
         keys: KeptKeys<'_>,
+        beside: Concurrency,
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         self.check_changeable()?;
@@ -37,7 +41,7 @@ impl Session {
         names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
         self.as_change(|session| {
             let done = match session.lock_related(&names) {
-                Ok(locked) => session.rebuild_locked(&locked, name, spec, keys, copy),
+                Ok(locked) => session.rebuild_locked(&locked, (name, spec), keys, beside, copy),
                 Err(e) => Err(e.into()),
             };
             session.leave_transaction();
@@ -75,9 +79,9 @@ impl Session {
     fn rebuild_locked<R, E: From<Error>>(
         &mut self,
         locked: &[String],
-        name: &str,
-        spec: &TableSpec,
+        (name, spec): (&str, &TableSpec),
         keys: KeptKeys<'_>,
+        beside: Concurrency,
         copy: impl FnOnce(&mut Statement<'_>, &Arc<Table>, &Arc<Table>) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         let checks = self.settings.foreign_key_checks;
@@ -85,7 +89,19 @@ impl Session {
         let (spec, own_keys) = without_own_keys(spec, name);
         self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &spec, checks)).flatten()?;
         let with = spec.name.as_str();
+        // The new table stays unknown. Tables that it refers to know of it, and will not if it is given up.
+        let is_parent = |table: &String| spec.foreign_keys.iter().any(|key| key.parent == *table);
+        let known = locked.iter().filter(|table| *table != with && (*table == name || !is_parent(table)));
+        let known: Vec<String> = known.cloned().collect();
+        self.let_in(&known, beside.min(Concurrency::Reads));
         let mut done = self.copy_rows(name, with, copy)?;
+        let patience = if done.is_ok() { self.metadata_patience() } else { Duration::ZERO };
+        if let Err(e) = self.keep_out(&known, patience) {
+            done = done.and(Err(e.into()));
+            let others: Vec<String> = locked.iter().filter(|table| !known.contains(table)).cloned().collect();
+            let _ = self.change_locked(&others, |core, trx| ddl::drop_table(core, trx, with, false));
+            return done;
+        }
         if done.is_ok() && !own_keys.is_empty() {
             let progress = self.progress.clone();
             let added = self.change_locked(locked, |core, trx| {

@@ -63,9 +63,11 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
             brief: change.is_brief(),
-            rebuild: copy::least_lock(&info, &change.definition),
+            rebuild: copy::least_lock(&info, &change.definition, is_strict(cx)),
             new_references: change.definition.foreign_keys.iter().any(|key| !key.exists),
             only_name: alter.actions.iter().all(leaves_definition),
+            numbers: copy::numbers_rows(&info, &change.definition),
+            alone: info.table.is_temporary(),
             old_way: limits::is_on(cx, "old_alter_table"),
         })?;
         let rename_to = change.rename_to.clone();
@@ -208,12 +210,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if !info.table.is_temporary() {
         checks::refuse_taken(cx, &change.definition, Some(&info.definition), &info.table.name)?;
     }
-    change.settle_way(
-        cx,
-        info,
-        alter.actions.iter().any(metadata::asks_for_rows),
-        cx.state.vars.sql_mode.is_strict(),
-    );
+    change.settle_way(cx, info, alter.actions.iter().any(metadata::asks_for_rows), is_strict(cx));
     if info.table.is_temporary() {
         // Its rows are written anew for whatever is more than a name.
         if !alter.actions.iter().all(leaves_definition) {
@@ -732,6 +729,10 @@ fn convert_charset(
     Ok(())
 }
 
+fn is_strict(cx: &StmtCx<'_>) -> bool {
+    cx.state.vars.sql_mode.is_strict()
+}
+
 /// Carries a change out; `None` if the table was changed by others meanwhile.
 fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResult<Option<Outcome>> {
     // Rows that were left out count, too.
@@ -749,10 +750,14 @@ fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResul
     }
     let mut definition = change.definition;
     name_foreign_keys(info, &mut definition);
-    let beside = change.way == Way::Rebuild && copy::least_lock(info, &definition).is_some();
-    let copied = match beside && !change.ignore {
-        true => copy::rebuild_beside(cx, info, &definition, &change.dropped_keys, change.beside)?,
-        false => copy::rebuild(cx, info, &definition, &change.dropped_keys, change.ignore)?,
+    let rebuilt = !change.ignore && copy::least_lock(info, &definition, is_strict(cx)).is_some();
+    let (without, ignore) = (&change.dropped_keys, change.ignore);
+    let copied = match change.way {
+        Way::Copy(why) if rebuilt && !why.is_beside_others() => {
+            copy::rebuild_beside(cx, info, &definition, without, change.beside.min(Concurrency::Reads))?
+        }
+        _ if rebuilt => copy::rebuild_beside(cx, info, &definition, without, change.beside)?,
+        _ => copy::rebuild(cx, info, &definition, without, change.beside, ignore)?,
     };
     match copied {
         Copied::Stale => Ok(None),
@@ -807,7 +812,7 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         let (first, rest) = (names(first), names(rest));
         let before = Alteration { dropped_indexes: &first, definition: None, ..all };
         table.alter(&added, before, change.beside).map_err(failed)?;
-        table.add_foreign_keys(&spec.foreign_keys).map_err(|e| {
+        table.add_foreign_keys(&spec.foreign_keys, change.beside).map_err(|e| {
             Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
         })?;
         let after = Alteration { dropped_keys: &[], dropped_indexes: &rest, ..all };

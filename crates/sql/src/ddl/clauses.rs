@@ -10,6 +10,9 @@
 //! | a foreign key comes, with `foreign_key_checks`, where rows are written anyway; a CHECK or a STORED generated column comes | copy | all |
 //! | a temporary table; IGNORE with a unique index; `ALGORITHM=COPY`; `old_alter_table` | copy | all |
 //!
+//! A copy is written as a rebuild is, beside others, where a row of the old table tells which one of the new it became
+//! ([`least_lock`](super::copy::least_lock)); `ALGORITHM=INPLACE` takes it there, and counts no rows. Elsewhere others read.
+//!
 //! The ways and the reasons are those of MySQL 5.6.24 (asked with every combination of the two clauses); where we take more than it
 //! does, docs/compat.md says so.
 
@@ -54,6 +57,14 @@ pub(super) enum Why {
 }
 
 impl Why {
+    /// Whether others may write meanwhile, as [`least_lock`](super::copy::least_lock) has it.
+    pub(super) fn is_beside_others(self) -> bool {
+        match self {
+            Why::Type | Why::Nulls | Why::NoKey | Why::NoOther => true,
+            Why::Asked | Why::References | Why::Ignore => false,
+        }
+    }
+
     /// As the server says it.
     fn reason(self) -> Option<&'static str> {
         match self {
@@ -77,8 +88,6 @@ pub(super) enum Lock {
     None,
     /// Others read.
     Shared,
-    /// Nobody else is there.
-    Exclusive,
 }
 
 /// How rows are written anew that are not as they were: whether they have to be copied, and why.
@@ -142,6 +151,10 @@ pub(super) struct Asked {
     pub new_references: bool,
     /// Nothing changes, but perhaps the name.
     pub only_name: bool,
+    /// AUTO_INCREMENT gives values to rows that are there.
+    pub numbers: bool,
+    /// Nobody else knows of the table: it is temporary.
+    pub alone: bool,
     /// `old_alter_table`.
     pub old_way: bool,
 }
@@ -167,6 +180,7 @@ impl Clauses {
             (A::Instant, _) if !asked.brief => {
                 return Err(refused("ALGORITHM=INSTANT", None, "ALGORITHM=INPLACE"));
             }
+            (A::Inplace, Way::Copy(why)) if asked.rebuild.is_some() && why.is_beside_others() => Way::Rebuild,
             (A::Inplace, Way::Copy(why)) => {
                 return Err(refused("ALGORITHM=INPLACE", why.reason(), "ALGORITHM=COPY"));
             }
@@ -174,6 +188,7 @@ impl Clauses {
             (_, way) => way,
         };
         let (least, reason) = match way {
+            _ if asked.alone => return Ok(way),
             _ if asked.only_name && !matches!(way, Way::Copy(_)) => {
                 return match self.lock {
                     AlterLock::None | AlterLock::Shared => {
@@ -182,10 +197,14 @@ impl Clauses {
                     _ => Ok(way),
                 };
             }
-            Way::Copy(why) => (Lock::Exclusive, why.reason()),
-            Way::Rebuild => (asked.rebuild.unwrap_or(Lock::Exclusive), None),
+            Way::Copy(why) if why.is_beside_others() => (asked.rebuild.unwrap_or(Lock::Shared), why.reason()),
+            Way::Copy(why) => (Lock::Shared, why.reason()),
+            Way::Rebuild if asked.numbers => {
+                (Lock::Shared, Some("Adding an auto-increment column requires a lock"))
+            }
+            Way::Rebuild => (asked.rebuild.unwrap_or(Lock::Shared), None),
             Way::Instant => (Lock::None, None),
-            Way::Keys | Way::Definition if asked.new_references => (Lock::Exclusive, None),
+            Way::Keys | Way::Definition if asked.new_references => (Lock::Shared, None),
             // Indexes are built beside others.
             Way::Keys | Way::Definition => (Lock::None, None),
         };
@@ -215,7 +234,6 @@ impl Lock {
         match self {
             Lock::None => "LOCK=NONE",
             Lock::Shared => "LOCK=SHARED",
-            Lock::Exclusive => "LOCK=EXCLUSIVE",
         }
     }
 }

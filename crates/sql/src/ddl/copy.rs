@@ -58,7 +58,7 @@ pub(super) enum Source {
     Constant(Option<Box<[u8]>>),
 }
 
-/// Writes the table anew under `definition`.
+/// Writes the table anew under `definition`. Others read it meanwhile, if `beside` lets them.
 ///
 /// # Errors
 /// Values that do not fit, duplicates, definitions that cannot be, metadata locks.
@@ -67,6 +67,7 @@ pub(super) fn rebuild(
     old: &TableInfo,
     definition: &Definition,
     without: &[String],
+    beside: Concurrency,
     ignore: bool,
 ) -> SqlResult<Copied> {
     let (name, spec) = names_and_spec(cx, old, definition)?;
@@ -74,7 +75,7 @@ pub(super) fn rebuild(
     let keys = KeptKeys { without, renamed: &renamed };
     let StmtCx { db, engine, state } = cx;
     let shared: &Shared = (*db).as_ref();
-    let done = engine.rebuild_table(&name, &spec, keys, |statement, from, to| {
+    let done = engine.rebuild_table(&name, &spec, keys, beside, |statement, from, to| {
         let mut rows = Rows::of(old, from, to, definition, shared, state, ignore)?;
         rows.copy(statement, from, to, state)?;
         Ok(Copied::Done { rows: rows.copied, duplicates: rows.duplicates })
@@ -103,7 +104,7 @@ pub(super) fn rebuild_beside(
         let rows = Rows::of(old, from, to, definition, shared, state, false)?;
         Ok(Converting { rows, state, bytes: Vec::new() })
     });
-    let done = done.map(|converting| Copied::Done { rows: converting.rows.copied, duplicates: 0 });
+    let done = done.map(|(_, rows)| Copied::Done { rows, duplicates: 0 });
     copied(done, definition)
 }
 
@@ -126,13 +127,12 @@ pub(super) fn value_of_old_rows(
 }
 
 /// What others may do at most while rows are written anew by [`rebuild_beside`]; `None` if they are not to be written so: foreign
-/// keys come, or AUTO_INCREMENT gives values to rows that are there.
-pub(super) fn least_lock(old: &TableInfo, definition: &Definition) -> Option<Lock> {
-    let numbers = definition.columns.iter().any(|column| {
-        let from = column.origin.map(|from| &old.definition.columns[from]);
-        column.auto_increment && from.is_none_or(|from| !from.auto_increment)
-    });
-    if old.table.is_temporary() || numbers || definition.foreign_keys.iter().any(|key| !key.exists) {
+/// keys come, or AUTO_INCREMENT gives values to rows that are there. `strict`: NULL does not become a value.
+pub(super) fn least_lock(old: &TableInfo, definition: &Definition, strict: bool) -> Option<Lock> {
+    if old.table.is_temporary()
+        || numbers_rows(old, definition)
+        || definition.foreign_keys.iter().any(|key| !key.exists)
+    {
         return None;
     }
     // Copies are found by the new key, if it can be told from what the row was.
@@ -141,14 +141,25 @@ pub(super) fn least_lock(old: &TableInfo, definition: &Definition) -> Option<Loc
     let not_null = |part: &KeyPart| {
         part.prefix.is_none() && column(part).is_some_and(|column| !definition.columns[column].ty.nullable)
     };
+    // What NULL becomes is not what the row was.
+    let keeps_null = |column: usize| {
+        let from = origins[column].map(|from| &old.definition.columns[from]);
+        from.is_some_and(|from| strict || !from.ty.nullable)
+    };
     // Without PRIMARY KEY rows lie in the order of the first unique key without NULL.
     let primary = definition.keys.iter().find(|key| key.is_primary());
     let clustered = primary
         .or_else(|| definition.keys.iter().find(|key| key.is_unique() && key.parts.iter().all(not_null)));
-    let found = clustered.is_none_or(|key| {
-        key.parts.iter().all(|part| column(part).is_some_and(|column| origins[column].is_some()))
-    });
+    let found = clustered.is_none_or(|key| key.parts.iter().all(|part| column(part).is_some_and(keeps_null)));
     Some(if found { Lock::None } else { Lock::Shared })
+}
+
+/// Whether AUTO_INCREMENT gives values to rows that are there.
+pub(super) fn numbers_rows(old: &TableInfo, definition: &Definition) -> bool {
+    definition.columns.iter().any(|column| {
+        let from = column.origin.map(|from| &old.definition.columns[from]);
+        column.auto_increment && from.is_none_or(|from| !from.auto_increment)
+    })
 }
 
 /// For each new column the old one that has the same stored values, but for NULL that is none any more.
@@ -472,7 +483,6 @@ impl ConvertRow<Failure> for Converting<'_, '_> {
             made.iter().for_each(|(column, bytes)| fields[*column] = bytes.as_deref());
         }
         with(&fields)?;
-        rows.copied += 1;
         rows.mode.row += 1;
         Ok(())
     }
