@@ -22,9 +22,10 @@ usage: cargo xtask COMMAND
   sanitize                tests of the crates with unsafe code under AddressSanitizer
   queries COUNT           random queries in new seeds: equal forms, and against MySQL 5.6.24 and MariaDB
   programs COUNT          random stored programs in new seeds against MySQL 5.6.24
+  alters SECONDS          random changes of a table's definition beside sessions that write and read
   siege SECONDS           a server under clients that break rules, watched for leaks; another that is killed
   applications [NAME]     programs that people run on MySQL, on Vaquita and beside it on a real server: the long form
-  torture [SECONDS]       all six for a long time
+  torture [SECONDS]       all of these for a long time
   bench                   rows, transactions, views, locks, and other engines beside; release build
   bench ROWS [RUNS [WORKLOAD]]     the comparison with other engines alone
   bench oltp [NAME=VALUE ...]      sysbench on Vaquita, MySQL 5.6.24 and MariaDB: rates, p95, server CPU per query
@@ -55,6 +56,10 @@ fn main() -> ExitCode {
         ["programs", count] => match count.parse() {
             Ok(count) => torture::programs(count),
             Err(_) => Err(Failure(format!("{count} is no number of programs"))),
+        },
+        ["alters", seconds] => match seconds.parse() {
+            Ok(seconds) => torture::alters(seconds),
+            Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
         },
         ["siege", seconds] => match seconds.parse() {
             Ok(seconds) => torture::siege(seconds),

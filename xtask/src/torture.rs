@@ -1,7 +1,7 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
 //! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
-//! transactions, random queries and stored programs against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
+//! transactions, random changes of a table beside them, random queries and stored programs against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
 //! an hour of a server under siege. All run; the end names what failed.
 
 use std::process::Command;
@@ -13,6 +13,7 @@ use crate::process::{Failure, cargo, step, target_folder};
 const FUZZ_SECONDS_EACH: u32 = 30;
 const HISTORIES_SECONDS: u32 = 120;
 const SIEGE_SECONDS: u32 = 3600;
+const ALTERS_SECONDS: u32 = 600;
 const RANDOM_QUERIES: u64 = 100_000;
 const RANDOM_PROGRAMS: u64 = 20_000;
 /// Crates that `docs/unsafe.md` lists.
@@ -29,6 +30,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         given.map_or_else(cut, |seconds| simulate(Duration::from_secs(seconds.into()))),
         kill(),
         histories(given.unwrap_or(HISTORIES_SECONDS)),
+        alters(given.unwrap_or(ALTERS_SECONDS)),
         queries(RANDOM_QUERIES),
         programs(RANDOM_PROGRAMS),
         applications(None),
@@ -57,14 +59,29 @@ fn histories(seconds: u32) -> Result<(), Failure> {
 
 /// Random queries that nobody has asked before: in several forms that must give the same rows, and against the real servers.
 pub(crate) fn queries(count: u64) -> Result<(), Failure> {
-    let since = std::time::UNIX_EPOCH.elapsed().map_err(|e| Failure(format!("the clock: {e}")))?;
-    let seed = since.as_secs();
+    let seed = new_seed()?;
     println!("first seed of the queries: {seed}");
     let mut tests = cargo();
     tests.args(["test", "--quiet", "--locked", "-p", "vaquita-sql", "-p", "vaquita"]);
     tests.args(["--test", "random_queries", "--test", "queries_differential"]);
     tests.env("VAQUITA_QUERIES", count.to_string()).env("VAQUITA_QUERY_SEED", seed.to_string());
     step(&format!("{count} random queries"), &mut tests)
+}
+
+/// Random changes of a table's definition beside sessions that write to it and read it.
+pub(crate) fn alters(seconds: u32) -> Result<(), Failure> {
+    let seed = new_seed()?;
+    println!("seed of the changes: {seed}");
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "random_alters"]);
+    tests.env("VAQUITA_ALTERS_SECONDS", seconds.to_string()).env("VAQUITA_ALTERS_SEED", seed.to_string());
+    step(&format!("{seconds} seconds of random changes of a table"), &mut tests)
+}
+
+/// One that nobody has played before.
+fn new_seed() -> Result<u64, Failure> {
+    let since = std::time::UNIX_EPOCH.elapsed().map_err(|e| Failure(format!("the clock: {e}")))?;
+    Ok(since.as_secs())
 }
 
 /// Programs that people run on MySQL, in their long form: all, or those with this in their names.
@@ -76,8 +93,7 @@ pub(crate) fn applications(name: Option<&str>) -> Result<(), Failure> {
 
 /// Random stored programs that nobody has run before, against the real server.
 pub(crate) fn programs(count: u64) -> Result<(), Failure> {
-    let since = std::time::UNIX_EPOCH.elapsed().map_err(|e| Failure(format!("the clock: {e}")))?;
-    let seed = since.as_secs();
+    let seed = new_seed()?;
     println!("first seed of the programs: {seed}");
     let mut tests = cargo();
     tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "programs_differential"]);

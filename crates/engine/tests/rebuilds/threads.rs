@@ -25,22 +25,26 @@ fn transaction(session: &mut Session, rng: &mut Rng, numbers: &AtomicI64) -> Res
         let v = vec![b'a' + rng.below(20) as u8; rng.index(100)];
         let kind = rng.below(6);
         let to = stored::int(rng.below(KEYS) as i32);
-        // The row's lock in the first table keeps the row of the other one, too.
+        // The row's lock in the first table keeps the row of the other one, too. A row that is not there has none: another transaction
+        // may make it in both meanwhile.
         for name in [TABLE, OTHER] {
-            session.run(|s| {
+            let done = session.run(|s| {
                 let table = s.table(name)?;
                 if table.clustered().parts[0].column != 0 {
                     return Err(Error::TableChanged(name.into()));
                 }
                 let key = RowKey::new([&id[..]]);
                 match kind {
-                    0 => s.delete(&table, &key).map(drop),
-                    1 => s.update(&table, &key, &[(2, Some(&v))]).map(drop),
-                    2 => s.update(&table, &key, &[(3, Some(&b)), (1, Some(&own))]).map(drop),
-                    3 => s.update(&table, &key, &[(0, Some(&to))]).map(drop),
-                    _ => s.insert(&table, &[Some(&id), Some(&own), Some(&v), Some(&b)]).map(drop),
+                    0 => s.delete(&table, &key),
+                    1 => s.update(&table, &key, &[(2, Some(&v))]),
+                    2 => s.update(&table, &key, &[(3, Some(&b)), (1, Some(&own))]),
+                    3 => s.update(&table, &key, &[(0, Some(&to))]),
+                    _ => s.insert(&table, &[Some(&id), Some(&own), Some(&v), Some(&b)]).map(|_| true),
                 }
             })?;
+            if !done {
+                break;
+            }
         }
     }
     if rng.one_in(3) {
@@ -86,6 +90,29 @@ fn rows(engine: &Engine, name: &str) -> Vec<Vec<Option<Vec<u8>>>> {
     rows
 }
 
+fn same_rows(engine: &Engine, round: u64) {
+    let (got, wanted) = (rows(engine, TABLE), rows(engine, OTHER));
+    let without = |some: &[Vec<Option<Vec<u8>>>], others: &[Vec<Option<Vec<u8>>>]| -> Vec<String> {
+        let lost = some.iter().filter(|row| !others.contains(row));
+        lost.map(|row| {
+            format!(
+                "{:?} {:?} {:?} {:?}",
+                row[0],
+                row[1],
+                row[2].as_ref().map(Vec::len),
+                row[3].as_ref().map(Vec::len)
+            )
+        })
+        .collect()
+    };
+    assert!(
+        got == wanted,
+        "round {round}: too many {:?}, missing {:?}",
+        without(&got, &wanted),
+        without(&wanted, &got)
+    );
+}
+
 /// Every transaction writes the same to another table. What is in the one that was written anew is what is there.
 #[test]
 fn eight_writers_and_rebuilds_again_and_again() {
@@ -114,10 +141,10 @@ fn eight_writers_and_rebuilds_again_and_again() {
         });
         let core = engine.core();
         let report = check_table(core, &core.table(TABLE).unwrap()).unwrap();
-        assert!(report.rows > 20, "{round}: {report:?}");
-        assert!(rows(engine, TABLE) == rows(engine, OTHER), "{round}");
+        assert!(report.rows > 5, "{round}: {report:?}");
+        same_rows(engine, round);
         anew(&mut engine.session(), Kind::Same).unwrap();
-        assert!(rows(engine, TABLE) == rows(engine, OTHER), "{round}");
+        same_rows(engine, round);
     }
 }
 
