@@ -58,8 +58,8 @@ pub enum Error {
     UndoRecordTooBig(usize),
     /// A lock was not granted in time. The statement was rolled back.
     LockWaitTimeout,
-    /// The transaction was rolled back as the victim of a deadlock.
-    Deadlock(Arc<DeadlockReport>),
+    /// The transaction was rolled back as the victim of a deadlock; the report is of one of row locks.
+    Deadlock(Option<Arc<DeadlockReport>>),
     /// NOWAIT.
     LockNotAvailable,
     /// The session was interrupted.
@@ -262,7 +262,7 @@ impl From<vaquita_txn::Error> for Error {
         match e {
             E::Storage(e) => Error::Storage(e),
             E::LockWaitTimeout => Error::LockWaitTimeout,
-            E::Deadlock(report) => Error::Deadlock(report),
+            E::Deadlock(report) => Error::Deadlock(Some(report)),
             E::LockNotAvailable => Error::LockNotAvailable,
             E::Interrupted => Error::Interrupted,
             E::LockTableFull { limit_bytes } => Error::LockTableFull(limit_bytes),

@@ -239,3 +239,40 @@ fn an_index_comes_and_goes_between_the_transactions_of_others() {
     let report = check_table(core, &table).unwrap();
     assert!(report.rows == 50 && report.is_purged(), "{report:?}");
 }
+
+/// A change of definitions waits for a transaction, which then wants what the change has: the transaction is rolled back, as in MySQL.
+#[test]
+fn a_transaction_gives_way_to_a_change_of_definitions() {
+    let disk = SimDisk::new(5);
+    disk.put_dir("/db".as_ref());
+    let engine =
+        Engine::open_with(Arc::new(disk), Arc::new(ManualClock::new()), Options::new("/db")).unwrap();
+    let mut session = engine.session();
+    for name in ["a/t", "a/u"] {
+        session.create_table(&spec(name, None)).unwrap();
+    }
+    let insert = |session: &mut Session, name: &str, id: i32| {
+        session.run(|s| {
+            let table = s.table(name)?;
+            s.insert(&table, &[Some(&stored::int(id)), None, None]).map(drop)
+        })
+    };
+    session.begin(AccessMode::ReadWrite, false).unwrap();
+    insert(&mut session, "a/u", 1).unwrap();
+    std::thread::scope(|scope| {
+        let mut changing = engine.session();
+        let handle = changing.handle();
+        let renaming = scope.spawn(move || changing.rename_tables(&[("a/t", "a/x"), ("a/u", "a/y")]));
+        // It has the one table, and waits for the other.
+        while handle.sleeps_for().is_none() {
+            std::thread::yield_now();
+        }
+        let refused = insert(&mut session, "a/t", 1);
+        assert!(matches!(refused, Err(Error::Deadlock(None))), "{refused:?}");
+        renaming.join().unwrap().unwrap().unwrap();
+    });
+    session.rollback().unwrap();
+    let table = engine.core().table("a/y").unwrap();
+    assert_eq!(check_table(engine.core(), &table).unwrap().rows, 0, "its work is taken back");
+    insert(&mut session, "a/x", 1).unwrap();
+}

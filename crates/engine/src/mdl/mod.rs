@@ -2,7 +2,9 @@
 //! DDL.
 //!
 //! Locks belong to names, so a table that does not exist yet can be locked too. A waiting request is overtaken only by
-//! requests that are compatible with it. A cycle of waits is found when the wait that closes it begins, and refused.
+//! requests that are compatible with it. A cycle of waits is found when the wait that closes it begins. Who only reads or changes
+//! rows gives way then, as in MySQL, so that a change of a definition that took hours is not in vain; if there is none in the cycle, the
+//! wait that closes it is refused.
 //!
 //! # The short way
 //! Readers and writers of rows do not keep each other out, and there are as many of them as statements. They go through the
@@ -155,6 +157,8 @@ struct State {
     waiting: Vec<(Owner, MdlMode)>,
     /// How many of either keep users out.
     excluding: usize,
+    /// Those that wait and are to give way.
+    doomed: Vec<Owner>,
 }
 
 impl State {
@@ -179,6 +183,7 @@ impl State {
     }
 
     fn forget_wait(&mut self, owner: Owner) {
+        self.doomed.retain(|doomed| *doomed != owner);
         if let Some(at) = self.waiting.iter().position(|w| w.0 == owner) {
             let (_, mode) = self.waiting.remove(at);
             self.excluding -= usize::from(mode.excludes_users());
@@ -265,8 +270,7 @@ impl MdlSys {
     /// Locks a name until [`MdlSys::release`]; stronger locks on the same name add to weaker ones.
     ///
     /// # Errors
-    /// [`Error::MetadataLockTimeout`], also at once for a cycle of waits that only the others could end;
-    /// [`Error::Interrupted`].
+    /// [`Error::MetadataLockTimeout`]; [`Error::Deadlock`] if it is to give way in a cycle of waits; [`Error::Interrupted`].
     pub fn acquire(
         &self,
         context: &mut MdlContext,
@@ -474,16 +478,20 @@ impl MdlSys {
         );
         let other = self.waits.lock().insert(owner, (object.clone(), mode));
         debug_assert!(other.is_none(), "session {owner} waits for {} and for {other:?}", object.name);
-        let woken = match self.closes_cycle(owner) {
-            true => Woken::TimedOut,
-            false => context.waiter.sleep(
+        let mut granted = false;
+        let woken = match self.resolve_cycles(owner, mode) {
+            false => None,
+            true => Some(context.waiter.sleep(
                 SessionWait::MetadataLock,
                 object,
                 &object.state,
                 &object.changed,
                 timeout,
-                |state| object.try_grant(state, owner, mode),
-            ),
+                |state| {
+                    granted = object.try_grant(state, owner, mode);
+                    granted || state.doomed.contains(&owner)
+                },
+            )),
         };
         self.waits.lock().remove(&owner);
         let mut state = self.state(object);
@@ -493,31 +501,59 @@ impl MdlSys {
         // Those behind this request may go on, whether it was granted or given up.
         object.changed.notify_all();
         match woken {
-            Woken::Ready => Ok(()),
-            Woken::TimedOut => Err(Error::MetadataLockTimeout(object.name.clone())),
-            Woken::Interrupted => Err(Error::Interrupted),
+            Some(Woken::Ready) if granted => Ok(()),
+            None | Some(Woken::Ready) => Err(Error::Deadlock(None)),
+            Some(Woken::TimedOut) => Err(Error::MetadataLockTimeout(object.name.clone())),
+            Some(Woken::Interrupted) => Err(Error::Interrupted),
         }
     }
 
-    /// Whether a chain of waits leads from `owner` back to it. Every waiter enters `waits` before it looks, so of the
-    /// waits that make a cycle the last to be entered sees all others.
-    fn closes_cycle(&self, owner: Owner) -> bool {
+    /// Ends the cycles of waits that the wait of `owner` closes; `false` if it has to give way itself. Every waiter enters `waits`
+    /// before it looks, so of the waits that make a cycle the last to be entered sees all others.
+    fn resolve_cycles(&self, owner: Owner, mode: MdlMode) -> bool {
         let waits = self.waits.lock();
-        let mut seen = vec![owner];
-        let mut next = 0;
-        while let Some(&waiter) = seen.get(next) {
-            next += 1;
-            let Some((object, mode)) = waits.get(&waiter) else { continue };
-            let state = object.state.lock();
-            for blocker in state.blockers(waiter, *mode) {
-                if blocker == owner {
-                    return true;
-                }
-                if !seen.contains(&blocker) {
-                    seen.push(blocker);
+        loop {
+            let cycle = cycle_of(&waits, owner);
+            let gives_way = |of: &&Owner| waits.get(*of).is_some_and(|(_, mode)| mode.at_gate().is_some());
+            match cycle.iter().find(gives_way) {
+                _ if cycle.is_empty() => return true,
+                _ if mode.at_gate().is_some() => return false,
+                None => return false,
+                Some(victim) => {
+                    let (object, _) = &waits[victim];
+                    object.state.lock().doomed.push(*victim);
+                    object.changed.notify_all();
                 }
             }
         }
-        false
     }
+}
+
+/// The others in a chain of waits that leads from `owner` back to it; empty if none does. Who is to give way makes no chain.
+fn cycle_of(
+    waits: &HashMap<Owner, (Arc<Object>, MdlMode), foldhash::fast::RandomState>,
+    owner: Owner,
+) -> Vec<Owner> {
+    // Each with the place of who waits for it.
+    let mut seen: Vec<(Owner, usize)> = vec![(owner, 0)];
+    let mut next = 0;
+    while let Some(&(waiter, _)) = seen.get(next) {
+        let at = next;
+        next += 1;
+        let Some((object, mode)) = waits.get(&waiter) else { continue };
+        let state = object.state.lock();
+        if state.doomed.contains(&waiter) {
+            continue;
+        }
+        for blocker in state.blockers(waiter, *mode) {
+            if blocker == owner {
+                let chain = std::iter::successors(Some(at), |&at| (at != 0).then(|| seen[at].1));
+                return chain.map(|at| seen[at].0).filter(|&of| of != owner).collect();
+            }
+            if seen.iter().all(|(of, _)| *of != blocker) {
+                seen.push((blocker, at));
+            }
+        }
+    }
+    Vec::new()
 }

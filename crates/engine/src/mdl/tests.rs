@@ -117,6 +117,38 @@ fn a_cycle_of_waits_is_refused_at_once() {
     });
 }
 
+/// Who changes a definition goes on; who waits to read or change rows gives way, whichever wait was last.
+#[test]
+fn users_give_way_in_a_cycle() {
+    for mode in [SharedRead, SharedWrite] {
+        let sys = MdlSys::default();
+        let mut user = sys.context();
+        sys.acquire(&mut user, "d/u", mode, LONG).unwrap();
+        let mut ddl = sys.context();
+        sys.acquire(&mut ddl, "d/t", Exclusive, LONG).unwrap();
+        std::thread::scope(|s| {
+            let sys = &sys;
+            let waits = s.spawn(move || {
+                let got = sys.acquire(&mut user, "d/t", mode, LONG);
+                sys.release(&mut user);
+                got
+            });
+            while sys.waits.lock().is_empty() {
+                std::thread::yield_now();
+            }
+            sys.acquire(&mut ddl, "d/u", Exclusive, LONG).unwrap();
+            let got = waits.join().unwrap();
+            assert!(matches!(got, Err(Error::Deadlock(None))), "{got:?}");
+            sys.release(&mut ddl);
+        });
+        // Nothing of it is left.
+        let mut other = sys.context();
+        for name in ["d/t", "d/u"] {
+            sys.acquire(&mut other, name, Exclusive, Duration::ZERO).unwrap();
+        }
+    }
+}
+
 #[test]
 fn an_interruption_ends_a_wait_and_the_queue_goes_on() {
     let core = std::sync::Arc::new(MdlSys::default());

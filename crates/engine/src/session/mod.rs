@@ -369,7 +369,7 @@ impl Session {
     /// # Errors
     /// The changes could not be taken back; a background service tries again.
     pub fn fail_statement(&mut self, from: u64, error: &Error) -> Result<()> {
-        if let Error::Deadlock(report) = error {
+        if let Error::Deadlock(Some(report)) = error {
             self.core.tell_deadlock(report);
         }
         let whole = match error {
