@@ -31,7 +31,7 @@ pub(super) const BY_PARENT: usize = 2;
 /// Columns in a foreign key at most.
 const COLUMNS_MAX: usize = 16;
 
-fn refused(name: &str, why: impl std::fmt::Display) -> Error {
+pub(super) fn refused(name: &str, why: impl std::fmt::Display) -> Error {
     Error::ForeignKey(format!("foreign key {name}: {why}"))
 }
 
@@ -55,14 +55,14 @@ pub(super) fn plan(spec: &mut TableSpec) -> Result<Vec<ForeignKey>> {
 }
 
 /// Foreign keys that a table with rows is to get.
-struct Planned {
-    table: TableParts,
-    keys: Vec<ForeignKey>,
+pub(super) struct Planned {
+    pub(super) table: TableParts,
+    pub(super) keys: Vec<ForeignKey>,
     /// The indexes they need.
-    indexes: Vec<IndexSpec>,
+    pub(super) indexes: Vec<IndexSpec>,
 }
 
-fn plan_for(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Result<Planned> {
+pub(super) fn plan_for(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Result<Planned> {
     let frozen = core.dict.freeze();
     let row = core.dict.table_row(&core.storage, table)?;
     let row = row.ok_or_else(|| Error::NoSuchTable(table.to_owned()))?;
@@ -109,20 +109,6 @@ pub(super) fn add(
         }
         Ok(())
     })
-}
-
-/// Holds the rows of a table against foreign keys that it is to get. Nobody changes it or the tables that it refers to; others may read.
-/// `false`: they have not been looked at, because indexes have to be made first.
-pub(super) fn hold_rows(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Result<bool> {
-    let planned = plan_for(core, table, specs)?;
-    if !planned.indexes.is_empty() {
-        return Ok(false);
-    }
-    let frozen = core.dict.freeze();
-    check_all(core, &planned.table, &planned.keys, true)?;
-    drop(frozen);
-    planned.keys.iter().try_for_each(|key| check_rows(core, key))?;
-    Ok(true)
 }
 
 /// Whether every row of the child has one it refers to.

@@ -23,6 +23,7 @@ mod databases;
 mod definition;
 mod drop;
 mod foreign;
+pub(crate) mod held;
 pub(crate) mod index_build;
 mod indexes;
 mod leftovers;
@@ -268,15 +269,6 @@ pub(crate) fn add_held_foreign_keys(
     progress: &Progress,
 ) -> Result<()> {
     foreign::add(core, trx, table, keys, (true, false), progress)
-}
-
-/// Looks whether rows have parents by foreign keys that are to be added, while nobody changes them; `false` if that has to be done when
-/// the keys' indexes are there.
-///
-/// # Errors
-/// As [`add_foreign_keys`].
-pub(crate) fn hold_rows(core: &Core, table: &str, keys: &[ForeignKeySpec]) -> Result<bool> {
-    foreign::hold_rows(core, table, keys)
 }
 
 /// Drops a foreign key, named without its database.

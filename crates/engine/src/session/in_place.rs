@@ -5,11 +5,14 @@
 use super::Session;
 use super::auto_inc::next_of_rows;
 use crate::core::Core;
+use crate::ddl::held::{self, Held};
 use crate::ddl::{self, Alteration, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::online::Concurrency;
+use crate::progress::Stage;
 use crate::table::Table;
 use std::sync::Arc;
+use std::time::Duration;
 use vaquita_txn::Trx;
 
 /// A table whose definition is about to change, kept from everybody else.
@@ -69,25 +72,63 @@ impl InPlace<'_> {
         self.session.change_locked(&self.locked, |core, trx| change(core, trx, table)).flatten()
     }
 
-    /// Adds foreign keys, and the indexes they need. While rows are held against them others read, if `beside` lets them.
+    /// Adds foreign keys, and the indexes they need. While rows are held against them others may do with the tables what `beside` says.
     ///
     /// # Errors
-    /// Definitions that cannot be, rows without a parent, whoever uses the tables did not end in time.
+    /// Definitions that cannot be, rows without a parent, whoever uses the tables did not end in time; [`Error::OnlineLogTooBig`],
+    /// [`Error::Interrupted`].
     pub fn add_foreign_keys(&mut self, keys: &[ForeignKeySpec], beside: Concurrency) -> Result<()> {
         let checks = self.session.settings.foreign_key_checks;
         let progress = self.session.progress.clone();
-        let beside = beside.min(Concurrency::Reads);
-        if checks && beside == Concurrency::Reads {
-            let session = &mut *self.session;
-            session.let_in(&self.locked, beside);
-            let held = ddl::hold_rows(&session.core, self.table, keys);
-            session.keep_out(&self.locked, session.metadata_patience())?;
-            if held? {
-                return self
-                    .step(|core, trx, table| ddl::add_held_foreign_keys(core, trx, table, keys, &progress));
-            }
+        if checks
+            && beside != Concurrency::Nothing
+            && let Some(held) = self.begin_to_hold(keys)?
+        {
+            return self.hold(keys, beside, held);
         }
         self.step(|core, trx, table| ddl::add_foreign_keys(core, trx, table, keys, checks, &progress))
+    }
+
+    fn begin_to_hold(&mut self, keys: &[ForeignKeySpec]) -> Result<Option<Held>> {
+        let table = self.table;
+        let begun = self.session.change_locked(&self.locked, |core, trx| {
+            let held = held::begin(core, trx, table, keys)?;
+            // Its locks of the tables are for the beginning.
+            match core.txn.commit(trx) {
+                Ok(_) => Ok(held),
+                Err(e) => {
+                    if let Some(held) = held {
+                        held.end(core);
+                    }
+                    Err(e.into())
+                }
+            }
+        });
+        begun.flatten()
+    }
+
+    fn hold(&mut self, keys: &[ForeignKeySpec], beside: Concurrency, mut held: Held) -> Result<()> {
+        let (table, progress) = (self.table, self.session.progress.clone());
+        let (core, reader) = (self.session.core.clone(), held.reader());
+        self.session.let_in(&self.locked, beside);
+        let scanned = self.session.waiter.lock_in(&reader, || held.scan(&core, &progress));
+        let patience = if scanned.is_ok() { self.session.metadata_patience() } else { Duration::ZERO };
+        let alone = self.session.keep_out(&self.locked, patience);
+        let is_alone = alone.is_ok();
+        let done = scanned.and(alone).and_then(|()| {
+            self.step(|core, trx, _| {
+                held.finish(core, &progress)?;
+                ddl::add_held_foreign_keys(core, trx, table, keys, &progress)
+            })
+        });
+        let tables = held.tables();
+        held.end(&core);
+        // Where somebody uses the tables, their objects go on having observers that note nothing.
+        if is_alone {
+            tables.iter().for_each(|table| core.dict.forget(table));
+        }
+        self.session.progress.enter(Stage::Idle);
+        done
     }
 
     /// Adds indexes, takes others and foreign keys away, and gives the table another definition that its rows fit as they are, or by

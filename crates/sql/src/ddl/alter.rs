@@ -64,7 +64,6 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
             way: change.way,
             brief: change.is_brief(),
             rebuild: copy::least_lock(&info, &change.definition, is_strict(cx)),
-            new_references: change.definition.foreign_keys.iter().any(|key| !key.exists),
             only_name: alter.actions.iter().all(leaves_definition),
             numbers: copy::numbers_rows(&info, &change.definition),
             alone: info.table.is_temporary(),

@@ -147,8 +147,6 @@ pub(super) struct Asked {
     pub brief: bool,
     /// What others may do at most while rows are written anew.
     pub rebuild: Option<Lock>,
-    /// Foreign keys come, against which the rows are held.
-    pub new_references: bool,
     /// Nothing changes, but perhaps the name.
     pub only_name: bool,
     /// AUTO_INCREMENT gives values to rows that are there.
@@ -204,8 +202,7 @@ impl Clauses {
             }
             Way::Rebuild => (asked.rebuild.unwrap_or(Lock::Shared), None),
             Way::Instant => (Lock::None, None),
-            Way::Keys | Way::Definition if asked.new_references => (Lock::Shared, None),
-            // Indexes are built beside others.
+            // Indexes are built, and rows are held against foreign keys, beside others.
             Way::Keys | Way::Definition => (Lock::None, None),
         };
         let wanted = match self.lock {
