@@ -8,6 +8,7 @@
 //! are one transaction each.
 #![deny(unsafe_code)]
 
+pub mod alters;
 pub mod calls;
 pub mod changes;
 pub mod database;

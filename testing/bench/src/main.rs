@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
-use vaquita_bench::{Failure, calls, changes, engines, locks, memcached, oltp, own, reading, views, windows};
+use vaquita_bench::{
+    Failure, alters, calls, changes, engines, locks, memcached, oltp, own, reading, views, windows,
+};
 
 const USAGE: &str =
     "usage: vaquita-bench compare [ROWS [RUNS [WORKLOAD]]]   (1000000 rows, 3 runs, all workloads)
@@ -22,6 +24,8 @@ const USAGE: &str =
                                                         (gets and sets through memcached's protocols and SQL)
        vaquita-bench windows [rows=N] [rounds=N] [only=NAME,..] [servers=NAME,..] [before=BINARY]
                                                         (window functions and WITH RECURSIVE beside MariaDB)
+       vaquita-bench alters [rows=N] [rounds=N] [seconds=S] [only=NAME,..] [servers=NAME,..]
+                                                        (changes of definitions beside MySQL and MariaDB; writers meanwhile)
        vaquita-bench reading [ROWS]                     (point reads, scans, counts through the engine)
        vaquita-bench lookups ROWS | reads POOL_MIB | recovery REDO_MB | memory POOL_MIB";
 
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         ["oltp", rest @ ..] => oltp::Plan::parse(rest).and_then(|plan| oltp::oltp(&plan)),
         ["memcached", rest @ ..] => memcached::Plan::parse(rest).and_then(|plan| memcached::memcached(&plan)),
         ["windows", rest @ ..] => windows::Plan::parse(rest).and_then(|plan| windows::windows(&plan)),
+        ["alters", rest @ ..] => alters::Plan::parse(rest).and_then(|plan| alters::alters(&plan)),
         ["reading"] => reading::reading(1_000_000),
         ["reading", rows] => number(rows).and_then(reading::reading),
         ["database", rows] => number(rows).and_then(vaquita_bench::database::all),

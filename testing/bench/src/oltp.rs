@@ -5,7 +5,7 @@
 //! turns in every row, so that a slow minute of the machine hits all alike; those that wait are idle.
 
 pub(crate) mod rivals;
-mod sysbench;
+pub(crate) mod sysbench;
 
 use crate::Failure;
 use crate::settings::{names, numbers, setting};
@@ -123,7 +123,7 @@ impl Plan {
 pub fn oltp(plan: &Plan) -> Result<(), Failure> {
     let mut rivals = rivals::start(&plan.servers, plan.before.as_deref())?;
     for rival in &mut rivals {
-        let sysbench = Sysbench::new(rival, plan)?;
+        let sysbench = Sysbench::new(rival, plan.tables, plan.rows)?;
         let took = sysbench.prepare()?;
         println!(
             "{:<8} prepared {} x {} rows in {:.1} s",
@@ -185,7 +185,12 @@ fn row(
     for _ in 0..plan.rounds {
         for (rival, turns) in rivals.iter_mut().zip(&mut turns) {
             let before = rival.cpu_us()?;
-            let got: Figures = Sysbench::new(rival, plan)?.run(workload, threads, prepared, plan.seconds)?;
+            let got: Figures = Sysbench::new(rival, plan.tables, plan.rows)?.run(
+                workload,
+                threads,
+                prepared,
+                plan.seconds,
+            )?;
             let cpu = (rival.cpu_us()? - before) as f64 / got.queries.max(1) as f64;
             turns.push([got.rate, got.p95_ms, cpu]);
         }
@@ -241,7 +246,7 @@ fn check(rival: &mut Rival, plan: &Plan, workload: &str) -> Result<(), Failure> 
     }
     if matches!(workload, "oltp_insert" | "oltp_delete") {
         // The next workload wants the rows it knows.
-        let sysbench = Sysbench::new(rival, plan)?;
+        let sysbench = Sysbench::new(rival, plan.tables, plan.rows)?;
         sysbench.cleanup()?;
         sysbench.prepare()?;
     }
@@ -252,7 +257,8 @@ fn check(rival: &mut Rival, plan: &Plan, workload: &str) -> Result<(), Failure> 
 fn idle(rival: &mut Rival, plan: &Plan) -> Result<(), Failure> {
     let before = rival.resident_kib()?;
     let with =
-        Sysbench::new(rival, plan)?.with_idle(1_000, Duration::from_secs(8), || rival.resident_kib())??;
+        Sysbench::new(rival, plan.tables, plan.rows)?
+            .with_idle(1_000, Duration::from_secs(8), || rival.resident_kib())??;
     let start = rival.restart()?;
     println!(
         "{:<8} 1000 idle connections: {:.1} MB more; start on the folder: {:.0} ms",

@@ -1,6 +1,5 @@
 //! The load generator.
 
-use super::Plan;
 use super::rivals::Rival;
 use crate::Failure;
 use std::process::{Command, Output, Stdio};
@@ -9,20 +8,21 @@ use vaquita_peers::Paths;
 
 /// What a run gave.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Figures {
-    pub(super) queries: u64,
-    pub(super) rate: f64,
-    pub(super) p95_ms: f64,
+pub(crate) struct Figures {
+    pub(crate) queries: u64,
+    pub(crate) rate: f64,
+    pub(crate) p95_ms: f64,
+    pub(crate) max_ms: f64,
 }
 
 /// sysbench aimed at one server.
-pub(super) struct Sysbench {
+pub(crate) struct Sysbench {
     paths: Paths,
     arguments: Vec<String>,
 }
 
 impl Sysbench {
-    pub(super) fn new(rival: &Rival, plan: &Plan) -> Result<Sysbench, Failure> {
+    pub(crate) fn new(rival: &Rival, tables: u32, rows: u32) -> Result<Sysbench, Failure> {
         let arguments = vec![
             "--db-driver=mysql".to_owned(),
             "--mysql-host=127.0.0.1".to_owned(),
@@ -31,8 +31,8 @@ impl Sysbench {
             "--mysql-password=sbtest".to_owned(),
             "--mysql-db=sbtest".to_owned(),
             "--mysql-ssl=off".to_owned(),
-            format!("--tables={}", plan.tables),
-            format!("--table-size={}", plan.rows),
+            format!("--tables={tables}"),
+            format!("--table-size={rows}"),
             "--rand-type=uniform".to_owned(),
         ];
         Ok(Sysbench { paths: Paths::installed()?, arguments })
@@ -57,19 +57,19 @@ impl Sysbench {
     }
 
     /// Creates and fills the tables.
-    pub(super) fn prepare(&self) -> Result<Duration, Failure> {
+    pub(crate) fn prepare(&self) -> Result<Duration, Failure> {
         let start = Instant::now();
         Self::output(self.command("oltp_common", "prepare", &["--threads=2".to_owned()]))?;
         Ok(start.elapsed())
     }
 
     /// Drops them.
-    pub(super) fn cleanup(&self) -> Result<(), Failure> {
+    pub(crate) fn cleanup(&self) -> Result<(), Failure> {
         Self::output(self.command("oltp_common", "cleanup", &[])).map(drop)
     }
 
     /// Runs a script; an error in any query ends it.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         script: &str,
         threads: u32,
@@ -88,7 +88,7 @@ impl Sysbench {
     }
 
     /// Runs `look` while so many connections are open and idle.
-    pub(super) fn with_idle<R>(
+    pub(crate) fn with_idle<R>(
         &self,
         n: u32,
         time: Duration,
@@ -113,6 +113,7 @@ fn figures(text: &str) -> Option<Figures> {
         queries: count.trim().parse().ok()?,
         rate: rate.split_whitespace().next()?.parse().ok()?,
         p95_ms: after("95th percentile:")?.parse().ok()?,
+        max_ms: after("max:")?.parse().ok()?,
     })
 }
 
@@ -122,9 +123,10 @@ mod tests {
 
     #[test]
     fn a_summary_is_read() {
-        let text = "SQL statistics:\n    transactions:  50 (10.0 per sec.)\n    queries:                             300    (60.07 per sec.)\nLatency (ms):\n         95th percentile:                      7.43\n";
+        let text = "SQL statistics:\n    transactions:  50 (10.0 per sec.)\n    queries:                             300    (60.07 per sec.)\nLatency (ms):\n         max:                      27.43\n         95th percentile:                      7.43\n";
         let got = figures(text).expect("figures");
         assert_eq!(got.queries, 300);
         assert!((got.rate - 60.07).abs() < 1e-9 && (got.p95_ms - 7.43).abs() < 1e-9);
+        assert!((got.max_ms - 27.43).abs() < 1e-9);
     }
 }
