@@ -415,9 +415,10 @@ impl KeyDefinition {
         self.kind == KeyKind::Primary
     }
 
-    /// Whether it begins with these columns, whole.
+    /// Whether it is in the order of these columns, whole, first of all.
     pub fn begins_with(&self, columns: &[String]) -> bool {
-        self.parts.len() >= columns.len()
+        self.has_tree()
+            && self.parts.len() >= columns.len()
             && self.parts.iter().zip(columns).all(|(p, c)| p.prefix.is_none() && same_name(&p.column, c))
     }
 

@@ -100,6 +100,7 @@ impl Definition {
             let ty = &column_definition.ty;
             let text = matches!(ty.kind, Kind::Char | Kind::VarChar);
             let long = matches!(ty.kind, Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText);
+            let long = long && key.has_tree();
             for part in Arc::make_mut(key).parts.iter_mut().filter(|part| is_it(part)) {
                 if long && part.prefix.is_none() {
                     let message =

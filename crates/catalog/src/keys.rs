@@ -36,7 +36,7 @@ impl Definition {
     /// serves for as well go.
     ///
     /// # Errors
-    /// 1061, 1068, 1069, 1070, 1071, 1072, 1089, 1170, 1280, 3152.
+    /// 1061, 1068, 1069, 1070, 1071, 1072, 1089, 1170, 1280, 1391, 3152.
     pub fn add_key(&mut self, mut key: KeyDefinition, rules: &mut KeyRules<'_>) -> SqlResult<()> {
         check_key_count(self.keys.iter().filter(|key| !key.generated).count() + 1)?;
         if key.is_primary() && self.keys.iter().any(|k| k.is_primary()) {
@@ -64,7 +64,10 @@ impl Definition {
             if key.parts[..i].iter().any(|other| same_name(&other.column, &name)) {
                 return Err(SqlError::duplicate_column(&name));
             }
-            key.parts[i].prefix = self.checked_prefix(&key, i, rules)?;
+            key.parts[i].prefix = match key.kind {
+                KeyKind::FullText => self.checked_whole(&key.parts[i])?,
+                _ => self.checked_prefix(&key, i, rules)?,
+            };
         }
         // Nobody asked for the keys of foreign keys that this one serves as well.
         self.keys.retain(|other| {
@@ -116,6 +119,17 @@ impl Definition {
                 return name;
             }
             n += 1;
+        }
+    }
+
+    /// Checks a part of a FULLTEXT key, which is of the whole column, whatever is said.
+    fn checked_whole(&self, part: &KeyPart) -> SqlResult<Option<u32>> {
+        if self.key_column(&part.column).is_none() {
+            return Err(SqlError::key_column_missing(&part.column));
+        }
+        match part.prefix {
+            Some(0) => Err(SqlError::new(1391, format!("Key part '{}' length cannot be 0", part.column))),
+            _ => Ok(None),
         }
     }
 

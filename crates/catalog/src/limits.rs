@@ -1,8 +1,11 @@
 //! What a definition may be, whatever the settings. Rules and words are MySQL 5.6's.
 
-use crate::definition::{Definition, KeyPart, width_of};
+use crate::definition::{Definition, KeyKind, KeyPart, width_of};
+use vaquita_engine::fulltext::{DOC_ID, DOC_ID_INDEX};
 use vaquita_engine::lower::RowFormat;
-use vaquita_types::{Kind, SqlError, SqlResult};
+use vaquita_engine::lower::charset::Charset;
+use vaquita_types::sql_type::BINARY;
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType};
 
 /// Columns of a table at most.
 const COLUMNS_MAX: usize = 1017;
@@ -36,6 +39,15 @@ pub fn check_column_name(name: &str) -> SqlResult<()> {
     Ok(())
 }
 
+/// Whether values are texts that are divided into words: not those of character sets in which no byte is a character.
+fn holds_words(ty: &SqlType) -> bool {
+    let text = matches!(
+        ty.kind,
+        Kind::Char | Kind::VarChar | Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText
+    );
+    text && ty.collation != BINARY && Charset::of_collation(ty.collation).is_none_or(|c| c.mb_min_len == 1)
+}
+
 fn incorrect(name: &str) -> SqlError {
     SqlError::new(1166, format!("Incorrect column name '{name}'"))
 }
@@ -52,6 +64,49 @@ impl Definition {
         };
         let fits = column.name == "FTS_DOC_ID" && column.ty.kind == Kind::BigInt && !column.ty.nullable;
         if fits { Ok(()) } else { Err(incorrect(&column.name)) }
+    }
+
+    /// Checks what FULLTEXT keys need: columns of characters, of one collation each, and an index on the numbers of documents that is one,
+    /// if there is one of its name.
+    ///
+    /// # Errors
+    /// 1166, 1280, 1283, 1798.
+    pub fn check_words(&self) -> SqlResult<()> {
+        let words = || self.keys.iter().filter(|key| key.kind == KeyKind::FullText);
+        if words().next().is_none() {
+            return Ok(());
+        }
+        for key in words() {
+            let mut collation = None;
+            for part in &key.parts {
+                let Some(at) = self.key_column(&part.column) else { continue };
+                let column = &self.columns[at];
+                if !holds_words(&column.ty)
+                    || *collation.get_or_insert(column.ty.collation) != column.ty.collation
+                {
+                    let text = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
+                    return Err(SqlError::new(1283, text));
+                }
+            }
+        }
+        self.check_doc_id()?;
+        let Some(at) = self.key(DOC_ID_INDEX) else { return Ok(()) };
+        let key = &self.keys[at];
+        let of_documents = key.parts[0].column == DOC_ID;
+        let is_it = key.name == DOC_ID_INDEX && key.kind == KeyKind::Unique && of_documents;
+        match (is_it, key.parts.len()) {
+            (true, 1) if !key.parts[0].descending => Ok(()),
+            (true, _) => Err(SqlError::new(1280, format!("Incorrect index name '{}'", key.name))),
+            (false, _) => {
+                let text = format!("Index '{}' is of wrong type for an InnoDB FULLTEXT index", key.name);
+                Err(SqlError::new(1798, text))
+            }
+        }
+    }
+
+    /// Whether documents are numbered by a column that somebody has declared.
+    pub fn declares_doc_id(&self) -> bool {
+        self.columns.iter().any(|column| !column.hidden && column.name == DOC_ID)
     }
 
     /// Checks whether columns are too long for keys of the table's row format.
@@ -71,7 +126,7 @@ impl Definition {
             });
             chars.saturating_mul(width_of(&column.ty)) > OLD_KEY_COLUMN_MAX
         };
-        if self.keys.iter().flat_map(|key| &key.parts).any(too_long) {
+        if self.keys.iter().filter(|key| key.has_tree()).flat_map(|key| &key.parts).any(too_long) {
             let text = format!(
                 "Index column size too large. The maximum column size is {OLD_KEY_COLUMN_MAX} bytes."
             );

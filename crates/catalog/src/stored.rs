@@ -16,7 +16,7 @@ use std::sync::Arc;
 use vaquita_engine::kept::{self, Extra, index_option, split_names};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
-use vaquita_engine::{Column, ForeignKeySpec, Index, IndexSpec, Table, TableSpec};
+use vaquita_engine::{Column, ForeignKeySpec, FullTextSpec, Index, IndexSpec, Table, TableSpec};
 use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, TimeZone};
 
 /// Name of a primary key.
@@ -78,7 +78,10 @@ impl Definition {
             let parts = self.key_parts(key)?;
             match key.kind {
                 KeyKind::Primary => spec.primary_key = Some(parts),
-                KeyKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
+                KeyKind::FullText => spec.fulltext.push(FullTextSpec {
+                    name: key.name.clone(),
+                    columns: parts.iter().map(|part| part.column).collect(),
+                }),
                 KeyKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
                 KeyKind::Unique | KeyKind::Plain => spec.indexes.push(IndexSpec {
                     name: key.name.clone(),
@@ -116,7 +119,8 @@ impl Definition {
             keep("generated", key.generated.then(|| "1".to_owned()));
             keep(INVISIBLE, key.invisible.then(|| "1".to_owned()));
             // The engine keeps those of the others.
-            keep("comment", Some(key.comment.clone()).filter(|c| key.is_primary() && !c.is_empty()));
+            let keeps_comment = key.is_primary() || key.kind == KeyKind::FullText;
+            keep("comment", Some(key.comment.clone()).filter(|c| keeps_comment && !c.is_empty()));
         }
         checks::keep(&self.name, &self.checks, &mut extra);
         extra.to_text()
@@ -240,10 +244,9 @@ fn keys_of(table: &Table, extra: &Extra) -> Vec<KeyDefinition> {
         keys.push((class(key.is_primary(), index.is_unique(), nullable), key));
     }
     keys.sort_by_key(|(class, _)| *class);
-    // Those of a MySQL server have no tree that the engine knows.
-    let words = extra.of_indexes("fulltext").map(|(name, columns)| {
-        let parts = kept::split_names(columns).into_iter().map(KeyPart::whole).collect();
-        with_options(KeyDefinition::new(KeyKind::FullText, name, parts), extra)
+    let words = table.fulltext.iter().map(|index| {
+        let parts = index.columns.iter().map(|at| KeyPart::whole(&table.columns[*at].def.name)).collect();
+        with_options(KeyDefinition::new(KeyKind::FullText, &index.name, parts), extra)
     });
     keys.into_iter().map(|(_, key)| key).chain(words).collect()
 }

@@ -1,4 +1,5 @@
-//! Full-text indexes, read: posting lists in InnoDB's auxiliary tables, as a MySQL 5.6 server left them.
+//! Full-text indexes: posting lists in InnoDB's auxiliary tables (`dict::fulltext`), as a MySQL 5.6 server has them. Making and dropping them is
+//! [`crate::ddl`]'s.
 //!
 //! An index has no tree. Its words are rows of six tables of the dictionary, `FTS_<table>_<index>_INDEX_1` to `_6`; what concerns all
 //! full-text indexes of a table is in others, `FTS_<table>_DELETED` and so on (numbers as 16 hexadecimal digits). They are ordinary
@@ -11,25 +12,9 @@
 
 mod reader;
 
+pub use crate::dict::fulltext::{DOC_ID, DOC_ID_INDEX, doc_id_column, doc_id_key};
 pub use reader::FullTextReader;
 pub use vaquita_fts::DocId;
 pub use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::query::SyntaxError;
 pub use vaquita_fts::search::{Match, Mode, SearchError, best_first};
-
-use crate::table::Table;
-
-/// The column that numbers the documents of FULLTEXT indexes.
-pub const DOC_ID: &str = "FTS_DOC_ID";
-
-/// The stored form of a document's number.
-pub fn doc_id_key(document: u64) -> [u8; 8] {
-    let mut key = [0; 8];
-    vaquita_base::codec::put_u64(&mut key, 0, document);
-    key
-}
-
-/// Position of the column that numbers documents; names of it have no other case.
-pub fn doc_id_column(table: &Table) -> Option<usize> {
-    table.columns.iter().position(|column| column.def.name == DOC_ID)
-}

@@ -22,7 +22,7 @@
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
 //! | table | `check/NAME/clause`, `check/NAME/columns` | of a CHECK constraint: its condition, the columns in it |
 //! | table | `check/NAME/unenforced` | `1`: it is not enforced. NAME is `%nN` of one that is named after the table, `TABLE_chk_N` |
-//! | table | `index/NAME/fulltext` | columns of a FULLTEXT key, which has no tree; only of tables of a MySQL server |
+//! | table | `index/NAME/hidden` | `1`: the engine has made the index for itself, which writes and reads it |
 //!
 //! A table made by the engine's API has no options, and its columns no type line.
 
@@ -95,14 +95,6 @@ impl Extra {
         self.options.retain(|(name, _)| wanted(name));
     }
 
-    /// The indexes that have an option, with its value.
-    pub fn of_indexes<'e>(&'e self, option: &'e str) -> impl Iterator<Item = (String, &'e str)> {
-        self.options.iter().filter_map(move |(name, value)| {
-            let (index, which) = name.strip_prefix(OF_INDEX)?.rsplit_once('/')?;
-            (which == option).then(|| (plain_name(index), value.as_str()))
-        })
-    }
-
     /// The CHECK constraints, by the names they are kept under, with their conditions.
     pub fn of_checks(&self) -> impl Iterator<Item = (CheckName, &str)> {
         self.options.iter().filter_map(|(name, value)| {
@@ -150,13 +142,22 @@ pub fn direct(extra: &Extra, index: &str, parts: &mut [KeyPart]) {
     }
 }
 
-/// A table's extra with the directions of its indexes, as [`direct`] reads them.
-pub(crate) fn with_directions<'i>(
+/// Option of an index: no statement sees it.
+const HIDDEN: &str = "hidden";
+
+/// Whether an index is kept as one that no statement sees.
+pub(crate) fn is_hidden(extra: &Extra, index: &str) -> bool {
+    extra.get(&index_option(index, HIDDEN)).is_some()
+}
+
+/// A table's extra with what the engine itself keeps of the indexes: directions, as [`direct`] reads them, and whether they are hidden.
+pub(crate) fn with_indexes<'i>(
     extra: &str,
-    indexes: impl Iterator<Item = (&'i str, &'i [KeyPart])>,
+    indexes: impl Iterator<Item = (&'i str, &'i [KeyPart], bool)>,
 ) -> String {
     let mut kept = Extra::parse(extra);
-    for (name, parts) in indexes {
+    for (name, parts, hidden) in indexes {
+        kept.set(&index_option(name, HIDDEN), hidden.then(|| "1".to_owned()));
         let down = parts.iter().enumerate().filter(|(_, part)| part.descending);
         let numbers: Vec<String> = down.map(|(n, _)| n.to_string()).collect();
         kept.set(&index_option(name, DESCENDING), Some(numbers.join(",")).filter(|n| !n.is_empty()));
@@ -287,7 +288,6 @@ mod tests {
         assert_eq!(read, extra);
         assert_eq!(read.number("collate"), Some(33));
         assert_eq!(read.get("gone"), None);
-        assert_eq!(read.of_indexes("using").collect::<Vec<_>>(), [("we=ird/%".to_owned(), "HASH")]);
         // The first line of folders that MySQL made, and of tables made without SQL.
         assert_eq!(Extra::parse("set('a','b')"), Extra::new("set('a','b')"));
         assert_eq!(Extra::parse(""), Extra::default());

@@ -88,7 +88,9 @@ pub mod lower {
 }
 
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
-pub use crate::ddl::{Alteration, ConvertRow, ForeignKeySpec, IndexSpec, KeptKeys, Put, TableSpec};
+pub use crate::ddl::{
+    Alteration, ConvertRow, ForeignKeySpec, FullTextBuild, FullTextSpec, IndexSpec, KeptKeys, Put, TableSpec,
+};
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::row_versions::{ColumnOrigin, VERSIONS_MAX};
 pub use crate::dict::server_files::{ServerView, columns_of_frm, options_of_frm};

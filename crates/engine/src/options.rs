@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::hot_set::HotSetSettings;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 use vaquita_io::real::RealDiskOptions;
 
 /// Settings that may change while the engine runs; the fields of [`Options`] of these names are what it begins with. Those of the
@@ -66,6 +68,8 @@ pub struct Options {
     pub sort_buffer_size: usize,
     /// Threads that read and sort rows for an index build.
     pub build_threads: usize,
+    /// Characters of words that FULLTEXT indexes hold.
+    pub word_sizes: RangeInclusive<usize>,
     /// Bytes of changes that may wait to be applied to an index that is built while rows change.
     pub online_alter_log_max_size: u64,
     /// How the real disk works; other file layers know nothing of it.
@@ -96,6 +100,7 @@ impl Options {
             buffer_pool_load_at_startup: false,
             sort_buffer_size: 64 << 20,
             build_threads: std::thread::available_parallelism().map_or(1, |n| n.get().min(4)),
+            word_sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
             online_alter_log_max_size: 128 << 20,
             disk: RealDiskOptions::default(),
             table_definition_cache: 1_400,

@@ -2,7 +2,7 @@
 //! afterwards are one change.
 
 use super::change::Change;
-use super::{TableSpec, foreign, indexes, redefine};
+use super::{FullTextBuild, FullTextSpec, TableSpec, foreign, indexes, redefine};
 use crate::dict::build::TableParts;
 use crate::dict::row_versions::ColumnOrigin;
 use crate::error::Result;
@@ -15,6 +15,10 @@ pub struct Alteration<'a> {
     pub dropped_keys: &'a [String],
     /// Indexes that go. An index that comes may have the name of one of them.
     pub dropped_indexes: &'a [String],
+    /// FULLTEXT indexes that come: who may change a table builds them before, and gives them as `words`.
+    pub fulltext: &'a [FullTextSpec],
+    /// Those that were built.
+    pub words: Option<&'a FullTextBuild>,
     /// The definition afterwards, with all indexes, and what each of its columns was. Without it names and options stay.
     pub definition: Option<(&'a TableSpec, &'a [ColumnOrigin])>,
 }
@@ -39,6 +43,9 @@ impl Alteration<'_> {
 
     /// The definition is what it is to be.
     pub(super) fn settle(&self, change: &mut Change<'_>) -> Result<()> {
+        if let Some(words) = self.words {
+            words.settle(change)?;
+        }
         match self.definition {
             Some((spec, origins)) => redefine::redefine(change, spec, origins),
             None => Ok(()),

@@ -11,8 +11,6 @@ use crate::table::{Field, RowKey, Table};
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId};
-use vaquita_btree::Tree;
-use vaquita_format::index_def::IndexDef;
 use vaquita_storage::Storage;
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx};
@@ -28,7 +26,7 @@ pub(super) struct Change<'a> {
     trx: &'a mut Trx,
     latch: Option<RwLockWriteGuard<'a, ()>>,
     /// Entries of the DDL log that undo what has been made.
-    undo: Vec<u64>,
+    pub(super) undo: Vec<u64>,
     /// Entries that remove what is superfluous after the commit.
     left: Vec<u64>,
     /// Tables whose objects are out of date after the commit.
@@ -136,11 +134,20 @@ impl<'a> Change<'a> {
         Ok(ids)
     }
 
-    /// Makes a tree, which is freed if the change does not come to be.
-    pub(super) fn create_tree(&mut self, space: SpaceId, def: Arc<IndexDef>, file: &str) -> Result<Tree> {
-        let entry = Entry::FreeTree { space, index: def.id(), root: PageNo::NULL, name: file.to_owned() };
-        let id = self.will_make(&[entry])?[0];
-        log::create_tree(self.core, id, space, def)
+    /// Takes over what was made before, and goes if the change does not come to be.
+    pub(super) fn takes_over(&mut self, undo: &[u64]) {
+        self.undo.extend_from_slice(undo);
+    }
+
+    /// Changes a row of a table that is no table of the dictionary, as part of this change.
+    pub(super) fn update_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[&[u8]],
+        changes: &[(usize, Field<'_>)],
+    ) -> Result<()> {
+        let key = RowKey::new(key.iter().copied());
+        row::update(self.core, self.trx, table, &key, changes, HOW).map(|_| ())
     }
 
     /// Says what is superfluous after the commit.

@@ -1,14 +1,17 @@
 //! CREATE TABLE.
 
+use crate::core::Core;
 use crate::ddl::change::Change;
-use crate::ddl::log::Entry;
-use crate::ddl::{TableSpec, check, definition, foreign, make_database_dir};
+use crate::ddl::log::{self, Entry};
+use crate::ddl::{FullTextSpec, TableSpec, check, definition, foreign, fulltext, make_database_dir};
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
+use crate::dict::fulltext::{self as tables, DOC_ID, DOC_ID_INDEX};
 use crate::dict::ids;
 use crate::dict::rows::{self, Flags, Values};
 use crate::error::{Error, Result};
 use crate::kept;
+use crate::table::FullTextIndex;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::column::ColumnDef;
@@ -47,7 +50,9 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
     }];
     let rest = spec.indexes.iter().enumerate().filter(|&(n, _)| Some(n) != promoted);
     indexes.extend(rest.map(|(_, i)| index(&i.name, &i.parts, i.unique, &i.comment)));
-    TableParts {
+    let words =
+        |i: &FullTextSpec| FullTextIndex { id: IndexId(0), name: i.name.clone(), columns: i.columns.clone() };
+    let mut parts = TableParts {
         id: TableId(0),
         name: spec.name.clone(),
         space: SpaceId::SYSTEM,
@@ -55,13 +60,40 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         page_size: storage.options().page_size,
         columns: spec.columns.clone(),
         indexes,
-        fulltext: Vec::new(),
+        fulltext: spec.fulltext.iter().map(words).collect(),
         comment: spec.comment.clone(),
         collation: spec.collation,
         extra: spec.extra.clone(),
         auto_inc_from: spec.auto_increment.unwrap_or(0),
         versions: None,
         is_system: false,
+    };
+    if spec.numbers_documents || !spec.fulltext.is_empty() {
+        number_documents(&mut parts);
+    }
+    parts
+}
+
+/// Adds the column that numbers documents and the index on it, as far as they are not declared: the column is the last one, the index
+/// the first after the clustered one.
+pub(super) fn number_documents(parts: &mut TableParts) {
+    let declared = parts.columns.iter().position(|column| column.def.name == DOC_ID);
+    let column = declared.unwrap_or(parts.columns.len());
+    if declared.is_none() {
+        parts.columns.push(tables::new_doc_id_column());
+    }
+    if parts.indexes.iter().all(|index| index.name != DOC_ID_INDEX) {
+        let index = IndexParts {
+            id: IndexId(0),
+            name: DOC_ID_INDEX.to_owned(),
+            parts: vec![KeyPart::whole(column)],
+            unique: true,
+            root: PageNo::NULL,
+            trx_id: TrxId(0),
+            comment: String::new(),
+            hidden: true,
+        };
+        parts.indexes.insert(1, index);
     }
 }
 
@@ -75,15 +107,16 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
         auto_increment: c.auto_increment,
         comment: c.comment.clone(),
         extra: c.extra.clone(),
+        hidden: c.hidden,
     };
     let commented = parts.indexes.iter().filter(|i| !i.comment.is_empty());
     let bytes = TableExtra {
         collation: parts.collation,
         auto_inc_from: parts.auto_inc_from,
         comment: parts.comment.clone(),
-        extra: kept::with_directions(
+        extra: kept::with_indexes(
             &parts.extra,
-            parts.indexes.iter().map(|i| (i.name.as_str(), &i.parts[..])),
+            parts.indexes.iter().map(|i| (i.name.as_str(), &i.parts[..], i.hidden)),
         ),
         columns: parts.columns.iter().map(column).collect(),
         index_comments: commented.map(|i| (i.id, i.comment.clone())).collect(),
@@ -110,18 +143,23 @@ pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bo
     for index in &mut parts.indexes {
         index.id = ids::index_id(storage)?;
     }
+    for index in &mut parts.fulltext {
+        index.id = ids::index_id(storage)?;
+    }
     if spec.file_per_table {
         parts.space = ids::space_id(storage)?;
     }
-    change.unlatched(|change| {
+    let words = change.unlatched(|change| {
         let _folder = dict.keep_folders();
         if spec.file_per_table {
             check::file_is_free(storage, &spec.name)?;
             make_database_dir(storage, &spec.name)?;
         }
-        make_data(change, &mut parts)
+        make_data(change.core, &mut change.undo, &mut parts)?;
+        fulltext::make_all(change, &parts)
     })?;
     definition::insert(change, &parts)?;
+    fulltext::insert(change, &words)?;
     for key in &keys {
         foreign::insert(change, key)?;
         change.changes(&key.parent);
@@ -133,14 +171,17 @@ pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bo
     Ok(())
 }
 
-/// Makes a table's file, if it has a number for one, and its empty trees.
-pub(super) fn make_data(change: &mut Change<'_>, parts: &mut TableParts) -> Result<()> {
-    let storage = change.storage();
+/// Makes a table's file, if it has a number for one, and its empty trees. Entries of the DDL log that get rid of them come to `undo`.
+pub(super) fn make_data(core: &Core, undo: &mut Vec<u64>, parts: &mut TableParts) -> Result<()> {
+    let storage = &core.storage;
     let own = parts.space != SpaceId::SYSTEM;
     if own {
         let flags = Flags::of(parts).table.space_flags(parts.page_size.logical());
         let flags = flags.map_err(|c| Error::BadDefinition(c.to_string()))?;
-        change.will_make(&[Entry::DropSpace { space: parts.space, name: parts.name.clone() }])?;
+        undo.extend(log::add_durably(
+            core,
+            &[Entry::DropSpace { space: parts.space, name: parts.name.clone() }],
+        )?);
         storage.create_table_space(parts.space, flags, &parts.name)?;
     }
     for (n, def) in parts.index_defs()?.into_iter().enumerate() {
@@ -152,7 +193,11 @@ pub(super) fn make_data(change: &mut Change<'_>, parts: &mut TableParts) -> Resu
             mtr.commit();
             tree
         } else {
-            change.create_tree(parts.space, def, &parts.name)?
+            let name = parts.name.clone();
+            let entry = Entry::FreeTree { space: parts.space, index: def.id(), root: PageNo::NULL, name };
+            let id = log::add_durably(core, &[entry])?[0];
+            undo.push(id);
+            log::create_tree(core, id, parts.space, def)?
         };
         parts.indexes[n].root = tree.root();
     }

@@ -13,6 +13,15 @@ use vaquita_format::dict as layout;
 
 /// Inserts all rows that describe a table, foreign keys excepted.
 pub(super) fn insert(change: &mut Change<'_>, parts: &TableParts) -> Result<()> {
+    insert_plain(change, parts)?;
+    if let Some(extra) = &change.core.dict.sys.extra {
+        extra_rows(parts).iter().try_for_each(|row| change.insert(extra, row))?;
+    }
+    Ok(())
+}
+
+/// The same of a table of which InnoDB's own dictionary says all there is to say.
+pub(super) fn insert_plain(change: &mut Change<'_>, parts: &TableParts) -> Result<()> {
     let flags = Flags::of(parts);
     let written = rows::definition_rows(parts, &flags);
     let sys = &change.core.dict.sys;
@@ -23,9 +32,6 @@ pub(super) fn insert(change: &mut Change<'_>, parts: &TableParts) -> Result<()> 
         (&sys.core.fields, &written.fields),
     ] {
         rows.iter().try_for_each(|row| change.insert(table, row))?;
-    }
-    if let Some(extra) = &sys.extra {
-        extra_rows(parts).iter().try_for_each(|row| change.insert(extra, row))?;
     }
     if parts.space == SpaceId::SYSTEM {
         return Ok(());

@@ -1,7 +1,7 @@
 //! DROP TABLE.
 
 use super::change::Change;
-use super::{definition, foreign, objects};
+use super::{definition, foreign, fulltext, objects};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::table::ForeignKey;
@@ -52,6 +52,7 @@ pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: Refere
         change.changes(&key.parent);
     }
     objects::drop_triggers(change, name)?;
+    fulltext::drop_all(change, &row)?;
     definition::leave_data(change, &row, name)?;
     definition::delete(change, &row)?;
     change.drops(row.id);

@@ -142,7 +142,7 @@ fn planned(core: &Core, name: &str, specs: &[IndexSpec], alteration: &Alteration
             root: PageNo::NULL,
             trx_id: TrxId(0),
             comment: spec.comment.clone(),
-            hidden: false,
+            hidden: alteration.words.is_some_and(|words| words.hides(spec)),
         });
     }
     for def in parts.index_defs()?.iter().skip(parts.indexes.len() - specs.len()) {

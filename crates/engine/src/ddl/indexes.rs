@@ -2,12 +2,15 @@
 
 use super::alteration::{Alteration, forget_options};
 use super::change::Change;
-use super::{IndexSpec, definition, foreign, index_build};
+use super::{IndexSpec, definition, foreign, fulltext, index_build};
 use crate::core::Core;
 use crate::dict::build::{IndexParts, TableParts};
+use crate::dict::fulltext::{DOC_ID, DOC_ID_INDEX};
+use crate::dict::load::TableRow;
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use vaquita_base::IndexId;
 use vaquita_txn::Trx;
 
 /// Adds indexes to a table with rows, which nobody uses meanwhile. `before` looks at the definition to be before anything is
@@ -40,6 +43,9 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str, come: &[Ind
     let row = dict.table_row(storage, name)?.filter(|_| name.contains('/'));
     let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
     let mut parts = dict.read_parts(storage, &row)?;
+    if let Some(n) = parts.fulltext.iter().position(|i| i.name.eq_ignore_ascii_case(index)) {
+        return drop_words(change, &row, parts, n);
+    }
     let found = parts.indexes.iter().position(|i| i.name.eq_ignore_ascii_case(index));
     let n = found.ok_or_else(|| Error::NoSuchIndex { table: name.to_owned(), index: index.to_owned() })?;
     if n == 0 {
@@ -65,14 +71,42 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str, come: &[Ind
             return Err(Error::IndexNeeded { index: index.to_owned(), key: key.id.clone() });
         }
     }
-    let sys = &dict.sys;
-    let index_id = rows::u64_value(gone.id.get()).unwrap_or_default();
-    let table_id = rows::u64_value(parts.id.get()).unwrap_or_default();
     change.leaves_tree(parts.space, gone.id, gone.root, name)?;
-    definition::delete_all(change, &sys.core.fields, &[&index_id])?;
-    change.delete(&sys.core.indexes, &[&table_id, &index_id])?;
+    delete_rows(change, &parts, gone.id)?;
     forget_options(&mut parts, &gone.name);
     definition::replace_extra(change, &parts)?;
     change.changes(name);
     Ok(())
+}
+
+/// Drops a FULLTEXT index. As in MySQL the numbers of documents stay where nobody has declared them, and so do the common tables; where
+/// somebody has, what was added to them goes with the last index.
+fn drop_words(change: &mut Change<'_>, row: &TableRow, mut parts: TableParts, n: usize) -> Result<()> {
+    let gone = parts.fulltext.remove(n);
+    fulltext::drop_words(change, row, gone.id)?;
+    delete_rows(change, &parts, gone.id)?;
+    forget_options(&mut parts, &gone.name);
+    let declared = parts.columns.iter().any(|column| !column.hidden && column.def.name == DOC_ID);
+    if parts.fulltext.is_empty() && declared {
+        fulltext::drop_common(change, row)?;
+        let added = parts.indexes.iter().position(|i| i.hidden && i.name == DOC_ID_INDEX);
+        if let Some(added) = added.filter(|added| *added > 0) {
+            let index = parts.indexes.remove(added);
+            change.leaves_tree(parts.space, index.id, index.root, &row.name)?;
+            delete_rows(change, &parts, index.id)?;
+            forget_options(&mut parts, &index.name);
+        }
+    }
+    definition::replace_extra(change, &parts)?;
+    change.changes(&row.name);
+    Ok(())
+}
+
+/// Deletes the rows that describe an index.
+fn delete_rows(change: &mut Change<'_>, table: &TableParts, index: IndexId) -> Result<()> {
+    let sys = &change.core.dict.sys;
+    let index = rows::u64_value(index.get()).unwrap_or_default();
+    let table = rows::u64_value(table.id.get()).unwrap_or_default();
+    definition::delete_all(change, &sys.core.fields, &[&index])?;
+    change.delete(&sys.core.indexes, &[&table, &index])
 }

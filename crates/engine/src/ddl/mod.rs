@@ -10,6 +10,7 @@
 //! | views, routines, triggers, events | [`objects`](mod@objects) |
 //! | writing a table anew | [`rebuild`], then [`replace`](mod@replace) |
 //! | building indexes, sorting their entries | [`index_build`], [`sort`], [`load`](mod@load) |
+//! | FULLTEXT indexes: their tables, building them | [`fulltext`](mod@fulltext), [`fulltext_build`] |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
@@ -23,6 +24,8 @@ mod databases;
 mod definition;
 mod drop;
 mod foreign;
+mod fulltext;
+mod fulltext_build;
 pub(crate) mod held;
 pub(crate) mod index_build;
 mod indexes;
@@ -42,6 +45,8 @@ mod truncate;
 pub use alteration::Alteration;
 pub use check::row_size;
 pub use databases::{alter_database, create_database, database_options, drop_database};
+pub use fulltext_build::FullTextBuild;
+pub(crate) use fulltext_build::begin as begin_fulltext;
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
 pub use objects::{Put, drop_object, drop_this_object, move_object, put_object, update_object};
@@ -75,6 +80,15 @@ pub struct IndexSpec {
     pub comment: String,
 }
 
+/// A FULLTEXT index to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullTextSpec {
+    /// Name.
+    pub name: String,
+    /// Positions of its columns, which have one collation.
+    pub columns: Vec<usize>,
+}
+
 /// A foreign key to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignKeySpec {
@@ -103,6 +117,11 @@ pub struct TableSpec {
     pub primary_key: Option<Vec<KeyPart>>,
     /// Other indexes.
     pub indexes: Vec<IndexSpec>,
+    /// FULLTEXT indexes.
+    pub fulltext: Vec<FullTextSpec>,
+    /// It has FTS_DOC_ID and an index on it, though it may have no FULLTEXT index: hidden, if nobody has declared them. With such an
+    /// index it has them anyway.
+    pub numbers_documents: bool,
     /// Foreign keys.
     pub foreign_keys: Vec<ForeignKeySpec>,
     /// Row format.
@@ -122,6 +141,12 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
+    /// The same table without its FULLTEXT indexes, ready for them to be built of its rows.
+    pub(crate) fn without_words(&self) -> TableSpec {
+        let numbers_documents = self.numbers_documents || !self.fulltext.is_empty();
+        TableSpec { fulltext: Vec::new(), numbers_documents, ..self.clone() }
+    }
+
     /// A table of these columns, without keys, in DYNAMIC format.
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> Self {
         Self {
@@ -129,6 +154,8 @@ impl TableSpec {
             columns,
             primary_key: None,
             indexes: Vec::new(),
+            fulltext: Vec::new(),
+            numbers_documents: false,
             foreign_keys: Vec::new(),
             row_format: RowFormat::Dynamic,
             auto_increment: None,

@@ -23,6 +23,7 @@ use super::load::{FILL, TOLD, load_all, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
+use crate::dict::fulltext::{DOC_ID, doc_id_key};
 use crate::error::{Error, Result};
 use crate::online::key_log::{KeyLog, Logged};
 use crate::online::packed;
@@ -215,6 +216,23 @@ fn key_of_other(to: &Table, columns: &[usize]) -> Index {
     }
 }
 
+/// Numbers the documents of a table that has a column for it which nobody has declared, the last one.
+struct Documents(u64);
+
+impl Documents {
+    fn of(to: &Table) -> Option<Documents> {
+        to.columns
+            .last()
+            .is_some_and(|column| column.hidden && column.def.name == DOC_ID)
+            .then_some(Documents(0))
+    }
+
+    fn next(&mut self) -> [u8; 8] {
+        self.0 += 1;
+        doc_id_key(self.0)
+    }
+}
+
 /// The rows on their way from the scan to the trees.
 struct Loading<'c> {
     core: &'c Core,
@@ -316,6 +334,7 @@ impl Rebuild {
         let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default())?;
         let mut values = Values::new(self.from.columns.len());
         let mut row_id = [0; 6];
+        let mut documents = Documents::of(loading.to);
         while let Some(row) = cursor.next(core, &mut self.view)? {
             for column in 0..self.from.columns.len() {
                 values.read(column, |buffer| row.read_column(column, buffer))?;
@@ -325,8 +344,15 @@ impl Rebuild {
                 (true, true) => row_id.copy_from_slice(row.entry_field(0).unwrap_or_default()),
                 (false, true) => put_u48(&mut row_id, 0, loading.core.next_row_id()?),
             }
-            convert.convert(&values.fields(), &mut |new| {
-                loading.take(&Given { values: new, row_id: &row_id })
+            let documents = &mut documents;
+            convert.convert(&values.fields(), &mut |new| match documents {
+                None => loading.take(&Given { values: new, row_id: &row_id }),
+                Some(documents) => {
+                    let number = documents.next();
+                    let mut with: SmallVec<[Field<'_>; 16]> = new.into();
+                    with.push(Some(&number));
+                    loading.take(&Given { values: &with, row_id: &row_id })
+                }
             })?;
             self.rows += 1;
             if self.rows.is_multiple_of(TOLD) {

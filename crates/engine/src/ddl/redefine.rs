@@ -5,14 +5,15 @@
 
 use super::change::Change;
 use super::check;
-use super::create::parts_of;
+use super::create::{number_documents, parts_of};
 use super::definition::{delete_all, make_younger, replace_extra};
 use super::{TableSpec, foreign};
 use crate::dict::build::{IndexParts, TableParts};
+use crate::dict::fulltext::DOC_ID;
 use crate::dict::row_versions::{ColumnOrigin, FieldColumn, RowField, RowVersions};
 use crate::dict::rows::{self, Flags};
 use crate::error::{Error, Result};
-use crate::table::Column;
+use crate::table::{Column, FullTextIndex};
 use vaquita_format::column::MType;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 
@@ -25,10 +26,13 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec, origins: &[Col
     let row = dict.table_row(storage, &spec.name)?.filter(|_| spec.name.contains('/'));
     let row = row.ok_or_else(|| Error::NoSuchTable(spec.name.clone()))?;
     let before = dict.read_parts(storage, &row)?;
-    let after = new_parts(&before, parts_of(storage, spec), origins)?;
+    let (wanted, origins) = with_documents(&before, parts_of(storage, spec), origins);
+    let origins = &origins[..];
+    let after = new_parts(&before, wanted, origins)?;
     check::redefined(&after)?;
     columns(change, &before, &after, origins)?;
     indexes(change, &before, &after)?;
+    names_of_words(change, &before, &after)?;
     let renamed: Vec<(&str, &str)> = renamed(&before, &after, origins).collect();
     foreign::rename_columns(change, &spec.name, &renamed)?;
     replace_extra(change, &after)?;
@@ -40,6 +44,45 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec, origins: &[Col
         change.counts_from(after.id, next);
     }
     Ok(())
+}
+
+/// What the engine has added to number documents stays, whatever the statement says of the rest.
+fn with_documents(
+    before: &TableParts,
+    mut wanted: TableParts,
+    origins: &[ColumnOrigin],
+) -> (TableParts, Vec<ColumnOrigin>) {
+    let mut origins = origins.to_vec();
+    let last = before.columns.len().wrapping_sub(1);
+    if before.columns.last().is_some_and(|column| column.hidden && column.def.name == DOC_ID) {
+        number_documents(&mut wanted);
+        origins.resize(wanted.columns.len(), ColumnOrigin::Kept(last));
+    }
+    (wanted, origins)
+}
+
+/// The FULLTEXT indexes, which are as they were but for their names and those of their columns.
+fn words(
+    before: &TableParts,
+    mut wanted: Vec<FullTextIndex>,
+    origins: &[ColumnOrigin],
+) -> Option<Vec<FullTextIndex>> {
+    let mut take = |old: &FullTextIndex, named: bool| {
+        let is_it = |new: &FullTextIndex| {
+            let was = new.columns.iter().map(|&column| origins.get(column).cloned());
+            was.eq(old.columns.iter().map(|&column| Some(ColumnOrigin::Kept(column))))
+                && (!named || new.name == old.name)
+        };
+        wanted.iter().position(is_it).map(|at| wanted.remove(at))
+    };
+    let mut found: Vec<Option<FullTextIndex>> = before.fulltext.iter().map(|old| take(old, true)).collect();
+    for (old, found) in before.fulltext.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        *found = take(old, false);
+    }
+    let found: Option<Vec<FullTextIndex>> = found.into_iter().collect();
+    let with_number = |(old, new): (&FullTextIndex, FullTextIndex)| FullTextIndex { id: old.id, ..new };
+    let found = found?;
+    wanted.is_empty().then(|| before.fulltext.iter().zip(found).map(with_number).collect())
 }
 
 /// The columns that were there, old and new.
@@ -110,7 +153,9 @@ fn versions(before: &TableParts, origins: &[ColumnOrigin]) -> Result<Option<RowV
 fn new_parts(before: &TableParts, wanted: TableParts, origins: &[ColumnOrigin]) -> Result<TableParts> {
     let refuse =
         |what: String| Err(Error::BadDefinition(format!("{}: {what} asks for other records", before.name)));
-    assert_eq!(origins.len(), wanted.columns.len(), "origins, and columns, of {}", before.name);
+    if origins.len() != wanted.columns.len() {
+        return refuse("another number of columns".to_owned());
+    }
     if wanted.row_format != before.row_format {
         return refuse(format!("row format {:?} instead of {:?}", wanted.row_format, before.row_format));
     }
@@ -151,9 +196,13 @@ fn new_parts(before: &TableParts, wanted: TableParts, origins: &[ColumnOrigin]) 
     if let Some(new) = left.first() {
         return refuse(format!("index {}", new.name));
     }
+    let Some(fulltext) = words(before, wanted.fulltext, origins) else {
+        return refuse("another FULLTEXT index".to_owned());
+    };
     Ok(TableParts {
         columns: wanted.columns,
         indexes,
+        fulltext,
         comment: wanted.comment,
         collation: wanted.collation,
         extra: wanted.extra,
@@ -203,6 +252,29 @@ fn columns(
         let len = rows::u32_value(new.def.len);
         let changes = [(2, Some(new.def.name.as_bytes())), (5, len.as_deref())];
         change.update(&table, &[&id, &pos], &changes)?;
+    }
+    Ok(())
+}
+
+/// The same of FULLTEXT indexes.
+fn names_of_words(change: &mut Change<'_>, before: &TableParts, after: &TableParts) -> Result<()> {
+    let sys = &change.core.dict.sys.core;
+    let (indexes, fields) = (sys.indexes.clone(), sys.fields.clone());
+    let table = rows::u64_value(before.id.get()).unwrap_or_default();
+    for (old, new) in before.fulltext.iter().zip(&after.fulltext) {
+        let index = rows::u64_value(old.id.get()).unwrap_or_default();
+        if old.name != new.name {
+            change.update(&indexes, &[&table, &index], &[(2, Some(new.name.as_bytes()))])?;
+        }
+        let (_, columns) = rows::fulltext_rows(after, new);
+        for (row, (was, is)) in columns.iter().zip(old.columns.iter().zip(&new.columns)) {
+            let renamed = before.columns[*was].def.name != after.columns[*is].def.name;
+            if let [Some(index), Some(pos), name] = &row[..]
+                && renamed
+            {
+                change.update(&fields, &[index, pos], &[(2, name.as_deref())])?;
+            }
+        }
     }
     Ok(())
 }

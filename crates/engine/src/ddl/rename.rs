@@ -9,7 +9,7 @@
 use super::change::Change;
 use super::definition::path_value;
 use super::log::Entry;
-use super::{check, foreign, make_database_dir, objects};
+use super::{check, foreign, fulltext, make_database_dir, objects};
 use crate::dict::load::TableRow;
 use crate::dict::rows;
 use crate::error::{Error, Result};
@@ -49,12 +49,19 @@ pub(super) fn rename(change: &mut Change<'_>, pairs: &[(&str, &str)], at: &mut u
         net.iter().partition(|net| objects::is_view(change, net.origin));
     let aside = aside_names(change, &tables)?;
     let moves = moves_of(&tables, &aside);
-    let mut renamings = Vec::with_capacity(moves.len());
+    let words = words_of(change, &moves)?;
+    let mut renamings = Vec::with_capacity(moves.len() + words.len());
     for step in &moves {
         *at = step.pair;
         let renaming = Renaming::of(change, step.origin, step.to)?;
         let row = TableRow { name: step.from.to_owned(), ..renaming.row };
         renamings.push((step.pair, Renaming { row, ..renaming }));
+    }
+    for Words { origin, from, to, pair } in &words {
+        *at = *pair;
+        let renaming = Renaming::of(change, origin, to)?;
+        let row = TableRow { name: from.clone(), ..renaming.row };
+        renamings.push((*pair, Renaming { row, ..renaming }));
     }
     rename_files(change, &renamings, at)?;
     for (pair, renaming) in &renamings {
@@ -67,6 +74,32 @@ pub(super) fn rename(change: &mut Change<'_>, pairs: &[(&str, &str)], at: &mut u
         objects::rename_triggers(change, net.origin, net.to)?;
     }
     objects::rename_views(change, views.iter().map(|net| (net.origin, net.to)))
+}
+
+/// A table of a FULLTEXT index goes to another database, because the table does that it serves.
+#[derive(Debug)]
+struct Words {
+    origin: String,
+    from: String,
+    to: String,
+    pair: usize,
+}
+
+/// Those that go with tables which go to another database.
+fn words_of(change: &Change<'_>, moves: &[Move<'_>]) -> Result<Vec<Words>> {
+    fn database(name: &str) -> &str {
+        name.split_once('/').map_or("", |(database, _)| database)
+    }
+    let mut words = Vec::new();
+    for step in moves.iter().filter(|step| database(step.from) != database(step.to)) {
+        let Renaming { row, .. } = Renaming::of(change, step.origin, step.to)?;
+        for origin in fulltext::names(change.core, &row)? {
+            let short = origin.split_once('/').map_or("", |(_, short)| short);
+            let [from, to] = [step.from, step.to].map(|name| format!("{}/{short}", database(name)));
+            words.push(Words { origin, from, to, pair: step.pair });
+        }
+    }
+    Ok(words)
 }
 
 /// Goes through the pairs and tells where the names lead that are given up. Names that stay are not among them.

@@ -3,7 +3,7 @@
 
 use super::change::Change;
 use super::log::Entry;
-use super::{create, definition, foreign};
+use super::{create, definition, foreign, fulltext};
 use crate::dict::build::TableParts;
 use crate::dict::ids;
 use crate::dict::load::TableRow;
@@ -30,21 +30,30 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
     let mut parts = dict.read_parts(storage, &row)?;
     parts.auto_inc_from = 0;
     parts.versions = None;
-    let old_file = change.unlatched(|change| make_empty(change, &row, &mut parts))?;
+    let (old_file, words) = change.unlatched(|change| make_empty(change, &row, &mut parts))?;
+    fulltext::drop_all(change, &row)?;
     definition::leave_data(change, &row, &old_file)?;
     definition::delete(change, &row)?;
     definition::insert(change, &parts)?;
+    fulltext::insert(change, &words)?;
     change.drops(row.id);
     Ok(())
 }
 
-/// Makes the file and the trees of the empty table, with numbers of its own. The old one's file makes room for it; what
-/// that is called now.
-fn make_empty(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> Result<String> {
+/// Makes the file and the trees of the empty table, with numbers of its own, and the tables of its FULLTEXT indexes. The old one's file
+/// makes room for it; what that is called now.
+fn make_empty(
+    change: &mut Change<'_>,
+    row: &TableRow,
+    parts: &mut TableParts,
+) -> Result<(String, Vec<TableParts>)> {
     let storage = change.storage();
     let _folder = change.core.dict.keep_folders();
     parts.id = ids::table_id(storage)?;
     for index in &mut parts.indexes {
+        index.id = ids::index_id(storage)?;
+    }
+    for index in &mut parts.fulltext {
         index.id = ids::index_id(storage)?;
     }
     let mut old_file = row.name.clone();
@@ -61,8 +70,8 @@ fn make_empty(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -
         }
         parts.space = ids::space_id(storage)?;
     }
-    create::make_data(change, parts)?;
-    Ok(old_file)
+    create::make_data(change.core, &mut change.undo, parts)?;
+    Ok((old_file, fulltext::make_all(change, parts)?))
 }
 
 /// The name of a file that is about to go.

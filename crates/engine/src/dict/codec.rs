@@ -26,6 +26,7 @@ mod flag {
     pub(super) const DECIMAL: u8 = 1;
     pub(super) const ON_UPDATE_NOW: u8 = 2;
     pub(super) const AUTO_INCREMENT: u8 = 4;
+    pub(super) const HIDDEN: u8 = 8;
 }
 
 mod default {
@@ -53,6 +54,8 @@ pub struct ColumnExtra {
     pub comment: String,
     /// What the layer above wants kept.
     pub extra: String,
+    /// No statement sees it.
+    pub hidden: bool,
 }
 
 impl ColumnExtra {
@@ -65,6 +68,7 @@ impl ColumnExtra {
         column.auto_increment = self.auto_increment;
         column.comment = self.comment;
         column.extra = self.extra;
+        column.hidden = self.hidden;
     }
 }
 
@@ -147,7 +151,8 @@ fn push_column(out: &mut Vec<u8>, c: &ColumnExtra) {
     out.push(
         bit(c.decimal.is_some(), flag::DECIMAL)
             | bit(c.on_update_now, flag::ON_UPDATE_NOW)
-            | bit(c.auto_increment, flag::AUTO_INCREMENT),
+            | bit(c.auto_increment, flag::AUTO_INCREMENT)
+            | bit(c.hidden, flag::HIDDEN),
     );
     if let Some((digits, decimals)) = c.decimal {
         push_compressed(out, digits);
@@ -238,6 +243,7 @@ impl<'a> Input<'a> {
             auto_increment: flags & flag::AUTO_INCREMENT != 0,
             comment: self.text()?,
             extra: self.text()?,
+            hidden: flags & flag::HIDDEN != 0,
         })
     }
 }
@@ -261,15 +267,18 @@ mod tests {
         let decimal = prop::option::of((any::<u32>(), any::<u32>()));
         let labels = prop::collection::vec(".{0,12}", 0..6);
         let texts = (".{0,80}", ".{0,20}");
-        (decimal, labels, default_value(), any::<(bool, bool)>(), texts).prop_map(
-            |(decimal, labels, default, (on_update_now, auto_increment), (comment, extra))| ColumnExtra {
-                decimal,
-                labels,
-                default,
-                on_update_now,
-                auto_increment,
-                comment,
-                extra,
+        (decimal, labels, default_value(), any::<(bool, bool, bool)>(), texts).prop_map(
+            |(decimal, labels, default, (on_update_now, auto_increment, hidden), (comment, extra))| {
+                ColumnExtra {
+                    decimal,
+                    labels,
+                    default,
+                    on_update_now,
+                    auto_increment,
+                    comment,
+                    extra,
+                    hidden,
+                }
             },
         )
     }
@@ -330,6 +339,7 @@ mod tests {
                 auto_increment: true,
                 comment: String::new(),
                 extra: "e".into(),
+                hidden: true,
             }],
             index_comments: vec![(IndexId(9), "i".into())],
             versions: None,
@@ -337,7 +347,7 @@ mod tests {
         let want = [
             &[1, 0, 33, 0, 0, 0, 0, 0, 0, 0, 7][..],
             &[1, b'c', 0, 1],
-            &[7, 10, 2, 1, 1, b'a', 2, 2, 1, 2, 0, 1, b'e'],
+            &[15, 10, 2, 1, 1, b'a', 2, 2, 1, 2, 0, 1, b'e'],
             &[1, 0, 0, 0, 0, 0, 0, 0, 9, 1, b'i'],
         ];
         assert_eq!(table.encode(), want.concat());

@@ -2,6 +2,7 @@
 
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::TableExtra;
+use crate::dict::fulltext::{DOC_ID, DOC_ID_INDEX};
 use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
@@ -18,11 +19,6 @@ use vaquita_format::dict::{self as layout, foreign_type, index_type, mix_len};
 use vaquita_format::flags::TableFlags;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
-
-/// The column that numbers the documents of FULLTEXT indexes.
-const DOC_ID: &str = "FTS_DOC_ID";
-/// The unique index on it.
-const DOC_ID_INDEX: &str = "FTS_DOC_ID_INDEX";
 
 /// What a row of SYS_TABLES says.
 #[derive(Debug, Clone)]
@@ -255,7 +251,9 @@ impl Dictionary {
         };
         let Some(extra) = extra else { return Ok(()) };
         for index in &mut parts.indexes {
-            kept::direct(&Extra::parse(&extra.extra), &index.name, &mut index.parts);
+            let kept = Extra::parse(&extra.extra);
+            kept::direct(&kept, &index.name, &mut index.parts);
+            index.hidden = kept::is_hidden(&kept, &index.name);
         }
         parts.collation = extra.collation;
         parts.comment = extra.comment;
@@ -332,7 +330,7 @@ impl Dictionary {
     }
 
     /// Opens the table's file.
-    fn open_space(&self, storage: &Storage, row: &TableRow) -> Result<()> {
+    pub(crate) fn open_space(&self, storage: &Storage, row: &TableRow) -> Result<()> {
         if row.space == SpaceId::SYSTEM || storage.spaces().contains(row.space) {
             return Ok(());
         }
@@ -356,8 +354,9 @@ impl Dictionary {
     }
 }
 
-/// Marks the column that numbers documents and its index as hidden, if a MySQL server's InnoDB has added them. SYS_TABLES has a bit
-/// for the column, but not of REDUNDANT tables; of these, and of the index, the `.frm` tells, which has only what was declared.
+/// Marks the column that numbers documents and its index as hidden, if a MySQL server's InnoDB has added them; what was added here is told
+/// by our own table. SYS_TABLES has a bit for the column, but not of REDUNDANT tables; of these, and of the index, the `.frm` tells, which
+/// has only what was declared.
 fn hide_doc_id(storage: &Storage, parts: &mut TableParts, row: &TableRow) -> Result<()> {
     let last = parts.columns.len().wrapping_sub(1);
     let Some(at) = parts.columns.iter().position(|c| c.def.name == DOC_ID) else { return Ok(()) };
@@ -371,9 +370,9 @@ fn hide_doc_id(storage: &Storage, parts: &mut TableParts, row: &TableRow) -> Res
         RowFormat::Redundant => lacks_column,
         _ => row.mix_len & mix_len::HAS_DOC_ID != 0,
     };
-    parts.columns[at].hidden = hidden && at == last;
+    parts.columns[at].hidden |= hidden && at == last;
     let index = parts.indexes.iter_mut().find(|index| index.name == DOC_ID_INDEX);
-    index.into_iter().for_each(|index| index.hidden = hidden || lacks_key);
+    index.into_iter().for_each(|index| index.hidden |= hidden || lacks_key);
     Ok(())
 }
 

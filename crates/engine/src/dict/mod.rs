@@ -8,6 +8,7 @@
 //! | rows of the SYS tables | [`rows`] |
 //! | definitions from rows | [`load`] |
 //! | table objects from definitions | [`build`] |
+//! | the tables of FULLTEXT indexes | [`fulltext`] |
 //! | columns that came and went without their rows | [`row_versions`] |
 //! | defaults, labels, comments as bytes | [`codec`] |
 //! | files of a MySQL server | [`server_files`] |
@@ -27,6 +28,7 @@ mod bootstrap;
 pub mod build;
 mod cache;
 pub mod codec;
+pub(crate) mod fulltext;
 pub(crate) mod ids;
 pub mod list;
 pub(crate) mod load;

@@ -3,13 +3,15 @@
 //! Reading sees what is committed: the dictionary's latch is held shared, and nobody changes definitions without it.
 
 use crate::dict::build::TableParts;
+use crate::dict::fulltext::DOC_ID;
 use crate::dict::sys_tables::index_type_bits;
 use crate::error::Result;
-use crate::table::{Field, Index};
+use crate::table::{Field, FullTextIndex, Index};
 use std::cmp::Ordering;
+use vaquita_base::PageNo;
 use vaquita_base::codec::get_uint;
 use vaquita_btree::Cursor;
-use vaquita_format::dict::{TYPE_ROW_VERSIONS, encode_field_pos, mix_len, n_cols};
+use vaquita_format::dict::{TYPE_ROW_VERSIONS, encode_field_pos, index_type, mix_len, n_cols};
 use vaquita_format::flags::TableFlags;
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::record::{Offsets, compare};
@@ -140,9 +142,16 @@ impl Flags {
     pub(crate) fn of(parts: &TableParts) -> Flags {
         let own = u32::from(parts.space.get() != 0) * mix_len::OWN_TABLESPACE;
         let atomic = parts.row_format.off_page_prefix() == 0;
+        // A table that has kept the numbers of documents keeps the bit of its FULLTEXT indexes with them, as it does in MySQL.
+        let words =
+            match (parts.columns.iter().any(|c| c.hidden && c.def.name == DOC_ID), &parts.fulltext[..]) {
+                (true, _) => mix_len::HAS_DOC_ID | mix_len::FULLTEXT,
+                (false, []) => 0,
+                (false, _) => mix_len::FULLTEXT,
+            };
         Flags {
             table: TableFlags::new(parts.page_size, atomic, false),
-            mix_len: mix_len::FTS_HEX_NAMES | own,
+            mix_len: mix_len::FTS_HEX_NAMES | own | words,
         }
     }
 }
@@ -192,6 +201,11 @@ pub(crate) fn definition_rows(parts: &TableParts, flags: &Flags) -> DefinitionRo
         indexes.push(index_row(parts, n));
         fields.extend(field_rows(parts, n));
     }
+    for index in &parts.fulltext {
+        let (row, columns) = fulltext_rows(parts, index);
+        indexes.push(row);
+        fields.extend(columns);
+    }
     DefinitionRows { table, columns, indexes, fields }
 }
 
@@ -221,4 +235,25 @@ pub(crate) fn field_rows(parts: &TableParts, n: usize) -> Vec<Values> {
         ]
     };
     index.parts.iter().enumerate().map(row).collect()
+}
+
+/// The row of SYS_INDEXES of a FULLTEXT index, which has no tree, and its rows of SYS_FIELDS.
+pub(crate) fn fulltext_rows(parts: &TableParts, index: &FullTextIndex) -> (Values, Vec<Values>) {
+    let row = vec![
+        u64_value(parts.id.get()),
+        u64_value(index.id.get()),
+        name_value(&index.name),
+        u32_value(index.columns.len() as u32),
+        u32_value(index_type::FULLTEXT),
+        u32_value(parts.space.get()),
+        u32_value(PageNo::NULL.get()),
+    ];
+    let field = |(pos, column): (usize, &usize)| {
+        vec![
+            u64_value(index.id.get()),
+            u32_value(encode_field_pos(pos as u32, 0, false)),
+            name_value(&parts.columns[*column].def.name),
+        ]
+    };
+    (row, index.columns.iter().enumerate().map(field).collect())
 }

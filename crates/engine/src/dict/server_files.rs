@@ -3,7 +3,7 @@
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
 use crate::error::Result as EngineResult;
-use crate::kept::{Extra, index_option, join_names, option};
+use crate::kept::{Extra, index_option, option};
 use crate::table::{Column, DefaultValue};
 use std::path::{Path, PathBuf};
 use vaquita_format::Corruption;
@@ -188,8 +188,6 @@ fn key_options(frm: &Frm, key: &FrmKey, out: &mut Extra) {
     let own = key.block_size != 0 && key.block_size != frm.key_block_size;
     set("key_block_size", own.then(|| key.block_size.to_string()));
     set("generated", (key.flags & key_flags::GENERATED != 0).then(|| "1".to_owned()));
-    let columns = key.parts.iter().map(|part| frm.columns[part.column].name.as_str());
-    set("fulltext", key.is_fulltext().then(|| join_names(columns)));
     // Those of the others are kept with the index.
     set("comment", (key.is_fulltext() && !key.comment.is_empty()).then(|| key.comment.clone()));
 }
@@ -213,6 +211,7 @@ fn column_extra(frm: &FrmColumn, def: &ColumnDef, format: RowFormat) -> ColumnEx
         auto_increment: frm.auto_increment,
         comment: frm.comment.clone(),
         extra: extra.to_text(),
+        hidden: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Answering queries from auxiliary tables.
 
-use super::{doc_id_column, doc_id_key};
 use crate::cursor::{Cursor, ReadOptions, Seek};
+use crate::dict::fulltext::{self as tables, doc_id_column, doc_id_key, stored_doc_id};
 use crate::error::{Error, Result};
 use crate::session::Statement;
 use crate::table::{Field, FullTextIndex, Table};
@@ -9,14 +9,13 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use vaquita_base::codec;
 use vaquita_format::Corruption;
 use vaquita_format::collation::Collation;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
 use vaquita_fts::ilist::Postings;
-use vaquita_fts::partition::{TABLES, table_of};
+use vaquita_fts::partition::table_of;
 use vaquita_fts::search::{Columns, Index, Match, Mode, SearchError, search};
 use vaquita_fts::stopwords::Stopwords;
 
@@ -70,14 +69,12 @@ impl<'r, 's> FullTextReader<'r, 's> {
         let collation = Collation::of(table.columns[*first].def.collation_id())
             .ok_or_else(|| unusable("the order of its words is not known"))?;
 
-        let (database, _) = table.name.split_once('/').unwrap_or(("", ""));
-        let common = format!("{database}/FTS_{:016x}_", table.id.get());
-        let words = (1..=TABLES)
-            .map(|n| statement.table(&format!("{common}{:016x}_INDEX_{n}", index.id.get())))
+        let words = tables::word_names(&table.name, table.id, index.id)
+            .map(|name| statement.table(&name))
             .collect::<Result<Vec<_>>>()?;
-        let deleted = deleted(statement, &common)?;
-        let config = statement.table(&format!("{common}CONFIG"))?;
-        let synced = config_value(statement, &config, "synced_doc_id")?.unwrap_or(0);
+        let deleted = deleted(statement, table)?;
+        let config = statement.table(&tables::common_name(&table.name, table.id, tables::CONFIG))?;
+        let synced = config_value(statement, &config, tables::SYNCED_DOC_ID)?.unwrap_or(0);
         let mut analyzer = Analyzer::innodb(collation).with_sizes(sizes);
         if config_value(statement, &config, "use_stopword")? == Some(0) {
             analyzer = analyzer.with_stopwords(Stopwords::none(collation));
@@ -236,10 +233,10 @@ impl std::fmt::Debug for FullTextReader<'_, '_> {
 }
 
 /// Documents that are in posting lists and no more in the table.
-fn deleted(statement: &mut Statement<'_>, common: &str) -> Result<HashSet<DocId>> {
+fn deleted(statement: &mut Statement<'_>, indexed: &Table) -> Result<HashSet<DocId>> {
     let mut deleted = HashSet::new();
     for name in DELETED {
-        let table = statement.table(&format!("{common}{name}"))?;
+        let table = statement.table(&tables::common_name(&indexed.name, indexed.id, name))?;
         let mut cursor = statement.cursor(&table, &ReadOptions::by_index(0).columns([0]))?;
         while let Some(row) = statement.next(&mut cursor)? {
             deleted.insert(doc_id(&table, row.column(0))?);
@@ -259,8 +256,6 @@ fn config_value(statement: &mut Statement<'_>, config: &Arc<Table>, key: &str) -
 
 /// A stored document number: eight bytes, most significant first.
 fn doc_id(table: &Table, stored: Field<'_>) -> Result<DocId> {
-    match stored {
-        Some(bytes) if bytes.len() == 8 => Ok(DocId(codec::get_u64(bytes, 0))),
-        _ => Err(Error::Corrupt(format!("table {}: a document number of {stored:?}", table.name))),
-    }
+    let damaged = || Error::Corrupt(format!("table {}: a document number of {stored:?}", table.name));
+    stored_doc_id(stored).ok_or_else(damaged)
 }

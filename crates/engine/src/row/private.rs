@@ -36,6 +36,11 @@ impl Stamp {
         stamp
     }
 
+    /// DB_TRX_ID and DB_ROLL_PTR as they are stored.
+    pub(crate) fn fields(&self) -> [&[u8]; 2] {
+        [&self.trx_id, &self.roll_ptr]
+    }
+
     pub(crate) fn trx_id(&self) -> TrxId {
         self.sys.trx_id
     }

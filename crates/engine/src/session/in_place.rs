@@ -131,7 +131,8 @@ impl InPlace<'_> {
         done
     }
 
-    /// Adds indexes, takes others and foreign keys away, and gives the table another definition that its rows fit as they are, or by
+    /// Adds indexes, FULLTEXT ones beside readers at most, takes others and foreign keys away, and gives the table another definition that
+    /// its rows fit as they are, or by
     /// another version of the rows. Others may do with the table what `beside` says while indexes are built, but not change its
     /// definition. An AUTO_INCREMENT value that rows have been given is raised.
     ///
@@ -158,6 +159,18 @@ impl InPlace<'_> {
         }
         let raised = raised.as_ref().map(|(spec, origins)| (spec, *origins));
         let alteration = Alteration { definition: raised.or(alteration.definition), ..alteration };
+        if !alteration.fulltext.is_empty() {
+            let mut build =
+                self.session.build_words(&self.locked, self.table, alteration.fulltext, beside)?;
+            let missing = build.missing_index(indexes);
+            let indexes: Vec<IndexSpec> = indexes.iter().cloned().chain(missing).collect();
+            let with_words = Alteration { fulltext: &[], words: Some(&build), ..alteration };
+            let done = self.alter(&indexes, with_words, beside.min(Concurrency::Reads));
+            if done.is_err() {
+                build.give_up(&self.session.core);
+            }
+            return done;
+        }
         if !indexes.is_empty() {
             return self.session.build_indexes(&self.locked, self.table, indexes, &alteration, beside);
         }

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::ddl::index_build::{self, IndexBuild};
 use crate::ddl::rebuild::{self, ConvertRow, Rebuild};
-use crate::ddl::{self, Alteration, IndexSpec, KeptKeys, TableSpec};
+use crate::ddl::{self, Alteration, FullTextBuild, FullTextSpec, IndexSpec, KeptKeys, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::online::Concurrency;
@@ -65,6 +65,58 @@ impl Session {
         let done = self.filled(locked, build, beside);
         let done = done.and_then(|build| self.finished(locked, build, alteration));
         self.progress.enter(Stage::Idle);
+        done
+    }
+
+    /// Builds FULLTEXT indexes of a table that is locked, and is again when they are built. They are not known yet.
+    pub(super) fn build_words(
+        &mut self,
+        locked: &[String],
+        table: &str,
+        indexes: &[FullTextSpec],
+        beside: Concurrency,
+    ) -> Result<FullTextBuild> {
+        let begun = self.change_locked(locked, |core, trx| {
+            let mut build = ddl::begin_fulltext(core, trx, table, indexes)?;
+            // Its lock of the table is for the beginning.
+            match core.txn.commit(trx) {
+                Ok(_) => Ok(build),
+                Err(e) => {
+                    build.end(core);
+                    build.give_up(core);
+                    Err(e.into())
+                }
+            }
+        });
+        let mut build = begun.flatten()?;
+        self.let_in(locked, beside.min(Concurrency::Reads));
+        let (core, reader) = (self.core.clone(), build.reader());
+        let filled = self.waiter.lock_in(&reader, || build.fill(&core, &self.progress));
+        build.end(&core);
+        let done = filled.and_then(|()| self.keep_out(locked, self.metadata_patience()));
+        self.progress.enter(Stage::Idle);
+        match done {
+            Ok(()) => Ok(build),
+            Err(e) => {
+                build.give_up(&core);
+                Err(e)
+            }
+        }
+    }
+
+    /// Builds the FULLTEXT indexes of a table that nobody else knows, and makes them known.
+    pub(super) fn add_words(&mut self, table: &str, indexes: &[FullTextSpec]) -> Result<()> {
+        if indexes.is_empty() {
+            return Ok(());
+        }
+        let alone = [table.to_owned()];
+        let build = self.build_words(&alone, table, indexes, Concurrency::Nothing)?;
+        let settle = Alteration { words: Some(&build), ..Alteration::default() };
+        let done = self.change_locked(&alone, |core, trx| ddl::alter_table(core, trx, table, &settle));
+        let done = done.flatten();
+        if done.is_err() {
+            build.give_up(&self.core);
+        }
         done
     }
 
@@ -158,11 +210,14 @@ impl Session {
     ) -> std::result::Result<(C, u64), E> {
         let (core, checks) = (self.core.clone(), self.settings.foreign_key_checks);
         self.drop_leftover(locked, &spec.name)?;
-        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, spec, checks)).flatten()?;
+        let plain = spec.without_words();
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks)).flatten()?;
         let done = (|| {
             let (from, to) = (core.table(name)?, core.table(&spec.name)?);
             let mut convert = convert(&from, &to)?;
-            let writes = beside == Concurrency::Writes && rebuild::may_write(&from, &to, origins);
+            let writes = beside == Concurrency::Writes
+                && spec.fulltext.is_empty()
+                && rebuild::may_write(&from, &to, origins);
             let beside = if writes { beside } else { beside.min(Concurrency::Reads) };
             let begun = self.change_locked(locked, |core, trx| {
                 let rebuild = rebuild::begin(core, trx, (&from, &to), origins, writes)?;
@@ -202,6 +257,7 @@ impl Session {
         let (core, reader) = (self.core.clone(), rebuild.reader());
         self.let_in(&known, beside);
         self.waiter.lock_in(&reader, || rebuild.fill(&core, &self.progress, convert))?;
+        self.add_words(&spec.name, &spec.fulltext)?;
         self.keep_out(&known, self.metadata_patience())?;
         let progress = self.progress.clone();
         let mut failed = None;

@@ -87,7 +87,8 @@ impl Session {
         let checks = self.settings.foreign_key_checks;
         self.drop_leftover(locked, &spec.name)?;
         let (spec, own_keys) = without_own_keys(spec, name);
-        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &spec, checks)).flatten()?;
+        let plain = spec.without_words();
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks)).flatten()?;
         let with = spec.name.as_str();
         // The new table stays unknown. Tables that it refers to know of it, and will not if it is given up.
         let is_parent = |table: &String| spec.foreign_keys.iter().any(|key| key.parent == *table);
@@ -95,6 +96,10 @@ impl Session {
         let known: Vec<String> = known.cloned().collect();
         self.let_in(&known, beside.min(Concurrency::Reads));
         let mut done = self.copy_rows(name, with, copy)?;
+        if done.is_ok() {
+            let added = self.add_words(with, &spec.fulltext);
+            done = done.and_then(|r| Ok(added.map(|()| r)?));
+        }
         let patience = if done.is_ok() { self.metadata_patience() } else { Duration::ZERO };
         if let Err(e) = self.keep_out(&known, patience) {
             done = done.and(Err(e.into()));

@@ -159,15 +159,18 @@ impl<'a> Parser<'a> {
         }
         let mut options = IndexOptions::default();
         if matches!(self.kw(), Kw::Using | Kw::Type) {
-            options.algorithm = Some(self.index_algorithm()?);
+            options.algorithm = Some(self.index_algorithm(kind)?);
         }
         let parts = self.key_parts()?;
-        self.index_options(&mut options)?;
+        self.index_options(kind, &mut options)?;
         Ok(self.alloc(IndexDef { kind, constraint, name, parts, options }))
     }
 
-    /// `USING | TYPE BTREE | HASH | RTREE`.
-    fn index_algorithm(&mut self) -> R<IndexAlgorithm> {
+    /// `USING | TYPE BTREE | HASH | RTREE`, which indexes of other kinds have not.
+    fn index_algorithm(&mut self, kind: IndexKind) -> R<IndexAlgorithm> {
+        if matches!(kind, IndexKind::FullText | IndexKind::Spatial) {
+            return self.fail();
+        }
         self.advance();
         let algorithm = match self.kw() {
             Kw::Btree => IndexAlgorithm::BTree,
@@ -197,10 +200,10 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn index_options(&mut self, options: &mut IndexOptions<'a>) -> R<()> {
+    fn index_options(&mut self, kind: IndexKind, options: &mut IndexOptions<'a>) -> R<()> {
         loop {
             match self.kw() {
-                Kw::Using | Kw::Type => options.algorithm = Some(self.index_algorithm()?),
+                Kw::Using | Kw::Type => options.algorithm = Some(self.index_algorithm(kind)?),
                 Kw::KeyBlockSize => {
                     self.advance();
                     self.skip_eq();
@@ -212,6 +215,9 @@ impl<'a> Parser<'a> {
                 }
                 Kw::With => {
                     self.advance();
+                    if kind != IndexKind::FullText {
+                        return self.fail();
+                    }
                     self.expect_kw(Kw::Parser)?;
                     options.parser = Some(self.ident()?);
                 }
@@ -249,12 +255,12 @@ impl<'a> Parser<'a> {
         let name = self.ident()?;
         let mut options = IndexOptions::default();
         if matches!(self.kw(), Kw::Using | Kw::Type) {
-            options.algorithm = Some(self.index_algorithm()?);
+            options.algorithm = Some(self.index_algorithm(kind)?);
         }
         self.expect_kw(Kw::On)?;
         let table = self.object_name()?;
         let parts = self.key_parts()?;
-        self.index_options(&mut options)?;
+        self.index_options(kind, &mut options)?;
         let (algorithm, lock) = self.algorithm_and_lock()?;
         let index = IndexDef { kind, constraint: None, name: Some(name), parts, options };
         Ok(Stmt::CreateIndex(self.alloc(CreateIndex { table, index, algorithm, lock })))

@@ -7,7 +7,9 @@
 use super::aside::Aside;
 use super::clauses::{self, Asked, Clauses, Way, Why};
 use super::copy::{self, Copied};
-use super::create::{add_column, check_primary_key, column_keys, creation_error, database_collation};
+use super::create::{
+    add_column, check_primary_key, column_keys, creation_error, database_collation, refuse_words,
+};
 use super::{
     checks, columns, expressions, instant, keys, limits, look_at, metadata, names_of, options, tables,
 };
@@ -15,7 +17,8 @@ use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
 use vaquita_catalog::{
-    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, TableInfo, engine_name, same_name,
+    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableInfo, engine_name,
+    same_name,
 };
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
 use vaquita_engine::{Alteration, Concurrency, Error};
@@ -40,6 +43,10 @@ struct Change {
     renamed_indexes: Vec<(String, String)>,
     added_indexes: Vec<String>,
     dropped_indexes: Vec<String>,
+    /// How many keys stay.
+    kept_keys: usize,
+    /// FULLTEXT keys among those that come.
+    added_words: usize,
     /// Foreign keys that go.
     dropped_keys: Vec<String>,
     rename_to: Option<(String, String)>,
@@ -64,11 +71,14 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
             way: change.way,
             brief: change.is_brief(),
             rebuild: copy::least_lock(&info, &change.definition, is_strict(cx)),
+            builds_words: change.added_words > 0,
+            has_words: change.definition.keys.iter().any(|key| key.kind == KeyKind::FullText),
             only_name: alter.actions.iter().all(leaves_definition),
             numbers: copy::numbers_rows(&info, &change.definition),
             alone: info.table.is_temporary(),
             old_way: limits::is_on(cx, "old_alter_table"),
         })?;
+        change.settle_words(cx, &info)?;
         let rename_to = change.rename_to.clone();
         let only_name = alter.actions.iter().all(leaves_definition) && change.way == Way::Keys;
         let applied = if only_name { Some(Outcome::default()) } else { apply(cx, &info, change)? };
@@ -134,6 +144,8 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         renamed_indexes: Vec::new(),
         added_indexes: Vec::new(),
         dropped_indexes: Vec::new(),
+        kept_keys: 0,
+        added_words: 0,
         dropped_keys: Vec::new(),
         rename_to: None,
         ignore: alter.ignore,
@@ -173,6 +185,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     for action in alter.actions {
         change.expressions(cx, action)?;
     }
+    change.kept_keys = change.definition.keys.len();
     for action in alter.actions {
         change.keys(cx, action)?;
     }
@@ -201,6 +214,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         check_primary_key(cx, &change.definition)?;
     }
     change.definition.check_auto_increment()?;
+    change.definition.check_words()?;
     change.definition.check_actions()?;
     change.definition.check_expressions()?;
     if !change.definition.columns.is_empty() {
@@ -211,6 +225,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     }
     change.settle_way(cx, info, alter.actions.iter().any(metadata::asks_for_rows), is_strict(cx));
     if info.table.is_temporary() {
+        refuse_words(&change.definition)?;
         // Its rows are written anew for whatever is more than a name.
         if !alter.actions.iter().all(leaves_definition) {
             change.way = Way::Copy(Why::NoOther);
@@ -382,10 +397,13 @@ impl Change {
                 }
             }
             AlterAction::AddIndex(index) => {
-                keys::add(cx, &mut self.definition, index)?;
+                keys::add(cx, &mut self.definition, index, self.kept_keys)?;
                 if let Some(key) = self.definition.keys.last() {
                     // How a key was declared is kept with the table, and what it is of is in a hidden column.
-                    let is_plain = key.using.is_none() && key.key_block_size.is_none() && !key.invisible;
+                    let is_plain = key.using.is_none()
+                        && key.key_block_size.is_none()
+                        && !key.invisible
+                        && (key.has_tree() || key.comment.is_empty());
                     self.only_keys &= is_plain && !self.definition.is_functional(key);
                 }
             }
@@ -472,7 +490,9 @@ impl Change {
 
     /// Finds out which indexes come and go, and how the change is done.
     fn settle_way(&mut self, cx: &StmtCx<'_>, info: &TableInfo, other_rows: bool, strict: bool) {
-        let (before, after) = (&info.definition, &self.definition);
+        // What the engine has added for itself is no business of the statement.
+        let before = &info.definition.to_edit();
+        let after = &self.definition;
         let stays = |old: &KeyDefinition, new: &KeyDefinition| {
             let renamed = self.renamed_indexes.iter().any(|(from, to)| (from, to) == (&old.name, &new.name));
             (renamed || old.name == new.name) && metadata::keeps_entries(before, old, after, new)
@@ -494,8 +514,12 @@ impl Change {
         // The rows of a table without PRIMARY KEY lie in the order of its first unique key without NULL. Without that key they
         // need another order.
         let clustered = &info.table.clustered().name;
-        let order_stays = !come.iter().any(|key| key.is_primary() || !key.has_tree())
-            && !gone.iter().any(|key| !key.has_tree() || same_name(&key.name, clustered));
+        let is_words = |key: &&&Arc<KeyDefinition>| key.kind == KeyKind::FullText;
+        let added_words = come.iter().filter(is_words).count();
+        let numbered = info.table.columns.iter().any(|column| column.hidden) || before.declares_doc_id();
+        let order_stays = (added_words == 0 || numbered && added_words == 1)
+            && !come.iter().any(|key| key.is_primary() || key.kind == KeyKind::Spatial)
+            && !gone.iter().any(|key| key.kind == KeyKind::Spatial || same_name(&key.name, clustered));
         // Foreign keys are added by names that columns have.
         let names_fit = after.foreign_keys.iter().all(|key| key.exists) || !metadata::renames(before, after);
         let keys_stay = after.foreign_keys.iter().all(|key| key.exists);
@@ -508,17 +532,49 @@ impl Change {
                     && come.is_empty()
                     && keys_stay
                     && !other_rows
+                    && !after.keys.iter().any(|key| key.kind == KeyKind::FullText)
                     && instant::fits(cx, info, after) =>
             {
                 Way::Instant
             }
-            _ => clauses::copy_or_rebuild(before, after, strict, limits::is_on(cx, "foreign_key_checks")),
+            _ => {
+                let checks = limits::is_on(cx, "foreign_key_checks");
+                let had_words = before.keys.iter().any(|key| key.kind == KeyKind::FullText)
+                    || info.table.columns.iter().any(|column| column.hidden);
+                match clauses::copy_or_rebuild(before, after, strict, checks) {
+                    Way::Rebuild if had_words && added_words < 2 => Way::Copy(Why::Words),
+                    way => way,
+                }
+            }
         };
+        self.added_words = added_words;
         // Rows that are left out are found as they are copied.
         if self.ignore && come.iter().any(|key| key.is_unique()) {
             self.way = Way::Copy(Why::Ignore);
         }
         (self.dropped_indexes, self.added_indexes) = (names(gone), names(come));
+    }
+}
+
+impl Change {
+    /// Says that documents get their numbers, and refuses FULLTEXT keys that are not built together.
+    ///
+    /// # Errors
+    /// 1795.
+    fn settle_words(&self, cx: &mut StmtCx<'_>, info: &TableInfo) -> SqlResult<()> {
+        if self.added_words == 0 || matches!(self.way, Way::Copy(_)) {
+            return Ok(());
+        }
+        if self.way == Way::Rebuild
+            && !self.definition.declares_doc_id()
+            && !info.definition.declares_doc_id()
+        {
+            cx.state.warnings.warn(124, "InnoDB rebuilding table to add column FTS_DOC_ID");
+        }
+        match self.added_words {
+            1 => Ok(()),
+            _ => Err(clauses::several_words()),
+        }
     }
 }
 
@@ -794,10 +850,14 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
     let origins = instant::origins(cx.state, definition, &spec);
     let added: Vec<_> =
         spec.indexes.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
+    let words: Vec<_> =
+        spec.fulltext.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
     let parents: Vec<&str> = spec.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
     let all = Alteration {
         dropped_keys: &change.dropped_keys,
         dropped_indexes: &change.dropped_indexes,
+        fulltext: &words,
+        words: None,
         definition: (change.way != Way::Keys).then_some((&spec, &origins[..])),
     };
     let failed = |e: Error| Failure(alter_error(&e, definition));
@@ -805,7 +865,10 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         if spec.foreign_keys.is_empty() {
             return table.alter(&added, all, change.beside).map_err(failed);
         }
-        let replaced = |name: &&String| added.iter().any(|index| same_name(&index.name, name));
+        let replaced = |name: &&String| {
+            added.iter().any(|index| same_name(&index.name, name))
+                || words.iter().any(|index| same_name(&index.name, name))
+        };
         let (first, rest): (Vec<_>, Vec<_>) = change.dropped_indexes.iter().partition(replaced);
         let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
         let (first, rest) = (names(first), names(rest));
@@ -814,7 +877,7 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         table.add_foreign_keys(&spec.foreign_keys, change.beside).map_err(|e| {
             Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
         })?;
-        let after = Alteration { dropped_keys: &[], dropped_indexes: &rest, ..all };
+        let after = Alteration { dropped_keys: &[], dropped_indexes: &rest, fulltext: &[], ..all };
         table.alter(&[], after, change.beside).map_err(failed)
     });
     done.map_err(|Failure(e)| e)

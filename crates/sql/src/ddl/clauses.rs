@@ -8,6 +8,8 @@
 //! | columns come, go, move, or take NULL or not; PRIMARY KEY comes or is another one; FORCE, ENGINE, ROW_FORMAT, KEY_BLOCK_SIZE, OPTIMIZE | rebuild | 0 |
 //! | PRIMARY KEY goes and none comes; values of another type; NULL made a value where sql_mode is not strict | copy | all |
 //! | a foreign key comes, with `foreign_key_checks`, where rows are written anyway; a CHECK or a STORED generated column comes | copy | all |
+//! | a FULLTEXT key comes | in place; rebuild, if documents have no numbers yet | 0 |
+//! | rows of a table are written anew that has FULLTEXT keys, or numbers of documents | copy, beside readers | all |
 //! | a temporary table; IGNORE with a unique index; `ALGORITHM=COPY`; `old_alter_table` | copy | all |
 //!
 //! A copy is written as a rebuild is, beside others, where a row of the old table tells which one of the new it became
@@ -54,6 +56,8 @@ pub(super) enum Why {
     References,
     /// Those that another one has the key of are left out.
     Ignore,
+    /// The table has FULLTEXT keys, or the numbers of documents that one has left.
+    Words,
 }
 
 impl Why {
@@ -61,7 +65,7 @@ impl Why {
     pub(super) fn is_beside_others(self) -> bool {
         match self {
             Why::Type | Why::Nulls | Why::NoKey | Why::NoOther => true,
-            Why::Asked | Why::References | Why::Ignore => false,
+            Why::Asked | Why::References | Why::Ignore | Why::Words => false,
         }
     }
 
@@ -75,10 +79,19 @@ impl Why {
             Why::Ignore => {
                 Some("Creating unique indexes with IGNORE requires COPY algorithm to remove duplicate rows")
             }
+            Why::Words => Some(ONE_AT_A_TIME),
             Why::References => Some("Adding foreign keys needs foreign_key_checks=OFF"),
             Why::NoKey => Some("Dropping a primary key is not allowed without also adding a new primary key"),
         }
     }
+}
+
+/// What MySQL says of FULLTEXT keys, here also of whatever else it does not do with them in place.
+const ONE_AT_A_TIME: &str = "InnoDB presently supports one FULLTEXT index creation at a time";
+
+/// 1795: several FULLTEXT keys come, and the rows are not copied.
+pub(super) fn several_words() -> SqlError {
+    SqlError::new(1795, ONE_AT_A_TIME)
 }
 
 /// The least that a change may be kept to others with.
@@ -147,6 +160,10 @@ pub(super) struct Asked {
     pub brief: bool,
     /// What others may do at most while rows are written anew.
     pub rebuild: Option<Lock>,
+    /// FULLTEXT keys come.
+    pub builds_words: bool,
+    /// The table has FULLTEXT keys afterwards.
+    pub has_words: bool,
     /// Nothing changes, but perhaps the name.
     pub only_name: bool,
     /// AUTO_INCREMENT gives values to rows that are there.
@@ -204,6 +221,11 @@ impl Clauses {
             Way::Instant => (Lock::None, None),
             // Indexes are built, and rows are held against foreign keys, beside others.
             Way::Keys | Way::Definition => (Lock::None, None),
+        };
+        let words = asked.builds_words || asked.has_words && matches!(way, Way::Rebuild | Way::Copy(_));
+        let (least, reason) = match words && least < Lock::Shared {
+            true => (Lock::Shared, reason.or(Some("Fulltext index creation requires a lock"))),
+            false => (least, reason),
         };
         let wanted = match self.lock {
             AlterLock::None => Lock::None,

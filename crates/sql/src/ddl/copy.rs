@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_catalog::error;
 use vaquita_catalog::{ColumnDefinition, Definition, KeyPart, TableInfo, engine_name, file_name};
+use vaquita_engine::fulltext::doc_id_key;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{
     Concurrency, ConvertRow, Error, Field, KeptKeys, ReadOptions, Statement, Table, TableSpec,
@@ -221,6 +222,8 @@ struct Rows<'t> {
     new_columns: Vec<usize>,
     copied: u64,
     duplicates: u64,
+    /// The number of the last document, if the engine has a column of its own for it, the last one.
+    document: Option<u64>,
 }
 
 impl<'t> Rows<'t> {
@@ -265,7 +268,11 @@ impl<'t> Rows<'t> {
             new_columns: Vec::new(),
             copied: 0,
             duplicates: 0,
+            document: None,
         };
+        if rows.new.table.columns.len() > definition.columns.len() {
+            rows.document = Some(0);
+        }
         for (i, column) in definition.columns.iter().enumerate() {
             if column.origin.is_none() {
                 rows.new_columns.push(i);
@@ -319,7 +326,7 @@ impl<'t> Rows<'t> {
             converted.clear();
             let ends = self.convert(&sources, &values, &mut converted, state)?;
             let mut number = Vec::new();
-            let made;
+            let (made, document);
             let mut fields = fields_of(&sources, &values, &ends, &converted);
             if let Some(numbers) = numbers.as_mut()
                 && numbers.asks(fields[numbers.column()])
@@ -338,6 +345,11 @@ impl<'t> Rows<'t> {
                     fields.get(column).copied().flatten()
                 })?;
                 made.iter().for_each(|(column, bytes)| fields[*column] = bytes.as_deref());
+            }
+            if let Some(last) = &mut self.document {
+                *last += 1;
+                document = doc_id_key(*last);
+                fields.push(Some(&document));
             }
             self.insert(statement, to, &fields, numbers.as_mut())?;
             self.mode.row += 1;

@@ -48,6 +48,10 @@ pub(super) fn create_table(
         return Err(SqlError::new(1113, "A table must have at least 1 column"));
     }
     definition.check_doc_id()?;
+    definition.check_words()?;
+    if written.temporary {
+        refuse_words(&definition)?;
+    }
     definition.check_actions()?;
     definition.check_expressions()?;
     definition.check_visible()?;
@@ -82,6 +86,17 @@ pub(super) fn create_table(
             // Without its rows there is no table. If that fails too, the statement's error matters more.
             let _ = cx.engine.drop_table(&engine_name);
         }),
+    }
+}
+
+/// Temporary tables have no FULLTEXT keys.
+///
+/// # Errors
+/// 1796.
+pub(super) fn refuse_words(definition: &Definition) -> SqlResult<()> {
+    match definition.keys.iter().any(|key| key.kind == KeyKind::FullText) {
+        true => Err(SqlError::new(1796, "Cannot create FULLTEXT index on temporary InnoDB table")),
+        false => Ok(()),
     }
 }
 
@@ -227,7 +242,7 @@ fn keys_as_written(
         match element {
             TableElement::Index(index) => {
                 refuse_null_parts(written, index)?;
-                keys::add(cx, definition, index)?;
+                keys::add(cx, definition, index, 0)?;
             }
             TableElement::ForeignKey(key) => {
                 let key = keys::foreign_key(cx, definition, key)?;

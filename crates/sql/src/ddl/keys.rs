@@ -17,14 +17,15 @@ fn rules<'s>(cx: &'s mut StmtCx<'_>) -> KeyRules<'s> {
     KeyRules { column_max, strict, warnings: &mut cx.state.warnings }
 }
 
-/// Adds a key to a definition whose columns are complete.
+/// Adds a key to a definition whose columns are complete. The first `kept` of its keys the table has already.
 ///
 /// # Errors
-/// As [`Definition::add_key`]; 1688 comment; 1235 kinds that are not there yet; 3753 to 3762, 3800 expressions.
+/// As [`Definition::add_key`]; 1128 a parser, of which there is none; 1688 comment; 1235 kinds that are not there yet; 3753 to 3762, 3800 expressions.
 pub(super) fn add(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
     written: &ast::IndexDef<'_>,
+    kept: usize,
 ) -> SqlResult<()> {
     let functional = written.parts.iter().any(|part| matches!(part.target, KeyTarget::Expr(_)));
     let kind = match written.kind {
@@ -49,9 +50,12 @@ pub(super) fn add(
                 ),
             ));
         }
-        IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT indexes")),
+        IndexKind::FullText => KeyKind::FullText,
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
+    if let Some(parser) = written.options.parser {
+        return Err(SqlError::new(1128, format!("Function '{parser}' is not defined")));
+    }
     let name = match (kind, written.name.or(written.constraint)) {
         (KeyKind::Primary, _) => "PRIMARY".to_owned(),
         (_, Some(name)) => name.to_string(),
@@ -83,14 +87,16 @@ pub(super) fn add(
     let key =
         KeyDefinition { comment, using, key_block_size, invisible, ..KeyDefinition::new(kind, name, parts) };
     definition.add_key(key, &mut rules(cx))?;
-    note_duplicate(cx, definition, written.parts.iter().any(|part| part.prefix.is_some()));
+    note_duplicate(cx, definition, written.parts.iter().any(|part| part.prefix.is_some()), kept);
     Ok(())
 }
 
 /// Note 1831: the key that was added last is one that was there. As in MySQL 5.6, a prefix as long as its column is another
-/// key than the column, and a key with USING another than one without.
-fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool) {
+/// key than the column, a key with USING another than one without, and a FULLTEXT key another than one that the table has already.
+fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool, kept: usize) {
     let Some((added, others)) = definition.keys.split_last() else { return };
+    let words = added.kind == KeyKind::FullText;
+    let others = if words { others.get(kept..).unwrap_or_default() } else { others };
     let same_part = |(a, b): (&KeyPart, &KeyPart)| {
         same_name(&a.column, &b.column) && (a.prefix, a.descending) == (b.prefix, b.descending)
     };
@@ -99,7 +105,7 @@ fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool
             && !key.generated
             && key.parts.iter().zip(&added.parts).all(same_part)
     };
-    if has_prefix && added.parts.iter().all(|part| part.prefix.is_none()) {
+    if has_prefix && !words && added.parts.iter().all(|part| part.prefix.is_none()) {
         return;
     }
     if others.iter().any(|key| is_same(key)) {
@@ -128,7 +134,7 @@ pub(super) fn add_on_column(
     };
     let key = KeyDefinition::new(kind, name, vec![KeyPart::whole(column)]);
     definition.add_key(key, &mut rules(cx))?;
-    note_duplicate(cx, definition, false);
+    note_duplicate(cx, definition, false, 0);
     Ok(())
 }
 

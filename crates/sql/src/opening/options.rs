@@ -65,6 +65,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     options.max_purge_lag_delay = number("max_purge_lag_delay");
     options.fast_shutdown = number("fast_shutdown") as u8;
     options.sort_buffer_size = size("sort_buffer_size");
+    options.word_sizes = size("ft_min_token_size")..=size("ft_max_token_size");
     options.online_alter_log_max_size = number("online_alter_log_max_size");
     options.disk.native_aio = number("use_native_aio") != 0;
     options.disk.io_threads = size("read_io_threads") + size("write_io_threads");

@@ -1,0 +1,547 @@
+//! Building FULLTEXT indexes of a table with rows, which others may read meanwhile but not change.
+//!
+//! | step | others may read the table | |
+//! |---|---|---|
+//! | [`begin`] | no | the tables of the indexes are made, empty; a read view is opened |
+//! | [`FullTextBuild::fill`]: scan | yes | the rows of the view are divided into words by several threads; each word of a document is an entry, sorted by word and document in memory and temporary files |
+//! | load | yes | the entries of one word become posting lists, which are loaded in their order, each table by a thread |
+//! | [`FullTextBuild::settle`] | no | the dictionary changes, with whatever else belongs to the change |
+//!
+//! With the first index of a table all documents come in, and CONFIG says so (`synced_doc_id`). Another one gets those that are in the
+//! tables of the first, too: all others are read from the rows, for all indexes, until somebody writes them.
+//!
+//! # Crash
+//! Until the dictionary's transaction commits, the DDL log says that the tables go.
+
+use super::change::{self, Change};
+use super::load::{FILL, TOLD};
+use super::sort::Sorter;
+use super::{FullTextSpec, IndexSpec, fulltext};
+use crate::core::Core;
+use crate::cursor::parallel::scan_with_rests;
+use crate::cursor::{Cursor, ReadOptions, RowRef, Seek};
+use crate::dict::build::TableParts;
+use crate::dict::fulltext::{self as tables, DOC_ID_INDEX, SYNCED_DOC_ID, doc_id_column, stored_doc_id};
+use crate::dict::{ids, rows};
+use crate::error::{Error, Result};
+use crate::progress::{Progress, Stage};
+use crate::row::private::Stamp;
+use crate::table::{FullTextIndex, Table};
+use crate::waits::check_interrupt;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vaquita_base::TrxId;
+use vaquita_base::codec::{put_u32, put_u64};
+use vaquita_btree::BulkBuilder;
+use vaquita_format::collation::Collation;
+use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
+use vaquita_format::index_def::{IndexDef, KeyPart};
+use vaquita_format::record::compare_fields;
+use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_fts::DocId;
+use vaquita_fts::analyzer::Analyzer;
+use vaquita_fts::ilist::{Node, Postings};
+use vaquita_fts::partition::{TABLES, table_of};
+use vaquita_fts::stopwords::Stopwords;
+use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
+
+/// Fields of an entry, as of a record of a table of words.
+mod field {
+    pub(super) const WORD: usize = 0;
+    pub(super) const ILIST: usize = 6;
+}
+
+/// FULLTEXT indexes that are being built.
+#[derive(Debug)]
+pub struct FullTextBuild {
+    /// The definition of the table: the new indexes are the last ones.
+    parts: TableParts,
+    first: usize,
+    table: Arc<Table>,
+    /// The tables that are made.
+    made: Vec<TableParts>,
+    /// Entries of the DDL log that get rid of them.
+    undo: Vec<u64>,
+    /// There are common tables from an earlier index, whose documents all come in now.
+    renews: bool,
+    /// The index on the numbers of documents comes with them, hidden.
+    adds_index: bool,
+    /// Documents from here on do not come in.
+    until: u64,
+    /// The least number that no document has.
+    next: u64,
+    analyzers: Vec<Analyzer>,
+    /// Whose view is read.
+    reader: Trx,
+    /// An interruption of this one, or of the reader, ends the build.
+    watched: TrxRef,
+}
+
+/// Begins to build indexes of the table `name`, which has FTS_DOC_ID. Nobody else uses the table, and the
+/// transaction has it locked.
+///
+/// # Errors
+/// No such table, a collation that is not known, no space, errors of pages and files. Nothing is left behind then.
+pub(crate) fn begin(core: &Core, trx: &mut Trx, name: &str, specs: &[FullTextSpec]) -> Result<FullTextBuild> {
+    if core.storage.options().read_only {
+        return Err(Error::FolderReadOnly);
+    }
+    let table = core.table(name)?;
+    let mut parts = {
+        let _latch = core.dict.freeze();
+        let row = core.dict.table_row(&core.storage, name)?;
+        let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+        core.dict.read_parts(&core.storage, &row)?
+    };
+    if doc_id_column(&table).is_none() {
+        return Err(Error::BadDefinition(format!("{name} has no numbers of documents")));
+    }
+    let first = parts.fulltext.len();
+    for spec in specs {
+        parts.fulltext.push(FullTextIndex {
+            id: ids::index_id(&core.storage)?,
+            name: spec.name.clone(),
+            columns: spec.columns.clone(),
+        });
+    }
+    let known = Known::of(core, trx, &parts)?;
+    let mut analyzers = Vec::with_capacity(specs.len());
+    for index in &parts.fulltext[first..] {
+        let collation = parts.columns[index.columns[0]].def.collation_id();
+        let collation = Collation::of(collation).ok_or_else(|| {
+            Error::BadDefinition(format!("index {}: collation {collation} is not known", index.name))
+        })?;
+        let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
+        analyzers.push(match known.without_stopwords {
+            true => analyzer.with_stopwords(Stopwords::none(collation)),
+            false => analyzer,
+        });
+    }
+    let mut undo = Vec::new();
+    let made = make(core, &mut undo, &parts, first, known.has_common);
+    let made = match made {
+        Ok(made) => made,
+        Err(e) => {
+            change::give_up(core, &undo);
+            return Err(e);
+        }
+    };
+    let mut reader = core.txn.new_trx();
+    reader.set_wait_hook(trx.wait_hook().clone());
+    core.txn.start(&mut reader, Isolation::RepeatableRead, AccessMode::ReadOnly);
+    core.txn.read_view(&mut reader);
+    Ok(FullTextBuild {
+        first,
+        table,
+        made,
+        undo,
+        renews: known.has_common && first == 0,
+        adds_index: false,
+        until: if first == 0 { u64::MAX } else { known.synced },
+        next: known.synced,
+        analyzers,
+        reader,
+        watched: trx.shared().clone(),
+        parts,
+    })
+}
+
+/// Makes the tables of the indexes from `first` on, and the common ones, if there are none.
+fn make(
+    core: &Core,
+    undo: &mut Vec<u64>,
+    parts: &TableParts,
+    first: usize,
+    has_common: bool,
+) -> Result<Vec<TableParts>> {
+    let _folder = core.dict.keep_folders();
+    let mut made = match has_common {
+        true => Vec::new(),
+        false => fulltext::make(core, undo, parts, tables::common(parts))?,
+    };
+    for index in &parts.fulltext[first..] {
+        made.append(&mut fulltext::make(core, undo, parts, tables::words(parts, index))?);
+    }
+    Ok(made)
+}
+
+/// What the table of settings says, if there is one.
+struct Known {
+    has_common: bool,
+    synced: u64,
+    without_stopwords: bool,
+}
+
+impl Known {
+    fn of(core: &Core, trx: &mut Trx, parts: &TableParts) -> Result<Known> {
+        let config = fulltext::open_config(core, parts)?;
+        let Some(config) = config else {
+            return Ok(Known { has_common: false, synced: 1, without_stopwords: false });
+        };
+        let mut value = |key: &str| -> Result<Option<u64>> {
+            let mut cursor = Cursor::open(config.clone(), &ReadOptions::by_index(0).columns([1]))?;
+            cursor.seek(&[Some(key.as_bytes())], Seek::Equal)?;
+            let Some(row) = cursor.next(core, trx)? else { return Ok(None) };
+            let text = row.column(0).and_then(|text| std::str::from_utf8(text).ok());
+            Ok(text.and_then(|text| text.trim().parse().ok()))
+        };
+        Ok(Known {
+            has_common: true,
+            synced: value(SYNCED_DOC_ID)?.unwrap_or(0),
+            without_stopwords: value("use_stopword")? == Some(0),
+        })
+    }
+}
+
+impl FullTextBuild {
+    /// Who is to be interrupted for the build to end, from when the transaction of [`begin`] is over.
+    pub(crate) fn reader(&self) -> TrxRef {
+        self.reader.shared().clone()
+    }
+
+    /// The index on the numbers of documents, if there is none and it is not among those that come: it is to be made with the indexes.
+    pub(crate) fn missing_index(&mut self, come: &[IndexSpec]) -> Option<IndexSpec> {
+        let column = doc_id_column(&self.table)?;
+        let there =
+            self.parts.indexes.iter().map(|index| &index.name).chain(come.iter().map(|index| &index.name));
+        self.adds_index = there.into_iter().all(|name| name != DOC_ID_INDEX);
+        self.adds_index.then(|| IndexSpec {
+            name: DOC_ID_INDEX.to_owned(),
+            parts: vec![KeyPart::whole(column)],
+            unique: true,
+            comment: String::new(),
+        })
+    }
+
+    /// Whether an index that comes is one that nobody has asked for.
+    pub(super) fn hides(&self, index: &IndexSpec) -> bool {
+        self.adds_index && index.name == DOC_ID_INDEX
+    }
+
+    fn check(&self) -> Result<()> {
+        check_interrupt(self.reader.shared())?;
+        check_interrupt(&self.watched)
+    }
+
+    /// The tables of words of the `n`th new index.
+    fn words(&self, n: usize) -> &[TableParts] {
+        let before = self.made.len() - (self.parts.fulltext.len() - self.first) * TABLES;
+        &self.made[before + n * TABLES..][..TABLES]
+    }
+
+    /// Reads the rows and writes their words.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], two documents of one number, no space, errors of pages and files. It is to be given up then.
+    pub(crate) fn fill(&mut self, core: &Core, progress: &Progress) -> Result<()> {
+        let rows = self.table.stats.known().0.map_or(0, |known| known.rows);
+        progress.begin(rows);
+        progress.enter(Stage::Scan);
+        let mut words = Vec::new();
+        for n in 0..self.analyzers.len() {
+            for parts in self.words(n) {
+                words.push(Arc::new(parts.clone().open(&core.storage, core.dict.observer())?));
+            }
+        }
+        let sorters = self.scan(core, &words, progress)?;
+        core.txn.close_view(&mut self.reader);
+        progress.enter(Stage::Load);
+        self.load_all(core, &words, sorters)?;
+        fulltext::fill_config(core, &self.made, self.next)
+    }
+
+    /// Gives the words of all documents to sorters, a vector for each table of words.
+    fn scan<'c>(
+        &mut self,
+        core: &'c Core,
+        words: &[Arc<Table>],
+        progress: &Progress,
+    ) -> Result<Vec<Vec<Sorter<'c>>>> {
+        let threads = core.options.build_threads.max(1);
+        let memory = core.options.sort_buffer_size / (words.len() * threads);
+        let sorter = |part, table: &Arc<Table>| {
+            Sorter::new(&core.storage, table.clustered().def().clone(), part, memory)
+        };
+        let document = doc_id_column(&self.table).expect("it was there at the beginning");
+        let mut wanted = vec![document];
+        let indexes = &self.parts.fulltext[self.first..];
+        wanted.extend(indexes.iter().flat_map(|index| &index.columns));
+        wanted.sort_unstable();
+        wanted.dedup();
+        let place = |column: &usize| wanted.iter().position(|w| w == column).expect("it is wanted");
+        let places: Vec<Vec<usize>> =
+            indexes.iter().map(|index| index.columns.iter().map(place).collect()).collect();
+        let taking = Taking {
+            document: place(&document),
+            places,
+            analyzers: &self.analyzers,
+            until: self.until,
+            next: AtomicU64::new(self.next),
+        };
+        let takers: Vec<Mutex<Taker<'c>>> = (0..threads)
+            .map(|part| Mutex::new(Taker::new(words.iter().map(|table| sorter(part, table)).collect())))
+            .collect();
+        let each = |thread: usize, row: &RowRef<'_>| {
+            let mut taker = takers[thread].lock();
+            match taker.take(&taking, row) {
+                Ok(false) => ControlFlow::Continue(()),
+                Ok(true) => ControlFlow::Break(()),
+                Err(e) => {
+                    taker.failed = Some(e);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let watched = self.watched.clone();
+        let rest = |thread: usize| {
+            check_interrupt(&watched)?;
+            let mut taker = takers[thread].lock();
+            progress.add(std::mem::take(&mut taker.rows));
+            match taker.failed.take() {
+                Some(e) => Err(e),
+                None => taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true),
+            }
+        };
+        let options = ReadOptions::default().columns(wanted.clone());
+        scan_with_rests(core, &mut self.reader, &self.table, &options, threads, each, rest)?;
+        self.next = taking.next.into_inner();
+        let mut by_table: Vec<Vec<Sorter<'c>>> = words.iter().map(|_| Vec::new()).collect();
+        for taker in takers {
+            let taker = taker.into_inner();
+            // One that failed on the last row of its range was not asked again.
+            if let Some(e) = taker.failed {
+                return Err(e);
+            }
+            for (sorter, of_table) in taker.sorters.into_iter().zip(&mut by_table) {
+                of_table.push(sorter);
+            }
+        }
+        Ok(by_table)
+    }
+
+    fn load_all(&self, core: &Core, words: &[Arc<Table>], sorters: Vec<Vec<Sorter<'_>>>) -> Result<()> {
+        let one = |(table, sorters): (&Arc<Table>, Vec<Sorter<'_>>)| -> Result<()> {
+            let Some(sorter) = Sorter::joined(sorters)? else { return Ok(()) };
+            core.metrics.sort_files.add(sorter.files());
+            let mut loading = Loading::new(core, table, &self.table);
+            sorter.finish(|| self.check(), |fields| loading.take(fields))?;
+            loading.finish()
+        };
+        let threads = core.options.build_threads.clamp(1, words.len());
+        let work = Mutex::new(words.iter().zip(sorters));
+        let failed = Mutex::new(None);
+        let help = || {
+            loop {
+                let next = work.lock().next();
+                let Some(next) = next else { return };
+                if let Err(e) = one(next) {
+                    failed.lock().get_or_insert(e);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            (1..threads).for_each(|_| drop(scope.spawn(help)));
+            help();
+        });
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// The indexes are there with the change.
+    pub(super) fn settle(&self, change: &mut Change<'_>) -> Result<()> {
+        change.takes_over(&self.undo);
+        fulltext::insert(change, &self.made)?;
+        let sys = &change.core.dict.sys.core;
+        let (indexes, fields) = (sys.indexes.clone(), sys.fields.clone());
+        for index in &self.parts.fulltext[self.first..] {
+            let (row, columns) = rows::fulltext_rows(&self.parts, index);
+            change.insert(&indexes, &row)?;
+            columns.iter().try_for_each(|row| change.insert(&fields, row))?;
+        }
+        if self.renews
+            && let Some(config) = fulltext::open_config(change.core, &self.parts)?
+        {
+            let synced = self.next.to_string();
+            change.update_row(&config, &[SYNCED_DOC_ID.as_bytes()], &[(1, Some(synced.as_bytes()))])?;
+        }
+        change.changes(&self.parts.name);
+        Ok(())
+    }
+
+    /// Gets rid of what was made.
+    pub(crate) fn give_up(&self, core: &Core) {
+        change::give_up(core, &self.undo);
+    }
+
+    /// Nothing is read any more.
+    pub(crate) fn end(&mut self, core: &Core) {
+        // It has changed nothing: there is nothing that could fail.
+        let ended = core.txn.commit(&mut self.reader);
+        debug_assert!(matches!(ended, Ok(None)), "a transaction that only reads was ended: {ended:?}");
+    }
+}
+
+/// What of the rows is taken.
+struct Taking<'b> {
+    /// Where among the columns that are read the number of the document is.
+    document: usize,
+    /// The same of the columns of each index.
+    places: Vec<Vec<usize>>,
+    analyzers: &'b [Analyzer],
+    until: u64,
+    next: AtomicU64,
+}
+
+/// Takes rows of a scan to sorters: what one thread has.
+struct Taker<'c> {
+    /// Those of the tables of all indexes.
+    sorters: Vec<Sorter<'c>>,
+    texts: Vec<Vec<u8>>,
+    words: Words,
+    /// Rows that were not told of.
+    rows: u64,
+    failed: Option<Error>,
+}
+
+/// The words of a document by their keys: how they are spelled first, and their places.
+type Words = BTreeMap<Box<[u8]>, (Box<[u8]>, Vec<u32>)>;
+
+impl<'c> Taker<'c> {
+    fn new(sorters: Vec<Sorter<'c>>) -> Taker<'c> {
+        Taker { sorters, texts: Vec::new(), words: Words::new(), rows: 0, failed: None }
+    }
+
+    /// Takes a row; whether a rest is due.
+    fn take(&mut self, taking: &Taking<'_>, row: &RowRef<'_>) -> Result<bool> {
+        self.rows += 1;
+        let mut full = self.rows >= TOLD;
+        let doc = stored_doc_id(row.column(taking.document));
+        let doc = doc.ok_or_else(|| Error::Corrupt("a document has no number".into()))?;
+        if doc.0 >= taking.until {
+            return Ok(full);
+        }
+        taking.next.fetch_max(doc.0 + 1, Ordering::Relaxed);
+        for (n, (places, analyzer)) in taking.places.iter().zip(taking.analyzers).enumerate() {
+            self.texts.resize_with(places.len(), Vec::new);
+            let mut there = vec![false; places.len()];
+            for ((place, text), there) in places.iter().zip(&mut self.texts).zip(&mut there) {
+                text.clear();
+                *there = row.read_column(*place, text)?;
+            }
+            let texts = self.texts.iter().zip(&there).map(|(text, there)| there.then_some(&text[..]));
+            let words = &mut self.words;
+            analyzer.document(texts, |word, at| match words.entry(analyzer.key(word)) {
+                Entry::Vacant(new) => drop(new.insert((word.into(), vec![at]))),
+                Entry::Occupied(mut there) => there.get_mut().1.push(at),
+            });
+            let sorters = &mut self.sorters[n * TABLES..][..TABLES];
+            for (text, places) in std::mem::take(words).into_values() {
+                let sorter = &mut sorters[table_of(analyzer.collation(), &text)];
+                full |= push(sorter, &text, doc, &places);
+            }
+        }
+        Ok(full)
+    }
+}
+
+/// Adds one word of one document; whether room is to be made.
+fn push(sorter: &mut Sorter<'_>, word: &[u8], doc: DocId, places: &[u32]) -> bool {
+    let mut node = Node::default();
+    node.push(doc, places);
+    let mut number = [0; 8];
+    put_u64(&mut number, 0, doc.0);
+    let (trx_id, roll_ptr, count) = ([0; TRX_ID_LEN], [0; ROLL_PTR_LEN], [0; 4]);
+    sorter.push(&[
+        TupleField::new(word),
+        TupleField::new(&number),
+        TupleField::new(&trx_id),
+        TupleField::new(&roll_ptr),
+        TupleField::new(&number),
+        TupleField::new(&count),
+        TupleField::new(&node.ilist),
+    ])
+}
+
+/// Makes rows of a table of words of sorted entries.
+struct Loading<'c> {
+    indexed: &'c Table,
+    builder: BulkBuilder<'c>,
+    def: Arc<IndexDef>,
+    stamp: Stamp,
+    word: Option<Vec<u8>>,
+    /// The last document that came.
+    last: Option<DocId>,
+    node: Node,
+}
+
+impl<'c> Loading<'c> {
+    fn new(core: &'c Core, table: &'c Table, indexed: &'c Table) -> Loading<'c> {
+        let tree = &table.clustered().tree;
+        Loading {
+            indexed,
+            builder: BulkBuilder::new(tree, &core.storage, FILL),
+            def: table.clustered().def().clone(),
+            stamp: Stamp::of(TrxId(0)),
+            word: None,
+            last: None,
+            node: Node::default(),
+        }
+    }
+
+    fn take(&mut self, fields: &[TupleField<'_>]) -> Result<()> {
+        let word = fields[field::WORD].data.unwrap_or_default();
+        let compare = self.def.compare_plan()[field::WORD];
+        let same = self.word.as_deref();
+        let same = same.is_some_and(|last| compare_fields(compare, Some(last), Some(word)).is_eq());
+        if !same || self.node.is_full() {
+            self.write()?;
+        }
+        if !same {
+            self.word = Some(word.to_vec());
+        }
+        let damaged = |e: vaquita_format::Corruption| Error::Corrupt(format!("sorted words: {e}"));
+        let mut postings = Postings::new(fields[field::ILIST].data.unwrap_or_default());
+        while let Some(posting) = postings.next().map_err(damaged)? {
+            if same && self.last == Some(posting.doc) {
+                return Err(Error::DuplicateKey {
+                    table: self.indexed.name.clone(),
+                    index: DOC_ID_INDEX.to_owned(),
+                    value: posting.doc.to_string(),
+                });
+            }
+            self.last = Some(posting.doc);
+            self.node.push(posting.doc, &posting.positions().map_err(damaged)?);
+        }
+        Ok(())
+    }
+
+    /// Writes the posting list that was collected.
+    fn write(&mut self) -> Result<()> {
+        let node = std::mem::take(&mut self.node);
+        let Some(word) = self.word.as_deref().filter(|_| node.doc_count > 0) else { return Ok(()) };
+        let (mut first, mut last, mut count) = ([0; 8], [0; 8], [0; 4]);
+        put_u64(&mut first, 0, node.first.0);
+        put_u64(&mut last, 0, node.last.0);
+        put_u32(&mut count, 0, node.doc_count);
+        let [trx_id, roll_ptr] = self.stamp.fields();
+        self.builder.push(&Tuple::new(&[
+            TupleField::new(word),
+            TupleField::new(&first),
+            TupleField::new(trx_id),
+            TupleField::new(roll_ptr),
+            TupleField::new(&last),
+            TupleField::new(&count),
+            TupleField::new(&node.ilist),
+        ]))?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.write()?;
+        self.builder.finish()?;
+        Ok(())
+    }
+}
