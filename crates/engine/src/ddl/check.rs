@@ -295,12 +295,12 @@ pub(super) fn record_size(table: &str, def: &IndexDef) -> Result<()> {
         };
         let moves = def.is_clustered() && n >= def.n_uniq() && field.fixed_len == 0;
         let moved = moves && most > 2 * EXTERN_REF_LEN;
-        size += if moved { 2 * EXTERN_REF_LEN } else { most };
-        size += match (comp, moved) {
+        size = size.saturating_add(if moved { 2 * EXTERN_REF_LEN } else { most });
+        size = size.saturating_add(match (comp, moved) {
             (false, _) => 2,
             (true, true) => 1,
             (true, false) => length,
-        };
+        });
     }
     let limit = def.rec_size_max();
     if size > limit {
