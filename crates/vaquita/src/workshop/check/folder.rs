@@ -290,14 +290,17 @@ impl<'a> FolderCheck<'a> {
         Ok(Some(summary))
     }
 
-    /// Whether a crash explains whatever is wrong with a file: it was being made or dropped and belongs to no table, or
-    /// cannot be opened and recovery makes it again.
+    /// Whether a crash explains whatever is wrong with a file: it was being made or dropped and belongs to no table, or to one that
+    /// ALTER TABLE was filling, which goes when the folder is opened; or it cannot be opened and recovery makes it again.
     fn may_be_unfinished(&self, file: &FileToCheck, space: Option<SpaceId>) -> bool {
         let Some(log) = self.log.as_ref().filter(|log| !log.is_clean()) else { return false };
         // Without a dictionary nobody knows.
         let Some(name) = file.name.as_deref().filter(|_| !self.dictionary.tables.is_empty()) else {
             return false;
         };
+        if vaquita_engine::ddl::is_temporary(name) {
+            return true;
+        }
         // No table's file holds the system tablespace: its first page is not written yet.
         let space = space.filter(|&space| space != SpaceId::SYSTEM);
         match (self.dictionary.tables.iter().find(|t| t.name == name), space) {

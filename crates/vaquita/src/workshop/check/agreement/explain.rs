@@ -64,14 +64,15 @@ struct FoundRow {
     entry: Vec<u8>,
 }
 
-/// What the server names a table that ALTER TABLE fills, before it takes the old one's place. A crash leaves it behind, with
-/// the rows that had come over and the indexes that had been built.
-const INTERMEDIATE: &str = "#sql-ib";
+/// What MySQL, and Vaquita, names a table that ALTER TABLE fills, before it takes the old one's place. A crash leaves it behind, with
+/// the rows that had come over and the indexes that had been built; a row that was on its way may be in some of them.
+const INTERMEDIATE: [&str; 2] = ["#sql-ib", vaquita_engine::ddl::TEMPORARY_PREFIX];
 
 /// Tells the differences.
 pub(super) fn explain(subject: &Subject<'_>, tally: &Tally, report: &mut Report) {
     let name = subject.name();
-    if name.rsplit('/').next().is_some_and(|table| table.starts_with(INTERMEDIATE)) {
+    let table = name.rsplit('/').next().unwrap_or_default();
+    if INTERMEDIATE.iter().any(|prefix| table.starts_with(prefix)) {
         report.remark(format!("{name}: half-built by an ALTER TABLE that a crash ended"));
         return;
     }

@@ -1,31 +1,20 @@
-//! Random changes of a table's definition beside sessions that write to it and sessions that read it: what was committed is there, and
-//! nothing else; every snapshot is one; every index agrees with the rows.
-//!
-//! Each writer has rows of its own and knows what is in them. The sum of `a` over all rows is always the same: rows come with 0, and what
-//! one of them loses another gains.
-//!
-//! `VAQUITA_ALTERS_SECONDS=600` plays longer than every day, `VAQUITA_ALTERS_SEED=7` another game.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! Who plays: writers that know their rows, readers of snapshots, and who changes the definition.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use vaquita_base::Rng;
-use vaquita_clients::Vaquita;
 use vaquita_isolation::mysql::{Answer, Client, WireError};
 
-const WRITERS: u64 = 4;
+pub(crate) const WRITERS: u64 = 4;
 /// Rows that a writer has at the beginning, and about as many at any time.
-const ROWS: u64 = 400;
-const SUM: i64 = (WRITERS * ROWS * 10) as i64;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap())
-}
+pub(crate) const ROWS: u64 = 400;
+/// Of `a`, over all rows.
+pub(crate) const SUM: i64 = (WRITERS * ROWS * 10) as i64;
 
 /// A writer's rows: `a`, `v`.
-type Rows = BTreeMap<u64, (i64, String)>;
+pub(crate) type Rows = BTreeMap<u64, (i64, String)>;
 
 /// What ends a transaction, and is nobody's fault.
 fn is_bad_luck(code: u16) -> bool {
@@ -33,27 +22,31 @@ fn is_bad_luck(code: u16) -> bool {
     matches!(code, 1205 | 1213 | 1412)
 }
 
-/// Some statements in a transaction; `None`: it was ended by the server, and nothing of it is there.
-fn transaction(
-    client: &mut Client,
-    rng: &mut Rng,
-    own: &Rows,
-    next: &mut u64,
-) -> Result<Option<Rows>, WireError> {
+/// How a transaction ended.
+enum Ended {
+    Committed(Rows),
+    TakenBack,
+    /// The server is gone. These are the rows if the commit was the last that it did.
+    Broken(Option<Rows>),
+}
+
+/// Some statements in a transaction.
+fn transaction(client: &mut Client, rng: &mut Rng, own: &Rows, next: &mut u64) -> Ended {
     let mut rows = own.clone();
     let mut run = |sql: &str| match client.query(sql) {
-        Err(WireError::Server { code, .. }) if is_bad_luck(code) => Ok(None),
-        Ok(Answer::Affected(n)) => Ok(Some(n)),
+        Err(WireError::Server { code, .. }) if is_bad_luck(code) => Err(Ended::TakenBack),
+        Ok(Answer::Affected(n)) => Ok(n),
         Ok(Answer::Rows(_)) => panic!("rows of {sql}"),
-        Err(e) => Err(e),
+        Err(WireError::Broken(_)) => Err(Ended::Broken(None)),
+        Err(e) => panic!("{sql}: {e}"),
     };
     macro_rules! go {
         ($sql:expr) => {
-            match run($sql)? {
-                Some(n) => n,
-                None => {
-                    run("rollback")?;
-                    return Ok(None);
+            match run($sql) {
+                Ok(n) => n,
+                Err(ended) => {
+                    let _ = run("rollback");
+                    return ended;
                 }
             }
         };
@@ -110,11 +103,14 @@ fn transaction(
         }
     }
     if rng.one_in(4) {
-        run("rollback")?;
-        return Ok(None);
+        go!("rollback");
+        return Ended::TakenBack;
     }
-    go!("commit");
-    Ok(Some(rows))
+    match run("commit") {
+        Ok(_) => Ended::Committed(rows),
+        Err(Ended::Broken(_)) => Ended::Broken(Some(rows)),
+        Err(ended) => ended,
+    }
 }
 
 fn pick<'t>(rng: &mut Rng, from: &[&'t str]) -> &'t str {
@@ -128,32 +124,49 @@ fn text(rng: &mut Rng) -> String {
     letter.repeat(n)
 }
 
-fn write(socket: &Path, own: &mut Rows, seed: u64, ended: &AtomicBool) -> u64 {
-    let mut rng = Rng::new(seed);
-    let mut client = Client::connect(socket, "d").unwrap();
-    client.query("set names utf8mb4").unwrap();
-    let last = own.keys().last().unwrap();
-    let mut next = last + WRITERS;
-    let mut committed = 0;
-    while !ended.load(Ordering::Relaxed) {
-        match transaction(&mut client, &mut rng, own, &mut next) {
-            Ok(Some(rows)) => {
-                *own = rows;
-                committed += 1;
-            }
-            Ok(None) => {}
-            Err(e) => panic!("a writer of seed {seed}: {e}"),
-        }
-    }
-    committed
+/// What a writer did.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) committed: u64,
+    /// The server was gone at a commit; its rows if that was done.
+    pub(crate) perhaps: Option<Rows>,
 }
 
-fn read(socket: &Path, seed: u64, ended: &AtomicBool) -> u64 {
+/// Writes until the end, or until the server is gone.
+pub(crate) fn write(socket: &Path, own: &mut Rows, seed: u64, ended: &AtomicBool) -> Written {
     let mut rng = Rng::new(seed);
-    let mut client = Client::connect(socket, "d").unwrap();
-    let mut read = 0;
+    let mut written = Written::default();
+    let Ok(mut client) = Client::connect(socket, "d") else { return written };
+    if client.query("set names utf8mb4").is_err() {
+        return written;
+    }
+    let last = own.keys().last().unwrap();
+    let mut next = last + WRITERS;
     while !ended.load(Ordering::Relaxed) {
-        client.query("start transaction with consistent snapshot").unwrap();
+        match transaction(&mut client, &mut rng, own, &mut next) {
+            Ended::Committed(rows) => {
+                *own = rows;
+                written.committed += 1;
+            }
+            Ended::TakenBack => {}
+            Ended::Broken(perhaps) => {
+                written.perhaps = perhaps;
+                break;
+            }
+        }
+    }
+    written
+}
+
+/// Reads snapshots until the end, or until the server is gone; how many.
+pub(crate) fn read(socket: &Path, seed: u64, ended: &AtomicBool) -> u64 {
+    let mut rng = Rng::new(seed);
+    let mut read = 0;
+    let Ok(mut client) = Client::connect(socket, "d") else { return 0 };
+    while !ended.load(Ordering::Relaxed) {
+        if client.query("start transaction with consistent snapshot").is_err() {
+            return read;
+        }
         let mut before: Option<(String, String)> = None;
         for _ in 0..1 + rng.below(4) {
             match client.query("select sum(a), count(*), sum(id) from t") {
@@ -169,10 +182,13 @@ fn read(socket: &Path, seed: u64, ended: &AtomicBool) -> u64 {
                 }
                 Ok(Answer::Affected(_)) => panic!("a SELECT without rows"),
                 Err(WireError::Server { code, .. }) if is_bad_luck(code) => break,
+                Err(WireError::Broken(_)) => return read,
                 Err(e) => panic!("{e}"),
             }
         }
-        client.query("rollback").unwrap();
+        if client.query("rollback").is_err() {
+            return read;
+        }
     }
     read
 }
@@ -265,146 +281,69 @@ impl Shape {
     }
 }
 
-fn alter(socket: &Path, seed: u64, until: Instant) -> BTreeMap<String, u64> {
+/// What was changed, and what became of it.
+pub(crate) type Altered = BTreeMap<String, u64>;
+
+/// Changes the table until then, or until the server is gone.
+pub(crate) fn alter(socket: &Path, seed: u64, until: Instant) -> Altered {
     let mut rng = Rng::new(seed);
-    let mut client = Client::connect(socket, "d").unwrap();
-    client.query("set names utf8mb4, lock_wait_timeout = 20").unwrap();
-    let mut done: BTreeMap<String, u64> = BTreeMap::new();
+    let mut done = Altered::new();
+    let Ok(mut client) = Client::connect(socket, "d") else { return done };
+    let _ = client.query("set names utf8mb4, lock_wait_timeout = 20");
     let mut shape = Shape::default();
     while Instant::now() < until {
         let statement = shape.change(&mut rng);
-        let answer = client.query(&statement);
-        let outcome = match answer {
+        let outcome = match client.query(&statement) {
             Ok(_) => "done".to_owned(),
-            // Two changes that do not go together, a clause that asks for what is not done, a name that is gone.
+            // Two changes that do not go together, a clause that asks for what is not done, a name that is gone, an index that is too long.
             Err(WireError::Server { code, .. })
                 if matches!(code, 1845 | 1846 | 1060 | 1061 | 1054 | 1091 | 1068 | 1709) =>
             {
                 format!("refused with {code}")
             }
             Err(WireError::Server { code, .. }) if is_bad_luck(code) => format!("given up with {code}"),
+            Err(WireError::Broken(_)) => "cut off".to_owned(),
             Err(e) => panic!("{statement}: {e}"),
         };
+        let cut_off = outcome == "cut off";
         *done.entry(outcome).or_default() += 1;
-        // What is there by now.
-        let names = |client: &mut Client, sql: &str| match client.query(sql).unwrap() {
-            Answer::Rows(rows) => {
-                rows.into_iter().map(|mut row| row.remove(0).unwrap()).collect::<Vec<String>>()
-            }
-            Answer::Affected(_) => Vec::new(),
-        };
-        let of = "where table_schema = 'd' and table_name = 't'";
-        shape.columns = names(
-            &mut client,
-            &format!("select column_name from information_schema.columns {of} and column_name like 'x%'"),
-        );
-        let sql = format!(
-            "select distinct index_name from information_schema.statistics {of} and index_name <> 'PRIMARY'"
-        );
-        shape.indexes = names(&mut client, &sql);
-        if shape.indexes.iter().any(|name| name == "u") {
-            match client.query("alter table t drop primary key, drop key u, add primary key (id)") {
-                Ok(_) => {}
-                Err(WireError::Server { code, .. }) if is_bad_luck(code) => {}
-                Err(e) => panic!("the primary key comes back: {e}"),
-            }
-            shape.indexes.retain(|name| name != "u");
+        if cut_off || shape.look(&mut client).is_none() {
+            break;
         }
-        if rng.one_in(10) {
-            client.query("optimize table t").unwrap();
+        if rng.one_in(10) && client.query("optimize table t").is_err() {
+            break;
         }
     }
     done
 }
 
-fn check(socket: &Path, wanted: &Rows) {
-    let mut client = Client::connect(socket, "d").unwrap();
-    client.query("set names utf8mb4").unwrap();
-    let Answer::Rows(report) = client.query("check table t").unwrap() else { panic!("no report") };
-    assert_eq!(report.last().unwrap()[3].as_deref(), Some("OK"), "{report:?}");
-    let Answer::Rows(indexes) = client
-        .query("select distinct index_name from information_schema.statistics where table_schema = 'd' and table_name = 't'")
-        .unwrap()
-    else {
-        panic!("no indexes")
-    };
-    for index in indexes {
-        let index = index[0].clone().unwrap();
-        let sql = format!("select id, a, v from t force index (`{index}`) order by id");
-        let Answer::Rows(rows) = client.query(&sql).unwrap() else { panic!("no rows") };
-        let got: Rows = rows
-            .into_iter()
-            .map(|row| {
-                let [id, a, v] = [0, 1, 2].map(|i| row[i].clone().unwrap());
-                (id.parse().unwrap(), (a.parse().unwrap(), v))
-            })
-            .collect();
-        let differs = |id: &&u64| got.get(id) != wanted.get(id);
-        let ids: Vec<_> = wanted.keys().chain(got.keys()).filter(differs).take(5).collect();
-        assert!(
-            got == *wanted,
-            "by {index}: rows {ids:?} are {:?}",
-            ids.iter().map(|id| (got.get(id), wanted.get(id))).collect::<Vec<_>>()
-        );
-    }
-}
-
-#[test]
-fn what_was_committed_is_there_after_whatever_was_altered() {
-    let seconds = number("VAQUITA_ALTERS_SECONDS", 8);
-    let seed = number("VAQUITA_ALTERS_SEED", 1);
-    let dir = std::env::temp_dir().join(format!("vaquita-random-alters-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    let options = ["--innodb-flush-log-at-trx-commit=0", "--innodb-sort-buffer-size=65536"];
-    let mut server =
-        Vaquita::start(Path::new(env!("CARGO_BIN_EXE_vaquita")), &dir.join("data"), &options).unwrap();
-    let socket = server.socket();
-    let mut client = Client::connect(&socket, "").unwrap();
-    client.query("create database d").unwrap();
-    client.query("use d").unwrap();
-    client
-        .query("create table t (id int not null primary key, a int not null, v varchar(100) character set utf8 not null, key k0 (a))")
-        .unwrap();
-    let mut own: Vec<Rows> = vec![Rows::new(); WRITERS as usize];
-    for id in 0..WRITERS * ROWS {
-        client.query(&format!("insert into t values ({id}, 10, 'é')")).unwrap();
-        own[(id % WRITERS) as usize].insert(id, (10, "é".into()));
-    }
-    let rounds = seconds.div_ceil(30);
-    let (mut alters, committed, read_all) =
-        (BTreeMap::<String, u64>::new(), AtomicU64::new(0), AtomicU64::new(0));
-    for round in 0..rounds {
-        let ended = AtomicBool::new(false);
-        let until = Instant::now() + Duration::from_secs(seconds) / rounds as u32;
-        let socket = &socket;
-        std::thread::scope(|scope| {
-            for (writer, own) in own.iter_mut().enumerate() {
-                let (ended, committed) = (&ended, &committed);
-                scope.spawn(move || {
-                    let seed = seed + round * 100 + writer as u64;
-                    let n = write(socket, own, seed, ended);
-                    committed.fetch_add(n, Ordering::Relaxed);
-                });
+impl Shape {
+    /// Finds out what is there by now; `None` if the server is gone. The other primary key goes.
+    fn look(&mut self, client: &mut Client) -> Option<()> {
+        let mut names = |sql: &str| match client.query(sql) {
+            Ok(Answer::Rows(rows)) => {
+                Some(rows.into_iter().map(|mut row| row.remove(0).unwrap()).collect::<Vec<String>>())
             }
-            for reader in 0..2 {
-                let (ended, read_all) = (&ended, &read_all);
-                scope.spawn(move || {
-                    read_all
-                        .fetch_add(read(socket, seed + round * 100 + 50 + reader, ended), Ordering::Relaxed)
-                });
+            Ok(Answer::Affected(_)) => panic!("no rows of {sql}"),
+            Err(WireError::Broken(_)) => None,
+            Err(e) => panic!("{sql}: {e}"),
+        };
+        let of = "where table_schema = 'd' and table_name = 't'";
+        self.columns = names(&format!(
+            "select column_name from information_schema.columns {of} and column_name like 'x%'"
+        ))?;
+        self.indexes = names(&format!(
+            "select distinct index_name from information_schema.statistics {of} and index_name <> 'PRIMARY'"
+        ))?;
+        if self.indexes.iter().any(|name| name == "u") {
+            match client.query("alter table t drop primary key, drop key u, add primary key (id)") {
+                Ok(_) => {}
+                Err(WireError::Server { code, .. }) if is_bad_luck(code) => {}
+                Err(WireError::Broken(_)) => return None,
+                Err(e) => panic!("the primary key comes back: {e}"),
             }
-            let done = std::panic::catch_unwind(|| alter(socket, seed + round * 100 + 99, until));
-            ended.store(true, Ordering::Relaxed);
-            for (outcome, n) in done.unwrap_or_else(|e| std::panic::resume_unwind(e)) {
-                *alters.entry(outcome).or_default() += n;
-            }
-        });
-        let wanted = own.iter().flatten().map(|(id, row)| (*id, row.clone())).collect();
-        check(socket, &wanted);
+            self.indexes.retain(|name| name != "u");
+        }
+        Some(())
     }
-    println!("{alters:?}; {committed:?} transactions, {read_all:?} snapshots read");
-    assert!(alters.get("done").is_some_and(|n| *n > 3), "{alters:?}");
-    assert!(committed.load(Ordering::Relaxed) > 20, "{committed:?} transactions");
-    server.stop().unwrap();
-    std::fs::remove_dir_all(&dir).unwrap();
 }
