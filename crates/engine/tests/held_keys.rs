@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use vaquita_base::codec::get_u32;
 use vaquita_base::{ManualClock, Rng};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
@@ -158,10 +159,7 @@ fn rows(engine: &Engine, name: &str) -> Vec<(i32, i32)> {
             let mut cursor = s.cursor(&table, &ReadOptions::default())?;
             let mut rows = Vec::new();
             while let Some(row) = s.next(&mut cursor)? {
-                let number = |i| {
-                    let bytes: [u8; 4] = row.column(i).unwrap().try_into().unwrap();
-                    (u32::from_be_bytes(bytes) ^ 1 << 31) as i32
-                };
+                let number = |i| (get_u32(row.column(i).unwrap(), 0) ^ 1 << 31) as i32;
                 rows.push((number(0), number(1)));
             }
             Ok::<_, Error>(rows)
