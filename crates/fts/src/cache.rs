@@ -1,15 +1,17 @@
 //! The index cache: words of documents whose posting lists are not in the files yet.
 //!
-//! A commit adds its documents; when the cache is full, or a server stops, [`IndexCache::take`] gives what is to be written, one
-//! row per word and node, and the cache is empty. It is lost in a crash: whoever keeps one adds the rows again whose documents
-//! are not in the files.
+//! A commit adds its documents; when the cache is full, or a server stops, [`IndexCache::lists_below`] gives what is to be written,
+//! one row per word and node. It is lost in a crash: whoever keeps one adds the rows again whose documents are not in the files.
+//!
+//! Documents come in the order of commits, which is not that of their numbers; each has its turn, so that a search which began
+//! earlier can leave out what came later.
 //!
 //! # Invariants
-//! - I1: documents are added in ascending order, each once.
+//! - I1: a document is in it once; the documents of a word are in ascending order.
 //! - I2: a word is kept under the key of its collation, spelled as it came first.
 //! - I3: [`IndexCache::bytes`] never counts less than the lists and words take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 
 use crate::DocId;
@@ -17,23 +19,26 @@ use crate::analyzer::Analyzer;
 use crate::ilist::{Node, Nodes};
 
 /// Words with their documents, in memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct IndexCache {
     words: BTreeMap<Box<[u8]>, CachedWord>,
-    last: Option<DocId>,
-    documents: u64,
+    documents: BTreeSet<DocId>,
+    /// The turn of the next document.
+    turn: u64,
     bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CachedWord {
     text: Box<[u8]>,
+    /// By document.
     postings: Vec<CachedPosting>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CachedPosting {
     doc: DocId,
+    turn: u64,
     positions: Box<[u32]>,
 }
 
@@ -49,6 +54,7 @@ pub struct IndexedWord {
 /// What a word costs beside its bytes: an entry of the map, its vectors' heads, what the allocator adds.
 const WORD_BYTES: usize = size_of::<(Box<[u8]>, CachedWord)>() + 32;
 const POSTING_BYTES: usize = size_of::<CachedPosting>() + 16;
+const DOCUMENT_BYTES: usize = 2 * size_of::<DocId>();
 
 impl IndexCache {
     /// An empty one.
@@ -56,17 +62,16 @@ impl IndexCache {
         IndexCache::default()
     }
 
-    /// Adds a document: its indexed columns, `None` for NULL.
-    ///
-    /// # Panics
-    /// If its number is not above those of all others ever added.
+    /// Adds a document: its indexed columns, `None` for NULL. Nothing happens if it is there.
     pub fn add<'a>(
         &mut self,
         analyzer: &Analyzer,
         doc: DocId,
         columns: impl IntoIterator<Item = Option<&'a [u8]>>,
     ) {
-        assert!(self.last.is_none_or(|last| last < doc), "documents ascend: {doc} after {:?}", self.last);
+        if !self.begin(doc) {
+            return;
+        }
         // By key: the spelling that comes first, and the places.
         let mut found = BTreeMap::<Box<[u8]>, (Box<[u8]>, Vec<u32>)>::new();
         analyzer.document(columns, |word, position| {
@@ -77,17 +82,70 @@ impl IndexCache {
                 positions.push(position);
             }
         });
+        let turn = self.turn;
         for (key, (text, positions)) in found {
-            self.bytes += POSTING_BYTES + positions.len() * size_of::<u32>();
-            let key_bytes = key.len();
-            let word = self.words.entry(key).or_insert_with(|| {
-                self.bytes += WORD_BYTES + key_bytes + text.len();
-                CachedWord { text, postings: Vec::new() }
-            });
-            word.postings.push(CachedPosting { doc, positions: positions.into() });
+            self.put(key, &text, CachedPosting { doc, turn, positions: positions.into() });
         }
-        self.last = Some(doc);
-        self.documents += 1;
+    }
+
+    /// Gives a document its turn; whether it is new.
+    fn begin(&mut self, doc: DocId) -> bool {
+        let is_new = self.documents.insert(doc);
+        if is_new {
+            self.turn += 1;
+            self.bytes += DOCUMENT_BYTES;
+        }
+        is_new
+    }
+
+    fn put(&mut self, key: Box<[u8]>, text: &[u8], posting: CachedPosting) {
+        self.bytes += POSTING_BYTES + posting.positions.len() * size_of::<u32>();
+        let key_bytes = key.len();
+        let word = self.words.entry(key).or_insert_with(|| {
+            self.bytes += WORD_BYTES + key_bytes + text.len();
+            CachedWord { text: text.into(), postings: Vec::new() }
+        });
+        // Most come in the order of their numbers.
+        let at = match word.postings.last() {
+            Some(last) if last.doc > posting.doc => word.postings.partition_point(|p| p.doc < posting.doc),
+            _ => word.postings.len(),
+        };
+        word.postings.insert(at, posting);
+    }
+
+    /// Adds the documents of another cache of the same index, in the order of their numbers; those that are here are left out.
+    pub fn absorb(&mut self, other: IndexCache) {
+        let before = self.turn;
+        let new: BTreeMap<DocId, u64> = other
+            .documents
+            .into_iter()
+            .filter_map(|doc| self.begin(doc).then_some((doc, self.turn)))
+            .collect();
+        debug_assert_eq!(self.turn - before, new.len() as u64, "each new document has its turn");
+        for (key, word) in other.words {
+            for posting in word.postings {
+                if let Some(&turn) = new.get(&posting.doc) {
+                    self.put(key.clone(), &word.text, CachedPosting { turn, ..posting });
+                }
+            }
+        }
+    }
+
+    /// A copy of the documents from `from` on, with the turns they have here.
+    #[must_use]
+    pub fn from_document(&self, from: DocId) -> IndexCache {
+        let mut rest = IndexCache { turn: self.turn, ..IndexCache::default() };
+        rest.documents.extend(self.documents.range(from..));
+        rest.bytes = rest.documents.len() * DOCUMENT_BYTES;
+        if rest.documents.is_empty() {
+            return rest;
+        }
+        for (key, word) in &self.words {
+            for posting in &word.postings[word.postings.partition_point(|p| p.doc < from)..] {
+                rest.put(key.clone(), &word.text, posting.clone());
+            }
+        }
+        rest
     }
 
     /// Bytes it takes.
@@ -97,7 +155,22 @@ impl IndexCache {
 
     /// How many documents are in it.
     pub fn documents(&self) -> u64 {
-        self.documents
+        self.documents.len() as u64
+    }
+
+    /// Whether a document is in it.
+    pub fn has(&self, doc: DocId) -> bool {
+        self.documents.contains(&doc)
+    }
+
+    /// Whether any document below `bound` is in it.
+    pub fn has_below(&self, bound: DocId) -> bool {
+        self.documents.first().is_some_and(|&first| first < bound)
+    }
+
+    /// The turn of the document that came last: what comes later has a greater one.
+    pub fn turn(&self) -> u64 {
+        self.turn
     }
 
     /// How many words are in it.
@@ -106,15 +179,26 @@ impl IndexCache {
     }
 
     /// The documents of a word: their numbers, and how often the word is in each.
-    pub fn word(&self, analyzer: &Analyzer, word: &[u8], mut each: impl FnMut(DocId, u32)) {
+    pub fn word(&self, analyzer: &Analyzer, word: &[u8], each: impl FnMut(DocId, u32)) {
+        self.word_until(u64::MAX, analyzer, word, each);
+    }
+
+    /// The same of the documents up to a turn.
+    pub fn word_until(&self, turn: u64, analyzer: &Analyzer, word: &[u8], mut each: impl FnMut(DocId, u32)) {
         if let Some(cached) = self.words.get(&analyzer.key(word)) {
-            cached.each(&mut each);
+            cached.each(turn, &mut each);
         }
     }
 
     /// The same of every word that starts with `prefix`, word by word: `each` is told the word, too.
-    pub fn words_with_prefix(
+    pub fn words_with_prefix(&self, analyzer: &Analyzer, prefix: &[u8], each: impl FnMut(&[u8], DocId, u32)) {
+        self.words_with_prefix_until(u64::MAX, analyzer, prefix, each);
+    }
+
+    /// The same of the documents up to a turn.
+    pub fn words_with_prefix_until(
         &self,
+        turn: u64,
         analyzer: &Analyzer,
         prefix: &[u8],
         mut each: impl FnMut(&[u8], DocId, u32),
@@ -124,36 +208,35 @@ impl IndexCache {
             if !analyzer.has_prefix(&cached.text, prefix) {
                 break;
             }
-            cached.each(&mut |doc, count| each(&cached.text, doc, count));
+            cached.each(turn, &mut |doc, count| each(&cached.text, doc, count));
         }
     }
 
     /// All words in their order, with the posting lists they would be written as.
     pub fn lists(&self) -> impl Iterator<Item = IndexedWord> {
-        self.words.values().map(CachedWord::list)
+        self.lists_below(DocId(u64::MAX))
     }
 
-    /// Empties it: what is to be written, words in their order. Documents added later must still have greater numbers.
-    pub fn take(&mut self) -> impl Iterator<Item = IndexedWord> + use<> {
-        self.bytes = 0;
-        self.documents = 0;
-        std::mem::take(&mut self.words).into_values().map(|word| word.list())
+    /// The same of the documents below `bound`; words that none of them has are left out.
+    pub fn lists_below(&self, bound: DocId) -> impl Iterator<Item = IndexedWord> {
+        self.words.values().filter_map(move |word| word.list(bound))
     }
 }
 
 impl CachedWord {
-    fn each(&self, each: &mut impl FnMut(DocId, u32)) {
-        for posting in &self.postings {
+    fn each(&self, turn: u64, each: &mut impl FnMut(DocId, u32)) {
+        for posting in self.postings.iter().filter(|posting| posting.turn <= turn) {
             each(posting.doc, posting.positions.len() as u32);
         }
     }
 
-    fn list(&self) -> IndexedWord {
+    fn list(&self, bound: DocId) -> Option<IndexedWord> {
         let mut nodes = Nodes::default();
-        for posting in &self.postings {
+        for posting in self.postings.iter().take_while(|posting| posting.doc < bound) {
             nodes.push(posting.doc, &posting.positions);
         }
-        IndexedWord { text: self.text.clone(), nodes: nodes.finish() }
+        let nodes = nodes.finish();
+        (!nodes.is_empty()).then(|| IndexedWord { text: self.text.clone(), nodes })
     }
 }
 
@@ -187,8 +270,39 @@ mod tests {
         let lists: Vec<_> = cache.lists().collect();
         assert_eq!(&*lists[0].text, "éclair".as_bytes());
         assert_eq!(lists[0].nodes[0].ilist, [0x81, 0x80, 0x88, 0, 0x81, 0x85, 0]);
-        assert_eq!(cache.take().collect::<Vec<_>>(), lists);
-        assert_eq!((cache.bytes(), cache.documents(), cache.words()), (0, 0, 0));
+        cache.add(&analyzer(), DocId(2), [Some(b"again".as_slice())]);
+        assert_eq!(cache.lists().collect::<Vec<_>>(), lists, "a document is added once");
+    }
+
+    fn found(cache: &IndexCache, turn: u64, word: &str) -> Vec<u64> {
+        let mut found = Vec::new();
+        cache.word_until(turn, &analyzer(), word.as_bytes(), |doc, _| found.push(doc.0));
+        found
+    }
+
+    #[test]
+    fn documents_come_in_any_order_and_have_turns() {
+        let mut cache = IndexCache::new();
+        for doc in [7, 3, 5] {
+            cache.add(&analyzer(), DocId(doc), [Some(b"apple pear".as_slice())]);
+        }
+        assert_eq!(found(&cache, u64::MAX, "apple"), [3, 5, 7]);
+        assert_eq!(found(&cache, 2, "apple"), [3, 7], "5 came later");
+        let rest = cache.from_document(DocId(5));
+        assert_eq!(found(&rest, 2, "pear"), [7], "turns stay");
+        let below: Vec<_> = cache.lists_below(DocId(5)).collect();
+        assert_eq!(below.len(), 2);
+        assert_eq!((below[0].nodes[0].first, below[0].nodes[0].doc_count), (DocId(3), 1));
+        assert!(cache.has_below(DocId(4)) && !rest.has_below(DocId(5)));
+
+        let mut other = IndexCache::new();
+        other.add(&analyzer(), DocId(4), [Some(b"apple".as_slice())]);
+        other.add(&analyzer(), DocId(5), [Some(b"never".as_slice())]);
+        let turn = cache.turn();
+        cache.absorb(other);
+        assert_eq!(found(&cache, u64::MAX, "apple"), [3, 4, 5, 7]);
+        assert_eq!(found(&cache, turn, "apple"), [3, 5, 7]);
+        assert_eq!(found(&cache, u64::MAX, "never"), [0; 0], "5 was there");
     }
 
     #[test]

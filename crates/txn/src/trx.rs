@@ -9,6 +9,7 @@ use crate::undo::TrxUndo;
 use crate::views::{TrxHandle, ViewPlace};
 use crate::wait::WaitHook;
 use parking_lot::Mutex;
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_base::TrxId;
@@ -39,7 +40,12 @@ pub struct Trx {
     pub(crate) hook: Arc<dyn WaitHook>,
     /// Where a row is that is likely to be changed next.
     last_locked: Mutex<Option<Bookmark>>,
+    /// What the layer above keeps with it.
+    pub(crate) companion: Option<Companion>,
 }
+
+/// What a layer above keeps with a transaction; which type it has is known there.
+pub type Companion = Box<dyn Any + Send + Sync>;
 
 impl Trx {
     pub(crate) fn new(shared: TrxRef, place: ViewPlace, hook: Arc<dyn WaitHook>) -> Trx {
@@ -57,7 +63,14 @@ impl Trx {
             lock_wait_timeout_us: LOCK_WAIT_TIMEOUT_US,
             hook,
             last_locked: Mutex::default(),
+            companion: None,
         }
+    }
+
+    /// What the layer above keeps with it, as long as it lasts: it is dropped when the transaction ends, unless it was taken.
+    #[inline]
+    pub fn companion(&mut self) -> &mut Option<Companion> {
+        &mut self.companion
     }
 
     /// The part that others see.

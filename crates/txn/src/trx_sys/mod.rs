@@ -316,6 +316,7 @@ impl TrxSystem {
     fn renew(&self, trx: &mut Trx) {
         trx.dict_operation = false;
         trx.unchanged = 0;
+        trx.companion = None;
         // Mine and the session list's.
         if Arc::strong_count(&trx.shared) > 2 {
             let mut current = trx.place.trx.lock();
