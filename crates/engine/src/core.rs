@@ -2,6 +2,7 @@
 
 use crate::dict::Dictionary;
 use crate::dict::objects::Objects;
+use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::hot_set::HotSet;
 use crate::mdl::{MdlContext, MdlSys};
@@ -38,6 +39,8 @@ pub struct Core {
     pub dict: Dictionary,
     /// The temporary tables of all sessions.
     pub(crate) temporaries: Temporaries,
+    /// Documents of full-text indexes.
+    pub documents: Documents,
     /// Metadata locks.
     pub mdl: MdlSys,
     /// FLUSH TABLES WITH READ LOCK.
@@ -93,6 +96,7 @@ impl Core {
             txn,
             dict,
             temporaries: Temporaries::default(),
+            documents: Documents::default(),
             mdl: MdlSys::default(),
             read_lock: Arc::default(),
             metrics: Metrics::default(),

@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::dict::{CreateSystem, Dictionary};
 use crate::error::{Error, Result};
+use crate::fulltext;
 use crate::options::Options;
 use crate::recovery;
 use crate::services::Services;
@@ -70,6 +71,11 @@ impl Engine {
         })?;
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
         let core = Arc::new(Core::new(options, storage, txn, dict));
+        let reader = Arc::downgrade(&core);
+        core.documents.set_loader(Box::new(move |table| match reader.upgrade() {
+            Some(core) => fulltext::load(&core, table),
+            None => Err(Error::WrongState("the engine is closed")),
+        }));
         recovery::run(&core, resurrected)?;
         let leftovers = core.leftovers.lock().clone();
         if let Some(services) = &mut services {
@@ -132,6 +138,9 @@ impl Engine {
         if how == 0 && !core.storage.options().read_only {
             while core.rollback_step()? {}
             while core.purge_step()? {}
+        }
+        if how < 2 && !core.storage.options().read_only {
+            fulltext::write_all(core);
         }
         drop(services.take());
         core.dump_hot_set_at_end();

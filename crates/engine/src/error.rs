@@ -142,6 +142,9 @@ pub enum Error {
         /// What.
         why: crate::unmaintained::Unmaintained,
     },
+    /// The user's own number of a document cannot be: it is 0, below one that was committed, or far above; or the text changes and
+    /// the number does not.
+    BadDocId(String),
     /// Stored rows contradict each other: damage.
     Corrupt(String),
     /// More was changed while the index of this name was built (or, by another name, the table was written anew) than the log
@@ -218,6 +221,7 @@ impl fmt::Display for Error {
             Error::UnknownCollation { table, collation } => {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
+            Error::BadDocId(table) => write!(f, "table {table}: a FTS_DOC_ID that cannot be"),
             Error::Unmaintained { table, why } => write!(f, "table {table} can only be read: {why}"),
             Error::OnlineLogTooBig(name) => {
                 write!(f, "{name}: rows were changed faster than the log of changes could be applied")

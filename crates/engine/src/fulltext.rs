@@ -1,20 +1,85 @@
-//! Full-text indexes: posting lists in InnoDB's auxiliary tables (`dict::fulltext`), as a MySQL 5.6 server has them. Making and dropping them is
+//! Full-text indexes: posting lists in InnoDB's auxiliary tables ([`crate::dict::fulltext`]). Making and dropping them is
 //! [`crate::ddl`]'s.
 //!
 //! An index has no tree. Its words are rows of six tables of the dictionary, `FTS_<table>_<index>_INDEX_1` to `_6`; what concerns all
 //! full-text indexes of a table is in others, `FTS_<table>_DELETED` and so on (numbers as 16 hexadecimal digits). They are ordinary
-//! tables and are read as such, under the view of the transaction.
+//! tables, which the engine keeps itself.
 //!
-//! What the server had only in its memory when it ended is made again: documents from `synced_doc_id` on are read from the rows.
-//! What makes words of texts and answers of queries is [`vaquita_fts`].
+//! Words of documents whose numbers are from `synced_doc_id` on are in memory only ([`crate::documents`]); they are made of the rows
+//! again when a folder is opened. What makes words of texts and answers of queries is [`vaquita_fts`].
 //!
-//! A table that has such an index can be read and not changed ([`crate::table::Unmaintained`]): nobody here writes these tables.
+//! | part | module |
+//! |---|---|
+//! | auxiliary tables, opened and changed | `auxiliary` |
+//! | what the files have, read when a table is first used | `load` |
+//! | what commits do | `commit` |
+//! | writing words | `sync` |
+//! | removing deleted documents | `optimize` |
+//! | searches | `reader` |
+//! | holding indexes against rows | `verify` |
+//! | what is in an index, to be looked at | [`show`] |
 
+mod auxiliary;
+mod commit;
+mod load;
+mod optimize;
 mod reader;
+pub mod show;
+mod sync;
+mod verify;
 
 pub use crate::dict::fulltext::{DOC_ID, DOC_ID_INDEX, doc_id_column, doc_id_key};
+pub(crate) use commit::{after_commit, before_commit};
+pub(crate) use load::load;
 pub use reader::FullTextReader;
+pub(crate) use sync::write_all;
 pub use vaquita_fts::DocId;
 pub use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
+pub use vaquita_fts::ilist::Postings;
 pub use vaquita_fts::query::SyntaxError;
 pub use vaquita_fts::search::{Match, Mode, SearchError, best_first};
+pub use vaquita_fts::stopwords::DEFAULT as DEFAULT_STOPWORDS;
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::table::{FullTextIndex, Table};
+use std::sync::Arc;
+use vaquita_format::collation::Collation;
+
+/// Writes the words that are in memory only, and removes deleted documents from the lists of at most so many words
+/// (`ft_num_word_optimize`): what OPTIMIZE TABLE does under `optimize_fulltext_only`. Whether all are removed. The caller has a
+/// metadata lock on the table.
+///
+/// # Errors
+/// Those of reading and changing rows. What was done stays; the next call goes on.
+pub fn optimize(core: &Core, table: &Arc<Table>, words_max: u64) -> Result<bool> {
+    optimize::optimize(core, table, words_max)
+}
+
+/// Holds the full-text indexes of a table against its rows; nobody changes it meanwhile. `go_on` is asked before every row.
+///
+/// # Errors
+/// [`Error::Corrupt`] says what is wrong; [`Error::Interrupted`]; those of reading.
+pub fn check(core: &Core, table: &Arc<Table>, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+    verify::check(core, table, go_on)
+}
+
+/// Writes the words that are in memory only: `synced_doc_id` is the next number then, unless open transactions have numbers.
+///
+/// # Errors
+/// Those of reading and changing rows.
+pub fn flush(core: &Core, table: &Arc<Table>) -> Result<()> {
+    core.documents.with(table, |_| ())?;
+    sync::write(core, table).map(drop)
+}
+
+/// The collation of the words of an index.
+fn collation_of(table: &Table, index: &FullTextIndex) -> Result<Collation> {
+    let first = index.columns.first().and_then(|column| table.columns.get(*column));
+    let collation = first.and_then(|column| Collation::of(column.def.collation_id()));
+    collation.ok_or_else(|| Error::TableUnusable {
+        table: table.name.clone(),
+        detail: format!("FULLTEXT index {}: the order of its words is not known", index.name),
+        damaged: false,
+    })
+}

@@ -36,6 +36,7 @@ pub mod core;
 pub mod cursor;
 pub mod ddl;
 pub mod dict;
+pub mod documents;
 pub mod engine;
 pub mod error;
 pub mod fulltext;

@@ -36,6 +36,21 @@ impl Live {
     }
 }
 
+/// How many words of full-text indexes are kept in memory.
+#[derive(Debug, Clone)]
+pub struct FullTextOptions {
+    /// Bytes of words of a table in memory beyond which they are written (`ft_cache_size`).
+    pub cache_size: u64,
+    /// The same of all tables; a table is written by whoever adds to it (`ft_total_cache_size`).
+    pub total_cache_size: u64,
+}
+
+impl Default for FullTextOptions {
+    fn default() -> Self {
+        Self { cache_size: 8_000_000, total_cache_size: 640_000_000 }
+    }
+}
+
 /// Settings of an engine.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -72,6 +87,8 @@ pub struct Options {
     pub word_sizes: RangeInclusive<usize>,
     /// Bytes of changes that may wait to be applied to an index that is built while rows change.
     pub online_alter_log_max_size: u64,
+    /// Words of full-text indexes in memory.
+    pub fulltext: FullTextOptions,
     /// How the real disk works; other file layers know nothing of it.
     pub disk: RealDiskOptions,
     /// Tables kept open in the dictionary cache (`table_definition_cache`).
@@ -102,6 +119,7 @@ impl Options {
             build_threads: std::thread::available_parallelism().map_or(1, |n| n.get().min(4)),
             word_sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
             online_alter_log_max_size: 128 << 20,
+            fulltext: FullTextOptions::default(),
             disk: RealDiskOptions::default(),
             table_definition_cache: 1_400,
             fast_shutdown: 1,

@@ -1,7 +1,9 @@
 //! XA: transactions that were prepared, and what is decided about them.
 
+use crate::documents;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::fulltext;
 use crate::row;
 use crate::session::Durability;
 use std::sync::atomic::Ordering;
@@ -23,13 +25,18 @@ impl Engine {
     pub fn xa_commit(&self, xid: &Xid) -> Result<Durability> {
         let mut trx = self.take_prepared(xid)?;
         let core = self.core();
+        let changes = documents::take_changes(&mut trx);
         let lsn = match core.txn.commit(&mut trx) {
             Ok(lsn) => lsn,
             Err(e) => {
+                documents::give_back(&mut trx, changes);
                 core.txn.detach_prepared(trx);
                 return Err(e.into());
             }
         };
+        if let Some(changes) = changes {
+            fulltext::after_commit(core, changes);
+        }
         self.release_prepared(xid);
         let policy = core.live.flush_log_at_trx_commit.load(Ordering::Relaxed);
         let policy = CommitPolicy::from_number(policy).unwrap_or_default();

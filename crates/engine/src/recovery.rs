@@ -7,6 +7,7 @@
 
 use crate::core::Core;
 use crate::ddl;
+use crate::documents;
 use crate::error::{Error, Result};
 use crate::row;
 use std::sync::Arc;
@@ -41,7 +42,11 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
     for found in others {
         lock_tables(core, &found.trx)?;
         match found.xid {
-            Some(_) => core.txn.detach_prepared(found.trx),
+            Some(_) => {
+                let mut trx = found.trx;
+                claim_documents(core, &mut trx)?;
+                core.txn.detach_prepared(trx);
+            }
             None => {
                 let mut recovered = core.recovered.lock();
                 let told = recovered.len() < TOLD_MAX;
@@ -106,6 +111,23 @@ fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
             Ok(None) | Err(Error::TableUnusable { .. }) => {}
             Err(e) => return Err(e),
         }
+    }
+    Ok(())
+}
+
+/// Keeps the documents of a prepared transaction from being written until it ends: which ones it has, only its rows say.
+fn claim_documents(core: &Core, trx: &mut Trx) -> Result<()> {
+    for id in core.txn.undo_tables(trx)? {
+        let table = match core.table_by_id(id) {
+            Ok(Some(table)) if !table.fulltext.is_empty() && table.doc_ids.is_some() => table,
+            Ok(_) | Err(Error::TableUnusable { .. }) => continue,
+            Err(e) => return Err(e),
+        };
+        documents::changes_of(trx).claim_unknown(&core.documents, &table)?;
+    }
+    // What went was noted when it was prepared.
+    if trx.companion().is_some() {
+        documents::changes_of(trx).deletes_written = true;
     }
     Ok(())
 }

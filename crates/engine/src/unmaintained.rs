@@ -5,7 +5,7 @@
 pub enum Unmaintained {
     /// It is one partition of a table: which rows belong into it, only the server knows.
     Partition,
-    /// It has a FULLTEXT index, is a part of one, or has kept the document ids of one that is gone.
+    /// It is a part of a FULLTEXT index, or has one whose documents have no numbers.
     FullText,
     /// It has triggers.
     Triggers,
@@ -15,7 +15,7 @@ impl std::fmt::Display for Unmaintained {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Unmaintained::Partition => "it is a partition of a MySQL server's table",
-            Unmaintained::FullText => "a FULLTEXT index of a MySQL server has or had its documents here",
+            Unmaintained::FullText => "a FULLTEXT index has its documents here",
             Unmaintained::Triggers => "it has triggers of a MySQL server",
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use vaquita_catalog::{TableInfo, error};
+use vaquita_engine::MdlMode;
 use vaquita_engine::fulltext::{FullTextReader, Mode, SearchError, best_first};
 use vaquita_engine::table::FullTextIndex;
 use vaquita_expr::{EvalCx, FullText};
@@ -44,13 +45,12 @@ impl Searchable {
     }
 
     fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
-        let (Some(db), Some(session)) = (cx.db, &mut cx.engine) else {
+        let Some(session) = &mut cx.engine else {
             return Err(SqlError::new(1105, "a full-text search without a session"));
         };
-        let size = |name| db.globals.uint(name) as usize;
-        let sizes = size("innodb_ft_min_token_size")..=size("innodb_ft_max_token_size");
-        let mut statement = session.statement();
-        let reader = FullTextReader::open(&mut statement, &self.info.table, &self.index, sizes);
+        let held = session.statement().hold_table(&self.info.table, MdlMode::SharedRead);
+        error::of_engine(held)?;
+        let reader = FullTextReader::open(session.core(), &self.info.table, &self.index);
         let reader = error::of_engine(reader)?;
         let mut found = reader.search(self.mode, query).map_err(|e| match e {
             SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),

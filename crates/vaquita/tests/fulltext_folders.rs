@@ -113,9 +113,6 @@ fn searches_are_answered_as_by_the_server() {
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), QUERIES.len(), wrong.join("\n"));
-    // Nobody here writes words, so nobody changes texts.
-    let why = ours.sql("update k.art set body = 'x' where id = 1").unwrap_err().to_string();
-    assert!(why.contains("1036") && why.contains("FULLTEXT"), "{why}");
     ours.stop().unwrap();
 }
 

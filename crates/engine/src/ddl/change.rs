@@ -207,6 +207,7 @@ impl<'a> Change<'a> {
         counters.iter().for_each(|(id, next)| core.dict.cache.set_counter(*id, *next));
         for id in dropped {
             core.dict.cache.forget(id);
+            core.documents.forget_dropped(id);
             core.txn.locks().forget_table(id);
         }
         // From here on nobody finds what is superfluous: others need not wait while the log is written and files go.

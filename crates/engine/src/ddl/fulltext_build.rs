@@ -91,6 +91,10 @@ pub(crate) fn begin(core: &Core, trx: &mut Trx, name: &str, specs: &[FullTextSpe
         return Err(Error::FolderReadOnly);
     }
     let table = core.table(name)?;
+    if !table.fulltext.is_empty() {
+        // Nobody else uses the table: all its documents are in the lists then, and come in.
+        crate::fulltext::flush(core, &table)?;
+    }
     let mut parts = {
         let _latch = core.dict.freeze();
         let row = core.dict.table_row(&core.storage, name)?;

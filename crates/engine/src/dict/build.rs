@@ -5,7 +5,7 @@ use crate::dict::row_versions::RowVersions;
 use crate::error::{Error, Result};
 use crate::mark::Mark;
 use crate::stats::TableStats;
-use crate::table::{Column, FieldSource, FullTextIndex, Index, Table};
+use crate::table::{Column, DocIds, FieldSource, FullTextIndex, Index, Table};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
@@ -174,6 +174,7 @@ impl TableParts {
             _ => None,
         });
         let cluster_fields = self.columns.iter().map(whole).collect::<Result<_>>()?;
+        let doc_ids = DocIds::of(&self.columns, &indexes, !self.fulltext.is_empty());
         Ok(Table {
             id: self.id,
             name: self.name,
@@ -193,6 +194,8 @@ impl TableParts {
             unknown_collation,
             unmaintained: None,
             fulltext: self.fulltext.into_iter().map(Arc::new).collect(),
+            doc_ids,
+            is_auxiliary: false,
             triggers: Vec::new(),
             is_system: self.is_system,
             building: Vec::new(),

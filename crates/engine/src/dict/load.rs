@@ -106,7 +106,7 @@ impl Dictionary {
         })?;
         (table.foreign_keys, table.referenced_by) = (foreign_keys, referenced_by);
         if !table.is_system {
-            table.unmaintained = self.unmaintained(storage, &row, &table.columns)?;
+            table.unmaintained = self.unmaintained(storage, &row, &mut table)?;
             table.triggers = self.objects.now().triggers_of(name).to_vec();
         }
         Ok(Some(table))
@@ -117,7 +117,7 @@ impl Dictionary {
         &self,
         storage: &Storage,
         row: &TableRow,
-        columns: &[Column],
+        table: &mut Table,
     ) -> Result<Option<Unmaintained>> {
         let short = row.name.split_once('/').map_or("", |(_, table)| table);
         if ["#P#", "#p#"].iter().any(|mark| short.contains(mark)) {
@@ -125,13 +125,8 @@ impl Dictionary {
         }
         // Auxiliary tables: the number of the table they serve follows.
         let number = short.strip_prefix("FTS_").and_then(|rest| rest.get(..16));
-        if number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit())) {
-            return Ok(Some(Unmaintained::FullText));
-        }
-        let id = rows::u64_value(row.id.get()).unwrap_or_default();
-        let indexes = rows::read(storage, self.sys.core.indexes.clustered(), &[&id])?;
-        let fulltext = indexes.iter().any(|index| index.u32(6) & index_type::FULLTEXT != 0);
-        if fulltext || columns.iter().any(|column| column.hidden) {
+        table.is_auxiliary = number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        if !table.fulltext.is_empty() && table.doc_ids.is_none() {
             return Ok(Some(Unmaintained::FullText));
         }
         let triggers = storage.options().dir.join(format!("{}.TRG", row.name));

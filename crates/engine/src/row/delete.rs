@@ -1,12 +1,13 @@
 //! Deleting a row: its clustered record is marked, then its entries in all secondary indexes. Purge removes them.
 
 use crate::core::Core;
+use crate::documents;
 use crate::error::Result;
 use crate::row::clustered::{Claim, Look, Ownership};
 use crate::row::entry::entry;
 use crate::row::lock::lock_table;
 use crate::row::{WriteOptions, clustered, foreign, key_fields, secondary};
-use crate::table::{RowKey, Table};
+use crate::table::{Columns, RowKey, Table};
 use std::sync::Arc;
 use vaquita_txn::{LockMode, Trx};
 
@@ -21,6 +22,7 @@ pub(super) fn delete(
 ) -> Result<bool> {
     table.check_writable()?;
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
+    let undo_no = trx.undo_no();
     let old = loop {
         let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), Claim::Keep)? else {
             return Ok(false);
@@ -39,5 +41,9 @@ pub(super) fn delete(
         foreign::parent_deleted(core, trx, table, index, &old, how, cascade)?;
     }
     table.tell(Some(&old), None, true);
+    if let Some(ids) = &table.doc_ids {
+        let document = documents::number_in(table, ids, old.column(table, ids.column))?;
+        documents::note(trx, undo_no, table, document, false);
+    }
     Ok(true)
 }

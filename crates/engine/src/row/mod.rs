@@ -13,6 +13,7 @@
 //! | changes of secondary indexes | [`secondary`] |
 //! | uniqueness, foreign keys | [`duplicate`](mod@duplicate), [`foreign`](mod@foreign) |
 //! | the statements | [`insert`](mod@insert), [`update`](mod@update), [`delete`](mod@delete) |
+//! | numbers of documents, for full-text indexes | [`document`](mod@document) |
 //! | taking changes back | [`rollback`](mod@rollback) |
 //! | changes of a table that nobody else knows | [`private`](mod@private) |
 //!
@@ -28,6 +29,7 @@
 pub(crate) mod cluster_insert;
 pub(crate) mod clustered;
 mod delete;
+mod document;
 pub(crate) mod duplicate;
 pub mod entry;
 pub(crate) mod foreign;
@@ -45,6 +47,7 @@ pub mod versions;
 pub(crate) use rollback::roll_back_or_later;
 
 use crate::core::Core;
+use crate::documents;
 use crate::error::{Error, Result};
 use crate::table::{Field, RowKey, Table};
 use smallvec::SmallVec;
@@ -117,7 +120,10 @@ pub fn insert(
     how: WriteOptions,
 ) -> Result<RowKey> {
     assert_runs(trx);
-    let key = insert::insert(core, trx, table, row, how)?;
+    let key = match &table.doc_ids {
+        None => insert::insert(core, trx, table, row, how)?,
+        Some(ids) => document::insert(core, trx, table, ids, row, how)?,
+    };
     table.stats.row_changed(1);
     Ok(key)
 }
@@ -191,6 +197,7 @@ pub fn rollback_to(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
 }
 
 fn take_back(core: &Core, trx: &mut Trx, from: u64) -> Result<()> {
+    documents::forget_notes(trx, from);
     let is_long = trx.undo_no().saturating_sub(from) > LONG_ROLLBACK;
     let hook = trx.wait_hook().clone();
     let mut all = || {

@@ -12,8 +12,10 @@
 //! rollback of its insert leaves them alone, and the old record gives them away.
 
 use crate::core::Core;
+use crate::documents;
 use crate::error::Result;
 use crate::row::clustered::{Claim, LIVE, Look, Ownership};
+use crate::row::document::{self, Renumbered};
 use crate::row::entry::{Changed, Entry, build, cut, entry, index_has, same_bytes};
 use crate::row::image::Image;
 use crate::row::lock::lock_table;
@@ -22,6 +24,7 @@ use crate::row::{WriteOptions, cluster_insert, clustered, foreign, key_fields, s
 use crate::table::{Field, FieldSource, RowKey, Table};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use vaquita_base::codec::put_u64;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
 use vaquita_format::tuple::TupleField;
 use vaquita_format::undo::record::UndoType;
@@ -39,6 +42,7 @@ pub(super) fn update(
 ) -> Result<bool> {
     table.check_writable()?;
     lock_table(core, trx, table, LockMode::IntentionExclusive)?;
+    let mut stored = [0; 8];
     loop {
         let Look::Row(mut old) = clustered::look(core, trx, table, &key_fields(key), Claim::Keep)? else {
             return Ok(false);
@@ -56,6 +60,12 @@ pub(super) fn update(
             return Ok(false);
         }
         old.load_external(core, table)?;
+        let undo_no = trx.undo_no();
+        let document = document::renumber(core, trx, table, &old, &real)?;
+        if let Some(Renumbered { number, column: Some(column), .. }) = document {
+            put_u64(&mut stored, 0, number);
+            real.push((column, Some(&stored)));
+        }
         let row = Changed { old: &old, changes: &real };
         let changed = changed_fields(table, &row);
         let n_key = table.clustered().def().n_uniq();
@@ -65,6 +75,10 @@ pub(super) fn update(
             update_values(core, trx, table, &row, &changed, how, cascade)?
         };
         if done {
+            if let Some(Renumbered { before, number, .. }) = document {
+                documents::note(trx, undo_no, table, before, false);
+                documents::note(trx, undo_no, table, number, true);
+            }
             return Ok(true);
         }
     }

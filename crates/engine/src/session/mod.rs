@@ -31,7 +31,9 @@ pub use statement::Statement;
 
 use crate::core::Core;
 use crate::ddl::Temporary;
+use crate::documents;
 use crate::error::{Error, Result};
+use crate::fulltext;
 use crate::mdl::{MdlContext, MdlMode};
 use crate::progress::Progress;
 use crate::read_lock::{ReadLockPlace, Work};
@@ -147,6 +149,11 @@ impl Session {
             temporary: Vec::new(),
             temporary_generation: 0,
         }
+    }
+
+    /// What it shares with the other sessions of its folder.
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// Who is told around waits of this session.
@@ -450,8 +457,19 @@ impl Session {
             self.rollback()?;
             return Err(e);
         }
+        if let Err(e) = fulltext::before_commit(&self.core, &mut self.trx) {
+            self.read_lock.end(Work::Commit);
+            self.trx.give_back_temporary(temporary);
+            self.rollback()?;
+            return Err(e);
+        }
+        let documents = documents::take_changes(&mut self.trx);
         let done = self.core.txn.commit(&mut self.trx);
         self.read_lock.end(Work::Commit);
+        match (&done, documents) {
+            (Ok(_), Some(changes)) => fulltext::after_commit(&self.core, changes),
+            (_, changes) => documents::give_back(&mut self.trx, changes),
+        }
         match (&done, temporary) {
             (Ok(_), Some(undo)) => temporary::end(&self.core, undo),
             (_, undo) => self.trx.give_back_temporary(undo),

@@ -5,7 +5,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::row::{self, WriteOptions};
-use crate::table::{Field, RowKey, Table};
+use crate::table::{Field, RowKey, Table, Unmaintained};
 use std::sync::Arc;
 use vaquita_txn::{AccessMode, LockMode, Trx, TrxState};
 
@@ -88,6 +88,9 @@ impl Statement<'_> {
         }
         if session.trx.access() == AccessMode::ReadOnly {
             return Err(Error::ReadOnly);
+        }
+        if table.is_auxiliary {
+            return Err(Error::Unmaintained { table: table.name.clone(), why: Unmaintained::FullText });
         }
         session.check_changeable()?;
         session.begin_change()?;

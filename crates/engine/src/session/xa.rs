@@ -22,6 +22,10 @@ impl Session {
         if let Some(undo) = self.trx.take_temporary() {
             super::temporary::end(&self.core, undo);
         }
+        if let Err(e) = crate::fulltext::before_commit(&self.core, &mut self.trx) {
+            self.rollback()?;
+            return Err(e);
+        }
         let lsn = self.core.txn.prepare(&mut self.trx, xid)?;
         let mut trx = self.core.txn.new_trx();
         trx.set_wait_hook(self.waiter.hook.clone());

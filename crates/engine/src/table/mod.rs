@@ -157,6 +157,30 @@ pub struct FullTextIndex {
     pub columns: Vec<usize>,
 }
 
+/// How the documents of a table's rows are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocIds {
+    /// Position of the column with the numbers.
+    pub column: usize,
+    /// The column is InnoDB's: rows get their numbers here. Else the user gives them.
+    pub hidden: bool,
+    /// Position of the index by which documents are found.
+    pub index: usize,
+}
+
+impl DocIds {
+    /// How documents are numbered in a table of these columns and indexes, of which some are searched.
+    pub(crate) fn of(columns: &[Column], indexes: &[Arc<Index>], is_searched: bool) -> Option<DocIds> {
+        let column = columns.iter().position(|column| column.def.name == "FTS_DOC_ID")?;
+        let hidden = columns[column].hidden;
+        let by_it = |index: &Arc<Index>| {
+            index.is_unique() && matches!(&index.parts[..], [part] if part.column == column)
+        };
+        let index = indexes.iter().position(by_it)?;
+        (hidden || is_searched).then_some(DocIds { column, hidden, index })
+    }
+}
+
 /// What happens to child rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReferentialAction {
@@ -229,6 +253,11 @@ pub struct Table {
     pub unmaintained: Option<Unmaintained>,
     /// Its FULLTEXT indexes, which have no trees.
     pub fulltext: Vec<Arc<FullTextIndex>>,
+    /// How the documents of its rows are numbered, if it has or had such indexes.
+    pub doc_ids: Option<DocIds>,
+    /// It is part of a FULLTEXT index of another table: the engine keeps it, no statement changes it, and the locks on that table's
+    /// name are its own.
+    pub is_auxiliary: bool,
     /// Its triggers, in the order of their making.
     pub triggers: Vec<Arc<Object>>,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.

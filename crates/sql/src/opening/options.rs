@@ -67,6 +67,8 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     options.sort_buffer_size = size("sort_buffer_size");
     options.word_sizes = size("ft_min_token_size")..=size("ft_max_token_size");
     options.online_alter_log_max_size = number("online_alter_log_max_size");
+    options.fulltext.cache_size = number("ft_cache_size");
+    options.fulltext.total_cache_size = number("ft_total_cache_size");
     options.disk.native_aio = number("use_native_aio") != 0;
     options.disk.io_threads = size("read_io_threads") + size("write_io_threads");
     options.hot_set.file = globals.text("innodb_buffer_pool_filename").unwrap_or_default().into();

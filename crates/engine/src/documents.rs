@@ -1,0 +1,544 @@
+//! Documents of full-text indexes, as far as they are in memory: which number is next, which numbers open transactions have, which
+//! documents are deleted, and the words that are not written yet. What is done with them is in [`crate::fulltext`].
+//!
+//! It is kept by the numbers of tables, apart from their objects, which come and go: lost, it is read again from the files
+//! ([`Loader`]), and the next number never goes back.
+//!
+//! # Invariants
+//! - I1: a number taken by a transaction is *claimed* until the transaction has ended and its documents are in the cache, so that no
+//!   number below the least claim is still to come. That is how far words may be written ([`TableDocuments::begin_writing`]).
+//! - I2: a document whose words are below [`Loaded::synced`] is in the lists of the files or deleted; any other one that is committed
+//!   is in the caches.
+//!
+//! # Latching
+//! `TableDocuments::state` is taken under no latch, the dictionary's included: under it rows are read when a table is loaded, and the
+//! transaction commits that has written lists. Caches are locked under it or alone; the map of tables alone.
+
+use crate::error::{Error, Result};
+use crate::table::{DocIds, Table};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+use vaquita_base::{IndexId, TableId};
+use vaquita_fts::DocId;
+use vaquita_fts::analyzer::Analyzer;
+use vaquita_fts::cache::IndexCache;
+use vaquita_txn::Trx;
+
+/// By how much the number of a new row may be above the greatest one so far; 5.6.24 refuses others. It lets updates have them.
+const JUMP_MAX: u64 = 10_000;
+
+/// Reads what the files have of a table's documents.
+pub(crate) type Loader = Box<dyn Fn(&Arc<Table>) -> Result<Loaded> + Send + Sync>;
+
+/// Of all tables.
+#[derive(Default)]
+pub struct Documents {
+    tables: Mutex<HashMap<TableId, Arc<TableDocuments>>>,
+    loader: OnceLock<Loader>,
+    /// Bytes of all caches.
+    cached: AtomicI64,
+}
+
+impl std::fmt::Debug for Documents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Documents").field("tables", &self.tables.lock().len()).finish_non_exhaustive()
+    }
+}
+
+/// Of one table.
+#[derive(Debug)]
+pub(crate) struct TableDocuments {
+    pub(crate) id: TableId,
+    state: Mutex<State>,
+    /// What is loaded is to be read again.
+    stale: AtomicBool,
+    /// Held by whoever writes lists or removes deleted documents from them.
+    pub(crate) writing: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// One more than the greatest number so far.
+    next: u64,
+    /// Numbers of open transactions: for each transaction its least one.
+    claims: BTreeMap<u64, u32>,
+    loaded: Option<Loaded>,
+    /// What [`Documents::cached`] has of it.
+    counted: i64,
+}
+
+/// What the files had.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) indexes: Vec<IndexWords>,
+    /// One more than the greatest number in the files.
+    pub(crate) next: u64,
+    /// Documents that are gone and may still be in lists, and in which order they went.
+    pub(crate) deleted: HashMap<DocId, u64>,
+    /// How many went.
+    pub(crate) deletions: u64,
+    /// Documents below are in the lists.
+    pub(crate) synced: u64,
+}
+
+/// Words of an index.
+#[derive(Debug)]
+pub(crate) struct IndexWords {
+    pub(crate) id: IndexId,
+    pub(crate) analyzer: Arc<Analyzer>,
+    /// What is not written.
+    pub(crate) cache: Arc<RwLock<IndexCache>>,
+    /// What is being written: documents below the number.
+    pub(crate) writing: Option<(Arc<RwLock<IndexCache>>, DocId)>,
+}
+
+impl IndexWords {
+    pub(crate) fn new(id: IndexId, analyzer: Arc<Analyzer>, cache: IndexCache) -> IndexWords {
+        IndexWords { id, analyzer, cache: Arc::new(RwLock::new(cache)), writing: None }
+    }
+}
+
+/// What a search sees of what is in memory: documents that were there when it began.
+#[derive(Debug)]
+pub(crate) struct WordsSeen {
+    pub(crate) analyzer: Arc<Analyzer>,
+    /// Caches, with the documents and turns up to which they are looked at.
+    pub(crate) caches: Vec<(Arc<RwLock<IndexCache>>, DocId, u64)>,
+}
+
+/// Words that are being written.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    /// Documents below are written.
+    pub(crate) bound: DocId,
+    pub(crate) indexes: Vec<(IndexId, Arc<RwLock<IndexCache>>)>,
+}
+
+impl Documents {
+    /// Says how files are read; once.
+    pub(crate) fn set_loader(&self, loader: Loader) {
+        let first = self.loader.set(loader).is_ok();
+        debug_assert!(first, "an engine has one loader");
+    }
+
+    /// Of a table.
+    pub(crate) fn of(&self, id: TableId) -> Arc<TableDocuments> {
+        self.tables.lock().entry(id).or_insert_with(|| Arc::new(TableDocuments::new(id))).clone()
+    }
+
+    /// Tables with words that are not written.
+    pub(crate) fn unwritten(&self) -> Vec<TableId> {
+        let tables: Vec<_> = self.tables.lock().values().cloned().collect();
+        tables.iter().filter(|table| table.has_unwritten()).map(|table| table.id).collect()
+    }
+
+    /// Bytes of the caches of all tables.
+    pub(crate) fn cached_bytes(&self) -> u64 {
+        self.cached.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// Forgets what is in memory of a table, because its definition has changed or it is gone: what is not written is read again
+    /// from the rows when somebody asks.
+    pub(crate) fn forget(&self, id: TableId) {
+        let Some(table) = self.tables.lock().get(&id).cloned() else { return };
+        table.stale.store(true, Ordering::Release);
+        // The caller may hold the dictionary's latch: it waits for nobody. Whoever has the state now sees to it.
+        if let Some(mut state) = table.state.try_lock() {
+            self.drop_stale(&table, &mut state);
+        }
+    }
+
+    fn drop_stale(&self, of: &TableDocuments, state: &mut State) {
+        if of.stale.swap(false, Ordering::AcqRel) {
+            state.loaded = None;
+            self.count(state);
+        }
+    }
+
+    /// Forgets a table that is gone for good: its number never comes again.
+    pub(crate) fn forget_dropped(&self, id: TableId) {
+        self.forget(id);
+        self.tables.lock().remove(&id);
+    }
+
+    fn count(&self, state: &mut State) {
+        let indexes = state.loaded.iter().flat_map(|loaded| &loaded.indexes);
+        let bytes: usize = indexes.map(|index| index.cache.read().bytes()).sum();
+        let before = std::mem::replace(&mut state.counted, bytes as i64);
+        self.cached.fetch_add(bytes as i64 - before, Ordering::Relaxed);
+    }
+
+    /// The state of a table, read if need be.
+    fn loaded<'d>(&self, of: &'d TableDocuments, table: &Arc<Table>) -> Result<MutexGuard<'d, State>> {
+        let mut state = of.state.lock();
+        self.drop_stale(of, &mut state);
+        let is_of = |loaded: &Loaded| {
+            loaded.indexes.iter().map(|index| index.id).eq(table.fulltext.iter().map(|index| index.id))
+        };
+        if !state.loaded.as_ref().is_some_and(is_of) {
+            let loader = self.loader.get().ok_or(Error::WrongState("documents are numbered too early"))?;
+            let loaded = loader(table)?;
+            state.next = state.next.max(loaded.next);
+            state.loaded = Some(loaded);
+            self.count(&mut state);
+        }
+        Ok(state)
+    }
+
+    /// The number of a new document of a table that is numbered here.
+    ///
+    /// # Errors
+    /// Those of reading the files.
+    pub(crate) fn number(&self, trx: &mut Trx, table: &Arc<Table>) -> Result<u64> {
+        let of = self.of(table.id);
+        let mut state = self.loaded(&of, table)?;
+        let number = state.next;
+        state.next += 1;
+        if !table.fulltext.is_empty() {
+            changes_of(trx).claim(&of, &mut state, number);
+        }
+        Ok(number)
+    }
+
+    /// Whether the user's own number is good for a new document of a table: no less than the greatest one that was committed, and,
+    /// if the row is new, not far above.
+    ///
+    /// # Errors
+    /// [`Error::BadDocId`]; those of reading the files.
+    pub(crate) fn check_number(
+        &self,
+        trx: &mut Trx,
+        table: &Arc<Table>,
+        number: u64,
+        is_new_row: bool,
+    ) -> Result<()> {
+        let of = self.of(table.id);
+        let mut state = self.loaded(&of, table)?;
+        let last = state.next.saturating_sub(1);
+        if number == 0 || number < last || (is_new_row && number - last > JUMP_MAX) {
+            return Err(Error::BadDocId(table.name.clone()));
+        }
+        changes_of(trx).claim(&of, &mut state, number);
+        Ok(())
+    }
+
+    /// Whether a number was another document's, which may be in lists.
+    ///
+    /// # Errors
+    /// Those of reading the files.
+    pub(crate) fn is_used(&self, table: &Arc<Table>, number: u64) -> Result<bool> {
+        let of = self.of(table.id);
+        let state = self.loaded(&of, table)?;
+        let loaded = state.loaded.as_ref().expect("it was just read");
+        let doc = DocId(number);
+        let is_cached = |index: &IndexWords| index.cache.read().has(doc);
+        Ok(number < loaded.synced
+            || loaded.deleted.contains_key(&doc)
+            || loaded.indexes.iter().any(is_cached))
+    }
+
+    /// Does something with what is in memory of a table.
+    ///
+    /// # Errors
+    /// Those of reading the files.
+    pub(crate) fn with<R>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Loaded) -> R) -> Result<R> {
+        let of = self.of(table.id);
+        let mut state = self.loaded(&of, table)?;
+        let done = work(state.loaded.as_mut().expect("it was just read"));
+        self.count(&mut state);
+        Ok(done)
+    }
+
+    /// The same with what is there; nothing is read.
+    pub(crate) fn with_loaded<R>(&self, id: TableId, work: impl FnOnce(&mut Loaded) -> R) -> Option<R> {
+        let of = self.tables.lock().get(&id).cloned()?;
+        let mut state = of.state.lock();
+        self.drop_stale(&of, &mut state);
+        let done = work(state.loaded.as_mut()?);
+        self.count(&mut state);
+        Some(done)
+    }
+
+    /// Says that a document of that number is committed.
+    pub(crate) fn note_number(&self, id: TableId, number: u64) {
+        let of = self.of(id);
+        let mut state = of.state.lock();
+        state.next = state.next.max(number + 1);
+    }
+
+    /// Ends [`TableDocuments::begin_writing`]: with `commit`, after which searches find the words in the lists, or not at all.
+    ///
+    /// # Errors
+    /// Those of `commit`; the words are in the caches as before.
+    pub(crate) fn end_writing(
+        &self,
+        of: &TableDocuments,
+        writing: &Writing,
+        commit: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let mut state = of.state.lock();
+        let done = commit();
+        let Some(loaded) = &mut state.loaded else { return done };
+        let mut is_other = false;
+        for index in &mut loaded.indexes {
+            let Some((cache, _)) = index.writing.take() else {
+                is_other = true;
+                continue;
+            };
+            if done.is_err() {
+                index.cache.write().absorb(cache.read().clone());
+            }
+        }
+        if done.is_ok() {
+            loaded.synced = loaded.synced.max(writing.bound.0);
+            if is_other {
+                // It was read again meanwhile.
+                state.loaded = None;
+            }
+        }
+        self.count(&mut state);
+        done
+    }
+}
+
+impl TableDocuments {
+    fn new(id: TableId) -> TableDocuments {
+        TableDocuments {
+            id,
+            state: Mutex::default(),
+            stale: AtomicBool::new(false),
+            writing: Mutex::default(),
+        }
+    }
+
+    /// Whether a document was among the first so many that went.
+    pub(crate) fn is_deleted(&self, doc: DocId, deletions: u64) -> bool {
+        let state = self.state.lock();
+        let deleted = state.loaded.as_ref().and_then(|loaded| loaded.deleted.get(&doc));
+        deleted.is_some_and(|turn| *turn <= deletions)
+    }
+
+    fn has_unwritten(&self) -> bool {
+        let state = self.state.lock();
+        let caches = state.loaded.iter().flat_map(|loaded| &loaded.indexes);
+        caches.into_iter().any(|index| index.cache.read().documents() > 0)
+    }
+
+    /// Takes the words that can be written: those of documents below all numbers that are still to come. `None`: there are none.
+    ///
+    /// The caller holds [`TableDocuments::writing`] and calls [`Documents::end_writing`].
+    pub(crate) fn begin_writing(&self) -> Option<Writing> {
+        let mut state = self.state.lock();
+        let bound = state.claims.keys().next().copied().unwrap_or(state.next).min(state.next);
+        let bound = DocId(bound);
+        let loaded = state.loaded.as_mut().filter(|_| !self.stale.load(Ordering::Acquire))?;
+        if loaded.indexes.iter().all(|index| !index.cache.read().has_below(bound)) {
+            return None;
+        }
+        let mut indexes = Vec::with_capacity(loaded.indexes.len());
+        for index in &mut loaded.indexes {
+            let rest = index.cache.read().from_document(bound);
+            let cache = std::mem::replace(&mut index.cache, Arc::new(RwLock::new(rest)));
+            index.writing = Some((cache.clone(), bound));
+            indexes.push((index.id, cache));
+        }
+        Some(Writing { bound, indexes })
+    }
+}
+
+/// What a search sees of an index; under the state's mutex, which keeps commits of written lists away.
+pub(crate) fn seen(loaded: &Loaded, id: IndexId) -> Option<WordsSeen> {
+    let index = loaded.indexes.iter().find(|index| index.id == id)?;
+    let turn = |cache: &Arc<RwLock<IndexCache>>| cache.read().turn();
+    let mut caches = vec![(index.cache.clone(), DocId(u64::MAX), turn(&index.cache))];
+    if let Some((cache, bound)) = &index.writing {
+        caches.push((cache.clone(), *bound, turn(cache)));
+    }
+    Some(WordsSeen { analyzer: index.analyzer.clone(), caches })
+}
+
+/// A number that is to come: an open transaction has it.
+#[derive(Debug)]
+struct Claim {
+    documents: Arc<TableDocuments>,
+    number: u64,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut state = self.documents.state.lock();
+        release(&mut state, self.number);
+    }
+}
+
+fn release(state: &mut State, number: u64) {
+    if let Some(claims) = state.claims.get_mut(&number) {
+        *claims -= 1;
+        if *claims == 0 {
+            state.claims.remove(&number);
+        }
+    }
+}
+
+/// A document that came or went.
+#[derive(Debug, Clone, Copy)]
+struct Note {
+    /// Number of the undo record of the change.
+    undo_no: u64,
+    table: TableId,
+    doc: u64,
+    came: bool,
+}
+
+/// What a transaction has done to documents: its companion.
+#[derive(Debug, Default)]
+pub(crate) struct DocumentChanges {
+    notes: Vec<Note>,
+    claims: Vec<Claim>,
+    /// Tables whose documents it changed before a crash: what it did is in their rows alone.
+    pub(crate) unknown: Vec<TableId>,
+    /// What went is in the tables of deleted documents.
+    pub(crate) deletes_written: bool,
+}
+
+/// What a transaction has done to the documents of one table, all in all.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct NetChanges {
+    /// In ascending order.
+    pub(crate) came: Vec<u64>,
+    pub(crate) gone: Vec<u64>,
+}
+
+impl DocumentChanges {
+    fn claim(&mut self, of: &Arc<TableDocuments>, state: &mut State, number: u64) {
+        if let Some(claim) = self.claims.iter_mut().find(|claim| Arc::ptr_eq(&claim.documents, of)) {
+            if claim.number > number {
+                release(state, claim.number);
+                *state.claims.entry(number).or_insert(0) += 1;
+                claim.number = number;
+            }
+            return;
+        }
+        *state.claims.entry(number).or_insert(0) += 1;
+        self.claims.push(Claim { documents: of.clone(), number });
+    }
+
+    /// Says that all documents of a table below `number` are in the cache.
+    pub(crate) fn raise_claim(&mut self, id: TableId, number: u64) {
+        if let Some(claim) = self.claims.iter_mut().find(|claim| claim.documents.id == id) {
+            let mut state = claim.documents.state.lock();
+            release(&mut state, claim.number);
+            *state.claims.entry(number).or_insert(0) += 1;
+            claim.number = number;
+        }
+    }
+
+    /// Claims everything of a table that is not written, for a transaction that a crash has left prepared.
+    ///
+    /// # Errors
+    /// Those of reading the files.
+    pub(crate) fn claim_unknown(&mut self, documents: &Documents, table: &Arc<Table>) -> Result<()> {
+        let of = documents.of(table.id);
+        let mut state = documents.loaded(&of, table)?;
+        let synced = state.loaded.as_ref().map_or(0, |loaded| loaded.synced);
+        self.claim(&of, &mut state, synced);
+        self.unknown.push(table.id);
+        Ok(())
+    }
+
+    /// By table. What came and went does not count.
+    pub(crate) fn net(&self) -> BTreeMap<TableId, NetChanges> {
+        let mut tables = BTreeMap::<TableId, BTreeMap<u64, (bool, bool)>>::new();
+        for note in &self.notes {
+            // Whether it came first, and whether it is there in the end.
+            let doc = tables.entry(note.table).or_default().entry(note.doc).or_insert((note.came, note.came));
+            doc.1 = note.came;
+        }
+        let mut net = BTreeMap::<TableId, NetChanges>::new();
+        for (table, documents) in tables {
+            let changes = net.entry(table).or_default();
+            for (doc, (came_first, is_there)) in documents {
+                match (came_first, is_there) {
+                    (true, true) => changes.came.push(doc),
+                    (false, false) => changes.gone.push(doc),
+                    // It is as it was, or was never there.
+                    (true, false) | (false, true) => {}
+                }
+            }
+        }
+        net
+    }
+}
+
+/// What the transaction has done to documents, to be added to.
+pub(crate) fn changes_of(trx: &mut Trx) -> &mut DocumentChanges {
+    let companion = trx.companion().get_or_insert_with(|| Box::new(DocumentChanges::default()));
+    companion.downcast_mut().expect("transactions have no other companion")
+}
+
+/// Takes what the transaction has done to documents off it.
+pub(crate) fn take_changes(trx: &mut Trx) -> Option<Box<DocumentChanges>> {
+    let companion = trx.companion().take()?;
+    Some(companion.downcast().expect("transactions have no other companion"))
+}
+
+/// Gives them back: it did not end.
+pub(crate) fn give_back(trx: &mut Trx, changes: Option<Box<DocumentChanges>>) {
+    if let Some(changes) = changes {
+        *trx.companion() = Some(changes);
+    }
+}
+
+/// Notes a document that came or went by the change whose undo record had the number `undo_no`.
+pub(crate) fn note(trx: &mut Trx, undo_no: u64, table: &Table, doc: u64, came: bool) {
+    if !table.fulltext.is_empty() {
+        changes_of(trx).notes.push(Note { undo_no, table: table.id, doc, came });
+    }
+}
+
+/// Forgets the notes of changes that are taken back: from undo number `from` on.
+pub(crate) fn forget_notes(trx: &mut Trx, from: u64) {
+    if let Some(companion) = trx.companion() {
+        let changes: &mut DocumentChanges =
+            companion.downcast_mut().expect("transactions have no other companion");
+        changes.notes.retain(|note| note.undo_no < from);
+    }
+}
+
+/// The document of a row, by the stored value of its number.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn number_in(table: &Table, ids: &DocIds, stored: Option<&[u8]>) -> Result<u64> {
+    match stored {
+        Some(bytes) if bytes.len() == 8 => Ok(vaquita_base::codec::get_u64(bytes, 0)),
+        _ => Err(Error::Corrupt(format!(
+            "table {}: column {} of a row is {stored:?}",
+            table.name, table.columns[ids.column].def.name
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_and_goes_in_a_transaction_does_not_count() {
+        let note = |undo_no, doc, came| Note { undo_no, table: TableId(7), doc, came };
+        let changes = DocumentChanges {
+            notes: vec![
+                note(0, 5, false),
+                note(0, 9, true),
+                note(1, 9, false),
+                note(1, 10, true),
+                note(2, 3, false),
+            ],
+            ..DocumentChanges::default()
+        };
+        let net = changes.net();
+        assert_eq!(net[&TableId(7)], NetChanges { came: vec![10], gone: vec![3, 5] });
+    }
+}

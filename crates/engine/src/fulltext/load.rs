@@ -1,0 +1,172 @@
+//! What the files have of a table's documents: numbers, deleted documents, and the rows whose words nobody has written yet.
+
+use super::auxiliary::{self, Reading};
+use crate::core::Core;
+use crate::cursor::{Cursor, ReadOptions, Seek};
+use crate::documents::{IndexWords, Loaded};
+use crate::error::{Error, Result};
+use crate::table::{FullTextIndex, Table};
+use std::collections::HashMap;
+use std::sync::Arc;
+use vaquita_base::codec;
+use vaquita_format::collation::Collation;
+use vaquita_format::record::Offsets;
+use vaquita_fts::DocId;
+use vaquita_fts::analyzer::Analyzer;
+use vaquita_fts::cache::IndexCache;
+use vaquita_fts::search::Columns;
+use vaquita_fts::stopwords::Stopwords;
+
+/// Reads it all: see [`crate::documents`].
+///
+/// # Errors
+/// [`Error::TableUnusable`] if auxiliary tables are missing, or words are in an order that is not known; those of reading.
+pub(crate) fn load(core: &Core, table: &Arc<Table>) -> Result<Loaded> {
+    let mut loaded = Loaded {
+        indexes: Vec::new(),
+        next: greatest_number(core, table)? + 1,
+        deleted: HashMap::new(),
+        deletions: 0,
+        synced: 0,
+    };
+    if table.fulltext.is_empty() {
+        return Ok(loaded);
+    }
+    let mut reading = Reading::begin(core);
+    let config = auxiliary::common(core, table, "CONFIG")?;
+    loaded.synced = auxiliary::number(core, &mut reading.trx, &config, auxiliary::SYNCED)?.unwrap_or(0);
+    for name in [
+        auxiliary::DELETED,
+        auxiliary::DELETED_CACHE,
+        auxiliary::BEING_DELETED,
+        auxiliary::BEING_DELETED_CACHE,
+    ] {
+        let deleted = auxiliary::common(core, table, name)?;
+        let documents = auxiliary::documents(core, &mut reading.trx, &deleted)?;
+        loaded.deleted.extend(documents.into_iter().map(|doc| (doc, 0)));
+    }
+    let last_deleted = loaded.deleted.keys().max().map_or(0, |doc| doc.0);
+    loaded.next = loaded.next.max(loaded.synced).max(last_deleted + 1);
+
+    let mut columns = Vec::new();
+    for index in &table.fulltext {
+        let analyzer = analyzer(core, &mut reading, table, index, &config)?;
+        loaded.indexes.push(IndexWords::new(index.id, Arc::new(analyzer), IndexCache::new()));
+        columns.push(index.columns.clone());
+    }
+    let from = DocId(loaded.synced);
+    read_documents(&mut reading, table, from, Seek::GreaterOrEqual, &mut |doc, texts| {
+        for (words, columns) in loaded.indexes.iter().zip(&columns) {
+            words.cache.write().add(&words.analyzer, doc, columns.iter().map(|column| texts.of(*column)));
+        }
+        true
+    })?;
+    Ok(loaded)
+}
+
+/// How the texts of an index become words.
+fn analyzer(
+    core: &Core,
+    reading: &mut Reading<'_>,
+    table: &Table,
+    index: &FullTextIndex,
+    config: &Arc<Table>,
+) -> Result<Analyzer> {
+    let collation = super::collation_of(table, index)?;
+    let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
+    if auxiliary::number(core, &mut reading.trx, config, "use_stopword")? == Some(0) {
+        return Ok(analyzer.with_stopwords(Stopwords::none(collation)));
+    }
+    let list = auxiliary::setting(core, &mut reading.trx, config, "stopword_table_name")?.unwrap_or_default();
+    match String::from_utf8_lossy(&list).trim() {
+        "" => Ok(analyzer),
+        name => Ok(match stopwords(reading, name, collation)? {
+            Some(words) => analyzer.with_stopwords(words),
+            None => analyzer,
+        }),
+    }
+}
+
+/// The words of a table of stopwords; `None` without the table: the default list is taken then, as MySQL does it.
+fn stopwords(reading: &mut Reading<'_>, name: &str, collation: Collation) -> Result<Option<Stopwords>> {
+    let core = reading.core;
+    let table = match core.table(name) {
+        Ok(table) if table.column("value").is_some() => table,
+        Ok(_) | Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => {
+            core.notes.say(format!("full-text: {name} is no table of stopwords; the default ones are taken"));
+            return Ok(None);
+        }
+        Err(e) => return Err(e),
+    };
+    let column = table.column("value").expect("it was just found");
+    let mut words = Vec::new();
+    let mut cursor = Cursor::open(table, &ReadOptions::by_index(0).columns([column]))?;
+    while let Some(row) = cursor.next(core, &mut reading.trx)? {
+        words.extend(row.column(0).map(<[u8]>::to_vec));
+    }
+    Ok(Some(Stopwords::of(collation, words.iter().map(Vec::as_slice))))
+}
+
+/// The greatest number in the table, of a transaction that is still open perhaps.
+fn greatest_number(core: &Core, table: &Table) -> Result<u64> {
+    let Some(ids) = &table.doc_ids else { return Ok(0) };
+    let index = &table.indexes[ids.index];
+    let mut cursor = vaquita_btree::Cursor::new(&index.tree, &core.storage);
+    if !cursor.last()? {
+        return Ok(0);
+    }
+    let mut offsets = Offsets::new();
+    let Some(record) = cursor.record() else { return Ok(0) };
+    record.parse(index.def(), &mut offsets)?;
+    let stored = record.field(&offsets, 0).filter(|stored| stored.len() == 8);
+    Ok(stored.map_or(0, |stored| codec::get_u64(stored, 0)))
+}
+
+/// Texts of a row's indexed columns.
+#[derive(Debug)]
+pub(super) struct Texts {
+    columns: Vec<usize>,
+    texts: Columns,
+}
+
+impl Texts {
+    /// The text of a column of the table.
+    pub(super) fn of(&self, column: usize) -> Option<&[u8]> {
+        let at = self.columns.iter().position(|has| *has == column)?;
+        self.texts[at].as_deref()
+    }
+}
+
+/// Gives `each` the documents of a table from a number on, or one, as far as they are committed, until it says no.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn read_documents(
+    reading: &mut Reading<'_>,
+    table: &Arc<Table>,
+    from: DocId,
+    seek: Seek,
+    each: &mut dyn FnMut(DocId, &Texts) -> bool,
+) -> Result<()> {
+    let Some(ids) = &table.doc_ids else { return Ok(()) };
+    let mut columns: Vec<_> = table.fulltext.iter().flat_map(|index| index.columns.clone()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let mut wanted = vec![ids.column];
+    wanted.extend(&columns);
+    let mut texts = Texts { texts: vec![None; columns.len()], columns };
+    let mut cursor = Cursor::open(table.clone(), &ReadOptions::by_index(ids.index).columns(wanted))?;
+    cursor.seek(&[Some(&super::doc_id_key(from.0))], seek)?;
+    while let Some(row) = cursor.next(reading.core, &mut reading.trx)? {
+        let doc = auxiliary::doc_id(table, row.column(0))?;
+        for (at, text) in texts.texts.iter_mut().enumerate() {
+            let mut bytes = text.take().unwrap_or_default();
+            bytes.clear();
+            *text = row.read_column(at + 1, &mut bytes)?.then_some(bytes);
+        }
+        if !each(doc, &texts) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Writing: words from the caches become rows of the auxiliary tables.
+//!
+//! One transaction inserts the lists of all indexes of a table and moves `synced_doc_id`, so that a crash leaves all or nothing; what
+//! it leaves unwritten is read again from the rows. Documents that have numbers of open transactions below them wait: after a crash
+//! nobody would look for the lower ones.
+//!
+//! The caller holds a metadata lock on the table, or is alone.
+
+use super::auxiliary;
+use crate::core::Core;
+use crate::documents::Writing;
+use crate::error::Result;
+use crate::table::Table;
+use std::sync::Arc;
+use vaquita_base::TableId;
+use vaquita_fts::partition::table_of;
+use vaquita_txn::Trx;
+
+/// Writes what is cached of a table if it is more than `ft_cache_size`, or all tables have more than `ft_total_cache_size`.
+///
+/// # Errors
+/// As [`write`](fn@write).
+pub(super) fn write_if_full(core: &Core, id: TableId) -> Result<()> {
+    let bytes = core.documents.with_loaded(id, |loaded| {
+        let caches = loaded.indexes.iter().map(|index| index.cache.read().bytes() as u64);
+        caches.sum::<u64>()
+    });
+    let limits = &core.options.fulltext;
+    let is_full = bytes.is_some_and(|bytes| bytes > limits.cache_size);
+    if !is_full
+        && (bytes.is_none_or(|bytes| bytes == 0) || core.documents.cached_bytes() <= limits.total_cache_size)
+    {
+        return Ok(());
+    }
+    match core.table_by_id(id)? {
+        Some(table) => write(core, &table).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Writes what is cached of a table; whether there was anything.
+///
+/// # Errors
+/// Those of changing rows. What was to be written is in the caches as before.
+pub(crate) fn write(core: &Core, table: &Arc<Table>) -> Result<bool> {
+    let of = core.documents.of(table.id);
+    let _one_at_a_time = of.writing.lock();
+    let Some(writing) = of.begin_writing() else { return Ok(false) };
+    let written = auxiliary::change(core, |trx| write_lists(core, trx, table, &writing));
+    match written {
+        Ok((trx, ())) => {
+            core.documents.end_writing(&of, &writing, || auxiliary::commit(core, trx))?;
+            Ok(true)
+        }
+        Err(e) => {
+            let failed = core.documents.end_writing(&of, &writing, || Err(e));
+            failed.map(|()| true)
+        }
+    }
+}
+
+fn write_lists(core: &Core, trx: &mut Trx, table: &Arc<Table>, writing: &Writing) -> Result<()> {
+    for (index, cache) in &writing.indexes {
+        let tables = auxiliary::words(core, table, *index)?;
+        let Some(of) = table.fulltext.iter().find(|of| of.id == *index) else { continue };
+        let collation = super::collation_of(table, of)?;
+        // Nobody adds to what is being written.
+        let cache = cache.read();
+        for word in cache.lists_below(writing.bound) {
+            let into = &tables[table_of(collation, &word.text)];
+            for node in &word.nodes {
+                auxiliary::put_node(core, trx, into, &word.text, node)?;
+            }
+        }
+    }
+    let config = auxiliary::common(core, table, "CONFIG")?;
+    auxiliary::set(core, trx, &config, auxiliary::SYNCED, writing.bound.0.to_string().as_bytes())
+}
+
+/// Writes what is cached of all tables: a folder is closed. Tables that cannot be written keep their words in their rows.
+pub(crate) fn write_all(core: &Core) {
+    for id in core.documents.unwritten() {
+        let written = core.table_by_id(id).and_then(|table| match table {
+            Some(table) => write(core, &table).map(drop),
+            None => Ok(()),
+        });
+        if let Err(e) = written {
+            core.notes.say(format!("full-text: words of table {id} could not be written: {e}"));
+        }
+    }
+}
