@@ -3,7 +3,7 @@
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_engine::core::Core;
-use vaquita_engine::{Error, LockMode, MdlMode, Table, check};
+use vaquita_engine::{Error, LockMode, MdlMode, Table, check, fulltext};
 use vaquita_exec::Outcome;
 use vaquita_exec::dml::checksum;
 use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
@@ -74,7 +74,9 @@ type Line = (&'static str, String);
 /// What is said of one table.
 fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> SqlResult<Vec<Line>> {
     let mut lines = Vec::new();
-    if action == MaintainAction::Optimize {
+    let words_only =
+        action == MaintainAction::Optimize && cx.db.globals.is_on("innodb_optimize_fulltext_only");
+    if action == MaintainAction::Optimize && !words_only {
         // The table as it is now is found again below, and its absence told.
         match recreate(cx, name) {
             Err(e) if e.code == 1046 => return Err(e),
@@ -116,6 +118,7 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
         Err(e) => return Ok(failed(e)),
     };
     Ok(match action {
+        MaintainAction::Optimize if words_only => vec![words_optimized(cx, &info.table)],
         MaintainAction::Analyze | MaintainAction::Optimize => {
             lines.push(analyzed(cx, &info.table)?);
             lines
@@ -135,8 +138,11 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
 ///
 /// # Errors
 /// 1317: the statement was ended.
-fn checked(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Vec<Line>> {
-    let done = unless_ended(cx, |core, go_on| check::check_table_while(core, table, go_on))?;
+fn checked(cx: &mut StmtCx<'_>, table: &Arc<Table>) -> SqlResult<Vec<Line>> {
+    let done = unless_ended(cx, |core, go_on| {
+        check::check_table_while(core, table, go_on)?;
+        fulltext::check(core, table, go_on)
+    })?;
     Ok(match done {
         Ok(_) => vec![("status", "OK".to_owned())],
         Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
@@ -153,6 +159,18 @@ fn analyzed(cx: &mut StmtCx<'_>, table: &Table) -> SqlResult<Line> {
         Ok(_) => ("status", "OK".to_owned()),
         Err(e) => ("Error", vaquita_catalog::error::engine(&e).message.into_owned()),
     })
+}
+
+/// What is said of a table of which only the full-text indexes are looked after.
+fn words_optimized(cx: &mut StmtCx<'_>, table: &Arc<Table>) -> Line {
+    if table.fulltext.is_empty() {
+        return ("status", "OK".to_owned());
+    }
+    let words = cx.db.globals.uint("innodb_ft_num_word_optimize");
+    match fulltext::optimize(cx.db.engine().core(), table, words) {
+        Ok(_) => ("status", "OK".to_owned()),
+        Err(e) => ("Error", vaquita_catalog::error::engine(&e).message.into_owned()),
+    }
 }
 
 /// Work of the engine that asks now and then whether the statement goes on.

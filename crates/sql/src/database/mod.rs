@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::time::{Duration, Instant};
-use vaquita_engine::Engine;
+use vaquita_engine::{Engine, Table};
 use vaquita_parser::ast::ProgramKind;
 use vaquita_plan::VirtualTables;
 use vaquita_session::privilege::Priv;
@@ -202,6 +202,12 @@ impl Database {
         &self.accounts
     }
 
+    /// The table of a name as `innodb_ft_aux_table` has it, `database/table`, if it has full-text indexes.
+    pub(crate) fn fulltext_table(&self, name: &str) -> Option<Arc<Table>> {
+        // Who cannot use the table cannot look into its indexes either.
+        self.engine.core().table(name).ok().filter(|table| !table.fulltext.is_empty())
+    }
+
     /// Sets a global variable, here and in the engine if it is one of its.
     ///
     /// # Errors
@@ -243,6 +249,11 @@ impl Database {
             return self.switch_events(value);
         }
         if var == id::MANDATORY_ROLES && live::roles(var, &value).is_none() {
+            return Err(wrong_value(var, &value));
+        }
+        if let ("innodb_ft_aux_table", VarValue::Text(name)) = (var.def().name, &value)
+            && self.fulltext_table(name).is_none()
+        {
             return Err(wrong_value(var, &value));
         }
         let before = self.globals.get(var);

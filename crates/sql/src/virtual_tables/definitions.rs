@@ -272,6 +272,20 @@ pub(super) const TABLES: &[Definition] = &[
         ("TIME_ELAPSED", "bigint(21)"), ("TIME_RESET", "datetime"), ("STATUS", "varchar(193)!"),
         ("TYPE", "varchar(193)!"), ("COMMENT", "varchar(193)!"),
     ]),
+    ("INNODB_FT_DEFAULT_STOPWORD", &[("value", "varchar(18)!")]),
+    ("INNODB_FT_DELETED", &[("DOC_ID", "bigint(21) unsigned!")]),
+    ("INNODB_FT_BEING_DELETED", &[("DOC_ID", "bigint(21) unsigned!")]),
+    ("INNODB_FT_CONFIG", &[("KEY", "varchar(193)!"), ("VALUE", "varchar(193)!")]),
+    ("INNODB_FT_INDEX_CACHE", &[
+        ("WORD", "varchar(255)!"), ("FIRST_DOC_ID", "bigint(21) unsigned!"), ("LAST_DOC_ID", "bigint(21) unsigned!"),
+        ("DOC_COUNT", "bigint(21) unsigned!"), ("DOC_ID", "bigint(21) unsigned!"),
+        ("POSITION", "bigint(21) unsigned!"),
+    ]),
+    ("INNODB_FT_INDEX_TABLE", &[
+        ("WORD", "varchar(255)!"), ("FIRST_DOC_ID", "bigint(21) unsigned!"), ("LAST_DOC_ID", "bigint(21) unsigned!"),
+        ("DOC_COUNT", "bigint(21) unsigned!"), ("DOC_ID", "bigint(21) unsigned!"),
+        ("POSITION", "bigint(21) unsigned!"),
+    ]),
     ("INNODB_SYS_TABLES", &[
         ("TABLE_ID", "bigint(21) unsigned!"), ("NAME", "varchar(655)!"), ("FLAG", "int(11)!"), ("N_COLS", "int(11)!"),
         ("SPACE", "int(11)!"), ("FILE_FORMAT", "varchar(10)"), ("ROW_FORMAT", "varchar(12)"),

@@ -11,10 +11,12 @@
 //! | views | `schema_views` |
 //! | roles | `role_tables` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
+//! | full-text indexes | `fulltext_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
 
 mod definitions;
 mod events;
+mod fulltext_tables;
 mod innodb_tables;
 mod making;
 mod role_tables;
@@ -87,6 +89,12 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "INNODB_LOCKS" => innodb_tables::locks,
         "INNODB_LOCK_WAITS" => innodb_tables::lock_waits,
         "INNODB_METRICS" => innodb_tables::metrics,
+        "INNODB_FT_DEFAULT_STOPWORD" => fulltext_tables::default_stopwords,
+        "INNODB_FT_DELETED" => fulltext_tables::deleted,
+        "INNODB_FT_BEING_DELETED" => fulltext_tables::being_deleted,
+        "INNODB_FT_CONFIG" => fulltext_tables::config,
+        "INNODB_FT_INDEX_CACHE" => fulltext_tables::index_cache,
+        "INNODB_FT_INDEX_TABLE" => fulltext_tables::index_table,
         "INNODB_SYS_TABLES" => innodb_tables::sys_tables,
         "INNODB_SYS_COLUMNS" => innodb_tables::sys_columns,
         "INNODB_SYS_INDEXES" => innodb_tables::sys_indexes,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use vaquita_base::PageNo;
 use vaquita_base::codec::get_uint;
+use vaquita_engine::fulltext::Postings;
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::{self, header};
@@ -17,6 +18,9 @@ use crate::workshop::walk::child_page;
 
 /// Characters shown of a value.
 const VALUE_WIDTH: usize = 40;
+/// The index of a table of words of a full-text index, and how many documents of a list are shown.
+const WORDS_INDEX: &str = "FTS_INDEX_TABLE_IND";
+const LIST_LENGTH: usize = 10;
 
 pub(super) fn show(subject: &Subject, no: u32, out: &mut dyn Write) -> io::Result<bool> {
     let no = PageNo(no);
@@ -100,6 +104,7 @@ fn fields(
         let value = match offsets.field(page, rec, i) {
             None => "NULL".to_owned(),
             Some(v) if offsets.is_external(i) => external(v),
+            Some(v) if name == "ilist" && def.is_some_and(|d| d.name() == WORDS_INDEX) => postings(v),
             Some(v) => shown(v, field.map(|f| text_type(subject, &f.column)), &name),
         };
         write!(out, "{}{name}={value}", if i > 0 { ", " } else { "" })?;
@@ -145,6 +150,30 @@ fn shown(v: &[u8], text: Option<TextType>, name: &str) -> String {
         out.push_str("...");
     }
     out
+}
+
+/// A posting list of a full-text index: documents with the places of the word.
+fn postings(v: &[u8]) -> String {
+    let mut shown = Vec::new();
+    let mut postings = Postings::new(v);
+    loop {
+        match postings.next().and_then(|posting| posting.map(|p| Ok((p.doc, p.positions()?))).transpose()) {
+            Ok(Some((doc, positions))) => {
+                let positions: Vec<String> = positions.iter().map(u32::to_string).collect();
+                shown.push(format!("{doc}: {}", positions.join(" ")));
+            }
+            Ok(None) => break,
+            Err(e) => {
+                shown.push(e.to_string());
+                break;
+            }
+        }
+        if shown.len() == LIST_LENGTH {
+            shown.push("...".to_owned());
+            break;
+        }
+    }
+    format!("[{}]", shown.join("; "))
 }
 
 fn external(v: &[u8]) -> String {
