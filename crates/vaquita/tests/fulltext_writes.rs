@@ -447,3 +447,70 @@ fn optimize_goes_on_where_it_stopped() {
     assert!(checked.contains("status\tOK"), "{checked}");
     ours.stop().unwrap();
 }
+
+/// Rows of LOAD DATA are found, and those of a prepared transaction once it is committed, also when a kill and a restart lie between,
+/// and others have committed and written words meanwhile.
+#[test]
+fn loaded_files_and_prepared_transactions() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    theirs
+        .sql(
+            "create database k; create table k.c (id int primary key, t text, fulltext key t (t)) charset utf8;
+             insert into k.c values (1, 'old'), (2, 'old words')",
+        )
+        .unwrap();
+    let dir = theirs.datadir().to_owned();
+    theirs.shutdown().unwrap();
+    let options = ["--take-over", "--skip-grant-tables"];
+    let mut ours = Vaquita::start(Path::new(BINARY), &dir, &options).unwrap();
+    let file = std::env::temp_dir().join(format!("vq-loaded-{}", std::process::id()));
+    let lines: String = (10..60).map(|id| format!("{id}\tloaded word{}\n", id % 2)).collect();
+    std::fs::write(&file, lines).unwrap();
+    let load = format!("load data local infile '{}' into table k.c", file.display());
+    let mut client = ours.client("mariadb").unwrap();
+    assert!(client.args(["--local-infile=1", "--execute", &load]).status().unwrap().success());
+    std::fs::remove_file(&file).unwrap();
+
+    let mut session = Wire::connect(ours.port(), "root").unwrap();
+    for statement in [
+        "xa start 'a'",
+        "insert into k.c values (100, 'prepared loaded')",
+        "delete from k.c where id = 2",
+        "update k.c set t = 'new words' where id = 1",
+        "xa end 'a'",
+        "xa prepare 'a'",
+    ] {
+        assert_eq!(session.query(statement).unwrap().code(), 0, "{statement}");
+    }
+    drop(session);
+    let found = |ours: &Vaquita, word: &str| {
+        let query = format!("select count(*), min(id) from k.c where match (t) against ('{word}')");
+        ours.sql(&query).unwrap().trim().replace('\t', " ")
+    };
+    ours.sql("insert into k.c values (101, 'late loaded'); set global innodb_optimize_fulltext_only = 1; optimize table k.c").unwrap();
+    for round in 0..2 {
+        assert_eq!(found(&ours, "loaded"), "51 10", "round {round}");
+        assert_eq!(found(&ours, "word1"), "25 11");
+        assert_eq!(found(&ours, "old"), "2 1");
+        assert_eq!(found(&ours, "prepared"), "0 NULL");
+        if round == 0 {
+            ours.kill();
+            ours.start_again().unwrap();
+        }
+    }
+    ours.sql("xa commit 'a'").unwrap();
+    assert_eq!(found(&ours, "loaded"), "52 10");
+    assert_eq!(found(&ours, "prepared"), "1 100");
+    assert_eq!(found(&ours, "old"), "0 NULL");
+    assert_eq!(found(&ours, "new"), "1 1");
+    let checked = ours.sql("check table k.c").unwrap();
+    assert!(checked.contains("status\tOK"), "{checked}");
+    ours.stop().unwrap();
+
+    theirs.start_again().unwrap();
+    for (word, count) in [("loaded", 52), ("prepared", 1), ("old", 0), ("new", 1), ("late", 1)] {
+        let query = format!("select id from k.c where match (t) against ('{word}')");
+        assert_eq!(theirs.rows(&query).unwrap().len(), count, "{word}");
+    }
+    theirs.shutdown().unwrap();
+}
