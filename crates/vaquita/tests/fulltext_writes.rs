@@ -243,7 +243,7 @@ fn the_server_finds_what_was_written_here() {
 
 /// What is in the lists of a table, as INNODB_FT_INDEX_TABLE and the others show it.
 const LISTS: [&str; 4] = [
-    "select * from information_schema.innodb_ft_index_table order by 1, 5, 6, 2",
+    "select * from information_schema.innodb_ft_index_table order by 1, 2, 3, 4, 5, 6",
     "select * from information_schema.innodb_ft_deleted order by 1",
     "select * from information_schema.innodb_ft_being_deleted order by 1",
     "select * from information_schema.innodb_ft_config order by 1",
@@ -513,4 +513,79 @@ fn loaded_files_and_prepared_transactions() {
         assert_eq!(theirs.rows(&query).unwrap().len(), count, "{word}");
     }
     theirs.shutdown().unwrap();
+}
+
+/// A table that is made here, through changes of its definition with words in memory and in the lists: after each of them every word is
+/// found in exactly the rows that have it.
+#[test]
+fn definitions_change_under_the_words() {
+    let dir = vaquita_peers::scratch_dir("vq-words").unwrap();
+    let options = ["--skip-grant-tables", "--innodb_ft_cache_size=8000"];
+    let mut ours = Vaquita::start(Path::new(BINARY), &dir.join("data"), &options).unwrap();
+    ours.sql("create database k; create table k.c (id int primary key, t text, u varchar(200), fulltext key t (t)) charset utf8").unwrap();
+    let mut rng = Rng::new(3);
+    let mut table = "c".to_owned();
+    let mut columns = vec!["t"];
+    let steps = [
+        "select 1",
+        "alter table k.c add fulltext key u (u)",
+        "alter table k.c add column n int default 1, add key (n)",
+        "rename table k.c to k.d",
+        "optimize table k.d",
+        "alter table k.d drop index u",
+        "set global innodb_optimize_fulltext_only = 1; optimize table k.d",
+        "alter table k.d force",
+        "create fulltext index tu on k.d (u)",
+        "alter table k.d modify t mediumtext",
+        "truncate table k.d",
+        "alter table k.d drop index t",
+        "alter table k.d add fulltext key again (t), drop index n",
+        "rename table k.d to k.c",
+    ];
+    for step in steps {
+        let mut session = Wire::connect(ours.port(), "root").unwrap();
+        for _ in 0..60 {
+            let (id, text, more) = (rng.below(80), words(&mut rng, 7), words(&mut rng, 3));
+            let statement = match rng.below(5) {
+                0 => format!("delete from k.{table} where id = {id}"),
+                1 => format!("update k.{table} set t = '{text}' where id between {id} and {id} + 2"),
+                2 => format!("update k.{table} set u = '{more}' where id = {id}"),
+                _ => format!("replace into k.{table} (id, t, u) values ({id}, '{text}', '{more}')"),
+            };
+            let answer = session.query(&statement).unwrap();
+            assert_eq!(answer.code(), 0, "{statement}: {answer:?}");
+        }
+        drop(session);
+        ours.sql(step).unwrap_or_else(|e| panic!("{step}: {e:?}"));
+        match step {
+            _ if step.starts_with("rename") => table = step[step.len() - 1..].to_owned(),
+            _ if step.contains("fulltext key again") => columns = vec!["t", "u"],
+            _ if step.contains("drop index t") => columns = vec!["u"],
+            _ if step.contains("drop index u") => columns = vec!["t"],
+            _ if step.contains("fulltext key u") || step.contains("index tu") => columns = vec!["t", "u"],
+            _ => {}
+        }
+        let mut session = Wire::connect(ours.port(), "root").unwrap();
+        for column in &columns {
+            for word in WORDS
+                .iter()
+                .filter(|word| word.len() > 2 && word.is_ascii() && !["the", "elan"].contains(word))
+            {
+                let ids = format!("select group_concat(id order by id) from k.{table} where");
+                let found = session.query(&format!("{ids} match ({column}) against ('{word}')")).unwrap();
+                let has =
+                    session.query(&format!("{ids} concat(' ', {column}, ' ') like '% {word} %'")).unwrap();
+                assert_eq!(found, has, "{word} in {column} after {step}");
+            }
+        }
+        let checked = ours.sql(&format!("check table k.{table}")).unwrap();
+        assert!(checked.contains("status\tOK"), "{step}: {checked}");
+        drop(session);
+        if rng.below(3) == 0 {
+            ours.kill();
+            ours.start_again().unwrap();
+        }
+    }
+    ours.stop().unwrap();
+    std::fs::remove_dir_all(dir).unwrap();
 }
