@@ -1,13 +1,26 @@
 //! Values of expressions as one type or another: what functions ask of their arguments.
 
 use super::arith::integer_of;
-use super::node::Expr;
+use super::node::{Expr, Node};
 use super::{EvalCx, row::Row};
 use std::borrow::Cow;
+use vaquita_types::convert::shown;
 use vaquita_types::temporal::{Date, DateTime, Time};
 use vaquita_types::{Decimal, SqlResult, Value};
 
 impl Expr {
+    /// The value as it is stored in a column or variable: a DECIMAL that was calculated has all its digits then, not only those of its
+    /// type.
+    ///
+    /// # Errors
+    /// Those of evaluating it.
+    pub fn eval_to_store<'r>(&'r self, cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
+        match super::arith::unrounded(self, cx, row) {
+            Some(value) => Ok(value?.map_or(Value::Null, Value::Decimal)),
+            None => self.eval(cx, row),
+        }
+    }
+
     /// As a DOUBLE; `None` for NULL.
     pub(super) fn double(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<f64>> {
         Ok(match self.eval(cx, row)? {
@@ -83,6 +96,38 @@ impl Expr {
             v @ Value::Bytes(_) => v.to_datetime(&mut cx.convert_text()),
             v => v.to_datetime(&mut cx.convert()),
         })
+    }
+
+    /// As [`Expr::real_datetime`], but one whose month or day is zero is none either: of text and numbers this is said, also if a function
+    /// has made a date of them; of columns it is not.
+    pub(super) fn whole_datetime(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<DateTime>> {
+        let v = self.eval(cx, row)?;
+        self.whole(&v, cx, row)
+    }
+
+    /// [`Expr::whole_datetime`] of its value.
+    pub(super) fn whole(
+        &self,
+        v: &Value<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<Option<DateTime>> {
+        let Some(d) = v.to_datetime(&mut cx.convert()) else { return Ok(None) };
+        if d.date.month != 0 && d.date.day != 0 {
+            return Ok(Some(d));
+        }
+        let mut source = self;
+        while let Node::Call(call) = &source.node
+            && let ("date" | "timestamp" | "cast", [of]) = (call.name, &*call.args)
+        {
+            source = of;
+        }
+        if !source.ty.kind.is_temporal()
+            && let Some(text) = source.text(cx, row)?
+        {
+            cx.warn(1292, format!("Incorrect datetime value: '{}'", shown(&text)));
+        }
+        Ok(None)
     }
 
     /// As a date.

@@ -78,6 +78,8 @@ pub fn bound(
     let mode = StoreMode { strict: false, null_is_error: false, row: 1 };
     let mut convert = cx.convert();
     convert.warnings = &mut warnings;
+    // As it is compared.
+    convert.date = convert.date.lenient();
     match store(&column.ty, &column.name, value, from, mode, &mut convert, out) {
         Ok(true) => {}
         _ => {

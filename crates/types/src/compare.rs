@@ -282,7 +282,7 @@ fn moment(v: &Value<'_>, cx: &mut Cx<'_>) -> Option<DateTime> {
         Value::Date(date) => Some(DateTime { date: *date, ..DateTime::default() }),
         _ => {
             let date = cx.date;
-            cx.date = date.relaxed();
+            cx.date = date.lenient();
             let d = v.to_datetime(cx);
             cx.date = date;
             d

@@ -147,19 +147,13 @@ evals! {
     eval_date_add(e, args, cx, row) { added(e, args, cx, row, false) }
     eval_date_sub(e, args, cx, row) { added(e, args, cx, row, true) }
     eval_timestamp_diff(e, args, cx, row) {
-        let from = arg!(args[0].real_datetime(cx, row));
-        let to = arg!(args[1].real_datetime(cx, row));
-        if from.date.month == 0 || from.date.day == 0 || to.date.month == 0 || to.date.day == 0 {
-            return Ok(Value::Null);
-        }
+        let from = arg!(args[0].whole_datetime(cx, row));
+        let to = arg!(args[1].whole_datetime(cx, row));
         Ok(Value::Int(interval::diff(e.unit(), from, to)))
     }
     eval_datediff(e, args, cx, row) {
-        let a = arg!(args[0].real_datetime(cx, row));
-        let b = arg!(args[1].real_datetime(cx, row));
-        if a.date.month == 0 || a.date.day == 0 || b.date.month == 0 || b.date.day == 0 {
-            return Ok(Value::Null);
-        }
+        let (a, b) = (args[0].whole_datetime(cx, row)?, args[1].whole_datetime(cx, row)?);
+        let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
         Ok(Value::Int(calendar::to_days(a.date) - calendar::to_days(b.date)))
     }
     eval_addtime(e, args, cx, row) { shifted(e, args, cx, row, 1) }
@@ -329,9 +323,6 @@ fn added<'r>(
     let Some((d, has_time)) = base_of(&args[0], cx, row)? else { return Ok(Value::Null) };
     let by = arg!(amount(&args[1], unit, cx, row));
     let by = if subtract { by.neg() } else { by };
-    if d.date.month == 0 || (d.date.day == 0 && !(by.months > 0 && by.days == 0 && !unit.has_time())) {
-        return Ok(Value::Null);
-    }
     let Some(d) = interval::add(d, &by) else { return Ok(overflow(cx, "datetime")) };
     Ok(match e.ty().kind {
         Kind::Date => Value::Date(d.date),
@@ -351,18 +342,14 @@ fn added<'r>(
 /// The date that an interval is added to, and whether it has a time of day.
 fn base_of(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<(DateTime, bool)>> {
     let v = e.eval(cx, row)?;
-    Ok(match &v {
-        Value::Null => None,
-        Value::DateTime(d) => Some((*d, true)),
-        Value::Date(date) => Some((DateTime { date: *date, ..DateTime::default() }, false)),
-        Value::Bytes(text) => {
-            let has_time = parse::parse_datetime(text, &cx.convert_text().date).has_time;
-            v.to_datetime(&mut cx.convert_text()).map(|d| (d, has_time))
-        }
-        _ => v
-            .to_datetime(&mut cx.convert_strictly())
-            .map(|d| (d, d.hour != 0 || d.minute != 0 || d.second != 0)),
-    })
+    let Some(d) = e.whole(&v, cx, row)? else { return Ok(None) };
+    let has_time = match &v {
+        Value::DateTime(_) => true,
+        Value::Date(_) => false,
+        Value::Bytes(text) => parse::parse_datetime(text, &cx.convert().date).has_time,
+        _ => d.hour != 0 || d.minute != 0 || d.second != 0,
+    };
+    Ok(Some((d, has_time)))
 }
 
 fn interval_micros(of: &Interval) -> i128 {

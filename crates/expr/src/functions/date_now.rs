@@ -155,13 +155,10 @@ evals! {
         Ok(print::round_datetime(d, e.ty().decimals).map_or(Value::Null, Value::DateTime))
     }
     eval_convert_tz(e, args, cx, row) {
-        let d = arg!(args[0].real_datetime(cx, row));
         let from = arg!(args[1].text(cx, row));
         let to = arg!(args[2].text(cx, row));
-        if d.date.month == 0 || d.date.day == 0 {
-            return Ok(Value::Null);
-        }
         let (Some(from), Some(to)) = (zone(&from, cx), zone(&to, cx)) else { return Ok(Value::Null) };
+        let d = arg!(args[0].whole_datetime(cx, row));
         let seconds = from.to_utc_lenient(calendar::to_unix(d));
         // Outside the range of TIMESTAMP nothing is converted.
         if !(1..=TIMESTAMP_MAX).contains(&seconds) {

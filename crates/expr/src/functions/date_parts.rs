@@ -8,7 +8,7 @@ use crate::node::{Data, EvalFn, Expr};
 use crate::scope::CompileCx;
 use vaquita_parser::ast::IntervalUnit;
 use vaquita_types::temporal::interval::Unit;
-use vaquita_types::temporal::{Date, DateTime, calendar};
+use vaquita_types::temporal::{Date, DateTime, calendar, print};
 use vaquita_types::{SqlResult, SqlType, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -104,10 +104,6 @@ pub(crate) fn extract(cx: &mut CompileCx<'_>, unit: IntervalUnit, x: Expr) -> Ex
         Unit::SecondMicrosecond => 9,
     };
     New::call("extract", int_type(length), vec![x], eval_extract).data(Data::Unit(unit)).nullable().build(cx)
-}
-
-fn has_day(d: DateTime) -> bool {
-    d.date.month != 0 && d.date.day != 0
 }
 
 /// The mode of WEEK() as the calendar takes it.
@@ -217,10 +213,7 @@ evals! {
         Ok(Value::Int(calendar::to_days(d)))
     }
     eval_to_seconds(e, args, cx, row) {
-        let d = arg!(args[0].real_datetime(cx, row));
-        if !has_day(d) {
-            return Ok(Value::Null);
-        }
+        let d = arg!(args[0].whole_datetime(cx, row));
         let seconds = i64::from(d.hour) * 3600 + i64::from(d.minute) * 60 + i64::from(d.second);
         Ok(Value::Int(calendar::to_days(d.date) * 86_400 + seconds))
     }
@@ -232,6 +225,9 @@ evals! {
     eval_last_day(e, args, cx, row) {
         let d = arg!(args[0].date(cx, row));
         if d.month == 0 {
+            let mut text = Vec::new();
+            print::push_date(d, &mut text);
+            cx.warn(1292, format!("Incorrect datetime value: '{}'", String::from_utf8_lossy(&text)));
             return Ok(Value::Null);
         }
         Ok(Value::Date(Date { day: calendar::days_in_month(d.year, d.month), ..d }))
@@ -289,8 +285,7 @@ evals! {
 
 /// A date none of whose parts is zero.
 fn full_date(e: &Expr, cx: &mut crate::EvalCx<'_>, row: &crate::Row<'_>) -> SqlResult<Option<Date>> {
-    let Some(d) = e.real_datetime(cx, row)? else { return Ok(None) };
-    Ok(has_day(d).then_some(d.date))
+    Ok(e.whole_datetime(cx, row)?.map(|d| d.date))
 }
 
 impl Expr {

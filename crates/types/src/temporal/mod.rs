@@ -30,6 +30,13 @@ impl DateContext {
         self.mode = self.mode.without(SqlMode::NO_ZERO_DATE | SqlMode::NO_ZERO_IN_DATE);
         self
     }
+
+    /// The same, 30 February allowed too: for comparisons, which take every day up to the 31st of every month.
+    #[must_use]
+    pub fn lenient(self) -> DateContext {
+        let relaxed = self.relaxed();
+        DateContext { mode: relaxed.mode | SqlMode::ALLOW_INVALID_DATES, ..relaxed }
+    }
 }
 
 /// Something that text or a number may be.
