@@ -5,7 +5,7 @@
 //! a fraction of the second.
 
 use super::build::{New, chars, double_type, int_type};
-use super::node::{Data, EvalFn, Expr, Node};
+use super::node::{Data, EvalFn, Expr};
 use super::print::out_of_range;
 use super::row::Row;
 use super::scope::CompileCx;
@@ -203,8 +203,14 @@ pub(super) fn division_by_zero<'r>(cx: &mut EvalCx<'_>) -> Value<'r> {
     Value::Null
 }
 
+// Which operators look at their second operand if the first one is NULL is MySQL's: it may have something to warn of.
 macro_rules! operands {
-    ($args:ident, $cx:ident, $row:ident, $how:ident) => {{
+    (both, $args:ident, $cx:ident, $row:ident, $how:ident) => {{
+        let (a, b) = ($args[0].$how($cx, $row)?, $args[1].$how($cx, $row)?);
+        let (Some(a), Some(b)) = (a, b) else { return Ok(Value::Null) };
+        (a, b)
+    }};
+    (first, $args:ident, $cx:ident, $row:ident, $how:ident) => {{
         let Some(a) = $args[0].$how($cx, $row)? else { return Ok(Value::Null) };
         let Some(b) = $args[1].$how($cx, $row)? else { return Ok(Value::Null) };
         (a, b)
@@ -212,38 +218,38 @@ macro_rules! operands {
 }
 
 macro_rules! binary {
-    ($($name:ident($how:ident, $a:ident, $b:ident, $e:ident, $cx:ident) $body:expr;)*) => {$(
+    ($($name:ident($which:ident, $how:ident, $a:ident, $b:ident, $e:ident, $cx:ident) $body:expr;)*) => {$(
         #[allow(unused_variables)]
         fn $name<'r>(
             $e: &'r Expr, args: &'r [Expr], $cx: &mut EvalCx<'_>, row: &'r Row<'r>,
         ) -> SqlResult<Value<'r>> {
-            let ($a, $b) = operands!(args, $cx, row, $how);
+            let ($a, $b) = operands!($which, args, $cx, row, $how);
             $body
         }
     )*};
 }
 
 binary! {
-    add_int(integer, a, b, e, cx) fit_int(a + b, e);
-    sub_int(integer, a, b, e, cx) fit_int(a - b, e);
+    add_int(both, integer, a, b, e, cx) fit_int(a + b, e);
+    sub_int(both, integer, a, b, e, cx) fit_int(a - b, e);
     // The product of two unsigned ones may exceed even 128 bits: out of range all the same.
-    mul_int(integer, a, b, e, cx) fit_int(a.saturating_mul(b), e);
-    add_double(double, a, b, e, cx) fit_double(a + b, e);
-    sub_double(double, a, b, e, cx) fit_double(a - b, e);
-    mul_double(double, a, b, e, cx) fit_double(a * b, e);
-    add_decimal(decimal, a, b, e, cx) fit_decimal(a.add(&b), e);
-    sub_decimal(decimal, a, b, e, cx) fit_decimal(a.sub(&b), e);
-    mul_decimal(decimal, a, b, e, cx) fit_decimal(a.mul(&b), e);
-    div_double(double, a, b, e, cx) if b == 0.0 { Ok(division_by_zero(cx)) } else { fit_double(a / b, e) };
-    mod_double(double, a, b, e, cx) if b == 0.0 { Ok(division_by_zero(cx)) } else { fit_double(a % b, e) };
-    mod_int(integer, a, b, e, cx) if b == 0 { Ok(division_by_zero(cx)) } else { fit_int(a % b, e) };
-    int_div(integer, a, b, e, cx) if b == 0 { Ok(division_by_zero(cx)) } else { fit_int(a / b, e) };
-    mod_decimal(decimal, a, b, e, cx) match a.rem(&b) {
+    mul_int(both, integer, a, b, e, cx) fit_int(a.saturating_mul(b), e);
+    add_double(both, double, a, b, e, cx) fit_double(a + b, e);
+    sub_double(both, double, a, b, e, cx) fit_double(a - b, e);
+    mul_double(both, double, a, b, e, cx) fit_double(a * b, e);
+    add_decimal(first, decimal, a, b, e, cx) fit_decimal(a.add(&b), e);
+    sub_decimal(first, decimal, a, b, e, cx) fit_decimal(a.sub(&b), e);
+    mul_decimal(first, decimal, a, b, e, cx) fit_decimal(a.mul(&b), e);
+    div_double(both, double, a, b, e, cx) if b == 0.0 { Ok(division_by_zero(cx)) } else { fit_double(a / b, e) };
+    mod_double(both, double, a, b, e, cx) if b == 0.0 { Ok(division_by_zero(cx)) } else { fit_double(a % b, e) };
+    mod_int(both, integer, a, b, e, cx) if b == 0 { Ok(division_by_zero(cx)) } else { fit_int(a % b, e) };
+    int_div(both, integer, a, b, e, cx) if b == 0 { Ok(division_by_zero(cx)) } else { fit_int(a / b, e) };
+    mod_decimal(first, decimal, a, b, e, cx) match a.rem(&b) {
         Ok(Some(v)) => Ok(Value::Decimal(v)),
         Ok(None) => Ok(division_by_zero(cx)),
         Err(_) => Err(out_of_range("DECIMAL", e)),
     };
-    int_div_decimal(decimal, a, b, e, cx) match a.int_div(&b) {
+    int_div_decimal(first, decimal, a, b, e, cx) match a.int_div(&b) {
         Ok(Some(v)) => {
             let whole = if v.is_negative() { v.to_i64().map(i128::from).ok() } else { v.to_u64().map(i128::from).ok() };
             match whole {
@@ -254,11 +260,11 @@ binary! {
         Ok(None) => Ok(division_by_zero(cx)),
         Err(_) => Err(out_of_range("BIGINT", e)),
     };
-    bit_or(bits, a, b, e, cx) Ok(Value::UInt(a | b));
-    bit_and(bits, a, b, e, cx) Ok(Value::UInt(a & b));
-    bit_xor(bits, a, b, e, cx) Ok(Value::UInt(a ^ b));
-    shift_left(bits, a, b, e, cx) Ok(Value::UInt(if (b as u32) < 64 { a << b as u32 } else { 0 }));
-    shift_right(bits, a, b, e, cx) Ok(Value::UInt(if (b as u32) < 64 { a >> b as u32 } else { 0 }));
+    bit_or(first, bits, a, b, e, cx) Ok(Value::UInt(a | b));
+    bit_and(first, bits, a, b, e, cx) Ok(Value::UInt(a & b));
+    bit_xor(both, bits, a, b, e, cx) Ok(Value::UInt(a ^ b));
+    shift_left(both, bits, a, b, e, cx) Ok(Value::UInt(if (b as u32) < 64 { a << b as u32 } else { 0 }));
+    shift_right(both, bits, a, b, e, cx) Ok(Value::UInt(if (b as u32) < 64 { a >> b as u32 } else { 0 }));
 }
 
 /// A DECIMAL with the digits of its type.
@@ -271,12 +277,8 @@ fn fit_decimal<'r>(v: Result<Decimal, vaquita_types::decimal::Overflow>, e: &Exp
 /// A sum, difference, product or quotient of DECIMALs with all its digits, as it is calculated with further; `None` for
 /// other expressions.
 pub(super) fn unrounded(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> Option<SqlResult<Option<Decimal>>> {
-    let Node::Call(call) = &e.node else { return None };
-    let [a, b] = &call.args[..] else { return None };
-    if e.ty.kind != Kind::Decimal || !matches!(call.name, "+" | "-" | "*" | "/") {
-        return None;
-    }
-    Some(operate(call.name, e, a, b, cx, row))
+    let (name, a, b) = e.decimal_operator()?;
+    Some(operate(name, e, a, b, cx, row))
 }
 
 fn operate(
@@ -308,7 +310,7 @@ fn div_decimal<'r>(
     cx: &mut EvalCx<'_>,
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
-    let (a, b) = operands!(args, cx, row, decimal);
+    let (a, b) = operands!(first, args, cx, row, decimal);
     let increment = env::div_precision_increment(cx.state);
     match a.div(&b, increment) {
         Ok(Some(v)) => {

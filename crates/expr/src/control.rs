@@ -372,6 +372,9 @@ fn eval_nullif<'r>(
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
     let a = args[1].eval(cx, row)?;
+    if a.is_null() {
+        return Ok(Value::Null);
+    }
     let b = args[2].eval(cx, row)?;
     if eval::compare(e.compare_as(0), &a, &b, cx) == Some(Ordering::Equal) {
         return Ok(Value::Null);

@@ -9,7 +9,7 @@ pub use vaquita_types::compare::CompareAs;
 use vaquita_types::convert::cast::Target;
 use vaquita_types::temporal::interval::Unit;
 use vaquita_types::{ColumnType, SqlError, SqlResult};
-use vaquita_types::{SqlType, Value};
+use vaquita_types::{Kind, SqlType, Value};
 
 /// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -274,6 +274,22 @@ pub(super) struct JsonValue {
 }
 
 impl Expr {
+    /// Name and operands of a sum, difference, product or quotient of DECIMALs.
+    pub(super) fn decimal_operator(&self) -> Option<(&'static str, &Expr, &Expr)> {
+        if self.ty.kind != Kind::Decimal {
+            return None;
+        }
+        let Node::Call(call) = &self.node else { return None };
+        let [a, b] = &call.args[..] else { return None };
+        matches!(call.name, "+" | "-" | "*" | "/").then_some((call.name, a, b))
+    }
+
+    /// Whether it has more digits than its type while it is calculated with: a quotient, and what is made of one.
+    pub(super) fn has_more_digits(&self) -> bool {
+        let of_more = |of: &Expr| of.decimal_operator().is_some();
+        self.decimal_operator().is_some_and(|(name, a, b)| name == "/" || of_more(a) || of_more(b))
+    }
+
     /// Its type.
     pub fn ty(&self) -> &SqlType {
         &self.ty

@@ -14,7 +14,7 @@ use vaquita_engine::Table;
 use vaquita_parser::ast::TriggerEvent;
 use vaquita_session::SessionState;
 use vaquita_types::convert::store::{StoreMode, store};
-use vaquita_types::{ColumnType, SqlError, SqlResult, SqlType, Value, memory};
+use vaquita_types::{ColumnType, Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// What expressions ask of the layer above: finds and runs stored functions, finds triggers, knows of roles. A folder has one ([`vaquita_session::Shared::programs`], as an [`AnyPrograms`]).
 pub trait Programs: Debug + Send + Sync {
@@ -58,18 +58,20 @@ pub(super) fn programs<'p>(cx: &EvalCx<'p>) -> Option<&'p dyn Programs> {
     Some(&**programs)
 }
 
-/// A call of a stored function; `None`: there is no such function.
+/// The stored function of that name, if it is there.
 ///
 /// # Errors
-/// 1318 wrong number of arguments, 1370.
-pub(super) fn call(
-    cx: &mut CompileCx<'_>,
-    database: &str,
-    name: &str,
-    args: Vec<Expr>,
-) -> SqlResult<Option<Expr>> {
+/// 1370.
+pub(super) fn find(cx: &mut CompileCx<'_>, database: &str, name: &str) -> SqlResult<Option<FunctionRef>> {
     let Some(programs) = programs(&cx.session) else { return Ok(None) };
-    let Some(function) = programs.function(&mut cx.session, database, name)? else { return Ok(None) };
+    programs.function(&mut cx.session, database, name)
+}
+
+/// A call of a stored function.
+///
+/// # Errors
+/// 1318 wrong number of arguments.
+pub(super) fn call(cx: &mut CompileCx<'_>, function: FunctionRef, args: Vec<Expr>) -> SqlResult<Expr> {
     cx.session.state.noted.calls_programs = true;
     if args.len() != function.params.len() {
         let (database, name) = (&function.database, &function.name);
@@ -85,7 +87,7 @@ pub(super) fn call(
     }
     let ty = function.returns.clone();
     let collation = ty.collation;
-    let text = ty.kind.is_string();
+    let text = ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set);
     let new = New::call("stored function", ty, args, eval)
         .data(Data::Function(Arc::new(function)))
         .nullable()
@@ -96,7 +98,7 @@ pub(super) fn call(
     let mut e = new.build(cx);
     // It runs statements, as a subquery does: never while a row is looked at on its page.
     e.info.has_subquery = true;
-    Ok(Some(e))
+    Ok(e)
 }
 
 fn eval<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
@@ -105,7 +107,7 @@ fn eval<'r>(e: &'r Expr, args: &'r [Expr], cx: &mut EvalCx<'_>, row: &'r Row<'r>
     let mut values = Vec::with_capacity(args.len());
     for (arg, (name, ty)) in args.iter().zip(function.params.iter()) {
         let before = cx.state.warnings.refuse(cx.state.vars.sql_mode.is_strict());
-        let value = arg.eval(cx, row).and_then(memory::into_owned);
+        let value = arg.eval_to_store(cx, row).and_then(memory::into_owned);
         let value = cx.state.warnings.end_refusing(before, value)?;
         values.push((as_variable(cx.state, ty, name, value, &arg.ty)?, &ty.ty));
     }

@@ -8,7 +8,8 @@ use super::{EvalCx, env};
 use vaquita_engine::text::collation::aggregate::Derivation;
 use vaquita_parser::ast::{Ident, SystemVar};
 use vaquita_session::var_ref::VarRef;
-use vaquita_types::{Kind, SqlResult, SqlType, Value, memory};
+use vaquita_types::decimal::MAX_PRECISION;
+use vaquita_types::{Decimal, Kind, SqlResult, SqlType, Value, memory};
 
 /// `@name`: of the type it has while the statement is compiled.
 pub(super) fn user(cx: &mut CompileCx<'_>, name: Ident<'_>) -> Expr {
@@ -74,6 +75,12 @@ fn variable_type(e: &Expr) -> SqlType {
     }
 }
 
+/// The type of a DECIMAL variable: with all the digits of its value.
+pub fn digits_of(value: &Decimal, ty: SqlType) -> SqlType {
+    let more = u32::from(value.scale().saturating_sub(ty.decimals));
+    SqlType { length: (ty.length + more).min(MAX_PRECISION), decimals: value.scale().max(ty.decimals), ..ty }
+}
+
 /// Sets a user variable to the value of an expression, as `:=` and SET do.
 ///
 /// # Errors
@@ -81,8 +88,10 @@ fn variable_type(e: &Expr) -> SqlType {
 pub fn set_user_variable(cx: &mut EvalCx<'_>, name: &[u8], e: &Expr, value: &Value<'_>) -> SqlResult<()> {
     let mut ty = variable_type(e);
     let value = match value {
-        Value::Null | Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_) => {
-            value.clone().into_owned()
+        Value::Null | Value::Int(_) | Value::UInt(_) | Value::Double(_) => value.clone().into_owned(),
+        Value::Decimal(v) => {
+            ty = digits_of(v, ty);
+            Value::Decimal(*v)
         }
         Value::Float(v) => Value::Double(f64::from(*v)),
         Value::Bytes(_) => memory::into_owned(value.borrowed())?,
@@ -102,7 +111,7 @@ fn eval_assign<'r>(
     cx: &mut EvalCx<'_>,
     row: &'r Row<'r>,
 ) -> SqlResult<Value<'r>> {
-    let value = args[0].eval(cx, row)?;
+    let value = args[0].eval_to_store(cx, row)?;
     set_user_variable(cx, e.call_bytes(), &args[0], &value)?;
     Ok(value)
 }

@@ -416,7 +416,7 @@ impl InsertPlan {
     ) -> SqlResult<()> {
         if expr.tables().is_empty() {
             let row = Row::constant(params);
-            let value = expr.eval(cx, &row)?;
+            let value = expr.eval_to_store(cx, &row)?;
             return writer.set_value(column, &value, expr.ty(), cx.state);
         }
         // Columns that were set before have their values, the others their defaults.
@@ -426,7 +426,7 @@ impl InsertPlan {
             columns.map(|(i, c)| c.ty.decode(writer.row.field(&self.info, i), &tz).into_owned()).collect();
         let tables = [TableRow::Values(&values)];
         let row = Row { tables: &tables, params, ..Row::default() };
-        let value = expr.eval(cx, &row)?;
+        let value = expr.eval_to_store(cx, &row)?;
         writer.set_value(column, &value, expr.ty(), cx.state)
     }
 

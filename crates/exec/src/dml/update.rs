@@ -169,7 +169,7 @@ impl UpdatePlan {
                     let MatchedAssignment { column, value, .. } = &self.matching.assignments[at];
                     match value {
                         Some(expr) => {
-                            let value = expr.eval(cx, row)?;
+                            let value = expr.eval_to_store(cx, row)?;
                             store.value(*column, &value, expr.ty(), cx.state, &mut own.made)?;
                         }
                         None => self.default(target, *column, i, cx, row, store, own)?,
@@ -306,7 +306,7 @@ impl UpdatePlan {
                     let mut tables = row.tables.to_vec();
                     tables[slot] = TableRow::Values(&values);
                     let row = Row { tables: &tables, ..*row };
-                    let value = expr.eval(cx, &row)?;
+                    let value = expr.eval_to_store(cx, &row)?;
                     store.value(*column, &value, expr.ty(), cx.state, &mut own.made)?;
                 }
                 None => self.default(target, *column, i, cx, row, store, own)?,

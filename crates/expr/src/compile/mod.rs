@@ -368,11 +368,14 @@ impl Compiler<'_, '_, '_> {
         let schema =
             of.schema.map_or_else(|| self.cx.session.state.database.clone(), |schema| schema.to_string());
         if of.taken || of.schema.is_some() || !functions::is_function(&name) {
-            let args = of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?;
-            if !schema.is_empty()
-                && let Some(call) = stored::call(self.cx, &schema, &of.name.to_string(), args)?
-            {
-                return Ok(call);
+            // A function that is not there is told of before those in its arguments.
+            let found = match schema.is_empty() {
+                true => None,
+                false => stored::find(self.cx, &schema, &of.name.to_string())?,
+            };
+            if let Some(function) = found {
+                let args = of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?;
+                return stored::call(self.cx, function, args);
             }
         }
         if of.taken && !schema.is_empty() {
@@ -389,7 +392,10 @@ impl Compiler<'_, '_, '_> {
         if let Some(schema) = of.schema {
             return Err(SqlError::new(1305, format!("FUNCTION {schema}.{} does not exist", of.name)));
         }
-        let args = of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?;
+        let args = match functions::is_function(&name) {
+            true => of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?,
+            false => Vec::new(),
+        };
         functions::build(self.cx, FunctionCall { name: &name, written: &of.name.to_string(), args })
     }
 }

@@ -84,6 +84,9 @@ fn comma(collation: u16) -> Vec<u8> {
 evals! {
     eval_field(e, args, cx, row) {
         let wanted = args[0].eval(cx, row)?;
+        if wanted.is_null() {
+            return Ok(Value::Int(0));
+        }
         for (i, candidate) in args[1..].iter().enumerate() {
             let candidate = candidate.eval(cx, row)?;
             if eval::compare(e.compare_as(0), &wanted, &candidate, cx).is_some_and(std::cmp::Ordering::is_eq) {

@@ -211,8 +211,8 @@ evals! {
         Ok(Value::Double(std::f64::consts::PI))
     }
     eval_pow(e, args, cx, row) {
-        let x = arg!(args[0].double(cx, row));
-        let y = arg!(args[1].double(cx, row));
+        let (x, y) = (args[0].double(cx, row)?, args[1].double(cx, row)?);
+        let (Some(x), Some(y)) = (x, y) else { return Ok(Value::Null) };
         fit_double(x.powf(y), e)
     }
     eval_log(e, args, cx, row) {

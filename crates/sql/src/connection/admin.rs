@@ -118,8 +118,13 @@ impl Connection {
             return Err(SqlError::new(1317, "Query execution was interrupted"));
         }
         let mut cx = EvalCx { db: Some(db), state: &mut self.state, engine: Some(&mut self.engine) };
-        let value = memory::into_owned(compiled.eval(&mut cx, &Row::constant(params))?)?;
-        Ok((value, compiled.ty().clone()))
+        let value = memory::into_owned(compiled.eval_to_store(&mut cx, &Row::constant(params))?)?;
+        let ty = compiled.ty().clone();
+        let ty = match &value {
+            Value::Decimal(v) => vaquita_expr::variables::digits_of(v, ty),
+            _ => ty,
+        };
+        Ok((value, ty))
     }
 
     /// Value of an expression with subqueries: that of `SELECT expression`, with its privileges and locks.
