@@ -352,9 +352,8 @@ impl CompileCx<'_> {
 
     /// Calculates what is constant. What gives a warning or an error stays as it is: it may never be asked for.
     fn folded(&mut self, mut e: Expr) -> Expr {
-        // A quotient has more digits than its type while it is calculated with.
-        let quotient = matches!(&e.node, Node::Call(call) if call.name == "/") && e.ty.kind == Kind::Decimal;
-        let calculable = !quotient && !matches!(e.node, Node::Const(_) | Node::Row(_) | Node::Subquery(_));
+        let calculable =
+            !e.has_more_digits() && !matches!(e.node, Node::Const(_) | Node::Row(_) | Node::Subquery(_));
         if !self.fold || e.info.constness != Constness::Const || !calculable {
             return e;
         }
@@ -409,7 +408,8 @@ impl CompileCx<'_> {
                     Node::Const(Value::Bytes(b)) => Some(&b[..]),
                     _ => None,
                 };
-                Operand { collation, derivation, ascii, constant }
+                let of_row = e.info.constness == Constness::Row;
+                Operand { collation, derivation, ascii, constant, of_row }
             })
             .collect();
         let illegal = |mix: IllegalMix| {

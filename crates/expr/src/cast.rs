@@ -6,6 +6,7 @@ use super::node::{Data, Derivation, Expr, Node};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, env};
+use std::fmt::Write as _;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::text::collation;
 use vaquita_parser::ast::{CastType, Ident};
@@ -177,12 +178,16 @@ pub(super) fn convert_using(cx: &mut CompileCx<'_>, x: Expr, charset: Ident<'_>)
     let chars = x.chars();
     let mut x = x;
     let ascii = x.info.ascii || !x.is_text();
-    if charset_of(x.collated(cx).collation) != charset && x.is_text() {
+    let from = charset_of(x.collated(cx).collation);
+    let from_bytes = x.is_text() && from == Charset::BINARY && charset.mb_max_len > 1;
+    if from != charset && x.is_text() {
         x = cx.converted(x, collation);
     }
     let by = Collated { collation, derivation: Derivation::Implicit, ascii };
     let ty = super::build::text_type(chars.into(), by);
-    Ok(New::call("convert", ty, vec![x], same_text).collated(by).build(cx))
+    let eval = if from_bytes { checked_text } else { same_text };
+    let new = New::call("convert", ty, vec![x], eval).collated(by);
+    Ok(if from_bytes { new.nullable() } else { new }.build(cx))
 }
 
 /// `x COLLATE name`.
@@ -209,6 +214,29 @@ pub(super) fn collate(cx: &mut CompileCx<'_>, x: Expr, name: Ident<'_>) -> SqlRe
     let by = Collated { collation, derivation: Derivation::Explicit, ascii: x.info.ascii || !x.is_text() };
     let ty = super::build::text_type(x.chars().into(), by);
     Ok(New::call("collate", ty, vec![x], same_text).collated(by).build(cx))
+}
+
+/// Bytes as text of a character set: up to what is no character of it, with a warning; in strict mode NULL then.
+fn checked_text<'r>(
+    e: &'r Expr,
+    args: &'r [Expr],
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    let Some(text) = args[0].text(cx, row)? else { return Ok(Value::Null) };
+    let charset = charset_of(e.ty.collation);
+    let Some(at) = charset.first_malformed(&text) else { return Ok(Value::Bytes(text)) };
+    let mut bad = String::new();
+    for byte in text[at..].iter().take(3) {
+        write!(bad, "{byte:02X}").expect("writing to a string");
+    }
+    cx.warn(1300, format!("Invalid {} character string: '{bad}'", charset.name));
+    if cx.state.vars.sql_mode.is_strict() {
+        return Ok(Value::Null);
+    }
+    let mut text = text.into_owned();
+    text.truncate(at);
+    Ok(Value::owned(text))
 }
 
 fn same_text<'r>(

@@ -189,8 +189,10 @@ pub(super) fn param(cx: &mut CompileCx<'_>, no: u32) -> Expr {
 /// collation as a column's does.
 pub(super) fn local(cx: &mut CompileCx<'_>, place: u32) -> Expr {
     let e = param(cx, place);
-    let derivation = if e.ty.kind.is_string() { Derivation::Implicit } else { e.info.derivation };
-    Expr { info: Info { derivation, ..e.info }, ..e }
+    match e.is_text() {
+        true => Expr { info: Info { derivation: Derivation::Implicit, ascii: false, ..e.info }, ..e },
+        false => e,
+    }
 }
 
 /// A lifted literal: a parameter, of the type that values of its kind have wherever they come from.

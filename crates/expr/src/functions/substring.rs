@@ -77,7 +77,7 @@ fn ends(
 /// Text first, then what is looked for.
 fn locate(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>) -> SqlResult<Expr> {
     let [text, what, ..] = &mut args[..] else { return Err(crate::compare::wrong_columns(1)) };
-    let by = cx.unify(name, &mut [text, what], Purpose::Compare)?;
+    let by = cx.unify("locate", &mut [text, what], Purpose::Compare)?;
     Ok(New::call(name, int_type(11), args, eval_locate).data(Data::Number(by.collation.into())).build(cx))
 }
 

@@ -65,6 +65,8 @@ pub struct Operand<'a> {
     pub ascii: bool,
     /// Its value, if it is known already.
     pub constant: Option<&'a [u8]>,
+    /// Its value is another one for each row.
+    pub of_row: bool,
 }
 
 /// What the result is used for.
@@ -205,12 +207,17 @@ fn charset_of(collation: u16) -> Charset {
     Charset::of_collation(collation).unwrap_or(Charset::BINARY)
 }
 
-/// Whether a constant survives the conversion to the collation's character set.
+/// Whether it may be converted to the collation's character set: a constant that survives it, not what is calculated from literals for
+/// each row.
 fn converts(operand: &Operand<'_>, collation: u16) -> bool {
     let (from, to) = (charset_of(operand.collation), charset_of(collation));
     match operand.constant {
         Some(value) if from != to && !operand.ascii => {
             charset::convert(from, to, value, &mut Vec::new()).replaced == 0
+        }
+        None if from != to && !operand.ascii && operand.of_row => {
+            let bytes = [from, to].contains(&Charset::BINARY);
+            bytes || to.is_unicode() || operand.derivation != Derivation::Coercible
         }
         _ => true,
     }
@@ -225,7 +232,13 @@ mod tests {
     use crate::collation::by_name;
 
     fn operand(collation: &str, derivation: Derivation) -> Operand<'static> {
-        Operand { collation: by_name(collation).unwrap(), derivation, ascii: false, constant: None }
+        Operand {
+            collation: by_name(collation).unwrap(),
+            derivation,
+            ascii: false,
+            constant: None,
+            of_row: false,
+        }
     }
 
     fn column(collation: &str) -> Operand<'static> {
