@@ -224,6 +224,25 @@ impl AutoInc {
         Ok(())
     }
 
+    /// The row is a duplicate: in a statement of unknown length its own value counts all the same, as if it had come in.
+    ///
+    /// # Errors
+    /// Of reading the greatest value at first use.
+    pub(crate) fn duplicate(
+        &mut self,
+        engine: &mut Session,
+        info: &TableInfo,
+        row: &RowBuffer,
+    ) -> SqlResult<()> {
+        if !self.explicit || self.rows.is_some() {
+            return Ok(());
+        }
+        let last = self.last;
+        self.note(engine, info, row)?;
+        self.last = last;
+        Ok(())
+    }
+
     /// Sees to it that later values are above the row's own.
     pub(crate) fn note(&mut self, engine: &mut Session, info: &TableInfo, row: &RowBuffer) -> SqlResult<()> {
         let Some(stored) = row.field(info, self.column) else { return Ok(()) };

@@ -256,11 +256,17 @@ impl<'p> Writer<'p> {
                     break;
                 }
                 Err(Error::DuplicateKey { table, index, value }) => {
-                    if matches!(self.on_duplicate, OnDuplicate::Fail) {
+                    let fails = matches!(self.on_duplicate, OnDuplicate::Fail);
+                    if !fails {
+                        statement.take_back(mark).map_err(|e| failure(&e, self.info))?;
+                    }
+                    if let Some(auto) = &mut self.auto_inc {
+                        auto.duplicate(engine, self.info, &self.row)?;
+                    }
+                    if fails {
                         let e = Error::DuplicateKey { table, index, value };
                         return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone));
                     }
-                    statement.take_back(mark).map_err(|e| failure(&e, self.info))?;
                     index
                 }
                 Err(e) => return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone)),
@@ -453,7 +459,7 @@ impl<'p> Writer<'p> {
                     let mut tables = vec![TableRow::Values(&old_values), TableRow::Values(&new_values)];
                     tables.extend(self.selected.iter().map(|values| TableRow::Values(values)));
                     let row = Row { tables: &tables, params, ..Row::default() };
-                    let value = expr.eval(cx, &row)?;
+                    let value = expr.eval_to_store(cx, &row)?;
                     self.store.value(*column, &value, expr.ty(), cx.state, &mut made)?;
                 }
                 None if info.columns[*column].generated.is_some() => continue,
