@@ -25,7 +25,9 @@ use crate::error::{Level, SqlError, SqlResult};
 use crate::number;
 use crate::sql_type::{Kind, NOT_FIXED, SqlType};
 use crate::value::Value;
+use std::borrow::Cow;
 use vaquita_base::codec::{get_uint, push_uint};
+use vaquita_format::charset::Charset;
 
 /// How strictly values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,7 @@ pub fn store(
         column.push_implicit_default(out);
         return Ok(true);
     }
-    let mut place = Place { column, name, mode, cx };
+    let mut place = Place { column, name, mode, source: text::source_charset(v, from), cx };
     let clipped = place.literal_too_long(v, from)?;
     let v = clipped.as_ref().unwrap_or(v);
     match column.storage() {
@@ -89,6 +91,8 @@ struct Place<'p, 'c> {
     column: &'p ColumnType,
     name: &'p str,
     mode: StoreMode,
+    /// Character set of the value, if it is text.
+    source: Charset,
     cx: &'p mut Cx<'c>,
 }
 
@@ -167,7 +171,12 @@ impl Place<'_, '_> {
     }
 
     fn incorrect(&mut self, what: &str, value: &[u8]) -> SqlResult<()> {
-        let message = self.incorrect_message(what, &shown(value));
+        let text = match self.source {
+            source if source == Charset::BINARY => shown_binary(value),
+            source if source.is_utf8() => shown(value),
+            source => source.decode(value).map_or_else(|| shown(value), Cow::into_owned),
+        };
+        let message = self.incorrect_message(what, &text);
         self.warn(1366, message)
     }
 

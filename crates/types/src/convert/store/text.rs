@@ -163,8 +163,12 @@ impl Place<'_, '_> {
             }
             None => Some(whole_part(v)),
         };
-        // '0' as text is the error value, and no error.
-        let zero = matches!(v, Value::Bytes(_)) && number == Some(0);
+        // '0' as text is the error value, and no error; so is that of another ENUM.
+        let zero = match v {
+            Value::Bytes(_) => number == Some(0),
+            Value::Label { number, .. } => from.kind == Kind::Enum && *number == 0,
+            _ => false,
+        };
         let number = number.filter(|n| (1..=count).contains(n));
         if number.is_none() && !zero {
             self.truncated()?;
@@ -218,7 +222,7 @@ impl Place<'_, '_> {
     }
 }
 
-fn source_charset(v: &Value<'_>, from: &SqlType) -> Charset {
+pub(super) fn source_charset(v: &Value<'_>, from: &SqlType) -> Charset {
     match v {
         Value::Bytes(_) | Value::Label { .. } => from.charset().unwrap_or(Charset::BINARY),
         Value::Bit { .. } => Charset::BINARY,
