@@ -198,7 +198,7 @@ impl Connection {
         &mut self,
         body: impl FnOnce(&mut Connection) -> SqlResult<R>,
     ) -> SqlResult<R> {
-        if self.program.inside {
+        if self.program.inside || self.program.stores() {
             return self.in_part(body);
         }
         let from = self.engine.start_statement();

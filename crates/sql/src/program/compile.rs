@@ -2,6 +2,7 @@
 
 use crate::routine::code::{Code, Condition, Fragment, Handler, Null, OfRow, Step, Var};
 use crate::routine::event_name;
+use std::ops::Range;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::lower::RowFormat;
@@ -107,6 +108,7 @@ struct Compiler<'c> {
     cursor_names: Vec<(Box<[u8]>, usize)>,
     cursors: Vec<usize>,
     handlers: Vec<Handler>,
+    declarations: Vec<(Range<usize>, u32)>,
     labels: Vec<Label>,
     /// Labels below are not to be seen: outside of a handler's body.
     labels_from: usize,
@@ -145,6 +147,7 @@ impl<'c> Compiler<'c> {
             cursor_names: Vec::new(),
             cursors: Vec::new(),
             handlers: Vec::new(),
+            declarations: Vec::new(),
             labels: Vec::new(),
             labels_from: 0,
             blocks: Vec::new(),
@@ -166,6 +169,7 @@ impl<'c> Compiler<'c> {
             vars: self.vars.into(),
             cursors: self.cursors.into(),
             handlers: self.handlers.into(),
+            declarations: self.declarations.into(),
         }
     }
 
@@ -677,7 +681,12 @@ impl<'c> Compiler<'c> {
         self.blocks.push(OpenBlock { number, first_cursor });
         let first_handler = self.handlers.len();
         let mut names = Names { locals, conditions, cursors, cursor_or_handler: false, handlers: Vec::new() };
+        let first = self.steps.len();
         for declaration in block.declarations {
+            let is_first = names.handlers.is_empty() && matches!(declaration, Declaration::Handler { .. });
+            if is_first && self.steps.len() > first {
+                self.declarations.push((first..self.steps.len(), number));
+            }
             self.declaration(declaration, number, &mut names)?;
         }
         self.stmts(block.body)?;

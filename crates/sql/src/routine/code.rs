@@ -4,6 +4,7 @@
 //! kept with them, for all sessions.
 
 use parking_lot::RwLock;
+use std::ops::Range;
 use std::sync::Arc;
 use vaquita_exec::Planned;
 use vaquita_expr::Expr;
@@ -27,6 +28,8 @@ pub(crate) struct Code {
     pub(crate) cursors: Box<[usize]>,
     /// Handlers.
     pub(crate) handlers: Box<[Handler]>,
+    /// Steps of declarations that come before the handlers of their block, with its number.
+    pub(crate) declarations: Box<[(Range<usize>, u32)]>,
 }
 
 /// A local variable.

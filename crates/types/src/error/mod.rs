@@ -125,9 +125,21 @@ pub struct Warning {
     pub message: Cow<'static, str>,
     /// What SIGNAL and RESIGNAL said of it besides.
     pub signalled: Option<Box<Signalled>>,
+    /// Which of those that were raised it is: two may say the same.
+    number: u64,
 }
 
 impl Warning {
+    /// One that has not been raised yet.
+    pub fn new(
+        level: Level,
+        code: u16,
+        message: impl Into<Cow<'static, str>>,
+        signalled: Option<Box<Signalled>>,
+    ) -> Warning {
+        Warning { level, code, message: message.into(), signalled, number: 0 }
+    }
+
     /// SQLSTATE: what was signalled, or what follows from the number.
     pub fn sqlstate(&self) -> &str {
         match &self.signalled {
@@ -153,6 +165,8 @@ pub struct Warnings {
     list: Vec<Warning>,
     count: u32,
     limit: usize,
+    /// How many were raised in the life of the session: numbers of them.
+    raised: u64,
     /// They are those of an earlier statement.
     old: bool,
     /// Notes are not kept.
@@ -206,7 +220,8 @@ impl Warnings {
     /// Takes them away, to be put back later: what is left is empty and keeps as many.
     #[must_use]
     pub fn set_aside(&mut self) -> Warnings {
-        let empty = Warnings { limit: self.limit, without_notes: self.without_notes, ..Warnings::default() };
+        let (limit, without_notes, raised) = (self.limit, self.without_notes, self.raised);
+        let empty = Warnings { limit, without_notes, raised, ..Warnings::default() };
         std::mem::replace(self, empty)
     }
 
@@ -247,7 +262,8 @@ impl Warnings {
     /// A stored program has ended with these. They come behind what the present statement has raised, and in the place of
     /// what earlier ones have; a program that raised none and forgot none leaves everything as it was.
     pub fn after_program(&mut self, of_program: Warnings) {
-        (self.limit, self.without_notes) = (of_program.limit, of_program.without_notes);
+        (self.limit, self.without_notes, self.raised) =
+            (of_program.limit, of_program.without_notes, of_program.raised);
         if !of_program.changed {
             return;
         }
@@ -262,10 +278,11 @@ impl Warnings {
 
     /// A trigger has ended with these: what it raised stays in it.
     pub fn after_trigger(&mut self, of_trigger: &Warnings) {
-        (self.limit, self.without_notes) = (of_trigger.limit, of_trigger.without_notes);
+        (self.limit, self.without_notes, self.raised) =
+            (of_trigger.limit, of_trigger.without_notes, of_trigger.raised);
     }
 
-    /// Forgets those that are among these.
+    /// Forgets those that are among these: not others that say the same.
     pub fn forget(&mut self, these: &[Warning]) {
         self.changed = true;
         let before = self.list.len();
@@ -312,8 +329,9 @@ impl Warnings {
         self.forget_old();
         self.changed = true;
         self.count += 1;
+        self.raised += 1;
         if self.list.len() < self.limit {
-            self.list.push(Warning { level, code, message: message.into(), signalled: None });
+            self.list.push(Warning { number: self.raised, ..Warning::new(level, code, message, None) });
         }
     }
 

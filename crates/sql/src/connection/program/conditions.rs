@@ -24,7 +24,7 @@ pub(super) fn warning_of(e: &SqlError) -> Warning {
     let own = vaquita_types::error::sqlstate(e.code);
     let signalled = (own != e.sqlstate)
         .then(|| Box::new(Signalled { sqlstate: e.sqlstate.clone(), ..Signalled::default() }));
-    Warning { level: Level::Error, code: e.code, message: e.message.clone(), signalled }
+    Warning::new(Level::Error, e.code, e.message.clone(), signalled)
 }
 
 /// A condition as an error.
@@ -62,7 +62,7 @@ fn condition_of_state(state: &str) -> Warning {
     let mut signalled = Signalled { sqlstate: Cow::Owned(state.to_owned()), ..Signalled::default() };
     // What a program signals comes from nowhere, unless it says so.
     signalled.items[..ORIGINS].fill(Some("".into()));
-    Warning { level, code, message: message.into(), signalled: Some(Box::new(signalled)) }
+    Warning::new(level, code, message, Some(Box::new(signalled)))
 }
 
 /// What is signalled of a state in place of what was caught: the items stay.

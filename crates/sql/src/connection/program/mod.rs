@@ -46,10 +46,19 @@ pub(super) struct Running {
     evaluates: bool,
     /// Types of the local variables that the statement at hand has for parameters.
     pub(super) types: Option<Arc<[SqlType]>>,
+    /// Evaluating an expression and storing its value are one statement of the engine.
+    stores: bool,
     /// What is run gives a value to a program: conditions of earlier statements stay.
     pub(super) gives_value: bool,
     /// What a prepared CALL gives its parameters.
     pub(super) given: Vec<OutParameter>,
+}
+
+impl Running {
+    /// Whether a statement of the engine has begun already.
+    pub(super) fn stores(&self) -> bool {
+        self.stores
+    }
 }
 
 /// The value of an OUT or INOUT parameter that is a `?` of a prepared statement.
@@ -224,15 +233,9 @@ impl Connection {
                 self.state.warnings.begin_statement();
                 match value {
                     None => frame.locals[*place as usize] = Value::Null,
-                    Some(fragment) => match self.strict_value_of(frame, *fragment) {
-                        Ok((value, ty)) => self.set_local(frame, *place, value, &ty)?,
-                        Err(e) => {
-                            if self.program.evaluates || e.code != NO_SUCH_TABLE {
-                                frame.has_no_value(*place);
-                            }
-                            return Err(e);
-                        }
-                    },
+                    Some(fragment) => self.undoing(frame, *fragment, |connection, frame| {
+                        connection.set_to_value(frame, *place, *fragment)
+                    })?,
                 }
                 Ok(Next::Step)
             }
@@ -280,20 +283,9 @@ impl Connection {
             }
             Step::Return(fragment) => {
                 self.state.warnings.begin_statement();
-                let before = frame.returned.replace(Value::Null);
-                let found = self.strict_value_of(frame, *fragment);
-                // A RETURN that fails has returned NULL: it counts if a handler takes care of the failure and nothing else is returned.
-                if found.as_ref().is_err_and(|e| !self.program.evaluates && e.code == NO_SUCH_TABLE) {
-                    frame.returned = before;
-                }
-                let (value, ty) = found?;
-                self.state.warnings.forget_old_of_program();
-                let routine = frame.routine.clone();
-                if let Some(returns) = &routine.returns {
-                    frame.returned = Some(self.stored(returns, &routine.name, value, &ty)?);
-                }
+                self.return_value(frame, *fragment)?;
                 // A handler of its warnings comes before the end.
-                Ok(Next::To(routine.code.steps.len()))
+                Ok(Next::To(frame.routine.code.steps.len()))
             }
             Step::NoReturn if frame.returned.is_some() => Ok(Next::End),
             Step::NoReturn => {
@@ -303,12 +295,55 @@ impl Connection {
         }
     }
 
+    /// A variable gets the value of an expression.
+    fn set_to_value(&mut self, frame: &mut Frame, place: u32, fragment: usize) -> SqlResult<()> {
+        // What a column of NEW gets is never refused for a warning.
+        let value = match frame.routine.code.vars[place as usize].of_row {
+            Some(_) => self.value_of(frame, fragment),
+            None => self.strict_value_of(frame, fragment),
+        };
+        match value {
+            Ok((value, ty)) => self.set_local(frame, place, value, &ty),
+            Err(e) => {
+                if self.program.evaluates || e.code != NO_SUCH_TABLE {
+                    frame.has_no_value(place);
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// RETURN.
+    fn return_value(&mut self, frame: &mut Frame, fragment: usize) -> SqlResult<()> {
+        let before = frame.returned.replace(Value::Null);
+        let found = self.strict_value_of(frame, fragment);
+        // A RETURN that fails has returned NULL: it counts if a handler takes care of the failure and nothing else is returned.
+        if found.as_ref().is_err_and(|e| !self.program.evaluates && e.code == NO_SUCH_TABLE) {
+            frame.returned = before;
+        }
+        let (value, ty) = found?;
+        self.state.warnings.forget_old_of_program();
+        let routine = frame.routine.clone();
+        if let Some(returns) = &routine.returns {
+            frame.returned = Some(self.stored(returns, &routine.name, value, &ty)?);
+        }
+        Ok(())
+    }
+
     // Handlers.
 
-    /// The handler for a condition, by its place among those that are there: the most exact one of the innermost block that
-    /// has one.
-    fn handler_for(frame: &Frame, code: u16, state: &str, level: Level) -> Option<usize> {
+    /// The handler for a condition that the step `step` has raised, by its place among those that are there: the most exact one of the
+    /// innermost block that has one. If that is the block whose declarations are at hand, its handlers are not there yet: then there
+    /// is none.
+    fn handler_for(frame: &Frame, step: usize, code: u16, state: &str, level: Level) -> Option<usize> {
         let handlers = &frame.routine.code.handlers;
+        let declared = frame.routine.code.declarations.iter().find(|(steps, _)| steps.contains(&step));
+        if let Some((_, block)) = declared {
+            let of_block = handlers.iter().filter(|h| h.block == *block);
+            if of_block.flat_map(|h| &h.conditions).any(|c| c.is_of(code, state, level)) {
+                return None;
+            }
+        }
         let mut best: Option<(usize, u8, u32)> = None;
         for (at, &number) in frame.handlers.iter().enumerate().rev() {
             if frame.activations.iter().any(|a| (a.hidden.0..a.hidden.1).contains(&at)) {
@@ -339,8 +374,11 @@ impl Connection {
         // In a function the transaction cannot end: the statement that called it must.
         let ends_all = is_final(&e) || self.program.inside && matches!(e.code, 1213 | 1205 | 1206);
         while let Some(frame) = frames.last_mut() {
-            let found =
-                if ends_all { None } else { Self::handler_for(frame, e.code, &e.sqlstate, Level::Error) };
+            let found = if ends_all {
+                None
+            } else {
+                Self::handler_for(frame, frame.at, e.code, &e.sqlstate, Level::Error)
+            };
             if let Some(at) = found {
                 let condition = self.condition_of(&e);
                 let back = frame.routine.code.continues_at(frame.at);
@@ -373,8 +411,10 @@ impl Connection {
             return;
         }
         let back = code.continues_at(at);
-        let found = self.state.warnings.list().iter().filter(|w| w.level != Level::Error).find_map(|w| {
-            let at = Self::handler_for(frame, w.code, w.sqlstate(), w.level)?;
+        // The last one that has a handler counts.
+        let mut raised = self.state.warnings.list().iter().rev().filter(|w| w.level != Level::Error);
+        let found = raised.find_map(|w| {
+            let at = Self::handler_for(frame, at, w.code, w.sqlstate(), w.level)?;
             Some((at, w.clone()))
         });
         if let Some((at, condition)) = found {
@@ -386,8 +426,9 @@ impl Connection {
         let code = &frame.routine.code;
         let block = code.handlers[frame.handlers[at]].block;
         let first = frame.handlers.iter().position(|h| code.handlers[*h].block == block).unwrap_or(at);
-        // Handlers that run inside of what this one ends are over.
-        while frame.activations.last().is_some_and(|a| a.hidden.0 > first) {
+        // Handlers that run inside of what this one ends are over. One that continues goes back into them.
+        let ends = code.handlers[frame.handlers[at]].exit.is_some();
+        while ends && frame.activations.last().is_some_and(|a| a.hidden.0 > first) {
             if let Some(over) = frame.activations.pop() {
                 self.program.caught.truncate(over.caught);
             }

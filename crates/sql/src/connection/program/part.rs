@@ -15,7 +15,7 @@ use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_session::state::Noted;
 use vaquita_session::status::Com;
 use vaquita_types::convert::store::{StoreMode, store};
-use vaquita_types::{ColumnType, Level, SqlError, SqlResult, SqlType, Value, Warnings, memory};
+use vaquita_types::{ColumnType, Level, SqlError, SqlResult, SqlType, Value, memory};
 
 /// Times a statement is planned anew because definitions change under it.
 const REPLANS: usize = 8;
@@ -197,8 +197,26 @@ impl Connection {
         let outer = self.program.types.replace(frame.types.clone());
         let done = self.run_fragment(frame, fragment, results);
         self.program.types = outer;
-        let outcome = done?;
+        let outcome = match done {
+            Ok(outcome) => outcome,
+            Err(e) => {
+                self.take_before_failure(frame)?;
+                return Err(e);
+            }
+        };
         self.end_part(frame, outcome, results)
+    }
+
+    /// SELECT .. INTO that fails behind its first row has stored that.
+    ///
+    /// # Errors
+    /// What its values did not fit into was met first.
+    fn take_before_failure(&mut self, frame: &mut Frame) -> SqlResult<()> {
+        if self.kind == Com::GetDiagnostics {
+            return Ok(());
+        }
+        let taken = std::mem::take(&mut self.state.program.taken);
+        taken.into_iter().try_for_each(|(place, value, ty)| self.set_local(frame, place, value, &ty))
     }
 
     fn run_fragment(
@@ -317,7 +335,7 @@ impl Connection {
             Some(Made { what: What::Expr(e), .. }) => {
                 let mut cx =
                     EvalCx { db: Some(&self.db), state: &mut self.state, engine: Some(&mut self.engine) };
-                let value = memory::into_owned(e.eval(&mut cx, &Row::constant(&frame.locals))?)?;
+                let value = memory::into_owned(e.eval_to_store(&mut cx, &Row::constant(&frame.locals))?)?;
                 Ok((value, e.ty().clone()))
             }
             Some(Made { what: What::Plan(plan), .. }) => {
@@ -341,6 +359,27 @@ impl Connection {
         let before = self.state.warnings.refuse(self.state.vars.sql_mode.is_strict());
         let value = self.value_of(frame, fragment);
         self.state.warnings.end_refusing(before, value)
+    }
+
+    /// Runs what evaluates an expression and stores its value. What functions in it have changed is taken back if the value cannot be
+    /// stored, which happens in strict mode alone.
+    pub(super) fn undoing(
+        &mut self,
+        frame: &mut Frame,
+        fragment: usize,
+        run: impl FnOnce(&mut Connection, &mut Frame) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let made = self.made(&frame.routine.clone().code.fragments[fragment]);
+        let changes_nothing = matches!(made.as_deref(), Some(Made { what: What::Expr(_), .. }));
+        if changes_nothing || !self.state.vars.sql_mode.is_strict() {
+            return run(self, frame);
+        }
+        self.in_statement(|connection| {
+            let outer = std::mem::replace(&mut connection.program.stores, true);
+            let done = run(connection, frame);
+            connection.program.stores = outer;
+            done
+        })
     }
 
     /// Whether a condition holds.
@@ -373,7 +412,7 @@ impl Connection {
         let noted = std::mem::take(&mut self.state.noted);
         self.program.evaluates = true;
         let mut cx = EvalCx { db: Some(db), state: &mut self.state, engine: Some(&mut self.engine) };
-        let value = memory::into_owned(compiled.eval(&mut cx, &Row::constant(&frame.locals))?)?;
+        let value = memory::into_owned(compiled.eval_to_store(&mut cx, &Row::constant(&frame.locals))?)?;
         let ty = compiled.ty().clone();
         if let Some(noted) = noted.conditions() {
             self.keep_made(fragment, What::Expr(Box::new(compiled)), noted);
@@ -410,9 +449,19 @@ impl Connection {
         let routine = frame.routine.clone();
         let var = &routine.code.vars[at];
         if let (Some(of_row), Some(ty)) = (&var.of_row, &var.ty) {
-            frame.locals[at] = self.stored_in_row(of_row, ty, value, from)?;
             frame.assigned.push(place);
-            return Ok(());
+            let stored = self.stored_in_row(of_row, ty, value, from);
+            // A NULL that is refused leaves a zero, should a handler take care of it.
+            let (value, refused) = match stored {
+                Ok(value) => (value, Ok(())),
+                Err(e) => {
+                    let mut zero = Vec::new();
+                    ty.push_implicit_default(&mut zero);
+                    (memory::into_owned(ty.decode(Some(&zero), &self.state.vars.time_zone))?, Err(e))
+                }
+            };
+            frame.locals[at] = value;
+            return refused;
         }
         match &var.ty {
             Some(ty) => match self.stored(ty, &var.name, value, from) {
@@ -434,7 +483,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A value as a column of the row of a trigger has it: what does not fit is made to, and nothing is said of it, as MySQL does.
+    /// A value as a column of the row of a trigger has it: what does not fit is made to, with a warning in strict mode too.
     fn stored_in_row(
         &mut self,
         of_row: &OfRow,
@@ -458,8 +507,7 @@ impl Connection {
         let date = self.state.date_context();
         let mut bytes = Vec::new();
         let time_zone = self.state.vars.time_zone.clone();
-        let mut unsaid = Warnings::new(0);
-        let mut cx = vaquita_types::Cx { date, time_zone: &time_zone, warnings: &mut unsaid };
+        let mut cx = vaquita_types::Cx { date, time_zone: &time_zone, warnings: &mut self.state.warnings };
         let there = store(ty, &of_row.name, &value, from, mode, &mut cx, &mut bytes)?;
         let stored = there.then_some(bytes.as_slice());
         memory::into_owned(ty.decode(stored, &time_zone))
