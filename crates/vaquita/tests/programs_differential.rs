@@ -13,9 +13,14 @@ use std::fmt::Write as _;
 use vaquita_peers::{Mysql56, Options};
 use vaquita_testkit::programs::Programs;
 
-/// Scripts of every day in which something is left that is not understood, or not as it should be, yet. What else differs fails the
-/// test, and so does one of these that is the same.
-const OPEN: &[(u64, &str)] = &[(8, "SET of a column of NEW leaves a note, which GET DIAGNOSTICS meets")];
+/// Whether what the peer answers differently is its own error, with what `docs/compat.md` says of it: the script is compared up to there.
+fn is_excepted(wanted: &str, got: &str) -> bool {
+    // It finds recursion before a statement of a function begins, also in what the statement would not have called in the end.
+    wanted.contains("! error 1424 (HY000) Recursive stored functions and triggers are not allowed.")
+        // Of two errors of a statement it tells the other one.
+        || wanted.contains("! error 1093 (HY000) ") && got.contains("! error 1305 (42000) FUNCTION ")
+        || wanted.contains("! error 1364 (HY000) ") && got.contains("! error 1442 (HY000) ")
+}
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect(name))
@@ -79,25 +84,30 @@ fn programs_do_what_they_do_in_mysql() {
     let target = format!("mysql://root@127.0.0.1:{}", peer.port());
     let dir = std::env::temp_dir().join(format!("vaquita-programs-{}", std::process::id()));
     let (wanted, mut seed) = (number("VAQUITA_PROGRAMS", 200), number("VAQUITA_PROGRAM_SEED", 1));
+    let kept = std::env::var("VAQUITA_PROGRAM_KEEP");
     let (mut played, mut differing) = (0, String::new());
     while played < wanted {
         let script = Programs::new(seed).script();
         let made = ["create procedure", "create function", "create trigger"];
         played += made.iter().map(|make| script.matches(make).count() as u64).sum::<u64>();
+        if let Ok(into) = &kept {
+            // Before it is played: it may not come to its end.
+            std::fs::write(format!("{into}/{seed}.sql"), &script).unwrap();
+        }
         let wanted = play(&target, &script);
         let got = play(&dir.display().to_string(), &script);
-        let is_open = OPEN.iter().any(|(open, _)| *open == seed);
-        if is_open && difference(&wanted, &got).is_none() {
-            writeln!(differing, "=== seed {seed} is the same: it is open no more").unwrap();
-        }
-        if let (Some((wanted, got)), false) = (difference(&wanted, &got), is_open) {
+        let difference = difference(&wanted, &got).filter(|(wanted, got)| !is_excepted(wanted, got));
+        if let Some((wanted, got)) = difference {
             writeln!(differing, "=== seed {seed}\n{wanted}\n--- Vaquita\n{got}\n").unwrap();
         }
-        if let (Ok(into), true) = (std::env::var("VAQUITA_PROGRAM_KEEP"), difference(&wanted, &got).is_some())
-        {
-            std::fs::write(format!("{into}/{seed}.sql"), &script).unwrap();
-            std::fs::write(format!("{into}/{seed}.mysql"), wanted.join("\n")).unwrap();
-            std::fs::write(format!("{into}/{seed}.vaquita"), got.join("\n")).unwrap();
+        if let Ok(into) = &kept {
+            match difference {
+                None => std::fs::remove_file(format!("{into}/{seed}.sql")).unwrap(),
+                Some(_) => {
+                    std::fs::write(format!("{into}/{seed}.mysql"), wanted.join("\n")).unwrap();
+                    std::fs::write(format!("{into}/{seed}.vaquita"), got.join("\n")).unwrap();
+                }
+            }
         }
         seed += 1;
     }

@@ -319,9 +319,17 @@ impl Programs {
             Some(function) if self.chance(3) => {
                 let args: Vec<String> =
                     function.params.iter().map(|(_, kind)| self.value(*kind, 0)).collect();
-                format!("set {name} = {}({});", function.name, args.join(", "))
+                Self::without_conditions(format!("set {name} = {}({});", function.name, args.join(", ")))
             }
-            _ => format!("set {name} = {};", self.value(kind, 2)),
+            _ => Self::without_conditions(format!("set {name} = {};", self.value(kind, 2))),
+        }
+    }
+
+    /// A statement that may call functions: there are no conditions when it does.
+    fn without_conditions(text: String) -> String {
+        match text.contains("f0(") || text.contains("f1(") {
+            true => format!("select count(*) into @c from log; {text}"),
+            false => text,
         }
     }
 
@@ -395,6 +403,9 @@ impl Programs {
     }
 
     fn diagnostics(&mut self) -> String {
+        if !self.is_procedure() && !self.handling {
+            return self.assignment();
+        }
         // Variables of both kinds get their values at different times. What a variable cannot take under strict mode ends 5.6's program
         // now and then, without an error.
         let local = !self.strict && self.chance(2) && self.vars.iter().any(|v| !v.fixed);
@@ -433,12 +444,18 @@ impl Programs {
                 "in" => self.value(*kind, 1),
                 _ if self.chance(30) => self.value(*kind, 1),
                 _ => match self.target() {
-                    Some(var) if !self.chance(4) && (!self.strict || *kind != Kind::Text) => var.name,
+                    Some(var)
+                        if !self.chance(4)
+                            && (!self.strict || *kind != Kind::Text)
+                            && (*kind, var.kind) != (Kind::Date, Kind::Int) =>
+                    {
+                        var.name
+                    }
                     _ => self.of(&["@n", "@s", "@o0"]).to_owned(),
                 },
             });
         }
-        let call = format!("call {}({});", routine.name, args.join(", "));
+        let call = Self::without_conditions(format!("call {}({});", routine.name, args.join(", ")));
         if has_k { format!("if k > 0 then {call} end if;") } else { call }
     }
 
@@ -454,7 +471,7 @@ impl Programs {
             let fitting: Vec<Var> =
                 self.vars.iter().filter(|v| v.kind == kind && !v.fixed).cloned().collect();
             let var = match fitting.is_empty() {
-                true => self.target(),
+                true => self.target().filter(|var| (kind, var.kind) != (Kind::Date, Kind::Int)),
                 false => Some(fitting[self.rng.index(fitting.len())].clone()),
             };
             into.extend(var.map(|v| v.name));
@@ -496,20 +513,23 @@ impl Programs {
     }
 
     fn dynamic(&mut self) {
-        let text = self.of(&[
-            "select ? + 1 as x",
-            "insert into log (w) values (?)",
-            "select * from nope where a = ?",
-            "update t0 set e = e + 1 where id = ?",
-            "delete from t2 where id = ?",
-            "select id, a, b from t1 where id >= ? order by id",
-            "selec ?",
-            "set @n = ?",
-        ]);
+        let (text, is_number) = [
+            ("select ? + 1 as x", true),
+            ("select concat(?, 1) as x", false),
+            ("insert into log (w) values (?)", false),
+            ("select * from nope where a = ?", false),
+            ("update t0 set e = e + 1 where id = ?", true),
+            ("delete from t2 where id = ?", true),
+            ("select id, a, b from t1 where id >= ? order by id", true),
+            ("selec ?", false),
+            ("set @n = ?", true),
+        ][self.below(9)];
         self.line(&format!("set @q = '{text}';"));
         self.line("prepare st from @q;");
-        let with =
-            self.of(&["execute st using @n;", "execute st using @s;", "execute st using @n;", "execute st;"]);
+        let with = match is_number {
+            true => self.of(&["execute st using @n;", "execute st using @n;", "execute st;"]),
+            false => self.of(&["execute st using @n;", "execute st using @s;", "execute st;"]),
+        };
         self.line(with);
         if !self.chance(3) {
             self.line("deallocate prepare st;");

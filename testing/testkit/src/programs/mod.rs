@@ -11,6 +11,11 @@
 //! - No handler is asked about an error of a foreign key in a statement with IGNORE: programs have no IGNORE where there are such keys.
 //! - CASE of a DOUBLE holds values for equal that nearly are.
 //! - Comparing a key with text that is no number warns while a plan is made, once more or once less than rows do.
+//! - DO, SET of a user variable and CALL whose functions use tables forget conditions of earlier statements from their second execution
+//!   on. So there are none then; and what functions and triggers begin with is not asked for.
+//! - A row whose values cannot be stored leaves the errors of all its columns. So the number of conditions is not asked for, nor a second one.
+//! - A text that is no number is taken for one in silence where it is the value of a `?`.
+//! - A DATE of a column or variable becomes a BIGINT with six zeros for the time of day.
 //!
 //! Nothing runs without end: every loop counts, a procedure calls those before it and itself with one less to go, triggers of a table
 //! change tables behind it.

@@ -1,0 +1,23 @@
+-- The counter after rows that were duplicates: with INSERT .. SELECT their own values count, with VALUES they do not.
+create table t (id int auto_increment primary key, b int, unique key (b));
+create table s (id int, b int);
+insert into s values (10, 1), (20, 2);
+insert into t values (1, 1);
+insert into t select id, b from s order by id;
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+insert into t values (30, 1);
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+insert ignore into t values (40, 1);
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+insert ignore into t select 50, 1 from s limit 1;
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+replace into t values (60, 1);
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+insert into t values (70, 1) on duplicate key update b = b;
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+insert into t select 80, 1 from s limit 1 on duplicate key update t.b = t.b;
+select auto_increment, last_insert_id() from information_schema.tables where table_schema = database() and table_name = 't';
+insert into t values (100, 1), (101, 3);
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+insert into t select 300, 1 union select 301, 8;
+select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';

@@ -1,0 +1,31 @@
+-- Functions that need a whole date warn of text and numbers without a month or day; of columns they do not.
+set sql_mode = '';
+create table t (id int primary key, d date, dt datetime, s varchar(30), n int);
+insert into t values (1, '0000-00-00', '0000-00-00', '0000-00-00', 0), (2, '2010-00-00', '2010-00-00', '2010-00-00', 20100000), (3, '2010-01-00', '2010-01-00', '2010-01-00', 20100100);
+select s + interval 3 day, n + interval 3 day from t;
+select d + interval 3 day, dt + interval 3 day, d + interval 1 month from t;
+select s + interval 1 month from t where id = 3;
+select dayname(s), to_days(s), weekday(s), dayofweek(s) from t;
+select dayname(d), to_days(d), weekday(d), dayofweek(d), week(d), dayofyear(d), weekofyear(d), yearweek(d), to_seconds(d) from t;
+select week(s), dayofyear(n), weekofyear(s), yearweek(n), to_seconds(s) from t;
+select last_day(s), last_day(n) from t;
+select last_day(d), last_day(dt) from t;
+select datediff(s, '2011-00-00'), timestampdiff(day, s, '2011-00-00') from t where id = 2;
+select convert_tz(s, '+00:00', '+01:00'), convert_tz(d, '+00:00', '+01:00'), convert_tz(s, null, 'x') from t;
+select date(s) + interval 1 day, to_days(cast(n as date)), to_days(date(d)) from t;
+select day(s), month(s), year(s), quarter(s), monthname(s), date(s) from t;
+select coalesce(d, '2001-01-01') + interval 3 day, coalesce(d, d) + interval 3 day from t where id = 1;
+select to_days('2010-01-00 10:10:10'), to_days(20100100101010), '2010-00-00' + interval null day;
+-- Compared with a date, text and numbers may have any day up to the 31st.
+delete from t;
+insert into t values (1, '2020-02-29', '2020-02-29 10:00:00', 'a', 1), (2, '2020-03-01', '2020-03-01 10:00:00', 'a', 1);
+select d < '2020-02-30', d < '2020-02-31', dt < '2020-02-30', d = '2020-02-30', d < 20200230 from t;
+select id from t where d > '2020-02-30';
+select d between '2020-02-27' and '2020-02-30', d in ('2020-02-30', '2020-02-29'), greatest(d, '2020-02-30'), nullif(d, '2020-02-30') from t;
+select case d when '2020-02-30' then 1 else 2 end, if(d > '2020-02-30', 1, 2) from t;
+create index i on t (d);
+select id from t where d < '2020-02-30';
+select id from t where d >= '2020-02-30';
+select id from t where d between '2020-02-28' and '2020-02-30';
+update t set n = d > '2020-02-30';
+delete from t where d = '2020-02-30';
