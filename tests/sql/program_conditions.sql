@@ -77,3 +77,18 @@ begin
 end//
 call p7()//
 delimiter ;
+-- Items of SIGNAL take literals and variables, no expressions.
+signal sqlstate '45000' set message_text = concat('a', 'b');
+signal sqlstate '45000' set message_text = -1;
+signal sqlstate '45000' set message_text = ('a');
+signal sqlstate '45000' set message_text = 1 + 1;
+signal sqlstate '45000' set message_text = now();
+signal sqlstate '45000' set message_text = user();
+signal sqlstate '45000' set message_text = date'2000-01-01';
+signal sqlstate '45000' set message_text = 'a' 'b';
+-- Strings side by side are one, wherever a statement ends.
+create procedure side_by_side() begin declare x varchar(9) default 'a' 'b'; set x = concat(x, 'c' 'd'); select x; select 'e' 'f'; end;
+call side_by_side();
+drop procedure side_by_side;
+create view side_by_side as select 'a' 'b' as c;
+select * from side_by_side;

@@ -71,6 +71,18 @@ pub struct Local {
     pub place: u32,
 }
 
+/// The first one of strings that stand side by side: it gives a column its name. `None` if `text` is not several strings.
+pub fn first_of_strings(text: &[u8], mode: ParseMode) -> Option<Vec<u8>> {
+    let mut lexer = lexer::Lexer::new(text, mode);
+    let token = lexer.next();
+    if token.kind != token::T::String || token.flags & token::JOINED == 0 {
+        return None;
+    }
+    let (mut out, quoted) = (Vec::new(), token.span().of(text));
+    text::unescape(quoted, lexer.escapes(), lexer.two_byte(), |bytes| out.extend_from_slice(bytes));
+    Some(out)
+}
+
 /// As [`parse`], where names may stand for local variables: they hide columns. Of several with one name the last counts.
 ///
 /// # Errors

@@ -2,7 +2,8 @@
 
 use super::{Parser, R};
 use crate::ast::{
-    ConditionItem, ConditionValue, Diagnostics, DiagnosticsTarget, GetDiagnostics, Signal, Stmt,
+    ConditionItem, ConditionValue, Diagnostics, DiagnosticsTarget, Expr, ExprKind, GetDiagnostics, Signal,
+    Stmt,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -43,10 +44,38 @@ impl<'a> Parser<'a> {
                     return parser.fail();
                 }
                 parser.expect(T::Eq)?;
-                Ok((item, parser.expr()?))
+                Ok((item, parser.simple_value()?))
             })?;
         }
         Ok(Stmt::Signal(self.alloc(Signal { again, condition, items })))
+    }
+
+    /// A literal, a variable or a name: neither signs nor functions.
+    fn simple_value(&mut self) -> R<Expr<'a>> {
+        let is_simple = match self.s.tok.kind {
+            T::Int | T::Decimal | T::Float | T::String | T::National | T::Hex | T::HexNumber => true,
+            T::Bit | T::BitNumber | T::Null | T::Introducer | T::UserVar | T::AtAt | T::Quoted => true,
+            T::Param => self.mode.params,
+            T::Word => {
+                let is_date = matches!(self.kw(), Kw::Date | Kw::Time | Kw::Timestamp);
+                let is_truth = matches!(self.kw(), Kw::True | Kw::False | Kw::Null);
+                is_truth || is_date && self.peek().kind == T::String || self.at_ident()
+            }
+            _ => false,
+        };
+        if !is_simple {
+            return self.fail();
+        }
+        if self.at(T::Word) && self.at_ident() && self.peek().kind == T::LParen {
+            self.advance();
+            return self.fail();
+        }
+        let start = self.s.tok.start;
+        let value = self.primary(start, false)?;
+        match value.kind {
+            ExprKind::AssignUserVar { .. } => self.fail(),
+            _ => Ok(value),
+        }
     }
 
     fn condition_item(&mut self) -> R<ConditionItem> {

@@ -377,7 +377,7 @@ impl<'a> Parser<'a> {
 
     /// A literal, name, call, or something in parentheses.
     #[inline]
-    fn primary(&mut self, start: u32, star_allowed: bool) -> R<Expr<'a>> {
+    pub(super) fn primary(&mut self, start: u32, star_allowed: bool) -> R<Expr<'a>> {
         let kind = match self.s.tok.kind {
             T::Word => return self.word(start, star_allowed),
             T::Quoted => return self.name(start, star_allowed),

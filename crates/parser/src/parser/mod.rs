@@ -257,7 +257,8 @@ impl<'a> Parser<'a> {
 
     #[inline]
     fn advance(&mut self) {
-        self.s.prev_end = self.s.tok.end;
+        // Behind the last one of strings that were joined.
+        self.s.prev_end = self.s.lexer.position() as u32;
         self.s.tok = self.s.lexer.next();
         if self.mode.lift {
             self.s.tok_lifted = u32::MAX;

@@ -866,7 +866,11 @@ fn default_name(expr: &ast::Expr<'_>, span: ast::Span, sql: &[u8], vars: &Sessio
         ExprKind::Column(column) => return cut(&column.name.to_string()),
         _ if is_null(expr) => b"NULL".to_vec(),
         ExprKind::Literal(Literal::String(text))
-        | ExprKind::Lifted { literal: Literal::String(text), .. } => text.to_vec(),
+        | ExprKind::Lifted { literal: Literal::String(text), .. } => {
+            let mode = vaquita_session::vars::for_parser(vars.sql_mode);
+            let mode = vaquita_session::vars::parse_mode(mode, vars.character_set_client);
+            vaquita_parser::first_of_strings(expr.span.of(sql), mode).unwrap_or_else(|| text.to_vec())
+        }
         // `_charset'text'`, not `_charset x'74'`.
         ExprKind::Literal(Literal::Introduced { value: text, .. })
         | ExprKind::Lifted { literal: Literal::Introduced { value: text, .. }, .. }

@@ -24,7 +24,7 @@ pub use globals::{Globals, together, unknown};
 pub use parse::Given;
 pub use parse::{charset_by_name, charset_name, collation_name, is_other_engine, primary};
 pub use session::{SessionVars, id};
-pub use sql_mode::for_parser;
+pub use sql_mode::{for_parser, parse_mode};
 
 use std::sync::Arc;
 use vaquita_types::{SqlMode, SqlType, Value};

@@ -1,5 +1,8 @@
 //! `sql_mode` as text, and as the parser wants it.
 
+use std::borrow::Cow;
+use vaquita_engine::lower::charset::Charset;
+use vaquita_parser::{Names, ParseMode, TwoByte};
 use vaquita_types::SqlMode;
 
 const fn of(bits: &[usize]) -> u64 {
@@ -66,6 +69,23 @@ pub fn for_parser(mode: SqlMode) -> vaquita_parser::SqlMode {
         (SqlMode::IGNORE_SPACE, P::IGNORE_SPACE),
     ];
     pairs.iter().filter(|(ours, _)| mode.has(*ours)).fold(P::default(), |all, (_, theirs)| all.with(*theirs))
+}
+
+/// How a text is read under a mode, in the character set of a collation (`character_set_client`).
+pub fn parse_mode(sql_mode: vaquita_parser::SqlMode, client: u16) -> ParseMode {
+    // The default collations of sjis and cp932, big5, gbk.
+    let two_byte = match client {
+        13 | 95 => TwoByte::ShiftJis,
+        1 => TwoByte::Big5,
+        28 => TwoByte::Gbk,
+        _ => TwoByte::None,
+    };
+    let is_other = |charset: &Charset| *charset != Charset::BINARY && !charset.is_utf8();
+    let names = Charset::of_collation(client).filter(is_other).map(|_| Names {
+        collation: client,
+        decode: |collation, text| Charset::of_collation(collation)?.decode(text).map(Cow::into_owned),
+    });
+    ParseMode { sql_mode, two_byte, names, ..ParseMode::default() }
 }
 
 #[cfg(test)]

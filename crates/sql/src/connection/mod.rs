@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 use vaquita_catalog::error;
 use vaquita_engine::text::charset::Charset;
 use vaquita_engine::{Durability, Session};
-use vaquita_parser::{Names, ParseMode, TwoByte};
+use vaquita_parser::ParseMode;
 use vaquita_session::SessionState;
 use vaquita_session::process::Process;
 use vaquita_session::sink::{ColumnMeta, SessionChange};
@@ -74,7 +74,9 @@ pub(crate) mod flag {
     pub(crate) const IN_TRANS: u16 = 1;
     pub(crate) const AUTOCOMMIT: u16 = 2;
     pub(crate) const MORE_RESULTS: u16 = 8;
+    pub(crate) const NO_INDEX_USED: u16 = 32;
     pub(crate) const NO_BACKSLASH_ESCAPES: u16 = 512;
+    pub(crate) const SLOW: u16 = 2048;
     pub(crate) const PS_OUT_PARAMS: u16 = 4096;
     pub(crate) const IN_TRANS_READONLY: u16 = 8192;
     pub(crate) const SESSION_CHANGED: u16 = 16384;
@@ -356,20 +358,10 @@ impl Connection {
 
     /// How the present session reads texts.
     fn parse_mode(&self, lift: bool) -> ParseMode {
-        // The default collations of sjis and cp932, big5, gbk.
-        let two_byte = match self.state.vars.character_set_client {
-            13 | 95 => TwoByte::ShiftJis,
-            1 => TwoByte::Big5,
-            28 => TwoByte::Gbk,
-            _ => TwoByte::None,
-        };
         let sql_mode = vars::for_parser(self.state.vars.sql_mode);
         let memory_max = usize::try_from(self.state.memory.room()).unwrap_or(usize::MAX);
-        let names = self.state.vars.client_charset().map(|_| Names {
-            collation: self.state.vars.character_set_client,
-            decode: |collation, text| Charset::of_collation(collation)?.decode(text).map(Cow::into_owned),
-        });
-        ParseMode { sql_mode, lift, two_byte, names, memory_max, ..ParseMode::default() }
+        let mode = vars::parse_mode(sql_mode, self.state.vars.character_set_client);
+        ParseMode { lift, memory_max, ..mode }
     }
 
     /// Tells the engine's session of variables that are its settings.
