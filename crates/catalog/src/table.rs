@@ -29,7 +29,6 @@ pub mod flag {
     pub const NO_DEFAULT_VALUE: u16 = 4096;
     pub const ON_UPDATE_NOW: u16 = 8192;
     pub const PART_KEY: u16 = 16384;
-    pub const NUM: u16 = 32768;
 }
 
 /// A column with what queries need of it, which is derived from its definition once.
@@ -203,7 +202,6 @@ fn flags_of(column: &ColumnDefinition) -> u16 {
         (flag::TIMESTAMP, ty.kind == Kind::Timestamp && column.default == DefaultValue::Now),
         (flag::NO_DEFAULT_VALUE, no_default),
         (flag::ON_UPDATE_NOW, column.on_update_now),
-        (flag::NUM, ty.is_number()),
     ]
     .into_iter()
     .filter(|(_, on)| *on)

@@ -49,8 +49,9 @@ fn run_held(
     if limit.is_empty() || !all_true(&plan.block.const_filter, cx, &base)? {
         return Ok(());
     }
-    if plan.several {
-        begin(&plan.block, cx)?;
+    match plan.several {
+        true => begin(&plan.block, cx)?,
+        false => cx.state.scanned |= plan.block.work.scans || plan.block.work.full_joins > 0,
     }
     let workspace = cx.state.workspaces.take(plan.block.id).unwrap_or_default();
     let mut exec = Exec::new(&plan.block, workspace, false);

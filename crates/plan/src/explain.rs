@@ -9,6 +9,7 @@ use crate::tree::{BlockPlan, Body, KeyTest, Making, Path, QueryPlan, Read, Step,
 use std::fmt::Write;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
+use vaquita_catalog::flag;
 use vaquita_expr::{CompileCx, EvalCx, Expr, Node, Row, TableSet};
 use vaquita_parser::ast::{self, Explain, ExplainFormat, ExplainTarget, Stmt};
 use vaquita_session::sink::{ColumnMeta, ResultSink};
@@ -74,11 +75,21 @@ pub fn explain_columns(explain: &Explain<'_>) -> Arc<[ColumnMeta]> {
             org_table: empty(),
             name: name.as_bytes().into(),
             org_name: empty(),
-            flags: ty.protocol_flags(),
+            flags: ty.protocol_flags() | flags_of(name),
             ty,
         }
     };
     names(explain).into_iter().map(column).collect()
+}
+
+/// What 5.6.24 says of the columns of EXPLAIN; `id` is NULL all the same where the rows of a UNION are read.
+fn flags_of(name: &str) -> u16 {
+    match name {
+        "id" => flag::NOT_NULL | flag::UNSIGNED | flag::BINARY,
+        "rows" => flag::UNSIGNED | flag::BINARY,
+        "select_type" | "Extra" => flag::NOT_NULL,
+        _ => 0,
+    }
 }
 
 /// EXPLAIN, in a started statement of the engine: how many rows it sent.

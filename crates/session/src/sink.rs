@@ -24,7 +24,7 @@ pub struct ColumnMeta {
     pub ty: SqlType,
     /// NOT_NULL (1), PRI_KEY (2), UNIQUE_KEY (4), MULTIPLE_KEY (8), BLOB (16), UNSIGNED (32), ZEROFILL (64), BINARY
     /// (128), ENUM (256), AUTO_INCREMENT (512), TIMESTAMP (1024), SET (2048), NO_DEFAULT_VALUE (4096), ON_UPDATE_NOW
-    /// (8192), NUM (32768).
+    /// (8192). NUM (32768) is set by clients themselves.
     pub flags: u16,
 }
 
@@ -45,19 +45,13 @@ impl ColumnMeta {
         }
     }
 
-    /// A column that is no table's; NOT_NULL, UNSIGNED, BINARY and NUM follow from the type.
+    /// A column that is no table's; NOT_NULL, UNSIGNED and BINARY follow from the type.
     pub fn new(name: &str, ty: SqlType) -> ColumnMeta {
         use vaquita_catalog::flag;
-        let number = ty.kind.is_integer()
-            || matches!(
-                ty.kind,
-                vaquita_types::Kind::Decimal | vaquita_types::Kind::Float | vaquita_types::Kind::Double
-            );
         let flags = [
             (!ty.nullable, flag::NOT_NULL),
             (ty.unsigned, flag::UNSIGNED),
             (ty.collation == vaquita_types::sql_type::BINARY, flag::BINARY),
-            (number, flag::NUM),
         ];
         ColumnMeta {
             schema: Box::default(),

@@ -18,6 +18,7 @@ pub(crate) fn begin(block: &BlockPlan, cx: &mut EvalCx<'_>) -> SqlResult<()> {
     if work.examines > 1.0 && work.examines > cx.state.vars.join_size_max as f64 {
         return Err(too_big());
     }
+    cx.state.scanned |= work.scans || work.full_joins > 0;
     let status = &mut cx.state.status;
     status.select_scan += u64::from(work.scans);
     status.select_range += u64::from(work.ranges);

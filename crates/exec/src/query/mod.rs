@@ -272,6 +272,7 @@ fn run_union(
     // The rows of all parts are a table of their own, which is read to its end.
     if cx.state.begins(std::ptr::from_ref(plan).addr()) {
         cx.state.status.select_scan += 1;
+        cx.state.scanned = true;
     }
     let sorted = !plan.order.is_empty();
     let room = cx.state.vars.sort_room();

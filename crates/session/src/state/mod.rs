@@ -105,6 +105,8 @@ pub struct SessionState {
     pub program: ProgramState,
     /// The most bytes that a query of the session kept in memory of its rows.
     pub kept_most: usize,
+    /// The statement has read a table, or a whole index, row by row (SERVER_QUERY_NO_INDEX_USED).
+    pub scanned: bool,
     /// Query blocks of the present statement that have begun, by their places.
     begun: Vec<usize>,
     /// Rows that the present statement has read from tables.
@@ -177,6 +179,7 @@ impl SessionState {
             yield_hook: None,
             yield_after: Duration::from_millis(1),
             kept_most: 0,
+            scanned: false,
             begun: Vec::new(),
             examined: 0,
             polls: 0,

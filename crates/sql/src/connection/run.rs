@@ -38,6 +38,7 @@ impl Connection {
         self.engine.clear_interrupt();
         self.state.interrupt.clear_query();
         self.state.begin_statement(now);
+        self.state.scanned = false;
         self.statement_start = now;
         self.waited_before = self.engine.lock_wait_us();
         if self.state.vars.max_execution_time != 0 && kind == Com::Select {
@@ -287,10 +288,8 @@ impl Connection {
             self.transaction_over();
         }
         let now = Instant::now();
-        let micros = now.duration_since(self.statement_start).as_micros() as u64;
-        // As MySQL does: who waits for others is not slow.
-        let lock_micros = self.engine.lock_wait_us().saturating_sub(self.waited_before);
-        let is_slow = micros.saturating_sub(lock_micros) >= self.state.vars.long_query_time_us;
+        let (micros, lock_micros) = self.times(now);
+        let is_slow = self.is_slow((micros, lock_micros));
         if is_slow {
             self.state.status.slow_queries += 1;
         }
@@ -302,6 +301,24 @@ impl Connection {
             self.tell_status();
         }
         ended
+    }
+
+    /// Microseconds that the statement has taken so far, and those of them that it waited for others.
+    fn times(&self, now: Instant) -> (u64, u64) {
+        let micros = now.duration_since(self.statement_start).as_micros() as u64;
+        (micros, self.engine.lock_wait_us().saturating_sub(self.waited_before))
+    }
+
+    /// As MySQL has it: who waits for others is not slow.
+    fn is_slow(&self, (micros, lock_micros): (u64, u64)) -> bool {
+        micros.saturating_sub(lock_micros) >= self.state.vars.long_query_time_us
+    }
+
+    /// Status flags that tell how the statement has found its rows, and whether it is slow.
+    pub(super) fn work_flags(&self) -> u16 {
+        let scanned = if self.state.scanned { flag::NO_INDEX_USED } else { 0 };
+        let slow = self.is_slow(self.times(Instant::now()));
+        scanned | if slow { flag::SLOW } else { 0 }
     }
 
     /// A line of the general log.
@@ -368,7 +385,7 @@ impl Connection {
         {
             error::of_engine(durability.wait())?;
         }
-        let mut flags = self.status_flags() | status | outcome.status;
+        let mut flags = self.status_flags() | self.work_flags() | status | outcome.status;
         self.tell_changed_state();
         let changes = std::mem::take(&mut self.state.changes);
         if !changes.is_empty() {

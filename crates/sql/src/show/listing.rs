@@ -17,6 +17,8 @@ use vaquita_types::{SqlResult, SqlType, Value};
 pub(crate) struct Listing {
     pub(crate) columns: Vec<(String, SqlType)>,
     pub(crate) rows: Vec<Cells>,
+    /// Its rows are those of a table of information_schema: the columns are that table's.
+    pub(crate) of_schema: bool,
     /// The column that LIKE is about.
     pub(crate) like: usize,
 }
@@ -40,7 +42,7 @@ impl Listing {
     /// With columns of names and types as the definitions write them.
     pub(crate) fn new(columns: &[(&str, &str)]) -> Listing {
         let column = |(name, ty): &(&str, &str)| ((*name).to_owned(), parse_type(ty));
-        Listing { columns: columns.iter().map(column).collect(), rows: Vec::new(), like: 0 }
+        Listing { columns: columns.iter().map(column).collect(), rows: Vec::new(), of_schema: false, like: 0 }
     }
 
     /// Keeps what LIKE (on its column) or WHERE let through.
@@ -79,6 +81,9 @@ impl Listing {
         let meta = |(name, ty): &(String, SqlType)| {
             let collation = if ty.collation == NAMES { results.unwrap_or(NAMES) } else { ty.collation };
             let mut meta = ColumnMeta::new(name, SqlType { collation, ..ty.clone() });
+            if self.of_schema && ty.is_number() {
+                meta.flags &= !vaquita_catalog::flag::BINARY;
+            }
             if let Some(to) = results.and_then(Charset::of_collation) {
                 meta.convert_names(to);
             }
@@ -90,6 +95,7 @@ impl Listing {
     /// Sends it.
     pub(super) fn send(self, cx: &mut StmtCx<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         let results = cx.state.vars.character_set_results;
+        cx.state.scanned |= self.of_schema;
         sink.columns(&self.meta(results))?;
         let to = results
             .and_then(Charset::of_collation)
