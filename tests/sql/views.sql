@@ -144,3 +144,18 @@ delete from v3;
 select * from v7 for update;
 drop database vv;
 drop database test2;
+-- Columns that nobody has named, beside others of their names.
+create table names_t (a int);
+create view n1 as select 1, 2 as `1`;
+create view n2 as select 1, 1, 1, 5 as `1`;
+create view n3 as select 'A', a, 'a' from names_t;
+create view n4 as select a+1, a as `a+1`, 3 as `my_exp_A+1` from names_t;
+create view n5 as select a, 1 as a from names_t;
+create view n6 as select a, a from names_t;
+create view n7 (a, a) as select 1, 2;
+create view n8 as select 1, 1 union select 3, 4;
+show create view n1;
+show create view n2;
+show create view n3;
+show create view n4;
+select * from n8;

@@ -14,12 +14,17 @@
 //! Counts and lengths are InnoDB's compressed numbers; texts are a length and UTF-8.
 
 use crate::names::sql_name;
+use std::borrow::Cow;
 use vaquita_base::codec::{Reader, Truncated, push_compressed, push_u16, push_u64};
 use vaquita_engine::Object;
 use vaquita_engine::lower::Corruption;
+use vaquita_engine::lower::charset::{Charset, convert};
 use vaquita_types::{SqlError, SqlResult};
 
 const VERSION: u8 = 1;
+
+/// The property that has the text as it was sent, in hexadecimal digits, where it cannot be made of the UTF-8 that is kept.
+const SOURCE: &str = "source";
 
 /// With whose privileges an object runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,6 +83,45 @@ impl ObjectBody {
     pub fn set(&mut self, name: &str, text: impl Into<String>) {
         self.more.retain(|(n, _)| n != name);
         self.more.push((name.to_owned(), text.into()));
+    }
+
+    /// The character set of the statement that made it, unless that is UTF-8 or just bytes.
+    fn client_charset(&self) -> Option<Charset> {
+        let charset = Charset::of_collation(self.client_collation)?;
+        (charset != Charset::BINARY && !charset.is_utf8()).then_some(charset)
+    }
+
+    /// A text as the client that made the object would send it.
+    pub fn as_sent<'t>(&self, text: &'t str) -> Cow<'t, [u8]> {
+        let Some(charset) = self.client_charset().filter(|_| !text.is_ascii()) else {
+            return text.as_bytes().into();
+        };
+        let mut out = Vec::with_capacity(text.len());
+        convert(Charset::UTF8MB4, charset, text.as_bytes(), &mut out);
+        out.into()
+    }
+
+    /// Whether a text, as the client would send it, is still the same text.
+    pub fn can_send(&self, text: &str) -> bool {
+        self.client_charset()
+            .is_none_or(|charset| charset.decode(&self.as_sent(text)).as_deref() == Some(text))
+    }
+
+    /// The text as it was sent, byte for byte: literals behind an introducer (`_latin1'..'`) mean these bytes.
+    pub fn source(&self) -> Cow<'_, [u8]> {
+        match unhex(self.get(SOURCE)) {
+            Some(bytes) if !bytes.is_empty() => bytes.into(),
+            _ => self.as_sent(&self.text),
+        }
+    }
+
+    /// Takes a text that was sent, as bytes and as what they mean. Its character set is known already.
+    pub fn set_text(&mut self, sent: &[u8], text: String) {
+        self.text = text;
+        self.more.retain(|(name, _)| name != SOURCE);
+        if *self.as_sent(&self.text) != *sent {
+            self.set(SOURCE, sent.iter().map(|b| format!("{b:02X}")).collect::<String>());
+        }
     }
 
     /// The bytes.
@@ -168,6 +212,12 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let nibble = |d: u8| char::from(d).to_digit(16);
+    let byte = |pair: &[u8]| Some((nibble(pair[0])? << 4 | nibble(*pair.get(1)?)?) as u8);
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
 fn truncated(_: Truncated) -> Corruption {
     Corruption::new("object", "it ends too early")
 }
@@ -215,6 +265,24 @@ mod tests {
         body.set("b", "d");
         assert_eq!(body.get("b"), "d");
         assert_eq!(ObjectBody::decode(&ObjectBody::default().encode()), Ok(ObjectBody::default()));
+    }
+
+    #[test]
+    fn what_was_sent_is_found_again() {
+        let latin1 = Charset::LATIN1.default_collation();
+        for (collation, sent, text, kept_beside) in [
+            (latin1, &b"select '\xE9'"[..], "select 'é'", false),
+            (45, "select 'é'".as_bytes(), "select 'é'", false),
+            (45, b"select _binary'\xFF'", "select _binary'\u{FFFD}'", true),
+        ] {
+            let mut body = ObjectBody { client_collation: collation, ..body() };
+            body.set_text(sent, text.to_owned());
+            assert_eq!(body.get(SOURCE).is_empty(), !kept_beside, "{text}");
+            let body = ObjectBody::decode(&body.encode()).expect("it was just written");
+            assert_eq!((&*body.source(), &*body.text), (sent, text));
+        }
+        let body = ObjectBody { client_collation: latin1, ..body() };
+        assert!(body.can_send("é") && !body.can_send("ж"));
     }
 
     /// Cut anywhere it is refused; changed anywhere it is refused or something else.

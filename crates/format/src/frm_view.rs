@@ -10,6 +10,11 @@
 //! | `with_check_option=` | 0 none, 1 LOCAL, 2 CASCADED |
 //! | `timestamp=` | when it was made, `2014-05-06 07:08:09` |
 //! | `client_cs_name=`, `connection_cl_name=` | names of a character set and of a collation |
+//! | `view_body_utf8=` | the query as information_schema shows it: in UTF-8, without what says of which character set a string is |
+//!
+//! Names of the query are in UTF-8; strings are in the client's character set, or already in that of the column they are compared with.
+//! Which of them cannot be told, so that a query with other characters than ASCII is taken from `view_body_utf8`, unless the client's is
+//! UTF-8.
 //!
 //! Other lines (the statement as it was written, a checksum of the query) are not looked at. In escaped text a backslash stands before
 //! a backslash and a quote, `\n` is the end of a line, `\0` a zero byte, `\z` byte 26.
@@ -55,15 +60,13 @@ impl FrmView {
             return Err(corrupt("this is no view's definition"));
         }
         let mut view = FrmView::default();
-        let mut has_query = false;
+        let (mut query, mut in_utf8) = (None, None);
         for line in bytes[MAGIC.len()..].split(|&b| b == b'\n') {
             let Some(at) = line.iter().position(|&b| b == b'=') else { continue };
             let (name, value) = (&line[..at], &line[at + 1..]);
             match name {
-                b"query" => {
-                    view.query = text(&unescaped(value))?;
-                    has_query = true;
-                }
+                b"query" => query = Some(unescaped(value)),
+                b"view_body_utf8" => in_utf8 = Some(unescaped(value)),
                 b"algorithm" => view.algorithm = number(value, 2)?,
                 b"definer_user" => view.definer.0 = text(value)?,
                 b"definer_host" => view.definer.1 = text(value)?,
@@ -75,10 +78,14 @@ impl FrmView {
                 _ => {}
             }
         }
-        match has_query {
-            true => Ok(view),
-            false => Err(corrupt("there is no query")),
-        }
+        let query = query.ok_or_else(|| corrupt("there is no query"))?;
+        let is_plain = query.is_ascii()
+            || (view.client_charset.starts_with("utf8") && std::str::from_utf8(&query).is_ok());
+        view.query = match in_utf8 {
+            Some(in_utf8) if !is_plain => text(&in_utf8)?,
+            _ => text(&query)?,
+        };
+        Ok(view)
     }
 }
 
@@ -139,6 +146,19 @@ mod tests {
             connection_collation: "utf8mb4_general_ci".into(),
         };
         assert_eq!(view, wanted);
+    }
+
+    /// As 5.6.24 wrote it for `select 'é' x from t where w = 'é'` of a session of latin1, `w` being utf8mb4.
+    #[test]
+    fn strings_in_other_character_sets_are_taken_from_the_utf8_body() {
+        let head =
+            b"TYPE=VIEW\nquery=select \\'\xE9\\' AS `x` from `d`.`t` where (`d`.`t`.`w` = \\'\xC3\xA9\\')\n\
+            client_cs_name=latin1\nconnection_cl_name=latin1_swedish_ci\n";
+        let body = "select 'é' AS `x` from `d`.`t` where (`d`.`t`.`w` = 'é')";
+        let in_utf8 = format!("view_body_utf8={}", body.replace('\'', "\\'"));
+        let view = FrmView::parse(&[&head[..], in_utf8.as_bytes()].concat()).expect("a view");
+        assert_eq!(view.query, body);
+        assert!(FrmView::parse(head).is_err(), "the strings mean nothing without it");
     }
 
     #[test]

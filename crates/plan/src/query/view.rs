@@ -7,7 +7,7 @@ use super::block::{self, Planned};
 use super::merged::{self, MergedView};
 use super::names::Opened;
 use crate::planner::Planner;
-use crate::view::{Names, parse_kept};
+use crate::view::{self, Names, parse_kept};
 use bumpalo::Bump;
 use std::sync::Arc;
 use vaquita_catalog::{ObjectBody, Security};
@@ -75,8 +75,7 @@ pub(crate) fn open(
     planner.views.borrow_mut().push(engine_name);
     let (noted, aggregates) = (planner.names.take(), std::mem::take(&mut cx.aggregates));
     let windows = std::mem::take(&mut cx.windows);
-    let collation =
-        std::mem::replace(&mut cx.session.state.vars.collation_connection, body.connection_collation);
+    let charsets = view::enter(&mut cx.session.state.vars, &body);
     let arena = Bump::new();
     let done = parse_kept(&body.text, &arena).and_then(|query| {
         let apart = opened.merges.is_kept_apart(names.2);
@@ -95,7 +94,7 @@ pub(crate) fn open(
             OpenedView::Derived(planned)
         })
     });
-    cx.session.state.vars.collation_connection = collation;
+    view::leave(&mut cx.session.state.vars, charsets);
     cx.aggregates = aggregates;
     cx.windows = windows;
     *planner.names.borrow_mut() = noted;

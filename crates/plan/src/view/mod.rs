@@ -8,8 +8,11 @@ pub use names::{Names, quoted};
 
 use bumpalo::Bump;
 use std::cell::RefCell;
+use vaquita_catalog::ObjectBody;
+use vaquita_engine::lower::charset::Charset;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_parser::{ParseMode, parse};
+use vaquita_session::vars::SessionVars;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Parses a view's query.
@@ -25,6 +28,18 @@ pub fn parse_kept<'a>(text: &'a str, arena: &'a Bump) -> SqlResult<&'a ast::Quer
     }
 }
 
+/// Lets a session read a view's text as it was meant: it is in UTF-8, its strings are in the `collation_connection` of whoever made
+/// it. What is returned is for [`leave`].
+pub fn enter(vars: &mut SessionVars, body: &ObjectBody) -> (u16, u16) {
+    let client = std::mem::replace(&mut vars.character_set_client, Charset::UTF8MB4.default_collation());
+    (client, std::mem::replace(&mut vars.collation_connection, body.connection_collation))
+}
+
+/// The session reads its own texts again.
+pub fn leave(vars: &mut SessionVars, before: (u16, u16)) {
+    (vars.character_set_client, vars.collation_connection) = before;
+}
+
 /// The SELECT that gives the columns their names: the first one.
 pub fn first_select<'a>(body: &ast::QueryBody<'a>) -> Option<&'a ast::Select<'a>> {
     match body {
@@ -33,6 +48,20 @@ pub fn first_select<'a>(body: &ast::QueryBody<'a>) -> Option<&'a ast::Select<'a>
         ast::QueryBody::SetOperation(op) => first_select(&op.left),
         ast::QueryBody::Values(_) | ast::QueryBody::Table(_) => None,
     }
+}
+
+/// Which columns of a SELECT have a name that nobody gave them: expressions without alias that are no columns.
+pub fn unnamed(select: &ast::Select<'_>, names: &Names) -> Vec<bool> {
+    let mut out = Vec::new();
+    for (at, item) in select.items.iter().enumerate() {
+        match item {
+            ast::SelectItem::Expr { expr, alias, .. } => {
+                out.push(alias.is_none() && !matches!(expr.kind, ast::ExprKind::Column(_)));
+            }
+            _ => out.extend(names.star_of(select, at).iter().map(|_| false)),
+        }
+    }
+    out
 }
 
 /// Whether rows of the view are rows of its tables, so that the view can be taken apart where it is used (ALGORITHM = MERGE).

@@ -9,7 +9,6 @@ use vaquita_parser::ast::{self, ExprKind, Literal, QueryBody, SelectItem, TableR
 use vaquita_types::{SqlError, SqlResult};
 
 /// Writes queries.
-#[derive(Debug)]
 pub struct Printer<'n> {
     /// What names stand for; without, they are written as they are.
     names: Option<&'n Names>,
@@ -19,18 +18,44 @@ pub struct Printer<'n> {
     left_out: Option<&'n str>,
     /// Within a subquery, whose columns need no names.
     inner: bool,
+    /// What the bytes of strings mean.
+    decode: &'n dyn Fn(&[u8]) -> Option<String>,
     out: String,
 }
 
+impl std::fmt::Debug for Printer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Printer")
+            .field("database", &self.database)
+            .field("out", &self.out)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Strings of a text in UTF-8.
+pub fn utf8(bytes: &[u8]) -> Option<String> {
+    String::from_utf8(bytes.to_vec()).ok()
+}
+
 impl<'n> Printer<'n> {
-    /// For a query that is made a view's: names become complete. Without `names` this is only a test of what views may not have.
-    pub fn of_new(names: Option<&'n Names>, database: &'n str) -> Printer<'n> {
-        Printer { names, database, left_out: None, inner: false, out: String::new() }
+    /// For a query that is made a view's: names become complete, and strings UTF-8.
+    pub fn of_new(
+        names: &'n Names,
+        database: &'n str,
+        decode: &'n dyn Fn(&[u8]) -> Option<String>,
+    ) -> Printer<'n> {
+        Printer { names: Some(names), database, left_out: None, inner: false, decode, out: String::new() }
+    }
+
+    /// For a test of what views may not have: what is written does not matter.
+    pub fn of_test() -> Printer<'n> {
+        let decode = &|_: &[u8]| Some(String::new());
+        Printer { names: None, database: "", left_out: None, inner: false, decode, out: String::new() }
     }
 
     /// For a view's query as it is kept.
     pub fn of_kept(left_out: Option<&'n str>) -> Printer<'n> {
-        Printer { names: None, database: "", left_out, inner: false, out: String::new() }
+        Printer { names: None, database: "", left_out, inner: false, decode: &utf8, out: String::new() }
     }
 
     /// The text of a query.
@@ -449,7 +474,7 @@ impl<'n> Printer<'n> {
     fn expr(&mut self, expr: &ast::Expr<'_>) -> SqlResult<()> {
         let variable = || SqlError::new(1351, "View's SELECT contains a variable or parameter");
         match expr.kind {
-            ExprKind::Literal(literal) | ExprKind::Lifted { literal, .. } => self.literal(&literal),
+            ExprKind::Literal(literal) | ExprKind::Lifted { literal, .. } => self.literal(&literal)?,
             ExprKind::Param(_)
             | ExprKind::Local(_)
             | ExprKind::UserVar(_)
@@ -850,15 +875,28 @@ impl<'n> Printer<'n> {
         if aggregate.kind == A::GroupConcat {
             self.order("order by", aggregate.order_by, true)?;
             self.put(" separator ");
-            self.string(aggregate.separator.unwrap_or(b","));
+            self.string(aggregate.separator.unwrap_or(b","))?;
         }
         self.put(")");
         Ok(())
     }
 
-    fn string(&mut self, text: &[u8]) {
+    /// A string of the statement.
+    ///
+    /// # Errors
+    /// 1300: there is no text for it.
+    fn string(&mut self, bytes: &[u8]) -> SqlResult<()> {
+        let text = (self.decode)(bytes).ok_or_else(|| {
+            let digits: String = bytes.iter().take(6).map(|b| format!("{b:02X}")).collect();
+            SqlError::new(1300, format!("Invalid character string in a view: '{digits}'"))
+        })?;
+        self.quoted(&text);
+        Ok(())
+    }
+
+    fn quoted(&mut self, text: &str) {
         self.out.push('\'');
-        for c in String::from_utf8_lossy(text).chars() {
+        for c in text.chars() {
             match c {
                 '\'' => self.put("\\'"),
                 '\\' => self.put("\\\\"),
@@ -872,7 +910,7 @@ impl<'n> Printer<'n> {
         self.out.push('\'');
     }
 
-    fn literal(&mut self, literal: &Literal<'_>) {
+    fn literal(&mut self, literal: &Literal<'_>) -> SqlResult<()> {
         let hex = |out: &mut String, bytes: &[u8]| {
             out.push_str("0x");
             bytes.iter().for_each(|b| write!(out, "{b:02X}").unwrap_or_default());
@@ -882,14 +920,18 @@ impl<'n> Printer<'n> {
             Literal::Bool(on) => self.put(if *on { "1" } else { "0" }),
             Literal::Int(n) => self.put(&n.to_string()),
             Literal::Decimal(text) | Literal::Float(text) => self.put(&String::from_utf8_lossy(text)),
-            Literal::String(text) => self.string(text),
+            Literal::String(text) => self.string(text)?,
             Literal::Introduced { charset, value } => {
                 let charset = charset.to_string().to_lowercase();
                 let text = format!("_{charset}");
                 self.put(&text);
+                // The bytes are of that character set, the text around them is not.
                 match std::str::from_utf8(value) {
-                    Ok(text) if text.is_ascii() || charset.starts_with("utf8") => self.string(value),
-                    _ => hex(&mut self.out, value),
+                    Ok(text) if text.is_ascii() || charset.starts_with("utf8") => self.quoted(text),
+                    _ => {
+                        self.put(" ");
+                        hex(&mut self.out, value);
+                    }
                 }
             }
             Literal::Hex(bytes) => hex(&mut self.out, bytes),
@@ -906,9 +948,10 @@ impl<'n> Printer<'n> {
                     ast::TemporalKind::Time => "TIME",
                     ast::TemporalKind::DateTime | ast::TemporalKind::Timestamp => "TIMESTAMP",
                 });
-                self.string(text);
+                self.string(text)?;
             }
         }
+        Ok(())
     }
 }
 

@@ -4,8 +4,10 @@ use super::{base_table_exists, check_database_exists, names_of};
 use crate::accounts::name::{name_of, own_name};
 use crate::statement::{StmtCx, planning};
 use bumpalo::Bump;
+use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_catalog::{ColumnDefinition, ObjectBody, Security, engine_name, error, file_name, same_name};
+use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Object, ObjectKind, Put};
 use vaquita_exec::Outcome;
@@ -26,6 +28,11 @@ fn not_view(database: &str, name: &str) -> SqlError {
     SqlError::new(1347, format!("'{database}.{name}' is not VIEW"))
 }
 
+/// Error 1347 of a view where a table is wanted.
+pub(crate) fn not_table(database: &str, name: &str) -> SqlError {
+    SqlError::new(1347, format!("'{database}.{name}' is not BASE TABLE"))
+}
+
 /// The view of that name, with the engine's name of it.
 pub(crate) fn find(cx: &StmtCx<'_>, database: &str, name: &str) -> Option<Arc<Object>> {
     let name = engine_name(database, name).ok()?;
@@ -38,7 +45,7 @@ pub(crate) fn find(cx: &StmtCx<'_>, database: &str, name: &str) -> Option<Arc<Ob
 /// 1050, 1146, 1347 of the name; 1349 to 1353, 1060, 1166 of the query; 1142, 1143, 1227 of privileges; 1368.
 pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[u8]) -> SqlResult<Outcome> {
     // What a view may not have is said before anything else.
-    Printer::of_new(None, "").print(written.query)?;
+    Printer::of_test().print(written.query)?;
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let full = engine_name(&database, &name)?;
@@ -83,6 +90,10 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
         text,
         more: Vec::new(),
     };
+    if !body.can_send(&body.text) {
+        // Names of columns that the client has not written, in characters that it could not.
+        body.client_collation = Charset::UTF8MB4.default_collation();
+    }
     set_options(&mut body, algorithm, written.check);
     let object = Object::new(ObjectKind::View, file_name(&database)?, file_name(&name)?, body.encode());
     let put = match (written.alter, written.or_replace) {
@@ -185,15 +196,49 @@ fn text_of(
         }
         vaquita_catalog::limits::check_column_name(column)?;
     }
-    for (i, column) in columns.iter().enumerate() {
-        if columns[..i].iter().any(|other| same_name(other, column)) {
-            return Err(SqlError::new(1060, format!("Duplicate column name '{column}'")));
-        }
-    }
-    if let Some(select) = view::first_select(&written.query.body) {
+    let select = view::first_select(&written.query.body);
+    let nobodys = match select {
+        Some(select) if written.columns.is_empty() => view::unnamed(select, &defined.names),
+        _ => Vec::new(),
+    };
+    tell_apart(&mut columns, &nobodys)?;
+    if let Some(select) = select {
         defined.names.rename_items(select, columns);
     }
-    Printer::of_new(Some(&defined.names), &current).print(written.query)
+    let vars = &cx.state.vars;
+    let decode = |bytes: &[u8]| match vars.client_charset() {
+        Some(charset) => charset.decode(bytes).map(Cow::into_owned),
+        None => view::print::utf8(bytes),
+    };
+    Printer::of_new(&defined.names, &current, &decode).print(written.query)
+}
+
+/// Gives columns that nobody has named (`nobodys`) other names where two are the same, as MySQL 5.6.24 does: `My_exp_1`.
+///
+/// # Errors
+/// 1060: both have been named.
+fn tell_apart(columns: &mut [String], nobodys: &[bool]) -> SqlResult<()> {
+    let mut nobodys: Vec<bool> = (0..columns.len()).map(|at| nobodys.get(at) == Some(&true)).collect();
+    for at in 0..columns.len() {
+        while let Some(other) = columns[..at].iter().position(|other| same_name(other, &columns[at])) {
+            let renamed = match (nobodys[at], nobodys[other]) {
+                (true, _) => at,
+                (false, true) => other,
+                (false, false) => {
+                    return Err(SqlError::new(1060, format!("Duplicate column name '{}'", columns[at])));
+                }
+            };
+            let name = &columns[renamed];
+            let numbered = (1..).map(|n| format!("My_exp_{n}_{name}"));
+            let is_free = |new: &String| {
+                columns.iter().zip(&nobodys).all(|(column, nobodys)| *nobodys || !same_name(column, new))
+            };
+            let new = std::iter::once(format!("My_exp_{name}")).chain(numbered).find(is_free);
+            columns[renamed] = new.unwrap_or_default();
+            nobodys[renamed] = false;
+        }
+    }
+    Ok(())
 }
 
 /// DROP VIEW.
@@ -272,9 +317,11 @@ pub(crate) fn check_option(body: &ObjectBody) -> &str {
 pub(crate) fn columns_of(cx: &mut StmtCx<'_>, object: &Arc<Object>) -> SqlResult<Vec<ColumnDefinition>> {
     let body = ObjectBody::of(object)?;
     let results = cx.state.vars.character_set_results.take();
+    let charsets = view::enter(&mut cx.state.vars, &body);
     let arena = Bump::new();
     let planned = view::parse_kept(&body.text, &arena)
         .and_then(|query| vaquita_exec::plan(&mut planning(cx, &[], &[], &[]), &Stmt::Query(query)));
+    view::leave(&mut cx.state.vars, charsets);
     cx.state.vars.character_set_results = results;
     let planned = planned?;
     let mut out = Vec::new();

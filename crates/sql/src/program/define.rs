@@ -82,9 +82,9 @@ fn create(cx: &mut StmtCx<'_>, program: &ast::CreateProgram<'_>, sql: &[u8]) -> 
         database_collation: collation,
         created: now,
         modified: now,
-        text: text(program.body),
         ..ObjectBody::default()
     };
+    body.set_text(program.body.of(sql), text(program.body));
     body.set(property::PARAMS, text(program.params_text));
     if let Some(returns) = &program.returns {
         let column = compile::column_type(returns, "", collation, cx.state)?;

@@ -149,9 +149,10 @@ pub(crate) fn create(
         created,
         modified: created,
         comment: head.comment.map_or_else(String::new, |comment| comment_of(cx, comment)),
-        text: cx.state.vars.client_text(program.body.of(sql)).into_owned(),
         ..ObjectBody::default()
     };
+    let sent = program.body.of(sql);
+    body.set_text(sent, cx.state.vars.client_text(sent).into_owned());
     state.put(&mut body);
     let object = Object::new(ObjectKind::Event, file_name, name.clone(), body.encode());
     match cx.engine.put_object(&object, Put::New) {
@@ -223,10 +224,16 @@ pub(crate) fn alter(
     if let Some((code, span)) = alter.body {
         body.database_collation = database_collation(cx, &database, &file_name)?;
         compile::compile(&program_of(alter, code, span), sql, body.database_collation, None, cx.state)?;
-        body.text = cx.state.vars.client_text(span.of(sql)).into_owned();
+        body.client_collation = cx.state.vars.character_set_client;
+        body.set_text(span.of(sql), cx.state.vars.client_text(span.of(sql)).into_owned());
         body.sql_mode = cx.state.vars.sql_mode.0;
+    } else {
+        // The statement goes on meaning what it meant, if it can be said in the other character set.
+        let said = ObjectBody { client_collation: cx.state.vars.character_set_client, ..body.clone() };
+        if said.can_send(&body.text) && said.source() == said.as_sent(&body.text) {
+            body.client_collation = said.client_collation;
+        }
     }
-    body.client_collation = cx.state.vars.character_set_client;
     body.connection_collation = cx.state.vars.collation_connection;
     body.definer = definer;
     body.modified = now(cx).unsigned_abs();

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_catalog::object::{ObjectBody, Security};
 use vaquita_engine::Object;
+use vaquita_parser::ast;
 use vaquita_parser::ast::{ProgramKind, Stmt};
-use vaquita_parser::{ParseMode, ast};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::{SessionState, vars};
 use vaquita_types::{ColumnType, SqlError, SqlMode, SqlResult};
@@ -69,9 +69,20 @@ pub(crate) fn create_text(
     out
 }
 
-/// A name in quotes that every mode reads as a name.
-fn backquoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+/// What stands before the body for the compiler. The characteristics and the name are known already.
+fn head(body: &ObjectBody, kind: ProgramKind) -> String {
+    match kind {
+        ProgramKind::Event => "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO ".to_owned(),
+        ProgramKind::Trigger => {
+            let (timing, event) = (body.get(property::TIMING), body.get(property::EVENT));
+            format!("CREATE TRIGGER t {timing} {event} ON t FOR EACH ROW ")
+        }
+        ProgramKind::Procedure => format!("CREATE PROCEDURE p({}) ", body.get(property::PARAMS)),
+        ProgramKind::Function => {
+            let (params, returns) = (body.get(property::PARAMS), body.get(property::RETURNS));
+            format!("CREATE FUNCTION f({params}) RETURNS {returns} ")
+        }
+    }
 }
 
 /// Reads and compiles what the dictionary has.
@@ -84,30 +95,8 @@ fn read(
 ) -> SqlResult<Routine> {
     let body = ObjectBody::of(object)?;
     let name = &object.name;
-    // The characteristics are known already: only what has to be compiled.
-    let returns = match kind {
-        ProgramKind::Function => format!(" RETURNS {}", body.get(property::RETURNS)),
-        _ => String::new(),
-    };
-    let text = match kind {
-        ProgramKind::Event => {
-            format!("CREATE EVENT {} ON SCHEDULE EVERY 1 DAY DO {}", backquoted(name), body.text)
-        }
-        ProgramKind::Trigger => format!(
-            "CREATE TRIGGER {} {} {} ON t FOR EACH ROW {}",
-            backquoted(name),
-            body.get(property::TIMING),
-            body.get(property::EVENT),
-            body.text
-        ),
-        _ => format!(
-            "CREATE {} {}({}){returns} {}",
-            kind_name(kind),
-            backquoted(name),
-            body.get(property::PARAMS),
-            body.text
-        ),
-    };
+    let mut text = body.as_sent(&head(&body, kind)).into_owned();
+    text.extend_from_slice(&body.source());
     let failed = |e: &dyn std::fmt::Display| {
         let message = format!(
             "Failed to load routine {database}.{name}. The table mysql.proc is missing, corrupt, or contains bad data ({e})"
@@ -116,13 +105,15 @@ fn read(
     };
     let arena = Bump::new();
     let sql_mode = vars::for_parser(SqlMode(body.sql_mode));
-    let mode = ParseMode { sql_mode, ..ParseMode::default() };
-    let parsed = vaquita_parser::parse(text.as_bytes(), &arena, mode).map_err(|e| failed(&e))?;
+    let mode = vars::parse_mode(sql_mode, body.client_collation);
+    let parsed = vaquita_parser::parse(&text, &arena, mode).map_err(|e| failed(&e))?;
     let Stmt::CreateProgram(program) = parsed.stmt else { return Err(failed(&"another statement")) };
-    let before = state.vars.sql_mode;
+    let before = (state.vars.sql_mode, state.vars.character_set_client, state.vars.collation_connection);
     state.vars.sql_mode = SqlMode(body.sql_mode);
-    let made = build(program, text.as_bytes(), &body, table.map(|table| &**table), state);
-    state.vars.sql_mode = before;
+    state.vars.character_set_client = body.client_collation;
+    state.vars.collation_connection = body.connection_collation;
+    let made = build(program, &text, &body, table.map(|table| &**table), state);
+    (state.vars.sql_mode, state.vars.character_set_client, state.vars.collation_connection) = before;
     let (params, returns, code) = match made {
         // A column of the row is no more: that is said as it is.
         Err(e) if kind == ProgramKind::Trigger => return Err(e),

@@ -173,9 +173,9 @@ pub(super) fn create(
         database_collation: collation,
         created: now,
         modified: now,
-        text: text(program.body),
         ..ObjectBody::default()
     };
+    body.set_text(program.body.of(sql), text(program.body));
     body.set(property::TIMING, timing(head.before));
     body.set(property::EVENT, event_name(head.event));
     body.set(property::ORDER, order);

@@ -173,6 +173,8 @@ fn project(
     equal: Vec<(usize, Value<'static>)>,
 ) -> SqlResult<Listing> {
     let mut listing = Listing::new(&definitions(columns));
+    // 5.6 makes the list of sessions by itself.
+    listing.of_schema = table != "PROCESSLIST";
     let wanted = Wanted { equal: equal.clone(), columns: Vec::new() };
     for row in rows_of(table, cx, &wanted)? {
         if equal.iter().any(|(at, value)| row.get(*at) != Some(value)) {
@@ -311,6 +313,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::CreateUser(user) => (grants::show_create_user(cx, user)?, no),
         Show::Variables { scope, filter } => {
             let mut listing = Listing::new(PAIRS);
+            listing.of_schema = true;
             for (name, value) in crate::set::list(*scope == VarScope::Global, cx.db, cx.state) {
                 listing.rows.push(vec![text(name), text(value)]);
             }
@@ -505,6 +508,7 @@ fn tables(
         columns.push(("Table_type", "varchar(64)!"));
     }
     let mut listing = Listing::new(&columns);
+    listing.of_schema = true;
     let push = |listing: &mut Listing, table: &str, kind: &str| {
         let mut row: Cells = vec![text(table)];
         if full {
@@ -550,6 +554,7 @@ fn open_tables(cx: &mut StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<List
         ("Name_locked", "int(4)!"),
     ];
     let mut listing = Listing::new(&columns);
+    listing.of_schema = true;
     if let Some(schema) = schema {
         let name = existing_database(cx, Some(schema))?;
         let core = cx.db.engine.core();
@@ -623,8 +628,20 @@ fn create_view(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing>
     let sql = crate::ddl::views::show_create(cx, &object, &body)?;
     let (charset, collation) = crate::ddl::views::charset_names(&body);
     let mut listing = Listing::new(CREATE_VIEW);
-    listing.rows.push(vec![text(&view), text(sql), text(charset), text(collation)]);
+    listing.rows.push(vec![text(&view), definition(cx, &body, sql), text(charset), text(collation)]);
     Ok(listing)
+}
+
+/// The text of an object for the client: where results are not converted, which is how dumps ask, as whoever made it would send it, for
+/// with that character set it is to be made again.
+fn definition(cx: &StmtCx<'_>, body: &vaquita_catalog::ObjectBody, text: String) -> Value<'static> {
+    if cx.state.vars.character_set_results.is_some_and(|to| vars::charset_name(to) != "binary") {
+        return Value::owned(text.into_bytes());
+    }
+    match text.strip_suffix(&body.text) {
+        Some(head) => Value::owned([&*body.as_sent(head), &*body.source()].concat()),
+        None => Value::owned(body.as_sent(&text).into_owned()),
+    }
 }
 
 fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) -> SqlResult<Listing> {

@@ -1,7 +1,7 @@
 //! SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
 
 use super::listing::Listing;
-use super::{name_of, text, text_or_null};
+use super::{definition, name_of, text};
 use crate::event::EventState;
 use crate::program::{create_text, events, find, triggers, unknown};
 use crate::statement::StmtCx;
@@ -10,7 +10,7 @@ use vaquita_engine::ObjectKind;
 use vaquita_parser::ast::{ObjectName, ProgramKind};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::vars::{self, VarValue, id};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{SqlError, SqlResult, Value};
 
 /// The statement that makes a procedure or function; NULL for whoever may not read it.
 pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'_>) -> SqlResult<Listing> {
@@ -37,7 +37,10 @@ pub(super) fn create(cx: &mut StmtCx<'_>, kind: ProgramKind, name: &ObjectName<'
     listing.rows.push(vec![
         text(&*routine.name),
         text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
-        text_or_null(access.has(Priv::SELECT).then_some(made)),
+        match access.has(Priv::SELECT) {
+            true => definition(cx, body, made),
+            false => Value::Null,
+        },
         text(vars::charset_name(body.client_collation)),
         text(vars::collation_name(body.connection_collation)),
         text(vars::collation_name(body.database_collation)),
@@ -88,7 +91,7 @@ pub(super) fn create_event(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlRes
         text(&*object.name),
         text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
         text(EventState::of(&body).time_zone),
-        text(events::create_text(&object.name, &body, |name| style.name(name))),
+        definition(cx, &body, events::create_text(&object.name, &body, |name| style.name(name))),
         text(vars::charset_name(body.client_collation)),
         text(vars::collation_name(body.connection_collation)),
         text(vars::collation_name(body.database_collation)),
@@ -127,7 +130,7 @@ pub(super) fn create_trigger(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlR
     listing.rows.push(vec![
         text(&*listed.object.name),
         text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
-        text(triggers::create_text(&listed, |name| style.name(name))),
+        definition(cx, body, triggers::create_text(&listed, |name| style.name(name))),
         text(vars::charset_name(body.client_collation)),
         text(vars::collation_name(body.connection_collation)),
         text(vars::collation_name(body.database_collation)),

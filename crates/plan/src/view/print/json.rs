@@ -17,7 +17,7 @@ impl Printer<'_> {
     }
 
     fn json_rows(&mut self, rows: &ast::JsonRows<'_>) -> SqlResult<()> {
-        self.string(rows.path);
+        self.string(rows.path)?;
         self.put(" columns (");
         for (i, column) in rows.columns.iter().enumerate() {
             if i > 0 {
@@ -51,14 +51,14 @@ impl Printer<'_> {
             if column.exists { " exists" } else { "" }
         );
         self.put(&text);
-        self.string(column.path);
+        self.string(column.path)?;
         for (instead, when) in [(&column.on_empty, "empty"), (&column.on_error, "error")] {
             match instead {
                 JsonInstead::Null => continue,
                 JsonInstead::Error => self.put(" error"),
                 JsonInstead::Default(text) => {
                     self.put(" default ");
-                    self.string(text);
+                    self.string(text)?;
                 }
             }
             let text = format!(" on {when}");

@@ -35,6 +35,7 @@ pub(super) enum Given {
 pub(super) struct Before {
     database: Option<String>,
     sql_mode: u64,
+    client: u16,
     collation: u16,
     account: Option<Account>,
 }
@@ -229,11 +230,12 @@ impl Connection {
         let before = Before {
             database: self.enter_database(&routine.database),
             sql_mode: self.state.vars.sql_mode.0,
+            client: self.state.vars.character_set_client,
             collation: self.state.vars.collation_connection,
             account,
         };
         self.put_mode(body.sql_mode);
-        self.put_collation(body.connection_collation);
+        self.put_charsets(body.client_collation, body.connection_collation);
         let key = (routine.kind, routine.database.clone(), routine.name.clone());
         self.state.program.running.push(key);
         let within = self.state.warnings.for_program();
@@ -295,7 +297,7 @@ impl Connection {
             _ => self.state.warnings.after_program(within),
         }
         self.put_mode(frame.before.sql_mode);
-        self.put_collation(frame.before.collation);
+        self.put_charsets(frame.before.client, frame.before.collation);
         if let Some(database) = frame.before.database.take() {
             self.enter_database(&database);
         }
@@ -377,7 +379,11 @@ impl Connection {
         }
     }
 
-    fn put_collation(&mut self, collation: u16) {
+    /// `character_set_client`, of which the text is, and `collation_connection`, in which its literals are.
+    fn put_charsets(&mut self, client: u16, collation: u16) {
+        if self.state.vars.character_set_client != client {
+            self.state.vars.put(id::CHARACTER_SET_CLIENT, VarValue::UInt(client.into()));
+        }
         if self.state.vars.collation_connection != collation {
             let charset = VarValue::UInt(vars::primary(collation).into());
             self.state.vars.put(id::CHARACTER_SET_CONNECTION, charset);
