@@ -74,24 +74,6 @@ type Line = (&'static str, String);
 /// What is said of one table.
 fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> SqlResult<Vec<Line>> {
     let mut lines = Vec::new();
-    let words_only =
-        action == MaintainAction::Optimize && cx.db.globals.is_on("innodb_optimize_fulltext_only");
-    if action == MaintainAction::Optimize && !words_only {
-        // The table as it is now is found again below, and its absence told.
-        match recreate(cx, name) {
-            Err(e) if e.code == 1046 => return Err(e),
-            Err(e) => return Ok(failed(e)),
-            Ok(()) => {
-                let text = "Table does not support optimize, doing recreate + analyze instead";
-                lines.push(("note", text.to_owned()));
-            }
-        }
-    }
-    let mode = match action {
-        // Nobody may change what is checked.
-        MaintainAction::Check => MdlMode::SharedNoWrite,
-        _ => MdlMode::SharedRead,
-    };
     let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
     if let Some(view) = crate::ddl::views::find(cx, &database, &name.name.to_string()) {
         return Ok(match action {
@@ -112,6 +94,24 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
             }
         });
     }
+    let words_only =
+        action == MaintainAction::Optimize && cx.db.globals.is_on("innodb_optimize_fulltext_only");
+    if action == MaintainAction::Optimize && !words_only {
+        // The table as it is now is found again below, and its absence told.
+        match recreate(cx, name) {
+            Err(e) if e.code == 1046 => return Err(e),
+            Err(e) => return Ok(failed(e)),
+            Ok(()) => {
+                let text = "Table does not support optimize, doing recreate + analyze instead";
+                lines.push(("note", text.to_owned()));
+            }
+        }
+    }
+    let mode = match action {
+        // Nobody may change what is checked.
+        MaintainAction::Check => MdlMode::SharedNoWrite,
+        _ => MdlMode::SharedRead,
+    };
     let info = match open(cx, name, mode) {
         Ok(info) => info,
         Err(e) if e.code == 1046 => return Err(e),

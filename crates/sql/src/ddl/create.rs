@@ -26,7 +26,9 @@ pub(super) fn create_table(
     let engine_name = engine_name(&database, &name)?;
     let is_there = match written.temporary {
         true => cx.engine.temporary_table(&engine_name).is_some(),
-        false => super::base_table_exists(cx, &engine_name)?,
+        false => {
+            super::views::find(cx, &database, &name).is_some() || super::base_table_exists(cx, &engine_name)?
+        }
     };
     if is_there {
         if !written.if_not_exists {
@@ -357,8 +359,8 @@ fn selected_column(cx: &mut StmtCx<'_>, column: &ColumnMeta) -> SqlResult<Option
     }
     let info = match look_at(cx, &database, &text(&column.org_table)) {
         Ok(info) => info,
-        // It comes from a derived table.
-        Err(e) if e.code == 1146 => return Ok(None),
+        // It comes from a derived table, or from a view.
+        Err(e) if matches!(e.code, 1146 | 1347) => return Ok(None),
         Err(e) => return Err(e),
     };
     let found = info.definition.columns.iter().find(|c| c.name.as_bytes() == &*column.org_name);

@@ -92,6 +92,9 @@ fn base_table_exists(cx: &mut StmtCx<'_>, engine_name: &str) -> SqlResult<bool> 
 }
 
 /// A table's present definition. It may change before it is used: whoever relies on it compares the engine's object.
+///
+/// # Errors
+/// 1146; 1347 if it is a view.
 fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<TableInfo>> {
     let look = cx.engine.begin_look();
     let found = vaquita_catalog::open_table(
@@ -102,7 +105,12 @@ fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<Tab
         MdlMode::SharedRead,
     );
     vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
-    found
+    match found {
+        Err(e) if e.code == 1146 && views::find(cx, database, name).is_some() => {
+            Err(views::not_table(database, name))
+        }
+        found => found,
+    }
 }
 
 /// The AUTO_INCREMENT value that the next row would get.
