@@ -1,11 +1,12 @@
 //! How rows of virtual tables are made.
 
-use super::definitions::TABLES;
+use super::definitions::{Definition, TABLES};
 use crate::database::Database;
 use crate::statement::StmtCx;
 use std::sync::{Arc, LazyLock, Weak};
 use vaquita_catalog::error;
 use vaquita_engine::Table;
+use vaquita_engine::lower::collation;
 use vaquita_expr::EvalCx;
 use vaquita_plan::{VirtualColumn, VirtualTable, VirtualTables, Wanted};
 use vaquita_session::SessionState;
@@ -37,7 +38,7 @@ pub(super) fn yes_no(yes: bool) -> Value<'static> {
     text(if yes { "YES" } else { "NO" })
 }
 
-/// Type from the text of the definitions: `varchar(64)!` and the like.
+/// Type from the text of the definitions: `varchar(64)!`, `char(64) utf8_bin` and the like.
 pub(crate) fn parse_type(declared: &str) -> SqlType {
     let (declared, nullable) = match declared.strip_suffix('!') {
         Some(rest) => (rest, false),
@@ -47,10 +48,18 @@ pub(crate) fn parse_type(declared: &str) -> SqlType {
         Some(rest) => (rest, true),
         None => (declared, false),
     };
+    let named = declared.rsplit_once(' ').and_then(|(ty, name)| Some((ty, collation::by_name(name)?)));
+    let (declared, collation) = named.unwrap_or((declared, NAMES));
     let (name, parts) = declared.split_once('(').unwrap_or((declared, ""));
     let mut numbers = parts.trim_end_matches(')').split(',').filter_map(|n| n.parse::<u32>().ok());
     let (length, decimals) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let ty = match name {
+        "char" => SqlType { kind: Kind::Char, ..SqlType::varchar(length, collation) },
+        "text" => SqlType { length: 65_535, collation, ..SqlType::new(Kind::Text) },
+        "blob" => SqlType { length: 65_535, ..SqlType::new(Kind::Text) },
+        "longblob" => SqlType { length: u32::MAX, ..SqlType::new(Kind::LongText) },
+        "timestamp" => SqlType { length: 19, ..SqlType::new(Kind::Timestamp) },
+        "enum" | "set" => labelled(name, parts.trim_end_matches(')')),
         "varchar" => SqlType::varchar(length, NAMES),
         "longtext" => SqlType { length: u32::MAX, collation: NAMES, ..SqlType::new(Kind::LongText) },
         "bigint" => SqlType { length, unsigned, ..SqlType::new(Kind::BigInt) },
@@ -60,6 +69,17 @@ pub(crate) fn parse_type(declared: &str) -> SqlType {
         _ => SqlType { length: 19, ..SqlType::new(Kind::DateTime) },
     };
     SqlType { nullable, ..ty }
+}
+
+/// ENUM or SET with labels between commas.
+fn labelled(name: &str, labels: &str) -> SqlType {
+    let labels: Arc<[Box<[u8]>]> = labels.split(',').map(|label| label.as_bytes().into()).collect();
+    let lengths = labels.iter().map(|label| label.len() as u32);
+    let (kind, length) = match name {
+        "set" => (Kind::Set, lengths.sum::<u32>() + labels.len() as u32 - 1),
+        _ => (Kind::Enum, lengths.max().unwrap_or(0)),
+    };
+    SqlType { length, collation: NAMES, labels: Some(labels), ..SqlType::new(kind) }
 }
 
 /// What makes the rows of a table.
@@ -83,13 +103,20 @@ impl Making<'_, '_> {
 
     /// Databases the session may see, by name, with their names in files; only the one that is wanted by that column.
     pub(super) fn databases(&self, column: usize) -> SqlResult<Vec<(String, String)>> {
+        let mut out = self.all_databases(column)?;
+        out.retain(|(name, _)| self.may_see(name));
+        Ok(out)
+    }
+
+    /// The same, whether the session may see them or not.
+    pub(super) fn all_databases(&self, column: usize) -> SqlResult<Vec<(String, String)>> {
         let core = self.db.engine.core();
         let one = self.wanted.text(column).map(|name| String::from_utf8_lossy(name).into_owned());
         let mut out = Vec::new();
         for file_name in error::of_engine(core.dict.databases(&core.storage))? {
             let name =
                 vaquita_engine::lower::filename::decode(&file_name).unwrap_or_else(|| file_name.clone());
-            if one.as_ref().is_none_or(|one| one.eq_ignore_ascii_case(&name)) && self.may_see(&name) {
+            if one.as_ref().is_none_or(|one| one.eq_ignore_ascii_case(&name)) {
                 out.push((name, file_name));
             }
         }
@@ -205,16 +232,17 @@ impl InfoTable {
     }
 }
 
-/// A table of information_schema, of a folder.
+/// A virtual table, of a folder.
 #[derive(Debug)]
 struct OfFolder {
+    database: &'static str,
     table: &'static InfoTable,
     db: Weak<Database>,
 }
 
 impl VirtualTable for OfFolder {
     fn database(&self) -> &str {
-        "information_schema"
+        self.database
     }
 
     fn name(&self) -> &str {
@@ -244,26 +272,34 @@ impl InfoTables {
 
 impl VirtualTables for InfoTables {
     fn find(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
-        if !vaquita_catalog::is_virtual_database(database) {
-            return None;
-        }
-        Some(Arc::new(OfFolder { table: table(name)?, db: self.0.clone() }))
+        let (database, table) = match vaquita_catalog::is_virtual_database(database) {
+            true => ("information_schema", table(name)?),
+            false if database == "mysql" => ("mysql", OF_MYSQL.iter().find(|t| t.name == name)?),
+            false => return None,
+        };
+        Some(Arc::new(OfFolder { database, table, db: self.0.clone() }))
     }
 }
 
 /// All tables, in the order of their names.
 pub(crate) static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
-    let mut all: Vec<InfoTable> = TABLES
-        .iter()
-        .map(|(name, columns)| {
-            let column =
-                |(name, ty): &(&str, &str)| VirtualColumn { name: (*name).to_owned(), ty: parse_type(ty) };
-            InfoTable { name, columns: columns.iter().map(column).collect(), make: super::maker(name) }
-        })
-        .collect();
+    let mut all = made_of(TABLES);
     all.sort_by_key(|t| t.name);
     all
 });
+
+/// Those that are in `mysql`.
+static OF_MYSQL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| made_of(super::mysql_tables::TABLES));
+
+fn made_of(definitions: &[Definition]) -> Vec<InfoTable> {
+    let column = |(name, ty): &(&str, &str)| VirtualColumn { name: (*name).to_owned(), ty: parse_type(ty) };
+    let one = |(name, columns): &Definition| InfoTable {
+        name,
+        columns: columns.iter().map(column).collect(),
+        make: super::maker(name),
+    };
+    definitions.iter().map(one).collect()
+}
 
 /// The table of that name.
 pub(crate) fn table(name: &str) -> Option<&'static InfoTable> {

@@ -10,6 +10,7 @@
 //! | events | `events` |
 //! | views | `schema_views` |
 //! | roles | `role_tables` |
+//! | `mysql.proc`, `mysql.event` | `mysql_tables` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
 //! | full-text indexes | `fulltext_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
@@ -19,6 +20,7 @@ mod events;
 mod fulltext_tables;
 mod innodb_tables;
 mod making;
+mod mysql_tables;
 mod role_tables;
 mod routines;
 mod schema_tables;
@@ -85,6 +87,8 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "ROLE_TABLE_GRANTS" => role_tables::role_table_grants,
         "ROLE_COLUMN_GRANTS" => role_tables::role_column_grants,
         "ROLE_ROUTINE_GRANTS" => role_tables::role_routine_grants,
+        "proc" => mysql_tables::proc,
+        "event" => mysql_tables::event,
         "INNODB_TRX" => innodb_tables::trx,
         "INNODB_LOCKS" => innodb_tables::locks,
         "INNODB_LOCK_WAITS" => innodb_tables::lock_waits,

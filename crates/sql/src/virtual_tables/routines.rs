@@ -14,7 +14,14 @@ use vaquita_types::{Kind, SqlResult, SqlType, Value};
 /// Those the session may know of, with whether it may read their bodies.
 fn all(m: &mut Making<'_, '_>, database_column: usize) -> SqlResult<Vec<(Arc<Routine>, bool)>> {
     let mut out = Vec::new();
-    for (database, file_name) in m.databases(database_column)? {
+    // Who reads `mysql.proc` knows of them all.
+    let privileges = &m.state().privileges;
+    let reads_all = (privileges.global | privileges.in_database("mysql")).has(Priv::SELECT);
+    let databases = match reads_all {
+        true => m.all_databases(database_column)?,
+        false => m.databases(database_column)?,
+    };
+    for (database, file_name) in databases {
         for kind in [ProgramKind::Function, ProgramKind::Procedure] {
             let objects = m.db.engine.core().objects();
             let of_kind = crate::program::object_kind(kind);

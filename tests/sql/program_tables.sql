@@ -1,0 +1,32 @@
+-- What mysql.proc and mysql.event tell of routines and events.
+set sql_mode = 'NO_ENGINE_SUBSTITUTION,ANSI_QUOTES';
+create function f(a int, b enum('x','y')) returns varchar(10) charset latin1 deterministic reads sql data sql security invoker comment 'cc' return 'q';
+create procedure p(in a int, out `b` int) begin select 'é'; end;
+create event every_so_often on schedule every '1:2' hour_minute starts '2030-01-01 00:00:00' ends '2031-01-01 00:00:00' on completion preserve disable comment 'c' do select 'a';
+set time_zone = '+02:00';
+create event once on schedule at '2030-01-01 00:00:00' disable do set @a = 1;
+set time_zone = '+00:00';
+select db, name, type, specific_name, language, sql_data_access, is_deterministic, security_type, param_list, returns, body, sql_mode, comment, character_set_client, collation_connection, db_collation, body_utf8 from mysql.proc where db = database() order by name;
+select type + 0, sql_data_access + 0, is_deterministic + 0, security_type + 0, sql_mode + 0, length(created), modified > '2020-01-01' from mysql.proc where db = database() order by name;
+select name, body, execute_at, interval_value, interval_field, last_executed, starts, ends, status, on_completion, sql_mode, comment, originator, time_zone, character_set_client, collation_connection, db_collation, body_utf8 from mysql.event where db = database() order by name;
+select count(*), max(name) from mysql.proc where db = database() and type = 'PROCEDURE';
+select name from mysql.event where db = database() and interval_field = 'HOUR_MINUTE' and status = 2;
+drop event every_so_often;
+drop function f;
+select name from mysql.proc where db = database() union select name from mysql.event where db = database();
+-- A view is no table.
+create table t (a int primary key);
+create view v as select a from t;
+create index i on v (a);
+drop index i on v;
+alter table v add b int;
+alter table v rename to v9;
+create table x like v;
+optimize table v;
+create table if not exists v (a int);
+show warnings;
+create table v (a int);
+create trigger g before insert on v for each row set @a = 1;
+truncate table v;
+drop table v;
+create table x as select * from v;
