@@ -5,7 +5,7 @@
 //! account what it was told: an error's number, `0`, or `+` and the number of rows. `known.tsv` lists what differs here,
 //! by statement and account, ours after the arrow, and why: the test fails when something else differs, and when something
 //! listed no longer does. `objects.tsv`, of `record_objects.py`, and `objects_known.tsv` are the same for views, procedures,
-//! functions, triggers and temporary tables.
+//! functions, triggers, events and temporary tables.
 
 mod support;
 

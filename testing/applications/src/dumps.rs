@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use vaquita_peers::Flavour;
 
-/// mysqldump with views, triggers and routines: there and back on the same server.
+/// mysqldump with views, triggers, routines and events: there and back on the same server.
 pub const MYSQLDUMP: Application =
     Application { name: "mysqldump", peer: Flavour::MariaDb, settings: &[], play: mysqldump };
 
@@ -45,6 +45,7 @@ fn dump(stage: &Stage, database: &str) -> Result<String, Failure> {
         "--single-transaction",
         "--routines",
         "--triggers",
+        "--events",
         "--hex-blob",
         "--skip-comments",
         database,

@@ -52,6 +52,8 @@ impl Status {
 pub(crate) struct EventState {
     pub(crate) schedule: Schedule,
     pub(crate) status: Status,
+    /// It has begun its last execution, and goes when that ends. Should a crash keep it, the scheduler drops it when it begins.
+    pub(crate) over: bool,
     /// It stays when it has been executed for the last time.
     pub(crate) preserve: bool,
     pub(crate) last_executed: Option<i64>,
@@ -68,6 +70,7 @@ mod property {
     pub(super) const STARTS: &str = "starts";
     pub(super) const ENDS: &str = "ends";
     pub(super) const STATUS: &str = "status";
+    pub(super) const OVER: &str = "over";
     pub(super) const PRESERVE: &str = "preserve";
     pub(super) const LAST_EXECUTED: &str = "last executed";
     pub(super) const TIME_ZONE: &str = "time zone";
@@ -99,6 +102,7 @@ impl EventState {
         EventState {
             schedule: schedule.unwrap_or(Schedule::At(0)),
             status,
+            over: body.get(property::OVER) == "1",
             preserve: body.get(property::PRESERVE) == "1",
             last_executed: number(property::LAST_EXECUTED),
             time_zone: body.get(property::TIME_ZONE).to_owned(),
@@ -119,6 +123,7 @@ impl EventState {
         set(property::STARTS, every.map(|every| every.starts.to_string()));
         set(property::ENDS, every.and_then(|every| every.ends).map(|ends| ends.to_string()));
         set(property::STATUS, Some(self.status.name().to_owned()));
+        set(property::OVER, self.over.then(|| "1".to_owned()));
         set(property::PRESERVE, Some(u8::from(self.preserve).to_string()));
         set(property::LAST_EXECUTED, self.last_executed.map(|at| at.to_string()));
         set(property::TIME_ZONE, Some(self.time_zone.clone()));
@@ -144,6 +149,7 @@ mod tests {
                 let state = EventState {
                     schedule: schedule.clone(),
                     status,
+                    over: status == Status::Disabled,
                     preserve: status == Status::Enabled,
                     last_executed: (status == Status::Disabled).then_some(3),
                     time_zone: "+02:00".into(),

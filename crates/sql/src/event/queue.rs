@@ -21,6 +21,8 @@ struct Waiting {
 /// Events that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
+    /// Events have been taken over before.
+    looked: bool,
     waiting: HashMap<u64, Waiting>,
 }
 
@@ -51,11 +53,14 @@ impl Queue {
                 Some(next) => next,
                 None => match next_of(object, opened) {
                     Some((state, next)) if state.status == Status::Enabled => next,
+                    // Its last execution was ended by a crash, or is still at work for a scheduler before this one.
+                    Some((state, _)) if state.over && !self.looked => None,
                     _ => continue,
                 },
             };
             self.waiting.insert(object.id, Waiting { object: object.clone(), next });
         }
+        self.looked = true;
     }
 
     /// Takes the events out whose time has come, the earliest first; and those that have none.

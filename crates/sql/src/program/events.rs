@@ -117,6 +117,7 @@ pub(crate) fn create(
     let now = now(cx);
     let timing = timing.ok_or_else(|| SqlError::new(1105, "an event without a schedule"))?;
     let mut state = EventState {
+        over: false,
         schedule: timing.schedule(now, None)?,
         status: head.status.map_or(Status::Enabled, status_of),
         preserve: head.preserve == Some(true),
@@ -265,6 +266,8 @@ fn change(
     body: &mut ObjectBody,
 ) -> SqlResult<()> {
     let mut state = EventState::of(body);
+    // Whoever alters it wants it.
+    state.over = false;
     let said = alter.head.status.map(status_of);
     if let Some(preserve) = alter.head.preserve {
         state.preserve = preserve;

@@ -116,6 +116,7 @@ impl Scheduler {
             }
             return Ok(None);
         }
+        state.over = drops;
         state.put(&mut body);
         let object = Object { body: body.encode(), ..Object::clone(&due.object) };
         // Somebody may have altered or dropped it meanwhile: then it is another one.

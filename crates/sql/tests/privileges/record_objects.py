@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what a real MySQL 5.6.24 lets accounts do with views, procedures, functions, triggers and temporary tables: every
+"""Records what a real MySQL 5.6.24 lets accounts do with views, procedures, functions, triggers, events and temporary tables: every
 statement below, by every account below.
 
 Usage: record_objects.py SOCKET, with PyMySQL installed and a fresh server; writes objects.tsv beside it, as record.py does.
@@ -15,17 +15,26 @@ INVOKERS_PROCEDURE = "create procedure a.pi() sql security invoker select count(
 FUNCTION = "create function a.f() returns int reads sql data return (select count(*) from a.t)"
 INVOKERS_FUNCTION = "create function a.fi() returns int reads sql data sql security invoker return (select count(*) from a.t)"
 TRIGGER = "create trigger a.tr before insert on a.u for each row insert into a.log values (new.id)"
+EVENT = "create event a.ev on schedule every 1 day disable do set @x = 1"
+# Those that accounts have privileges of their own on.
+OWN_PROCEDURE = "create procedure a.q() select count(*) from a.t"
+OWN_FUNCTION = "create function a.g() returns int reads sql data return (select count(*) from a.t)"
 SETUP = [
     "create database a", "create database mine", "create database oth",
     "create table a.t (id int primary key, b int)", "insert into a.t values (1, 1), (2, 2)",
     "create table a.u (id int primary key, v int)", "create table a.log (id int)",
     "create table oth.p (id int primary key)", "create user v@localhost",
-    VIEW, INVOKERS_VIEW, PROCEDURE, INVOKERS_PROCEDURE, FUNCTION, INVOKERS_FUNCTION, TRIGGER,
+    VIEW, INVOKERS_VIEW, PROCEDURE, INVOKERS_PROCEDURE, FUNCTION, INVOKERS_FUNCTION, TRIGGER, EVENT, OWN_PROCEDURE, OWN_FUNCTION,
 ]
 ON_DATABASE = ["select", "insert", "update", "delete", "create", "drop", "references", "index", "alter", "lock tables",
                "create temporary tables", "create view", "show view", "create routine", "alter routine", "execute", "trigger", "event"]
 ON_TABLE = ["select", "insert", "update", "delete", "create", "drop", "alter", "index", "references", "create view", "show view",
             "trigger"]
+OF_ROUTINES = [
+    ["execute on procedure a.q"], ["alter routine on procedure a.q"], ["grant option on procedure a.q"], ["execute on function a.g"],
+    ["alter routine on function a.g"], ["all on procedure a.q", "all on function a.g"], ["execute on procedure a.q", "create routine on a.*"],
+    ["execute, grant option on procedure a.q"],
+]
 ACCOUNTS = (
     [[]]
     + [[f"{p} on a.*"] for p in ON_DATABASE]
@@ -45,11 +54,18 @@ ACCOUNTS = (
         ["trigger on a.u", "insert on a.u"], ["trigger on a.u", "insert on a.u", "super on *.*"], ["insert (id) on a.u"],
         ["create temporary tables, select on a.*"], ["create temporary tables on a.*", "select on a.t"], ["select on mysql.*"],
         ["create view, trigger, create routine, super on *.*"],
+        ["event on *.*"], ["event on mine.*"], ["event on a.*", "event on mine.*"], ["event, super on *.*"],
     ]
+    + OF_ROUTINES
+)
+# What a routine's end has taken from the accounts.
+AGAIN = "; ".join(
+    f"grant {grant} to u{len(ACCOUNTS) - len(OF_ROUTINES) + at}@localhost" for at, grants in enumerate(OF_ROUTINES) for grant in grants if "a.*" not in grant
 )
 ROWS = "delete from a.u; delete from a.log; delete from a.t; insert into a.t values (1, 1), (2, 2)"
 NV, NP, NF = "drop view if exists a.nv", "drop procedure if exists a.np", "drop function if exists a.nf"
-NTR = "drop trigger if exists a.ntr"
+NTR, NEV = "drop trigger if exists a.ntr", "drop event if exists a.nev"
+E = f"drop event if exists a.ev; {EVENT}"
 V, P, F, TR = (f"drop view if exists a.v; {VIEW}", f"drop procedure if exists a.p; {PROCEDURE}", f"drop function if exists a.f; {FUNCTION}",
                f"drop trigger if exists a.tr; {TRIGGER}")
 STATEMENTS = [
@@ -89,6 +105,32 @@ STATEMENTS = [
     ("create trigger oth.ntr before insert on a.t for each row set @x = 1", ""), ("drop trigger a.tr", TR), ("drop trigger a.nix", ""), ("drop trigger if exists a.nix", ""),
     ("show create trigger a.tr", ""), ("show create trigger a.nix", ""), ("show triggers from a", ""),
     ("select trigger_name from information_schema.triggers where trigger_schema = 'a'", ""),
+    # Events.
+    ("create event a.nev on schedule every 1 day disable do set @x = 1", NEV), ("create event a.ev on schedule every 1 day do set @x = 1", ""),
+    ("create event if not exists a.ev on schedule every 1 day do set @x = 1", ""), ("create event nix.nev on schedule every 1 day do set @x = 1", ""),
+    ("create event a.nev on schedule every 1 day disable do insert into oth.p values (1)", NEV),
+    ("create definer = v@localhost event a.nev on schedule every 1 day disable do set @x = 1", NEV),
+    ("create event information_schema.nev on schedule every 1 day do set @x = 1", ""),
+    ("alter event a.ev comment 'x'", E), ("alter event a.ev disable", E), ("alter event a.ev rename to a.nev", f"{NEV}; {E}"),
+    ("alter event a.ev rename to mine.nev", f"drop event if exists mine.nev; {E}"), ("alter event a.nix disable", ""),
+    ("alter definer = v@localhost event a.ev disable", E), ("drop event a.ev", E), ("drop event a.nix", ""), ("drop event if exists a.nix", ""),
+    ("show create event a.ev", ""), ("show create event a.nix", ""), ("show events from a", ""), ("show events from oth", ""),
+    ("select event_name from information_schema.events where event_schema = 'a'", ""),
+    ("select name from mysql.event where db = 'a'", ""), ("select name from mysql.proc where db = 'a' and type = 'FUNCTION' and name < 'g'", ""),
+    ("set global event_scheduler = off", ""),
+    # Privileges on a single routine.
+    ("call a.q()", ""), ("select a.g()", ""), ("show create procedure a.q", ""), ("show create function a.g", ""),
+    ("show procedure status where db = 'a' and name = 'q'", ""), ("show function status where db = 'a' and name = 'g'", ""),
+    ("select routine_definition is null from information_schema.routines where routine_schema = 'a' and routine_name = 'q'", ""),
+    ("select parameter_name from information_schema.parameters where specific_schema = 'a' and specific_name = 'g'", ""),
+    ("alter procedure a.q comment 'x'", ""), ("alter function a.g comment 'x'", ""), ("create procedure a.q() select 1", ""),
+    ("grant execute on procedure a.q to v@localhost", "revoke all, grant option from v@localhost"),
+    ("grant alter routine on procedure a.q to v@localhost", "revoke all, grant option from v@localhost"),
+    ("grant execute on function a.g to v@localhost", "revoke all, grant option from v@localhost"),
+    ("revoke execute on procedure a.q from v@localhost", ""), ("create view a.nv as select a.g() as g", NV),
+    ("create procedure a.np() call a.q()", NP), ("use a", ""), ("show tables from a", ""),
+    ("drop function a.g", f"drop function if exists a.g; {OWN_FUNCTION}; {AGAIN}"),
+    ("drop procedure a.q", f"drop procedure if exists a.q; {OWN_PROCEDURE}; {AGAIN}"),
     # Temporary tables: they go with the session.
     ("create temporary table a.tmp (id int)", ""), ("create temporary table a.tmp select id from a.t", ""), ("create temporary table a.tmp like a.t", ""),
     ("create temporary table a.tmp select id from a.v", ""), ("create temporary table oth.tmp (id int)", ""),

@@ -1,4 +1,4 @@
--- A database with a bit of everything that dumps carry: types, keys, foreign keys, triggers, routines, views that use views.
+-- A database with a bit of everything that dumps carry: types, keys, foreign keys, triggers, routines, events, views that use views.
 set sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 create table artist (
   id int unsigned not null auto_increment,
@@ -75,6 +75,16 @@ begin
   end loop;
   close c;
 end//
+set @zone = @@time_zone, time_zone = '+00:00'//
+create event nightly on schedule every '1:30' hour_minute starts '2035-01-01 03:00:00' ends '2036-01-01 03:00:00'
+  on completion preserve disable comment 'größer, ''nachts''' do
+begin
+  declare n int;
+  set n = (select count(*) from work where title like 'ö%');
+  insert into log values (concat('nachts; ', n), null);
+end//
+create event `odd ``event` on schedule at '2037-12-31 23:59:59' do call raise_prices(1, @n)//
+set time_zone = @zone//
 delimiter ;
 create view worth as select a.id, a.name, count(w.id) as works, sum(w.price) as price from artist a left join work w on w.artist = a.id group by a.id, a.name;
 create sql security invoker view rich as select * from worth where price > 100;
