@@ -1,11 +1,12 @@
 //! EXPLAIN: a plan as rows of a table, or as JSON.
 
+use crate::columns::column_of;
 use crate::planner::Planner;
 use crate::query::access::is_covering;
 use crate::query::block::{self, Planned};
 use crate::query::matching::{MatchRequest, plan_match};
 use crate::tree::Source;
-use crate::tree::{BlockPlan, Body, KeyTest, Making, Path, QueryPlan, Read, Step, SubqueryPlan};
+use crate::tree::{BlockPlan, Body, KeyTest, Making, Path, QueryPlan, Read, SortValue, Step, SubqueryPlan};
 use std::fmt::Write;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
@@ -340,6 +341,35 @@ impl Lines {
     }
 }
 
+/// Indexes that hold all columns that rows are grouped by, or told apart by: 5.6 counts them among the possible ones. Columns of the
+/// primary key are in each.
+fn indexes_of_groups(block: &BlockPlan, read: &Read, info: &TableInfo) -> Vec<usize> {
+    let mut columns = Vec::new();
+    let mut note = |expr: &Expr| expr.walk(&mut |e| columns.extend(column_of(e)));
+    match &block.group {
+        Some(group) if group.keys.is_empty() => {
+            group.aggregates.iter().filter(|a| a.distinct).flat_map(|a| &*a.args).for_each(&mut note);
+        }
+        Some(group) => group.keys.iter().for_each(|key| match &key.value {
+            SortValue::Item(at) => note(&block.items[*at]),
+            SortValue::Expr(expr) => note(expr),
+        }),
+        None if block.distinct => block.items.iter().for_each(&mut note),
+        None => {}
+    }
+    let is_of_table = |&(slot, _): &(usize, usize)| std::ptr::eq(&block.reads[slot], read);
+    if columns.is_empty() || !columns.iter().all(is_of_table) {
+        return Vec::new();
+    }
+    let indexes = &info.table.indexes;
+    let visible = |i: usize| info.keys.iter().any(|key| key.index == i && !key.definition.invisible);
+    let holds = |i: usize, column: usize| {
+        indexes[i].parts.iter().chain(&indexes[0].parts).any(|p| p.column == column && p.prefix_len == 0)
+    };
+    let all = |&i: &usize| visible(i) && columns.iter().all(|&(_, column)| holds(i, column));
+    (0..indexes.len()).filter(all).collect()
+}
+
 fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
     let mut line = Line {
         table: Some(read.alias.clone()),
@@ -368,7 +398,13 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
         return line;
     };
     let name = |index: usize| info.table.indexes[index].name.clone();
-    line.possible = read.possible.iter().map(|&i| name(i)).collect();
+    let mut possible = read.possible.clone();
+    if !matches!(read.path, Path::Point { .. }) {
+        possible.extend(indexes_of_groups(block, read, info));
+        possible.sort_unstable();
+        possible.dedup();
+    }
+    line.possible = possible.into_iter().map(name).collect();
     let constant = |key: &[crate::tree::KeyValue]| {
         key.iter().all(|k| match &k.value {
             KeyTest::Value { expr, .. } => expr.tables() == TableSet::default(),

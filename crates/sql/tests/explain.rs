@@ -42,3 +42,38 @@ fn of_one_table() {
         assert!(parts.is_empty() || json.contains(&list), "{statement}: {json}");
     }
 }
+
+/// Keys that hold all columns of a GROUP BY or DISTINCT of one table are possible ones, the primary key's columns being in each.
+#[test]
+fn keys_that_rows_are_grouped_by() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; set sql_mode = ''; \
+                create table t (id int primary key, a int, b int, c int, d int, key ab (a, b), key b (b), key cba (c, b, a)); \
+                create table u (id int primary key, t int, key (t)); \
+                insert into t values (1,1,1,1,1), (2,2,2,2,2), (3,3,3,3,3); insert into u values (1,1), (2,2)";
+    assert_eq!(run(&mut c, made), "");
+    for (statement, wanted) in [
+        ("select a from t group by a", "ab,cba"),
+        ("select b from t group by b", "ab,b,cba"),
+        ("select a, b from t group by b, a", "ab,cba"),
+        ("select c from t group by c", "cba"),
+        ("select d from t group by d", "NULL"),
+        ("select distinct a from t", "ab,cba"),
+        ("select distinct a, d from t", "NULL"),
+        ("select id from t group by id", "PRIMARY,ab,b,cba"),
+        ("select a from t group by a + 1", "ab,cba"),
+        ("select b from t where a > 1 group by b", "ab,b,cba"),
+        ("select count(distinct a, b) from t", "ab,cba"),
+        ("select sum(distinct b) from t", "ab,b,cba"),
+        ("select max(a) from t", "NULL"),
+        ("select a from t order by a", "NULL"),
+        ("select a from t union select b from t", "NULL"),
+    ] {
+        let line = run(&mut c, &format!("explain {statement}"));
+        assert_eq!(line.split('|').nth(4), Some(wanted), "{statement}");
+    }
+    let lines = run(&mut c, "explain select distinct t.a from t, u");
+    let of_t = lines.lines().find(|line| line.split('|').nth(2) == Some("t"));
+    assert_eq!(of_t.and_then(|line| line.split('|').nth(4)), Some("ab,cba"), "{lines}");
+}

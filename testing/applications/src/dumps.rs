@@ -92,7 +92,8 @@ pub fn travel(ours: &Stage, theirs: &Stage) -> Result<String, Failure> {
 
     // mydumper's threads end at names with backquotes, on every server.
     for stage in [ours, theirs] {
-        stage.sql("use museum; drop view `odd ``view`; drop table `odd ``name ö`")?;
+        stage
+            .sql("use museum; drop event `odd ``event`; drop view `odd ``view`; drop table `odd ``name ö`")?;
     }
     let first = mydumper(theirs, &theirs.scratch.join("first"))?;
     ours.create_database("museum", "utf8")?;
