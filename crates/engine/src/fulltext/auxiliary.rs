@@ -152,7 +152,8 @@ pub(super) fn put_node(
     node: &Node,
 ) -> Result<()> {
     let (first, last) = (doc_id_key(node.first.0), doc_id_key(node.last.0));
-    let count = node.doc_count.to_be_bytes();
+    let mut count = [0; 4];
+    codec::put_u32(&mut count, 0, node.doc_count);
     let row: [Field<'_>; 5] = [Some(word), Some(&first), Some(&last), Some(&count), Some(&node.ilist)];
     row::insert(core, trx, table, &row, WriteOptions::default()).map(drop)
 }
