@@ -179,6 +179,7 @@ impl Connection {
         self.check_folder_for(stmt)?;
         self.check_server_files(stmt, &wanted)?;
         self.check_log_definitions(stmt, &wanted)?;
+        self.check_locked_definition(stmt)?;
         // An open transaction is committed first, so what counts is the session's own mode.
         if self.engine.settings.access == AccessMode::ReadOnly && !matches!(stmt, Stmt::Maintain(_)) {
             return Err(SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."));

@@ -5,7 +5,7 @@ use super::{Connection, text_of};
 use vaquita_catalog::error;
 use vaquita_engine::{LockMode, MdlMode};
 use vaquita_exec::Outcome;
-use vaquita_parser::ast::{TableLock, TableLockKind};
+use vaquita_parser::ast::{ObjectName, Stmt, TableLock, TableLockKind};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::vars::id;
 use vaquita_types::{SqlError, SqlResult};
@@ -117,6 +117,37 @@ impl Connection {
         true
     }
 
+    /// Whether a statement may change the definitions of its tables while tables are locked: those with WRITE, and temporary ones.
+    ///
+    /// # Errors
+    /// 1099 locked with READ only, 1100 not locked.
+    pub(super) fn check_locked_definition(&self, stmt: &Stmt<'_>) -> SqlResult<()> {
+        if !self.locked.active {
+            return Ok(());
+        }
+        match stmt {
+            Stmt::AlterTable(alter) => self.check_locked_to_change(&alter.name),
+            Stmt::CreateIndex(create) => self.check_locked_to_change(&create.table),
+            Stmt::DropIndex(drop) => self.check_locked_to_change(&drop.table),
+            Stmt::Truncate(name) => self.check_locked_to_change(name),
+            Stmt::DropTable(drop) => drop.names.iter().try_for_each(|name| self.check_locked_to_change(name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_locked_to_change(&self, name: &ObjectName<'_>) -> SqlResult<()> {
+        let database = name.schema.map_or_else(|| self.state.database.clone(), text_of);
+        let table = text_of(name.name);
+        if vaquita_session::access::has_temporary(&self.engine, &database, &table) {
+            return Ok(());
+        }
+        match self.locked.tables.iter().find(|t| t.name == table && t.database == database) {
+            None => Err(not_locked(&table)),
+            Some(locked) if !locked.write => Err(read_only(&table)),
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Whether a statement may use its tables while others are locked.
     ///
     /// # Errors
@@ -128,10 +159,6 @@ impl Connection {
         // What a view reads is locked with the view.
         let own = |w: &&Wanted| !w.table.is_empty() && w.through.is_none() && !self.is_temporary(w);
         let changes = |w: &Wanted| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);
-        let read_only = |table: &str| {
-            let message = format!("Table '{table}' was locked with a READ lock and can't be updated");
-            SqlError::new(1099, message)
-        };
         // Of a view that rows are changed by, its table is what must be locked for that.
         for want in wanted.iter().filter(|w| w.through.is_some() && w.view.is_none() && changes(w)) {
             let is = |t: &&Locked| *t.name == *want.table && *t.database == *want.database;
@@ -143,16 +170,19 @@ impl Connection {
             let found =
                 self.locked.tables.iter().find(|t| *t.name == *want.table && *t.database == *want.database);
             match found {
-                None => {
-                    return Err(SqlError::new(
-                        1100,
-                        format!("Table '{}' was not locked with LOCK TABLES", want.table),
-                    ));
-                }
+                None => return Err(not_locked(&want.table)),
                 Some(table) if changes(want) && !table.write => return Err(read_only(&want.table)),
                 Some(_) => {}
             }
         }
         Ok(())
     }
+}
+
+fn read_only(table: &str) -> SqlError {
+    SqlError::new(1099, format!("Table '{table}' was locked with a READ lock and can't be updated"))
+}
+
+fn not_locked(table: &str) -> SqlError {
+    SqlError::new(1100, format!("Table '{table}' was not locked with LOCK TABLES"))
 }
