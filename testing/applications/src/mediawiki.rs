@@ -1,7 +1,4 @@
-//! MediaWiki: its installer, edits, moves, deletions, blocks, lists, its jobs and maintenance scripts.
-//!
-//! Its tables are made from its own file before the installer runs, which finds them and goes on, as its manual has it:
-//! without the two FULLTEXT indexes of `searchindex`, which Vaquita does not have. Search is switched off in its settings.
+//! MediaWiki: its installer, edits, moves, deletions, blocks, lists, search, its jobs and maintenance scripts.
 
 use crate::debian::{self, Debian};
 use crate::{Application, Extent, Failure, Stage};
@@ -14,8 +11,6 @@ pub const MEDIAWIKI: Application =
     Application { name: "mediawiki", peer: Flavour::MariaDb, settings: &[], play };
 
 const SETTINGS: &str = "
-$wgDisableTextSearch = true;
-$wgDisableSearchUpdate = true;
 $wgJobRunRate = 0;
 $wgMainCacheType = CACHE_DB;
 ";
@@ -24,7 +19,6 @@ fn play(stage: &Stage) -> Result<String, Failure> {
     let debian = debian::install()?;
     let wiki = debian.path("usr/share/mediawiki");
     stage.create_database("wiki", "binary")?;
-    tables(stage, &debian)?;
     let mut installer = script(&debian, stage, "install.php");
     installer.arg("--dbserver").arg(format!("127.0.0.1:{}", stage.host.port));
     installer.args(["--dbname", "wiki", "--dbuser", Stage::USER, "--dbpass", Stage::PASSWORD]);
@@ -41,25 +35,6 @@ fn play(stage: &Stage) -> Result<String, Failure> {
     Ok(said)
 }
 
-/// MediaWiki's own tables, without indexes that are not there yet.
-fn tables(stage: &Stage, debian: &Debian) -> Result<(), Failure> {
-    let written = fs::read_to_string(debian.path("usr/share/mediawiki/maintenance/tables-generated.sql"))?;
-    let mut text = written.replace("/*_*/", "").replace("/*i*/", "");
-    text = text.replace("/*$wgDBTableOptions*/", "ENGINE=InnoDB, DEFAULT CHARSET=binary");
-    for column in ["si_title", "si_text"] {
-        let index = format!("FULLTEXT INDEX {column} ({column})");
-        if !text.contains(&index) {
-            return Err(Failure(format!("MediaWiki's tables have no {index}")));
-        }
-        let before = text[..text.find(&index).unwrap_or(0)].trim_end().trim_end_matches(',').len();
-        let behind = text.find(&index).unwrap_or(0) + index.len();
-        text.replace_range(before..behind, "");
-    }
-    let file = stage.scratch.join("tables.sql");
-    fs::write(&file, text)?;
-    stage.source("wiki", &file).map(drop)
-}
-
 /// One of MediaWiki's maintenance scripts.
 fn script(debian: &Debian, stage: &Stage, name: &str) -> Command {
     let wiki = debian.path("usr/share/mediawiki");
@@ -74,6 +49,7 @@ fn maintenance(stage: &Stage, debian: &Debian) -> Result<String, Failure> {
     let long: &[&[&str]] = &[
         &["update.php", "--quick"],
         &["rebuildrecentchanges.php"],
+        &["rebuildtextindex.php"],
         &["refreshLinks.php"],
         &["initSiteStats.php", "--update"],
         &["recountCategories.php", "--mode=pages"],

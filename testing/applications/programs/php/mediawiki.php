@@ -128,6 +128,16 @@ class Play extends Maintenance {
             sort($results);
             self::say($page, $results);
         }
+        foreach (['Fassung', 'Absatz', 'weiter +Delphin', 'Seite -Delphin', 'Größe', '"Alle Wale"', 'Zusammen*', 'nirgends'] as $words) {
+            foreach (['text', 'title'] as $what) {
+                $found = $this->api(['action' => 'query', 'list' => 'search', 'srsearch' => $words, 'srwhat' => $what, 'srprop' => 'size|wordcount',
+                    'srlimit' => 500, 'srinfo' => 'totalhits']);
+                // No order is asked for.
+                $results = array_map('json_encode', $found['query']['search'] ?? []);
+                sort($results);
+                self::say("search $what $words", $results);
+            }
+        }
         self::say('diff', md5(json_encode($this->api(['action' => 'compare', 'fromtitle' => 'Seite 1', 'totitle' => 'Seite 2']))));
         self::say('parsed', md5(json_encode($this->api(['action' => 'parse', 'page' => 'Seite 1', 'prop' => 'text|sections', 'disablelimitreport' => 1]))));
     }
