@@ -1,5 +1,5 @@
 //! Checking a table: every index for itself, and the secondary indexes against the rows. For tests, after recovery, and
-//! for CHECK TABLE; nobody may change the table meanwhile.
+//! for CHECK TABLE; nobody may change the table meanwhile. Purge rests for all tables.
 //!
 //! # Rules
 //! - C1: every tree keeps its own rules ([`vaquita_btree::validate`]).
@@ -59,6 +59,7 @@ pub fn check_table(core: &Core, table: &Table) -> Result<TableReport> {
 /// # Errors
 /// As [`check_table`]; [`Error::Interrupted`] when it says no.
 pub fn check_table_while(core: &Core, table: &Table, go_on: &mut dyn FnMut() -> bool) -> Result<TableReport> {
+    let _resting = core.purge_rests();
     let mut report = TableReport::default();
     for index in &table.indexes {
         let tree = validate_while(&index.tree, &core.storage, go_on)?;

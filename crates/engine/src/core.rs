@@ -15,7 +15,7 @@ use crate::temporaries::Temporaries;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use vaquita_base::{Crew, TableId, TrxId};
 use vaquita_format::undo::Xid;
@@ -51,6 +51,8 @@ pub struct Core {
     pub notes: Notes,
     /// Counters.
     pub metrics: Metrics,
+    /// How many keep purge from changing pages.
+    pub(crate) purge_stops: AtomicUsize,
     /// Where purge is in the history; held for a whole batch.
     pub(crate) history: Mutex<History>,
     /// Transactions nobody has any more, to be rolled back.
@@ -100,6 +102,7 @@ impl Core {
             mdl: MdlSys::default(),
             read_lock: Arc::default(),
             metrics: Metrics::default(),
+            purge_stops: AtomicUsize::new(0),
             history: Mutex::default(),
             abandoned: Mutex::default(),
             recovered: Mutex::default(),

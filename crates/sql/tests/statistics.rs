@@ -130,13 +130,14 @@ fn algorithm_and_lock_are_kept_or_refused() {
         |what: &str, of: &str| format!("1845 {what} is not supported for this operation. Try {of}.");
     let because =
         |what: &str, why: &str, of: &str| format!("1846 {what} is not supported. Reason: {why}. Try {of}.");
-    let of_type = "Cannot change column type INPLACE";
+    let copies = "COPY algorithm requires a lock";
     let cases = [
+        ("alter table t modify b bigint, algorithm=inplace", String::new()),
+        ("alter table t modify b int, lock=none", String::new()),
         (
-            "alter table t modify b bigint, algorithm=inplace",
-            because("ALGORITHM=INPLACE", of_type, "ALGORITHM=COPY"),
+            "alter table t modify b bigint, algorithm=copy, lock=none",
+            because("LOCK=NONE", copies, "LOCK=SHARED"),
         ),
-        ("alter table t modify b bigint, lock=none", because("LOCK=NONE", of_type, "LOCK=EXCLUSIVE")),
         (
             "alter table t comment = 'x', algorithm=instant, lock=none",
             "1221 Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE".into(),
@@ -146,10 +147,6 @@ fn algorithm_and_lock_are_kept_or_refused() {
         ("drop index b on t lock=shared", String::new()),
         ("create index b on t (b) algorithm=inplace lock=none", String::new()),
         ("drop index b on t", String::new()),
-        (
-            "alter table t add foreign key (b) references t (id), lock=none",
-            instead("LOCK=NONE", "LOCK=EXCLUSIVE"),
-        ),
         ("alter table t force, algorithm=instant", instead("ALGORITHM=INSTANT", "ALGORITHM=INPLACE")),
         ("alter table t add d int, algorithm=inplace, lock=none", String::new()),
         ("alter table t drop d, lock=shared", String::new()),
@@ -162,17 +159,6 @@ fn algorithm_and_lock_are_kept_or_refused() {
     for (sql, answer) in cases {
         assert_eq!(run(&mut c, sql), answer, "{sql}");
     }
-}
-
-#[test]
-fn an_export_is_refused_by_name() {
-    let opened = open();
-    let mut c = root(&opened.db);
-    filled(&mut c);
-    let said = run(&mut c, "flush tables t for export");
-    assert!(said.starts_with("1235 ") && said.contains("FOR EXPORT"), "{said}");
-    // Nothing is locked then.
-    assert_eq!(run(&mut c, "insert into t (a) values (1)"), "");
 }
 
 #[test]

@@ -31,7 +31,35 @@ pub(crate) fn purge_now(core: &Core, record: &PurgeRecord) -> Result<()> {
     record::purge(core, record)
 }
 
+/// As long as it is there, purge changes nothing.
+#[derive(Debug)]
+pub(crate) struct Resting<'c>(&'c Core);
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        self.0.resume_purge();
+    }
+}
+
 impl Core {
+    /// Keeps purge from changing pages: on return no batch is under way.
+    pub(crate) fn purge_rests(&self) -> Resting<'_> {
+        self.stop_purge();
+        Resting(self)
+    }
+
+    /// The same until [`Core::resume_purge`].
+    pub(crate) fn stop_purge(&self) {
+        self.purge_stops.fetch_add(1, Ordering::SeqCst);
+        drop(self.history.lock());
+    }
+
+    /// Ends one [`Core::stop_purge`].
+    pub(crate) fn resume_purge(&self) {
+        let before = self.purge_stops.fetch_sub(1, Ordering::SeqCst);
+        debug_assert!(before > 0, "purge goes on that was not stopped");
+    }
+
     /// Purges one batch; whether there was anything to do.
     ///
     /// # Errors
@@ -44,6 +72,9 @@ impl Core {
         }
         assert_no_page_latched("a batch is purged");
         let mut history = self.history.lock();
+        if self.purge_stops.load(Ordering::SeqCst) > 0 {
+            return Ok(false);
+        }
         let view = self.txn.oldest_view();
         let mut records = Vec::new();
         let done = self.purge_batch(&mut history, &view, &mut records);

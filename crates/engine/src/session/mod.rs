@@ -14,6 +14,7 @@
 mod auto_inc;
 mod ddl;
 mod durability;
+mod export;
 mod in_place;
 mod objects;
 mod online;
@@ -33,6 +34,7 @@ use crate::core::Core;
 use crate::ddl::Temporary;
 use crate::documents;
 use crate::error::{Error, Result};
+use crate::export::Export;
 use crate::fulltext;
 use crate::mdl::{MdlContext, MdlMode};
 use crate::progress::Progress;
@@ -98,6 +100,8 @@ pub struct Session {
     read_lock: ReadLockPlace,
     /// The first metadata locks, which stay when a transaction ends: those of LOCK TABLES.
     kept_locks: usize,
+    /// Tables whose files are complete as long as they are locked.
+    export: Option<Export>,
     /// [`Trx::unchanged`] at the start of the statement.
     unchanged_before: u64,
     /// The statement has taken AUTO-INC locks.
@@ -143,6 +147,7 @@ impl Session {
             waiter,
             read_lock,
             kept_locks: 0,
+            export: None,
             unchanged_before: 0,
             auto_inc_locked: false,
             progress: Arc::default(),
@@ -276,6 +281,7 @@ impl Session {
 
     /// Gives the locks of [`Session::lock_table_name`] back; a transaction that is open keeps its own.
     pub fn unlock_tables(&mut self) {
+        self.export = None;
         self.kept_locks = 0;
         self.read_lock.end(Work::Locked);
         if !self.in_transaction() {

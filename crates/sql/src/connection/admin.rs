@@ -365,19 +365,8 @@ impl Connection {
             ast::FlushLock::Read if tables.is_empty() => {
                 vaquita_catalog::error::of_engine(self.engine.lock_globally())
             }
-            // Purge would go on changing the file, and there would be no description beside it.
-            ast::FlushLock::Export => Err(SqlError::unsupported("FLUSH TABLES .. FOR EXPORT")),
-            ast::FlushLock::Read => {
-                let locks: Vec<ast::TableLock<'_>> = tables
-                    .iter()
-                    .map(|name| ast::TableLock { name: *name, alias: None, kind: ast::TableLockKind::Read })
-                    .collect();
-                self.lock_tables(&locks, false)?;
-                // What the files hold is what the tables hold, as far as statements have changed them.
-                self.state.give_way();
-                let storage = &self.db.engine().core().storage;
-                storage.flush_everything().map_err(|e| vaquita_catalog::error::engine(&e.into()))
-            }
+            ast::FlushLock::Export => self.export_tables(tables),
+            ast::FlushLock::Read => self.lock_and_write(tables),
         }
     }
 

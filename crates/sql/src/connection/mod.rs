@@ -21,6 +21,7 @@ mod admin;
 mod connect;
 mod dispatch;
 mod events;
+mod export;
 mod hints;
 mod lock_tables;
 pub(crate) mod plans;

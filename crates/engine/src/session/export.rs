@@ -1,0 +1,48 @@
+//! Tables whose files may be copied until their locks go.
+
+use super::Session;
+use crate::error::Result;
+use crate::export::{Export, check_exportable};
+use crate::row;
+use crate::table::Table;
+use std::sync::Arc;
+use vaquita_base::SpaceId;
+use vaquita_txn::{AccessMode, Isolation, LockMode};
+
+impl Session {
+    /// Makes the files of tables complete, with a description beside each, until [`Session::unlock_tables`]. The tables are locked by
+    /// [`Session::lock_table_name`] so that nobody changes rows. Tables in the system tablespace have no file of their own: nothing is
+    /// done for them. `host` is what the descriptions say of where they were made.
+    ///
+    /// # Errors
+    /// A table that a transaction without a session has changed (a prepared one) and does not end in time; one whose file does
+    /// not say what it is, because of versions of rows or descending keys; errors of writing.
+    pub fn export_tables(&mut self, tables: &[Arc<Table>], host: &str) -> Result<()> {
+        for table in tables {
+            check_exportable(table)?;
+        }
+        self.wait_for_writers(tables)?;
+        let core = self.core.clone();
+        let mut export = Export::begin(core.clone());
+        core.storage.flush_everything()?;
+        for table in tables.iter().filter(|table| table.space != SpaceId::SYSTEM) {
+            export.describe(table, host)?;
+        }
+        self.export = Some(export);
+        Ok(())
+    }
+
+    /// Waits for transactions that have changed tables and have no metadata locks.
+    fn wait_for_writers(&mut self, tables: &[Arc<Table>]) -> Result<()> {
+        let core = self.core.clone();
+        let mut trx = core.txn.new_trx();
+        trx.set_wait_hook(self.waiter.hook.clone());
+        core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
+        trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
+        let shared = trx.shared().clone();
+        let lock = |table: &Arc<Table>| row::lock::lock_table(&core, &trx, table, LockMode::Shared);
+        let locked = self.waiter.lock_in(&shared, || tables.iter().try_for_each(lock));
+        core.txn.commit(&mut trx)?;
+        locked
+    }
+}

@@ -1,0 +1,152 @@
+//! FLUSH TABLES .. FOR EXPORT: while rows change and are purged all the time, files are copied under it again and again; the copies are
+//! sound, MySQL 5.6.24 takes them in, and finds the rows that were there.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::{Scratch, vaquita};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use vaquita_base::Rng;
+use vaquita_clients::Vaquita;
+use vaquita_isolation::mysql::{Answer, Client};
+use vaquita_peers::{Mysql56, Options};
+
+const COLUMNS: &str = "id int not null auto_increment, i bigint unsigned, n decimal(12,3), v varchar(60) character set utf8, \
+    c char(10) character set latin1 not null default 'x', b varbinary(300), t text, l longblob, d datetime, ts timestamp null, f double, \
+    e enum('one', 'two', 'three'), y year, primary key (id), unique key u (i, id), key kv (v(10)), key kd (d, e)";
+
+fn rows(client: &mut Client, sql: &str) -> Vec<Vec<Option<String>>> {
+    match client.query(sql) {
+        Ok(Answer::Rows(rows)) => rows,
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+fn run(client: &mut Client, sql: &str) {
+    if let Err(e) = client.query(sql) {
+        panic!("{sql}: {e}");
+    }
+}
+
+fn change(client: &mut Client, rng: &mut Rng, table: &str) {
+    let id = rng.below(3_000);
+    let text = "Ä".repeat(rng.index(20));
+    let long = if rng.one_in(10) { 30_000 } else { rng.index(300) };
+    let sql = match rng.below(4) {
+        0 => format!("delete from {table} where id between {id} and {id} + 5"),
+        1 => format!("update {table} set v = '{text}', l = repeat('l', {long}), i = i + 1 where id = {id}"),
+        2 => format!(
+            "update {table} set d = d + interval 1 day, t = repeat('{text}', 30) where id between {id} and {id} + 3"
+        ),
+        _ => format!(
+            "insert into {table} (i, n, v, c, b, t, l, d, ts, f, e, y) values ({id}, {id} / 7, '{text}', 'c{id}', repeat('b', {id} % 300), \
+             '{text}', repeat('l', {long}), '2012-04-10' + interval {id} hour, '2013-01-01 10:00:00', {id} / 3, 1 + {id} % 3, 2000 + {id} % 50)"
+        ),
+    };
+    run(client, &sql);
+}
+
+const LISTED: &str = "select id, i, n, v, c, hex(b), t, crc32(l), length(l), d, ts, f, e, y from";
+
+#[test]
+fn copies_made_under_an_export_are_taken_in_by_mysql() {
+    let scratch = Scratch::new("exports");
+    let mut ours = Vaquita::start(
+        Path::new(env!("CARGO_BIN_EXE_vaquita")),
+        &scratch.0.join("data"),
+        &["--innodb-flush-log-at-trx-commit=0"],
+    )
+    .unwrap();
+    let theirs = Mysql56::start(Options::new()).unwrap();
+    let mut client = Client::connect(&ours.socket(), "").unwrap();
+    let mut other = Client::connect(&theirs.socket(), "").unwrap();
+    for client in [&mut client, &mut other] {
+        ["create database d", "use d", "set names utf8", "set time_zone = '+00:00'"]
+            .iter()
+            .for_each(|sql| run(client, sql));
+    }
+    let tables = [
+        ("compact", "row_format=compact"),
+        ("dynamic", "row_format=dynamic"),
+        ("changed", "row_format=dynamic"),
+    ];
+    let mut rng = Rng::new(1);
+    for (table, format) in tables {
+        run(&mut client, &format!("create table {table} ({COLUMNS}) {format}"));
+        for _ in 0..600 {
+            change(&mut client, &mut rng, table);
+        }
+    }
+    // Rows of several versions are written anew for it.
+    run(&mut client, "alter table changed add column x int not null default 5 after i, drop column y");
+    run(&mut client, "insert into changed (i) values (1)");
+    run(&mut client, "alter table changed drop column x, add column y year");
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for (n, (table, _)) in tables.into_iter().enumerate() {
+            let (ended, socket) = (&ended, ours.socket());
+            scope.spawn(move || {
+                let mut client = Client::connect(&socket, "d").unwrap();
+                run(&mut client, "set names utf8");
+                let mut rng = Rng::new(n as u64);
+                while !ended.load(Ordering::Relaxed) {
+                    change(&mut client, &mut rng, table);
+                }
+            });
+        }
+        for round in 0..4 {
+            for (table, _) in tables {
+                let created = rows(&mut client, &format!("show create table {table}"))[0][1].clone().unwrap();
+                run(&mut other, &format!("drop table if exists {table}"));
+                run(&mut other, &created);
+                run(&mut other, &format!("alter table {table} discard tablespace"));
+                run(&mut client, &format!("flush tables {table} for export"));
+                let wanted = rows(&mut client, &format!("{LISTED} {table} order by id"));
+                let next = rows(&mut client, &format!("show create table {table}"))[0][1].clone().unwrap();
+                let copies = scratch.0.join(format!("{table}-{round}"));
+                fs::create_dir_all(&copies).unwrap();
+                for kind in ["ibd", "cfg"] {
+                    let from = scratch.0.join(format!("data/d/{table}.{kind}"));
+                    fs::copy(&from, copies.join(format!("{table}.{kind}"))).unwrap();
+                    fs::copy(&from, theirs.datadir().join(format!("d/{table}.{kind}"))).unwrap();
+                }
+                run(&mut client, "unlock tables");
+                assert!(!scratch.0.join(format!("data/d/{table}.cfg")).exists(), "it goes with the locks");
+                let (code, out, err) = vaquita(&[&"check", &copies.join(format!("{table}.ibd"))]);
+                assert_eq!((code, &*err), (0, ""), "{out}");
+                run(&mut other, &format!("alter table {table} import tablespace"));
+                assert_eq!(rows(&mut other, "show warnings"), Vec::<Vec<Option<String>>>::new(), "{table}");
+                let report = rows(&mut other, &format!("check table {table}"));
+                assert_eq!(report.last().unwrap()[3].as_deref(), Some("OK"), "{report:?}");
+                assert!(
+                    rows(&mut other, &format!("{LISTED} {table} order by id")) == wanted,
+                    "{table}, round {round}"
+                );
+                let imported = rows(&mut other, &format!("show create table {table}"))[0][1].clone().unwrap();
+                assert_eq!(imported, next, "AUTO_INCREMENT comes along, too");
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    // Purge goes on.
+    let history = "select count from information_schema.innodb_metrics where name = 'trx_rseg_history_len'";
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while rows(&mut client, history)[0][0].as_deref() != Some("0") {
+        assert!(std::time::Instant::now() < deadline, "purge rests");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // A session that ends gives its tables back, and the description goes.
+    run(&mut client, "flush tables compact, dynamic for export");
+    let described = || scratch.0.join("data/d/compact.cfg").exists();
+    assert!(described());
+    drop(client);
+    while described() {
+        assert!(std::time::Instant::now() < deadline, "a description is left behind");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    ours.stop().unwrap();
+    let (code, out, err) = vaquita(&[&"check", &scratch.0.join("data")]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+}
