@@ -17,9 +17,11 @@ pub fn wanted_of(uses: &[TableUse]) -> Vec<Wanted> {
     };
     let is_virtual = |u: &&TableUse| u.database.eq_ignore_ascii_case("information_schema");
     let mut wanted: Vec<Wanted> = uses.iter().filter(|u| !is_virtual(u)).map(one).collect();
-    // The engine's inner life is not for everybody.
-    let of_engine =
-        |u: &TableUse| u.table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"));
+    // The engine's inner life is not for everybody. The stopwords that everybody has are.
+    let of_engine = |u: &TableUse| {
+        u.table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"))
+            && !u.table.eq_ignore_ascii_case("INNODB_FT_DEFAULT_STOPWORD")
+    };
     if uses.iter().any(|u| is_virtual(&u) && of_engine(u)) {
         wanted.push(Wanted::global(Priv::PROCESS));
     }
