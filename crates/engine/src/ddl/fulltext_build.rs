@@ -14,11 +14,11 @@
 //! Until the dictionary's transaction commits, the DDL log says that the tables go.
 
 use super::change::{self, Change};
-use super::load::{FILL, TOLD};
+use super::gather::Gathering;
+use super::load::{FILL, each_by_a_thread};
 use super::sort::Sorter;
 use super::{FullTextSpec, IndexSpec, fulltext};
 use crate::core::Core;
-use crate::cursor::parallel::scan_with_rests;
 use crate::cursor::{Cursor, ReadOptions, RowRef, Seek};
 use crate::dict::build::TableParts;
 use crate::dict::fulltext::{self as tables, DOC_ID_INDEX, SYNCED_DOC_ID, doc_id_column, stored_doc_id};
@@ -28,10 +28,8 @@ use crate::progress::{Progress, Stage};
 use crate::row::private::Stamp;
 use crate::table::{FullTextIndex, Table};
 use crate::waits::check_interrupt;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::TrxId;
@@ -265,11 +263,6 @@ impl FullTextBuild {
         words: &[Arc<Table>],
         progress: &Progress,
     ) -> Result<Vec<Vec<Sorter<'c>>>> {
-        let threads = core.options.build_threads.max(1);
-        let memory = core.options.sort_buffer_size / (words.len() * threads);
-        let sorter = |part, table: &Arc<Table>| {
-            Sorter::new(&core.storage, table.clustered().def().clone(), part, memory)
-        };
         let document = doc_id_column(&self.table).expect("it was there at the beginning");
         let mut wanted = vec![document];
         let indexes = &self.parts.fulltext[self.first..];
@@ -286,72 +279,28 @@ impl FullTextBuild {
             until: self.until,
             next: AtomicU64::new(self.next),
         };
-        let takers: Vec<Mutex<Taker<'c>>> = (0..threads)
-            .map(|part| Mutex::new(Taker::new(words.iter().map(|table| sorter(part, table)).collect())))
-            .collect();
-        let each = |thread: usize, row: &RowRef<'_>| {
-            let mut taker = takers[thread].lock();
-            match taker.take(&taking, row) {
-                Ok(false) => ControlFlow::Continue(()),
-                Ok(true) => ControlFlow::Break(()),
-                Err(e) => {
-                    taker.failed = Some(e);
-                    ControlFlow::Break(())
-                }
-            }
+        let (table, watched) = (self.table.clone(), self.watched.clone());
+        let gathering = Gathering {
+            core,
+            table: &table,
+            columns: wanted.clone(),
+            sorted: words.iter().map(|table| table.clustered().def().clone()).collect(),
+            progress,
+            watched: &watched,
         };
-        let watched = self.watched.clone();
-        let rest = |thread: usize| {
-            check_interrupt(&watched)?;
-            let mut taker = takers[thread].lock();
-            progress.add(std::mem::take(&mut taker.rows));
-            match taker.failed.take() {
-                Some(e) => Err(e),
-                None => taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true),
-            }
-        };
-        let options = ReadOptions::default().columns(wanted.clone());
-        scan_with_rests(core, &mut self.reader, &self.table, &options, threads, each, rest)?;
+        let sorters = gathering.gather(&mut self.reader, Taken::default, |sorters, taken, row| {
+            taken.take(&taking, row, sorters)
+        })?;
         self.next = taking.next.into_inner();
-        let mut by_table: Vec<Vec<Sorter<'c>>> = words.iter().map(|_| Vec::new()).collect();
-        for taker in takers {
-            let taker = taker.into_inner();
-            // One that failed on the last row of its range was not asked again.
-            if let Some(e) = taker.failed {
-                return Err(e);
-            }
-            for (sorter, of_table) in taker.sorters.into_iter().zip(&mut by_table) {
-                of_table.push(sorter);
-            }
-        }
-        Ok(by_table)
+        Ok(sorters)
     }
 
     fn load_all(&self, core: &Core, words: &[Arc<Table>], sorters: Vec<Vec<Sorter<'_>>>) -> Result<()> {
-        let one = |(table, sorters): (&Arc<Table>, Vec<Sorter<'_>>)| -> Result<()> {
-            let Some(sorter) = Sorter::joined(sorters)? else { return Ok(()) };
-            core.metrics.sort_files.add(sorter.files());
+        each_by_a_thread(core, words, sorters, |table, sorter| {
             let mut loading = Loading::new(core, table, &self.table);
             sorter.finish(|| self.check(), |fields| loading.take(fields))?;
             loading.finish()
-        };
-        let threads = core.options.build_threads.clamp(1, words.len());
-        let work = Mutex::new(words.iter().zip(sorters));
-        let failed = Mutex::new(None);
-        let help = || {
-            loop {
-                let next = work.lock().next();
-                let Some(next) = next else { return };
-                if let Err(e) = one(next) {
-                    failed.lock().get_or_insert(e);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(help)));
-            help();
-        });
-        failed.into_inner().map_or(Ok(()), Err)
+        })
     }
 
     /// The indexes are there with the change.
@@ -399,29 +348,20 @@ struct Taking<'b> {
     next: AtomicU64,
 }
 
-/// Takes rows of a scan to sorters: what one thread has.
-struct Taker<'c> {
-    /// Those of the tables of all indexes.
-    sorters: Vec<Sorter<'c>>,
+/// What a thread has of the document that it takes.
+#[derive(Default)]
+struct Taken {
     texts: Vec<Vec<u8>>,
     words: Words,
-    /// Rows that were not told of.
-    rows: u64,
-    failed: Option<Error>,
 }
 
 /// The words of a document by their keys: how they are spelled first, and their places.
 type Words = BTreeMap<Box<[u8]>, (Box<[u8]>, Vec<u32>)>;
 
-impl<'c> Taker<'c> {
-    fn new(sorters: Vec<Sorter<'c>>) -> Taker<'c> {
-        Taker { sorters, texts: Vec::new(), words: Words::new(), rows: 0, failed: None }
-    }
-
-    /// Takes a row; whether a rest is due.
-    fn take(&mut self, taking: &Taking<'_>, row: &RowRef<'_>) -> Result<bool> {
-        self.rows += 1;
-        let mut full = self.rows >= TOLD;
+impl Taken {
+    /// Takes a row to the sorters of the tables of all indexes; whether room is to be made.
+    fn take(&mut self, taking: &Taking<'_>, row: &RowRef<'_>, sorters: &mut [Sorter<'_>]) -> Result<bool> {
+        let mut full = false;
         let doc = stored_doc_id(row.column(taking.document));
         let doc = doc.ok_or_else(|| Error::Corrupt("a document has no number".into()))?;
         if doc.0 >= taking.until {
@@ -441,7 +381,7 @@ impl<'c> Taker<'c> {
                 Entry::Vacant(new) => drop(new.insert((word.into(), vec![at]))),
                 Entry::Occupied(mut there) => there.get_mut().1.push(at),
             });
-            let sorters = &mut self.sorters[n * TABLES..][..TABLES];
+            let sorters = &mut sorters[n * TABLES..][..TABLES];
             for (text, places) in std::mem::take(words).into_values() {
                 let sorter = &mut sorters[table_of(analyzer.collation(), &text)];
                 full |= push(sorter, &text, doc, &places);

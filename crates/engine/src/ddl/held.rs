@@ -13,14 +13,13 @@
 //! Nothing is written before the keys themselves are.
 
 use super::ForeignKeySpec;
-use super::foreign::{Planned, begins_with, check_all, plan_for, positions, refused};
+use super::foreign::{Planned, begins_with, check_all, no_parent, plan_for, positions, refused};
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::online::packed;
 use crate::progress::{Progress, Stage};
-use crate::row::entry;
 use crate::table::{Columns, ForeignKey, Index, RowChange, RowObserver, Table};
 use crate::waits::check_interrupt;
 use parking_lot::Mutex;
@@ -269,14 +268,7 @@ impl Held {
     }
 
     fn no_parent(&self, key: &Key, value: &[u8]) -> Error {
-        let mut text = String::new();
-        for (&column, field) in key.ours.iter().zip(packed::fields(value)) {
-            if !text.is_empty() {
-                text.push('-');
-            }
-            entry::push_text(&self.child.columns[column], field.data, &mut text);
-        }
-        Error::NoReferencedRow { table: key.key.child.clone(), constraint: key.key.id.clone(), value: text }
+        no_parent(&self.child, &key.key, &key.ours, packed::fields(value))
     }
 
     /// Nothing is noted any more.

@@ -20,13 +20,13 @@
 
 use super::alteration::{Alteration, forget_options};
 use super::change::{self, Change};
-use super::load::{TOLD, load_all};
+use super::gather::Gathering;
+use super::load::load_all;
 use super::log::{self, Entry};
 use super::sort::Sorter;
 use super::{IndexSpec, check, definition};
 use crate::core::Core;
-use crate::cursor::parallel::scan_with_rests;
-use crate::cursor::{ReadOptions, RowRef};
+use crate::cursor::RowRef;
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::{ids, rows};
 use crate::error::{Error, Result};
@@ -36,7 +36,6 @@ use crate::progress::{Progress, Stage};
 use crate::row::entry::{self, bytes_needed_by};
 use crate::table::{Columns, Field, FieldSource, Index, Table};
 use crate::waits::check_interrupt;
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -252,52 +251,23 @@ impl IndexBuild {
 
     /// Gives the entries of all rows to sorters, a vector for each index.
     fn scan<'c>(&mut self, core: &'c Core, progress: &Progress) -> Result<Vec<Vec<Sorter<'c>>>> {
-        let table = self.table.clone();
-        let threads = core.options.build_threads.max(1);
+        let (table, watched) = (self.table.clone(), self.watched.clone());
         let wanted = wanted_columns(&self.indexes);
-        let memory = core.options.sort_buffer_size / (self.indexes.len() * threads);
-        let takers: Vec<Mutex<Taker<'c>>> = (0..threads)
-            .map(|part| {
-                let sorter = |i: &Arc<Index>| Sorter::new(&core.storage, i.def().clone(), part, memory);
-                Mutex::new(Taker {
-                    sorters: self.indexes.iter().map(sorter).collect(),
-                    long: vec![Vec::new(); wanted.len()],
-                    rows: 0,
-                    failed: None,
-                })
-            })
-            .collect();
-        let options = ReadOptions::default().columns(wanted.clone());
+        let gathering = Gathering {
+            core,
+            table: &table,
+            columns: wanted.clone(),
+            sorted: self.indexes.iter().map(|index| index.def().clone()).collect(),
+            progress,
+            watched: &watched,
+        };
         let indexes = &self.indexes;
-        let each = |thread: usize, row: &RowRef<'_>| {
-            let mut taker = takers[thread].lock();
-            match taker.take(core, &table, indexes, &wanted, row) {
-                Ok(false) => ControlFlow::Continue(()),
-                Ok(true) => ControlFlow::Break(()),
-                Err(e) => {
-                    taker.failed = Some(e);
-                    ControlFlow::Break(())
-                }
-            }
-        };
-        let watched = self.watched.clone();
-        let rest = |thread: usize| {
-            check_interrupt(&watched)?;
-            let mut taker = takers[thread].lock();
-            progress.add(std::mem::take(&mut taker.rows));
-            match taker.failed.take() {
-                Some(e) => Err(e),
-                None => taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true),
-            }
-        };
-        scan_with_rests(core, &mut self.reader, &table, &options, threads, each, rest)?;
-        let mut by_index: Vec<Vec<Sorter<'c>>> = indexes.iter().map(|_| Vec::new()).collect();
-        for taker in takers {
-            for (sorter, of_index) in taker.into_inner().sorters.into_iter().zip(&mut by_index) {
-                of_index.push(sorter);
-            }
-        }
-        Ok(by_index)
+        gathering.gather(
+            &mut self.reader,
+            // First bytes of values off the page.
+            || vec![Vec::new(); wanted.len()],
+            |sorters, long, row| take(core, &table, (indexes, &wanted), row, long, sorters),
+        )
     }
 
     /// Applies the rest of what others did and changes the dictionary. Nobody uses the table, and the transaction has it
@@ -390,16 +360,6 @@ fn wanted_columns(indexes: &[Arc<Index>]) -> Vec<usize> {
     wanted
 }
 
-/// Takes rows of a scan to sorters: what one thread has.
-struct Taker<'c> {
-    sorters: Vec<Sorter<'c>>,
-    /// First bytes of values off the page.
-    long: Vec<Vec<u8>>,
-    /// Rows that were not told of.
-    rows: u64,
-    failed: Option<Error>,
-}
-
 /// A row under a scan, with the wanted columns.
 struct Taken<'r> {
     columns: SmallVec<[Field<'r>; 16]>,
@@ -416,36 +376,33 @@ impl Columns for Taken<'_> {
     }
 }
 
-impl Taker<'_> {
-    /// Takes a row; whether a rest is due.
-    fn take(
-        &mut self,
-        core: &Core,
-        table: &Table,
-        indexes: &[Arc<Index>],
-        wanted: &[usize],
-        row: &RowRef<'_>,
-    ) -> Result<bool> {
-        for (i, &column) in wanted.iter().enumerate().filter(|&(i, _)| row.is_off_page(i)) {
-            let needed = bytes_needed_by(indexes.iter(), column);
-            first_bytes(core, table, row.column(i).unwrap_or_default(), needed, &mut self.long[i])?;
-        }
-        let mut columns: SmallVec<[Field<'_>; 16]> = SmallVec::from_elem(None, table.columns.len());
-        for (i, &column) in wanted.iter().enumerate() {
-            columns[column] = if row.is_off_page(i) { Some(&self.long[i]) } else { row.column(i) };
-        }
-        let row_id = match table.clustered().def().is_generated() {
-            true => row.entry_field(0).unwrap_or_default(),
-            false => &[],
-        };
-        let taken = Taken { columns, row_id };
-        let mut full = false;
-        for (index, sorter) in indexes.iter().zip(&mut self.sorters) {
-            full |= sorter.push(&entry::entry(table, index, &taken));
-        }
-        self.rows += 1;
-        Ok(full || self.rows >= TOLD)
+/// Takes a row; whether room is to be made in a sorter.
+fn take(
+    core: &Core,
+    table: &Table,
+    (indexes, wanted): (&[Arc<Index>], &[usize]),
+    row: &RowRef<'_>,
+    long: &mut [Vec<u8>],
+    sorters: &mut [Sorter<'_>],
+) -> Result<bool> {
+    for (i, &column) in wanted.iter().enumerate().filter(|&(i, _)| row.is_off_page(i)) {
+        let needed = bytes_needed_by(indexes.iter(), column);
+        first_bytes(core, table, row.column(i).unwrap_or_default(), needed, &mut long[i])?;
     }
+    let mut columns: SmallVec<[Field<'_>; 16]> = SmallVec::from_elem(None, table.columns.len());
+    for (i, &column) in wanted.iter().enumerate() {
+        columns[column] = if row.is_off_page(i) { Some(&long[i]) } else { row.column(i) };
+    }
+    let row_id = match table.clustered().def().is_generated() {
+        true => row.entry_field(0).unwrap_or_default(),
+        false => &[],
+    };
+    let taken = Taken { columns, row_id };
+    let mut full = false;
+    for (index, sorter) in indexes.iter().zip(sorters) {
+        full |= sorter.push(&entry::entry(table, index, &taken));
+    }
+    Ok(full)
 }
 
 /// The first bytes of a value off the page.

@@ -31,12 +31,27 @@ pub(super) fn load_all(
     progress: &Progress,
     check: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<()> {
-    let one = |(index, sorters): (&Arc<Index>, Vec<Sorter<'_>>)| -> Result<()> {
+    each_by_a_thread(core, indexes, sorters, |index, sorter| {
+        load(core, table, index, sorter, trx_id, progress, check)
+    })
+}
+
+/// Loads what was sorted for each of some things, several at a time; of each the sorters are joined.
+///
+/// # Errors
+/// Those of `load`, of the files.
+pub(super) fn each_by_a_thread<'s, T: Sync>(
+    core: &Core,
+    things: &[T],
+    sorters: Vec<Vec<Sorter<'s>>>,
+    load: impl Fn(&T, Sorter<'s>) -> Result<()> + Sync,
+) -> Result<()> {
+    let one = |(thing, sorters): (&T, Vec<Sorter<'s>>)| -> Result<()> {
         let Some(sorter) = Sorter::joined(sorters)? else { return Ok(()) };
         core.metrics.sort_files.add(sorter.files());
-        load(core, table, index, sorter, trx_id, progress, check)
+        load(thing, sorter)
     };
-    let work = indexes.iter().zip(sorters);
+    let work = things.iter().zip(sorters);
     if core.options.build_threads <= 1 {
         return work.into_iter().try_for_each(one);
     }
@@ -52,7 +67,7 @@ pub(super) fn load_all(
         }
     };
     std::thread::scope(|scope| {
-        (1..core.options.build_threads.min(indexes.len())).for_each(|_| drop(scope.spawn(help)));
+        (1..core.options.build_threads.min(things.len())).for_each(|_| drop(scope.spawn(help)));
         help();
     });
     failed.into_inner().map_or(Ok(()), Err)

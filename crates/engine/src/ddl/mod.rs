@@ -26,6 +26,7 @@ mod drop;
 mod foreign;
 mod fulltext;
 mod fulltext_build;
+mod gather;
 pub(crate) mod held;
 pub(crate) mod index_build;
 mod indexes;

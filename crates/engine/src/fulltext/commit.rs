@@ -52,16 +52,17 @@ pub(crate) fn after_commit(core: &Core, mut changes: Box<DocumentChanges>) {
     for id in std::mem::take(&mut changes.unknown) {
         core.documents.forget(id);
     }
-    for (id, net) in changes.net() {
-        if let Err(e) = hand_over(core, &mut changes, id, &net) {
+    let all = changes.net();
+    for (&id, net) in &all {
+        if let Err(e) = hand_over(core, &mut changes, id, net) {
             // It is committed: what could not be read now is read from the rows when somebody asks.
             core.documents.forget(id);
             core.notes.say(format!("full-text: words of table {id} are to be read again: {e}"));
         }
     }
-    let tables: Vec<TableId> = changes.net().into_keys().collect();
+    // Its claims keep words from being written.
     drop(changes);
-    for id in tables {
+    for id in all.into_keys() {
         if let Err(e) = sync::write_if_full(core, id) {
             core.notes.say(format!("full-text: words of table {id} could not be written: {e}"));
         }

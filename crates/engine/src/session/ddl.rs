@@ -211,10 +211,7 @@ impl Session {
             "definitions change that others may use: {names:?}"
         );
         let core = self.core.clone();
-        let mut trx = core.txn.new_trx();
-        trx.set_wait_hook(self.waiter.hook.clone());
-        core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
-        trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
+        let mut trx = self.start_beside();
         // An interruption ends the wait for these locks, and the building of indexes.
         let shared = trx.shared().clone();
         let done = self.waiter.lock_in(&shared, || {
@@ -231,6 +228,15 @@ impl Session {
             row::roll_back_or_later(&core, trx)?;
         }
         Ok(done)
+    }
+
+    /// A transaction that is not the session's own, and waits for locks as the session does.
+    pub(super) fn start_beside(&self) -> Trx {
+        let mut trx = self.core.txn.new_trx();
+        trx.set_wait_hook(self.waiter.hook.clone());
+        self.core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
+        trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
+        trx
     }
 
     /// Locks tables and all that foreign keys connect with them: a change of one row may reach any of these, whichever of

@@ -7,7 +7,7 @@ use crate::row;
 use crate::table::Table;
 use std::sync::Arc;
 use vaquita_base::SpaceId;
-use vaquita_txn::{AccessMode, Isolation, LockMode};
+use vaquita_txn::LockMode;
 
 impl Session {
     /// Makes the files of tables complete, with a description beside each, until [`Session::unlock_tables`]. The tables are locked by
@@ -35,10 +35,7 @@ impl Session {
     /// Waits for transactions that have changed tables and have no metadata locks.
     fn wait_for_writers(&mut self, tables: &[Arc<Table>]) -> Result<()> {
         let core = self.core.clone();
-        let mut trx = core.txn.new_trx();
-        trx.set_wait_hook(self.waiter.hook.clone());
-        core.txn.start(&mut trx, Isolation::ReadCommitted, AccessMode::ReadWrite);
-        trx.set_lock_wait_timeout_us(u64::from(self.settings.lock_wait_timeout) * 1_000_000);
+        let mut trx = self.start_beside();
         let shared = trx.shared().clone();
         let lock = |table: &Arc<Table>| row::lock::lock_table(&core, &trx, table, LockMode::Shared);
         let locked = self.waiter.lock_in(&shared, || tables.iter().try_for_each(lock));

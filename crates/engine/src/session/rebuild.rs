@@ -92,38 +92,45 @@ impl Session {
         let with = spec.name.as_str();
         // The new table stays unknown. Tables that it refers to know of it, and will not if it is given up.
         let is_parent = |table: &String| spec.foreign_keys.iter().any(|key| key.parent == *table);
-        let known = locked.iter().filter(|table| *table != with && (*table == name || !is_parent(table)));
-        let known: Vec<String> = known.cloned().collect();
-        self.let_in(&known, beside.min(Concurrency::Reads));
-        let mut done = self.copy_rows(name, with, copy)?;
-        if done.is_ok() {
-            let added = self.add_words(with, &spec.fulltext);
-            done = done.and_then(|r| Ok(added.map(|()| r)?));
-        }
-        let patience = if done.is_ok() { self.metadata_patience() } else { Duration::ZERO };
-        if let Err(e) = self.keep_out(&known, patience) {
-            done = done.and(Err(e.into()));
-            let others: Vec<String> = locked.iter().filter(|table| !known.contains(table)).cloned().collect();
-            let _ = self.change_locked(&others, |core, trx| ddl::drop_table(core, trx, with, false));
-            return done;
-        }
-        if done.is_ok() && !own_keys.is_empty() {
-            let progress = self.progress.clone();
-            let added = self.change_locked(locked, |core, trx| {
-                ddl::add_foreign_keys(core, trx, with, &own_keys, checks, &progress)
-            })?;
-            done = done.and_then(|r| Ok(added.map(|()| r)?));
-        }
-        if done.is_ok() {
-            let replaced =
-                self.change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, keys))?;
-            done = done.and_then(|r| Ok(replaced.map(|()| r)?));
-        }
+        let is_shown = |table: &String| *table != with && (*table == name || !is_parent(table));
+        let (shown, alone): (Vec<String>, Vec<String>) = locked.iter().cloned().partition(is_shown);
+        self.let_in(&shown, beside.min(Concurrency::Reads));
+        let copied = self.copy_rows(name, with, copy)?;
+        let copied = copied.and_then(|r| Ok(self.add_words(with, &spec.fulltext).map(|()| r)?));
+        let patience = if copied.is_ok() { self.metadata_patience() } else { Duration::ZERO };
+        let placed = match self.keep_out(&shown, patience) {
+            Ok(()) if copied.is_ok() => self.take_place(locked, (name, with), &own_keys, keys)?,
+            done => done,
+        };
+        let done = copied.and_then(|r| Ok(placed.map(|()| r)?));
         if done.is_err() {
             // What made it fail matters more than a table that stays behind under its temporary name.
-            let _ = self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, with, false));
+            let _ = self.change_locked(&alone, |core, trx| ddl::drop_table(core, trx, with, false));
         }
         done
+    }
+
+    /// Lets a table that is filled refer to itself and take the place of another.
+    ///
+    /// # Errors
+    /// As [`Session::change_locked`].
+    fn take_place(
+        &mut self,
+        locked: &[String],
+        (name, with): (&str, &str),
+        own_keys: &[ForeignKeySpec],
+        keys: KeptKeys<'_>,
+    ) -> Result<Result<()>> {
+        if !own_keys.is_empty() {
+            let (checks, progress) = (self.settings.foreign_key_checks, self.progress.clone());
+            let added = self.change_locked(locked, |core, trx| {
+                ddl::add_foreign_keys(core, trx, with, own_keys, checks, &progress)
+            })?;
+            if added.is_err() {
+                return Ok(added);
+            }
+        }
+        self.change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, keys))
     }
 
     /// Drops a table of a temporary name that an earlier life of the folder left behind.
