@@ -150,3 +150,56 @@ fn copies_made_under_an_export_are_taken_in_by_mysql() {
     let (code, out, err) = vaquita(&[&"check", &scratch.0.join("data")]);
     assert_eq!((code, &*err), (0, ""), "{out}");
 }
+
+/// Who may not lock a table is told nothing of it, and it is not written anew for them.
+#[test]
+fn an_export_is_for_those_who_may_lock_and_read() {
+    let scratch = Scratch::new("exports-privileges");
+    let data = scratch.0.join("data");
+    let mut ours = Vaquita::start(Path::new(env!("CARGO_BIN_EXE_vaquita")), &data, &[]).unwrap();
+    let theirs = Mysql56::start(Options::new()).unwrap();
+    let told = |socket: &Path| -> Vec<String> {
+        let mut client = Client::connect(socket, "").unwrap();
+        let setup = [
+            "create database d",
+            "create table d.t (i int)",
+            "create view d.v as select 1",
+            "create user nobody@localhost",
+            "create user flushes@localhost",
+            "create user looks@localhost",
+            "create user locks@localhost",
+            "grant reload on *.* to flushes@localhost, looks@localhost, locks@localhost",
+            "grant select on d.* to looks@localhost",
+            "grant select, lock tables on d.* to locks@localhost",
+        ];
+        setup.iter().for_each(|sql| run(&mut client, sql));
+        let mut said = Vec::new();
+        for user in ["nobody", "flushes", "looks", "locks"] {
+            let mut client = Client::connect_as(socket, user).unwrap();
+            for table in ["t", "v", "nothing"] {
+                for how in ["for export", "with read lock"] {
+                    let answer = match client.query(&format!("flush tables d.{table} {how}")) {
+                        Ok(_) => "done".to_owned(),
+                        Err(e) => e.to_string(),
+                    };
+                    said.push(format!("{user}: {table} {how}: {answer}"));
+                    run(&mut client, "unlock tables");
+                }
+            }
+        }
+        said
+    };
+    let got = told(&ours.socket());
+    let wanted = told(&theirs.socket());
+    assert_eq!(got, wanted);
+    // What has versions stays as it is.
+    let mut root = Client::connect(&ours.socket(), "d").unwrap();
+    run(&mut root, "alter table t add x int");
+    let file = || fs::metadata(data.join("d/t.ibd")).unwrap().modified().unwrap();
+    let number = "select table_id from information_schema.innodb_sys_tables where name = 'd/t'";
+    let (before, number_before) = (file(), rows(&mut root, number));
+    let mut other = Client::connect_as(&ours.socket(), "looks").unwrap();
+    assert!(other.query("flush tables d.t for export").is_err());
+    assert_eq!((file(), rows(&mut root, number)), (before, number_before));
+    ours.stop().unwrap();
+}

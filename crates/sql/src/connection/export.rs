@@ -1,10 +1,11 @@
 //! FLUSH TABLES .. FOR EXPORT and .. WITH READ LOCK of named tables: these are locked as by LOCK TABLES .. READ, and their files may be
 //! copied meanwhile.
 
-use super::{Connection, text_of};
+use super::Connection;
+use std::sync::Arc;
 use vaquita_base::SpaceId;
 use vaquita_catalog::{engine_name, error};
-use vaquita_engine::{AccessMode, Error};
+use vaquita_engine::{AccessMode, Error, Table};
 use vaquita_parser::ast::{ObjectName, TableLock, TableLockKind};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -17,107 +18,98 @@ impl Connection {
         if self.engine.settings.access == AccessMode::ReadOnly {
             return Err(SqlError::new(1792, "Cannot execute statement in a READ ONLY transaction."));
         }
-        let names = self.names_to_export(tables)?;
-        let host = self.db.globals().text("hostname").unwrap_or_default();
+        for table in self.base_tables(tables)? {
+            let mut fields = table.indexes.iter().flat_map(|index| index.def().fields());
+            if fields.any(|field| field.descending) {
+                return Err(SqlError::unsupported(
+                    "FLUSH TABLES .. FOR EXPORT of a table with descending keys",
+                ));
+            }
+        }
         for _ in 0..TRIES {
             for name in tables {
                 self.make_plain(*name)?;
             }
-            self.lock_to_read(tables)?;
-            match self.export_locked(&names, &host) {
-                Ok(()) => return Ok(()),
-                Err(e) => {
-                    self.unlock_tables();
-                    if !matches!(e, Error::TableChanged(_)) {
-                        return Err(error::engine(&e));
+            let locked = self.lock_to_read(tables)?;
+            match self.describe(&locked) {
+                Err(Error::TableChanged(_)) => {}
+                Err(e) => return Err(error::engine(&e)),
+                Ok(()) => {
+                    for table in locked.iter().filter(|table| table.space == SpaceId::SYSTEM) {
+                        let (database, name) = vaquita_catalog::sql_name(&table.name);
+                        let text = format!("InnoDB: Table '\"{database}\".\"{name}\"' in system tablespace");
+                        self.state.warnings.warn(1809, text);
                     }
+                    return Ok(());
                 }
             }
         }
         Err(SqlError::new(1412, "Table definition has changed, please retry transaction"))
     }
 
-    /// FLUSH TABLES .. WITH READ LOCK: any tables and views. Those are described beside their files that can be.
+    /// FLUSH TABLES .. WITH READ LOCK. Those are described beside their files that can be.
     pub(super) fn lock_and_write(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<()> {
-        self.lock_to_read(tables)?;
+        self.base_tables(tables)?;
+        let mut locked = self.lock_to_read(tables)?;
+        locked.retain(vaquita_engine::can_be_exported);
+        error::of_engine(self.describe(&locked))
+    }
+
+    /// Makes the files of tables that are locked complete; if it fails they are locked no more.
+    fn describe(&mut self, tables: &[Arc<Table>]) -> Result<(), Error> {
         let host = self.db.globals().text("hostname").unwrap_or_default();
-        let core = self.db.engine.core().clone();
-        let mut opened = Vec::with_capacity(tables.len());
-        for table in tables {
-            let database = table.schema.map_or_else(|| self.state.database.clone(), text_of);
-            let name = text_of(table.name);
-            let is_hidden = vaquita_session::access::has_temporary(&self.engine, &database, &name);
-            let engine_name = engine_name(&database, &name)?;
-            if !is_hidden && core.objects().view(&engine_name).is_none() {
-                opened.push(error::of_engine(core.table(&engine_name))?);
-            }
-        }
-        opened.retain(vaquita_engine::can_be_exported);
-        let done = error::of_engine(self.engine.export_tables(&opened, &host));
+        let done = self.engine.export_tables(tables, &host);
         if done.is_err() {
             self.unlock_tables();
         }
         done
     }
 
-    fn lock_to_read(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<()> {
-        let locks: Vec<TableLock<'_>> = tables
-            .iter()
-            .map(|name| TableLock { name: *name, alias: None, kind: TableLockKind::Read })
-            .collect();
-        self.lock_tables(&locks, false)?;
+    /// Locks the tables that have the names.
+    fn lock_to_read(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<Vec<Arc<Table>>> {
+        let to_lock = self.tables_to_lock(&locks(tables), false)?;
+        self.lock_these(to_lock, false)?;
         self.state.give_way();
-        Ok(())
+        self.base_tables(tables)
     }
 
-    /// The engine's names of tables, all of which have files of their own kind.
-    fn names_to_export(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<Vec<String>> {
-        let mut names = Vec::with_capacity(tables.len());
+    /// The tables that have the names; temporary ones do not hide them, and views are none.
+    fn base_tables(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<Vec<Arc<Table>>> {
+        // Who may not lock them is told nothing else of them.
+        self.tables_to_lock(&locks(tables), false)?;
+        let mut found: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
         for table in tables {
-            let database = match table.schema {
-                Some(schema) => text_of(schema),
-                None if self.state.database.is_empty() => {
-                    return Err(SqlError::new(1046, "No database selected"));
-                }
-                None => self.state.database.clone(),
-            };
-            let name = text_of(table.name);
+            let (database, name) = self.named(table)?;
             if crate::ddl::views::find(&self.cx(), &database, &name).is_some() {
                 return Err(SqlError::new(1347, format!("'{database}.{name}' is not BASE TABLE")));
             }
             let engine_name = engine_name(&database, &name)?;
-            if names.contains(&engine_name) {
+            if found.iter().any(|table| table.name == engine_name) {
                 return Err(SqlError::new(1066, format!("Not unique table/alias: '{name}'")));
             }
-            // A temporary table of the name does not hide it.
-            error::of_engine(self.db.engine.core().table(&engine_name))?;
-            names.push(engine_name);
+            found.push(error::of_engine(self.db.engine.core().table(&engine_name))?);
         }
-        Ok(names)
+        Ok(found)
     }
 
     /// Writes a table anew whose rows have versions, which no other server's file has.
     fn make_plain(&mut self, name: ObjectName<'_>) -> SqlResult<()> {
-        let database = name.schema.map_or_else(|| self.state.database.clone(), text_of);
-        let table = self.db.engine.core().table(&engine_name(&database, &text_of(name.name))?);
-        match error::of_engine(table)?.clustered().def().layout().version() {
-            0 => Ok(()),
-            _ => crate::ddl::recreate(&mut self.cx(), name),
+        let (database, named) = self.named(&name)?;
+        let table = self.db.engine.core().table(&engine_name(&database, &named)?);
+        if error::of_engine(table)?.clustered().def().layout().version() == 0 {
+            return Ok(());
+        }
+        match vaquita_session::access::has_temporary(&self.engine, &database, &named) {
+            // ALTER TABLE would mean the temporary one.
+            true => Err(SqlError::unsupported(
+                "FLUSH TABLES .. FOR EXPORT of a table whose rows have versions and whose name a temporary table has",
+            )),
+            false => crate::ddl::recreate(&mut self.cx(), name),
         }
     }
+}
 
-    fn export_locked(&mut self, names: &[String], host: &str) -> Result<(), Error> {
-        let core = self.db.engine.core().clone();
-        let tables = names.iter().map(|name| core.table(name)).collect::<Result<Vec<_>, Error>>()?;
-        self.engine.export_tables(&tables, host)?;
-        let shown = |name: &str| {
-            let (database, table) = vaquita_catalog::sql_name(name);
-            format!("'\"{database}\".\"{table}\"'")
-        };
-        for table in tables.iter().filter(|table| table.space == SpaceId::SYSTEM) {
-            let message = format!("InnoDB: Table {} in system tablespace", shown(&table.name));
-            self.state.warnings.warn(1809, message);
-        }
-        Ok(())
-    }
+fn locks<'n>(tables: &'n [ObjectName<'n>]) -> Vec<TableLock<'n>> {
+    let lock = |name: &ObjectName<'n>| TableLock { name: *name, alias: None, kind: TableLockKind::Read };
+    tables.iter().map(lock).collect()
 }

@@ -17,8 +17,9 @@ pub(super) struct LockedTables {
     active: bool,
 }
 
+/// One of them.
 #[derive(Debug)]
-struct Locked {
+pub(super) struct Locked {
     database: String,
     name: String,
     write: bool,
@@ -31,23 +32,30 @@ impl LockedTables {
 }
 
 impl Connection {
-    /// LOCK TABLES; FLUSH TABLES .. WITH READ LOCK, too, which leaves InnoDB's locks alone.
-    pub(super) fn lock_tables(&mut self, locks: &[TableLock<'_>], for_session: bool) -> SqlResult<Outcome> {
+    /// LOCK TABLES.
+    pub(super) fn lock_tables(&mut self, locks: &[TableLock<'_>]) -> SqlResult<Outcome> {
         self.xa.check_ddl()?;
         self.unlock_tables();
         self.implicit_commit()?;
+        let tables = self.tables_to_lock(locks, true)?;
+        self.lock_these(tables, true)?;
+        Ok(Outcome::default())
+    }
+
+    /// The tables that locks are asked for, those of views among them, as far as the session may lock them. `own_hide`: of a name that
+    /// a temporary table has nothing is locked, as nobody else uses that.
+    ///
+    /// # Errors
+    /// 1046, those of privileges.
+    pub(super) fn tables_to_lock(
+        &mut self,
+        locks: &[TableLock<'_>],
+        own_hide: bool,
+    ) -> SqlResult<Vec<Locked>> {
         let mut tables = Vec::with_capacity(locks.len());
         for lock in locks {
-            let database = match lock.name.schema {
-                Some(schema) => text_of(schema),
-                None if self.state.database.is_empty() => {
-                    return Err(SqlError::new(1046, "No database selected"));
-                }
-                None => self.state.database.clone(),
-            };
-            let name = text_of(lock.name.name);
-            if vaquita_session::access::has_temporary(&self.engine, &database, &name) {
-                // Nobody else uses it.
+            let (database, name) = self.named(&lock.name)?;
+            if own_hide && vaquita_session::access::has_temporary(&self.engine, &database, &name) {
                 continue;
             }
             self.check_wanted(&[
@@ -65,6 +73,14 @@ impl Connection {
             }
             tables.push(Locked { database, name, write });
         }
+        Ok(tables)
+    }
+
+    /// Locks tables until UNLOCK TABLES. `for_session`: InnoDB's locks, too, where the session has them so.
+    ///
+    /// # Errors
+    /// A table that is not there, or is not free in time.
+    pub(super) fn lock_these(&mut self, mut tables: Vec<Locked>, for_session: bool) -> SqlResult<()> {
         // In the order of names, so that two such statements do not wait for each other.
         tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
         let mut opened = Vec::with_capacity(tables.len());
@@ -99,7 +115,20 @@ impl Connection {
             }
         }
         self.locked = LockedTables { tables, active: true };
-        Ok(Outcome::default())
+        Ok(())
+    }
+
+    /// Database and name of a table, as a statement says them.
+    ///
+    /// # Errors
+    /// 1046: no database is current.
+    pub(super) fn named(&self, name: &ObjectName<'_>) -> SqlResult<(String, String)> {
+        let database = match name.schema {
+            Some(schema) => text_of(schema),
+            None if self.state.database.is_empty() => return Err(SqlError::no_database()),
+            None => self.state.database.clone(),
+        };
+        Ok((database, text_of(name.name)))
     }
 
     /// Whether LOCK TABLES begins a transaction that locks the tables: those who use them without asking for metadata locks,
@@ -136,8 +165,7 @@ impl Connection {
     }
 
     fn check_locked_to_change(&self, name: &ObjectName<'_>) -> SqlResult<()> {
-        let database = name.schema.map_or_else(|| self.state.database.clone(), text_of);
-        let table = text_of(name.name);
+        let (database, table) = self.named(name)?;
         if vaquita_session::access::has_temporary(&self.engine, &database, &table) {
             return Ok(());
         }

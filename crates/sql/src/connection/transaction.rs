@@ -104,7 +104,7 @@ impl Connection {
                 self.set_transaction(*scope, isolation.map(level_of), access.map(access_of))
             }
             Txn::Xa(xa) => self.run_xa(xa, sink),
-            Txn::LockTables(locks) => self.lock_tables(locks, true),
+            Txn::LockTables(locks) => self.lock_tables(locks),
             Txn::UnlockTables => {
                 if self.locked.is_active() {
                     self.xa.check_ddl()?;

@@ -79,6 +79,18 @@ impl Client {
     /// # Errors
     /// Errors of the socket, a server that refuses.
     pub fn connect(socket: &Path, database: &str) -> Result<Client, WireError> {
+        Client::login(socket, "root", database)
+    }
+
+    /// Connects as a user without a password.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_as(socket: &Path, user: &str) -> Result<Client, WireError> {
+        Client::login(socket, user, "")
+    }
+
+    fn login(socket: &Path, user: &str, database: &str) -> Result<Client, WireError> {
         let mut client = Client { stream: UnixStream::connect(socket)?, thread_id: 0 };
         let (greeting, number) = client.packet()?;
         // 0xff: refused before the greeting, for instance too many connections.
@@ -94,7 +106,8 @@ impl Client {
         answer.extend_from_slice(&(1u32 << 24).to_le_bytes());
         answer.push(UTF8);
         answer.extend_from_slice(&[0; 23]);
-        answer.extend_from_slice(b"root\0\0");
+        answer.extend_from_slice(user.as_bytes());
+        answer.extend_from_slice(b"\0\0");
         answer.extend_from_slice(database.as_bytes());
         answer.push(0);
         client.send(&answer, number + 1)?;
