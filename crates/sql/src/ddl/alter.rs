@@ -4,24 +4,26 @@
 //! is done in place; what leaves the rows as they are ([`metadata`]) changes the definition alone; everything else writes the rows
 //! anew ([`copy`]). RENAME comes last.
 
+mod apply;
+mod references;
+
+use self::apply::apply;
+pub(super) use self::apply::without_parent;
+use self::references::check_foreign_keys;
 use super::aside::Aside;
-use super::clauses::{self, Asked, Clauses, Way, Why};
-use super::copy::{self, Copied};
-use super::create::{
-    add_column, check_primary_key, column_keys, creation_error, database_collation, refuse_words,
-};
+use super::clauses::{self, Asked, Clauses, Lock, Way, Why};
+use super::copy;
+use super::create::{add_column, check_primary_key, column_keys, database_collation, refuse_words};
 use super::{
     checks, columns, expressions, instant, keys, limits, look_at, metadata, names_of, options, tables,
 };
 use crate::statement::StmtCx;
 use std::sync::Arc;
-use vaquita_catalog::error;
 use vaquita_catalog::{
-    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableInfo, engine_name,
-    same_name,
+    ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableInfo, same_name,
 };
-use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
-use vaquita_engine::{Alteration, Concurrency, Error};
+use vaquita_engine::Concurrency;
+use vaquita_engine::table::DefaultValue;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
 use vaquita_plan::column_type as types;
@@ -50,6 +52,10 @@ struct Change {
     /// Foreign keys that go.
     dropped_keys: Vec<String>,
     rename_to: Option<(String, String)>,
+    /// Nothing changes, but perhaps the name.
+    only_name: bool,
+    /// What others may do at most while rows are written anew beside them, if they can be.
+    least_lock: Option<Lock>,
     /// Only `AUTO_INCREMENT = n` and comments of it changed, say.
     ignore: bool,
 }
@@ -70,18 +76,20 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
             brief: change.is_brief(),
-            rebuild: copy::least_lock(&info, &change.definition, is_strict(cx)),
+            rebuild: change.least_lock,
             builds_words: change.added_words > 0,
             has_words: change.definition.keys.iter().any(|key| key.kind == KeyKind::FullText),
-            only_name: alter.actions.iter().all(leaves_definition),
+            only_name: change.only_name,
             numbers: copy::numbers_rows(&info, &change.definition),
             alone: info.table.is_temporary(),
             old_way: limits::is_on(cx, "old_alter_table"),
         })?;
         change.settle_words(cx, &info)?;
         let rename_to = change.rename_to.clone();
-        let only_name = alter.actions.iter().all(leaves_definition) && change.way == Way::Keys;
-        let applied = if only_name { Some(Outcome::default()) } else { apply(cx, &info, change)? };
+        let applied = match change.only_name && change.way == Way::Keys {
+            true => Some(Outcome::default()),
+            false => apply(cx, &info, change)?,
+        };
         let outcome = match applied {
             Some(outcome) => outcome,
             None => continue,
@@ -148,6 +156,8 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         added_words: 0,
         dropped_keys: Vec::new(),
         rename_to: None,
+        only_name: alter.actions.iter().all(leaves_definition),
+        least_lock: None,
         ignore: alter.ignore,
     };
     for action in alter.actions {
@@ -227,7 +237,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if info.table.is_temporary() {
         refuse_words(&change.definition)?;
         // Its rows are written anew for whatever is more than a name.
-        if !alter.actions.iter().all(leaves_definition) {
+        if !change.only_name {
             change.way = Way::Copy(Why::NoOther);
         }
         if !change.definition.foreign_keys.is_empty() {
@@ -235,6 +245,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         }
     }
     check_foreign_keys(info, &change.definition, change.way)?;
+    change.least_lock = copy::least_lock(info, &change.definition, is_strict(cx));
     if change.definition.auto_increment.is_none() {
         // A table that is written anew goes on counting where it was.
         change.definition.auto_increment = super::next_auto_increment(cx, info)?;
@@ -578,121 +589,6 @@ impl Change {
     }
 }
 
-/// Foreign keys of the table and of others that refer to it: their columns must stay what they are, and have an index.
-///
-/// # Errors
-/// 1553, 1829, 1830, 1832, 1833.
-fn check_foreign_keys(info: &TableInfo, to: &Definition, way: Way) -> SqlResult<()> {
-    let table = &info.table;
-    let stays = |f: &ForeignKey| {
-        let name = error::constraint_name(&f.id);
-        to.foreign_keys.iter().any(|k| k.exists && k.name.as_deref() == Some(name))
-    };
-    for key in table.foreign_keys.iter().filter(|f| stays(f)) {
-        check_child_columns(info, to, key, way)?;
-    }
-    for key in &table.referenced_by {
-        // A table that refers to itself may lose both together.
-        if key.child == table.name && !table.foreign_keys.iter().any(|f| f.id == key.id && stays(f)) {
-            continue;
-        }
-        check_key_index(info, to, &key.parent_columns)?;
-        let constraint = error::constraint_name(&key.id);
-        let (database, child) = vaquita_catalog::sql_name(&key.child);
-        let message = |what: &str, name: &str, how: &str| {
-            format!(
-                "Cannot {what} column '{name}': {how} a foreign key constraint '{constraint}' of table '{database}.{child}'"
-            )
-        };
-        for name in &key.parent_columns {
-            match kept_column(info, to, name) {
-                Kept::Same(_) => {}
-                Kept::Changed => return Err(SqlError::new(1833, message("change", name, "used in"))),
-                Kept::Gone => return Err(SqlError::new(1829, message("drop", name, "needed in"))),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Columns of a foreign key of the table itself.
-fn check_child_columns(info: &TableInfo, to: &Definition, key: &ForeignKey, way: Way) -> SqlResult<()> {
-    check_key_index(info, to, &key.child_columns)?;
-    let sets_null = [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
-    for name in &key.child_columns {
-        let refuse = || {
-            let constraint = error::constraint_name(&key.id);
-            let message =
-                format!("Cannot change column '{name}': used in a foreign key constraint '{constraint}'");
-            Err(SqlError::new(1832, message))
-        };
-        match kept_column(info, to, name) {
-            Kept::Same(column) if sets_null && !column.ty.nullable => {
-                let message = format!(
-                    "Column '{name}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
-                    key.id
-                );
-                return Err(SqlError::new(1830, message));
-            }
-            // NULL would become a value that refers to nothing.
-            Kept::Same(column) if way == Way::Copy(Why::Nulls) && !column.ty.nullable => return refuse(),
-            Kept::Changed => return refuse(),
-            // Columns that go were told of as they were dropped.
-            Kept::Same(_) | Kept::Gone => {}
-        }
-    }
-    Ok(())
-}
-
-/// 1553 if no key begins with the columns any more.
-fn check_key_index(info: &TableInfo, to: &Definition, columns: &[String]) -> SqlResult<()> {
-    let before = &info.definition;
-    // Columns that are renamed keep their indexes.
-    let now: Vec<String> = columns
-        .iter()
-        .map(|name| {
-            let from = before.column(name);
-            let kept = to.columns.iter().find(|c| c.origin.is_some() && c.origin == from);
-            kept.map_or_else(|| name.clone(), |c| c.name.clone())
-        })
-        .collect();
-    if to.keys.iter().any(|k| k.begins_with(&now)) {
-        return Ok(());
-    }
-    match before.keys.iter().find(|k| k.begins_with(columns)) {
-        Some(lost) => Err(SqlError::new(
-            1553,
-            format!("Cannot drop index '{}': needed in a foreign key constraint", lost.name),
-        )),
-        None => Ok(()),
-    }
-}
-
-/// What a change leaves of a column.
-enum Kept<'d> {
-    /// Its values stay; the name may be another one.
-    Same(&'d ColumnDefinition),
-    Changed,
-    Gone,
-}
-
-fn kept_column<'d>(info: &TableInfo, to: &'d Definition, name: &str) -> Kept<'d> {
-    let Some(from) = info.column(name) else { return Kept::Gone };
-    let Some(column) = to.columns.iter().find(|c| c.origin == Some(from)) else { return Kept::Gone };
-    let (old, new) = (info.columns[from].sql_type(), &column.ty);
-    // Of texts the length may differ.
-    let text = matches!(old.kind, Kind::Char | Kind::VarChar);
-    let same = old.kind == new.kind
-        && old.unsigned == new.unsigned
-        && old.decimals == new.decimals
-        && (text && old.collation == new.collation
-            || !text && (old.length == new.length || old.kind.is_integer()));
-    match same {
-        false => Kept::Changed,
-        true => Kept::Same(column),
-    }
-}
-
 /// Moves a column to its place.
 fn place_column(definition: &mut Definition, from: usize, place: &ColumnPlace<'_>) -> SqlResult<()> {
     let column = definition.columns.remove(from);
@@ -786,144 +682,4 @@ fn convert_charset(
 
 fn is_strict(cx: &StmtCx<'_>) -> bool {
     cx.state.vars.sql_mode.is_strict()
-}
-
-/// Carries a change out; `None` if the table was changed by others meanwhile.
-fn apply(cx: &mut StmtCx<'_>, info: &Arc<TableInfo>, change: Change) -> SqlResult<Option<Outcome>> {
-    // Rows that were left out count, too.
-    let counts = |rows: u64, duplicates: u64, warnings: u32| Outcome {
-        affected_rows: rows,
-        info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
-        ..Outcome::default()
-    };
-    if matches!(change.way, Way::Keys | Way::Definition | Way::Instant) {
-        if !in_place(cx, info, &change)? {
-            return Ok(None);
-        }
-        cx.db.catalog.forget(&info.table.name);
-        return Ok(Some(counts(0, 0, cx.state.warnings.count())));
-    }
-    let mut definition = change.definition;
-    name_foreign_keys(info, &mut definition);
-    let rebuilt = !change.ignore && copy::least_lock(info, &definition, is_strict(cx)).is_some();
-    let (without, ignore) = (&change.dropped_keys, change.ignore);
-    let copied = match change.way {
-        Way::Copy(why) if rebuilt && !why.is_beside_others() => {
-            copy::rebuild_beside(cx, info, &definition, without, change.beside.min(Concurrency::Reads))?
-        }
-        _ if rebuilt => copy::rebuild_beside(cx, info, &definition, without, change.beside)?,
-        _ => copy::rebuild(cx, info, &definition, without, change.beside, ignore)?,
-    };
-    match copied {
-        Copied::Stale => Ok(None),
-        Copied::Done { rows, duplicates } => {
-            cx.db.catalog.forget(&info.table.name);
-            let rows = if change.way == Way::Rebuild { 0 } else { rows + duplicates };
-            Ok(Some(counts(rows, duplicates, cx.state.warnings.count())))
-        }
-    }
-}
-
-/// New foreign keys of a table that is written anew need names that are free, those of keys that go counted in:
-/// `table_ibfk_n`.
-fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
-    let prefix = format!("{}_ibfk_", definition.name);
-    let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u32>().ok();
-    let there = info.table.foreign_keys.iter().map(|k| error::constraint_name(&k.id));
-    let new = definition.foreign_keys.iter().filter_map(|k| k.name.as_deref());
-    let mut last = there.chain(new).filter_map(number).max().unwrap_or(0);
-    for key in definition.foreign_keys.iter_mut().filter(|k| k.name.is_none()) {
-        last += 1;
-        key.name = Some(format!("{prefix}{last}"));
-    }
-}
-
-/// Indexes, foreign keys and the definition, without touching the rows, as one change; `false` if the table was changed by others
-/// meanwhile. New foreign keys are a change of their own: the indexes that come are there before, those that go go after, so that a
-/// foreign key always has one.
-fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
-    let definition = &change.definition;
-    let mut spec = definition.to_spec(None)?;
-    if change.way == Way::Instant {
-        limits::settle_row_size(cx, &mut spec)?;
-    }
-    let origins = instant::origins(cx.state, definition, &spec);
-    let added: Vec<_> =
-        spec.indexes.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
-    let words: Vec<_> =
-        spec.fulltext.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
-    let parents: Vec<&str> = spec.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
-    let all = Alteration {
-        dropped_keys: &change.dropped_keys,
-        dropped_indexes: &change.dropped_indexes,
-        fulltext: &words,
-        words: None,
-        definition: (change.way != Way::Keys).then_some((&spec, &origins[..])),
-    };
-    let failed = |e: Error| Failure(alter_error(&e, definition));
-    let done = cx.engine.alter_in_place(&info.table, &parents, |table| {
-        if spec.foreign_keys.is_empty() {
-            return table.alter(&added, all, change.beside).map_err(failed);
-        }
-        let replaced = |name: &&String| {
-            added.iter().any(|index| same_name(&index.name, name))
-                || words.iter().any(|index| same_name(&index.name, name))
-        };
-        let (first, rest): (Vec<_>, Vec<_>) = change.dropped_indexes.iter().partition(replaced);
-        let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
-        let (first, rest) = (names(first), names(rest));
-        let before = Alteration { dropped_indexes: &first, definition: None, ..all };
-        table.alter(&added, before, change.beside).map_err(failed)?;
-        table.add_foreign_keys(&spec.foreign_keys, change.beside).map_err(|e| {
-            Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
-        })?;
-        let after = Alteration { dropped_keys: &[], dropped_indexes: &rest, fulltext: &[], ..all };
-        table.alter(&[], after, change.beside).map_err(failed)
-    });
-    done.map_err(|Failure(e)| e)
-}
-
-fn alter_error(e: &Error, definition: &Definition) -> SqlError {
-    match e {
-        Error::DuplicateKey { index, value, .. } => error::duplicate_entry(value, index),
-        Error::IndexNeeded { index, .. } => {
-            SqlError::new(1553, format!("Cannot drop index '{index}': needed in a foreign key constraint"))
-        }
-        Error::BadDefinition(_) => creation_error(e, definition),
-        e => error::engine(e),
-    }
-}
-
-/// Why a change in place failed, in MySQL's words.
-struct Failure(SqlError);
-
-impl From<Error> for Failure {
-    fn from(e: Error) -> Failure {
-        Failure(error::engine(&e))
-    }
-}
-
-/// 1452: a row refers to nothing by a foreign key that was to be added.
-pub(super) fn without_parent(e: &Error, definition: &Definition) -> Option<SqlError> {
-    let Error::NoReferencedRow { table, constraint, .. } = e else { return None };
-    let name = error::constraint_name(constraint);
-    let key = definition.foreign_keys.iter().find(|k| k.name.as_deref() == Some(name))?;
-    let spec = key.to_spec().ok()?;
-    let key = ForeignKey {
-        id: constraint.clone(),
-        // A table that is written anew has another name so far.
-        child: engine_name(&definition.database, &definition.name).unwrap_or_else(|_| table.clone()),
-        parent: spec.parent,
-        child_columns: spec.columns,
-        parent_columns: spec.parent_columns,
-        on_delete: spec.on_delete,
-        on_update: spec.on_update,
-    };
-    Some(SqlError::new(
-        1452,
-        format!(
-            "Cannot add or update a child row: a foreign key constraint fails ({})",
-            error::foreign_key_text(&key)
-        ),
-    ))
 }

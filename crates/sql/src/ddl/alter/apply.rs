@@ -1,0 +1,158 @@
+//! Carrying a change out.
+
+use super::Change;
+use super::clauses::Way;
+use crate::ddl::copy::{self, Copied};
+use crate::ddl::create::creation_error;
+use crate::ddl::{instant, limits};
+use crate::statement::StmtCx;
+use std::sync::Arc;
+use vaquita_catalog::error;
+use vaquita_catalog::{Definition, TableInfo, engine_name, same_name};
+use vaquita_engine::table::ForeignKey;
+use vaquita_engine::{Alteration, Concurrency, Error};
+use vaquita_exec::Outcome;
+use vaquita_types::{SqlError, SqlResult};
+
+/// Carries a change out; `None` if the table was changed by others meanwhile.
+pub(super) fn apply(
+    cx: &mut StmtCx<'_>,
+    info: &Arc<TableInfo>,
+    mut change: Change,
+) -> SqlResult<Option<Outcome>> {
+    name_foreign_keys(info, &mut change.definition);
+    // Rows that were left out count, too.
+    let counts = |rows: u64, duplicates: u64, warnings: u32| Outcome {
+        affected_rows: rows,
+        info: format!("Records: {rows}  Duplicates: {duplicates}  Warnings: {warnings}").into(),
+        ..Outcome::default()
+    };
+    if matches!(change.way, Way::Keys | Way::Definition | Way::Instant) {
+        if !in_place(cx, info, &change)? {
+            return Ok(None);
+        }
+        cx.db.catalog.forget(&info.table.name);
+        return Ok(Some(counts(0, 0, cx.state.warnings.count())));
+    }
+    let definition = change.definition;
+    let rebuilt = !change.ignore && change.least_lock.is_some();
+    let (without, ignore) = (&change.dropped_keys, change.ignore);
+    let copied = match change.way {
+        Way::Copy(why) if rebuilt && !why.is_beside_others() => {
+            copy::rebuild_beside(cx, info, &definition, without, change.beside.min(Concurrency::Reads))?
+        }
+        _ if rebuilt => copy::rebuild_beside(cx, info, &definition, without, change.beside)?,
+        _ => copy::rebuild(cx, info, &definition, without, change.beside, ignore)?,
+    };
+    match copied {
+        Copied::Stale => Ok(None),
+        Copied::Done { rows, duplicates } => {
+            cx.db.catalog.forget(&info.table.name);
+            let rows = if change.way == Way::Rebuild { 0 } else { rows + duplicates };
+            Ok(Some(counts(rows, duplicates, cx.state.warnings.count())))
+        }
+    }
+}
+
+/// New foreign keys need names that are free, those of keys that go counted in: `table_ibfk_n`.
+fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
+    let prefix = format!("{}_ibfk_", definition.name);
+    let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u32>().ok();
+    let there = info.table.foreign_keys.iter().map(|k| error::constraint_name(&k.id));
+    let new = definition.foreign_keys.iter().filter_map(|k| k.name.as_deref());
+    let mut last = there.chain(new).filter_map(number).max().unwrap_or(0);
+    for key in definition.foreign_keys.iter_mut().filter(|k| k.name.is_none()) {
+        last += 1;
+        key.name = Some(format!("{prefix}{last}"));
+    }
+}
+
+/// Indexes, foreign keys and the definition, without touching the rows, as one change; `false` if the table was changed by others
+/// meanwhile. New foreign keys are a change of their own: the indexes that come are there before, those that go go after, so that a
+/// foreign key always has one.
+fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
+    let definition = &change.definition;
+    let mut spec = definition.to_spec(None)?;
+    if change.way == Way::Instant {
+        limits::settle_row_size(cx, &mut spec)?;
+    }
+    let origins = instant::origins(cx.state, definition, &spec);
+    let added: Vec<_> =
+        spec.indexes.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
+    let words: Vec<_> =
+        spec.fulltext.iter().filter(|i| change.added_indexes.contains(&i.name)).cloned().collect();
+    let parents: Vec<&str> = spec.foreign_keys.iter().map(|key| key.parent.as_str()).collect();
+    let all = Alteration {
+        dropped_keys: &change.dropped_keys,
+        dropped_indexes: &change.dropped_indexes,
+        fulltext: &words,
+        words: None,
+        definition: (change.way != Way::Keys).then_some((&spec, &origins[..])),
+    };
+    let failed = |e: Error| Failure(alter_error(&e, definition));
+    let done = cx.engine.alter_in_place(&info.table, &parents, |table| {
+        if spec.foreign_keys.is_empty() {
+            return table.alter(&added, all, change.beside).map_err(failed);
+        }
+        let replaced = |name: &&String| {
+            added.iter().any(|index| same_name(&index.name, name))
+                || words.iter().any(|index| same_name(&index.name, name))
+        };
+        let (first, rest): (Vec<_>, Vec<_>) = change.dropped_indexes.iter().partition(replaced);
+        let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
+        let (first, rest) = (names(first), names(rest));
+        let before = Alteration { dropped_indexes: &first, definition: None, ..all };
+        table.alter(&added, before, change.beside).map_err(failed)?;
+        table.add_foreign_keys(&spec.foreign_keys, change.beside).map_err(|e| {
+            Failure(without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)))
+        })?;
+        let after = Alteration { dropped_keys: &[], dropped_indexes: &rest, fulltext: &[], ..all };
+        table.alter(&[], after, change.beside).map_err(failed)
+    });
+    done.map_err(|Failure(e)| e)
+}
+
+fn alter_error(e: &Error, definition: &Definition) -> SqlError {
+    match e {
+        Error::DuplicateKey { index, value, .. } => error::duplicate_entry(value, index),
+        Error::IndexNeeded { index, .. } => {
+            SqlError::new(1553, format!("Cannot drop index '{index}': needed in a foreign key constraint"))
+        }
+        Error::BadDefinition(_) => creation_error(e, definition),
+        e => error::engine(e),
+    }
+}
+
+/// Why a change in place failed, in MySQL's words.
+struct Failure(SqlError);
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure(error::engine(&e))
+    }
+}
+
+/// 1452: a row refers to nothing by a foreign key that was to be added.
+pub(in super::super) fn without_parent(e: &Error, definition: &Definition) -> Option<SqlError> {
+    let Error::NoReferencedRow { table, constraint, .. } = e else { return None };
+    let name = error::constraint_name(constraint);
+    let key = definition.foreign_keys.iter().find(|k| k.name.as_deref() == Some(name))?;
+    let spec = key.to_spec().ok()?;
+    let key = ForeignKey {
+        id: constraint.clone(),
+        // A table that is written anew has another name so far.
+        child: engine_name(&definition.database, &definition.name).unwrap_or_else(|_| table.clone()),
+        parent: spec.parent,
+        child_columns: spec.columns,
+        parent_columns: spec.parent_columns,
+        on_delete: spec.on_delete,
+        on_update: spec.on_update,
+    };
+    Some(SqlError::new(
+        1452,
+        format!(
+            "Cannot add or update a child row: a foreign key constraint fails ({})",
+            error::foreign_key_text(&key)
+        ),
+    ))
+}
