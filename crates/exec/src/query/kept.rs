@@ -15,16 +15,18 @@ use vaquita_session::temp::spill::{FileRows, RowFile};
 use vaquita_session::temp::values::{Values, memory_of, push_key, push_value};
 use vaquita_types::{SqlError, SqlResult, Value};
 
-/// Bytes of a row's place, and of that in the table of keys.
-const PLACE: usize = 96;
+/// Bytes of a row's place in the table of keys.
+const PLACE: usize = 64;
 
 /// Rows of a table.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    list: Vec<Box<[Value<'static>]>>,
+    list: List,
     /// Bytes that they take, and may take.
     memory: usize,
     limit: usize,
+    /// Bytes beside the values of a row.
+    place: usize,
     folders: Arc<TmpFolders>,
     /// All rows, if they are not in memory.
     file: Option<RowFile>,
@@ -51,6 +53,51 @@ pub(super) enum Found<'k> {
     File(FileRows<'k>, Option<Vec<u8>>),
 }
 
+/// Rows in blocks: no memory of its own for a row, and none is moved when more come.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    /// Values of so many rows each, one row after the other; the last one may have fewer.
+    blocks: Vec<Vec<Value<'static>>>,
+    /// Columns of a row.
+    width: usize,
+    rows: usize,
+}
+
+/// Rows of a block of a [`List`].
+const ROWS_OF_BLOCK: usize = 512;
+
+impl List {
+    /// Takes a row; the bytes that it needs.
+    fn push<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) -> usize {
+        if self.rows.is_multiple_of(ROWS_OF_BLOCK) && self.blocks.len() <= self.rows / ROWS_OF_BLOCK {
+            // The first one grows with its rows: most lists are short.
+            let room = if self.rows == 0 { 0 } else { self.width * ROWS_OF_BLOCK };
+            self.blocks.push(Vec::with_capacity(room));
+        }
+        let block = &mut self.blocks[self.rows / ROWS_OF_BLOCK];
+        let before = block.len();
+        block.extend(values.map(Value::into_owned));
+        debug_assert!(self.rows == 0 || block.len() - before == self.width);
+        (self.width, self.rows) = (block.len() - before, self.rows + 1);
+        block[before..].iter().map(memory_of).sum()
+    }
+
+    fn row(&self, at: usize) -> &[Value<'static>] {
+        &self.blocks[at / ROWS_OF_BLOCK][at % ROWS_OF_BLOCK * self.width..][..self.width]
+    }
+
+    fn iter<'l>(&'l self) -> impl Iterator<Item = &'l [Value<'l>]> {
+        (0..self.rows).map(|at| self.row(at))
+    }
+
+    /// No rows; the memory of the first block stays.
+    fn clear(&mut self) {
+        self.blocks.truncate(1);
+        self.blocks.iter_mut().for_each(Vec::clear);
+        self.rows = 0;
+    }
+}
+
 /// All rows of a derived table.
 struct Collect<'k>(&'k mut Rows);
 
@@ -71,7 +118,12 @@ impl Output for Collect<'_> {
 impl Rows {
     /// None, with so many bytes of memory, and files in these folders.
     pub(super) fn new(limit: usize, folders: Arc<TmpFolders>) -> Rows {
-        Rows { list: Vec::new(), memory: 0, limit, folders, file: None, scratch: Vec::new() }
+        Rows { list: List::default(), memory: 0, place: 0, limit, folders, file: None, scratch: Vec::new() }
+    }
+
+    /// The same for rows that are looked for by key later.
+    pub(super) fn for_keys(self, keys: Option<&[HashKey]>) -> Rows {
+        Rows { place: if keys.is_some_and(|keys| !keys.is_empty()) { PLACE } else { 0 }, ..self }
     }
 
     /// The same without rows: the memory of the list is used again.
@@ -83,7 +135,7 @@ impl Rows {
 
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty() && self.file.is_none()
+        self.list.rows == 0 && self.file.is_none()
     }
 
     /// Takes a row. [`Flow::Pause`]: [`Rows::relieve`] is to be called without latches.
@@ -94,9 +146,7 @@ impl Rows {
             file.push(&[], &self.scratch);
             return if file.is_full() { Flow::Pause } else { Flow::Go };
         }
-        let row: Box<[Value<'static>]> = values.map(Value::into_owned).collect();
-        self.memory += PLACE + row.iter().map(memory_of).sum::<usize>();
-        self.list.push(row);
+        self.memory += self.place + self.list.push(values);
         if self.memory > self.limit { Flow::Pause } else { Flow::Go }
     }
 
@@ -104,7 +154,7 @@ impl Rows {
     pub(super) fn relieve(&mut self) -> SqlResult<()> {
         if self.memory > self.limit && self.file.is_none() {
             let file = self.file.insert(RowFile::new(&self.folders)?);
-            for row in std::mem::take(&mut self.list) {
+            for row in std::mem::take(&mut self.list).iter() {
                 self.scratch.clear();
                 row.iter().for_each(|value| push_value(value, &mut self.scratch));
                 file.push(&[], &self.scratch);
@@ -131,7 +181,8 @@ impl Rows {
         cx: &mut EvalCx<'_>,
         row: &Row<'_>,
     ) -> SqlResult<Arc<Rows>> {
-        let mut rows = Rows::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone());
+        let mut rows = Rows::new(cx.state.vars.tmp_memory(), cx.state.vars.tmp_folders.clone())
+            .for_keys(read.hash.as_deref());
         match &read.source {
             Source::Derived(plan) => {
                 let place = Arc::as_ptr(plan).addr();
@@ -191,8 +242,13 @@ impl Kept {
     }
 
     /// Those that are in memory.
-    pub(super) fn list(&self) -> &[Box<[Value<'static>]>] {
-        &self.rows.list
+    pub(super) fn rows<'k>(&'k self) -> impl Iterator<Item = &'k [Value<'k>]> {
+        self.rows.list.iter()
+    }
+
+    /// The one at this position of them.
+    pub(super) fn row(&self, at: u32) -> &[Value<'_>] {
+        self.rows.list.row(at as usize)
     }
 
     /// Sorts the rows by keys.

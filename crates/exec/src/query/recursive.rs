@@ -1,23 +1,16 @@
 //! WITH RECURSIVE: the first rows, then again and again what becomes of those that came last, until there are none.
 
+mod keys;
+
+use self::keys::Keys;
 use super::kept::Rows;
 use super::{Flow, Limit, Output, convert, give, run_query};
-use std::collections::HashSet;
 use std::sync::Arc;
 use vaquita_engine::text::charset::Charset;
-use vaquita_expr::{EvalCx, Row, order_of};
+use vaquita_expr::{EvalCx, Row};
 use vaquita_plan::{QueryPlan, Recursion};
-use vaquita_session::temp::sort::Sorter;
-use vaquita_session::temp::spill::RowFile;
-use vaquita_session::temp::values::push_key;
-use vaquita_session::temp::{SortRoom, TmpFolders};
+use vaquita_session::temp::TmpFolders;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
-
-/// Rows that came, which are looked up often.
-const PLACE: usize = 48;
-
-/// Files of keys that are looked through; when there are more they become one.
-const FILES_MAX: usize = 4;
 
 /// Runs a recursion; the number of rows as of [`run_query`].
 pub(super) fn run(
@@ -209,71 +202,4 @@ fn range_of(ty: &SqlType) -> Option<(i128, i128)> {
         true => (0, (1 << bits) - 1),
         false => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
     })
-}
-
-/// The rows that came: in memory up to a limit, then in files in their order.
-struct Keys {
-    memory: HashSet<Box<[u8]>, foldhash::fast::RandomState>,
-    bytes: usize,
-    limit: usize,
-    room: SortRoom,
-    files: Vec<RowFile>,
-    key: Vec<u8>,
-}
-
-impl Keys {
-    fn new(limit: usize, room: SortRoom) -> Keys {
-        Keys { memory: HashSet::default(), bytes: 0, limit, room, files: Vec::new(), key: Vec::new() }
-    }
-
-    /// Whether a row comes for the first time.
-    fn take(&mut self, values: &[Value<'_>], types: &[SqlType]) -> SqlResult<bool> {
-        self.key.clear();
-        values.iter().zip(types).for_each(|(v, ty)| push_key(order_of(ty), v, false, &mut self.key));
-        if self.memory.contains(&self.key[..]) {
-            return Ok(false);
-        }
-        for file in &self.files {
-            let mut rows = file.starting_at(&self.key);
-            while rows.advance()? && rows.key <= self.key {
-                if rows.key == self.key {
-                    return Ok(false);
-                }
-            }
-        }
-        self.bytes += PLACE + self.key.len();
-        self.memory.insert(self.key.as_slice().into());
-        if self.bytes > self.limit {
-            self.write()?;
-        }
-        Ok(true)
-    }
-
-    /// The keys in memory become a file; of many files becomes one.
-    fn write(&mut self) -> SqlResult<()> {
-        let mut sorter = Sorter::new(self.room.clone(), None);
-        for key in std::mem::take(&mut self.memory) {
-            sorter.push_and_spill(&key, &[])?;
-        }
-        self.bytes = 0;
-        if self.files.len() >= FILES_MAX {
-            for file in std::mem::take(&mut self.files) {
-                let mut rows = file.rows();
-                while rows.advance()? {
-                    sorter.push_and_spill(&rows.key, &[])?;
-                }
-            }
-        }
-        let mut file = RowFile::new(&self.room.folders)?;
-        sorter.finish(|key, _| {
-            file.push(key, &[]);
-            if file.is_full() {
-                file.relieve()?;
-            }
-            Ok(true)
-        })?;
-        file.relieve()?;
-        self.files.push(file);
-        Ok(())
-    }
 }

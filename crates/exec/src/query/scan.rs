@@ -556,12 +556,10 @@ impl<'p> Exec<'p> {
     ) -> SqlResult<Flow> {
         let (mut rows, wanted) = match kept.find(keys, cx, row)? {
             Found::All => {
-                let all = kept.list().iter();
-                return self.meet(all.map(|values| &**values), at, cx, row, next);
+                return self.meet(kept.rows(), at, cx, row, next);
             }
             Found::Some(list) => {
-                let some = list.iter().map(|&i| &*kept.list()[i as usize]);
-                return self.meet(some, at, cx, row, next);
+                return self.meet(list.iter().map(|&at| kept.row(at)), at, cx, row, next);
             }
             Found::File(rows, wanted) => (rows, wanted),
         };
@@ -595,8 +593,8 @@ impl<'p> Exec<'p> {
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
+        let mut tables: Tables<'_> = row.tables.iter().copied().collect();
         for (i, values) in rows.enumerate() {
-            let mut tables: Tables<'_> = row.tables.iter().copied().collect();
             tables[at.slot] = TableRow::Values(values);
             let row = Row { tables: &tables, ..*row };
             if i % 64 == 0 {
@@ -633,7 +631,8 @@ impl<'p> Exec<'p> {
                     in_place: false,
                     ..*at
                 };
-                let rows = Rows::new(cx.state.vars.join_memory(), cx.state.vars.tmp_folders.clone());
+                let rows = Rows::new(cx.state.vars.join_memory(), cx.state.vars.tmp_folders.clone())
+                    .for_keys(read.hash.as_deref());
                 let mut collect = CollectRows { slot: at.slot, read, rows };
                 self.scan(read, info, reader, &alone, cx, row, &mut collect)?;
                 collect.rows.complete(cx)?;
