@@ -300,7 +300,8 @@ impl SpaceMap {
         let from = file.path();
         file.rename(self, to)?;
         // The new name first: the file is never without one.
-        for dir in [to.parent(), from.parent()].into_iter().flatten() {
+        let (new, old) = (to.parent(), from.parent());
+        for dir in [new, old.filter(|_| old != new)].into_iter().flatten() {
             self.fs.sync_dir(dir)?;
         }
         Ok(())
