@@ -4,21 +4,22 @@
 //! pointer to it goes to the page being filled one level above, and so on. The pages of a level are allocated in the
 //! order of their keys. The page that is alone on its level in the end becomes the root's content.
 //!
-//! A page is written as two runs of bytes, what lies below and above its free space, so the redo is about as long as
-//! the data and needs no knowledge of records.
+//! A page that its tablespace never had in use is not logged, but written to the file ([`vaquita_storage::built`]). Of another
+//! one older redo may be repeated after a crash: it is logged, as two runs of bytes, what lies below and above its free space, so
+//! the redo is about as long as the data and needs no knowledge of records.
 //!
 //! # Crash
-//! Nobody refers to the pages until [`BulkBuilder::finish`] writes the root, in one mini-transaction: the tree is
-//! empty before it and complete after it. A crash before leaves an empty tree whose segments own pages; who builds
-//! an index drops it then ([`Tree::free_but_not_root`]). The same goes for a builder that is dropped.
+//! Nobody refers to the pages until [`BulkBuilder::finish`] writes the root, in one mini-transaction, after those without a log are
+//! durable: the tree is empty before it and complete after it. A crash before leaves an empty tree whose segments own pages; who
+//! builds an index drops it then ([`Tree::free_but_not_root`]). The same goes for a builder that is dropped.
 
 use crate::error::{Error, Result};
 use crate::ops;
 use crate::rec_buf::RecBuf;
 use crate::tree::Tree;
 use std::cmp::Ordering;
-use vaquita_base::codec::put_u64;
-use vaquita_base::{Lsn, PageNo, TrxId};
+use vaquita_base::codec::{put_u16, put_u64};
+use vaquita_base::{Lsn, PageNo, SpaceId, TrxId};
 use vaquita_format::fil::{self, PageType, TRAILER_SIZE};
 use vaquita_format::index_def::IndexKind;
 use vaquita_format::index_page::edit::{self, Appender};
@@ -33,6 +34,9 @@ use vaquita_storage::{Mtr, PageRef, Storage};
 
 /// Bytes written by one redo record at most.
 const RUN_MAX: usize = 4_096;
+
+/// Pages without a log that are written at a time.
+const WRITTEN: usize = 128;
 
 /// The page of a level that is being filled.
 #[derive(Debug)]
@@ -54,6 +58,13 @@ pub struct BulkBuilder<'t> {
     max_trx_id: TrxId,
     levels: Vec<Filling>,
     records: u64,
+    /// Pages from here on have no log; `None`: it is not known yet.
+    without_log: Option<PageNo>,
+    /// Those that were made, and how many of them were written.
+    built: Vec<PageNo>,
+    written: usize,
+    /// The file is not there any more after a crash.
+    new_file: bool,
 }
 
 impl<'t> BulkBuilder<'t> {
@@ -61,13 +72,31 @@ impl<'t> BulkBuilder<'t> {
     pub fn new(tree: &'t Tree, storage: &'t Storage, fill_percent: u32) -> Self {
         let space = empty_page_space(storage.pool().page_len(), tree.index.layout().comp());
         let spare = space * (100 - fill_percent.clamp(10, 100) as usize) / 100;
-        Self { tree, storage, spare, max_trx_id: TrxId(0), levels: Vec::new(), records: 0 }
+        Self {
+            tree,
+            storage,
+            spare,
+            max_trx_id: TrxId(0),
+            levels: Vec::new(),
+            records: 0,
+            without_log: None,
+            built: Vec::new(),
+            written: 0,
+            new_file: false,
+        }
     }
 
     /// Writes this MAX_TRX_ID on the leaves of a secondary index.
     #[must_use]
     pub fn with_max_trx_id(mut self, trx_id: TrxId) -> Self {
         self.max_trx_id = trx_id;
+        self
+    }
+
+    /// The tree is in a file that a crash makes go, whatever is in it.
+    #[must_use]
+    pub fn of_new_file(mut self) -> Self {
+        self.new_file = true;
         self
     }
 
@@ -159,6 +188,13 @@ impl<'t> BulkBuilder<'t> {
     fn turn_page(&mut self, level: usize, more: bool) -> Result<()> {
         self.close_page(level)?;
         let segment = self.tree.segment_of_level(level as u16);
+        let without_log = match self.without_log {
+            Some(page_no) => page_no,
+            // Temporary tables have no log anyway.
+            None if self.tree.space == SpaceId::TEMPORARY => PageNo::NULL,
+            None => self.storage.never_used(self.tree.space)?,
+        };
+        self.without_log = Some(without_log);
         let mut mtr = self.storage.begin()?;
         mtr.keep_before_images();
         fsp::reserve_free_extents(&mut mtr, self.tree.space, 1, Reservation::Normal)?;
@@ -177,7 +213,10 @@ impl<'t> BulkBuilder<'t> {
         at.page_no = Some(page_no);
         fil::set_prev(&mut at.image, at.prev);
         fil::set_next(&mut at.image, next);
-        self.write_page(level, page_no)?;
+        match page_no < without_log {
+            true => self.write_page(level, page_no)?,
+            false => self.build_page(level, page_no)?,
+        }
 
         let image = &self.levels[level].image;
         if level == 0 {
@@ -204,6 +243,23 @@ impl<'t> BulkBuilder<'t> {
         if level > 0 && at.prev.is_null() {
             let first = self.tree.checked(root, index_page::first_rec(&at.image))?;
             self.tree.checked(root, edit::set_min_rec_mark(&mut at.image, first))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a page without a log.
+    fn build_page(&mut self, level: usize, page_no: PageNo) -> Result<()> {
+        let image = &self.levels[level].image;
+        self.storage.build_page(self.tree.page_id(page_no), |bytes| {
+            put_u16(bytes, fil::TYPE, PageType::Index.as_u16());
+            bytes[fil::PREV..fil::PREV + 8].copy_from_slice(&image[fil::PREV..fil::PREV + 8]);
+            let end = image.len() - TRAILER_SIZE;
+            bytes[N_DIR_SLOTS..end].copy_from_slice(&image[N_DIR_SLOTS..end]);
+        })?;
+        self.built.push(page_no);
+        if self.built.len() - self.written >= WRITTEN {
+            self.storage.write_built(self.tree.space, &self.built[self.written..], self.new_file)?;
+            self.written = self.built.len();
         }
         Ok(())
     }
@@ -242,6 +298,9 @@ impl<'t> BulkBuilder<'t> {
             let is_top = level + 1 == self.levels.len();
             if is_top && self.levels[level].prev.is_null() {
                 self.close_page(level)?;
+                if !self.built.is_empty() {
+                    self.storage.settle_built(self.tree.space, &self.built[self.written..], self.new_file)?;
+                }
                 return self.write_root(level);
             }
             self.turn_page(level, false)?;

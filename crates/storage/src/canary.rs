@@ -3,7 +3,7 @@
 //!
 //! A harness that cannot tell a storage engine with one of these from a sound one is blind.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The bugs of a storage instance.
 #[derive(Debug, Default)]
@@ -11,6 +11,7 @@ pub struct Canary {
     /// One redo record in so many is left out; 0: none.
     skip_one_in: AtomicU64,
     records: AtomicU64,
+    leave_built: AtomicBool,
 }
 
 impl Canary {
@@ -18,6 +19,16 @@ impl Canary {
     /// record of a mini-transaction is never left out.
     pub fn skip_one_redo_record_in(&self, n: u64) {
         self.skip_one_in.store(n, Ordering::Relaxed);
+    }
+
+    /// From here on pages that are built without a log are not written before they are referred to.
+    pub fn leave_built_pages(&self) {
+        self.leave_built.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether they are left as they are.
+    pub(crate) fn leaves_built_pages(&self) -> bool {
+        self.leave_built.load(Ordering::Relaxed)
     }
 
     /// Counts a record; whether it is to be left out.

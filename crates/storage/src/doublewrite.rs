@@ -245,13 +245,13 @@ impl Doublewrite {
         on_the_way
     }
 
-    /// Writes stamped copies: to the area, then to their places; all durable on return. Those of pages that are not logged go
-    /// to their places only, and need not be durable.
-    pub(crate) fn write(&self, spaces: &SpaceMap, batch: &Batch, logged: bool) -> Result<()> {
+    /// Writes stamped copies: to the area, then to their places; all durable on return. Those that are not
+    /// `guarded` go to their places only, and need not be durable.
+    pub(crate) fn write(&self, spaces: &SpaceMap, batch: &Batch, guarded: bool) -> Result<()> {
         let copies = &batch.copies;
         assert!(copies.ids.len() <= batch.run.len, "{} copies for {:?}", copies.ids.len(), batch.run);
         let blocks = *self.blocks.lock();
-        if let Some(blocks) = blocks.filter(|_| self.enabled && logged) {
+        if let Some(blocks) = blocks.filter(|_| self.enabled && guarded) {
             Self::write_area(spaces, batch, blocks)?;
         }
         let mut places: Vec<(usize, PageLocation)> = Vec::with_capacity(copies.ids.len());
@@ -273,7 +273,7 @@ impl Doublewrite {
             .collect();
         let mut outcome = Ok(());
         spaces.fs().run_batch(&mut ops, &mut |i, _, result| {
-            if logged {
+            if copies.ids[places[i].0].space != SpaceId::TEMPORARY {
                 places[i].1.mark_written();
             }
             if let Err(e) = result {
@@ -281,7 +281,7 @@ impl Doublewrite {
             }
         });
         outcome?;
-        match self.sync_data && logged {
+        match self.sync_data && guarded {
             true => Self::sync_places(spaces, &places),
             false => Ok(()),
         }

@@ -11,8 +11,8 @@
 //! - I2: slots of the doublewrite area are not reused before the places of the batch that had them have been synced.
 //! - I3: the checkpoint is held back by a page from its first change to the sync of the copy with that change.
 //! - I4: one batch at most writes a page: who sets its frame's `flushing` is the one.
-//! - I5: pages whose changes are not logged ([`UNLOGGED`]) go in batches of their own, straight to their places: nobody reads
-//!   them after a crash.
+//! - I5: pages whose changes are not logged ([`UNLOGGED`]) go in batches of their own. Those of temporary tables, and of files
+//!   that a crash makes go ([`crate::built`]), are written straight to their places: nobody reads them after it.
 //!
 //! # Latching
 //! Slots may be waited for with page latches held, because who has slots only tries page latches: a thread may flush
@@ -33,7 +33,7 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use vaquita_base::{Lsn, PageId, PageNo, ShardedCounter};
+use vaquita_base::{Lsn, PageId, PageNo, ShardedCounter, SpaceId};
 use vaquita_format::checksum::ChecksumAlgorithm;
 
 /// Pages written for one thread that needs a frame.
@@ -62,6 +62,19 @@ struct Flight {
 struct How {
     checksum: ChecksumAlgorithm,
     neighbors: FlushNeighbors,
+}
+
+/// What is written together.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    /// The log has the changes.
+    logged: bool,
+    /// They go by way of the doublewrite area, and their places are synced.
+    guarded: bool,
+}
+
+impl Kind {
+    const LOGGED: Kind = Kind { logged: true, guarded: true };
 }
 
 /// Writes dirty pages.
@@ -240,39 +253,50 @@ impl Flusher {
     pub(crate) fn flush_frames(&self, pool: &BufferPool, frames: &[u32]) -> Result<usize> {
         let is_unlogged = |&frame: &u32| pool.frame(frame).oldest_modification() == UNLOGGED.0;
         if !frames.iter().any(is_unlogged) {
-            return self.flush_alike(pool, frames, true);
+            return self.flush_alike(pool, frames, Kind::LOGGED);
         }
         let (unlogged, logged): (Vec<u32>, Vec<u32>) = frames.iter().partition(|&frame| is_unlogged(frame));
-        Ok(self.flush_alike(pool, &unlogged, false)? + self.flush_alike(pool, &logged, true)?)
+        let is_temporary = |&frame: &u32| {
+            let page = pool.frame(frame).page_id();
+            page != NO_PAGE && PageId::from_u64(page).space == SpaceId::TEMPORARY
+        };
+        let (temporary, built): (Vec<u32>, Vec<u32>) =
+            unlogged.iter().partition(|&frame| is_temporary(frame));
+        Ok(self.flush_bare(pool, &temporary)?
+            + self.flush_alike(pool, &built, Kind { logged: false, guarded: true })?
+            + self.flush_alike(pool, &logged, Kind::LOGGED)?)
     }
 
-    /// The same for frames that are all logged, or all not.
-    fn flush_alike(&self, pool: &BufferPool, frames: &[u32], logged: bool) -> Result<usize> {
+    /// Writes those of `frames` that are dirty without a log straight to their places, which are not synced: a crash makes the file
+    /// go. How many were written.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub(crate) fn flush_bare(&self, pool: &BufferPool, frames: &[u32]) -> Result<usize> {
+        self.flush_alike(pool, frames, Kind { logged: false, guarded: false })
+    }
+
+    /// Writes frames of one kind.
+    fn flush_alike(&self, pool: &BufferPool, frames: &[u32], kind: Kind) -> Result<usize> {
         let (mut written, mut rest) = (0, frames);
         while !rest.is_empty() {
             let wanted = rest.len().min(PageCopies::capacity_of(pool));
             let batch = self.doublewrite.begin(wanted, pool.page_len(), || self.check_usable())?;
             let (chunk, later) = rest.split_at(batch.capacity());
-            written += self.flush_batch(pool, chunk, batch, logged)?;
+            written += self.flush_batch(pool, chunk, batch, kind)?;
             rest = later;
         }
         Ok(written)
     }
 
-    fn flush_batch(
-        &self,
-        pool: &BufferPool,
-        frames: &[u32],
-        mut batch: Batch,
-        logged: bool,
-    ) -> Result<usize> {
+    fn flush_batch(&self, pool: &BufferPool, frames: &[u32], mut batch: Batch, kind: Kind) -> Result<usize> {
         let mut flights = Vec::with_capacity(frames.len());
         for &frame in frames {
-            if let Some(oldest) = self.copy_out(pool, frame, &mut batch.copies, logged) {
+            if let Some(oldest) = self.copy_out(pool, frame, &mut batch.copies, kind.logged) {
                 flights.push(Flight { frame, oldest });
             }
         }
-        if let Err(e) = self.write_batch(&mut batch, logged) {
+        if let Err(e) = self.write_batch(&mut batch, kind.guarded) {
             // The in-flight marks stay: no checkpoint passes these pages any more.
             self.poison(&e.to_string());
             self.doublewrite.fail(batch);
@@ -325,7 +349,7 @@ impl Flusher {
         oldest
     }
 
-    fn write_batch(&self, batch: &mut Batch, logged: bool) -> Result<()> {
+    fn write_batch(&self, batch: &mut Batch, guarded: bool) -> Result<()> {
         if batch.copies.is_empty() {
             return Ok(());
         }
@@ -339,7 +363,7 @@ impl Flusher {
             );
         }
         batch.copies.stamp(self.how.lock().checksum);
-        self.doublewrite.write(&self.spaces, batch, logged)
+        self.doublewrite.write(&self.spaces, batch, guarded)
     }
 }
 

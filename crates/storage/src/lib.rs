@@ -4,6 +4,7 @@
 //! several live in one process. Every background service is a step function; [`Services`] runs them in threads.
 
 pub mod buf;
+pub mod built;
 #[cfg(feature = "canary")]
 pub mod canary;
 mod cleaning;

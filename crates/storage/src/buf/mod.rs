@@ -486,6 +486,16 @@ impl BufferPool {
         (frame.oldest_modification() != 0 && !frame.flushing.load(Ordering::Relaxed)).then_some(frame_no)
     }
 
+    /// The frame of a page that is dirty or on its way to the disk, and whether it is on its way.
+    pub(crate) fn peek_unsettled(&self, page: PageId) -> Option<(u32, bool)> {
+        let frame_no = self.map.peek(&self.frames, page)?;
+        let frame = self.frame(frame_no);
+        // A frame leaves the dirty ones after it was marked as being on its way.
+        let dirty = frame.oldest_modification() != 0;
+        let under_way = frame.flushing.load(Ordering::Acquire);
+        (dirty || under_way).then_some((frame_no, under_way))
+    }
+
     fn latch_exclusive(&self, frame_no: u32, page: PageId) -> Option<PageWriteGuard<'_>> {
         let frame = self.frame(frame_no);
         frame.latch.lock_exclusive(&self.lot, frame_no as usize);
@@ -681,13 +691,17 @@ impl BufferPool {
         debug_assert!(start < end, "a change that the log covers as {start}..{end}");
         let oldest = frame.oldest_modification();
         debug_assert!(
-            oldest <= start.0,
+            oldest <= start.0 || oldest == UNLOGGED.0,
             "frame {frame_no} was first changed at {oldest}, now at {start}: the checkpoint could pass the change"
         );
         frame.newest_modification.store(end.0, Ordering::Relaxed);
-        if oldest == 0 {
-            let instance = &self.instances[usize::from(frame.instance)];
-            instance.flush.lock().insert(&self.frames, frame_no, start);
+        if oldest == 0 || oldest == UNLOGGED.0 {
+            let mut list = self.instances[usize::from(frame.instance)].flush.lock();
+            if oldest != 0 {
+                // A page that was built and given up is allocated again: it has a log from now on.
+                list.remove(&self.frames, frame_no);
+            }
+            list.insert(&self.frames, frame_no, start);
         }
     }
 
@@ -698,7 +712,7 @@ impl BufferPool {
         let oldest = frame.oldest_modification();
         debug_assert!(
             oldest == 0 || oldest == UNLOGGED.0,
-            "frame {frame_no} has logged changes, too: {oldest}"
+            "frame {frame_no} has logged changes, too, the first at {oldest}"
         );
         frame.set_oldest_modification(UNLOGGED.0);
     }

@@ -100,6 +100,15 @@ pub(super) fn reserve(mtr: &mut Mtr<'_>, space: &SpaceLatch, n: u32, kind: Reser
     }
 }
 
+/// The first page that a tablespace never had in use: extents from there on have no descriptors yet.
+///
+/// # Errors
+/// Errors of reading page 0.
+pub fn free_limit(mtr: &mut Mtr<'_>, space: SpaceId) -> Result<PageNo> {
+    let space = SpaceLatch::shared(mtr, space)?;
+    Ok(PageNo(space.free_limit(mtr)))
+}
+
 /// Free extents of a tablespace, those not described yet included.
 ///
 /// # Errors

@@ -55,7 +55,7 @@ mod validate;
 mod xdes;
 
 pub use allocate::{Direction, allocate_page, create_page};
-pub use extend::{Reservation, free_extents, reserve_free_extents};
+pub use extend::{Reservation, free_extents, free_limit, reserve_free_extents};
 pub use free::{free_page, free_segment_step};
 pub use init::{INITIAL_PAGES, init_space};
 pub use segment::{
