@@ -79,7 +79,7 @@ pub struct Options {
     pub hot_set: HotSetSettings,
     /// Read those pages in the background when the folder is opened.
     pub buffer_pool_load_at_startup: bool,
-    /// Bytes of entries that an index build sorts in memory, of all indexes that are built together.
+    /// Bytes of a buffer of entries that are sorted in memory; each index that is built has up to three, as in InnoDB.
     pub sort_buffer_size: usize,
     /// Threads that read and sort rows for an index build.
     pub build_threads: usize,

@@ -7,8 +7,7 @@ const HEAD: &str = "# System variables
 
 Names, ranges and defaults are those of MySQL 5.6.24, found out by asking it, and of 5.7's manual for later ones. Differences in
 defaults: `sql_mode` is that of 5.7; character sets are `utf8mb4`; `innodb_file_format` is Barracuda, `innodb_strict_mode` and
-`innodb_large_prefix` are on; `innodb_sort_buffer_size` is the memory of all
-indexes that are built together; `innodb_buffer_pool_dump_pct` is 100, as 5.6, which has no such variable, dumps every page.
+`innodb_large_prefix` are on; `innodb_buffer_pool_dump_pct` is 100, as 5.6, which has no such variable, dumps every page.
 
 *Set* says when a variable gets its value: *always* (SET, option files, command line), *start* (option files, command line),
 *never* (it tells how things are).

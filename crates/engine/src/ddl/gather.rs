@@ -54,7 +54,8 @@ impl<'c> Gathering<'c, '_> {
     ) -> Result<Vec<Vec<Sorter<'c>>>> {
         let Gathering { core, table, columns, sorted, progress, watched } = self;
         let threads = core.options.build_threads.max(1);
-        let memory = core.options.sort_buffer_size / (sorted.len() * threads);
+        // Three buffers for each: if there are more threads, these share them.
+        let memory = core.options.sort_buffer_size * 3 / threads.max(3);
         let sorters = |part| -> Vec<Sorter<'c>> {
             sorted.iter().map(|def| Sorter::new(&core.storage, def.clone(), part, memory)).collect()
         };

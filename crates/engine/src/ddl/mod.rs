@@ -27,6 +27,7 @@ mod foreign;
 mod fulltext;
 mod fulltext_build;
 mod gather;
+mod handoff;
 pub(crate) mod held;
 pub(crate) mod index_build;
 mod indexes;

@@ -19,6 +19,7 @@
 //! # Crash
 //! The new table has a temporary name: it is dropped when the folder is opened again.
 
+use super::handoff::{Giver, handoff};
 use super::load::{FILL, TOLD, load_all, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
@@ -38,11 +39,12 @@ use crate::table::{Columns, Field, FieldSource, Index, Table};
 use crate::version::{Seen, seen_by};
 use crate::waits::check_interrupt;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use vaquita_base::codec::put_u48;
 use vaquita_btree::BulkBuilder;
-use vaquita_format::record::Offsets;
+use vaquita_format::record::{Offsets, compare_fields};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
 
@@ -238,21 +240,29 @@ struct Loading<'c> {
     core: &'c Core,
     to: &'c Table,
     stamp: Stamp,
-    /// If the rows come in the order of the new key.
-    builder: Option<BulkBuilder<'c>>,
-    /// Else.
-    rows: Sorter<'c>,
+    rows: Rows<'c>,
     entries: Vec<Sorter<'c>>,
+}
+
+/// Where the rows go.
+enum Rows<'c> {
+    /// Into the tree: they come in its order.
+    Loaded(Box<BulkBuilder<'c>>),
+    /// To a thread that does so.
+    Given(Giver),
+    /// Into files, to be sorted.
+    Sorted(Box<Sorter<'c>>),
 }
 
 impl Loading<'_> {
     fn take(&mut self, row: &Given<'_>) -> Result<()> {
         let record = self.stamp.record(self.to, row)?;
-        match &mut self.builder {
-            Some(builder) => builder.push(&Tuple::new(&record)).map_err(|e| too_big(self.to, e))?,
-            None => {
-                if self.rows.push(&record) {
-                    self.rows.make_room()?;
+        match &mut self.rows {
+            Rows::Loaded(builder) => builder.push(&Tuple::new(&record)).map_err(|e| too_big(self.to, e))?,
+            Rows::Given(giver) => giver.push(&record)?,
+            Rows::Sorted(sorter) => {
+                if sorter.push(&record) {
+                    sorter.make_room()?;
                 }
             }
         }
@@ -295,31 +305,102 @@ impl Rebuild {
         let rows = self.from.stats.known().0.map_or(0, |known| known.rows);
         progress.begin(rows * (1 + self.to.indexes.len() as u64));
         progress.enter(Stage::Scan);
-        let (to, n) = (self.to.clone(), self.to.indexes.len());
-        let memory = core.options.sort_buffer_size / n;
-        let in_order = to.clustered().def().is_generated() || matches!(self.key, NewKey::Same);
+        let to = self.to.clone();
+        let memory = core.options.sort_buffer_size;
+        let in_order = to.clustered().def().is_generated()
+            || match &self.key {
+                NewKey::Same => true,
+                NewKey::Other(columns) => self.comes_in_order(core, &columns.clone())?,
+                NewKey::Unknown => false,
+            };
         let sorter = |index: &Arc<Index>| Sorter::new(&core.storage, index.def().clone(), 0, memory);
-        let mut loading = Loading {
+        let loading = |rows| Loading {
             core,
             to: &to,
             stamp: self.stamp,
-            builder: in_order.then(|| BulkBuilder::new(&to.clustered().tree, &core.storage, FILL)),
-            rows: sorter(to.clustered()),
+            rows,
             entries: to.indexes[1..].iter().map(sorter).collect(),
         };
-        self.scan(core, progress, convert, &mut loading)?;
-        progress.enter(Stage::Load);
-        let Loading { builder, rows, entries, .. } = loading;
-        match builder {
-            Some(builder) => drop(builder.finish().map_err(Error::from)?),
-            None => self.load_rows(core, rows)?,
-        }
+        let builder = || Box::new(BulkBuilder::new(&to.clustered().tree, &core.storage, FILL).of_new_file());
+        let entries = match in_order {
+            true if core.options.build_threads > 1 => {
+                let (giver, taker) = handoff();
+                let loading = loading(Rows::Given(giver));
+                std::thread::scope(|scope| {
+                    let loaded = scope.spawn(|| taker.load(core, &to));
+                    let entries = self.scan_and_load(core, progress, convert, loading);
+                    // What ended the other thread has ended this one.
+                    loaded.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                    entries
+                })?
+            }
+            true => self.scan_and_load(core, progress, convert, loading(Rows::Loaded(builder())))?,
+            false => {
+                let rows = Rows::Sorted(Box::new(sorter(to.clustered())));
+                self.scan_and_load(core, progress, convert, loading(rows))?
+            }
+        };
         progress.add(self.rows);
         let entries = entries.into_iter().map(|sorter| vec![sorter]).collect();
         let check = || self.check();
         load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &check)?;
         progress.enter(Stage::Log);
         self.catch_up(core, progress, convert)
+    }
+
+    /// Reads the rows and loads them into the clustered index; the entries of the others.
+    fn scan_and_load<'c, E: From<Error>>(
+        &mut self,
+        core: &'c Core,
+        progress: &Progress,
+        convert: &mut dyn ConvertRow<E>,
+        mut loading: Loading<'c>,
+    ) -> std::result::Result<Vec<Sorter<'c>>, E> {
+        self.scan(core, progress, convert, &mut loading)?;
+        progress.enter(Stage::Load);
+        match loading.rows {
+            Rows::Loaded(builder) => drop(builder.finish().map_err(Error::from)?),
+            Rows::Given(giver) => giver.finish()?,
+            Rows::Sorted(sorter) => self.load_rows(core, *sorter)?,
+        }
+        Ok(loading.entries)
+    }
+
+    /// Whether the rows come in the order of the new key, of these columns: those of many tables do, and need not be sorted.
+    /// It takes a look at the rows up to the first that does not.
+    fn comes_in_order(&mut self, core: &Core, columns: &[usize]) -> Result<bool> {
+        let to = self.to.clone();
+        let index = to.clustered();
+        let is_whole = |source: &FieldSource| matches!(source, FieldSource::Column { prefix_len: 0, .. });
+        if !index.sources[..columns.len()].iter().all(is_whole) {
+            return Ok(false);
+        }
+        let plan = &index.def().compare_plan()[..columns.len()];
+        let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default().columns(columns.to_vec()))?;
+        let mut before = Values::new(columns.len());
+        let mut rows = 0_u64;
+        while let Some(row) = cursor.next(core, &mut self.view)? {
+            let mut order = if rows == 0 { Ordering::Less } else { Ordering::Equal };
+            for (i, cmp) in plan.iter().enumerate() {
+                let value = row.column(i);
+                if value.is_none() || row.is_off_page(i) {
+                    return Ok(false);
+                }
+                order = order.then_with(|| compare_fields(*cmp, before.field(i), value));
+                before.read(i, |buffer| {
+                    buffer.extend_from_slice(value.unwrap_or_default());
+                    Ok(true)
+                })?;
+            }
+            if order.is_ge() {
+                return Ok(false);
+            }
+            rows += 1;
+            if rows.is_multiple_of(TOLD) {
+                self.check()?;
+            }
+        }
+        Ok(true)
     }
 
     fn scan<E: From<Error>>(
@@ -370,7 +451,7 @@ impl Rebuild {
     fn load_rows(&self, core: &Core, rows: Sorter<'_>) -> Result<()> {
         let (to, index) = (&*self.to, self.to.clustered());
         let n = index.def().n_uniq();
-        let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL);
+        let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).of_new_file();
         let mut before: Vec<Option<Vec<u8>>> = Vec::new();
         core.metrics.sort_files.add(rows.files());
         let each = |fields: &[TupleField<'_>]| {
@@ -635,6 +716,10 @@ impl Values {
         buffer.clear();
         self.there[column] = read(buffer)?;
         Ok(())
+    }
+
+    fn field(&self, column: usize) -> Field<'_> {
+        self.there[column].then_some(&self.buffers[column][..])
     }
 
     fn fields(&self) -> SmallVec<[Field<'_>; 16]> {

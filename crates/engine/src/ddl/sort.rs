@@ -4,7 +4,8 @@
 //! Several threads may have a sorter each for one index; what they have is merged together.
 //!
 //! An entry is its fields as [`packed`] has them; in memory and in a file the length of it all precedes it. In a file the
-//! checksum of both follows: what is read there is not believed.
+//! checksum of both follows: what is read there is not believed. Entries are compared by the starts of their keys, and whole only
+//! where these are equal.
 //!
 //! # Crash
 //! Temporary files are left behind; the next opening removes them.
@@ -18,13 +19,15 @@ use std::sync::Arc;
 use vaquita_base::checksum::crc32c;
 use vaquita_base::codec::{get_u32, push_u32, put_u32};
 use vaquita_format::index_def::IndexDef;
-use vaquita_format::record::compare_fields;
+use vaquita_format::record::{KeyStart, compare_fields};
 use vaquita_format::tuple::TupleField;
 use vaquita_storage::Storage;
 
-/// Bytes read from a run at a time.
-const READ: usize = 256 << 10;
-/// Runs merged at once: their buffers take 32 MB.
+/// Bytes written to a run at a time.
+const WRITE: usize = 64 << 10;
+/// Bytes read from a run at a time: what a sorter may have, shared by the runs, but no less and no more than this.
+const READ: std::ops::RangeInclusive<usize> = 16 << 10..=128 << 10;
+/// Runs merged at once: their buffers take no less than 2 MB.
 const FAN_IN: usize = 128;
 /// Bytes of its checksum.
 const SUM: usize = 4;
@@ -38,13 +41,22 @@ pub(super) struct Sorter<'s> {
     part: usize,
     limit: usize,
     bytes: Vec<u8>,
-    starts: Vec<usize>,
+    /// Where the entries are in it.
+    places: Vec<Place>,
+    scratch: Vec<u8>,
     runs: Vec<Run>,
     /// Runs made so far, which number their files.
     made: usize,
     /// Those of sorters that were joined to it.
     made_by_others: usize,
     fan_in: usize,
+}
+
+/// An entry in memory.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    key: KeyStart,
+    at: usize,
 }
 
 impl<'s> Sorter<'s> {
@@ -56,7 +68,8 @@ impl<'s> Sorter<'s> {
             part,
             limit,
             bytes: Vec::new(),
-            starts: Vec::new(),
+            places: Vec::new(),
+            scratch: Vec::new(),
             runs: Vec::new(),
             made: 0,
             made_by_others: 0,
@@ -77,12 +90,13 @@ impl<'s> Sorter<'s> {
         packed::push_all(&mut self.bytes, fields);
         let len = self.bytes.len() - start - LEN;
         put_u32(&mut self.bytes, start, len as u32);
-        self.starts.push(start);
+        let key = KeyStart::of(&self.def, fields.iter().copied(), &mut self.scratch);
+        self.places.push(Place { key, at: start });
         self.is_full()
     }
 
     fn is_full(&self) -> bool {
-        self.bytes.len() + self.starts.len() * size_of::<usize>() >= self.limit
+        self.bytes.len() + self.places.len() * size_of::<Place>() >= self.limit
     }
 
     /// Writes what is in memory to a file, if it is as much as may be there.
@@ -100,14 +114,14 @@ impl<'s> Sorter<'s> {
     pub(super) fn joined(sorters: Vec<Sorter<'s>>) -> Result<Option<Sorter<'s>>> {
         let mut sorters = sorters.into_iter();
         let Some(mut all) = sorters.next() else { return Ok(None) };
-        for mut other in sorters.filter(|sorter| !sorter.starts.is_empty() || !sorter.runs.is_empty()) {
+        for mut other in sorters.filter(|sorter| !sorter.places.is_empty() || !sorter.runs.is_empty()) {
             if other.runs.is_empty() && all.bytes.len() + other.bytes.len() <= all.limit {
                 let from = all.bytes.len();
                 all.bytes.append(&mut other.bytes);
-                all.starts.extend(other.starts.drain(..).map(|start| from + start));
+                all.places.extend(other.places.drain(..).map(|place| Place { at: from + place.at, ..place }));
                 continue;
             }
-            if !other.starts.is_empty() {
+            if !other.places.is_empty() {
                 other.write_run()?;
             }
             all.runs.append(&mut other.runs);
@@ -123,7 +137,8 @@ impl<'s> Sorter<'s> {
 
     fn sort(&mut self) {
         let (bytes, def) = (&self.bytes, &*self.def);
-        self.starts.sort_unstable_by(|&a, &b| compare(def, entry_at(bytes, a), entry_at(bytes, b)));
+        let entry = |place: &Place| entry_at(bytes, place.at);
+        self.places.sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| compare(def, entry(a), entry(b))));
     }
 
     /// An empty run in a new file.
@@ -136,14 +151,16 @@ impl<'s> Sorter<'s> {
     fn write_run(&mut self) -> Result<()> {
         self.sort();
         let mut run = self.new_run()?;
-        for &start in &self.starts {
-            let end = start + LEN + get_u32(&self.bytes, start) as usize;
-            run.push(&self.bytes[start..end])?;
+        run.buffer = std::mem::take(&mut self.scratch);
+        run.buffer.clear();
+        for &Place { at, .. } in &self.places {
+            let end = at + LEN + get_u32(&self.bytes, at) as usize;
+            run.push(&self.bytes[at..end])?;
         }
-        run.end()?;
+        self.scratch = run.end()?;
         self.runs.push(run);
         self.bytes.clear();
-        self.starts.clear();
+        self.places.clear();
         Ok(())
     }
 
@@ -163,26 +180,26 @@ impl<'s> Sorter<'s> {
         };
         if self.runs.is_empty() {
             self.sort();
-            return self.starts.iter().try_for_each(|&start| each(entry_at(&self.bytes, start)));
+            return self.places.iter().try_for_each(|place| each(entry_at(&self.bytes, place.at)));
         }
-        if !self.starts.is_empty() {
+        if !self.places.is_empty() {
             self.write_run()?;
         }
         // Its memory is for what is read of the runs.
-        (self.bytes, self.starts) = Default::default();
+        (self.bytes, self.places) = Default::default();
         while self.runs.len() > self.fan_in {
             // The oldest ones: a run is merged again only when all others have been.
             let runs: Vec<Run> = self.runs.drain(..self.fan_in).collect();
             let mut merged = self.new_run()?;
-            Merge::new(&self.def, runs)?.each(|run| {
+            Merge::new(&self.def, runs, self.limit)?.each(|run| {
                 check()?;
                 merged.push(run.whole_entry())
             })?;
-            merged.end()?;
+            drop(merged.end()?);
             self.runs.push(merged);
         }
         let runs = std::mem::take(&mut self.runs);
-        Merge::new(&self.def, runs)?.each(|run| each(run.entry()))
+        Merge::new(&self.def, runs, self.limit)?.each(|run| each(run.entry()))
     }
 }
 
@@ -190,27 +207,43 @@ impl<'s> Sorter<'s> {
 struct Merge<'d> {
     def: &'d IndexDef,
     runs: Vec<Run>,
-    /// Numbers of runs; none is below its parent.
-    heap: Vec<usize>,
+    /// Starts of the keys of the runs' entries, and numbers of the runs; none is below its parent.
+    heap: Vec<(KeyStart, usize)>,
+    scratch: Vec<u8>,
 }
 
 impl<'d> Merge<'d> {
-    fn new(def: &'d IndexDef, mut runs: Vec<Run>) -> Result<Merge<'d>> {
+    /// Runs to be merged with so many bytes of memory for what is read of them.
+    fn new(def: &'d IndexDef, mut runs: Vec<Run>, memory: usize) -> Result<Merge<'d>> {
+        let read = (memory / runs.len().max(1)).clamp(*READ.start(), *READ.end());
         for run in &mut runs {
+            run.chunk = read;
             run.advance()?;
         }
-        let heap: Vec<usize> = (0..runs.len()).filter(|&i| runs[i].has_entry).collect();
-        let mut merge = Merge { def, runs, heap };
+        let mut merge = Merge { def, runs, heap: Vec::new(), scratch: Vec::new() };
+        for n in 0..merge.runs.len() {
+            if merge.runs[n].has_entry {
+                let key = merge.key_of(n);
+                merge.heap.push((key, n));
+            }
+        }
         (0..merge.heap.len() / 2).rev().for_each(|at| merge.sink(at));
         Ok(merge)
     }
 
+    /// The start of the key of a run's entry.
+    fn key_of(&mut self, run: usize) -> KeyStart {
+        KeyStart::of(self.def, packed::fields(self.runs[run].entry()), &mut self.scratch)
+    }
+
     /// Calls `each` for the run with the least entry until none has one.
     fn each(mut self, mut each: impl FnMut(&Run) -> Result<()>) -> Result<()> {
-        while let Some(&least) = self.heap.first() {
+        while let Some(&(_, least)) = self.heap.first() {
             each(&self.runs[least])?;
             self.runs[least].advance()?;
-            if !self.runs[least].has_entry {
+            if self.runs[least].has_entry {
+                self.heap[0].0 = self.key_of(least);
+            } else {
                 self.heap.swap_remove(0);
             }
             self.sink(0);
@@ -221,21 +254,24 @@ impl<'d> Merge<'d> {
     /// Moves what stands at a place down to where it belongs.
     fn sink(&mut self, mut at: usize) {
         loop {
-            let least = [2 * at + 1, 2 * at + 2]
-                .into_iter()
-                .filter(|&child| child < self.heap.len())
-                .fold(at, |least, child| if self.is_below(child, least) { child } else { least });
-            if least == at {
+            let left = 2 * at + 1;
+            if left >= self.heap.len() {
                 return;
             }
-            self.heap.swap(at, least);
-            at = least;
+            let right = left + 1;
+            let child = if right < self.heap.len() && self.is_below(right, left) { right } else { left };
+            if !self.is_below(child, at) {
+                return;
+            }
+            self.heap.swap(at, child);
+            at = child;
         }
     }
 
     fn is_below(&self, a: usize, b: usize) -> bool {
-        let entry = |at: usize| self.runs[self.heap[at]].entry();
-        compare(self.def, entry(a), entry(b)).is_lt()
+        let ((key_a, a), (key_b, b)) = (self.heap[a], self.heap[b]);
+        let whole = || compare(self.def, self.runs[a].entry(), self.runs[b].entry());
+        key_a.cmp(&key_b).then_with(whole).is_lt()
     }
 }
 
@@ -259,6 +295,8 @@ struct Run {
     len: u64,
     /// Bytes read into the buffer so far.
     read: u64,
+    /// Bytes to be read at a time.
+    chunk: usize,
     buffer: Vec<u8>,
     at: usize,
     has_entry: bool,
@@ -266,7 +304,7 @@ struct Run {
 
 impl Run {
     fn new(file: TempFile) -> Run {
-        Run { file, len: 0, read: 0, buffer: Vec::new(), at: 0, has_entry: false }
+        Run { file, len: 0, read: 0, chunk: 0, buffer: Vec::new(), at: 0, has_entry: false }
     }
 
     /// Adds an entry with its length.
@@ -274,7 +312,7 @@ impl Run {
         debug_assert_eq!(self.read, 0, "a run is added to that is being read: {}", self.file.path.display());
         self.buffer.extend_from_slice(entry);
         push_u32(&mut self.buffer, crc32c(entry));
-        if self.buffer.len() >= READ { self.write_out() } else { Ok(()) }
+        if self.buffer.len() >= WRITE { self.write_out() } else { Ok(()) }
     }
 
     fn write_out(&mut self) -> Result<()> {
@@ -284,11 +322,10 @@ impl Run {
         Ok(())
     }
 
-    /// All entries were added. Its memory is given back until it is read.
-    fn end(&mut self) -> Result<()> {
+    /// All entries were added. Gives its memory back until it is read.
+    fn end(&mut self) -> Result<Vec<u8>> {
         self.write_out()?;
-        self.buffer = Vec::new();
-        Ok(())
+        Ok(std::mem::take(&mut self.buffer))
     }
 
     fn entry(&self) -> &[u8] {
@@ -327,7 +364,7 @@ impl Run {
         }
         self.buffer.drain(..self.at);
         self.at = 0;
-        let more = (self.len - self.read).min(READ.max(n) as u64) as usize;
+        let more = (self.len - self.read).min(self.chunk.max(n) as u64) as usize;
         let old = self.buffer.len();
         self.buffer.resize(old + more, 0);
         self.file.file.read_at(&mut self.buffer[old..], self.read).map_err(io)?;

@@ -42,6 +42,30 @@ impl Collation {
         });
     }
 
+    /// Appends the first `len` bytes of the key of [`Collation::sort_key`], or more of it. Of a long text the start is read.
+    pub fn key_start(self, text: &[u8], len: usize, out: &mut Vec<u8>) {
+        // A character that is cut has up to three weights of two bytes each, and the end of a key has two.
+        const CUT: usize = 8;
+        let (from, enough) = (out.len(), 2 * len + CUT);
+        if text.len() > enough && self.is_by_bytes() {
+            self.sort_key(&text[..enough], out);
+            if out.len() - from >= len + CUT {
+                out.truncate(from + len);
+                return;
+            }
+            out.truncate(from);
+        }
+        self.sort_key(text, out);
+    }
+
+    /// Whether what a key begins with follows from what a text begins with.
+    fn is_by_bytes(self) -> bool {
+        matches!(
+            self.order,
+            Order::Binary | Order::Bytes | Order::Table(_) | Order::ByteTable(_) | Order::Utf8General
+        )
+    }
+
     /// Appends what WEIGHT_STRING() of MySQL returns.
     pub fn weight_string(self, text: &[u8], out: &mut Vec<u8>) {
         match self.order {

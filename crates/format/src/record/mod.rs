@@ -16,6 +16,7 @@ pub mod compare;
 pub mod encode;
 mod extern_ref;
 pub mod header;
+mod key_start;
 pub mod off_page;
 pub mod offsets;
 #[cfg(test)]
@@ -25,5 +26,6 @@ pub use crate::record_layout::{self as layout, FieldLayout, RecLayout};
 pub use compare::{compare, compare_fields};
 pub use encode::{encode, encoded_size};
 pub use extern_ref::{EXTERN_REF_LEN, ExternRef};
+pub use key_start::KeyStart;
 pub use off_page::{RowTooBig, off_page_fields};
 pub use offsets::{CHILD_LEN, Offsets, RecSize, check_version, fields_of_record};

@@ -1,0 +1,93 @@
+//! Rows that one thread makes and another one loads, when they come in the order of the tree.
+//!
+//! Entries go from one to the other some hundred at a time, packed; who makes them waits when a few batches are not loaded yet.
+
+use super::load::FILL;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::online::packed::{self, LEN};
+use crate::row::clustered::too_big;
+use crate::table::Table;
+use smallvec::SmallVec;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use vaquita_base::codec::{get_u32, put_u32};
+use vaquita_btree::BulkBuilder;
+use vaquita_format::tuple::{Tuple, TupleField};
+
+/// Bytes of a batch.
+const BATCH: usize = 64 << 10;
+/// Batches that may wait.
+const WAITING: usize = 4;
+
+/// Entries, and whether they are the last ones.
+type Batch = (Vec<u8>, bool);
+
+/// Who makes the entries.
+#[derive(Debug)]
+pub(super) struct Giver {
+    batch: Vec<u8>,
+    to: SyncSender<Batch>,
+}
+
+/// Who loads them.
+#[derive(Debug)]
+pub(super) struct Taker(Receiver<Batch>);
+
+/// The two ends.
+pub(super) fn handoff() -> (Giver, Taker) {
+    let (to, from) = sync_channel(WAITING);
+    (Giver { batch: Vec::new(), to }, Taker(from))
+}
+
+impl Giver {
+    /// Gives an entry.
+    ///
+    /// # Errors
+    /// Some error if the other thread has ended: that one's is what counts.
+    pub(super) fn push(&mut self, fields: &[TupleField<'_>]) -> Result<()> {
+        let start = self.batch.len();
+        self.batch.resize(start + LEN, 0);
+        packed::push_all(&mut self.batch, fields);
+        let len = self.batch.len() - start - LEN;
+        put_u32(&mut self.batch, start, len as u32);
+        if self.batch.len() < BATCH { Ok(()) } else { self.send(false) }
+    }
+
+    /// Gives the last ones: all have come. Without it the other thread leaves the tree as it is.
+    ///
+    /// # Errors
+    /// As [`Giver::push`].
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.send(true)
+    }
+
+    fn send(&mut self, last: bool) -> Result<()> {
+        let room = if last { 0 } else { BATCH + BATCH / 8 };
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(room));
+        self.to.send((batch, last)).map_err(|_| Error::WrongState("rows are made, and nobody loads them"))
+    }
+}
+
+impl Taker {
+    /// Loads the clustered index of a table.
+    ///
+    /// # Errors
+    /// Rows that are too big, no space, errors of pages.
+    pub(super) fn load(self, core: &Core, to: &Table) -> Result<()> {
+        let mut builder = BulkBuilder::new(&to.clustered().tree, &core.storage, FILL).of_new_file();
+        for (batch, last) in self.0 {
+            let mut at = 0;
+            while at < batch.len() {
+                let end = at + LEN + get_u32(&batch, at) as usize;
+                let fields: SmallVec<[TupleField<'_>; 16]> = packed::fields(&batch[at + LEN..end]).collect();
+                builder.push(&Tuple::new(&fields)).map_err(|e| too_big(to, e))?;
+                at = end;
+            }
+            if last {
+                builder.finish()?;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
