@@ -113,3 +113,15 @@ create table rq (a int, b int, foreign key (a) references rs (no), foreign key (
 alter table rs change no N0 int;
 show create table rq;
 drop table rq, rs, rc, rp;
+-- A cascade that a key behind it refuses: the message is about that key.
+create table chain1 (id int primary key);
+create table chain2 (id int primary key, a int, constraint c2 foreign key (a) references chain1 (id) on delete cascade on update cascade);
+create table chain3 (id int primary key, a int, b int, constraint c3 foreign key (a) references chain2 (id));
+insert into chain1 values (1);
+insert into chain2 values (2, 1);
+insert into chain3 values (3, 2, null);
+delete from chain1;
+delete chain1 from chain1 join chain2 on chain2.a = chain1.id;
+update chain1 set id = 5;
+create trigger chain_insert before insert on chain1 for each row insert into chain3 values (new.id, 77, null);
+insert into chain1 values (9);

@@ -17,22 +17,17 @@ pub fn engine(e: &Error) -> SqlError {
     }
     match e {
         Error::DuplicateKey { index, value, .. } => duplicate_entry(value, index),
-        Error::NoReferencedRow { table, constraint, .. } => SqlError::new(
-            1452,
-            format!(
-                "Cannot add or update a child row: a foreign key constraint fails ({}, CONSTRAINT `{}`)",
-                quoted(table),
-                constraint_name(constraint)
-            ),
-        ),
-        Error::RowIsReferenced { table, constraint, .. } => SqlError::new(
-            1451,
-            format!(
-                "Cannot delete or update a parent row: a foreign key constraint fails ({}, CONSTRAINT `{}`)",
-                quoted(table),
-                constraint_name(constraint)
-            ),
-        ),
+        Error::NoReferencedRow { key, .. } => {
+            let key = foreign_key_text(key);
+            let text = format!("Cannot add or update a child row: a foreign key constraint fails ({key})");
+            SqlError::new(1452, text)
+        }
+        Error::RowIsReferenced { key, .. } => {
+            let key = foreign_key_text(key);
+            let text =
+                format!("Cannot delete or update a parent row: a foreign key constraint fails ({key})");
+            SqlError::new(1451, text)
+        }
         Error::NullNotAllowed { column, .. } => null_not_allowed(column),
         Error::RowTooBig { limit, inline, .. } => {
             let other = match inline {

@@ -1,5 +1,6 @@
 //! Errors of the engine: what a user of the API has to tell apart.
 
+use crate::foreign_key::ForeignKey;
 use std::fmt;
 use std::sync::Arc;
 use vaquita_txn::lock::DeadlockReport;
@@ -26,6 +27,8 @@ pub enum Error {
         table: String,
         /// The constraint.
         constraint: String,
+        /// Its definition.
+        key: Box<ForeignKey>,
         /// The key's values as text.
         value: String,
     },
@@ -35,6 +38,8 @@ pub enum Error {
         table: String,
         /// The constraint.
         constraint: String,
+        /// Its definition.
+        key: Box<ForeignKey>,
         /// The key's values as text.
         value: String,
     },
@@ -166,11 +171,11 @@ impl fmt::Display for Error {
             Error::DuplicateKey { table, index, value } => {
                 write!(f, "duplicate entry '{value}' for key '{index}' of table {table}")
             }
-            Error::NoReferencedRow { table, constraint, value } => write!(
+            Error::NoReferencedRow { table, constraint, value, .. } => write!(
                 f,
                 "cannot add or update a row of {table}: foreign key {constraint} finds no row with '{value}'"
             ),
-            Error::RowIsReferenced { table, constraint, value } => write!(
+            Error::RowIsReferenced { table, constraint, value, .. } => write!(
                 f,
                 "cannot delete or update a row of {table}: foreign key {constraint} has rows with '{value}'"
             ),

@@ -40,6 +40,7 @@ pub mod documents;
 pub mod engine;
 pub mod error;
 mod export;
+pub mod foreign_key;
 pub mod fulltext;
 pub mod hot_set;
 pub mod kept;

@@ -292,7 +292,9 @@ fn rows_without_a_parent_are_told() {
     run(&mut session, CHILD, |t| t.insert(60_000, 4_321)).unwrap();
     for beside in [Concurrency::Nothing, Concurrency::Reads, Concurrency::Writes] {
         let refused = add(&engine, &mut session, beside);
-        let Err(Error::NoReferencedRow { constraint, value, table }) = refused else { panic!("{refused:?}") };
+        let Err(Error::NoReferencedRow { constraint, value, table, .. }) = refused else {
+            panic!("{refused:?}")
+        };
         assert_eq!((&*constraint, &*value, &*table), ("d/k", "4321", CHILD));
     }
     assert!(engine.core().table(CHILD).unwrap().foreign_keys.is_empty());

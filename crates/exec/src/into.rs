@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use vaquita_expr::EvalCx;
 use vaquita_plan::into::{Into, Target};
+use vaquita_session::state::{Place, Taken};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
 
 fn write_error(into: &Into, e: &std::io::Error) -> SqlError {
@@ -99,10 +100,16 @@ impl Output for Storing<'_> {
             Into::Vars(names) => {
                 for ((name, value), ty) in names.iter().zip(values).zip(self.types) {
                     let value = vaquita_types::memory::into_owned(value.borrowed())?;
-                    match name {
-                        Target::User(name) => cx.state.user_vars.set(name, value, ty.clone())?,
-                        Target::Local(place) => cx.state.program.taken.push((*place, value, ty.clone())),
-                    }
+                    let taken = &mut cx.state.program.taken;
+                    let into = match name {
+                        Target::User(name) if taken.is_empty() => {
+                            cx.state.user_vars.set(name, value, ty.clone())?;
+                            continue;
+                        }
+                        Target::User(name) => Place::User(name.as_slice().into()),
+                        Target::Local(place) => Place::Local(*place),
+                    };
+                    taken.push(Taken { into, value, ty: ty.clone() });
                 }
                 return Ok(Flow::Go);
             }

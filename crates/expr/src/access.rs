@@ -17,7 +17,11 @@ impl Expr {
     pub fn eval_to_store<'r>(&'r self, cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
         match super::arith::unrounded(self, cx, row) {
             Some(value) => Ok(value?.map_or(Value::Null, Value::Decimal)),
-            None => self.eval(cx, row),
+            None => match (self.eval(cx, row)?, &self.node) {
+                // Of an ENUM that was calculated the text counts.
+                (Value::Label { text, .. }, Node::Call(_) | Node::Subquery(_)) => Ok(Value::Bytes(text)),
+                (value, _) => Ok(value),
+            },
         }
     }
 

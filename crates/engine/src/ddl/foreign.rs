@@ -153,7 +153,12 @@ pub(super) fn no_parent<'v>(
         }
         entry::push_text(&child.columns[column], field.data, &mut value);
     }
-    Error::NoReferencedRow { table: key.child.clone(), constraint: key.id.clone(), value }
+    Error::NoReferencedRow {
+        table: key.child.clone(),
+        constraint: key.id.clone(),
+        key: Box::new(key.clone()),
+        value,
+    }
 }
 
 /// A foreign key of a table, named without its database.

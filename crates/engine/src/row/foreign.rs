@@ -151,6 +151,7 @@ fn check_parent(
     let refuse = || Error::NoReferencedRow {
         table: table.name.clone(),
         constraint: key.id.clone(),
+        key: Box::new(key.clone()),
         value: text(table, &columns, &wanted),
     };
     let Some(parent) = other(core, table, &key.parent)? else { return Err(refuse()) };
@@ -341,6 +342,7 @@ fn see_to_children(
     let refuse = || Error::RowIsReferenced {
         table: parent.name.clone(),
         constraint: what.key.id.clone(),
+        key: Box::new(ForeignKey::clone(what.key)),
         value: text(parent, what.columns, what.gone),
     };
     lock_table(core, trx, &child, LockMode::IntentionShared)?;

@@ -9,27 +9,13 @@ use vaquita_types::{Kind, SqlError, TimeZone};
 
 /// An error of changing a row of this table.
 pub(crate) fn failure(e: &Error, info: &TableInfo) -> SqlError {
-    let found = |constraint: &str| {
-        let keys = info.table.foreign_keys.iter().chain(&info.table.referenced_by);
-        keys.into_iter().find(|k| k.id == constraint)
-    };
     if e.no_space().is_some() {
         return SqlError::new(
             1114,
             format!("The table '{}' is full", vaquita_catalog::sql_name(&info.table.name).1),
         );
     }
-    match e {
-        Error::NoReferencedRow { constraint, .. } => match found(constraint) {
-            Some(key) => child_fails(&error::foreign_key_text(key)),
-            None => error::engine(e),
-        },
-        Error::RowIsReferenced { constraint, .. } => match found(constraint) {
-            Some(key) => parent_fails(&error::foreign_key_text(key)),
-            None => error::engine(e),
-        },
-        _ => error::engine(e),
-    }
+    error::engine(e)
 }
 
 /// The same for a row that is at hand: `fields` are its values by column.
@@ -55,16 +41,6 @@ pub(crate) fn row_failure(e: &Error, info: &TableInfo, fields: &[Field<'_>], tz:
         return error::duplicate_entry(&text, index);
     }
     failure(e, info)
-}
-
-fn child_fails(key: &str) -> SqlError {
-    let text = format!("Cannot add or update a child row: a foreign key constraint fails ({key})");
-    SqlError::new(1452, text)
-}
-
-fn parent_fails(key: &str) -> SqlError {
-    let text = format!("Cannot delete or update a parent row: a foreign key constraint fails ({key})");
-    SqlError::new(1451, text)
 }
 
 /// A value as messages show it: text in Unicode, other bytes as `\x00`.

@@ -10,7 +10,7 @@ mod workspaces;
 
 pub use interrupt::Interrupt;
 pub use noted::{Conditions, Noted};
-pub use program::{ProgramState, Suspended};
+pub use program::{Place, ProgramState, Suspended, Taken};
 pub use results::SubqueryResults;
 pub use user_vars::{UserVar, UserVars};
 pub use workspaces::Workspaces;

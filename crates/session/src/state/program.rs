@@ -6,11 +6,31 @@ use std::sync::Arc;
 use vaquita_parser::ast::ProgramKind;
 use vaquita_types::{SqlType, Value};
 
+/// A value for a variable.
+#[derive(Debug)]
+pub struct Taken {
+    /// The variable.
+    pub into: Place,
+    /// The value.
+    pub value: Value<'static>,
+    /// The value's type.
+    pub ty: SqlType,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub enum Place {
+    /// A local one.
+    Local(u32),
+    /// A user variable, which waits for local ones before it: one that cannot take its value ends the statement.
+    User(Box<[u8]>),
+}
+
 /// Of the programs that run.
 #[derive(Debug, Default)]
 pub struct ProgramState {
-    /// What SELECT … INTO has for local variables: place, value, type.
-    pub taken: Vec<(u32, Value<'static>, SqlType)>,
+    /// What SELECT … INTO has for variables, in their order.
+    pub taken: Vec<Taken>,
     /// Programs that run, one in the other: kind, database and name.
     pub running: Vec<(ProgramKind, Arc<str>, Arc<str>)>,
     /// Tables of the statements that called them, which they may not change: database and name.

@@ -79,7 +79,9 @@ impl ResultSink for OneValue {
     }
 
     fn row(&mut self, values: &[Value<'_>]) -> SqlResult<()> {
-        self.value = values.first().map(|v| memory::into_owned(v.borrowed())).transpose()?;
+        // Of an ENUM that was calculated the text counts.
+        let text = |v| if let Value::Label { text, .. } = v { Value::Bytes(text) } else { v };
+        self.value = values.first().map(|v| memory::into_owned(text(v.borrowed()))).transpose()?;
         Ok(())
     }
 

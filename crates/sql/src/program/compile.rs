@@ -8,8 +8,8 @@ use vaquita_catalog::TableInfo;
 use vaquita_engine::lower::RowFormat;
 use vaquita_parser::Local;
 use vaquita_parser::ast::{
-    self, Block, Branches, ConditionValue, Declaration, Ident, Loop, LoopEnd, ProgramKind, ProgramStmt,
-    SetItem, Show, Span, Stmt, TriggerEvent, Txn,
+    self, Block, Branches, ConditionValue, Declaration, ExprKind, Ident, Literal, Loop, LoopEnd, ProgramKind,
+    ProgramStmt, SetItem, Show, Span, Stmt, TriggerEvent, Txn,
 };
 use vaquita_session::SessionState;
 use vaquita_session::status::Com;
@@ -121,6 +121,17 @@ struct Compiler<'c> {
 
 fn named<'n, T>(list: &'n [(Box<[u8]>, T)], name: Ident<'_>) -> Option<&'n T> {
     list.iter().rfind(|(n, _)| n.eq_ignore_ascii_case(name.name)).map(|(_, thing)| thing)
+}
+
+/// Whether an expression is a string as it stands there.
+fn is_text_literal(text: &[u8]) -> bool {
+    if !text.starts_with(b"'") && !text.starts_with(b"_") {
+        return false;
+    }
+    let (arena, text) = (bumpalo::Bump::new(), [b"DO ", text].concat());
+    let parsed = vaquita_parser::parse_with(&text, &arena, vaquita_parser::ParseMode::default(), &[]);
+    let Ok(Stmt::Do([expr])) = parsed.map(|parsed| parsed.stmt) else { return false };
+    matches!(expr.kind, ExprKind::Literal(Literal::String(_) | Literal::Introduced { .. }))
 }
 
 /// Error 1407 unless it is an SQLSTATE of a condition.
@@ -518,14 +529,14 @@ impl<'c> Compiler<'c> {
 
     // Control.
 
-    fn branches(&mut self, of: &Branches<'_>, operand: Option<&str>) -> SqlResult<()> {
+    fn branches(&mut self, of: &Branches<'_>, operand: Option<&[u8]>) -> SqlResult<()> {
         let (mut ends, mut conditions) = (Vec::new(), Vec::new());
         for (condition, body) in of.branches {
             let condition = match operand {
                 None => self.expr(*condition),
-                Some(name) => {
+                Some(operand) => {
                     let value = condition.of(self.sql);
-                    let text = [b"DO `", name.as_bytes(), b"` = (", value, b")"].concat();
+                    let text = [b"DO ", operand, b" = (", value, b")"].concat();
                     self.fragment(text.into(), Com::Do)
                 }
             };
@@ -553,13 +564,18 @@ impl<'c> Compiler<'c> {
             }
             return self.searched_case(of);
         };
+        let text = operand.of(self.sql);
         let value = self.expr(operand);
         let name = format!("<case {}>", self.vars.len());
         let before = self.locals.len();
         let place = self.add_var(name.clone(), None);
         let step = self.steps.len();
         self.steps.push(Step::Operand { place, value, after: 0 });
-        self.branches(of, Some(&name))?;
+        // A variable would insist on its collation, which a literal does not.
+        match is_text_literal(text) {
+            true => self.branches(of, Some(text))?,
+            false => self.branches(of, Some(format!("`{name}`").as_bytes()))?,
+        }
         self.handlers_land(&[step]);
         self.locals.truncate(before);
         self.scope = None;

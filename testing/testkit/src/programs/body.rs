@@ -71,7 +71,7 @@ impl Programs {
                 _ => format!(" default {}", self.value(kind, 1)),
             };
             self.line(&format!("declare {name} {ty}{default};"));
-            self.vars.push(Var { name, kind, fixed: false });
+            self.vars.push(Var { name, kind, fixed: false, ty });
         }
         if self.chance(4) {
             let name = self.name("c");
@@ -237,7 +237,7 @@ impl Programs {
         let more = if self.chance(3) { self.condition(1) } else { "1".into() };
         self.scoped("begin", "end;", |programs| {
             programs.line(&format!("declare {i} int default 0;"));
-            programs.vars.push(Var { name: i.clone(), kind: Kind::Int, fixed: true });
+            programs.vars.push(Var { name: i.clone(), kind: Kind::Int, fixed: true, ty: "int" });
             programs.labels.push(Label { name: label.clone(), is_loop: true });
             let (head, end) = match form {
                 0 => (format!("{label}: while {i} < {most} and {more} do"), format!("end while {label};")),
@@ -307,7 +307,14 @@ impl Programs {
             return format!("set new.{column} = {};", self.stored(kind, 2));
         }
         match self.target() {
-            Some(var) => format!("set {} = {};", var.name, self.stored(var.kind, 2)),
+            Some(var) => {
+                let text = format!("set {} = {};", var.name, self.stored(var.kind, 2));
+                let mut lost = self.routines.iter().filter(|r| r.lost);
+                match lost.any(|r| text.contains(&format!("{}(", r.name))) {
+                    true => Self::without_conditions(text),
+                    false => text,
+                }
+            }
             None => self.user_variable(),
         }
     }
@@ -447,7 +454,8 @@ impl Programs {
                     Some(var)
                         if !self.chance(4)
                             && (!self.strict || *kind != Kind::Text)
-                            && (*kind, var.kind) != (Kind::Date, Kind::Int) =>
+                            && (*kind, var.kind) != (Kind::Date, Kind::Int)
+                            && !var.is_twin() =>
                     {
                         var.name
                     }

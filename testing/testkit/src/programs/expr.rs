@@ -75,7 +75,10 @@ impl Programs {
                 Some(name) if !self.chance(4) && kind == Kind::Text && self.strict => {
                     format!("concat({name})")
                 }
-                Some(name) if !self.chance(4) => name,
+                Some(name) if !self.chance(4) => {
+                    let is_twin = self.vars.iter().any(|var| var.name == name && var.is_twin());
+                    if is_twin { format!("({name} + 0)") } else { name }
+                }
                 _ => self.literal(kind),
             };
         }

@@ -16,6 +16,8 @@
 //! - A row whose values cannot be stored leaves the errors of all its columns. So the number of conditions is not asked for, nor a second one.
 //! - A text that is no number is taken for one in silence where it is the value of a `?`.
 //! - A DATE of a column or variable becomes a BIGINT with six zeros for the time of day.
+//! - A variable that is UNSIGNED keeps its bits in one of the same size that is not: 200 becomes -56.
+//! - SET of a local variable forgets conditions of earlier statements if its function names a table that is not there.
 //!
 //! Nothing runs without end: every loop counts, a procedure calls those before it and itself with one less to go, triggers of a table
 //! change tables behind it.
@@ -89,6 +91,14 @@ struct Var {
     kind: Kind,
     /// A loop or a recursion ends by it: it is not given other values.
     fixed: bool,
+    ty: &'static str,
+}
+
+impl Var {
+    /// It is UNSIGNED, and there is a type of the same size that is not.
+    fn is_twin(&self) -> bool {
+        matches!(self.ty, "tinyint unsigned" | "bigint unsigned")
+    }
 }
 
 /// A label in scope.
@@ -108,6 +118,8 @@ struct Routine {
     quiet: bool,
     /// It is a function that changes something.
     changes: bool,
+    /// It names a table that is not there.
+    lost: bool,
 }
 
 /// A maker of scripts: one seed gives the same always.
@@ -292,8 +304,14 @@ impl Programs {
 
     fn function(&mut self, n: usize) {
         let changes = self.chance(2);
-        let mut routine =
-            Routine { name: format!("f{n}"), params: Vec::new(), returns: None, quiet: true, changes };
+        let mut routine = Routine {
+            name: format!("f{n}"),
+            params: Vec::new(),
+            returns: None,
+            quiet: true,
+            changes,
+            lost: false,
+        };
         self.begin_program(Place::Function, 8);
         let params = self.params(&mut routine, false);
         // Whether texts of several character sets go together is asked of 5.6 at other times.
@@ -305,19 +323,27 @@ impl Programs {
         let reads = self.of(&["deterministic", "reads sql data", "modifies sql data", "no sql"]);
         self.line(&format!("create function f{n}({}) returns {returns} {reads}", params.join(", ")));
         self.routines.push(Routine { returns: None, ..routine.clone() });
+        let start = self.out.len();
         self.body(Some(kind));
+        routine.lost = self.out[start..].contains("nope");
         self.routines.pop();
         self.routines.push(routine);
     }
 
     fn procedure(&mut self, n: usize) {
         let quiet = n < 2;
-        let mut routine =
-            Routine { name: format!("p{n}"), params: Vec::new(), returns: None, quiet, changes: true };
+        let mut routine = Routine {
+            name: format!("p{n}"),
+            params: Vec::new(),
+            returns: None,
+            quiet,
+            changes: true,
+            lost: false,
+        };
         self.begin_program(if quiet { Place::Quiet } else { Place::Procedure }, if quiet { 8 } else { 16 });
         let mut params = vec!["in k int".to_owned()];
         params.extend(self.params(&mut routine, true));
-        self.vars.push(Var { name: "k".into(), kind: Kind::Int, fixed: true });
+        self.vars.push(Var { name: "k".into(), kind: Kind::Int, fixed: true, ty: "int" });
         self.line(&format!("create procedure p{n}({})", params.join(", ")));
         // It may call itself.
         self.routines.push(routine);
@@ -328,10 +354,13 @@ impl Programs {
         (0..self.below(4))
             .map(|n| {
                 let mode = if modes { self.of(&["in", "out", "inout"]) } else { "" };
-                let (ty, kind) = TYPES[self.below(TYPES.len())];
+                let (ty, kind) = match TYPES[self.below(TYPES.len())] {
+                    ("tinyint unsigned" | "bigint unsigned", kind) if mode != "in" && modes => ("int", kind),
+                    chosen => chosen,
+                };
                 routine.params.push((mode, kind));
                 let name = format!("a{n}");
-                self.vars.push(Var { name: name.clone(), kind, fixed: false });
+                self.vars.push(Var { name: name.clone(), kind, fixed: false, ty });
                 format!("{mode} {name} {ty}").trim_start().to_owned()
             })
             .collect()

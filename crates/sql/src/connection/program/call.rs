@@ -78,6 +78,9 @@ pub(super) fn unknown_to(state: &SessionState, kind: ProgramKind, database: &str
     if may { unknown(kind, &format!("{database}.{name}")) } else { denied(state, database, name) }
 }
 
+/// A procedure, what gets the values of its parameters, and the values they have at first.
+type Entering = (Arc<Routine>, Vec<Given>, Vec<Value<'static>>);
+
 impl Connection {
     /// CALL, as a statement of a client.
     pub(in crate::connection) fn call(
@@ -87,14 +90,13 @@ impl Connection {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
-        let (routine, given, values) = self.arguments(call, |c, expr| {
-            let target = match &expr.kind {
-                ExprKind::UserVar(name) => Given::User(name.name.into()),
-                ExprKind::Param(number) => Given::Prepared(*number as usize),
-                _ => Given::Nowhere,
-            };
-            Ok((target, c.evaluate(expr, sql, params)?))
-        })?;
+        let target_of = |expr: &ast::Expr<'_>| match &expr.kind {
+            ExprKind::UserVar(name) => Given::User(name.name.into()),
+            ExprKind::Param(number) => Given::Prepared(*number as usize),
+            _ => Given::Nowhere,
+        };
+        let (routine, given, values) =
+            self.arguments(call, target_of, |c, expr| c.evaluate(expr, sql, params))?;
         check_depth(self.state.program.depth)?;
         self.state.program.depth += 1;
         let done = self.enter(routine, given, values).and_then(|frame| {
@@ -121,34 +123,56 @@ impl Connection {
             return Err(SqlError::new(1105, "a call of a stored program that is none"));
         };
         let outer = self.program.types.replace(frame.types.clone());
-        let found = self.arguments(call, |c, expr| match &expr.kind {
+        let target_of = |expr: &ast::Expr<'_>| match &expr.kind {
             ExprKind::Local(place) => {
-                let at = *place as usize;
-                let of_row = code.code.vars[at].of_row.as_ref();
-                let target = match of_row.is_none_or(|of_row| of_row.writable) {
+                let of_row = code.code.vars[*place as usize].of_row.as_ref();
+                match of_row.is_none_or(|of_row| of_row.writable) {
                     true => Given::Local(*place),
                     false => Given::Nowhere,
-                };
-                Ok((target, (frame.locals[at].clone(), frame.types[at].clone())))
+                }
             }
-            ExprKind::UserVar(name) => {
-                let value = c.evaluate(expr, &fragment.text, &frame.locals)?;
-                Ok((Given::User(name.name.into()), value))
+            ExprKind::UserVar(name) => Given::User(name.name.into()),
+            _ => Given::Nowhere,
+        };
+        let found = self.arguments(call, target_of, |c, expr| match &expr.kind {
+            ExprKind::Local(place) => {
+                let at = *place as usize;
+                Ok((frame.locals[at].clone(), frame.types[at].clone()))
             }
-            _ => Ok((Given::Nowhere, c.evaluate(expr, &fragment.text, &frame.locals)?)),
+            _ => c.evaluate(expr, &fragment.text, &frame.locals),
         });
         self.program.types = outer;
         let (routine, given, values) = found?;
         self.enter(routine, given, values).map(|frame| Next::Call(Box::new(frame)))
     }
 
-    /// The procedure that is called, and its arguments.
-    #[allow(clippy::type_complexity)]
+    /// The procedure that is called, and its arguments: `target_of` tells what gets the value of a parameter. What functions in them
+    /// have changed is taken back if one of them fails.
     fn arguments(
         &mut self,
         call: &ast::CallProcedure<'_>,
-        mut value: impl FnMut(&mut Connection, &ast::Expr<'_>) -> SqlResult<(Given, (Value<'static>, SqlType))>,
-    ) -> SqlResult<(Arc<Routine>, Vec<Given>, Vec<Value<'static>>)> {
+        target_of: impl Fn(&ast::Expr<'_>) -> Given,
+        value: impl FnMut(&mut Connection, &ast::Expr<'_>) -> SqlResult<(Value<'static>, SqlType)>,
+    ) -> SqlResult<Entering> {
+        let is_plain = |arg: &ast::Expr<'_>| {
+            let kind = &arg.kind;
+            matches!(
+                kind,
+                ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::UserVar(_) | ExprKind::Param(_)
+            )
+        };
+        match call.args.iter().all(is_plain) {
+            true => self.find_arguments(call, target_of, value),
+            false => self.as_one_statement(|connection| connection.find_arguments(call, target_of, value)),
+        }
+    }
+
+    fn find_arguments(
+        &mut self,
+        call: &ast::CallProcedure<'_>,
+        target_of: impl Fn(&ast::Expr<'_>) -> Given,
+        mut value: impl FnMut(&mut Connection, &ast::Expr<'_>) -> SqlResult<(Value<'static>, SqlType)>,
+    ) -> SqlResult<Entering> {
         let database = match call.name.schema {
             Some(schema) => schema.to_string(),
             None if self.state.database.is_empty() => {
@@ -175,32 +199,22 @@ impl Connection {
         self.check_recursion(&routine)?;
         let (mut given, mut values) = (Vec::new(), Vec::new());
         for (at, (arg, param)) in call.args.iter().zip(&routine.params).enumerate() {
+            let target = if param.mode == ParamMode::In { Given::Nowhere } else { target_of(arg) };
+            if param.mode != ParamMode::In && target == Given::Nowhere {
+                // Before it is evaluated, but behind the arguments before it.
+                let message = format!(
+                    "OUT or INOUT argument {} for routine {database}.{name} is not a variable or NEW pseudo-variable \
+                     in BEFORE trigger",
+                    at + 1
+                );
+                return Err(SqlError::new(1414, message));
+            }
+            given.push(target);
             let strict = self.state.vars.sql_mode.is_strict() && param.mode != ParamMode::Out;
             let before = self.state.warnings.refuse(strict);
             let found = value(self, arg);
-            let (target, (found, from)) = self.state.warnings.end_refusing(before, found)?;
-            let found = match param.mode {
-                ParamMode::In => {
-                    given.push(Given::Nowhere);
-                    found
-                }
-                _ if target == Given::Nowhere => {
-                    let message = format!(
-                        "OUT or INOUT argument {} for routine {database}.{name} is not a variable or NEW pseudo-variable \
-                         in BEFORE trigger",
-                        at + 1
-                    );
-                    return Err(SqlError::new(1414, message));
-                }
-                ParamMode::Out => {
-                    given.push(target);
-                    Value::Null
-                }
-                ParamMode::InOut => {
-                    given.push(target);
-                    found
-                }
-            };
+            let (found, from) = self.state.warnings.end_refusing(before, found)?;
+            let found = if param.mode == ParamMode::Out { Value::Null } else { found };
             values.push(self.stored(&param.ty, &param.name, found, &from)?);
         }
         Ok((routine, given, values))
@@ -257,7 +271,7 @@ impl Connection {
         })
     }
 
-    fn check_recursion(&self, routine: &Routine) -> SqlResult<()> {
+    fn check_recursion(&mut self, routine: &Routine) -> SqlResult<()> {
         let same = |(kind, database, name): &&(ProgramKind, Arc<str>, Arc<str>)| {
             *kind == routine.kind && *database == routine.database && name.eq_ignore_ascii_case(&routine.name)
         };
@@ -269,16 +283,18 @@ impl Connection {
             return Err(SqlError::new(1424, "Recursive stored functions and triggers are not allowed."));
         }
         let limit = self.state.vars.get(id::MAX_SP_RECURSION_DEPTH).uint();
-        match times > limit {
-            true => Err(SqlError::new(
-                1456,
-                format!(
-                    "Recursive limit {limit} (as set by the max_sp_recursion_depth variable) was exceeded for routine {}",
-                    routine.name
-                ),
-            )),
-            false => Ok(()),
+        if times <= limit {
+            return Ok(());
         }
+        let message = format!(
+            "Recursive limit {limit} (as set by the max_sp_recursion_depth variable) was exceeded for routine {}",
+            routine.name
+        );
+        let e = SqlError::new(1456, message);
+        // Who asks for more than the error is told that it is not there, too.
+        self.note_error_once(&e);
+        self.note_error_once(&unknown(routine.kind, &format!("{}.{}", routine.database, routine.name)));
+        Err(e)
     }
 
     /// Ends a program, however it ends.

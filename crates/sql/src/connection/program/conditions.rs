@@ -9,6 +9,7 @@ use vaquita_exec::Outcome;
 use vaquita_parser::ast::{
     ConditionItem, ConditionValue, Diagnostics, DiagnosticsTarget, Expr, GetDiagnostics, Signal,
 };
+use vaquita_session::state::{Place, Taken};
 use vaquita_types::error::Signalled;
 use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning};
 
@@ -122,16 +123,30 @@ impl Connection {
         for (item, value) in signal.items {
             self.set_item(&mut condition, *item, value, sql, params)?;
         }
+        let mut replaced = None;
         match (signal.again, caught) {
             // What was caught stays in front of what is signalled anew, unless the handler's statements have forgotten it.
-            (true, Some(caught)) => {
-                self.program.again = signal.condition.is_none().then_some(caught.condition);
-            }
+            (true, Some(caught)) => match signal.condition {
+                None => self.program.again = Some(caught.condition),
+                Some(_) => {
+                    self.program.again = None;
+                    replaced = Some(caught.condition);
+                }
+            },
             _ => self.state.warnings.clear(),
         }
         if condition.level == Level::Error {
             self.state.warnings.push_whole(condition.clone());
             return Err(error_of(condition));
+        }
+        if let Some(caught) = replaced {
+            // It stays in front of the warning, and the handler forgets nothing of what it has taken care of.
+            if !self.state.warnings.list().contains(&caught) {
+                self.state.warnings.push_whole(caught);
+            }
+            if let Some(of) = self.program.caught.last_mut() {
+                of.told = true;
+            }
         }
         self.state.warnings.push_whole(condition);
         Ok(Outcome::default())
@@ -253,7 +268,7 @@ impl Connection {
         match target {
             DiagnosticsTarget::User(name) => self.state.user_vars.set(name.name, value, ty),
             DiagnosticsTarget::Local(place) => {
-                self.state.program.taken.push((*place, value, ty));
+                self.state.program.taken.push(Taken { into: Place::Local(*place), value, ty });
                 Ok(())
             }
             DiagnosticsTarget::Unknown(name) => {

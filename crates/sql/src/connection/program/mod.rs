@@ -80,6 +80,8 @@ struct Caught {
     condition: Warning,
     /// All conditions of the statement.
     all: Vec<Warning>,
+    /// The handler has told of them once more, by a warning of RESIGNAL: they stay when it ends.
+    told: bool,
     row_count: i64,
 }
 
@@ -436,7 +438,8 @@ impl Connection {
         let caught = self.program.caught.len();
         frame.activations.push(Activation { hidden: (first, frame.handlers.len()), back, caught });
         let all = self.state.warnings.list().to_vec();
-        self.program.caught.push(Caught { condition, all, row_count: self.state.row_count });
+        let row_count = self.state.row_count;
+        self.program.caught.push(Caught { condition, all, told: false, row_count });
         frame.at = code.handlers[frame.handlers[at]].start;
     }
 
@@ -444,7 +447,9 @@ impl Connection {
     fn handled(&mut self, frame: &mut Frame, handler: usize) -> Next {
         let Some(activation) = frame.activations.pop() else { return Next::Step };
         // What the handler took care of goes; what its statements raised stays.
-        if let Some(caught) = self.program.caught.get(activation.caught) {
+        if let Some(caught) = self.program.caught.get(activation.caught)
+            && !caught.told
+        {
             self.state.warnings.forget(&caught.all);
         }
         self.program.caught.truncate(activation.caught);

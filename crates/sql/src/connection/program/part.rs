@@ -12,7 +12,7 @@ use vaquita_exec::{Outcome, Planned};
 use vaquita_expr::{CompileCx, EvalCx, Row, compile};
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_session::sink::{ColumnMeta, Completion, ResultSink};
-use vaquita_session::state::Noted;
+use vaquita_session::state::{Noted, Place, Taken};
 use vaquita_session::status::Com;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::{ColumnType, Level, SqlError, SqlResult, SqlType, Value, memory};
@@ -149,8 +149,7 @@ impl Connection {
         let taken = std::mem::take(&mut self.state.program.taken);
         let is_diagnostics = self.kind == Com::GetDiagnostics && !taken.is_empty();
         let conditions = is_diagnostics.then(|| self.state.warnings.set_aside());
-        let mut taken = taken.into_iter();
-        let done = taken.try_for_each(|(place, value, ty)| self.set_local(frame, place, value, &ty));
+        let done = self.take(frame, taken);
         let Some(conditions) = conditions else { return done };
         // What was asked for stays; what a variable cannot take is one condition more, and no failure.
         self.state.warnings = conditions;
@@ -216,7 +215,15 @@ impl Connection {
             return Ok(());
         }
         let taken = std::mem::take(&mut self.state.program.taken);
-        taken.into_iter().try_for_each(|(place, value, ty)| self.set_local(frame, place, value, &ty))
+        self.take(frame, taken)
+    }
+
+    /// Gives variables their values, in their order: those behind one that cannot take its value keep theirs.
+    fn take(&mut self, frame: &mut Frame, taken: Vec<Taken>) -> SqlResult<()> {
+        taken.into_iter().try_for_each(|Taken { into, value, ty }| match into {
+            Place::Local(place) => self.set_local(frame, place, value, &ty),
+            Place::User(name) => self.state.user_vars.set(&name, value, ty),
+        })
     }
 
     fn run_fragment(
@@ -374,9 +381,17 @@ impl Connection {
         if changes_nothing || !self.state.vars.sql_mode.is_strict() {
             return run(self, frame);
         }
+        self.as_one_statement(|connection| run(connection, frame))
+    }
+
+    /// Runs what evaluates several things as one statement of the engine.
+    pub(super) fn as_one_statement<R>(
+        &mut self,
+        run: impl FnOnce(&mut Connection) -> SqlResult<R>,
+    ) -> SqlResult<R> {
         self.in_statement(|connection| {
             let outer = std::mem::replace(&mut connection.program.stores, true);
-            let done = run(connection, frame);
+            let done = run(connection);
             connection.program.stores = outer;
             done
         })
