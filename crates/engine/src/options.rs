@@ -115,7 +115,7 @@ impl Options {
             max_purge_lag_delay: 0,
             hot_set: HotSetSettings { file: "ib_buffer_pool".into(), pct: 100, dump_at_shutdown: false },
             buffer_pool_load_at_startup: false,
-            sort_buffer_size: 64 << 20,
+            sort_buffer_size: 8 << 20,
             build_threads: std::thread::available_parallelism().map_or(1, |n| n.get().min(4)),
             word_sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
             online_alter_log_max_size: 128 << 20,
