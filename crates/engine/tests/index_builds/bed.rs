@@ -188,7 +188,7 @@ impl Bed {
         options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 4 << 20 }];
         options.txn.rollback_segments = 2;
         // Runs of a few entries, and more of them than one merge takes.
-        options.sort_buffer_size = 1 << 10;
+        options.sort_buffer_size = 1 << 8;
         let fs = Watched { disk, moments: Arc::default() };
         let engine = Engine::open_with(Arc::new(fs.clone()), Arc::new(ManualClock::new()), options).unwrap();
         let files = fs.disk.files();
