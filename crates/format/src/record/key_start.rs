@@ -4,6 +4,7 @@
 
 use crate::index_def::{FieldCmp, IndexDef};
 use crate::tuple::TupleField;
+use vaquita_base::codec;
 
 /// Bytes of a start.
 const LEN: usize = 16;
@@ -39,7 +40,7 @@ impl KeyStart {
             }
         }
         scratch.resize(LEN, 0);
-        let word = |at: usize| vaquita_base::codec::get_u64(scratch, at);
+        let word = |at: usize| codec::get_u64(scratch, at);
         KeyStart([word(0), word(8)])
     }
 }
@@ -79,7 +80,9 @@ fn ordered(number: f64) -> [u8; 8] {
         _ if bits >> 63 == 1 => !bits,
         _ => bits | 1 << 63,
     };
-    turned.to_be_bytes()
+    let mut out = [0; 8];
+    codec::put_u64(&mut out, 0, turned);
+    out
 }
 
 #[cfg(test)]
