@@ -17,11 +17,7 @@ pub fn engine(e: &Error) -> SqlError {
     }
     match e {
         Error::DuplicateKey { index, value, .. } => duplicate_entry(value, index),
-        Error::NoReferencedRow { key, .. } => {
-            let key = foreign_key_text(key);
-            let text = format!("Cannot add or update a child row: a foreign key constraint fails ({key})");
-            SqlError::new(1452, text)
-        }
+        Error::NoReferencedRow { key, .. } => no_referenced_row(key),
         Error::RowIsReferenced { key, .. } => {
             let key = foreign_key_text(key);
             let text =
@@ -185,8 +181,14 @@ pub fn foreign_key_parts(key: &ForeignKey) -> String {
     )
 }
 
+/// 1452: a row refers to none by this foreign key.
+pub fn no_referenced_row(key: &ForeignKey) -> SqlError {
+    let key = foreign_key_text(key);
+    SqlError::new(1452, format!("Cannot add or update a child row: a foreign key constraint fails ({key})"))
+}
+
 /// A foreign key as error messages describe it.
-pub fn foreign_key_text(key: &ForeignKey) -> String {
+fn foreign_key_text(key: &ForeignKey) -> String {
     let child_db = key.child.split_once('/').map_or("", |(db, _)| db);
     let (parent_db, parent) = key.parent.split_once('/').unwrap_or(("", &key.parent));
     let columns = |names: &[String]| {

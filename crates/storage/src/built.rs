@@ -43,7 +43,6 @@ impl Storage {
     pub fn build_page(&self, id: PageId, write: impl FnOnce(&mut [u8])) -> Result<()> {
         let mut guard = self.pool().create(id)?;
         let bytes = guard.bytes_mut();
-        bytes.fill(0);
         fil::init(bytes, id.space, id.page_no);
         write(bytes);
         // Redo of whatever comes later is above it.

@@ -12,8 +12,8 @@ use crate::dict::build::TableParts;
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
-use crate::row::entry;
-use crate::table::{Column, ForeignKey, ReferentialAction, Table};
+use crate::row::foreign::no_parent;
+use crate::table::{Column, ForeignKey, ReferentialAction};
 use std::sync::Arc;
 use vaquita_btree::Cursor;
 use vaquita_format::column::{MType, prtype};
@@ -132,33 +132,11 @@ fn check_rows(core: &Core, key: &ForeignKey) -> Result<()> {
             .collect();
         let refers = !record.is_deleted() && values.iter().all(|v| v.data.is_some());
         if refers && rows::read_some(&core.storage, index, &values, 1)?.is_empty() {
-            return Err(no_parent(&child, key, &ours, values));
+            return Err(no_parent(&child, key, &ours, values.iter().map(|v| v.data)));
         }
         more = cursor.next()?;
     }
     Ok(())
-}
-
-/// Rows of a table refer by these values of its columns to none.
-pub(super) fn no_parent<'v>(
-    child: &Table,
-    key: &ForeignKey,
-    columns: &[usize],
-    values: impl IntoIterator<Item = TupleField<'v>>,
-) -> Error {
-    let mut value = String::new();
-    for (&column, field) in columns.iter().zip(values) {
-        if !value.is_empty() {
-            value.push('-');
-        }
-        entry::push_text(&child.columns[column], field.data, &mut value);
-    }
-    Error::NoReferencedRow {
-        table: key.child.clone(),
-        constraint: key.id.clone(),
-        key: Box::new(key.clone()),
-        value,
-    }
 }
 
 /// A foreign key of a table, named without its database.

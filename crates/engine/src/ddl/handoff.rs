@@ -2,7 +2,7 @@
 //!
 //! Entries go from one to the other some hundred at a time, packed; who makes them waits when a few batches are not loaded yet.
 
-use super::load::FILL;
+use super::load::of_rows;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::online::packed::{self, LEN};
@@ -10,8 +10,6 @@ use crate::row::clustered::too_big;
 use crate::table::Table;
 use smallvec::SmallVec;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use vaquita_base::codec::{get_u32, put_u32};
-use vaquita_btree::BulkBuilder;
 use vaquita_format::tuple::{Tuple, TupleField};
 
 /// Bytes of a batch.
@@ -45,11 +43,7 @@ impl Giver {
     /// # Errors
     /// Some error if the other thread has ended: that one's is what counts.
     pub(super) fn push(&mut self, fields: &[TupleField<'_>]) -> Result<()> {
-        let start = self.batch.len();
-        self.batch.resize(start + LEN, 0);
-        packed::push_all(&mut self.batch, fields);
-        let len = self.batch.len() - start - LEN;
-        put_u32(&mut self.batch, start, len as u32);
+        packed::push_entry(&mut self.batch, fields);
         if self.batch.len() < BATCH { Ok(()) } else { self.send(false) }
     }
 
@@ -74,14 +68,14 @@ impl Taker {
     /// # Errors
     /// Rows that are too big, no space, errors of pages.
     pub(super) fn load(self, core: &Core, to: &Table) -> Result<()> {
-        let mut builder = BulkBuilder::new(&to.clustered().tree, &core.storage, FILL).of_new_file();
+        let mut builder = of_rows(core, to);
         for (batch, last) in self.0 {
             let mut at = 0;
             while at < batch.len() {
-                let end = at + LEN + get_u32(&batch, at) as usize;
-                let fields: SmallVec<[TupleField<'_>; 16]> = packed::fields(&batch[at + LEN..end]).collect();
+                let entry = packed::entry_at(&batch, at);
+                let fields: SmallVec<[TupleField<'_>; 16]> = packed::fields(entry).collect();
                 builder.push(&Tuple::new(&fields)).map_err(|e| too_big(to, e))?;
-                at = end;
+                at += LEN + entry.len();
             }
             if last {
                 builder.finish()?;

@@ -13,13 +13,14 @@
 //! Nothing is written before the keys themselves are.
 
 use super::ForeignKeySpec;
-use super::foreign::{Planned, begins_with, check_all, no_parent, plan_for, positions, refused};
+use super::foreign::{Planned, begins_with, check_all, plan_for, positions, refused};
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::online::packed;
 use crate::progress::{Progress, Stage};
+use crate::row::foreign::no_parent;
 use crate::table::{Columns, ForeignKey, Index, RowChange, RowObserver, Table};
 use crate::waits::check_interrupt;
 use parking_lot::Mutex;
@@ -268,7 +269,7 @@ impl Held {
     }
 
     fn no_parent(&self, key: &Key, value: &[u8]) -> Error {
-        no_parent(&self.child, &key.key, &key.ours, packed::fields(value))
+        no_parent(&self.child, &key.key, &key.ours, packed::fields(value).map(|v| v.data))
     }
 
     /// Nothing is noted any more.

@@ -18,6 +18,11 @@ pub(super) const FILL: u32 = 94;
 /// Rows after which their number is told.
 pub(super) const TOLD: u64 = 512;
 
+/// Builds the clustered index of a table that is in a file of its own, which a crash makes go.
+pub(super) fn of_rows<'c>(core: &'c Core, to: &'c Table) -> BulkBuilder<'c> {
+    BulkBuilder::new(&to.clustered().tree, &core.storage, FILL).of_new_file()
+}
+
 /// Makes the trees of indexes, of whose entries each has some sorters.
 ///
 /// # Errors

@@ -20,7 +20,7 @@
 //! The new table has a temporary name: it is dropped when the folder is opened again.
 
 use super::handoff::{Giver, handoff};
-use super::load::{FILL, TOLD, load_all, same_key};
+use super::load::{TOLD, load_all, of_rows, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
@@ -321,7 +321,6 @@ impl Rebuild {
             rows,
             entries: to.indexes[1..].iter().map(sorter).collect(),
         };
-        let builder = || Box::new(BulkBuilder::new(&to.clustered().tree, &core.storage, FILL).of_new_file());
         let entries = match in_order {
             true if core.options.build_threads > 1 => {
                 let (giver, taker) = handoff();
@@ -334,7 +333,10 @@ impl Rebuild {
                     entries
                 })?
             }
-            true => self.scan_and_load(core, progress, convert, loading(Rows::Loaded(builder())))?,
+            true => {
+                let rows = Rows::Loaded(Box::new(of_rows(core, &to)));
+                self.scan_and_load(core, progress, convert, loading(rows))?
+            }
             false => {
                 let rows = Rows::Sorted(Box::new(sorter(to.clustered())));
                 self.scan_and_load(core, progress, convert, loading(rows))?
@@ -451,7 +453,7 @@ impl Rebuild {
     fn load_rows(&self, core: &Core, rows: Sorter<'_>) -> Result<()> {
         let (to, index) = (&*self.to, self.to.clustered());
         let n = index.def().n_uniq();
-        let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).of_new_file();
+        let mut builder = of_rows(core, to);
         let mut before: Vec<Option<Vec<u8>>> = Vec::new();
         core.metrics.sort_files.add(rows.files());
         let each = |fields: &[TupleField<'_>]| {

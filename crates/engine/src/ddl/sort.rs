@@ -11,13 +11,13 @@
 //! Temporary files are left behind; the next opening removes them.
 
 use crate::error::Result;
-use crate::online::packed::{self, LEN};
+use crate::online::packed::{self, LEN, entry_at};
 use crate::online::temp_file::{TempFile, io};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use vaquita_base::checksum::crc32c;
-use vaquita_base::codec::{get_u32, push_u32, put_u32};
+use vaquita_base::codec::{get_u32, push_u32};
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::record::{KeyStart, compare_fields};
 use vaquita_format::tuple::TupleField;
@@ -86,10 +86,7 @@ impl<'s> Sorter<'s> {
             self.def.name()
         );
         let start = self.bytes.len();
-        self.bytes.resize(start + LEN, 0);
-        packed::push_all(&mut self.bytes, fields);
-        let len = self.bytes.len() - start - LEN;
-        put_u32(&mut self.bytes, start, len as u32);
+        packed::push_entry(&mut self.bytes, fields);
         let key = KeyStart::of(&self.def, fields.iter().copied(), &mut self.scratch);
         self.places.push(Place { key, at: start });
         self.is_full()
@@ -154,8 +151,7 @@ impl<'s> Sorter<'s> {
         run.buffer = std::mem::take(&mut self.scratch);
         run.buffer.clear();
         for &Place { at, .. } in &self.places {
-            let end = at + LEN + get_u32(&self.bytes, at) as usize;
-            run.push(&self.bytes[at..end])?;
+            run.push(&self.bytes[at..at + LEN + entry_at(&self.bytes, at).len()])?;
         }
         self.scratch = run.end()?;
         self.runs.push(run);
@@ -273,11 +269,6 @@ impl<'d> Merge<'d> {
         let whole = || compare(self.def, self.runs[a].entry(), self.runs[b].entry());
         key_a.cmp(&key_b).then_with(whole).is_lt()
     }
-}
-
-fn entry_at(bytes: &[u8], start: usize) -> &[u8] {
-    let len = get_u32(bytes, start) as usize;
-    &bytes[start + LEN..start + LEN + len]
 }
 
 fn compare(def: &IndexDef, a: &[u8], b: &[u8]) -> Ordering {

@@ -1,7 +1,7 @@
 //! Fields one after the other as bytes, for sorts and logs in temporary files: each a length (u32; all ones: NULL) and its
 //! bytes. Nothing of it outlives the process.
 
-use vaquita_base::codec::{get_u32, push_u32};
+use vaquita_base::codec::{get_u32, push_u32, put_u32};
 use vaquita_format::tuple::TupleField;
 
 /// Bytes of a length.
@@ -16,6 +16,21 @@ pub(crate) fn push(out: &mut Vec<u8>, field: Option<&[u8]>) {
 /// Appends fields.
 pub(crate) fn push_all(out: &mut Vec<u8>, fields: &[TupleField<'_>]) {
     fields.iter().for_each(|field| push(out, field.data));
+}
+
+/// Appends fields and the length of it all before them.
+pub(crate) fn push_entry(out: &mut Vec<u8>, fields: &[TupleField<'_>]) {
+    let start = out.len();
+    out.resize(start + LEN, 0);
+    push_all(out, fields);
+    let len = out.len() - start - LEN;
+    put_u32(out, start, len as u32);
+}
+
+/// The fields, packed, of the entry that begins there.
+pub(crate) fn entry_at(bytes: &[u8], start: usize) -> &[u8] {
+    let len = get_u32(bytes, start) as usize;
+    &bytes[start + LEN..start + LEN + len]
 }
 
 /// The fields that were packed.

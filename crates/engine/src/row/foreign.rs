@@ -68,15 +68,35 @@ fn values(table: &Table, row: &impl Columns, columns: &[usize]) -> Option<Vec<Ve
     columns.iter().map(|&c| row.column(table, c).map(<[u8]>::to_vec)).collect()
 }
 
-fn text(table: &Table, columns: &[usize], values: &[Vec<u8>]) -> String {
+fn text<'v>(table: &Table, columns: &[usize], values: impl IntoIterator<Item = Field<'v>>) -> String {
     let mut out = String::new();
     for (&column, value) in columns.iter().zip(values) {
         if !out.is_empty() {
             out.push('-');
         }
-        push_text(&table.columns[column], Some(value), &mut out);
+        push_text(&table.columns[column], value, &mut out);
     }
     out
+}
+
+/// A row of a table refers by these values of its columns to none.
+pub(crate) fn no_parent<'v>(
+    child: &Table,
+    key: &ForeignKey,
+    columns: &[usize],
+    values: impl IntoIterator<Item = Field<'v>>,
+) -> Error {
+    Error::NoReferencedRow {
+        table: key.child.clone(),
+        constraint: key.id.clone(),
+        key: Box::new(key.clone()),
+        value: text(child, columns, values),
+    }
+}
+
+/// Values that are there, as fields.
+fn present(values: &[Vec<u8>]) -> impl Iterator<Item = Field<'_>> {
+    values.iter().map(|value| Some(&value[..]))
 }
 
 /// The table of that name, which may be the one at hand.
@@ -148,12 +168,7 @@ fn check_parent(
         return Ok(());
     }
     let Some(wanted) = values(table, row, &columns) else { return Ok(()) };
-    let refuse = || Error::NoReferencedRow {
-        table: table.name.clone(),
-        constraint: key.id.clone(),
-        key: Box::new(key.clone()),
-        value: text(table, &columns, &wanted),
-    };
+    let refuse = || no_parent(table, key, &columns, present(&wanted));
     let Some(parent) = other(core, table, &key.parent)? else { return Err(refuse()) };
     let parent_index = positions(&parent, &key.parent_columns).and_then(|c| index_on(&parent, &c).cloned());
     let Some(parent_index) = parent_index else { return Err(refuse()) };
@@ -343,7 +358,7 @@ fn see_to_children(
         table: parent.name.clone(),
         constraint: what.key.id.clone(),
         key: Box::new(ForeignKey::clone(what.key)),
-        value: text(parent, what.columns, what.gone),
+        value: text(parent, what.columns, present(what.gone)),
     };
     lock_table(core, trx, &child, LockMode::IntentionShared)?;
     let mut last: Option<FoundRow> = None;

@@ -134,25 +134,9 @@ impl From<Error> for Failure {
 
 /// 1452: a row refers to nothing by a foreign key that was to be added.
 pub(in super::super) fn without_parent(e: &Error, definition: &Definition) -> Option<SqlError> {
-    let Error::NoReferencedRow { table, constraint, .. } = e else { return None };
-    let name = error::constraint_name(constraint);
-    let key = definition.foreign_keys.iter().find(|k| k.name.as_deref() == Some(name))?;
-    let spec = key.to_spec().ok()?;
-    let key = ForeignKey {
-        id: constraint.clone(),
-        // A table that is written anew has another name so far.
-        child: engine_name(&definition.database, &definition.name).unwrap_or_else(|_| table.clone()),
-        parent: spec.parent,
-        child_columns: spec.columns,
-        parent_columns: spec.parent_columns,
-        on_delete: spec.on_delete,
-        on_update: spec.on_update,
-    };
-    Some(SqlError::new(
-        1452,
-        format!(
-            "Cannot add or update a child row: a foreign key constraint fails ({})",
-            error::foreign_key_text(&key)
-        ),
-    ))
+    let Error::NoReferencedRow { key, .. } = e else { return None };
+    // A table that is written anew has another name so far, to itself, too.
+    let child = engine_name(&definition.database, &definition.name).ok()?;
+    let parent = if key.parent == key.child { child.clone() } else { key.parent.clone() };
+    Some(error::no_referenced_row(&ForeignKey { child, parent, ..ForeignKey::clone(key) }))
 }
