@@ -321,11 +321,11 @@ fn by_key(
     let mut bytes = Vec::new();
     while rows.advance()? {
         cx.state.poll()?;
-        let values: Vec<Value<'_>> = Values::new(&rows.body).collect();
+        let values: Vec<Value<'_>> = Values::new(rows.body()).collect();
         let mut tables = vec![TableRow::None; slot + 1];
         tables[slot] = TableRow::Values(&values);
         if key_of(keys, |k| &k.inner, cx, &Row { tables: &tables, ..*row }, &mut bytes)? {
-            sorter.push_and_spill(&bytes, &rows.body)?;
+            sorter.push_and_spill(&bytes, rows.body())?;
         }
     }
     let mut sorted = RowFile::new(&cx.state.vars.tmp_folders)?;

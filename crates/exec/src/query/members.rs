@@ -77,8 +77,8 @@ impl Members {
         let mut found = self.keys.contains(&key[..]);
         if let Some(file) = &self.file {
             let mut rows = file.starting_at(&key);
-            while !found && rows.advance()? && rows.key <= key {
-                found = rows.key == key;
+            while !found && rows.advance()? && rows.key() <= &key[..] {
+                found = rows.key() == key;
             }
         }
         Ok(Some(if found || !self.has_null { Some(found) } else { None }))

@@ -567,14 +567,14 @@ impl<'p> Exec<'p> {
         while rows.advance()? {
             cx.state.poll()?;
             if let Some(wanted) = &wanted {
-                match rows.key.cmp(wanted) {
+                match rows.key().cmp(wanted) {
                     Ordering::Less => continue,
                     Ordering::Equal => {}
                     Ordering::Greater => break,
                 }
             }
             let mut present = recycled(std::mem::take(&mut values));
-            present.extend(Values::new(&rows.body));
+            present.extend(Values::new(rows.body()));
             let flow = self.meet(std::iter::once(&present[..]), at, cx, row, next)?;
             values = recycled(present);
             if flow == Flow::Stop {

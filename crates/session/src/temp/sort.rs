@@ -11,9 +11,7 @@ use super::SortRoom;
 use super::folders::TmpFolders;
 use super::spill::{FileRows, io};
 use rustix::fs::FallocateFlags;
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -338,22 +336,19 @@ fn merge(
     mut each: impl FnMut(&[u8], &[u8]) -> SqlResult<bool>,
 ) -> SqlResult<()> {
     let buffer = (limit / runs.len().max(1)).clamp(4 << 10, 256 << 10);
-    let mut heap = BinaryHeap::with_capacity(runs.len());
-    for (i, run) in runs.iter().enumerate() {
-        let mut rows = Box::new(FileRows::new(file, run.start, run.end, buffer));
+    let mut heads = Vec::with_capacity(runs.len());
+    for run in runs {
+        let mut rows = FileRows::new(file, run.start, run.end, buffer);
         if rows.advance()? {
-            heap.push(Next { prefix: prefix(&rows.key), rows, run: i });
+            heads.push(rows);
         }
     }
-    while let Some(mut next) = heap.peek_mut() {
-        if !each(&next.rows.key, &next.rows.body)? {
+    let mut merging = Merging::new(heads);
+    while let Some(least) = merging.least() {
+        if !each(least.key(), least.body())? {
             return Ok(());
         }
-        // Its place among the others is found when it is let go.
-        match next.rows.advance()? {
-            true => next.prefix = prefix(&next.rows.key),
-            false => drop(PeekMut::pop(next)),
-        }
+        merging.advance()?;
     }
     Ok(())
 }
@@ -390,33 +385,69 @@ impl<'f> RunWriter<'f> {
     }
 }
 
-/// A run with its next row; the least key is on top of a heap, of equal ones the earliest run.
-struct Next<'f> {
-    prefix: u128,
-    rows: Box<FileRows<'f>>,
-    run: usize,
+/// Runs with their next rows in a tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): who has the least key is found
+/// with one comparison for each level. Of equal keys the one of the earliest run is less.
+struct Merging<'f> {
+    runs: Vec<FileRows<'f>>,
+    /// The first bytes of each run's key; none if it is at its end.
+    prefixes: Vec<Option<u128>>,
+    /// The number of runs that took part in this comparison and lost; the winner of all at 0. Run r is the leaf `runs.len() + r`.
+    losers: Vec<usize>,
 }
 
-impl Ord for Next<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let whole = || other.rows.key.cmp(&self.rows.key);
-        other.prefix.cmp(&self.prefix).then_with(whole).then(other.run.cmp(&self.run))
+impl<'f> Merging<'f> {
+    /// Of runs that are at their first rows.
+    fn new(runs: Vec<FileRows<'f>>) -> Merging<'f> {
+        let n = runs.len();
+        let prefixes = runs.iter().map(|run| Some(prefix(run.key()))).collect();
+        let mut merging = Merging { runs, prefixes, losers: vec![0; n] };
+        // The winners of all comparisons, from the leaves on.
+        let mut winners: Vec<usize> = (0..n).chain(0..n).collect();
+        for at in (1..n).rev() {
+            let (a, b) = (winners[2 * at], winners[2 * at + 1]);
+            let (less, greater) = if merging.is_less(a, b) { (a, b) } else { (b, a) };
+            (winners[at], merging.losers[at]) = (less, greater);
+        }
+        if n > 0 {
+            merging.losers[0] = winners[usize::from(n > 1)];
+        }
+        merging
+    }
+
+    /// Whether the next row of run `a` comes before that of run `b`.
+    #[inline]
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        match (self.prefixes[a], self.prefixes[b]) {
+            (Some(x), Some(y)) if x != y => x < y,
+            (Some(_), Some(_)) => (self.runs[a].key(), a) < (self.runs[b].key(), b),
+            (x, _) => x.is_some(),
+        }
+    }
+
+    /// The run with the least row, unless all are at their ends.
+    fn least(&self) -> Option<&FileRows<'f>> {
+        let &least = self.losers.first()?;
+        self.prefixes[least].map(|_| &self.runs[least])
+    }
+
+    /// Goes on behind the least row.
+    fn advance(&mut self) -> SqlResult<()> {
+        let mut winner = self.losers[0];
+        let run = &mut self.runs[winner];
+        self.prefixes[winner] = run.advance()?.then(|| prefix(run.key()));
+        let mut at = (self.runs.len() + winner) / 2;
+        while at > 0 {
+            let other = self.losers[at];
+            if self.is_less(other, winner) {
+                self.losers[at] = winner;
+                winner = other;
+            }
+            at /= 2;
+        }
+        self.losers[0] = winner;
+        Ok(())
     }
 }
-
-impl PartialOrd for Next<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Next<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Next<'_> {}
 
 #[cfg(test)]
 mod tests {

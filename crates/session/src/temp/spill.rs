@@ -2,7 +2,6 @@
 
 use super::folders::TmpFolders;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use vaquita_types::{SqlError, SqlResult};
@@ -12,6 +11,9 @@ const BUFFER: usize = 256 << 10;
 
 /// Bytes between two keys that are kept in memory, of rows in the order of their keys.
 const BLOCK: u64 = 16 << 10;
+
+/// Bytes before a row: the lengths of its key and of the rest.
+const LENGTHS: usize = 8;
 
 /// An error of a temporary file, as an error of the statement.
 pub fn io(e: &std::io::Error) -> SqlError {
@@ -95,14 +97,17 @@ fn push_row(key: &[u8], body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-/// Rows of a file, one after the other.
+/// Rows of a file, one after the other; each is looked at where it was read to.
 #[derive(Debug)]
 pub struct FileRows<'f> {
-    reader: BufReader<Part<'f>>,
-    /// Key of the present row.
-    pub key: Vec<u8>,
-    /// The present row.
-    pub body: Vec<u8>,
+    part: Part<'f>,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were read.
+    filled: usize,
+    /// Where the present row begins in the buffer, its key ends, it ends.
+    start: usize,
+    key_end: usize,
+    end: usize,
 }
 
 impl<'f> FileRows<'f> {
@@ -112,43 +117,62 @@ impl<'f> FileRows<'f> {
     }
 
     fn of(file: Held<'f>, start: u64, end: u64, buffer: usize) -> FileRows<'f> {
-        let reader = BufReader::with_capacity(buffer, Part { file, at: start, end });
-        FileRows { reader, key: Vec::new(), body: Vec::new() }
+        let part = Part { file, at: start, end };
+        FileRows { part, buffer: vec![0; buffer.max(LENGTHS)], filled: 0, start: 0, key_end: 0, end: 0 }
     }
 
-    /// Reads the next row into `key` and `body`; whether there is one.
+    /// Key of the present row.
+    pub fn key(&self) -> &[u8] {
+        &self.buffer[self.start..self.key_end]
+    }
+
+    /// The present row.
+    pub fn body(&self) -> &[u8] {
+        &self.buffer[self.key_end..self.end]
+    }
+
+    /// Goes to the next row; whether there is one.
     ///
     /// # Errors
     /// The file.
     pub fn advance(&mut self) -> SqlResult<bool> {
-        let mut read = || {
-            let buffer = self.reader.fill_buf()?;
-            if buffer.is_empty() {
+        if self.filled - self.end < LENGTHS && !self.fill(LENGTHS)? {
+            return Ok(false);
+        }
+        let lengths = &self.buffer[self.end..self.end + LENGTHS];
+        let of =
+            |at: usize| u32::from_le_bytes([lengths[at], lengths[at + 1], lengths[at + 2], lengths[at + 3]]);
+        let (key, body) = (of(0) as usize, of(4) as usize);
+        let len = LENGTHS + key + body;
+        if self.filled - self.end < len {
+            self.fill(len)?;
+        }
+        self.start = self.end + LENGTHS;
+        self.key_end = self.start + key;
+        self.end = self.key_end + body;
+        Ok(true)
+    }
+
+    /// Reads on until there are so many bytes behind the present row; whether there are any.
+    #[cold]
+    fn fill(&mut self, wanted: usize) -> SqlResult<bool> {
+        self.buffer.copy_within(self.end..self.filled, 0);
+        self.filled -= self.end;
+        (self.start, self.key_end, self.end) = (0, 0, 0);
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        while self.filled < wanted {
+            let n = self.part.read(&mut self.buffer[self.filled..]).map_err(|e| io(&e))?;
+            if n == 0 && self.filled == 0 {
                 return Ok(false);
             }
-            // Nearly all rows are in the buffer as a whole.
-            if let Some(([a, b, c, d, e, f, g, h], rest)) = buffer.split_first_chunk() {
-                let key = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
-                let len = key + u32::from_le_bytes([*e, *f, *g, *h]) as usize;
-                if let Some(row) = rest.get(..len) {
-                    self.key.clear();
-                    self.key.extend_from_slice(&row[..key]);
-                    self.body.clear();
-                    self.body.extend_from_slice(&row[key..]);
-                    self.reader.consume(8 + len);
-                    return Ok(true);
-                }
+            if n == 0 {
+                return Err(io(&std::io::ErrorKind::UnexpectedEof.into()));
             }
-            let mut lengths = [0; 8];
-            self.reader.read_exact(&mut lengths)?;
-            let [a, b, c, d, e, f, g, h] = lengths;
-            self.key.resize(u32::from_le_bytes([a, b, c, d]) as usize, 0);
-            self.body.resize(u32::from_le_bytes([e, f, g, h]) as usize, 0);
-            self.reader.read_exact(&mut self.key)?;
-            self.reader.read_exact(&mut self.body)?;
-            Ok(true)
-        };
-        read().map_err(|e: std::io::Error| io(&e))
+            self.filled += n;
+        }
+        Ok(true)
     }
 }
 
@@ -166,7 +190,8 @@ struct Part<'f> {
     end: u64,
 }
 
-impl Read for Part<'_> {
+impl Part<'_> {
+    /// Reads as many bytes as there are at once, and as have room; 0 at the end.
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let len = out.len().min((self.end - self.at) as usize);
         let file = match &self.file {
@@ -201,6 +226,29 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_all_lengths_are_read_with_any_buffer() {
+        let length = |n: usize| if n % 50 == 7 { 70_000 + n } else { n % 40 };
+        let row = |n: usize| (vec![n as u8; n % 5], vec![n as u8; length(n)]);
+        let mut file = RowFile::new(&TmpFolders::default()).unwrap();
+        for (key, body) in (0..400).map(row) {
+            file.push(&key, &body);
+            file.relieve().unwrap();
+        }
+        for buffer in [1, 9, 100, 64 << 10, 1 << 20] {
+            let mut rows = FileRows::new(&file.file, 0, file.written, buffer);
+            for (key, body) in (0..400).map(row) {
+                assert!(rows.advance().unwrap());
+                assert_eq!((rows.key(), rows.body()), (&key[..], &body[..]), "{buffer}");
+            }
+            assert!(!rows.advance().unwrap() && !rows.advance().unwrap());
+            // A row that ends too early is an error, not the end.
+            let mut rows = FileRows::new(&file.file, 0, file.written - 1, buffer);
+            let told = (0..400).map(|_| rows.advance()).find_map(Result::err);
+            assert_eq!(told.unwrap().code, 3);
+        }
+    }
+
+    #[test]
     fn rows_are_found_by_key_across_blocks() {
         let mut file = RowFile::new(&TmpFolders::default()).unwrap();
         // Keys with no rows, one row, and more rows than a block holds.
@@ -218,9 +266,9 @@ mod tests {
         for n in 0..101_u32 {
             let (mut rows, key) = (file.starting_at(&key(n)), key(n));
             let mut found = 0;
-            while rows.advance().unwrap() && rows.key[..] <= key[..] {
-                if rows.key == key {
-                    assert!(rows.body.starts_with(format!("{n} {found} ").as_bytes()));
+            while rows.advance().unwrap() && *rows.key() <= key[..] {
+                if rows.key() == key {
+                    assert!(rows.body().starts_with(format!("{n} {found} ").as_bytes()));
                     found += 1;
                 }
             }

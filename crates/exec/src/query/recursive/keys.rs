@@ -50,8 +50,8 @@ impl Keys {
             let hash = self.memory.hasher().hash_one(&self.key[..]);
             for sorted in self.files.iter().filter(|sorted| sorted.filter.may_have(hash)) {
                 let mut rows = sorted.file.starting_at(&self.key);
-                while rows.advance()? && rows.key <= self.key {
-                    if rows.key == self.key {
+                while rows.advance()? && rows.key() <= &self.key[..] {
+                    if rows.key() == self.key {
                         return Ok(false);
                     }
                 }
@@ -79,7 +79,7 @@ impl Keys {
                 keys += sorted.keys;
                 let mut rows = sorted.file.rows();
                 while rows.advance()? {
-                    sorter.push_and_spill(&rows.key, &[])?;
+                    sorter.push_and_spill(rows.key(), &[])?;
                 }
             }
         }

@@ -22,8 +22,6 @@ pub(super) struct Place {
     pub(super) end: u64,
     /// Groups of peers up to it.
     pub(super) group: u64,
-    /// It is the first of its peers.
-    pub(super) is_new: bool,
 }
 
 /// The ends of a frame, with what is the same for all rows.

@@ -133,7 +133,8 @@ impl<'p> Function<'p> {
     /// A partition begins.
     pub(super) fn begin(&self, width: usize) -> State {
         let sliding = match &self.plan.kind {
-            WindowKind::Aggregate(aggregate) => Some(Sliding {
+            // COUNT(*) is the length of the frame.
+            WindowKind::Aggregate(aggregate) if aggregate.kind != AggregateKind::CountStar => Some(Sliding {
                 accumulator: self.accumulator(aggregate),
                 low: 0,
                 high: 0,
@@ -204,7 +205,7 @@ impl<'p> Function<'p> {
                 let width = state.width;
                 match &mut state.sliding {
                     Some(sliding) => self.slide(sliding, store, aggregate, (start, end), width, cx)?,
-                    None => Value::Null,
+                    None => Value::Int((end - start) as i64),
                 }
             }
         })

@@ -1,7 +1,7 @@
 //! Rows on their way through the functions of a sort: cut into partitions, each row with its results.
 
 use super::function::{Function, State};
-use super::store::{Cursor, Store};
+use super::store::{Cursor, Store, are_same};
 use super::{PREFIX, frame};
 use vaquita_expr::{EvalCx, Row};
 use vaquita_plan::WindowsPlan;
@@ -46,7 +46,7 @@ impl<'p> Partitions<'p> {
         let (prefix, body) = body.split_first_chunk::<PREFIX>().unwrap_or((&[0; PREFIX], &[]));
         let mine = &key[..key.len().min(u32::from_le_bytes(*prefix) as usize)];
         let present = &mut self.present;
-        if present.store.rows > 0 && self.key != mine {
+        if present.store.rows > 0 && !are_same(&self.key, mine) {
             if !present.finish(cx, target)? {
                 return Ok(false);
             }
@@ -78,7 +78,6 @@ struct Partition<'p> {
     peers: Cursor,
     peer_there: bool,
     place: frame::Place,
-    key: Vec<u8>,
     results: Vec<Value<'static>>,
     /// Some function asks which rows are the peers of the present one; whether rows are peers of those before.
     needs_peers: bool,
@@ -102,7 +101,6 @@ impl<'p> Partition<'p> {
             peers: Cursor::default(),
             peer_there: false,
             place: frame::Place::default(),
-            key: Vec::new(),
             results: Vec::with_capacity(functions.len()),
             needs_peers: functions.iter().any(Function::needs_peers),
             needs_groups: functions.iter().any(Function::needs_groups),
@@ -122,7 +120,6 @@ impl<'p> Partition<'p> {
         self.states.extend(self.functions.iter().map(|function| function.begin(self.width)));
         (self.rows, self.peers, self.peer_there) = (Cursor::default(), Cursor::default(), false);
         (self.place, self.last_group) = (frame::Place::default(), 0);
-        self.key.clear();
     }
 
     /// Takes a row, and gives those whose results are known; whether more rows are wanted.
@@ -133,12 +130,12 @@ impl<'p> Partition<'p> {
         cx: &mut EvalCx<'_>,
         target: &mut impl Target,
     ) -> SqlResult<bool> {
-        self.store.push(key, body)?;
+        let is_new = self.store.push(if self.needs_groups { key } else { &[] }, body)?;
         let Some(lookahead) = self.lookahead else { return Ok(true) };
         if self.store.is_in_file() {
             return Ok(true);
         }
-        if self.needs_peers && self.store.begins_group() {
+        if is_new {
             self.last_group = self.store.rows - 1;
         }
         let known = self.store.rows.saturating_sub(lookahead);
@@ -147,9 +144,7 @@ impl<'p> Partition<'p> {
         if self.store.may_let_go() {
             let functions = self.functions.iter().zip(&self.states).map(|(f, state)| f.needs(state));
             let peers = if self.needs_peers { self.peers.next.saturating_sub(1) } else { u64::MAX };
-            // The last row stays, to be compared with the next one.
-            let rows = self.rows.next.min(self.store.rows - 1);
-            self.store.let_go(functions.fold(rows.min(peers), u64::min));
+            self.store.let_go(functions.fold(self.rows.next.min(peers), u64::min));
         }
         Ok(more)
     }
@@ -163,23 +158,24 @@ impl<'p> Partition<'p> {
 
     /// Gives the rows before this one that were not given yet.
     fn give(&mut self, before: u64, cx: &mut EvalCx<'_>, target: &mut impl Target) -> SqlResult<bool> {
-        let Partition { store, place, rows, peers, key, results, .. } = self;
+        let Partition { store, place, rows, peers, results, .. } = self;
         place.n = store.rows;
         while place.i < before && rows.advance(store)? {
             cx.state.poll()?;
-            place.is_new = self.needs_groups && (place.i == 0 || key != rows.key(store));
-            if place.is_new {
-                key.clear();
-                key.extend_from_slice(rows.key(store));
+            if rows.is_new(store) {
                 place.group += 1;
                 place.start = place.i;
                 if self.needs_peers {
                     if place.i == 0 {
                         self.peer_there = peers.advance(store)?;
                     }
-                    while self.peer_there && peers.key(store) == key {
+                    // It stands at the first of them.
+                    while self.peer_there {
                         self.peer_there = peers.advance(store)?;
                         place.end += 1;
+                        if self.peer_there && peers.is_new(store) {
+                            break;
+                        }
                     }
                 }
             }

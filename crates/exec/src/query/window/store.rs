@@ -10,10 +10,13 @@ use vaquita_types::SqlResult;
 /// Bytes of rows that are let go at once, at least.
 const LET_GO: usize = 64 << 10;
 
-/// Rows with the keys they are sorted by.
+/// Rows, each with whether it is the first of its peers.
 pub(super) struct Store {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    /// Where they end in `bytes`; none of them are there if they are in a file.
+    ends: Vec<usize>,
+    /// Key of the last row, if there is any.
+    key: Option<Vec<u8>>,
     /// Number of the first row that is still there.
     base: u64,
     file: Option<RowFile>,
@@ -23,22 +26,16 @@ pub(super) struct Store {
     pub(super) rows: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    start: usize,
-    key_end: usize,
-    end: usize,
-}
-
 impl Store {
     pub(super) fn new(limit: usize, folders: Arc<TmpFolders>) -> Store {
-        Store { bytes: Vec::new(), places: Vec::new(), base: 0, file: None, limit, folders, rows: 0 }
+        Store { bytes: Vec::new(), ends: Vec::new(), key: None, base: 0, file: None, limit, folders, rows: 0 }
     }
 
     /// Forgets all rows.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.ends.clear();
+        self.key = None;
         self.file = None;
         self.base = 0;
         self.rows = 0;
@@ -49,39 +46,52 @@ impl Store {
         self.file.is_some()
     }
 
-    /// Whether the last row's key is another one than that of the row before it.
-    pub(super) fn begins_group(&self) -> bool {
-        let key = |place: &Place| &self.bytes[place.start..place.key_end];
-        match self.places.as_slice() {
-            [.., before, last] => key(before) != key(last),
-            _ => true,
-        }
-    }
-
-    /// Takes a row.
-    pub(super) fn push(&mut self, key: &[u8], body: &[u8]) -> SqlResult<()> {
+    /// Takes a row; whether its key is another one than that of the row before it.
+    pub(super) fn push(&mut self, key: &[u8], body: &[u8]) -> SqlResult<bool> {
         self.rows += 1;
-        if let Some(file) = &mut self.file {
-            file.push(key, body);
-            return if file.is_full() { file.relieve() } else { Ok(()) };
-        }
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
+        let is_new = match &mut self.key {
+            Some(last) if are_same(last, key) => false,
+            Some(last) => {
+                last.clear();
+                last.extend_from_slice(key);
+                true
+            }
+            none => {
+                *none = Some(key.to_vec());
+                true
+            }
+        };
+        self.bytes.push(u8::from(is_new));
         self.bytes.extend_from_slice(body);
-        self.places.push(Place { start, key_end, end: self.bytes.len() });
-        if self.bytes.len() + self.places.len() * size_of::<Place>() > self.limit {
+        if let Some(file) = &mut self.file {
+            file.push(&[], &self.bytes);
+            self.bytes.clear();
+            if file.is_full() {
+                file.relieve()?;
+            }
+            return Ok(is_new);
+        }
+        self.ends.push(self.bytes.len());
+        if self.bytes.len() + self.ends.len() * size_of::<usize>() > self.limit {
             let file = self.file.insert(RowFile::new(&self.folders)?);
-            for place in &self.places {
-                file.push(&self.bytes[place.start..place.key_end], &self.bytes[place.key_end..place.end]);
+            let mut start = 0;
+            for end in std::mem::take(&mut self.ends) {
+                file.push(&[], &self.bytes[start..end]);
+                start = end;
                 if file.is_full() {
                     file.relieve()?;
                 }
             }
             self.bytes = Vec::new();
-            self.places = Vec::new();
         }
-        Ok(())
+        Ok(is_new)
+    }
+
+    /// Takes the row of this number, which is in memory, apart as [`parts`] does.
+    fn row(&self, number: u64) -> (bool, &[u8]) {
+        let at = (number - self.base) as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        parts(&self.bytes[start..self.ends[at]])
     }
 
     /// Whether it is worth asking which rows may go.
@@ -92,18 +102,14 @@ impl Store {
     /// No cursor comes to rows before this one any more. They go if they are half of those there are, so that each of the others
     /// moves a few times at most.
     pub(super) fn let_go(&mut self, before: u64) {
-        let rows = (before.saturating_sub(self.base) as usize).min(self.places.len());
-        let bytes = self.places.get(rows).map_or(self.bytes.len(), |place| place.start);
+        let rows = (before.saturating_sub(self.base) as usize).min(self.ends.len());
+        let bytes = rows.checked_sub(1).map_or(0, |last| self.ends[last]);
         if bytes < self.bytes.len() / 2 {
             return;
         }
         self.bytes.drain(..bytes);
-        self.places.drain(..rows);
-        for place in &mut self.places {
-            place.start -= bytes;
-            place.key_end -= bytes;
-            place.end -= bytes;
-        }
+        self.ends.drain(..rows);
+        self.ends.iter_mut().for_each(|end| *end -= bytes);
         self.base += rows as u64;
     }
 
@@ -112,6 +118,17 @@ impl Store {
         cx.state.note_spill(self.file.is_some(), self.bytes.len());
         self.file.as_mut().map_or(Ok(()), RowFile::relieve)
     }
+}
+
+/// Whether two keys are the same. Empty ones are very often compared, and lie nowhere: the C library's masked load of nothing from
+/// there takes the processor some hundred cycles.
+pub(super) fn are_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
+}
+
+/// Whether a row is the first of its peers, and the row.
+fn parts(kept: &[u8]) -> (bool, &[u8]) {
+    kept.split_first().map_or((true, &[]), |(&is_new, body)| (is_new != 0, body))
 }
 
 /// Goes through the rows of a partition: a new one stands before the first.
@@ -159,29 +176,19 @@ impl Cursor {
         Ok(())
     }
 
-    /// Key of the present row.
-    pub(super) fn key<'s>(&'s self, store: &'s Store) -> &'s [u8] {
+    /// Whether the present row is the first of its peers.
+    pub(super) fn is_new(&self, store: &Store) -> bool {
         match &self.file {
-            Some(file) => &file.key,
-            None => {
-                let place = self.place(store);
-                &store.bytes[place.start..place.key_end]
-            }
+            Some(file) => parts(file.body()).0,
+            None => store.row(self.next - 1).0,
         }
     }
 
     /// The present row.
     pub(super) fn body<'s>(&'s self, store: &'s Store) -> &'s [u8] {
         match &self.file {
-            Some(file) => &file.body,
-            None => {
-                let place = self.place(store);
-                &store.bytes[place.key_end..place.end]
-            }
+            Some(file) => parts(file.body()).1,
+            None => store.row(self.next - 1).1,
         }
-    }
-
-    fn place(&self, store: &Store) -> Place {
-        store.places[(self.next - 1 - store.base) as usize]
     }
 }
