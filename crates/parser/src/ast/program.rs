@@ -38,10 +38,21 @@ pub enum ProgramStmt<'a> {
     },
     /// `CLOSE cursor`.
     Close(Ident<'a>),
-    /// SET: each assignment with its text.
-    Set(&'a [(SetItem<'a>, Span)]),
+    /// SET.
+    Set(&'a [SetInBody<'a>]),
     /// Any other statement, and its text.
     Sql(Stmt<'a>, Span),
+}
+
+/// An assignment of SET.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SetInBody<'a> {
+    /// What is set.
+    pub item: SetItem<'a>,
+    /// Its text.
+    pub span: Span,
+    /// GLOBAL, SESSION or LOCAL stand before it.
+    pub has_scope: bool,
 }
 
 /// `[label:] BEGIN declarations statements END [label]`.

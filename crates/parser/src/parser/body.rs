@@ -2,7 +2,7 @@
 
 use super::{Parser, R};
 use crate::ast::{
-    Block, Branches, ConditionValue, Declaration, Ident, Loop, LoopEnd, ProgramStmt, Span, Stmt,
+    Block, Branches, ConditionValue, Declaration, Ident, Loop, LoopEnd, ProgramStmt, SetInBody, Span, Stmt,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -284,10 +284,11 @@ impl<'a> Parser<'a> {
             self.s = bookmark;
             return self.sql_in_body();
         }
+        let mut scope = None;
         let items = self.comma_list(|parser| {
             let start = parser.s.tok.start;
-            let item = parser.set_item()?;
-            Ok((item, parser.span_from(start)))
+            let (item, has_scope) = parser.set_item(&mut scope)?;
+            Ok(SetInBody { item, span: parser.span_from(start), has_scope })
         })?;
         match self.at_end() {
             true => Ok(ProgramStmt::Set(items)),

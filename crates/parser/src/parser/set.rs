@@ -20,7 +20,8 @@ impl<'a> Parser<'a> {
             self.advance();
             return self.set_transaction(scope);
         }
-        self.comma_list(Self::set_item).map(Stmt::Set)
+        let mut scope = None;
+        self.comma_list(|parser| Ok(parser.set_item(&mut scope)?.0)).map(Stmt::Set)
     }
 
     /// `GLOBAL`, `SESSION`, `LOCAL` as words before a variable.
@@ -37,42 +38,54 @@ impl<'a> Parser<'a> {
         Some(scope)
     }
 
-    pub(super) fn set_item(&mut self) -> R<SetItem<'a>> {
-        match self.s.tok.kind {
-            T::UserVar => {
-                let name = self.user_var_name();
-                self.assign()?;
-                return self.expr().map(|value| SetItem::UserVar(name, value));
-            }
-            T::AtAt => {
-                let var = *self.system_var()?;
-                self.assign()?;
-                return self.set_value().map(|value| SetItem::SystemVar(var, value));
-            }
-            _ => {}
+    /// One assignment, and whether it says itself whose variable it is; else the `scope` that was said last counts.
+    pub(super) fn set_item(&mut self, scope: &mut Option<VarScope>) -> R<(SetItem<'a>, bool)> {
+        let said = self.scope();
+        if said.is_none()
+            && let Some(item) = self.set_without_scope()?
+        {
+            return Ok((item, false));
         }
-        let assigns = matches!(self.peek().kind, T::Eq | T::Assign | T::Dot);
-        match self.kw() {
-            Kw::Names if !assigns => return self.set_names(),
-            Kw::Character | Kw::Char => {
-                self.charset_words()?;
-                return self.name_or_default().map(SetItem::CharacterSet);
-            }
-            Kw::Charset if !assigns => {
-                self.advance();
-                return self.name_or_default().map(SetItem::CharacterSet);
-            }
-            Kw::Password => return self.set_password(),
-            _ => {}
-        }
-        let scope = self.scope().unwrap_or(VarScope::Session);
+        *scope = said.or(*scope);
         let (instance, name) = self.variable_name()?;
         if let Some(row) = instance {
             self.note_row_column(row, name, true);
         }
         self.assign()?;
         let value = self.set_value()?;
-        Ok(SetItem::SystemVar(SystemVar { scope, instance, name }, value))
+        let scope = scope.unwrap_or(VarScope::Session);
+        Ok((SetItem::SystemVar(SystemVar { scope, instance, name }, value), said.is_some()))
+    }
+
+    /// What is assigned by another form than a variable's name.
+    fn set_without_scope(&mut self) -> R<Option<SetItem<'a>>> {
+        match self.s.tok.kind {
+            T::UserVar => {
+                let name = self.user_var_name();
+                self.assign()?;
+                return self.expr().map(|value| Some(SetItem::UserVar(name, value)));
+            }
+            T::AtAt => {
+                let var = *self.system_var()?;
+                self.assign()?;
+                return self.set_value().map(|value| Some(SetItem::SystemVar(var, value)));
+            }
+            _ => {}
+        }
+        let assigns = matches!(self.peek().kind, T::Eq | T::Assign | T::Dot);
+        match self.kw() {
+            Kw::Names if !assigns => self.set_names().map(Some),
+            Kw::Character | Kw::Char => {
+                self.charset_words()?;
+                self.name_or_default().map(SetItem::CharacterSet).map(Some)
+            }
+            Kw::Charset if !assigns => {
+                self.advance();
+                self.name_or_default().map(SetItem::CharacterSet).map(Some)
+            }
+            Kw::Password => self.set_password().map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// `=` or `:=`.

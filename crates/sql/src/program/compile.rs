@@ -9,7 +9,7 @@ use vaquita_engine::lower::RowFormat;
 use vaquita_parser::Local;
 use vaquita_parser::ast::{
     self, Block, Branches, ConditionValue, Declaration, ExprKind, Ident, Literal, Loop, LoopEnd, ProgramKind,
-    ProgramStmt, SetItem, Show, Span, Stmt, TriggerEvent, Txn,
+    ProgramStmt, SetInBody, SetItem, Show, Span, Stmt, TriggerEvent, Txn, VarScope,
 };
 use vaquita_session::SessionState;
 use vaquita_session::status::Com;
@@ -362,22 +362,31 @@ impl<'c> Compiler<'c> {
                 self.steps.push(Step::Fetch { cursor, into });
                 Ok(())
             }
-            ProgramStmt::Set(items) => items.iter().try_for_each(|(item, span)| self.set(item, *span)),
+            ProgramStmt::Set(items) => items.iter().try_for_each(|assignment| self.set(assignment)),
             ProgramStmt::Sql(stmt, span) => self.sql(stmt, *span),
         }
     }
 
     // Statements of SQL.
 
-    fn set(&mut self, item: &SetItem<'_>, span: Span) -> SqlResult<()> {
+    fn set(&mut self, assignment: &SetInBody<'_>) -> SqlResult<()> {
+        let SetInBody { item, span, has_scope } = assignment;
+        let begins_with_at = span.of(self.sql).starts_with(b"@@");
         if let SetItem::SystemVar(var, value) = item
-            && !span.of(self.sql).starts_with(b"@@")
+            && !begins_with_at
         {
             let name = match var.instance {
                 None => self.local(var.name),
                 Some(row) => self.local(Ident::new(&[row.name, b".", var.name.name].concat())),
             };
             if let Some(place) = name {
+                if *has_scope {
+                    let text = format!(
+                        "You have an error in your SQL syntax; {} is a local variable, not one of the session or server",
+                        var.name
+                    );
+                    return Err(SqlError::new(1064, text));
+                }
                 if matches!(value.kind, ast::ExprKind::Default) {
                     let text =
                         "You have an error in your SQL syntax; DEFAULT is no value of a local variable";
@@ -395,7 +404,14 @@ impl<'c> Compiler<'c> {
                 return Err(SqlError::new(1445, text));
             }
         }
-        let text = [b"SET ", span.of(self.sql)].concat();
+        // It is a statement of its own, without what an earlier assignment says of whose variables are meant.
+        let set: &[u8] = match item {
+            SetItem::SystemVar(var, _) if var.scope == VarScope::Global && !has_scope && !begins_with_at => {
+                b"SET GLOBAL "
+            }
+            _ => b"SET ",
+        };
+        let text = [set, span.of(self.sql)].concat();
         let fragment = self.fragment(text.into(), Com::SetOption);
         self.steps.push(Step::Sql(fragment));
         Ok(())
