@@ -24,13 +24,15 @@ use vaquita_base::{IndexId, TableId};
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
+use vaquita_fts::stopwords::WordList;
 use vaquita_txn::Trx;
 
 /// By how much the number of a new row may be above the greatest one so far; 5.6.24 refuses others. It lets updates have them.
 const JUMP_MAX: u64 = 10_000;
 
-/// Reads what the files have of a table's documents.
-pub(crate) type Loader = Box<dyn Fn(&Arc<Table>) -> Result<Loaded> + Send + Sync>;
+/// Reads what the files have of a table's documents. Stopwords that are known are taken if they are those that it says.
+pub(crate) type Loader =
+    Box<dyn Fn(&Arc<Table>, Option<&Arc<KnownStopwords>>) -> Result<Loaded> + Send + Sync>;
 
 /// Of all tables.
 #[derive(Default)]
@@ -65,6 +67,8 @@ struct State {
     /// Numbers of open transactions: for each transaction its least one.
     claims: BTreeMap<u64, u32>,
     loaded: Option<Loaded>,
+    /// The words that its indexes leave out, once they were read.
+    stopwords: Option<Arc<KnownStopwords>>,
     /// What [`Documents::cached`] has of it.
     counted: i64,
 }
@@ -81,6 +85,23 @@ pub(crate) struct Loaded {
     pub(crate) deletions: u64,
     /// Documents below are in the lists.
     pub(crate) synced: u64,
+    /// The words that the indexes leave out, if there is any index.
+    pub(crate) stopwords: Option<Arc<KnownStopwords>>,
+}
+
+/// Which words the indexes of a table leave out, as its table of settings says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StopwordChoice {
+    pub(crate) enabled: bool,
+    /// `database/table`; without, the default words.
+    pub(crate) table: Option<String>,
+}
+
+/// Words that were read. What becomes of their table later does not count as long as they are in memory.
+#[derive(Debug)]
+pub(crate) struct KnownStopwords {
+    pub(crate) choice: StopwordChoice,
+    pub(crate) list: WordList,
 }
 
 /// Words of an index.
@@ -179,7 +200,8 @@ impl Documents {
         };
         if !state.loaded.as_ref().is_some_and(is_of) {
             let loader = self.loader.get().ok_or(Error::WrongState("documents are numbered too early"))?;
-            let loaded = loader(table)?;
+            let loaded = loader(table, state.stopwords.as_ref())?;
+            state.stopwords = loaded.stopwords.clone();
             state.next = state.next.max(loaded.next);
             state.loaded = Some(loaded);
             self.count(&mut state);
@@ -259,6 +281,11 @@ impl Documents {
         let done = work(state.loaded.as_mut()?);
         self.count(&mut state);
         Some(done)
+    }
+
+    /// Says which words the indexes of a table leave out from now on.
+    pub(crate) fn keep_stopwords(&self, id: TableId, stopwords: Arc<KnownStopwords>) {
+        self.of(id).state.lock().stopwords = Some(stopwords);
     }
 
     /// Says that a document of that number is committed.

@@ -72,8 +72,8 @@ impl Engine {
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
         let core = Arc::new(Core::new(options, storage, txn, dict));
         let reader = Arc::downgrade(&core);
-        core.documents.set_loader(Box::new(move |table| match reader.upgrade() {
-            Some(core) => fulltext::load(&core, table),
+        core.documents.set_loader(Box::new(move |table, stopwords| match reader.upgrade() {
+            Some(core) => fulltext::load(&core, table, stopwords),
             None => Err(Error::WrongState("the engine is closed")),
         }));
         recovery::run(&core, resurrected)?;

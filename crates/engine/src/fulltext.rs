@@ -15,16 +15,18 @@
 //! | what commits do | `commit` |
 //! | writing words | `sync` |
 //! | removing deleted documents | `optimize` |
+//! | which words are left out | [`stopwords`] |
 //! | searches | `reader` |
 //! | holding indexes against rows | `verify` |
 //! | what is in an index, to be looked at | [`show`] |
 
-mod auxiliary;
+pub(crate) mod auxiliary;
 mod commit;
 mod load;
 mod optimize;
 mod reader;
 pub mod show;
+pub mod stopwords;
 mod sync;
 mod verify;
 

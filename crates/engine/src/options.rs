@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::hot_set::HotSetSettings;
+use parking_lot::RwLock;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 use vaquita_io::real::RealDiskOptions;
@@ -20,6 +22,8 @@ pub struct Live {
     pub flush_log_at_trx_commit: AtomicU8,
     pub print_all_deadlocks: AtomicBool,
     pub online_alter_log_max_size: AtomicU64,
+    /// Words that FULLTEXT indexes leave out which sessions make that have said nothing: a table, `database/table`.
+    pub stopword_table: RwLock<Option<Arc<str>>>,
 }
 
 impl Live {
@@ -32,6 +36,7 @@ impl Live {
             flush_log_at_trx_commit: AtomicU8::new(options.flush_log_at_trx_commit),
             print_all_deadlocks: AtomicBool::new(options.txn.print_all_deadlocks),
             online_alter_log_max_size: AtomicU64::new(options.online_alter_log_max_size),
+            stopword_table: RwLock::new(options.fulltext.stopword_table.as_deref().map(Arc::from)),
         }
     }
 }
@@ -43,11 +48,13 @@ pub struct FullTextOptions {
     pub cache_size: u64,
     /// The same of all tables; a table is written by whoever adds to it (`ft_total_cache_size`).
     pub total_cache_size: u64,
+    /// The table of stopwords of sessions without one (`ft_server_stopword_table`), `database/table`; without, the default ones.
+    pub stopword_table: Option<String>,
 }
 
 impl Default for FullTextOptions {
     fn default() -> Self {
-        Self { cache_size: 8_000_000, total_cache_size: 640_000_000 }
+        Self { cache_size: 8_000_000, total_cache_size: 640_000_000, stopword_table: None }
     }
 }
 

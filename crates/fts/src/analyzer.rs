@@ -4,13 +4,14 @@
 //! index (lower case by the collation; accents stay), [`Analyzer::key`] what makes two spellings one word (equal by the
 //! collation: `éclair` and `eclair` in `utf8_general_ci`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use vaquita_format::collation::Collation;
 
 use crate::parser::{Parser, Words};
-use crate::stopwords::Stopwords;
+use crate::stopwords::{Stopwords, WordList};
 
 /// Characters of the shortest word that may be asked for (`innodb_ft_min_token_size`): 0 to 16, by default 3.
 pub const SIZE_MIN_DEFAULT: usize = 3;
@@ -45,7 +46,7 @@ impl Analyzer {
             collation,
             parser: Box::new(Words::new(collation.charset())),
             sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
-            stopwords: Stopwords::default_list(collation),
+            stopwords: Stopwords::new(&WordList::default_list(), collation),
         }
     }
 
@@ -63,8 +64,8 @@ impl Analyzer {
 
     /// With other stopwords.
     #[must_use]
-    pub fn with_stopwords(self, stopwords: Stopwords) -> Analyzer {
-        Analyzer { stopwords, ..self }
+    pub fn with_stopwords(self, list: &WordList) -> Analyzer {
+        Analyzer { stopwords: Stopwords::new(list, self.collation), ..self }
     }
 
     /// The collation of texts and words.
@@ -94,21 +95,61 @@ impl Analyzer {
 
     /// The indexed words of a document: of its indexed columns, `None` for NULL. The place of a word is told in the columns'
     /// texts, one after the other, with a byte between; columns without text leave no byte.
+    ///
+    /// A word that the document has in several spellings is a stopword if the first one is.
     pub fn document<'a>(
         &self,
         columns: impl IntoIterator<Item = Option<&'a [u8]>>,
         mut each: impl FnMut(&[u8], u32),
     ) {
+        let mut first = HashMap::<Box<[u8]>, bool>::new();
+        self.each_word(columns, |word, at| {
+            if word.has_wrong_size {
+                return;
+            }
+            let is_indexed = match self.stopwords.is_spelled_otherwise(&word.text) {
+                true => *first.entry(self.key(&word.text)).or_insert(word.is_indexed),
+                false => word.is_indexed,
+            };
+            if is_indexed {
+                each(&word.text, at);
+            }
+        });
+    }
+
+    /// The same when an index is built of the rows of a table: every spelling is looked at for itself.
+    pub fn document_of_build<'a>(
+        &self,
+        columns: impl IntoIterator<Item = Option<&'a [u8]>>,
+        mut each: impl FnMut(&[u8], u32),
+    ) {
+        self.each_word(columns, |word, at| {
+            if word.is_indexed {
+                each(&word.text, at);
+            }
+        });
+    }
+
+    fn each_word<'a>(
+        &self,
+        columns: impl IntoIterator<Item = Option<&'a [u8]>>,
+        mut each: impl FnMut(Word, u32),
+    ) {
         let mut before = 0;
         for text in columns.into_iter().flatten().filter(|text| !text.is_empty()) {
             self.words(text, |word| {
-                if word.is_indexed {
-                    // Texts end at 4 GiB: no column is longer, and a row is less.
-                    each(&word.text, u32::try_from(before + word.offset).unwrap_or(u32::MAX));
-                }
+                // Texts end at 4 GiB: no column is longer, and a row is less.
+                let at = u32::try_from(before + word.offset).unwrap_or(u32::MAX);
+                each(word, at);
             });
             before += text.len() + 1;
         }
+    }
+
+    /// Whether a document may have the word or not, as it is spelled there and what was done with it: it is a stopword, or one in
+    /// another spelling.
+    pub fn is_near_stopword(&self, word: &[u8]) -> bool {
+        self.stopwords.contains(word) || self.stopwords.is_spelled_otherwise(word)
     }
 
     /// Bytes that are the same for all spellings of a word, and sort as the words do.
@@ -177,7 +218,12 @@ mod tests {
         let text = "The Apple THE the thé éÉa it's 12 123";
         assert_eq!(document(UTF8_GENERAL_CI, &[Some(text)]), told(&[("apple", 4), ("ééa", 23), ("123", 37)]));
         let words = document(UTF8_BIN, &[Some(text)]);
-        assert_eq!(words[1], ("thé".to_owned(), 18), "no stopword by this collation");
+        assert_eq!(words[1], ("thé".to_owned(), 18), "another word by this collation");
+        assert_eq!(
+            document(UTF8_GENERAL_CI, &[Some("thé the")]),
+            told(&[("thé", 0), ("the", 5)]),
+            "as it came first"
+        );
         let longest = "é".repeat(84);
         assert_eq!(document(UTF8_GENERAL_CI, &[Some(&longest)]).len(), 1);
         assert_eq!(document(UTF8_GENERAL_CI, &[Some(&format!("{longest}è"))]).len(), 0);

@@ -100,6 +100,12 @@ pub(crate) fn value_for(
                 // Only an option can say DISABLED.
                 return Err(parse::wrong_value(def.name, &shown));
             }
+            if let ("innodb_ft_server_stopword_table" | "innodb_ft_user_stopword_table", VarValue::Text(name)) =
+                (def.name, &value)
+                && !db.is_stopword_table(name)
+            {
+                return Err(parse::wrong_value(def.name, name));
+            }
             match def.effect {
                 Effect::Refused(why) if !is_as_it_is(var, global, &value, db, state) => {
                     Err(effect::refused(def, &value.show(def.kind), why))

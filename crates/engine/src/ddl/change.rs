@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::dict::objects::ObjectChange;
 use crate::dict::rows::{self, Values};
 use crate::error::{Error, Result};
+use crate::fulltext::auxiliary;
 use crate::row;
 use crate::table::{Field, RowKey, Table};
 use parking_lot::RwLockWriteGuard;
@@ -139,15 +140,9 @@ impl<'a> Change<'a> {
         self.undo.extend_from_slice(undo);
     }
 
-    /// Changes a row of a table that is no table of the dictionary, as part of this change.
-    pub(super) fn update_row(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[&[u8]],
-        changes: &[(usize, Field<'_>)],
-    ) -> Result<()> {
-        let key = RowKey::new(key.iter().copied());
-        row::update(self.core, self.trx, table, &key, changes, HOW).map(|_| ())
+    /// Puts a setting of FULLTEXT indexes into their table of settings, as part of this change.
+    pub(super) fn put_setting(&mut self, config: &Arc<Table>, key: &str, value: &str) -> Result<()> {
+        auxiliary::set(self.core, self.trx, config, key, value.as_bytes())
     }
 
     /// Says what is superfluous after the commit.

@@ -9,6 +9,7 @@ use crate::dict::codec::{ColumnExtra, TableExtra};
 use crate::dict::fulltext::{self as tables, DOC_ID, DOC_ID_INDEX};
 use crate::dict::ids;
 use crate::dict::rows::{self, Flags, Values};
+use crate::documents::StopwordChoice;
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::table::FullTextIndex;
@@ -130,7 +131,12 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
 }
 
 /// Creates a table.
-pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bool) -> Result<()> {
+pub(super) fn create_table(
+    change: &mut Change<'_>,
+    spec: &TableSpec,
+    checks: bool,
+    stopwords: &StopwordChoice,
+) -> Result<()> {
     let storage = change.storage();
     let dict = &change.core.dict;
     let mut spec = spec.clone();
@@ -156,7 +162,7 @@ pub(super) fn create_table(change: &mut Change<'_>, spec: &TableSpec, checks: bo
             make_database_dir(storage, &spec.name)?;
         }
         make_data(change.core, &mut change.undo, &mut parts)?;
-        fulltext::make_all(change, &parts)
+        fulltext::make_all(change, &parts, stopwords)
     })?;
     definition::insert(change, &parts)?;
     fulltext::insert(change, &words)?;

@@ -12,6 +12,7 @@ use crate::dict::build::TableParts;
 use crate::dict::fulltext::{self as tables, COMMON, CONFIG, SETTINGS, SYNCED_DOC_ID};
 use crate::dict::load::TableRow;
 use crate::dict::{ids, rows};
+use crate::documents::StopwordChoice;
 use crate::error::Result;
 use crate::row::entry::Given;
 use crate::row::private::{self, Stamp};
@@ -21,12 +22,16 @@ use vaquita_base::{IndexId, SpaceId, TrxId};
 use vaquita_format::dict::index_type;
 
 /// Makes the files and trees of all tables that the FULLTEXT indexes of a table need, which has its number. Nothing is in them.
-pub(super) fn make_all(change: &mut Change<'_>, table: &TableParts) -> Result<Vec<TableParts>> {
+pub(super) fn make_all(
+    change: &mut Change<'_>,
+    table: &TableParts,
+    stopwords: &StopwordChoice,
+) -> Result<Vec<TableParts>> {
     if table.fulltext.is_empty() {
         return Ok(Vec::new());
     }
     let mut made = make(change.core, &mut change.undo, table, tables::common(table))?;
-    fill_config(change.core, &made, 0)?;
+    fill_config(change.core, &made, 0, stopwords)?;
     for index in &table.fulltext {
         made.append(&mut make(change.core, &mut change.undo, table, tables::words(table, index))?);
     }
@@ -54,12 +59,19 @@ pub(super) fn make(
 
 /// The table of settings, if it is among those that were made, gets what MySQL puts into it. Words of documents before `synced` are in
 /// the tables.
-pub(super) fn fill_config(core: &Core, made: &[TableParts], synced: u64) -> Result<()> {
+pub(super) fn fill_config(
+    core: &Core,
+    made: &[TableParts],
+    synced: u64,
+    stopwords: &StopwordChoice,
+) -> Result<()> {
     let Some(parts) = made.iter().find(|parts| parts.name.ends_with(CONFIG)) else { return Ok(()) };
     let config = parts.clone().open(&core.storage, core.dict.observer())?;
     let stamp = Stamp::of(TrxId(0));
     let synced = synced.to_string();
-    for (key, value) in SETTINGS.into_iter().chain([(SYNCED_DOC_ID, synced.as_str())]) {
+    // MySQL has no row of a table without words of its own.
+    let stopwords = stopwords.rows().into_iter().filter(|(_, value)| !value.is_empty());
+    for (key, value) in SETTINGS.into_iter().chain([(SYNCED_DOC_ID, synced.as_str())]).chain(stopwords) {
         let values: [Field<'_>; 2] = [Some(key.as_bytes()), Some(value.as_bytes())];
         private::insert(core, &config, &Given { values: &values, row_id: &[] }, &stamp)?;
     }

@@ -19,11 +19,14 @@ use super::load::{FILL, each_by_a_thread};
 use super::sort::Sorter;
 use super::{FullTextSpec, IndexSpec, fulltext};
 use crate::core::Core;
-use crate::cursor::{Cursor, ReadOptions, RowRef, Seek};
+use crate::cursor::RowRef;
 use crate::dict::build::TableParts;
 use crate::dict::fulltext::{self as tables, DOC_ID_INDEX, SYNCED_DOC_ID, doc_id_column, stored_doc_id};
 use crate::dict::{ids, rows};
+use crate::documents::{KnownStopwords, StopwordChoice};
 use crate::error::{Error, Result};
+use crate::fulltext::auxiliary;
+use crate::fulltext::stopwords::StopwordSettings;
 use crate::progress::{Progress, Stage};
 use crate::row::private::Stamp;
 use crate::table::{FullTextIndex, Table};
@@ -44,7 +47,6 @@ use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::ilist::{Node, Postings};
 use vaquita_fts::partition::{TABLES, table_of};
-use vaquita_fts::stopwords::Stopwords;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
 
 /// Fields of an entry, as of a record of a table of words.
@@ -73,6 +75,8 @@ pub struct FullTextBuild {
     /// The least number that no document has.
     next: u64,
     analyzers: Vec<Analyzer>,
+    /// What is left out.
+    stopwords: Arc<KnownStopwords>,
     /// Whose view is read.
     reader: Trx,
     /// An interruption of this one, or of the reader, ends the build.
@@ -80,11 +84,17 @@ pub struct FullTextBuild {
 }
 
 /// Begins to build indexes of the table `name`, which has FTS_DOC_ID. Nobody else uses the table, and the
-/// transaction has it locked.
+/// transaction has it locked. The first index leaves out the words that `stopwords` says, others the words of the first.
 ///
 /// # Errors
 /// No such table, a collation that is not known, no space, errors of pages and files. Nothing is left behind then.
-pub(crate) fn begin(core: &Core, trx: &mut Trx, name: &str, specs: &[FullTextSpec]) -> Result<FullTextBuild> {
+pub(crate) fn begin(
+    core: &Core,
+    trx: &mut Trx,
+    name: &str,
+    specs: &[FullTextSpec],
+    stopwords: &StopwordSettings,
+) -> Result<FullTextBuild> {
     if core.storage.options().read_only {
         return Err(Error::FolderReadOnly);
     }
@@ -111,6 +121,15 @@ pub(crate) fn begin(core: &Core, trx: &mut Trx, name: &str, specs: &[FullTextSpe
         });
     }
     let known = Known::of(core, trx, &parts)?;
+    let has_common = known.has_common;
+    let known_words = match first {
+        0 => None,
+        _ => core.documents.with(&table, |loaded| loaded.stopwords.clone())?,
+    };
+    let stopwords = match known_words {
+        Some(known) => known,
+        None => Arc::new(StopwordChoice::of(core, stopwords).words(core)?),
+    };
     let mut analyzers = Vec::with_capacity(specs.len());
     for index in &parts.fulltext[first..] {
         let collation = parts.columns[index.columns[0]].def.collation_id();
@@ -118,13 +137,11 @@ pub(crate) fn begin(core: &Core, trx: &mut Trx, name: &str, specs: &[FullTextSpe
             Error::BadDefinition(format!("index {}: collation {collation} is not known", index.name))
         })?;
         let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
-        analyzers.push(match known.without_stopwords {
-            true => analyzer.with_stopwords(Stopwords::none(collation)),
-            false => analyzer,
-        });
+        analyzers.push(analyzer.with_stopwords(&stopwords.list));
     }
+    core.documents.keep_stopwords(table.id, stopwords.clone());
     let mut undo = Vec::new();
-    let made = make(core, &mut undo, &parts, first, known.has_common);
+    let made = make(core, &mut undo, &parts, first, has_common);
     let made = match made {
         Ok(made) => made,
         Err(e) => {
@@ -141,11 +158,12 @@ pub(crate) fn begin(core: &Core, trx: &mut Trx, name: &str, specs: &[FullTextSpe
         table,
         made,
         undo,
-        renews: known.has_common && first == 0,
+        renews: has_common && first == 0,
         adds_index: false,
         until: if first == 0 { u64::MAX } else { known.synced },
         next: known.synced,
         analyzers,
+        stopwords,
         reader,
         watched: trx.shared().clone(),
         parts,
@@ -175,27 +193,14 @@ fn make(
 struct Known {
     has_common: bool,
     synced: u64,
-    without_stopwords: bool,
 }
 
 impl Known {
     fn of(core: &Core, trx: &mut Trx, parts: &TableParts) -> Result<Known> {
         let config = fulltext::open_config(core, parts)?;
-        let Some(config) = config else {
-            return Ok(Known { has_common: false, synced: 1, without_stopwords: false });
-        };
-        let mut value = |key: &str| -> Result<Option<u64>> {
-            let mut cursor = Cursor::open(config.clone(), &ReadOptions::by_index(0).columns([1]))?;
-            cursor.seek(&[Some(key.as_bytes())], Seek::Equal)?;
-            let Some(row) = cursor.next(core, trx)? else { return Ok(None) };
-            let text = row.column(0).and_then(|text| std::str::from_utf8(text).ok());
-            Ok(text.and_then(|text| text.trim().parse().ok()))
-        };
-        Ok(Known {
-            has_common: true,
-            synced: value(SYNCED_DOC_ID)?.unwrap_or(0),
-            without_stopwords: value("use_stopword")? == Some(0),
-        })
+        let Some(config) = config else { return Ok(Known { has_common: false, synced: 1 }) };
+        let synced = auxiliary::number(core, trx, &config, SYNCED_DOC_ID)?.unwrap_or(0);
+        Ok(Known { has_common: true, synced })
     }
 }
 
@@ -253,7 +258,7 @@ impl FullTextBuild {
         core.txn.close_view(&mut self.reader);
         progress.enter(Stage::Load);
         self.load_all(core, &words, sorters)?;
-        fulltext::fill_config(core, &self.made, self.next)
+        fulltext::fill_config(core, &self.made, self.next, &self.stopwords.choice)
     }
 
     /// Gives the words of all documents to sorters, a vector for each table of words.
@@ -318,7 +323,10 @@ impl FullTextBuild {
             && let Some(config) = fulltext::open_config(change.core, &self.parts)?
         {
             let synced = self.next.to_string();
-            change.update_row(&config, &[SYNCED_DOC_ID.as_bytes()], &[(1, Some(synced.as_bytes()))])?;
+            change.put_setting(&config, SYNCED_DOC_ID, &synced)?;
+            for (key, value) in self.stopwords.choice.rows() {
+                change.put_setting(&config, key, value)?;
+            }
         }
         change.changes(&self.parts.name);
         Ok(())
@@ -377,7 +385,7 @@ impl Taken {
             }
             let texts = self.texts.iter().zip(&there).map(|(text, there)| there.then_some(&text[..]));
             let words = &mut self.words;
-            analyzer.document(texts, |word, at| match words.entry(analyzer.key(word)) {
+            analyzer.document_of_build(texts, |word, at| match words.entry(analyzer.key(word)) {
                 Entry::Vacant(new) => drop(new.insert((word.into(), vec![at]))),
                 Entry::Occupied(mut there) => there.get_mut().1.push(at),
             });

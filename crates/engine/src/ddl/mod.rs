@@ -60,7 +60,9 @@ pub(crate) use temporary::{
 
 use crate::core::Core;
 use crate::dict::row_versions::ColumnOrigin;
+use crate::documents::StopwordChoice;
 use crate::error::Result;
+use crate::fulltext::stopwords::StopwordSettings;
 use crate::progress::Progress;
 use crate::table::{Column, ReferentialAction};
 use change::Change;
@@ -170,15 +172,22 @@ impl TableSpec {
     }
 }
 
-/// Creates a table. The metadata locks are the caller's business.
+/// Creates a table, whose FULLTEXT indexes leave out these words. The metadata locks are the caller's business.
 ///
 /// # Errors
 /// It exists, its definition cannot be, files.
 ///
 /// # Crash
 /// The table is there with its file, or neither.
-pub fn create_table(core: &Core, trx: &mut Trx, spec: &TableSpec, foreign_key_checks: bool) -> Result<()> {
-    Change::run(core, trx, |change| create::create_table(change, spec, foreign_key_checks))
+pub fn create_table(
+    core: &Core,
+    trx: &mut Trx,
+    spec: &TableSpec,
+    foreign_key_checks: bool,
+    stopwords: &StopwordSettings,
+) -> Result<()> {
+    let stopwords = StopwordChoice::of(core, stopwords);
+    Change::run(core, trx, |change| create::create_table(change, spec, foreign_key_checks, &stopwords))
 }
 
 /// Drops a table.

@@ -7,6 +7,7 @@ use super::{create, definition, foreign, fulltext};
 use crate::dict::build::TableParts;
 use crate::dict::ids;
 use crate::dict::load::TableRow;
+use crate::documents::StopwordChoice;
 use crate::error::{Error, Result};
 use vaquita_base::SpaceId;
 
@@ -30,7 +31,10 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
     let mut parts = dict.read_parts(storage, &row)?;
     parts.auto_inc_from = 0;
     parts.versions = None;
-    let (old_file, words) = change.unlatched(|change| make_empty(change, &row, &mut parts))?;
+    let (old_file, words) = change.unlatched(|change| {
+        let stopwords = kept_stopwords(change, &parts)?;
+        make_empty(change, &row, &mut parts, &stopwords)
+    })?;
     fulltext::drop_all(change, &row)?;
     definition::leave_data(change, &row, &old_file)?;
     definition::delete(change, &row)?;
@@ -40,12 +44,21 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
     Ok(())
 }
 
+/// The words that the FULLTEXT indexes of the table leave out: the empty one's do, too.
+fn kept_stopwords(change: &mut Change<'_>, parts: &TableParts) -> Result<StopwordChoice> {
+    match fulltext::open_config(change.core, parts)? {
+        Some(config) => StopwordChoice::of_config(change.core, &config),
+        None => Ok(StopwordChoice { enabled: true, table: None }),
+    }
+}
+
 /// Makes the file and the trees of the empty table, with numbers of its own, and the tables of its FULLTEXT indexes. The old one's file
 /// makes room for it; what that is called now.
 fn make_empty(
     change: &mut Change<'_>,
     row: &TableRow,
     parts: &mut TableParts,
+    stopwords: &StopwordChoice,
 ) -> Result<(String, Vec<TableParts>)> {
     let storage = change.storage();
     let _folder = change.core.dict.keep_folders();
@@ -71,7 +84,7 @@ fn make_empty(
         parts.space = ids::space_id(storage)?;
     }
     create::make_data(change.core, &mut change.undo, parts)?;
-    Ok((old_file, fulltext::make_all(change, parts)?))
+    Ok((old_file, fulltext::make_all(change, parts, stopwords)?))
 }
 
 /// The name of a file that is about to go.

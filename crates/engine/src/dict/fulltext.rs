@@ -49,13 +49,16 @@ pub(crate) const COMMON: [&str; 5] =
 pub(crate) const CONFIG: &str = "CONFIG";
 /// Documents from this number on have no words in the tables.
 pub(crate) const SYNCED_DOC_ID: &str = "synced_doc_id";
-/// What CONFIG has at the beginning, besides [`SYNCED_DOC_ID`], in the order of its key.
-pub(crate) const SETTINGS: [(&str, &str); 5] = [
+/// 0: nothing is a stopword.
+pub(crate) const USE_STOPWORD: &str = "use_stopword";
+/// The table of the stopwords; none, or nothing in it: the default ones.
+pub(crate) const STOPWORD_TABLE: &str = "stopword_table_name";
+/// What CONFIG has at the beginning, besides [`SYNCED_DOC_ID`] and what is said of stopwords, in the order of its key.
+pub(crate) const SETTINGS: [(&str, &str); 4] = [
     ("cache_size_in_mb", "256"),
     ("deleted_doc_count", "0"),
     ("optimize_checkpoint_limit", "180"),
     ("table_state", "0"),
-    ("use_stopword", "1"),
 ];
 
 /// Most bytes of a word: 84 characters of three bytes, and two more.

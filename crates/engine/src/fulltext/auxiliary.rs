@@ -95,7 +95,7 @@ pub(super) fn commit(core: &Core, mut trx: Trx) -> Result<()> {
 }
 
 /// A number of the table of settings.
-pub(super) fn setting(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str) -> Result<Option<Vec<u8>>> {
+pub(crate) fn setting(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str) -> Result<Option<Vec<u8>>> {
     let mut cursor = Cursor::open(config.clone(), &ReadOptions::by_index(0).columns([1]))?;
     cursor.seek(&[Some(key.as_bytes())], Seek::Equal)?;
     let Some(row) = cursor.next(core, trx)? else { return Ok(None) };
@@ -103,13 +103,13 @@ pub(super) fn setting(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str
 }
 
 /// The same as a number.
-pub(super) fn number(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str) -> Result<Option<u64>> {
+pub(crate) fn number(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str) -> Result<Option<u64>> {
     let text = setting(core, trx, config, key)?;
     Ok(text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()))
 }
 
 /// Puts a setting into the table.
-pub(super) fn set(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str, value: &[u8]) -> Result<()> {
+pub(crate) fn set(core: &Core, trx: &mut Trx, config: &Arc<Table>, key: &str, value: &[u8]) -> Result<()> {
     let row_key = RowKey::new([key.as_bytes()]);
     let how = WriteOptions::default();
     // Whether it is there is not what an update tells: it may have the value.

@@ -3,31 +3,31 @@
 use super::auxiliary::{self, Reading};
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions, Seek};
-use crate::documents::{IndexWords, Loaded};
-use crate::error::{Error, Result};
+use crate::documents::{IndexWords, KnownStopwords, Loaded, StopwordChoice};
+use crate::error::Result;
 use crate::table::{FullTextIndex, Table};
 use std::collections::HashMap;
 use std::sync::Arc;
 use vaquita_base::codec;
-use vaquita_format::collation::Collation;
 use vaquita_format::record::Offsets;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
 use vaquita_fts::search::Columns;
-use vaquita_fts::stopwords::Stopwords;
+use vaquita_fts::stopwords::WordList;
 
 /// Reads it all: see [`crate::documents`].
 ///
 /// # Errors
 /// [`Error::TableUnusable`] if auxiliary tables are missing, or words are in an order that is not known; those of reading.
-pub(crate) fn load(core: &Core, table: &Arc<Table>) -> Result<Loaded> {
+pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStopwords>>) -> Result<Loaded> {
     let mut loaded = Loaded {
         indexes: Vec::new(),
         next: greatest_number(core, table)? + 1,
         deleted: HashMap::new(),
         deletions: 0,
         synced: 0,
+        stopwords: None,
     };
     if table.fulltext.is_empty() {
         return Ok(loaded);
@@ -48,12 +48,18 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>) -> Result<Loaded> {
     let last_deleted = loaded.deleted.keys().max().map_or(0, |doc| doc.0);
     loaded.next = loaded.next.max(loaded.synced).max(last_deleted + 1);
 
+    let choice = StopwordChoice::read(core, &mut reading.trx, &config)?;
+    let stopwords = match known.filter(|known| known.choice == choice) {
+        Some(known) => known.clone(),
+        None => Arc::new(choice.words(core)?),
+    };
     let mut columns = Vec::new();
     for index in &table.fulltext {
-        let analyzer = analyzer(core, &mut reading, table, index, &config)?;
+        let analyzer = analyzer(core, table, index, &stopwords.list)?;
         loaded.indexes.push(IndexWords::new(index.id, Arc::new(analyzer), IndexCache::new()));
         columns.push(index.columns.clone());
     }
+    loaded.stopwords = Some(stopwords);
     let from = DocId(loaded.synced);
     read_documents(&mut reading, table, from, Seek::GreaterOrEqual, &mut |doc, texts| {
         for (words, columns) in loaded.indexes.iter().zip(&columns) {
@@ -65,46 +71,10 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>) -> Result<Loaded> {
 }
 
 /// How the texts of an index become words.
-fn analyzer(
-    core: &Core,
-    reading: &mut Reading<'_>,
-    table: &Table,
-    index: &FullTextIndex,
-    config: &Arc<Table>,
-) -> Result<Analyzer> {
+fn analyzer(core: &Core, table: &Table, index: &FullTextIndex, stopwords: &WordList) -> Result<Analyzer> {
     let collation = super::collation_of(table, index)?;
     let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
-    if auxiliary::number(core, &mut reading.trx, config, "use_stopword")? == Some(0) {
-        return Ok(analyzer.with_stopwords(Stopwords::none(collation)));
-    }
-    let list = auxiliary::setting(core, &mut reading.trx, config, "stopword_table_name")?.unwrap_or_default();
-    match String::from_utf8_lossy(&list).trim() {
-        "" => Ok(analyzer),
-        name => Ok(match stopwords(reading, name, collation)? {
-            Some(words) => analyzer.with_stopwords(words),
-            None => analyzer,
-        }),
-    }
-}
-
-/// The words of a table of stopwords; `None` without the table: the default list is taken then, as MySQL does it.
-fn stopwords(reading: &mut Reading<'_>, name: &str, collation: Collation) -> Result<Option<Stopwords>> {
-    let core = reading.core;
-    let table = match core.table(name) {
-        Ok(table) if table.column("value").is_some() => table,
-        Ok(_) | Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => {
-            core.notes.say(format!("full-text: {name} is no table of stopwords; the default ones are taken"));
-            return Ok(None);
-        }
-        Err(e) => return Err(e),
-    };
-    let column = table.column("value").expect("it was just found");
-    let mut words = Vec::new();
-    let mut cursor = Cursor::open(table, &ReadOptions::by_index(0).columns([column]))?;
-    while let Some(row) = cursor.next(core, &mut reading.trx)? {
-        words.extend(row.column(0).map(<[u8]>::to_vec));
-    }
-    Ok(Some(Stopwords::of(collation, words.iter().map(Vec::as_slice))))
+    Ok(analyzer.with_stopwords(stopwords))
 }
 
 /// The greatest number in the table, of a transaction that is still open perhaps.

@@ -3,6 +3,7 @@
 use super::auxiliary::{self, COUNT, FIRST, ILIST, LAST, Reading, WORD};
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
+use crate::dict::fulltext::{STOPWORD_TABLE, SYNCED_DOC_ID, USE_STOPWORD};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::sync::Arc;
@@ -11,8 +12,7 @@ use vaquita_fts::DocId;
 use vaquita_fts::ilist::Node;
 
 /// The settings that are shown, in the order of 5.6.24.
-const SETTINGS: [&str; 4] =
-    ["optimize_checkpoint_limit", "synced_doc_id", "stopword_table_name", "use_stopword"];
+const SETTINGS: [&str; 4] = ["optimize_checkpoint_limit", SYNCED_DOC_ID, STOPWORD_TABLE, USE_STOPWORD];
 
 /// A word in the documents of a list.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ pub fn settings(core: &Core, table: &Arc<Table>) -> Result<Vec<(&'static str, St
     for name in SETTINGS {
         let value = auxiliary::setting(core, &mut reading.trx, &config, name)?;
         // Words are left out unless it is said that they are not.
-        let value = value.or_else(|| (name == "use_stopword").then(|| b"1".to_vec())).unwrap_or_default();
+        let value = value.or_else(|| (name == USE_STOPWORD).then(|| b"1".to_vec())).unwrap_or_default();
         shown.push((name, String::from_utf8_lossy(&value).into_owned()));
     }
     Ok(shown)

@@ -4,6 +4,9 @@
 //! takes no memory however large the index is; two sums of 64 bits that are equal by chance are not to be feared. Lists are held
 //! against their own rules, too, and words must be in the table where they are looked for.
 //!
+//! Words that are stopwords, or spelled otherwise than one, are left aside: whether a document of a MySQL server has them depends on the
+//! order of its words.
+//!
 //! Nobody may change the table meanwhile.
 
 use super::auxiliary::{self, COUNT, FIRST, ILIST, LAST, Reading, WORD};
@@ -80,6 +83,9 @@ fn sum_of_rows(
     read_documents(&mut Reading::begin(core), table, DocId(0), Seek::GreaterOrEqual, &mut |doc, texts| {
         let mut words = BTreeMap::<Box<[u8]>, Vec<u32>>::new();
         analyzer.document(index.columns.iter().map(|column| texts.of(*column)), |word, position| {
+            if analyzer.is_near_stopword(word) {
+                return;
+            }
             let positions = words.entry(analyzer.key(word)).or_default();
             if positions.last().is_none_or(|&last| last < position) {
                 positions.push(position);
@@ -107,6 +113,9 @@ fn sum_of_lists(
     let mut add = |word: &[u8], node: &Node| -> Result<()> {
         let damaged = |e: vaquita_format::Corruption| broken(table, index, &e.to_string());
         node.validate().map_err(damaged)?;
+        if analyzer.is_near_stopword(word) {
+            return Ok(());
+        }
         let key = analyzer.key(word);
         let mut postings = node.postings();
         while let Some(posting) = postings.next().map_err(damaged)? {

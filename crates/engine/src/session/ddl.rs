@@ -21,7 +21,18 @@ impl Session {
         let mut names = vec![spec.name.as_str()];
         names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
         let checks = self.settings.foreign_key_checks;
-        self.change_definition(&names, |core, trx| ddl::create_table(core, trx, spec, checks))
+        let stopwords = self.settings.stopwords.clone();
+        self.change_definition(&names, |core, trx| ddl::create_table(core, trx, spec, checks, &stopwords))?;
+        self.read_stopwords(spec)
+    }
+
+    /// Stopwords of a new table are those that their table has now.
+    fn read_stopwords(&self, spec: &TableSpec) -> Result<()> {
+        if spec.fulltext.is_empty() {
+            return Ok(());
+        }
+        let table = self.core.table(&spec.name)?;
+        self.core.documents.with(&table, |_| ())
     }
 
     /// Drops a table.

@@ -36,6 +36,7 @@ use crate::documents;
 use crate::error::{Error, Result};
 use crate::export::Export;
 use crate::fulltext;
+use crate::fulltext::stopwords::StopwordSettings;
 use crate::mdl::{MdlContext, MdlMode};
 use crate::progress::Progress;
 use crate::read_lock::{ReadLockPlace, Work};
@@ -78,6 +79,8 @@ pub struct Settings {
     pub keeps_interrupts: bool,
     /// 0, 1 or 2: see [`crate::Options::flush_log_at_trx_commit`].
     pub flush_log_at_trx_commit: u8,
+    /// Words that FULLTEXT indexes leave out which it makes.
+    pub stopwords: StopwordSettings,
 }
 
 /// One client's work.
@@ -129,6 +132,7 @@ impl Session {
             ignores_force_recovery: false,
             keeps_interrupts: false,
             flush_log_at_trx_commit: core.options.flush_log_at_trx_commit,
+            stopwords: StopwordSettings::default(),
         };
         let mut trx = core.txn.new_trx();
         let waiter = Waiter::default();

@@ -76,8 +76,9 @@ impl Session {
         indexes: &[FullTextSpec],
         beside: Concurrency,
     ) -> Result<FullTextBuild> {
+        let stopwords = self.settings.stopwords.clone();
         let begun = self.change_locked(locked, |core, trx| {
-            let mut build = ddl::begin_fulltext(core, trx, table, indexes)?;
+            let mut build = ddl::begin_fulltext(core, trx, table, indexes, &stopwords)?;
             // Its lock of the table is for the beginning.
             match core.txn.commit(trx) {
                 Ok(_) => Ok(build),
@@ -211,7 +212,10 @@ impl Session {
         let (core, checks) = (self.core.clone(), self.settings.foreign_key_checks);
         self.drop_leftover(locked, &spec.name)?;
         let plain = spec.without_words();
-        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks)).flatten()?;
+        let stopwords = self.settings.stopwords.clone();
+        let made =
+            self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks, &stopwords));
+        made.flatten()?;
         let done = (|| {
             let (from, to) = (core.table(name)?, core.table(&spec.name)?);
             let mut convert = convert(&from, &to)?;

@@ -88,7 +88,10 @@ impl Session {
         self.drop_leftover(locked, &spec.name)?;
         let (spec, own_keys) = without_own_keys(spec, name);
         let plain = spec.without_words();
-        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks)).flatten()?;
+        let stopwords = self.settings.stopwords.clone();
+        let made =
+            self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks, &stopwords));
+        made.flatten()?;
         let with = spec.name.as_str();
         // The new table stays unknown. Tables that it refers to know of it, and will not if it is given up.
         let is_parent = |table: &String| spec.foreign_keys.iter().any(|key| key.parent == *table);

@@ -17,14 +17,17 @@ pub(super) fn words(analyzer: &Analyzer, text: &[u8]) -> Vec<Word> {
     words
 }
 
-/// Whether one of the columns has the words, one directly after the other.
+/// Whether one of the columns has the words, one directly after the other. The first one is where the index has it: a stopword that is
+/// the same word in another spelling begins nothing.
 pub(super) fn is_in(analyzer: &Analyzer, columns: &Columns, phrase: &[Word]) -> bool {
+    let is_phrase = |words: &[Word]| {
+        let same = |(a, b): (&Word, &Word)| analyzer.collation().equal(&a.text, &b.text);
+        words.first().is_none_or(|first| first.is_indexed) && words.iter().zip(phrase).all(same)
+    };
     columns.iter().flatten().any(|text| {
         let mut found = Vec::new();
         analyzer.words(text, |word| found.push(word));
-        found
-            .windows(phrase.len())
-            .any(|words| words.iter().zip(phrase).all(|(a, b)| analyzer.collation().equal(&a.text, &b.text)))
+        found.windows(phrase.len()).any(is_phrase)
     })
 }
 

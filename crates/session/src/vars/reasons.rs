@@ -9,7 +9,6 @@ pub(super) const NO_BINLOG: &str = "there is no binary log here";
 pub(super) const NO_COMPRESSION_FIGURES: &str = "there are no figures of compression here";
 pub(super) const NO_CORRUPTED: &str = "damaged tables are not loaded";
 pub(super) const FIXED_SIGNS: &str = "the signs of InnoDB's searches are fixed";
-pub(super) const DEFAULT_STOPWORDS: &str = "FULLTEXT indexes are made with the default stopwords";
 pub(super) const NO_GTIDS: &str = "there are no GTIDs here";
 pub(super) const NO_MARKERS: &str = "EXPLAIN FORMAT=JSON has no comments";
 pub(super) const NO_NAMES: &str = "addresses of clients are not resolved to names";

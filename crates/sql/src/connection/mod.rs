@@ -376,6 +376,11 @@ impl Connection {
         self.process.set_checks(vars.unique_checks, vars.foreign_key_checks);
         settings.lock_wait_timeout = vars.get(id::INNODB_LOCK_WAIT_TIMEOUT).uint() as u32;
         settings.metadata_lock_timeout = vars.get(id::LOCK_WAIT_TIMEOUT).uint() as u32;
+        settings.stopwords.enabled = vars.get(id::INNODB_FT_ENABLE_STOPWORD).uint() != 0;
+        settings.stopwords.table = match vars.get(id::INNODB_FT_USER_STOPWORD_TABLE) {
+            vars::VarValue::Text(name) => Some(name.clone()),
+            _ => None,
+        };
         self.apply_characteristics();
     }
 }

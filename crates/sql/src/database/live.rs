@@ -96,6 +96,9 @@ fn apply_to_engine(db: &Database, var: VarId, value: &VarValue) {
         "innodb_online_alter_log_max_size" => {
             live.online_alter_log_max_size.store(number, Ordering::Relaxed);
         }
+        "innodb_ft_server_stopword_table" => {
+            *live.stopword_table.write() = value.text(var.def().kind).map(Into::into);
+        }
         "innodb_fast_shutdown" => live.fast_shutdown.store(number as u8, Ordering::Relaxed),
         "innodb_print_all_deadlocks" => live.print_all_deadlocks.store(number != 0, Ordering::Relaxed),
         "innodb_buffer_pool_dump_at_shutdown" => core.hot_set.settings().dump_at_shutdown = number != 0,

@@ -208,6 +208,11 @@ impl Database {
         self.engine.core().table(name).ok().filter(|table| !table.fulltext.is_empty())
     }
 
+    /// Whether FULLTEXT indexes can leave out the words of the table of that name, `database/table`.
+    pub(crate) fn is_stopword_table(&self, name: &str) -> bool {
+        vaquita_engine::fulltext::stopwords::is_stopword_table(self.engine.core(), name)
+    }
+
     /// Sets a global variable, here and in the engine if it is one of its.
     ///
     /// # Errors
