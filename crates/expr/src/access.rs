@@ -1,10 +1,11 @@
 //! Values of expressions as one type or another: what functions ask of their arguments.
 
-use super::arith::integer_of;
+use super::arith::{integer_of, leading_integer};
 use super::node::{Expr, Node};
 use super::{EvalCx, row::Row};
 use std::borrow::Cow;
 use vaquita_types::convert::shown;
+use vaquita_types::number::parse_f64;
 use vaquita_types::temporal::{Date, DateTime, Time};
 use vaquita_types::{Decimal, SqlResult, Value};
 
@@ -33,7 +34,10 @@ impl Expr {
             Value::Int(v) => Some(v as f64),
             // Empty text is 0 without a warning.
             Value::Bytes(text) if text.is_empty() => Some(0.0),
-            v => Some(v.to_f64(&mut cx.convert())),
+            v => match self.quiet_text(&v) {
+                Some(text) => Some(parse_f64(text).value),
+                None => Some(v.to_f64(&mut cx.convert())),
+            },
         })
     }
 
@@ -43,8 +47,16 @@ impl Expr {
             Value::Null => None,
             Value::Int(v) => Some(i128::from(v)),
             Value::UInt(v) => Some(i128::from(v)),
-            v => Some(integer_of(&v, cx)),
+            v => Some(self.whole_number(&v, cx)),
         })
+    }
+
+    /// [`Expr::integer`] of its value, which is not NULL.
+    pub(super) fn whole_number(&self, v: &Value<'_>, cx: &mut EvalCx<'_>) -> i128 {
+        match self.quiet_text(v) {
+            Some(text) => leading_integer(text).0,
+            None => integer_of(v, cx),
+        }
     }
 
     /// As a signed 64 bit integer: unsigned ones wrap around.

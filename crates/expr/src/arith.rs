@@ -84,8 +84,13 @@ fn decimal_of(int_digits: u32, scale: u8, unsigned: bool) -> SqlType {
     SqlType { unsigned, ..SqlType::decimal(precision.max(1), scale) }
 }
 
-fn together(a: &SqlType, b: &SqlType) -> Numeric {
-    match (numeric(a), numeric(b)) {
+/// How an operator calculates with two expressions.
+fn together(op: Arith, a: &Expr, b: &Expr) -> Numeric {
+    let of = |e: &Expr| match numeric(&e.ty) {
+        Numeric::Int if op != Arith::IntDiv && e.is_of_both_signs() => Numeric::Decimal,
+        how => how,
+    };
+    match (of(a), of(b)) {
         (Numeric::Double, _) | (_, Numeric::Double) => Numeric::Double,
         (Numeric::Int, Numeric::Int) => Numeric::Int,
         _ => Numeric::Decimal,
@@ -106,7 +111,7 @@ pub(super) enum Arith {
 /// `a op b`.
 pub(super) fn arith(cx: &mut CompileCx<'_>, op: Arith, a: Expr, b: Expr) -> Expr {
     let (ta, tb) = (&a.ty, &b.ty);
-    let how = together(ta, tb);
+    let how = together(op, &a, &b);
     let no_unsigned =
         op == Arith::Sub && env::sql_mode(cx.session.state).has(SqlMode::NO_UNSIGNED_SUBTRACTION);
     let unsigned = (ta.unsigned || tb.unsigned) && !no_unsigned;
@@ -376,7 +381,7 @@ impl Expr {
             Value::Null => None,
             Value::Int(v) => Some(v as u64),
             Value::UInt(v) | Value::Bit { value: v, .. } => Some(v),
-            v => Some(integer_of(&v, cx) as u64),
+            v => Some(self.whole_number(&v, cx) as u64),
         })
     }
 }
@@ -431,18 +436,25 @@ pub(super) fn integer_of(v: &Value<'_>, cx: &mut EvalCx<'_>) -> i128 {
         Value::Double(d) => double_as_integer(*d),
         Value::Float(d) => double_as_integer(f64::from(*d)),
         Value::Bytes(text) => {
-            let leading = vaquita_types::number::parse_int(text);
-            if !leading.clean {
+            let (value, clean) = leading_integer(text);
+            if !clean {
                 let text = String::from_utf8_lossy(text).into_owned();
                 cx.warn(1292, format!("Truncated incorrect INTEGER value: '{text}'"));
             }
-            match leading.value {
-                vaquita_types::number::Integer::Signed(v) => i128::from(v),
-                vaquita_types::number::Integer::Unsigned(v) => i128::from(v),
-            }
+            value
         }
         v => i128::from(v.to_i64(&mut cx.convert())),
     }
+}
+
+/// The integer that a text begins with, and whether that is all of it.
+pub(super) fn leading_integer(text: &[u8]) -> (i128, bool) {
+    let leading = vaquita_types::number::parse_int(text);
+    let value = match leading.value {
+        vaquita_types::number::Integer::Signed(v) => i128::from(v),
+        vaquita_types::number::Integer::Unsigned(v) => i128::from(v),
+    };
+    (value, leading.clean)
 }
 
 /// Rounded half to even as `rint` does; clipped to 64 bits.

@@ -93,8 +93,9 @@ impl New {
         );
         let strict = self.is_text() && !chosen && env::sql_mode(cx.session.state).is_strict();
         self.ty.nullable = nullable || strict;
-        let own =
-            Info { derivation: self.derivation, ascii: self.ascii, constness: self.constness, ..Info::CONST };
+        let quiet = super::quiet::is_quiet(&self.call, &self.ty);
+        let New { derivation, ascii, constness, .. } = self;
+        let own = Info { derivation, ascii, constness, quiet, ..Info::CONST };
         cx.node(Node::Call(Box::new(self.call)), self.ty, own)
     }
 }
@@ -109,6 +110,7 @@ impl Info {
         has_subquery: false,
         has_aggregate: false,
         truth: false,
+        quiet: false,
     };
 }
 
@@ -185,7 +187,8 @@ impl Expr {
             0 => (Constness::Row, TableSet::of(table)),
             _ => (Constness::Execution, TableSet::default()),
         };
-        let info = Info { derivation, ascii, constness, tables, ..Info::CONST };
+        let quiet = super::quiet::is_long_text(&ty);
+        let info = Info { derivation, ascii, constness, tables, quiet, ..Info::CONST };
         Expr { node: Node::Column { level, table, column, name }, ty, info }
     }
 

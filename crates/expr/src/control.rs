@@ -4,7 +4,7 @@ use super::arith::int_digits_of;
 use super::build::{Collated, New, chars, double_type, int_type, text_type};
 use super::compare::{compare_as, wrong_columns};
 use super::convert::{as_type, convert};
-use super::node::{CompareAs, Data, EvalFn, Expr, Node};
+use super::node::{Call, CompareAs, Data, EvalFn, Expr, Node};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, eval};
@@ -376,7 +376,9 @@ fn eval_nullif<'r>(
         return Ok(Value::Null);
     }
     let b = args[2].eval(cx, row)?;
-    if eval::compare(e.compare_as(0), &a, &b, cx) == Some(Ordering::Equal) {
+    let how = e.compare_as(0);
+    let (a, b) = (args[1].compared(how, a), args[2].compared(how, b));
+    if eval::compare(how, &a, &b, cx) == Some(Ordering::Equal) {
         return Ok(Value::Null);
     }
     args[0].eval(cx, row)
@@ -505,4 +507,39 @@ fn pick<'r>(
         return Ok(Value::owned(v.to_text(&from.ty).into_owned()));
     }
     Ok(v)
+}
+
+impl Expr {
+    /// Whether it is a value that CASE, IF, IFNULL or COALESCE has chosen.
+    pub(super) fn is_choice(&self) -> bool {
+        !self.choices().is_empty()
+    }
+
+    /// The values one of which it is, if CASE, IF, IFNULL or COALESCE chooses it.
+    fn choices(&self) -> &[Expr] {
+        match &self.node {
+            Node::Call(call) => call.choices(),
+            _ => &[],
+        }
+    }
+
+    /// Whether it is an integer chosen among some that are UNSIGNED and some that are not: it is calculated with as a DECIMAL.
+    pub(super) fn is_of_both_signs(&self) -> bool {
+        let is_integer = |e: &Expr| e.ty.kind.is_integer();
+        let mut integers = self.choices().iter().filter(|e| is_integer(e));
+        let Some(first) = integers.next().filter(|_| is_integer(self)) else { return false };
+        integers.any(|e| e.ty.unsigned != first.ty.unsigned) || self.choices().iter().any(Expr::is_of_both_signs)
+    }
+}
+
+impl Call {
+    /// The arguments one of which is its value, if it is CASE, IF, IFNULL or COALESCE.
+    pub(super) fn choices(&self) -> &[Expr] {
+        match (self.name, &self.data) {
+            ("coalesce" | "ifnull", _) => &self.args,
+            ("if", _) => &self.args[1..],
+            ("case", Data::Number(conditions)) => &self.args[*conditions as usize..],
+            _ => &[],
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Evaluation of the forms that have a node of their own.
 
-use super::node::{CmpOp, Expr, InList, Like, Node, Sorted};
+use super::node::{CmpOp, Constness, Expr, InList, Like, Node, Sorted};
 use super::row::{ColumnMap, Row, TableRow};
 use super::{EvalCx, env};
 use std::borrow::Cow;
@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use vaquita_engine::RowRef;
 use vaquita_engine::text::collation::Collation;
 use vaquita_types::compare::CompareAs;
+use vaquita_types::number::parse_f64;
 use vaquita_types::{Kind, SqlError, SqlResult, Value};
 
 /// A text from this length on takes so long to make that it counts as work.
@@ -86,16 +87,31 @@ impl Expr {
                 Ok(any)
             }
             Node::Not(e) => Ok(e.eval_bool(cx, row)?.map(|truth| !truth)),
+            Node::Compare { op, how: CompareAs::DateTime, sides } if let Some(at) = known_text(sides) => {
+                let known = sides[at].eval_ahead(cx, row)?;
+                let other = sides[1 - at].eval(cx, row)?;
+                // A date that was chosen has it evaluated once more.
+                let known = match sides[1 - at].is_choice() && !other.is_null() {
+                    true => sides[at].eval(cx, row)?,
+                    false => known,
+                };
+                let (left, right) = if at == 0 { (&known, &other) } else { (&other, &known) };
+                Ok(apply(*op, CompareAs::DateTime, left, right, cx))
+            }
             Node::Compare { op, how, sides } => {
                 let left = sides[0].eval(cx, row)?;
                 if left.is_null() && *op != CmpOp::NullSafeEq {
                     return Ok(None);
                 }
                 let right = sides[1].eval(cx, row)?;
+                let (left, right) = (sides[0].compared(*how, left), sides[1].compared(*how, right));
                 Ok(apply(*op, *how, &left, &right, cx))
             }
             Node::Between { how, negated, args } => between(*how, *negated, args, cx, row),
             Node::In(list) => in_list(list, cx, row),
+            Node::IsNull { operand, negated: false } if operand.info.constness < Constness::Row => {
+                Ok(Some(operand.eval_ahead(cx, row)?.is_null()))
+            }
             Node::IsNull { operand, negated } => Ok(Some(operand.eval(cx, row)?.is_null() != *negated)),
             Node::Like(like) => eval_like(like, cx, row),
             _ => {
@@ -103,11 +119,35 @@ impl Expr {
                 Ok(match v {
                     Value::Null => None,
                     Value::Int(v) => Some(v != 0),
-                    v => v.to_bool(&mut cx.convert()),
+                    v => match self.quiet_text(&v) {
+                        Some(text) => Some(parse_f64(text).value != 0.0),
+                        None => v.to_bool(&mut cx.convert()),
+                    },
                 })
             }
         }
     }
+}
+
+impl Expr {
+    /// The value of what MySQL evaluates before rows change, while it resolves names: what that warns of is no error under strict mode
+    /// either.
+    fn eval_ahead<'r>(&'r self, cx: &mut EvalCx<'_>, row: &'r Row<'r>) -> SqlResult<Value<'r>> {
+        let before = cx.state.warnings.refuse(false);
+        let value = self.eval(cx, row);
+        cx.state.warnings.refuse(before);
+        value
+    }
+}
+
+/// The side of a comparison that is a calculated text, the same for all rows, beside a date: it is evaluated ahead, and also if the date
+/// is NULL.
+fn known_text(sides: &[Expr; 2]) -> Option<usize> {
+    let is_known = |e: &Expr| {
+        e.ty.kind.is_string() && e.info.constness < Constness::Row && matches!(e.node, Node::Call(_))
+    };
+    let is_date = |e: &Expr| matches!(e.ty.kind, Kind::Date | Kind::DateTime | Kind::Timestamp);
+    (0..2).find(|&at| is_known(&sides[at]) && is_date(&sides[1 - at]))
 }
 
 fn column_value<'r>(
@@ -250,9 +290,10 @@ fn between(
     if v.is_null() {
         return Ok(None);
     }
-    let low = args[1].eval(cx, row)?;
+    let v = args[0].compared(how, v);
+    let low = args[1].compared(how, args[1].eval(cx, row)?);
     let low = compare(how, &v, &low, cx).map(Ordering::is_ge);
-    let high = args[2].eval(cx, row)?;
+    let high = args[2].compared(how, args[2].eval(cx, row)?);
     let high = compare(how, &v, &high, cx).map(Ordering::is_le);
     let within = match (low, high) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -280,7 +321,8 @@ fn in_list(list: &InList, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Optio
     }
     let mut unknown = false;
     for (candidate, how) in list.list.iter().zip(&list.how) {
-        let candidate = candidate.eval(cx, row)?;
+        let candidate = candidate.compared(*how, candidate.eval(cx, row)?);
+        let v = list.operand.compared(*how, v.borrowed());
         match compare(*how, &v, &candidate, cx) {
             Some(Ordering::Equal) => return Ok(Some(!list.negated)),
             None => unknown = true,

@@ -15,6 +15,7 @@
 //! | literals, variables, operators | `literal`, `variables`, `arith`, `compare`, `pattern`, `cast`, `control` |
 //! | functions, by family | `functions` |
 //! | what a block within selects | [`selected`] |
+//! | texts that become numbers without a word | `quiet` |
 //! | values within JSON documents | `document` |
 //! | subqueries as expressions see them | [`subquery`] |
 //! | full-text searches as expressions see them | [`fulltext`] |
@@ -44,6 +45,7 @@ mod pattern;
 mod print;
 mod properties;
 mod query;
+mod quiet;
 pub mod row;
 pub mod scope;
 pub mod selected;

@@ -182,13 +182,16 @@ pub(super) fn param(cx: &mut CompileCx<'_>, no: u32) -> Expr {
     let collation = env::collation_connection(cx.session.state);
     let ty = cx.param_types.get(no as usize).cloned();
     let ty = ty.unwrap_or_else(|| SqlType::varchar(0, collation));
-    param_of(no, ty)
+    let mut e = param_of(no, ty);
+    e.info.quiet = true;
+    e
 }
 
 /// A local variable of a stored program: its values are the parameters of the program's statements. Text insists on its
 /// collation as a column's does.
 pub(super) fn local(cx: &mut CompileCx<'_>, place: u32) -> Expr {
-    let e = param(cx, place);
+    let mut e = param(cx, place);
+    e.info.quiet = super::quiet::is_long_text(&e.ty);
     match e.is_text() {
         true => Expr { info: Info { derivation: Derivation::Implicit, ascii: false, ..e.info }, ..e },
         false => e,

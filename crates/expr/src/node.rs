@@ -55,6 +55,8 @@ pub struct Info {
     pub has_aggregate: bool,
     /// A truth value: `true` or `false` within a document.
     pub truth: bool,
+    /// Text that becomes a number without a word, whatever is in it ([`Expr::quiet_text`]).
+    pub quiet: bool,
 }
 
 /// Code of a function or operator: gets its own expression (for the type) and its arguments.

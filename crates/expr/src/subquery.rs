@@ -174,6 +174,7 @@ pub(super) fn node(
         has_subquery: true,
         has_aggregate: false,
         truth,
+        quiet: true,
     };
     let node =
         Node::Subquery(Box::new(SubqueryNode { query, usage, left: left.into(), right: right.into() }));

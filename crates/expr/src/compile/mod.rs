@@ -238,7 +238,7 @@ impl Compiler<'_, '_, '_> {
         // NOT a = b is a <> b, also to messages.
         if let (UnaryOp::Not, ExprKind::Binary { op, left, right }) = (op, &operand.kind)
             && let Some(negated) = negated(*op)
-            && ![left, right].iter().any(|e| matches!(e.kind, ExprKind::Row(_) | ExprKind::Subquery(_)))
+            && !may_be_row(left, right)
         {
             return self.binary(negated, left, right);
         }
@@ -398,6 +398,13 @@ impl Compiler<'_, '_, '_> {
         };
         functions::build(self.cx, FunctionCall { name: &name, written: &of.name.to_string(), args })
     }
+}
+
+/// Whether a comparison may be one of rows, which is not the opposite of another one.
+fn may_be_row(left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> bool {
+    let is_subquery = |e: &ast::Expr<'_>| matches!(e.kind, ExprKind::Subquery(_));
+    let is_row = |e: &ast::Expr<'_>| matches!(e.kind, ExprKind::Row(_));
+    is_row(left) || is_row(right) || is_subquery(left) && is_subquery(right)
 }
 
 /// The comparison that is true where this one is false.

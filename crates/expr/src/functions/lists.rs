@@ -87,9 +87,11 @@ evals! {
         if wanted.is_null() {
             return Ok(Value::Int(0));
         }
-        for (i, candidate) in args[1..].iter().enumerate() {
-            let candidate = candidate.eval(cx, row)?;
-            if eval::compare(e.compare_as(0), &wanted, &candidate, cx).is_some_and(std::cmp::Ordering::is_eq) {
+        let how = e.compare_as(0);
+        let wanted = args[0].compared(how, wanted);
+        for (i, of) in args[1..].iter().enumerate() {
+            let candidate = of.compared(how, of.eval(cx, row)?);
+            if eval::compare(how, &wanted, &candidate, cx).is_some_and(std::cmp::Ordering::is_eq) {
                 return Ok(Value::Int(i as i64 + 1));
             }
         }

@@ -587,9 +587,9 @@ impl<'c> Compiler<'c> {
         let place = self.add_var(name.clone(), None);
         let step = self.steps.len();
         self.steps.push(Step::Operand { place, value, after: 0 });
-        // A variable would insist on its collation, which a literal does not.
+        // A variable would insist on its collation, which a literal does not. Beside a number it is as a text that was calculated.
         match is_text_literal(text) {
-            true => self.branches(of, Some(text))?,
+            true => self.branches(of, Some(&[b"coalesce(", text, b")"].concat()))?,
             false => self.branches(of, Some(format!("`{name}`").as_bytes()))?,
         }
         self.handlers_land(&[step]);

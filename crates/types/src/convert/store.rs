@@ -170,12 +170,17 @@ impl Place<'_, '_> {
         format!("Incorrect {what} value: '{value}' for column '{}' at row {}", self.name, self.mode.row)
     }
 
+    /// A text as messages show it: bytes as such, characters in UTF-8.
+    fn shown(&self, text: &[u8]) -> String {
+        match self.source {
+            source if source == Charset::BINARY => shown_binary(text),
+            source if source.is_utf8() => shown(text),
+            source => source.decode(text).map_or_else(|| shown(text), Cow::into_owned),
+        }
+    }
+
     fn incorrect(&mut self, what: &str, value: &[u8]) -> SqlResult<()> {
-        let text = match self.source {
-            source if source == Charset::BINARY => shown_binary(value),
-            source if source.is_utf8() => shown(value),
-            source => source.decode(value).map_or_else(|| shown(value), Cow::into_owned),
-        };
+        let text = self.shown(value);
         let message = self.incorrect_message(what, &text);
         self.warn(1366, message)
     }

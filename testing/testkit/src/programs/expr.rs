@@ -185,7 +185,10 @@ impl Programs {
         match self.below(if depth == 0 { 4 } else { 7 }) {
             0..=2 => {
                 let op = self.of(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
-                let (l, r) = (self.value(kind, depth), self.value(kind, depth));
+                let (mut l, mut r) = (self.value(kind, depth), self.value(kind, depth));
+                if kind == Kind::Date && may_be_no_date(&l) {
+                    std::mem::swap(&mut l, &mut r);
+                }
                 format!("{l} {op} {r}")
             }
             3 => {
@@ -204,4 +207,9 @@ impl Programs {
             _ => format!("not ({})", self.condition(depth - 1)),
         }
     }
+}
+
+/// Whether a date is calculated of text and may be NULL.
+fn may_be_no_date(text: &str) -> bool {
+    text.contains("interval") && (text.contains("null") || text.contains("2020-02-30"))
 }

@@ -14,7 +14,9 @@
 //! - DO, SET of a user variable and CALL whose functions use tables forget conditions of earlier statements from their second execution
 //!   on. So there are none then; and what functions and triggers begin with is not asked for.
 //! - A row whose values cannot be stored leaves the errors of all its columns. So the number of conditions is not asked for, nor a second one.
-//! - A text that is no number is taken for one in silence where it is the value of a `?`.
+//! - The rows of a cursor with a zero date warn under NO_ZERO_DATE when it is opened.
+//! - A date that is no text any more and NULL has a collation where it is compared with a date behind it.
+//! - The operand of CASE keeps what its collation is worth: it is a variable or a literal.
 //! - A DATE of a column or variable becomes a BIGINT with six zeros for the time of day.
 //! - A variable that is UNSIGNED keeps its bits in one of the same size that is not: 200 becomes -56.
 //! - SET of a local variable forgets conditions of earlier statements if its function names a table that is not there.
@@ -148,6 +150,8 @@ pub struct Programs {
     // Of the whole script.
     /// In strict mode.
     strict: bool,
+    /// Zero dates are refused.
+    no_zero_date: bool,
     /// There are foreign keys.
     keys: bool,
     /// Functions and triggers handle errors.
@@ -173,6 +177,7 @@ impl Programs {
             calls: 0,
             handling: false,
             strict: false,
+            no_zero_date: false,
             keys: false,
             handles_inside: false,
         }
@@ -218,6 +223,7 @@ impl Programs {
             "ERROR_FOR_DIVISION_BY_ZERO",
         ]);
         self.strict = mode.starts_with("STRICT");
+        self.no_zero_date = mode.contains("NO_ZERO_DATE");
         self.keys = self.chance(2);
         self.handles_inside = !self.keys && self.chance(2);
         self.out.push_str("delimiter //\n");

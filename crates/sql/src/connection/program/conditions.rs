@@ -203,13 +203,13 @@ impl Connection {
         Ok(())
     }
 
-    /// A value as text in UTF-8.
+    /// A value as text in UTF-8; it ends before what is none.
     fn text_of_value(&self, value: &Value<'_>, ty: &SqlType) -> String {
         let text = value.to_text(ty);
         let charset = vaquita_engine::text::charset::Charset::of_collation(ty.collation);
         match charset.filter(|_| ty.kind.is_string()).and_then(|charset| charset.decode(&text)) {
             Some(text) => text.into_owned(),
-            None => String::from_utf8_lossy(&text).into_owned(),
+            None => text.utf8_chunks().next().map_or(String::new(), |chunk| chunk.valid().to_owned()),
         }
     }
 

@@ -31,7 +31,7 @@ use part::Results;
 use std::sync::Arc;
 use vaquita_parser::ast::ProgramKind;
 use vaquita_session::sink::ResultSink;
-use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value, Warning, Warnings};
+use vaquita_types::{Kind, Level, SqlError, SqlResult, SqlType, Value, Warning, Warnings};
 
 /// What a session has of the programs it runs.
 #[derive(Debug, Default)]
@@ -243,7 +243,11 @@ impl Connection {
             }
             Step::Operand { place, value, .. } => {
                 self.state.warnings.begin_statement();
-                let (value, ty) = self.value_of(frame, *value)?;
+                let (value, mut ty) = self.value_of(frame, *value)?;
+                // Whatever it is, it counts as calculated: what is no number in it gives no warning.
+                if matches!(ty.kind, Kind::Char | Kind::VarChar) {
+                    ty.kind = Kind::LongText;
+                }
                 self.set_local(frame, *place, value, &ty)?;
                 Ok(Next::Step)
             }
@@ -273,14 +277,19 @@ impl Connection {
                 Ok(Next::Step)
             }
             Step::Fetch { cursor, into } => {
-                self.fetch(frame, *cursor, into)?;
+                let fetched = self.fetch(frame, *cursor, into);
+                // What earlier statements have raised stays in front of what it fails with.
+                fetched.inspect_err(|_| self.state.warnings.renew())?;
                 Ok(Next::Step)
             }
             Step::Close(cursor) => {
                 self.state.warnings.begin_statement();
                 match self.close_cursor(frame, *cursor) {
                     true => Ok(Next::Step),
-                    false => Err(SqlError::new(1326, "Cursor is not open")),
+                    false => {
+                        self.state.warnings.renew();
+                        Err(SqlError::new(1326, "Cursor is not open"))
+                    }
                 }
             }
             Step::Return(fragment) => {

@@ -100,8 +100,8 @@ impl Place<'_, '_> {
         (text.unwrap_or_else(|| format!("{value:.0e}")).into_bytes(), lost)
     }
 
-    /// Text in the column's character set, checked. What is malformed ends the text; what the character set does not
-    /// have becomes `?`: both with warning 1366.
+    /// Text in the column's character set, checked. What is malformed ends the text, what the character set does not
+    /// have becomes `?`: with warning 1366, unless it is malformed and of another character set.
     fn in_charset<'t>(&mut self, text: &'t [u8], from: Charset, to: Charset) -> SqlResult<Cow<'t, [u8]>> {
         if from == to || from == Charset::BINARY && to.mb_min_len == 1 {
             let Some(bad) = to.first_malformed(text) else { return Ok(Cow::Borrowed(text)) };
@@ -111,6 +111,14 @@ impl Place<'_, '_> {
         if is_same_in(text, from, to) {
             return Ok(Cow::Borrowed(text));
         }
+        // What is malformed cannot be converted: it counts as what has no room.
+        let text = match from.first_malformed(text) {
+            Some(bad) => {
+                self.too_long()?;
+                &text[..bad]
+            }
+            None => text,
+        };
         let mut converted = Vec::with_capacity(text.len());
         let outcome = convert(from, to, text, &mut converted);
         if let Some(at) = outcome.first {

@@ -44,7 +44,7 @@ impl Place<'_, '_> {
             let text = v.to_text(from);
             let text = match v {
                 Value::Bit { .. } => super::shown_binary(&text),
-                _ => super::shown(&text),
+                _ => self.shown(&text),
             };
             let message = self.incorrect_message(what, &text);
             if flaw == Flaw::PartLost {
