@@ -528,7 +528,8 @@ impl Expr {
         let is_integer = |e: &Expr| e.ty.kind.is_integer();
         let mut integers = self.choices().iter().filter(|e| is_integer(e));
         let Some(first) = integers.next().filter(|_| is_integer(self)) else { return false };
-        integers.any(|e| e.ty.unsigned != first.ty.unsigned) || self.choices().iter().any(Expr::is_of_both_signs)
+        integers.any(|e| e.ty.unsigned != first.ty.unsigned)
+            || self.choices().iter().any(Expr::is_of_both_signs)
     }
 }
 

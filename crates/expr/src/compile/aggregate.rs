@@ -57,7 +57,8 @@ pub(super) fn compile(compiler: &mut Compiler<'_, '_, '_>, of: &ast::Aggregate<'
         cx.aggregates.push(aggregate);
         cx.aggregates.len() - 1
     });
-    let info = Info { constness: Constness::Row, has_aggregate: true, has_subquery: false, quiet: true, ..info };
+    let info =
+        Info { constness: Constness::Row, has_aggregate: true, has_subquery: false, quiet: true, ..info };
     Ok(Expr { node: Node::Aggregate(at as u32), ty, info })
 }
 

@@ -178,7 +178,8 @@ fn noted(cx: &mut CompileCx<'_>, call: WindowCall, ty: SqlType, info: Info) -> E
         calls.push(call);
         calls.len() - 1
     });
-    let info = Info { constness: Constness::Row, has_aggregate: true, has_subquery: false, quiet: true, ..info };
+    let info =
+        Info { constness: Constness::Row, has_aggregate: true, has_subquery: false, quiet: true, ..info };
     Expr { node: Node::Window(at as u32), ty, info }
 }
 
