@@ -140,12 +140,21 @@ fn play(stage: &Stage) -> Result<String, Failure> {
     said += &stage.sql("use pt; show create table t; show create table child; checksum table t, child")?;
     said += &run.change_while_written()?;
     said += &checksums(&run)?;
-    said +=
-        &run.tool("pt-duplicate-key-checker", &[&run.dsn(""), "--databases", "pt", "--tables", "t,child"])?;
+    said += &duplicate_keys(&run)?;
     said += &archive(&run)?;
     said += &grants(&run)?;
     said += &synchronize(&run)?;
     Ok(said)
+}
+
+/// pt-duplicate-key-checker, without the bytes that it makes of the server's guess at the number of rows.
+fn duplicate_keys(run: &Run<'_>) -> Result<String, Failure> {
+    let out =
+        run.tool("pt-duplicate-key-checker", &[&run.dsn(""), "--databases", "pt", "--tables", "t,child"])?;
+    Ok(out
+        .lines()
+        .filter(|line| !line.starts_with("# Size Duplicate Indexes"))
+        .fold(String::new(), |said, line| said + line + "\n"))
 }
 
 /// pt-table-checksum, whose sums are kept in a table.

@@ -111,7 +111,6 @@ const FULLTEXT: &str = "FULLTEXT indexes and MATCH are not there (1235)";
 const PARTITIONS: &str = "PARTITION BY is not there (1235)";
 const OPTIONS: &str = "CONNECTION= of a table is refused (1235)";
 const COMMENTS: &str = "comments keep characters of four bytes, which 5.6 makes question marks of";
-const CASE_OF_JSON: &str = "CASE compares a JSON null with the text 'null' as JSON, MySQL as texts";
 const MYISAM: &str = "its tables say MyISAM and are InnoDB, so that their foreign keys keep rows from being deleted in that order";
 const ZERO_DEFAULT: &str = "with explicit_defaults_for_timestamp it takes no TIMESTAMP NOT NULL without a default under NO_ZERO_DATE";
 const FOREIGN_KEY_NAME: &str = "5.6 loses the name of a constraint that begins with `foreign`; here it stays";
@@ -131,24 +130,11 @@ const SQLALCHEMY_KNOWN: &[Known] = &[
     Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_simple_match_with_apostrophe", why: FULLTEXT },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_get_foreign_key_name_w_foreign_key_in_name", why: FOREIGN_KEY_NAME },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflect_comment_unicode", why: COMMENTS },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflect_fulltext", why: FULLTEXT },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflect_fulltext_comment", why: FULLTEXT },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_partition_options", why: PARTITIONS },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_subpartition_options", why: PARTITIONS },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_subpartition_options_two", why: PARTITIONS },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_table_options", why: OPTIONS },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_access[boolean2]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_access[float1]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_access[integer3]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_access[string1]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_comparison[boolean2]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_comparison[float1]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_comparison[integer3]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_index_typed_comparison[string1]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_path_typed_comparison[boolean2]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_path_typed_comparison[float1]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_path_typed_comparison[integer3]", why: CASE_OF_JSON },
-    Known { on: "vaquita", test: "test/dialect/test_suite.py::JSONTest::test_path_typed_comparison[string1]", why: CASE_OF_JSON },
     Known { on: "vaquita", test: "test/sql/test_query.py::CompoundTest::test_composite_alias", why: NEWER },
     Known { on: "vaquita", test: "test/sql/test_query.py::CompoundTest::test_except_style1", why: NEWER },
     Known { on: "vaquita", test: "test/sql/test_query.py::CompoundTest::test_except_style2", why: NEWER },

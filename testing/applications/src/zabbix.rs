@@ -57,10 +57,17 @@ fn definitions(stage: &Stage) -> Result<String, Failure> {
     Ok(said + &stage.sql(&counts)?)
 }
 
+/// A port that nobody listens at, of those that Zabbix takes: 1024 to 32767.
+fn free_port() -> Result<u16, Failure> {
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (first..first + 1_000).find(is_free).ok_or_else(|| Failure("no port is free".to_owned()))
+}
+
 /// The server starts, measures itself, writes history, and ends.
 fn serve(stage: &Stage, debian: &Debian) -> Result<String, Failure> {
     let folder = stage.scratch.display();
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = free_port()?;
     let settings = format!(
         "LogType=console\nPidFile={folder}/pid\nSocketDir={folder}\nTmpDir={folder}\nDBHost=127.0.0.1\nDBPort={}\nDBName=zabbix\n\
          DBUser={}\nDBPassword={}\nListenPort={port}\nListenIP=127.0.0.1\nAllowRoot=1\nAllowUnsupportedDBVersions=1\n\

@@ -98,7 +98,7 @@ function found($what, $query) {
 found('search vaquita', ['s' => 'vaquita', 'orderby' => 'ID']);
 found('search by relevance', ['s' => 'kleine Wale', 'orderby' => 'relevance ID']);
 found('search japanese', ['s' => 'イルカ', 'orderby' => 'ID']);
-found('search quotes', ['s' => "O'Hara"]);
+found('search quotes', ['s' => "O'Hara", 'orderby' => 'ID']);
 found('category', ['cat' => $category, 'orderby' => 'title', 'order' => 'ASC', 'paged' => 2]);
 found('tag and author', ['tag' => 'tag1', 'author' => $author, 'orderby' => 'date ID']);
 found('meta', ['meta_key' => 'rating', 'orderby' => ['meta_value_num' => 'DESC', 'ID' => 'ASC'],
