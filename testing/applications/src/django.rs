@@ -5,7 +5,7 @@ use crate::python::{DJANGO, install, python};
 use crate::{Application, Extent, Failure, Stage};
 use std::collections::BTreeSet;
 use std::path::Path;
-use vaquita_peers::Flavour;
+use vaquita_peers::{Flavour, Paths};
 
 /// Django's tests of whatever uses a database.
 pub const DJANGO_SUITE: Application =
@@ -13,6 +13,9 @@ pub const DJANGO_SUITE: Application =
 
 fn play(stage: &Stage) -> Result<String, Failure> {
     stage.sql("create database django_default; create database django_other")?;
+    if stage.extent == Extent::Long {
+        load_time_zones(stage)?;
+    }
     let folder = install()?.join(DJANGO);
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/python");
     let (mut told, mut failed, mut said) = (String::new(), BTreeSet::new(), String::new());
@@ -52,6 +55,21 @@ fn play(stage: &Stage) -> Result<String, Failure> {
     }
     judge(stage, DJANGO_KNOWN, &failed, &said)?;
     Ok(told)
+}
+
+/// The names of time zones, if the server has none: Django's tests want them.
+fn load_time_zones(stage: &Stage) -> Result<(), Failure> {
+    let zones = Path::new("/usr/share/zoneinfo");
+    let there = stage.sql("select convert_tz('2020-07-01', 'UTC', 'Europe/Berlin') is null as missing")?;
+    if there.trim_end().ends_with('0') || !zones.exists() {
+        return Ok(());
+    }
+    let file = stage.scratch.join("zones.sql");
+    std::fs::write(
+        &file,
+        stage.run(Paths::installed()?.command("usr/bin/mariadb-tzinfo-to-sql").arg(zones))?,
+    )?;
+    stage.source("mysql", &file).map(drop)
 }
 
 /// `test_x (app.tests.Class.test_x)` names a test twice.

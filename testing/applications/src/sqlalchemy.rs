@@ -107,7 +107,9 @@ const NEWER: &str =
     "the test wants an error where the version is 5.7; EXCEPT, INTERSECT and SKIP LOCKED are there";
 const CHECKS: &str =
     "the test wants CHECK constraints without effect where the version is 5.7; they are enforced";
-const FULLTEXT: &str = "FULLTEXT indexes and MATCH are not there (1235)";
+const NGRAM: &str = "WITH PARSER ngram is not there (1128)";
+const NO_INDEX: &str =
+    "MATCH without a FULLTEXT index, as MyISAM has it; the tables say MyISAM and are InnoDB (1191)";
 const PARTITIONS: &str = "PARTITION BY is not there (1235)";
 const OPTIONS: &str = "CONNECTION= of a table is refused (1235)";
 const COMMENTS: &str = "comments keep characters of four bytes, which 5.6 makes question marks of";
@@ -121,16 +123,16 @@ const SQLALCHEMY_KNOWN: &[Known] = &[
     Known { on: "Mysql56", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_nullable_reflection[ddl_columns2-expected_reflected2-_exclusions_02]", why: ZERO_DEFAULT },
     Known { on: "vaquita", test: "test/orm/test_eager_relations.py::InnerJoinSplicingWSecondarySelfRefTest::test_select[kind,common_nodes]", why: MYISAM },
     Known { on: "vaquita", test: "test/dialect/mysql/test_for_update.py::SkipLockedTest::test_unsupported_skip_locked", why: NEWER },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_and_match", why: FULLTEXT },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_match_across_joins", why: FULLTEXT },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_not_match", why: FULLTEXT },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_or_match", why: FULLTEXT },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_return_value", why: FULLTEXT },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_simple_match", why: FULLTEXT },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_simple_match_with_apostrophe", why: FULLTEXT },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_and_match", why: NO_INDEX },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_match_across_joins", why: NO_INDEX },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_not_match", why: NO_INDEX },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_or_match", why: NO_INDEX },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_return_value", why: NO_INDEX },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_simple_match", why: NO_INDEX },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_query.py::MatchTest::test_simple_match_with_apostrophe", why: NO_INDEX },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_get_foreign_key_name_w_foreign_key_in_name", why: FOREIGN_KEY_NAME },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflect_comment_unicode", why: COMMENTS },
-    Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflect_fulltext_comment", why: FULLTEXT },
+    Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflect_fulltext_comment", why: NGRAM },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_partition_options", why: PARTITIONS },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_subpartition_options", why: PARTITIONS },
     Known { on: "vaquita", test: "test/dialect/mysql/test_reflection.py::ReflectionTest::test_reflection_with_subpartition_options_two", why: PARTITIONS },

@@ -144,7 +144,10 @@ impl Stage {
             Some(file) => Stdio::from(std::fs::File::open(file)?),
             None => Stdio::null(),
         };
-        command.current_dir(&self.scratch).env("HOME", &self.scratch).env("TMPDIR", &self.scratch);
+        // What is made for a moment lies elsewhere, as it does for whoever works in a folder of his own.
+        let temporary = self.scratch.with_extension("tmp");
+        std::fs::create_dir_all(&temporary)?;
+        command.current_dir(&self.scratch).env("HOME", &self.scratch).env("TMPDIR", &temporary);
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let shown = format!("{command:?}");
         let mut child = command.spawn().map_err(|e| Failure(format!("{shown}: {e}")))?;

@@ -16,6 +16,40 @@ fn play(c: &mut Connection, steps: &[(&str, &str)]) {
     }
 }
 
+/// Whose list of stopwords an index has: the session's, else everybody's, else the default one. Answers of MySQL 5.6.24.
+#[test]
+fn indexes_leave_out_the_words_that_are_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let index = |c: &mut Connection, settings: &str, words: &str| {
+        run(c, settings);
+        run(c, "create table t (id int, body varchar(50), fulltext (body))");
+        run(c, "insert into t values (1, 'the pear'), (2, 'apple'), (3, 'plum')");
+        let found = run(
+            c,
+            "select group_concat(id order by id) from t where match(body) against ('the pear apple plum')",
+        );
+        assert_eq!(found, words, "{settings}");
+        run(c, "drop table t");
+    };
+    play(
+        &mut c,
+        &[
+            ("create database d; use d; create table mine (value varchar(20))", ""),
+            ("create table ours (value varchar(20)); insert into mine values ('apple')", ""),
+            ("insert into ours values ('plum')", ""),
+            (
+                "set innodb_ft_user_stopword_table = 'd/no'",
+                "1231 Variable 'innodb_ft_user_stopword_table' can't be set to the value of 'd/no'",
+            ),
+        ],
+    );
+    index(&mut c, "insert into ours values ('pear')", "1,2,3");
+    index(&mut c, "set global innodb_ft_server_stopword_table = 'd/ours'", "1,2");
+    index(&mut c, "set innodb_ft_user_stopword_table = 'd/mine'", "1,3");
+    index(&mut c, "set innodb_ft_enable_stopword = 0", "1,2,3");
+}
+
 /// Answers of MySQL 5.6.24.
 #[test]
 fn texts_are_encrypted_as_it_is_said() {
